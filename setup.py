@@ -5,7 +5,11 @@ The list of packages is computed, because a sub-package that is forgotten in a l
 
 from setuptools import find_namespace_packages, setup
 
-ROOMS = {"graph_compiler": "graph_compiler", "graph_compiler.backends": "backends", "graph_compiler.frontends": "frontends"}
+ROOMS = {
+    "graph_compiler": "graph_compiler",
+    "graph_compiler.backends": "backends",
+    "graph_compiler.frontends": "frontends",
+}
 
 
 def packages_of(name: str, folder: str) -> list[str]:
@@ -13,4 +17,7 @@ def packages_of(name: str, folder: str) -> list[str]:
     return [name, *(f"{name}.{sub}" for sub in find_namespace_packages(folder) if "__pycache__" not in sub)]
 
 
-setup(package_dir=ROOMS, packages=[package for name, folder in ROOMS.items() for package in packages_of(name, folder)])
+setup(
+    package_dir=ROOMS,
+    packages=[package for name, folder in ROOMS.items() for package in packages_of(name, folder)],
+)

@@ -10,7 +10,14 @@ _HERE = __name__.rpartition(".")[0]
 def _own(name: str, *packages: str, aliases: tuple[str, ...], has_derivatives: bool = True) -> BackendEntry:
     install = f"pip install graph-compiler[{name}]"
     module, packages = f"{_HERE}.{name}", (name, *packages)
-    return BackendEntry(name=name, module=module, packages=packages, aliases=aliases, install=install, has_derivatives=has_derivatives)
+    return BackendEntry(
+        name=name,
+        module=module,
+        packages=packages,
+        aliases=aliases,
+        install=install,
+        has_derivatives=has_derivatives,
+    )
 
 
 torch = _own("torch", aliases=("pytorch",))

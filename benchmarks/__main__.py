@@ -52,10 +52,14 @@ def _run_all(sections: list[str], settings: Settings, console: Console) -> list[
 
 
 def main(
-    sections: Annotated[list[str] | None, typer.Argument(help=f"Which to run: {NAMES}. All, where none is named.")] = None,
+    sections: Annotated[
+        list[str] | None, typer.Argument(help=f"Which to run: {NAMES}. All, where none is named.")
+    ] = None,
     quick: Annotated[bool, typer.Option(help="Fewer rounds and models: a look, not a measurement.")] = False,
     json: Annotated[Path | None, typer.Option(help="Write everything measured to this file.")] = None,
-    threads: Annotated[int, typer.Option(help="Of torch. One is steadier: two wait for each other where a core is busy.")] = 1,
+    threads: Annotated[
+        int, typer.Option(help="Of torch. One is steadier: two wait for each other where a core is busy.")
+    ] = 1,
     check: Annotated[bool, typer.Option(help="Exit with 1 where a floor is missed.")] = False,
 ) -> None:
     """Measures graph_compiler beside torch eager, torch.compile, torch.export and torchax."""
@@ -65,7 +69,9 @@ def main(
     if json:
         reporting.save(json, done, {"quick": quick, "threads": threads, "sections": chosen})
     missed = [f"{results.section}: {line}" for results in done for line in results.missed]
-    console.print("\n".join(["[bold red]missed[/]", *missed]) if missed else "[bold green]every floor is reached[/]")
+    console.print(
+        "\n".join(["[bold red]missed[/]", *missed]) if missed else "[bold green]every floor is reached[/]"
+    )
     raise typer.Exit(int(check and bool(missed)))
 
 

@@ -25,17 +25,29 @@ def _bert() -> Any:
     """Tokens, their places and which of them count, through layers of attention as BERT has them, to two classes."""
     keras = _keras()
     layers = keras.layers
-    tokens, places, counts = keras.Input((None,), dtype="int32"), keras.Input((None,), dtype="int32"), keras.Input((None,), dtype="bool")
-    x = layers.LayerNormalization()(layers.Embedding(VOCABULARY, WIDTH)(tokens) + layers.Embedding(TOKENS, WIDTH)(places))
+    tokens, places, counts = (
+        keras.Input((None,), dtype="int32"),
+        keras.Input((None,), dtype="int32"),
+        keras.Input((None,), dtype="bool"),
+    )
+    x = layers.LayerNormalization()(
+        layers.Embedding(VOCABULARY, WIDTH)(tokens) + layers.Embedding(TOKENS, WIDTH)(places)
+    )
     for _ in range(LAYERS):
-        attended = layers.MultiHeadAttention(HEADS, WIDTH // HEADS)(x, x, attention_mask=keras.ops.expand_dims(counts, 1))
+        attended = layers.MultiHeadAttention(HEADS, WIDTH // HEADS)(
+            x, x, attention_mask=keras.ops.expand_dims(counts, 1)
+        )
         x = layers.LayerNormalization()(x + layers.Dropout(0.1)(attended))
         wide = layers.Dense(WIDTH)(layers.Dense(4 * WIDTH, activation="gelu")(x))
         x = layers.LayerNormalization()(x + layers.Dropout(0.1)(wide))
     return keras.Model([tokens, places, counts], layers.Dense(2)(x[:, 0]))
 
 
-CASES: dict[str, Callable[[], Any]] = {"Keras ResNet-50": _resnet, "Keras EfficientNet-B0": _efficientnet, "Keras BERT, 6 layers": _bert}
+CASES: dict[str, Callable[[], Any]] = {
+    "Keras ResNet-50": _resnet,
+    "Keras EfficientNet-B0": _efficientnet,
+    "Keras BERT, 6 layers": _bert,
+}
 
 
 def arrays(case: str) -> list[Any]:
@@ -45,4 +57,8 @@ def arrays(case: str) -> list[Any]:
     if CASES[case] is not _bert:
         return [random.uniform(0, 1 if CASES[case] is _resnet else 255, (1, 224, 224, 3)).astype("float32")]
     places = numpy.arange(TOKENS, dtype="int32")[None]
-    return [random.integers(0, VOCABULARY, (1, TOKENS)).astype("int32"), places, numpy.ones((1, TOKENS), bool)]
+    return [
+        random.integers(0, VOCABULARY, (1, TOKENS)).astype("int32"),
+        places,
+        numpy.ones((1, TOKENS), bool),
+    ]

@@ -43,7 +43,10 @@ def _keras_on_jax(model: Any, arrays: list[Any]) -> Call:
     jax = importlib.import_module("jax")
     function = jax.jit(lambda trained, others, x: model.stateless_call(trained, others, x, training=False)[0])
     given = _one_or_list([jax.numpy.asarray(array) for array in arrays])
-    trained, others = ([variable.value for variable in kind] for kind in (model.trainable_variables, model.non_trainable_variables))
+    trained, others = (
+        [variable.value for variable in kind]
+        for kind in (model.trainable_variables, model.non_trainable_variables)
+    )
     return lambda: jax.block_until_ready(function(trained, others, given))
 
 

@@ -58,7 +58,9 @@ def interleave(calls: Mapping[str, Call], *, rounds: int, batch: float = 0.01) -
     return samples
 
 
-def interleave_anew(makers: Mapping[str, Callable[[], Call]], *, goes: int, rounds: int, batch: float) -> Samples:
+def interleave_anew(
+    makers: Mapping[str, Callable[[], Call]], *, goes: int, rounds: int, batch: float
+) -> Samples:
     """Like ``interleave``, with so many rounds in each of some goes; in each go every contender is made anew.
 
     Where the memory of a compiled function lies is another after each compilation, and makes up to 8 % of a call of some 200 microseconds.

@@ -76,13 +76,20 @@ def graph_call(model: nn.Module, inputs: Inputs) -> Call:
 def extract_graph(model: nn.Module, inputs: Inputs) -> Extracted:
     """Our conversion to jax."""
     graph = importlib.import_module("graph_compiler").transpile(model, to="jax", kwargs=inputs)
-    return Extracted(dict(graph.parameters), lambda parameters, given: pytree.tree_leaves(graph.functional(parameters, **given)))
+    return Extracted(
+        dict(graph.parameters),
+        lambda parameters, given: pytree.tree_leaves(graph.functional(parameters, **given)),
+    )
 
 
 def compiled_call(to: str, model: nn.Module, inputs: Inputs) -> Call:
     """Our graph in jax or tensorflow, wrapped in the framework's compiler, called with the framework's arrays as a user calls it."""
-    graph = importlib.import_module("graph_compiler").transpile(model, to=to, kwargs=inputs, return_backend_compiled_fn=True)
-    arrays = {name: native(to, given) if isinstance(given, Tensor) else given for name, given in inputs.items()}
+    graph = importlib.import_module("graph_compiler").transpile(
+        model, to=to, kwargs=inputs, return_backend_compiled_fn=True
+    )
+    arrays = {
+        name: native(to, given) if isinstance(given, Tensor) else given for name, given in inputs.items()
+    }
     return lambda: graph(**arrays)
 
 
@@ -180,11 +187,16 @@ TORCH: dict[str, Callable[[nn.Module, Inputs], Call]] = {
     "torch.compile": torch_compiled,
     "torch.export": exported,
 }
-JAX: dict[str, Callable[[nn.Module, Inputs], Extracted]] = {"graph": extract_graph, "torchax": extract_torchax}
+JAX: dict[str, Callable[[nn.Module, Inputs], Extracted]] = {
+    "graph": extract_graph,
+    "torchax": extract_torchax,
+}
 
 
 # ---------------------------------------------------------------------------------------------- stages of a jax function
-def _fresh(function: Callable[[dict[str, Any], Inputs], list[Any]]) -> Callable[[dict[str, Any], Inputs], list[Any]]:
+def _fresh(
+    function: Callable[[dict[str, Any], Inputs], list[Any]],
+) -> Callable[[dict[str, Any], Inputs], list[Any]]:
     """Another function object, so that jax.jit has seen nothing of it."""
 
     def call(parameters: dict[str, Any], inputs: Inputs) -> list[Any]:

@@ -91,7 +91,9 @@ class Results:
         try:
             yield
         except Exception as error:  # anything a framework may raise on a model it cannot convert
-            self.failures.append(Failure(case, contender, f"{type(error).__name__}: {error}".splitlines()[0][:300]))
+            self.failures.append(
+                Failure(case, contender, f"{type(error).__name__}: {error}".splitlines()[0][:300])
+            )
 
     def attempt(self, case: str, makers: dict[str, Callable[[], Any]]) -> dict[str, Any]:
         """What the makers made, without those that failed."""
@@ -105,7 +107,11 @@ class Results:
     def missed(self) -> list[str]:
         """Figures below their floor, and those that could not be had because a side of the comparison failed."""
         below = [f"{figure.case}: {figure.name}" for figure in self.figures if figure.reached is False]
-        return below + [f"{failure.case}: {failure.contender} failed" for failure in self.failures if failure.contender in COMPARED]
+        return below + [
+            f"{failure.case}: {failure.contender} failed"
+            for failure in self.failures
+            if failure.contender in COMPARED
+        ]
 
 
 # ---------------------------------------------------------------------------------------------- printing
@@ -129,7 +135,13 @@ def _table(title: str, *columns: str) -> Table:
 def _timing_rows(timings: Iterable[Timing]) -> Iterator[tuple[str, ...]]:
     for timing in timings:
         spread = f"{human(min(timing.samples))} to {human(max(timing.samples))}"
-        yield timing.case, f"{timing.stage}: {timing.contender}", human(timing.median), spread, str(len(timing.samples))
+        yield (
+            timing.case,
+            f"{timing.stage}: {timing.contender}",
+            human(timing.median),
+            spread,
+            str(len(timing.samples)),
+        )
 
 
 def _timing_table(results: Results) -> Table:
@@ -154,7 +166,9 @@ def show(results: Results, console: Console) -> None:
     if results.figures:
         console.print(_figure_table(results))
     for failure in results.failures:
-        console.print(f"[yellow]{escape(failure.case)}: {escape(failure.contender)} failed:[/] {escape(failure.reason)}")
+        console.print(
+            f"[yellow]{escape(failure.case)}: {escape(failure.contender)} failed:[/] {escape(failure.reason)}"
+        )
 
 
 # ---------------------------------------------------------------------------------------------- saving
@@ -168,7 +182,12 @@ def _version(package: str) -> str | None:
 def machine() -> dict[str, Any]:
     """Where and with what this was measured."""
     versions = {package: _version(package) for package in PACKAGES}
-    return {"python": platform.python_version(), "processor": platform.machine(), "system": platform.system(), "versions": versions}
+    return {
+        "python": platform.python_version(),
+        "processor": platform.machine(),
+        "system": platform.system(),
+        "versions": versions,
+    }
 
 
 def _figure_record(figure: Figure) -> dict[str, Any]:
@@ -189,5 +208,9 @@ def record(results: Results) -> dict[str, Any]:
 def save(path: Path, sections: Iterable[Results], options: dict[str, Any]) -> None:
     """Writes everything measured to a JSON file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    content = {"machine": machine(), "options": options, "sections": [record(results) for results in sections]}
+    content = {
+        "machine": machine(),
+        "options": options,
+        "sections": [record(results) for results in sections],
+    }
     path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

@@ -25,7 +25,11 @@ def _device(array: Any) -> str:
     """Where a tensor is; arrays of NumPy become tensors of the CPU, and those of JAX tensors where they are."""
     if hasattr(array, "is_cpu"):
         return "cpu" if array.is_cpu else str(array.device)
-    devices = [device for device in array.devices() if device.platform != "cpu"] if hasattr(array, "devices") else []
+    devices = (
+        [device for device in array.devices() if device.platform != "cpu"]
+        if hasattr(array, "devices")
+        else []
+    )
     return f"cuda:{devices[0].local_hardware_id}" if devices else "cpu"
 
 
@@ -50,8 +54,19 @@ torch = FrontendEntry(
         entry_methods=("forward",),
         module_marks=("state_dict",),
         hooks=("_forward_pre_hooks", "_forward_hooks"),
-        reporting=frozenset({*(f"torch.{name}" for name in _ONLY_CHECKS), "transformers.utils.import_utils.torch_compilable_check"}),
-        passing_on=("torch._tensor.", "torch.overrides.", "torch.utils._device.", "torch._compile.", "torch._dynamo."),
+        reporting=frozenset(
+            {
+                *(f"torch.{name}" for name in _ONLY_CHECKS),
+                "transformers.utils.import_utils.torch_compilable_check",
+            }
+        ),
+        passing_on=(
+            "torch._tensor.",
+            "torch.overrides.",
+            "torch.utils._device.",
+            "torch._compile.",
+            "torch._dynamo.",
+        ),
         handing_on=frozenset({"torch", "transformers", "accelerate", "peft", "diffusers"}),
         values=frozenset(("torch", name) for name in ("device", "dtype", "layout", "memory_format")),
         results=("transformers.", "torch.return_types"),
@@ -59,9 +74,13 @@ torch = FrontendEntry(
         gradient_stops=frozenset({"detach"}),
         facts={
             "requires_grad": InputFact(
-                "requires a gradient, or does not, other than while recording", lambda array: bool(getattr(array, "requires_grad", False))
+                "requires a gradient, or does not, other than while recording",
+                lambda array: bool(getattr(array, "requires_grad", False)),
             ),
-            "is_leaf": InputFact("was computed from arrays that require gradients, or was not, other than while recording", _is_leaf),
+            "is_leaf": InputFact(
+                "was computed from arrays that require gradients, or was not, other than while recording",
+                _is_leaf,
+            ),
             "is_parameter": InputFact(
                 "is a parameter of a module, or is none, other than while recording",
                 lambda array: any(base.__name__ == "Parameter" for base in type(array).__mro__),
@@ -71,7 +90,11 @@ torch = FrontendEntry(
                 "begins at another place of its memory than while recording",
                 lambda array: bool(array.storage_offset()) if hasattr(array, "storage_offset") else False,
             ),
-            "device": InputFact("is on another device than while recording, for which the function asked", _device, is_of_source=True),
+            "device": InputFact(
+                "is on another device than while recording, for which the function asked",
+                _device,
+                is_of_source=True,
+            ),
         },
     ),
 )
@@ -90,7 +113,8 @@ jax = FrontendEntry(
         is_stateless=True,
         facts={
             "weak_type": InputFact(
-                "is of a weak type, or is not, other than while recording", lambda array: bool(getattr(array, "weak_type", False))
+                "is of a weak type, or is not, other than while recording",
+                lambda array: bool(getattr(array, "weak_type", False)),
             ),
         },
     ),

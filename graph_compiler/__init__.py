@@ -29,7 +29,18 @@ if TYPE_CHECKING:
     from .transforms import jit as jit
 
 __version__ = "0.1.0.dev0"
-__all__ = ["Graph", "LazyGraph", "__version__", "compile", "errors", "jit", "load", "trace", "transpile", "unify"]
+__all__ = [
+    "Graph",
+    "LazyGraph",
+    "__version__",
+    "compile",
+    "errors",
+    "jit",
+    "load",
+    "trace",
+    "transpile",
+    "unify",
+]
 
 # A program that may never compile anything pays for none of it: each name brings its module when it is first asked for.
 _MODULES = {

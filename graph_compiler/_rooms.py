@@ -24,7 +24,9 @@ class _SiblingRooms:
     """A finder for the names in ``_ROOMS``; all other names are left to the finders that were there before."""
 
     @staticmethod
-    def find_spec(fullname: str, path: Sequence[str] | None, target: ModuleType | None = None, /) -> ModuleSpec | None:
+    def find_spec(
+        fullname: str, path: Sequence[str] | None, target: ModuleType | None = None, /
+    ) -> ModuleSpec | None:
         if fullname not in _ROOMS:
             return None
         room = _ROOMS[fullname]
@@ -32,4 +34,6 @@ class _SiblingRooms:
 
 
 if _ROOMS:
-    sys.meta_path.insert(0, _SiblingRooms())  # before a finder of another checkout that is installed as editable
+    sys.meta_path.insert(
+        0, _SiblingRooms()
+    )  # before a finder of another checkout that is installed as editable

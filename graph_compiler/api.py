@@ -128,17 +128,41 @@ def compile(
     """
     named = Stateful(tuple(stateful or ()), stateful_paths(arg_stateful_idxs, kwarg_stateful_idxs))
     compiler, wide = Compilation(return_backend_compiled_fn, compile_options or {}), Numbers(numbers)
-    options = Options(array_caching, include_generators, freeze, verify, named, compiler, (*passes,), roll, trace_control_flow, wide)
-    asked_static, is_lazy, limits = (static_argnums, static_argnames), args is None and kwargs is None, (on_miss, max_variants, on_limit)
+    options = Options(
+        array_caching,
+        include_generators,
+        freeze,
+        verify,
+        named,
+        compiler,
+        (*passes,),
+        roll,
+        trace_control_flow,
+        wide,
+    )
+    asked_static, is_lazy, limits = (
+        (static_argnums, static_argnames),
+        args is None and kwargs is None,
+        (on_miss, max_variants, on_limit),
+    )
 
     def one(obj: Any, is_part: bool = False) -> Any:
         static, owned = _static_of(obj, asked_static, named, is_part), _of_owner(options, obj)
-        graph = _graph(_pipeline(obj, source, to, args or (), kwargs or {}, owned, is_lazy), is_lazy, static, *limits)
+        graph = _graph(
+            _pipeline(obj, source, to, args or (), kwargs or {}, owned, is_lazy), is_lazy, static, *limits
+        )
         graph = _with_method(graph, obj, functools.partial(_of_object, source, to, options, static, limits))
         return _begun(graph, None if is_lazy else (tuple(args or ()), dict(kwargs or {})))
 
-    bound = functools.partial(_with_parameters, parameters, (source, to, options), (args, kwargs), asked_static, limits)
-    return _each(objs, functools.partial(_whole, _tracing(one if parameters is None else bound, trace_control_flow), is_lazy))
+    bound = functools.partial(
+        _with_parameters, parameters, (source, to, options), (args, kwargs), asked_static, limits
+    )
+    return _each(
+        objs,
+        functools.partial(
+            _whole, _tracing(one if parameters is None else bound, trace_control_flow), is_lazy
+        ),
+    )
 
 
 def _tracing(one: Callable[..., Any], is_wanted: bool | None) -> Callable[..., Any]:
@@ -203,7 +227,14 @@ def _of_method(options: Options, owner: Any) -> Options:
     return replace(options, stateful=Stateful((*options.stateful.objects, *objects), paths))
 
 
-def _of_object(source: str | None, to: Any, options: Options, static: tuple[Any, Any], limits: tuple[str, int, str], bound: Any) -> Graph:
+def _of_object(
+    source: str | None,
+    to: Any,
+    options: Options,
+    static: tuple[Any, Any],
+    limits: tuple[str, int, str],
+    bound: Any,
+) -> Graph:
     """The graph of one object's method, not called yet."""
     names = None if static == (None, None) else Statics(bound.__func__, *static).names
     pipeline = _pipeline(bound, source, to, (), {}, _of_method(options, bound.__self__), True)
@@ -224,7 +255,9 @@ def _begun(graph: Graph, given: tuple[tuple[Any, ...], dict[str, Any]] | None) -
     if given is not None:
         graph.add_variant(*given, "args= given")
     elif (
-        isinstance(pipeline, Pipeline) and not pipeline.same_framework and (examples := pipeline.frontend.example_inputs(pipeline.function))
+        isinstance(pipeline, Pipeline)
+        and not pipeline.same_framework
+        and (examples := pipeline.frontend.example_inputs(pipeline.function))
     ):
         graph.add_variant((), examples, "its own example inputs")
     return graph
@@ -274,7 +307,9 @@ class _Another:
     def than(source: FrontendEntry) -> str:
         """What the frontend names; ``InvalidOption`` where it names nothing."""
         if source.target is None:
-            raise InvalidOption(f"say what to write for, to=: code of {source.name} is written for nothing else by itself")
+            raise InvalidOption(
+                f"say what to write for, to=: code of {source.name} is written for nothing else by itself"
+            )
         return source.target
 
 
@@ -320,7 +355,9 @@ def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
 
         unified = UnifiedGraph(_name(obj), written_in, graph_for)
         if args is not None or kwargs is not None:
-            unified.graph_of(*(args or ()), **(kwargs or {})).add_variant(tuple(args or ()), dict(kwargs or {}), "args= given")
+            unified.graph_of(*(args or ()), **(kwargs or {})).add_variant(
+                tuple(args or ()), dict(kwargs or {}), "args= given"
+            )
         return unified
 
     return _each(objs, one)
@@ -336,7 +373,9 @@ def _inside(obj: Any, one: Any, is_lazy: bool) -> Any:
     if not is_lazy:
         kind = "module" if isinstance(obj, ModuleType) else "class"
         instead = "" if kind == "module" else f", or compile an object of it: {obj.__name__}(...)"
-        raise NotCompilable(f"{obj.__name__} is a {kind}, each of whose functions has arguments of its own: pass no args{instead}")
+        raise NotCompilable(
+            f"{obj.__name__} is a {kind}, each of whose functions has arguments of its own: pass no args{instead}"
+        )
     part = functools.partial(one, is_part=True)
     return compile_module(obj, part) if isinstance(obj, ModuleType) else compile_class(obj, part)
 
@@ -388,11 +427,19 @@ Graph._views = _views  # set here, for runtime imports no room above it
 
 
 def _pipeline(
-    obj: Any, source: str | None, to: Any, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options, is_lazy: bool = False
+    obj: Any,
+    source: str | None,
+    to: Any,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    options: Options,
+    is_lazy: bool = False,
 ) -> Any:
     """The pipeline of a callable; of a lazy one, that of its first call where its framework can be told by the arguments only."""
     if not callable(obj) or isinstance(obj, type):
-        held = {} if isinstance(obj, type) else getattr(obj, "__dict__", {})  # as a SavedModel that was loaded
+        held = (
+            {} if isinstance(obj, type) else getattr(obj, "__dict__", {})
+        )  # as a SavedModel that was loaded
         own = ", ".join(name for name, item in held.items() if callable(item) and not name.startswith("_"))
         raise NotCompilable(
             f"{shown(obj)} cannot be compiled: a function, a method or a module object is needed{f', as it has in {own}' if own else ''}. "
@@ -401,10 +448,14 @@ def _pipeline(
     if to is not None and not isinstance(to, _Another):
         backends.get(to)
     if source is None and is_lazy and framework_of(obj) is None:
-        return DeferredPipeline(obj, _name(obj), lambda args, kwargs: _pipeline(obj, None, to, args, kwargs, options))
+        return DeferredPipeline(
+            obj, _name(obj), lambda args, kwargs: _pipeline(obj, None, to, args, kwargs, options)
+        )
     written_in = _source_of(obj, source, args, kwargs)
     to = to.than(frontends.get(written_in)) if isinstance(to, _Another) else to or written_in
-    return Pipeline(obj, _name(obj), frontend_of(written_in), backend_of(to), written_in == to, options, backend_of)
+    return Pipeline(
+        obj, _name(obj), frontend_of(written_in), backend_of(to), written_in == to, options, backend_of
+    )
 
 
 def _source_of(obj: Any, source: str | None, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
@@ -415,16 +466,24 @@ def _source_of(obj: Any, source: str | None, args: Sequence[Any], kwargs: Mappin
     if found is not None:
         _refuse_mixed(obj, frontends.get(found))
         return found
-    unclear = (entry.name for entry in frontends.known().values() if entry.takes_unclear and entry.packages[0] in sys.modules)
+    unclear = (
+        entry.name
+        for entry in frontends.known().values()
+        if entry.takes_unclear and entry.packages[0] in sys.modules
+    )
     found = next(unclear, None)
     if found is None:
-        raise SourceNotFound(f"the framework of {_name(obj)} cannot be told from it; pass source= (one of {', '.join(frontends.all())})")
+        raise SourceNotFound(
+            f"the framework of {_name(obj)} cannot be told from it; pass source= (one of {', '.join(frontends.all())})"
+        )
     return found
 
 
 def _refuse_mixed(obj: Any, found: FrontendEntry) -> None:
     """``SourceNotFound`` for code that names the framework of all code alone, and is given arrays of one whose rules are others."""
-    everywhere = framework_of(obj, ((), {})) if found.refuses_everywhere and framework_of(obj) is None else None
+    everywhere = (
+        framework_of(obj, ((), {})) if found.refuses_everywhere and framework_of(obj) is None else None
+    )
     if everywhere is not None:
         raise SourceNotFound(
             f"{_name(obj)} names {everywhere} alone, and is called with arrays of {found.name}; {found.refuses_everywhere}: pass "

@@ -21,9 +21,14 @@ def legal(text: str) -> str:
     >>> legal("encoder.layer.0"), legal("3d"), legal(""), legal("x²")
     ('encoder_layer_0', '_3d', 'value', 'x2')
     """
-    name = _ILLEGAL.sub("_", text if text.isascii() else unicodedata.normalize("NFKC", text)).strip("_") or "value"  # as Python reads names
+    name = (
+        _ILLEGAL.sub("_", text if text.isascii() else unicodedata.normalize("NFKC", text)).strip("_")
+        or "value"
+    )  # as Python reads names
     name = f"_{name}" if name[0].isdigit() else name
-    return name if name.isidentifier() else legal(ascii(name))  # some signs count as letters, but not in names
+    return (
+        name if name.isidentifier() else legal(ascii(name))
+    )  # some signs count as letters, but not in names
 
 
 class Namespace:

@@ -89,7 +89,9 @@ class Entry:
         """``FrameworkNotInstalled`` where the framework cannot be imported."""
         if importlib.util.find_spec(self.packages[0]) is None:
             command = self.install or f"pip install {self.packages[0]}"
-            raise FrameworkNotInstalled(f"{self.packages[0]} is not installed here; install it with: {command}")
+            raise FrameworkNotInstalled(
+                f"{self.packages[0]} is not installed here; install it with: {command}"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,7 +171,9 @@ class Registry(Generic[E]):
             self.problems[point.name] = problem
         # Code of another package is imported, and may raise anything.
         except Exception as problem:
-            self.problems[point.name] = InvalidRegistration(f"{where} cannot be loaded: {type(problem).__name__}: {problem}")
+            self.problems[point.name] = InvalidRegistration(
+                f"{where} cannot be loaded: {type(problem).__name__}: {problem}"
+            )
 
     def register(self, entry: E) -> None:
         """Adds an entry for this process, as an entry point does for all; ``InvalidRegistration`` for a name that is taken."""
@@ -182,11 +186,17 @@ class Registry(Generic[E]):
 
     def _add(self, name: str, entry: Any, where: str) -> None:
         if not isinstance(entry, self._kind):
-            raise InvalidRegistration(f"{where} gives a {type(entry).__name__}; it must be a {self._kind.__name__} of {__name__}")
+            raise InvalidRegistration(
+                f"{where} gives a {type(entry).__name__}; it must be a {self._kind.__name__} of {__name__}"
+            )
         if entry.name != name:
-            raise InvalidRegistration(f"{where} gives an entry with the name {entry.name!r}; both must have one name")
+            raise InvalidRegistration(
+                f"{where} gives an entry with the name {entry.name!r}; both must have one name"
+            )
         if (before := self.known().get(name)) is not None and before != entry:
-            raise InvalidRegistration(f"{where} registers {name!r}, and {before.module} is registered under that name: rename one")
+            raise InvalidRegistration(
+                f"{where} registers {name!r}, and {before.module} is registered under that name: rename one"
+            )
         self._others[name] = entry
         _forget()
 
@@ -202,7 +212,9 @@ class Registry(Generic[E]):
                 raise problem
             meant = next((entry.name for entry in entries.values() if asked in entry.aliases), asked)
             names = ", ".join(map(repr, entries))
-            raise UnknownFramework(f"{self._parameter}={name!r} is not supported; known are {names}{nearest(meant, tuple(entries))}")
+            raise UnknownFramework(
+                f"{self._parameter}={name!r} is not supported; known are {names}{nearest(meant, tuple(entries))}"
+            )
         return found
 
 
@@ -242,7 +254,9 @@ def entry_method(item: Any, otherwise: Any = None) -> Any:
     >>> entry_method(Model())(), entry_method(len, len) is len
     (1, True)
     """
-    return next((getattr(item, name) for name in trait("entry_methods") if responds_to(item, name)), otherwise)
+    return next(
+        (getattr(item, name) for name in trait("entry_methods") if responds_to(item, name)), otherwise
+    )
 
 
 def is_module(item: Any) -> bool:
@@ -273,7 +287,12 @@ def packages() -> frozenset[str]:
 @functools.cache
 def stateless_packages() -> frozenset[str]:
     """The packages of frameworks whose objects hold no state of the user's."""
-    return frozenset(package for entry in frontends.known().values() if entry.traits.is_stateless for package in entry.packages)
+    return frozenset(
+        package
+        for entry in frontends.known().values()
+        if entry.traits.is_stateless
+        for package in entry.packages
+    )
 
 
 def _forget() -> None:
@@ -285,7 +304,9 @@ def _forget() -> None:
 def telling(entries: Iterable[FrontendEntry]) -> dict[str, str]:
     """Package -> the framework that it tells."""
     return {
-        package: entry.computing[package]() if package in entry.computing and package in sys.modules else entry.name
+        package: entry.computing[package]()
+        if package in entry.computing and package in sys.modules
+        else entry.name
         for entry in entries
         for package in (*entry.packages, *entry.libraries)
     }

@@ -18,7 +18,9 @@ NOT_COPIED = shutil.ignore_patterns(".*", "build", "dist", "shared", "*.egg-info
 def build(kind: str, tree: Path, folder: Path) -> Path:
     """The ``sdist`` or ``wheel`` of ``tree``, put into ``folder``."""
     command = f"from setuptools import build_meta; print(build_meta.build_{kind}({str(folder)!r}))"
-    done = subprocess.run([sys.executable, "-c", command], cwd=tree, check=False, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", command], cwd=tree, check=False, capture_output=True, text=True
+    )
     if done.returncode:
         raise SystemExit(f"building the {kind} failed:\n{done.stdout}{done.stderr}")
     return folder / done.stdout.splitlines()[-1]

@@ -30,13 +30,19 @@ def main(
     corpora: Annotated[list[str], typer.Argument(help=f"Of {', '.join(CORPORA)}.")],
     target: Annotated[list[str], typer.Option(help="Frameworks to convert to.")] = ["jax"],  # noqa: B006
     select: Annotated[str, typer.Option(help="A regular expression: only cases whose names match.")] = "",
-    every: Annotated[int, typer.Option(help="Only each n-th case (of each primitive, in harnesses): a quick look.")] = 1,
-    start: Annotated[int, typer.Option(help="Where to begin counting them: with --every, another part of the corpus.")] = 0,
+    every: Annotated[
+        int, typer.Option(help="Only each n-th case (of each primitive, in harnesses): a quick look.")
+    ] = 1,
+    start: Annotated[
+        int, typer.Option(help="Where to begin counting them: with --every, another part of the corpus.")
+    ] = 0,
     workers: Annotated[int, typer.Option(help="Processes at a time.")] = 2,
     folder: Annotated[Path, typer.Option(help="Where results are kept.")] = ROOT / "coverage",
     again: Annotated[bool, typer.Option(help="Judge again what has a result.")] = False,
     failed: Annotated[bool, typer.Option(help="Judge again what was not right.")] = False,
-    published: Annotated[bool, typer.Option("--publish", help="Show the shares in the documentation.")] = False,
+    published: Annotated[
+        bool, typer.Option("--publish", help="Show the shares in the documentation.")
+    ] = False,
 ) -> None:
     """Judges the cases that have no result yet, then writes the pages."""
     results = [Results(folder, corpus, name) for corpus in corpora for name in target]
@@ -45,7 +51,9 @@ def main(
         names = [name for name in CORPORA[corpus].part(every, start) if re.search(select, name)]
         _complete(corpus, of_corpus, names, workers, again, failed)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "summary.json").write_text(json.dumps([one.summary() for one in results], indent=1) + "\n", encoding="utf-8")
+    (folder / "summary.json").write_text(
+        json.dumps([one.summary() for one in results], indent=1) + "\n", encoding="utf-8"
+    )
     (folder / "coverage.md").write_text(page(results), encoding="utf-8")
     if published:
         publish(results, every)
@@ -53,7 +61,9 @@ def main(
         print(json.dumps(one.summary()))
 
 
-def _complete(corpus: str, results: dict[str, Results], names: list[str], workers: int, again: bool, failed: bool) -> None:
+def _complete(
+    corpus: str, results: dict[str, Results], names: list[str], workers: int, again: bool, failed: bool
+) -> None:
     """Judges each case in the targets that it has no result in."""
 
     def is_left(name: str, records: dict[str, Record]) -> bool:

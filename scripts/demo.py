@@ -17,7 +17,9 @@ from typing import Any
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # for the loader of the weights, which the tests share
+sys.path.insert(
+    0, str(Path(__file__).resolve().parent.parent)
+)  # for the loader of the weights, which the tests share
 
 import jax
 import keras
@@ -87,7 +89,13 @@ def nearest(embeddings: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.
 
 def neighbour_table(embeddings: Arrays) -> Table:
     """Each sentence's nearest neighbour in torch, and the cosine in every framework."""
-    table = Table("sentence", "nearest", *(f"cosine, {name}" for name in embeddings), title="Nearest neighbours", title_justify="left")
+    table = Table(
+        "sentence",
+        "nearest",
+        *(f"cosine, {name}" for name in embeddings),
+        title="Nearest neighbours",
+        title_justify="left",
+    )
     places, _ = nearest(embeddings["torch"])
     cosines = [nearest(array)[1] for array in embeddings.values()]
     for sentence, place, *row in zip(SENTENCES, places, *cosines, strict=True):
@@ -109,7 +117,9 @@ def show_source(source: str, console: Console) -> None:
     lines = source.splitlines()
     start = max(number for number, line in enumerate(lines) if line.startswith("def "))
     console.print(f"\nThe generated source (graph.source) has {len(lines)} lines; the function begins:\n")
-    console.print(Syntax("\n".join(lines[start : start + SOURCE_LINES]), "python", background_color="default"))
+    console.print(
+        Syntax("\n".join(lines[start : start + SOURCE_LINES]), "python", background_color="default")
+    )
 
 
 # ---------------------------------------------------------------------------------------------- the demonstration
@@ -122,7 +132,9 @@ def record(embedder: torch.nn.Module) -> tuple[dict[str, Any], dict[str, float]]
     _, tracing = timed(lambda: gc.compile(embedder, kwargs=inputs))
     seconds = {"trace, torch to a flat torch function": tracing}
     for target in TARGETS:
-        convert = lambda target=target: gc.transpile(embedder, to=target, kwargs=inputs, return_backend_compiled_fn=True)  # noqa: E731
+        convert = lambda target=target: gc.transpile(
+            embedder, to=target, kwargs=inputs, return_backend_compiled_fn=True
+        )  # noqa: E731
         graphs[target], seconds[f"trace and convert to {target}"] = timed(convert)
     return graphs, seconds
 
@@ -149,13 +161,17 @@ def run(embedder: torch.nn.Module, graphs: dict[str, Any]) -> tuple[Arrays, dict
 def agree(embeddings: Arrays, graphs: dict[str, Any], console: Console) -> bool:
     """Whether numbers and neighbours are the same as in torch; says so."""
     expected = embeddings["torch"]
-    console.print(f"\n{len(SENTENCES)} embeddings of {expected.shape[1]} numbers; largest difference from torch (allowed: {ALLOWED:g}):")
+    console.print(
+        f"\n{len(SENTENCES)} embeddings of {expected.shape[1]} numbers; largest difference from torch (allowed: {ALLOWED:g}):"
+    )
     right = []
     for target, graph in graphs.items():
         largest = float(np.abs(expected - embeddings[target]).max())
         same = bool((nearest(expected)[0] == nearest(embeddings[target])[0]).all())
         neighbours = "the same neighbours" if same else "OTHER NEIGHBOURS"
-        console.print(f"  {target:<11} {largest:.2g}, {neighbours}; recorded {len(graph.variants)} time(s), at another size than this")
+        console.print(
+            f"  {target:<11} {largest:.2g}, {neighbours}; recorded {len(graph.variants)} time(s), at another size than this"
+        )
         right.append(same and largest <= ALLOWED)
     return all(right)
 
@@ -183,7 +199,9 @@ def train_keras_in_torch(console: Console) -> bool:
     images, labels = random.standard_normal((16, 16, 16, 3)).astype("float32"), torch.arange(16) % 4
     graph = gc.transpile(model, to="torch", args=(images[:2],))
     module = graph.as_module().train()
-    console.print(f"\nThe second half: a Keras model in torch, with {', '.join(name for name, _ in module.named_parameters())}")
+    console.print(
+        f"\nThe second half: a Keras model in torch, with {', '.join(name for name, _ in module.named_parameters())}"
+    )
     optimizer = torch.optim.Adam(module.parameters(), 0.05)
     for step in range(3):
         loss = torch.nn.functional.cross_entropy(module(torch.from_numpy(images)), labels)
@@ -192,7 +210,9 @@ def train_keras_in_torch(console: Console) -> bool:
         optimizer.zero_grad()
         console.print(f"  step {step + 1} in torch: loss {loss.item():.4f}")
     graph.to_source(module.eval())
-    difference = float(np.abs(np.asarray(model(images)) - module(torch.from_numpy(images)).detach().numpy()).max())
+    difference = float(
+        np.abs(np.asarray(model(images)) - module(torch.from_numpy(images)).detach().numpy()).max()
+    )
     console.print(f"  the weights given back to Keras: largest difference {difference:.2g}")
     return difference <= ALLOWED
 

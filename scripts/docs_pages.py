@@ -48,13 +48,19 @@ def names_in(package: str) -> list[str]:
     """Return the names that the ``__init__`` of a package re-exports, as its text says: ``from .x import name as name``."""
     tree = ast.parse((ROOT / "graph_compiler" / package / "__init__.py").read_text("utf-8"))
     imported = [alias for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names]
-    return sorted(alias.name for alias in imported if alias.asname == alias.name and not alias.name.startswith("_"))
+    return sorted(
+        alias.name for alias in imported if alias.asname == alias.name and not alias.name.startswith("_")
+    )
 
 
 def top_names() -> list[str]:
     """Return the functions and classes in ``graph_compiler.__all__``."""
     tree = ast.parse((ROOT / "graph_compiler" / "__init__.py").read_text("utf-8"))
-    found = next(node.value for node in tree.body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__")
+    found = next(
+        node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+    )
     return sorted(name for name in ast.literal_eval(found) if name not in {"errors", "__version__"})
 
 
@@ -104,7 +110,11 @@ def troubleshooting() -> str:
     tree = ast.parse((ROOT / "graph_compiler" / "errors.py").read_text("utf-8"))
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name not in INTERNAL]
     classes.sort(key=lambda node: node.name in FOR_DEVELOPERS)
-    return HEAD + "\n\n".join(f"## {node.name}\n\n{_entry(ast.get_docstring(node) or '')}" for node in classes) + "\n"
+    return (
+        HEAD
+        + "\n\n".join(f"## {node.name}\n\n{_entry(ast.get_docstring(node) or '')}" for node in classes)
+        + "\n"
+    )
 
 
 def _entry(docstring: str) -> str:
@@ -123,7 +133,10 @@ def _entry(docstring: str) -> str:
 # ---------------------------------------------------------------------------------------------- hooks of mkdocs
 def on_config(config: Any) -> Any:
     """Put the reference into the navigation, where the entry ``API reference`` stands."""
-    sections = [{section: [{title: path_of(full_name)} for title, full_name in pages.items()]} for section, pages in reference().items()]
+    sections = [
+        {section: [{title: path_of(full_name)} for title, full_name in pages.items()]}
+        for section, pages in reference().items()
+    ]
     for entry in config.nav:
         if isinstance(entry, dict) and "API reference" in entry:
             entry["API reference"] = sections
@@ -134,12 +147,22 @@ def on_files(files: Any, config: Any) -> Any:
     """Add the pages of the reference, README.md as ``index.md``, and CHANGELOG.md."""
     from mkdocs.structure.files import File
 
-    readme = (ROOT / "README.md").read_text("utf-8").replace("](docs/", "](").replace("](CHANGELOG.md)", "](changelog.md)")
+    readme = (
+        (ROOT / "README.md")
+        .read_text("utf-8")
+        .replace("](docs/", "](")
+        .replace("](CHANGELOG.md)", "](changelog.md)")
+    )
     readme = readme.replace("](LICENSE)", "](https://www.apache.org/licenses/LICENSE-2.0)")
-    made = {"index.md": readme, "changelog.md": (ROOT / "CHANGELOG.md").read_text("utf-8").replace("](docs/", "](")}
+    made = {
+        "index.md": readme,
+        "changelog.md": (ROOT / "CHANGELOG.md").read_text("utf-8").replace("](docs/", "]("),
+    }
     for pages in reference().values():
         for full_name in pages.values():
-            made[path_of(full_name)] = f"::: {full_name}\n" + ("" if full_name not in MADE_BY_FUNCTIONS else NO_CONSTRUCTOR)
+            made[path_of(full_name)] = f"::: {full_name}\n" + (
+                "" if full_name not in MADE_BY_FUNCTIONS else NO_CONSTRUCTOR
+            )
     for path, text in made.items():
         files.append(File.generated(config, path, content=text))
     return files

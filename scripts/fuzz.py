@@ -35,9 +35,16 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--programs", type=int, default=10**9, help="stop after this many programs")
     parser.add_argument("--seed", type=int, default=0, help="number of the first program")
-    parser.add_argument("--target", action="append", choices=TARGETS, help="may be given more than once; all by default")
+    parser.add_argument(
+        "--target", action="append", choices=TARGETS, help="may be given more than once; all by default"
+    )
     options = parser.parse_args()
-    return fuzz(options.seed, options.programs, time.monotonic() + 60 * options.minutes, tuple(options.target or TARGETS))
+    return fuzz(
+        options.seed,
+        options.programs,
+        time.monotonic() + 60 * options.minutes,
+        tuple(options.target or TARGETS),
+    )
 
 
 def fuzz(seed: int, programs: int, until: float, targets: tuple[str, ...]) -> int:
@@ -74,14 +81,18 @@ def report(number: int, program: Program, setting: Setting, verdict: Verdict) ->
 
     smallest = reduced(program, still)
     print(
-        f"{'=' * 100}\nprogram {number}, {setting}: {verdict.kind}\n{verdict.detail[:1500]}\n{'-' * 100}\n{smallest.source()}", flush=True
+        f"{'=' * 100}\nprogram {number}, {setting}: {verdict.kind}\n{verdict.detail[:1500]}\n{'-' * 100}\n{smallest.source()}",
+        flush=True,
     )
 
 
 def summary(ran: int, counts: Counter[str], reasons: Counter[str], examples: dict[str, int]) -> None:
     """Prints how many programs ran, and why the clear errors were raised."""
     total = sum(counts.values()) or 1
-    print(f"{'=' * 100}\n{ran} programs, {total} runs: " + ", ".join(f"{n} {kind} ({n / total:.1%})" for kind, n in counts.most_common()))
+    print(
+        f"{'=' * 100}\n{ran} programs, {total} runs: "
+        + ", ".join(f"{n} {kind} ({n / total:.1%})" for kind, n in counts.most_common())
+    )
     for reason, n in reasons.most_common():
         print(f"{n:6} {reason} (program {examples[reason]})")
 

@@ -23,7 +23,11 @@ WIDE_SOURCE = "<style>aside { width: 590px }</style><script>document.querySelect
 class Attention(nn.Module):
     def __init__(self, width: int) -> None:
         super().__init__()
-        self.query, self.key, self.value = nn.Linear(width, width), nn.Linear(width, width), nn.Linear(width, width)
+        self.query, self.key, self.value = (
+            nn.Linear(width, width),
+            nn.Linear(width, width),
+            nn.Linear(width, width),
+        )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         scores = self.query(x) @ self.key(x).mT / x.shape[-1] ** 0.5
@@ -50,8 +54,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         page = graph.show(Path(folder, "page.html"))
         page.write_text(page.read_text("utf-8").replace("</body>", f"{WIDE_SOURCE}</body>"), "utf-8")
-        options = ("--headless", "--no-sandbox", "--hide-scrollbars", "--virtual-time-budget=4000", "--window-size=1180,790")
-        subprocess.run([browser, *options, f"--screenshot={PICTURE}", page.as_uri()], check=True, capture_output=True)
+        options = (
+            "--headless",
+            "--no-sandbox",
+            "--hide-scrollbars",
+            "--virtual-time-budget=4000",
+            "--window-size=1180,790",
+        )
+        subprocess.run(
+            [browser, *options, f"--screenshot={PICTURE}", page.as_uri()], check=True, capture_output=True
+        )
     print(PICTURE, PICTURE.stat().st_size)
 
 

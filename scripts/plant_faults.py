@@ -40,7 +40,17 @@ sys.path.insert(0, str(ROOT))
 from tests.support import affected, selection  # noqa: E402
 
 TARGETS = ("torch", "jax", "tensorflow", "numpy")
-FRAMEWORKS = ("torch", "jax.numpy", "tensorflow", "keras", "transformers", "flax", "equinox", "optax", "torch._dynamo")
+FRAMEWORKS = (
+    "torch",
+    "jax.numpy",
+    "tensorflow",
+    "keras",
+    "transformers",
+    "flax",
+    "equinox",
+    "optax",
+    "torch._dynamo",
+)
 LIKELY = 60  # cases that are tried before all others
 # the frameworks are loaded before pytest could rewrite their assertions
 OPTIONS = ("-q", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning")
@@ -185,7 +195,13 @@ def _row_names(text: str) -> list[str]:
     found: list[str] = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Call) and ast.unparse(node.func) in ("rows.table", "rows.row"):
-            parts = [key for each in node.args if isinstance(each, ast.Dict) for key in each.keys if key is not None]
+            parts = [
+                key
+                for each in node.args
+                if isinstance(each, ast.Dict)
+                for key in each.keys
+                if key is not None
+            ]
             found += [each.value for part in (*node.args, *parts) for each in _strings(part)]
     return found
 
@@ -194,7 +210,9 @@ def _strings(node: ast.expr) -> Iterator[Any]:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         yield node
     if isinstance(node, ast.Tuple):
-        yield from (each for each in node.elts if isinstance(each, ast.Constant) and isinstance(each.value, str))
+        yield from (
+            each for each in node.elts if isinstance(each, ast.Constant) and isinstance(each.value, str)
+        )
 
 
 def _of_writers(target: str) -> Iterator[Fault]:
@@ -254,7 +272,13 @@ def forked(function: Callable[[], Any], seconds: float, log: Path) -> Any:
 
 def copied(folder: Path) -> Path:
     """Copy the files of the checkout, those that are not committed yet among them, and return the folder."""
-    listed = subprocess.run(["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "-co", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     for name in filter(None, listed.stdout.split("\0")):
         if (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -268,7 +292,10 @@ def enter(folder: Path) -> None:
     sys.dont_write_bytecode = True
     for name in [name for name in sys.modules if name.partition(".")[0] == "tests"]:  # those of the checkout
         del sys.modules[name]
-    sys.path[:] = [str(folder), *(entry for entry in sys.path if entry not in ("", str(ROOT), str(ROOT / "scripts")))]
+    sys.path[:] = [
+        str(folder),
+        *(entry for entry in sys.path if entry not in ("", str(ROOT), str(ROOT / "scripts"))),
+    ]
 
 
 class _Cases:
@@ -283,7 +310,9 @@ class _Cases:
             self.nodes = [item.nodeid for item in items if item.get_closest_marker("slow") is None]
             return
         place = {node: number for number, node in enumerate(self.nodes)}
-        items[:] = sorted((item for item in items if item.nodeid in place), key=lambda item: place[item.nodeid])
+        items[:] = sorted(
+            (item for item in items if item.nodeid in place), key=lambda item: place[item.nodeid]
+        )
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.ran += report.when == "call"
@@ -322,7 +351,9 @@ def ranked(fault: Fault, nodes: list[str]) -> tuple[list[str], list[str]]:
     word = _plain(name.rpartition(".")[2].removesuffix("_p"))
     patterns = [test for test, _, only_one in affected.reached(fault.file) if not only_one]
     files = {node.partition("::")[0] for node in nodes}
-    naming = {file for file in files if re.search(rf"\b{re.escape(name)}\b", (ROOT / file).read_text("utf-8"))}
+    naming = {
+        file for file in files if re.search(rf"\b{re.escape(name)}\b", (ROOT / file).read_text("utf-8"))
+    }
     dedicated = {file for file in files for test in patterns if fnmatch.fnmatch(file, test)}
 
     def rank(node: str) -> int:
@@ -337,7 +368,9 @@ def ranked(fault: Fault, nodes: list[str]) -> tuple[list[str], list[str]]:
         )
         return next((place for place, sign in enumerate(signs) if sign), len(signs))
 
-    ordered = sorted(affected.affected(nodes, [fault.file]), key=lambda node: (rank(node), selection.digest(node)))
+    ordered = sorted(
+        affected.affected(nodes, [fault.file]), key=lambda node: (rank(node), selection.digest(node))
+    )
     likely = [node for node in ordered if rank(node) < 5][:LIKELY]
     return likely, [node for node in ordered if node not in set(likely)]
 
@@ -365,7 +398,13 @@ def outcome(fault: Fault, folder: Path, nodes: list[str], seconds: float, log: P
             ran += answer[2]
     finally:
         path.write_text(before, "utf-8")
-    return {"fault": fault.name, "result": result, "seconds": round(time.monotonic() - started, 1), "cases": ran, "first": first[:1]}
+    return {
+        "fault": fault.name,
+        "result": result,
+        "seconds": round(time.monotonic() - started, 1),
+        "cases": ran,
+        "first": first[:1],
+    }
 
 
 def listed_faults() -> list[Fault]:
@@ -374,11 +413,15 @@ def listed_faults() -> list[Fault]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("containing", nargs="?", default="", help="a part of the names of the faults")
     parser.add_argument("--list", action="store_true", help="name the faults and exit")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="take each N-th fault alone")
-    parser.add_argument("--results", type=Path, help="a file that keeps the results, so that the next run continues")
+    parser.add_argument(
+        "--results", type=Path, help="a file that keeps the results, so that the next run continues"
+    )
     parser.add_argument("--seconds", type=float, default=600.0, help="the longest run for a fault")
     options = parser.parse_args()
     runpy.run_path(str(ROOT / "tests" / "support" / "environment.py"))["set_variables"]()
@@ -393,22 +436,35 @@ def main() -> int:
             return 0
         known: dict[str, Any] = {}
         if options.results and options.results.exists():
-            known = {row["fault"]: row for row in map(json.loads, options.results.read_text("utf-8").splitlines())}
+            known = {
+                row["fault"]: row for row in map(json.loads, options.results.read_text("utf-8").splitlines())
+            }
         nodes: list[str] = forked(functools.partial(collect, folder), 1200, log)
         for fault in chosen:
             if fault.name in known:
                 continue
             known[fault.name] = row = outcome(fault, folder, nodes, options.seconds, log)
-            print(f"{fault.name}: {row['result']} after {row['seconds']} s, {row['cases']} cases {row['first']}", flush=True)
+            print(
+                f"{fault.name}: {row['result']} after {row['seconds']} s, {row['cases']} cases {row['first']}",
+                flush=True,
+            )
             if options.results:
                 with options.results.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(row) + "\n")
         rows = [known[fault.name] for fault in chosen]
         # a case that fails without a fault finds none
         finders = sorted({node for row in rows if row["result"] == "found" for node in row["first"]})
-        failing = set((forked(functools.partial(run, folder, finders, ()), 3600, log) or (0, finders, 0))[1] if finders else ())
+        failing = set(
+            (forked(functools.partial(run, folder, finders, ()), 3600, log) or (0, finders, 0))[1]
+            if finders
+            else ()
+        )
     missed = [row["fault"] for row in rows if row["result"] != "found" or failing & set(row["first"])]
-    print(f"{len(rows) - len(missed)} of {len(rows)} faults are found", *(f"    not found: {name}" for name in missed), sep="\n")
+    print(
+        f"{len(rows) - len(missed)} of {len(rows)} faults are found",
+        *(f"    not found: {name}" for name in missed),
+        sep="\n",
+    )
     return 1 if missed else 0
 
 

@@ -30,10 +30,22 @@ MISSED = ROOT / ".pytest_cache" / "exercised.json"
 BY_NAME = 4  # cases that are tried for a name
 QUICK = ("canonical", "lifted", "numpy", "torch")  # targets that compile nothing
 SOURCES = {
-    "torch": ("tests/test_samples.py", "tests/test_random.py", "tests/test_programs.py", "tests/test_inner_gradient_sizes.py"),
-    "jax": ("tests/jax_source/test_jax_", "tests/control_flow/test_values.py", "tests/custom_derivatives/test_jax"),
+    "torch": (
+        "tests/test_samples.py",
+        "tests/test_random.py",
+        "tests/test_programs.py",
+        "tests/test_inner_gradient_sizes.py",
+    ),
+    "jax": (
+        "tests/jax_source/test_jax_",
+        "tests/control_flow/test_values.py",
+        "tests/custom_derivatives/test_jax",
+    ),
     "numpy": ("tests/test_numpy_", "tests/numpy_source/", "tests/test_math_of_elements.py"),
-    "tensorflow": ("tests/tensorflow_source/test_tensorflow_samples.py", "tests/tensorflow_source/test_tensorflow_functions.py"),
+    "tensorflow": (
+        "tests/tensorflow_source/test_tensorflow_samples.py",
+        "tests/tensorflow_source/test_tensorflow_functions.py",
+    ),
 }
 EVERY = tuple(test for tests in SOURCES.values() for test in tests)
 
@@ -72,7 +84,9 @@ def _by_name(missing: Iterable[str], nodes: list[str]) -> Iterator[str]:
         fitting = [node for text, node in plain if word in text and _may_exercise(kind, framework, node)]
         if kind == "lower":
             yield from _twins(words[-1], framework)
-        yield from sorted(fitting, key=lambda node: (affected.target_of(node) not in QUICK, len(node)))[:BY_NAME]
+        yield from sorted(fitting, key=lambda node: (affected.target_of(node) not in QUICK, len(node)))[
+            :BY_NAME
+        ]
 
 
 def _twins(operation: str, framework: str) -> Iterator[str]:
@@ -88,7 +102,11 @@ def _of_sources(missing: Iterable[str], nodes: list[str]) -> Iterator[str]:
     for framework in {name.split(" ")[1] for name in missing if name.startswith("lift ")}:
         yield from affected.one_target(node for node in nodes if _may_exercise("lift", framework, node))
     for framework in {name.split(" ")[1] for name in missing if name.startswith("lower ")}:
-        yield from (node for node in nodes if _may_exercise("lower", framework, node) and node.startswith(SOURCES["torch"][:2]))
+        yield from (
+            node
+            for node in nodes
+            if _may_exercise("lower", framework, node) and node.startswith(SOURCES["torch"][:2])
+        )
 
 
 def _may_exercise(kind: str, framework: str, node: str) -> bool:
@@ -116,9 +134,24 @@ def _recorded(nodes: list[str]) -> dict[str, dict[str, Any]]:
         return {}
     ids = RECORD.with_name("ids")
     ids.write_text("\n".join(nodes), "utf-8")
-    command = [sys.executable, "-m", "pytest", "-n", "2", "-q", "--tb=no", "-p", "no:cacheprovider", "--record", str(RECORD), f"@{ids}"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-n",
+        "2",
+        "-q",
+        "--tb=no",
+        "-p",
+        "no:cacheprovider",
+        "--record",
+        str(RECORD),
+        f"@{ids}",
+    ]
     # A program of several samples would count for the first of them.
-    subprocess.run(command, cwd=ROOT, check=False, stdout=subprocess.DEVNULL, env={**os.environ, EACH_ALONE: "1"})
+    subprocess.run(
+        command, cwd=ROOT, check=False, stdout=subprocess.DEVNULL, env={**os.environ, EACH_ALONE: "1"}
+    )
     return _known()
 
 
@@ -127,7 +160,9 @@ def _cover(missing: set[str], tried: dict[str, dict[str, Any]]) -> Iterator[tupl
     left = set(missing)
     rows = {node: left & set(row["exercised"]) for node, row in tried.items()}
     while True:
-        node = max(rows, key=lambda each: (len(rows[each] & left) / (0.02 + tried[each]["cpu"]), each), default=None)
+        node = max(
+            rows, key=lambda each: (len(rows[each] & left) / (0.02 + tried[each]["cpu"]), each), default=None
+        )
         if node is None or not rows[node] & left:
             return
         yield node, rows[node] & left

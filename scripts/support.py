@@ -95,7 +95,11 @@ def _meaning(op: ops.Op) -> str:
 
 
 def _how(name: str, matrix: Mapping[str, Mapping[str, str]]) -> str:
-    differing = [f"{target}: {found.get(name, 'missing')}" for target, found in sorted(matrix.items()) if found.get(name) != ROW]
+    differing = [
+        f"{target}: {found.get(name, 'missing')}"
+        for target, found in sorted(matrix.items())
+        if found.get(name) != ROW
+    ]
     return "; ".join(differing) or ROW
 
 

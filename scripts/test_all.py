@@ -40,7 +40,19 @@ REPORT = ROOT / "docs" / "test_report.md"
 MOST_CASES = 700  # of one part
 TIMEOUT = 3600  # seconds of one part
 CARRIED = "carried.json"  # the result of the cases that did not run again
-PACKAGES = ("torch", "jax", "jaxlib", "tensorflow-cpu", "keras", "numpy", "scipy", "transformers", "flax", "equinox", "pytest")
+PACKAGES = (
+    "torch",
+    "jax",
+    "jaxlib",
+    "tensorflow-cpu",
+    "keras",
+    "numpy",
+    "scipy",
+    "transformers",
+    "flax",
+    "equinox",
+    "pytest",
+)
 _COMMIT = re.compile(r"^\| commit \| `([0-9a-f]{40})` \|$", re.MULTILINE)
 
 
@@ -60,11 +72,19 @@ class Part:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--jobs", type=int, default=2, help="parts that run at the same time")
     parser.add_argument("--shard", default="1/1", help="K/N: run the K-th of N shares of the parts")
-    parser.add_argument("--since", metavar="COMMIT", help="carry results of this commit over to cases that no change can affect")
-    parser.add_argument("--reported-commit", action="store_true", help="print the commit of docs/test_report.md and exit")
+    parser.add_argument(
+        "--since",
+        metavar="COMMIT",
+        help="carry results of this commit over to cases that no change can affect",
+    )
+    parser.add_argument(
+        "--reported-commit", action="store_true", help="print the commit of docs/test_report.md and exit"
+    )
     options = parser.parse_args()
     if options.reported_commit:
         print(reported_commit())
@@ -91,7 +111,9 @@ def main() -> int:
     results = [json.loads(path.read_text("utf-8")) for path in done]
     REPORT.write_text(report(commit, results), "utf-8")
     failed = [case for result in results for case in failures(result)]
-    say(f"{sum(len(result['outcomes']) for result in results)} tests, {len(failed)} failed: {REPORT.relative_to(ROOT)}")
+    say(
+        f"{sum(len(result['outcomes']) for result in results)} tests, {len(failed)} failed: {REPORT.relative_to(ROOT)}"
+    )
     return 1 if failed else 0
 
 
@@ -100,13 +122,21 @@ def say(text: str) -> None:
 
 
 def git(*arguments: str) -> str:
-    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 def reported_commit() -> str:
     """Return the commit of the last report; the first parent of HEAD where the report, or its commit, is not there."""
     found = _COMMIT.search(REPORT.read_text("utf-8")) if REPORT.exists() else None
-    if found and subprocess.run(["git", "cat-file", "-e", f"{found[1]}^{{commit}}"], cwd=ROOT, check=False).returncode == 0:
+    if (
+        found
+        and subprocess.run(
+            ["git", "cat-file", "-e", f"{found[1]}^{{commit}}"], cwd=ROOT, check=False
+        ).returncode
+        == 0
+    ):
         return found[1]
     return git("rev-parse", "HEAD^")
 
@@ -133,7 +163,17 @@ def collected(folder: Path) -> list[str]:
     listing = folder / "collected.txt"
     if not listing.exists():
         say("collecting")
-        command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", "slow or not slow", "-p", "no:cacheprovider"]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "--collect-only",
+            "-q",
+            "-m",
+            "slow or not slow",
+            "-p",
+            "no:cacheprovider",
+        ]
         ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         if ran.returncode:
             raise SystemExit(ran.stdout[-3000:] + ran.stderr[-3000:])
@@ -145,7 +185,9 @@ def carry(since: str, nodes: list[str], folder: Path) -> None:
     """Keep what passed at the commit ``since`` as the results of the cases that the changes since then cannot affect."""
     passed: dict[str, str] = {}
     for path in (ROOT / ".pytest_cache" / "all" / since).glob("*.json"):
-        passed.update({case: outcome for case, outcome in outcomes_of(path).items() if not outcome.startswith("failed")})
+        passed.update(
+            {case: outcome for case, outcome in outcomes_of(path).items() if not outcome.startswith("failed")}
+        )
     again = affected.affected(nodes, changes.changed_files(since, ROOT))
     kept = {case: passed[case] for case in nodes if case in passed and case not in again}
     say(f"{len(kept)} of {len(nodes)} cases have passed at {since[:12]}, and no change since can affect them")
@@ -165,7 +207,9 @@ def run_all(waiting: list[Part], folder: Path, jobs: int) -> None:
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for number, result in enumerate(pool.map(lambda part: run(part, folder), waiting), 1):
             failed = failures(result)
-            say(f"{number} of {len(waiting)} at {time.monotonic() - started:.0f} s: {len(result['outcomes'])} tests, {len(failed)} failed")
+            say(
+                f"{number} of {len(waiting)} at {time.monotonic() - started:.0f} s: {len(result['outcomes'])} tests, {len(failed)} failed"
+            )
             for case in failed:
                 say(f"    {case}")
 
@@ -190,15 +234,24 @@ def run(part: Part, folder: Path) -> dict[str, Any]:
     started = time.monotonic()
     # wait4 tells the largest memory of this very process
     with (folder / f"{part.name}.log").open("w", encoding="utf-8") as log:
-        process = subprocess.Popen([sys.executable, "-m", "pytest", *options, *part.files], cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "pytest", *options, *part.files],
+            cwd=ROOT,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
         timer = threading.Timer(TIMEOUT, process.kill)
         timer.start()
         _, status, usage = os.wait4(process.pid, 0)
         timer.cancel()
     code = os.waitstatus_to_exitcode(status)
-    outcomes = dict(json.loads(line) for line in lines.read_text("utf-8").splitlines()) if lines.exists() else {}
+    outcomes = (
+        dict(json.loads(line) for line in lines.read_text("utf-8").splitlines()) if lines.exists() else {}
+    )
     if code not in (0, 1, 5):  # the process died, or the collection failed
-        outcomes[f"{part.files[0]} and others (part {part.place} of {part.count})"] = f"failed: exit status {code}"
+        outcomes[f"{part.files[0]} and others (part {part.place} of {part.count})"] = (
+            f"failed: exit status {code}"
+        )
     result = {
         "files": part.files,
         "outcomes": outcomes,
@@ -223,7 +276,10 @@ def report(commit: str, results: list[dict[str, Any]]) -> str:
     failed = sorted(case for result in results for case in failures(result))
     total = sum(counts.values(), collections.Counter())
     carried = [
-        (f"of these, passed at `{each['since'][:12]}`, and no change since can affect them", str(len(each["outcomes"])))
+        (
+            f"of these, passed at `{each['since'][:12]}`, and no change since can affect them",
+            str(len(each["outcomes"])),
+        )
         for each in results
         if "since" in each
     ]
@@ -234,11 +290,20 @@ def report(commit: str, results: list[dict[str, Any]]) -> str:
         ("Python", platform.python_version()),
         *((name, version(name)) for name in PACKAGES),
         ("largest process", f"{max(result['memory'] for result in results) / 2**30:.1f} GiB"),
-        ("time of all parts", f"{sum(result['seconds'] for result in results) / 60:.0f} minutes, two at a time"),
+        (
+            "time of all parts",
+            f"{sum(result['seconds'] for result in results) / 60:.0f} minutes, two at a time",
+        ),
         *sorted((f"tests that {outcome}", str(count)) for outcome, count in total.items()),
         *carried,
     ]
-    text = ["# Test report", "", "Written by `scripts/test --all`: every test in every target, slow ones too.", "", "| what | value |"]
+    text = [
+        "# Test report",
+        "",
+        "Written by `scripts/test --all`: every test in every target, slow ones too.",
+        "",
+        "| what | value |",
+    ]
     text += ["|---|---|", *(f"| {name} | {value} |" for name, value in rows), "", "## Failures", ""]
     text += [f"- `{case}`" for case in failed] or ["None."]
     text += ["", "## Tests by file", "", "| file | passed | failed | skipped |", "|---|---|---|---|"]

@@ -26,8 +26,17 @@ def main(arguments: list[str]) -> int:
     """Runs mypy; its exit status."""
     with tempfile.TemporaryDirectory() as scratch:
         link_tree(Path(scratch))
-        options = ["--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(ROOT / ".mypy_cache"), "-p", "graph_compiler"]
-        return subprocess.run([sys.executable, "-m", "mypy", *options, *arguments], cwd=scratch, check=False).returncode
+        options = [
+            "--config-file",
+            str(ROOT / "pyproject.toml"),
+            "--cache-dir",
+            str(ROOT / ".mypy_cache"),
+            "-p",
+            "graph_compiler",
+        ]
+        return subprocess.run(
+            [sys.executable, "-m", "mypy", *options, *arguments], cwd=scratch, check=False
+        ).returncode
 
 
 if __name__ == "__main__":

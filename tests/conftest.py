@@ -18,15 +18,21 @@ from tests.support.contexts import share_contexts
 from tests.support.environment import set_variables
 
 set_variables()  # before any framework is imported
-if importlib.util.find_spec("triton") is not None:  # of torch for CUDA; torch loads it at times, and after TensorFlow it ends the process
+if (
+    importlib.util.find_spec("triton") is not None
+):  # of torch for CUDA; torch loads it at times, and after TensorFlow it ends the process
     importlib.import_module("triton")
 
 from tests.support import affected, changes, default_compilation, exercised, selection  # noqa: E402
 
 # the machine may be busy: how long an example takes says nothing
-hypothesis.settings.register_profile("busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.register_profile(
+    "busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
 # the examples follow from the test alone, so that every run tries the same ones
-hypothesis.settings.register_profile("fixed", hypothesis.settings.get_profile("busy"), derandomize=True, database=None)
+hypothesis.settings.register_profile(
+    "fixed", hypothesis.settings.get_profile("busy"), derandomize=True, database=None
+)
 hypothesis.settings.load_profile("fixed")
 # it would read the source of the package and of all tests for numbers to try, which takes each process five seconds
 providers: Any = importlib.import_module("hypothesis.internal.conjecture.providers")
@@ -44,12 +50,28 @@ def checkout() -> Path:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("cases that run")
-    group.addoption("--selection", action="store_true", help="run the fixed selection of cases (tests/support/selection.py)")
-    group.addoption("--changed", metavar="BASE", help="run the selection, and each case that the changes since BASE can affect")
+    group.addoption(
+        "--selection",
+        action="store_true",
+        help="run the fixed selection of cases (tests/support/selection.py)",
+    )
+    group.addoption(
+        "--changed",
+        metavar="BASE",
+        help="run the selection, and each case that the changes since BASE can affect",
+    )
     group.addoption("--part", metavar="K/N", help="run the K-th of N parts of the cases")
     group.addoption("--cases", metavar="FILE", help="run the cases that the file names, one in a line")
-    group.addoption("--outcomes", metavar="FILE", help="append a line of JSON for each case: id, and passed, skipped or failed: why")
-    group.addoption("--record", metavar="FILE", help="append a line of JSON for each case: id, CPU seconds, what it exercised")
+    group.addoption(
+        "--outcomes",
+        metavar="FILE",
+        help="append a line of JSON for each case: id, and passed, skipped or failed: why",
+    )
+    group.addoption(
+        "--record",
+        metavar="FILE",
+        help="append a line of JSON for each case: id, CPU seconds, what it exercised",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -65,14 +87,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.option.selection or config.option.changed:
         taken = selection.selected(item.nodeid for item in items if item.get_closest_marker("slow") is None)
     if taken is not None and config.option.changed:
-        by_file = affected.affected_by_file(nodes, changes.changed_files(config.option.changed, affected.ROOT))
-        _added[:] = [affected.summary({file: len(cases - taken) for file, cases in by_file.items()}, config.option.changed[:12])]
+        by_file = affected.affected_by_file(
+            nodes, changes.changed_files(config.option.changed, affected.ROOT)
+        )
+        _added[:] = [
+            affected.summary(
+                {file: len(cases - taken) for file, cases in by_file.items()}, config.option.changed[:12]
+            )
+        ]
         taken = taken.union(*by_file.values())
     if config.option.cases:
         taken = set(Path(config.option.cases).read_text("utf-8").split("\n"))
     if config.option.part:
         place, count = map(int, config.option.part.split("/"))
-        taken = {node for node in (nodes if taken is None else taken) if selection.bucket(node, count) == place - 1}
+        taken = {
+            node for node in (nodes if taken is None else taken) if selection.bucket(node, count) == place - 1
+        }
     if taken is not None:
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in taken])
         items[:] = [item for item in items if item.nodeid in taken]
@@ -132,7 +162,11 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     finally:
         _exercised.update(exercised.found)
         if path := item.config.option.record:
-            line = {"id": item.nodeid, "cpu": round(time.process_time() - before, 3), "exercised": sorted(exercised.found)}
+            line = {
+                "id": item.nodeid,
+                "cpu": round(time.process_time() - before, 3),
+                "exercised": sorted(exercised.found),
+            }
             with Path(path).open("a", encoding="utf-8") as file:
                 file.write(json.dumps(line) + "\n")
 
@@ -148,8 +182,14 @@ def pytest_testnodedown(node: Any) -> None:
 def _is_whole(config: pytest.Config) -> bool:
     """Return True if the run is of the whole selection, so that everything has to be exercised."""
     option = config.option
-    narrowed = option.keyword or option.part or option.markexpr != "not slow" or option.maxfail or option.collectonly
-    return bool(option.selection or option.changed) and not narrowed and config.args_source is not pytest.Config.ArgsSource.ARGS
+    narrowed = (
+        option.keyword or option.part or option.markexpr != "not slow" or option.maxfail or option.collectonly
+    )
+    return (
+        bool(option.selection or option.changed)
+        and not narrowed
+        and config.args_source is not pytest.Config.ArgsSource.ARGS
+    )
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -178,4 +218,6 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.section("not exercised by any selected case", red=True)
         for line in _missing:
             terminalreporter.write_line(line)
-        terminalreporter.write_line(f"{len(_missing)} in all: add a case of each to tests/support/selection.json (scripts/select_cases.py)")
+        terminalreporter.write_line(
+            f"{len(_missing)} in all: add a case of each to tests/support/selection.json (scripts/select_cases.py)"
+        )

@@ -21,9 +21,19 @@ Shapes = tuple[tuple[int, ...], ...]
 # function, shapes recorded, shapes that torch takes, shapes that it refuses
 ROWS: dict[str, tuple[Callable[..., Any], Shapes, Shapes, Shapes]] = {
     "addmm": (torch.addmm, ((2, 3), (2, 4), (4, 3)), ((5, 3), (5, 4), (4, 3)), ((2, 3), (1, 4), (4, 3))),
-    "addmm-of-one": (torch.addmm, ((1, 3), (1, 4), (4, 3)), ((1, 2), (5, 4), (4, 2)), ((5, 3), (1, 4), (4, 3))),
+    "addmm-of-one": (
+        torch.addmm,
+        ((1, 3), (1, 4), (4, 3)),
+        ((1, 2), (5, 4), (4, 2)),
+        ((5, 3), (1, 4), (4, 3)),
+    ),
     "addmm-bias": (torch.addmm, ((3,), (2, 4), (4, 3)), ((2,), (5, 4), (4, 2)), ((3,), (5, 4), (4, 1))),
-    "baddbmm": (torch.baddbmm, ((1, 5, 3), (2, 5, 4), (2, 4, 3)), ((1, 2, 3), (3, 2, 1), (3, 1, 3)), ((1, 5, 3), (2, 1, 4), (2, 4, 3))),
+    "baddbmm": (
+        torch.baddbmm,
+        ((1, 5, 3), (2, 5, 4), (2, 4, 3)),
+        ((1, 2, 3), (3, 2, 1), (3, 1, 3)),
+        ((1, 5, 3), (2, 1, 4), (2, 4, 3)),
+    ),
     "addr": (torch.addr, ((2, 3), (2,), (3,)), ((4, 1), (4,), (1,)), ((2, 3), (1,), (3,))),
     "binary_cross_entropy": (
         lambda x, y: F.binary_cross_entropy(x.sigmoid(), y),
@@ -31,9 +41,19 @@ ROWS: dict[str, tuple[Callable[..., Any], Shapes, Shapes, Shapes]] = {
         ((4, 2), (4, 2)),
         ((4, 3), (1, 3)),
     ),
-    "multilabel": (lambda x, y: F.multilabel_margin_loss(x, y.long()), ((1, 3), (1, 3)), ((4, 2), (4, 2)), ((4, 3), (1, 3))),
+    "multilabel": (
+        lambda x, y: F.multilabel_margin_loss(x, y.long()),
+        ((1, 3), (1, 3)),
+        ((4, 2), (4, 2)),
+        ((4, 3), (1, 3)),
+    ),
     "nll_loss": (lambda x, y: F.nll_loss(x, y.long()), ((1, 3), (1,)), ((4, 2), (4,)), ((1, 3), (4,))),
-    "cross_entropy": (lambda x, y: F.cross_entropy(x, y.long()), ((2, 3, 5), (2, 5)), ((4, 3, 1), (4, 1)), ((2, 3, 5), (2, 1))),
+    "cross_entropy": (
+        lambda x, y: F.cross_entropy(x, y.long()),
+        ((2, 3, 5), (2, 5)),
+        ((4, 3, 1), (4, 1)),
+        ((2, 3, 5), (2, 1)),
+    ),
     "cross_entropy-of-one": (F.cross_entropy, ((1, 3), (1, 3)), ((2, 4), (2, 4)), ((2, 3), (1, 3))),
     "batch_norm": (
         lambda x, m, v: F.batch_norm(x, m, v * v + 1),

@@ -63,7 +63,11 @@ def recorded(function: Callable[[Any], Any], to: str, rows: Any = ROWS) -> Any:
 
 def check(called: Callable[[Any], Any], function: Callable[[Any], Any]) -> None:
     for row in ROWS:
-        jax.tree.map(lambda found, expected: np.testing.assert_allclose(found, expected, rtol=1e-6), called(row), function(row))
+        jax.tree.map(
+            lambda found, expected: np.testing.assert_allclose(found, expected, rtol=1e-6),
+            called(row),
+            function(row),
+        )
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -74,11 +78,19 @@ def test_in_jit_and_vmap_elements_choose_the_variant(function: Callable[[Any], A
     mapped = jax.vmap(graph)(ROWS)
     for place in range(len(ROWS)):
         expected = function(ROWS[place])
-        jax.tree.map(lambda found, one, place=place: np.testing.assert_allclose(found[place], one, rtol=1e-6), mapped, expected)
+        jax.tree.map(
+            lambda found, one, place=place: np.testing.assert_allclose(found[place], one, rtol=1e-6),
+            mapped,
+            expected,
+        )
 
 
-@pytest.mark.parametrize(("function", "xla"), [(two_exits, True), *((function, False) for function in FUNCTIONS)])
-def test_in_a_function_of_tensorflow_elements_choose_the_variant(function: Callable[[Any], Any], xla: bool) -> None:
+@pytest.mark.parametrize(
+    ("function", "xla"), [(two_exits, True), *((function, False) for function in FUNCTIONS)]
+)
+def test_in_a_function_of_tensorflow_elements_choose_the_variant(
+    function: Callable[[Any], Any], xla: bool
+) -> None:
     graph = recorded(function, "tensorflow")
     check(tf.function(graph, jit_compile=xla, reduce_retracing=True), function)
 
@@ -93,7 +105,9 @@ def test_gradients_are_those_of_the_way_that_is_taken() -> None:
     graph = recorded(not_computed, "jax")
     found = jax.jit(jax.vmap(jax.grad(lambda x: graph(x).sum())))(ROWS)
     for row, gradient in zip(ROWS, found):
-        expected = jax.grad(lambda x: (jnp.sqrt(x.min() + 0.25) * x if x.min() > 0.5 else x * 2).sum())(jnp.asarray(row))
+        expected = jax.grad(lambda x: (jnp.sqrt(x.min() + 0.25) * x if x.min() > 0.5 else x * 2).sum())(
+            jnp.asarray(row)
+        )
         np.testing.assert_allclose(gradient, expected, rtol=1e-6)
 
 
@@ -132,7 +146,10 @@ def test_models_choose_by_elements_with_the_weights_that_are_given() -> None:
     [
         (lambda x: x[:2] if x[0] > 0 else x, "arrays of other sizes or types"),
         (lambda x: (x, x) if x[0] > 0 else x, "the structure of results"),
-        (lambda x: (x, 3_000_000_000) if x[0] > 0 else (x, 1), "the structure of results"),  # no number of 32 bits
+        (
+            lambda x: (x, 3_000_000_000) if x[0] > 0 else (x, 1),
+            "the structure of results",
+        ),  # no number of 32 bits
     ],
 )
 def test_ways_that_give_something_else_are_refused(function: Callable[[Any], Any], message: str) -> None:

@@ -15,7 +15,14 @@ import jax  # noqa: E402
 import numpy as np  # noqa: E402
 
 import graph_compiler  # noqa: E402
-from graph_compiler.errors import CallMismatch, GuardFailed, InvalidFile, NotCompilable, NotTraced, UnsupportedOperation  # noqa: E402
+from graph_compiler.errors import (
+    CallMismatch,
+    GuardFailed,
+    InvalidFile,
+    NotCompilable,
+    NotTraced,
+    UnsupportedOperation,
+)  # noqa: E402
 
 from .support.compare import assert_same, to_numpy  # noqa: E402
 
@@ -40,7 +47,13 @@ def numbers(array: Any) -> Any:
 # ------------------------------------------------------------------------------------- static arguments
 @pytest.mark.parametrize("to", TARGETS)
 @pytest.mark.parametrize(
-    "options", [{"static_argnums": 1}, {"static_argnames": "how"}, {"static_argnums": [-1]}, {"static_argnames": ["how"]}]
+    "options",
+    [
+        {"static_argnums": 1},
+        {"static_argnames": "how"},
+        {"static_argnums": [-1]},
+        {"static_argnames": ["how"]},
+    ],
 )
 def test_one_variant_a_static_value(to: str, options: dict[str, Any]) -> None:
     graph = graph_compiler.compile(lambda x, how: x * how[0] if how[1] else x, to=to, **options)
@@ -65,7 +78,9 @@ def test_static_arguments_are_no_arrays_and_equal_objects_are_the_same() -> None
 
     weight = torch.ones(2)
     graph = graph_compiler.compile(
-        lambda x, setting, weight: x * setting.factor + weight, static_argnums=(1, 2), args=(torch.ones(2), Setting(2), weight)
+        lambda x, setting, weight: x * setting.factor + weight,
+        static_argnums=(1, 2),
+        args=(torch.ones(2), Setting(2), weight),
     )
     assert numbers(graph(torch.ones(2), Setting(2), weight)) == [3, 3]
     assert len(graph.variants) == 1 and len(graph.variants[0].graph.inputs) == 1
@@ -93,7 +108,9 @@ def test_generators_are_baked(draw: Any, to: str) -> None:
 
 
 def test_a_baked_generator_holds_for_its_size() -> None:
-    graph = graph_compiler.compile(lambda x: x + torch.rand(x.shape[0]), include_generators=False, args=(torch.zeros(3),))
+    graph = graph_compiler.compile(
+        lambda x: x + torch.rand(x.shape[0]), include_generators=False, args=(torch.zeros(3),)
+    )
     assert graph(torch.zeros(5)).shape == (5,) and len(graph.variants) == 2
 
 
@@ -110,7 +127,9 @@ def test_frozen_weights_are_constants(to: str) -> None:
 
 def test_freezing_folds() -> None:
     weight = torch.nn.Linear(2, 2)
-    frozen = graph_compiler.compile(lambda x: x @ (weight.weight.T * 2).exp(), freeze=True, args=(torch.ones(1, 2),))
+    frozen = graph_compiler.compile(
+        lambda x: x @ (weight.weight.T * 2).exp(), freeze=True, args=(torch.ones(1, 2),)
+    )
     assert sum(frozen.function_frequencies().values()) == 1
 
 
@@ -140,9 +159,9 @@ def test_a_trainable_module(to: str) -> None:
             module["layers.0.weight"] = np.zeros(2)
         return
     nnx = pytest.importorskip("flax.nnx")
-    assert sorted(".".join(map(str, path)) for path in nnx.to_flat_state(nnx.state(module, nnx.Param)).paths) == sorted(
-        dict(source.named_parameters())
-    )
+    assert sorted(
+        ".".join(map(str, path)) for path in nnx.to_flat_state(nnx.state(module, nnx.Param)).paths
+    ) == sorted(dict(source.named_parameters()))
     before = int(module.layers.__dict__["1"].num_batches_tracked[...])
     gradient = nnx.grad(lambda module: (module(jnp.asarray(x.numpy())) ** 2).sum())(module)
     assert any(float(abs(leaf).sum()) > 0 for leaf in jax.tree.leaves(gradient))
@@ -153,13 +172,22 @@ def test_to_another_framework_records_nothing(monkeypatch: pytest.MonkeyPatch) -
     graph = graph_compiler.compile(lambda x: x.sum() + x.shape[0], args=(torch.ones(2),))
     monkeypatch.delattr("graph_compiler.frontends.torch.record")
     there = graph.to("jax")
-    assert float(there(jnp.ones(5))) == 10 == float(graph(torch.ones(5))) == float(there.to("torch")(torch.ones(5)))
+    assert (
+        float(there(jnp.ones(5)))
+        == 10
+        == float(graph(torch.ones(5)))
+        == float(there.to("torch")(torch.ones(5)))
+    )
 
 
 def test_modes() -> None:
     module = Small().train()
     graph = graph_compiler.compile(module, args=(torch.randn(4, 3),))
-    assert set(graph.state) == {"layers.1.running_mean", "layers.1.running_var", "layers.1.num_batches_tracked"}
+    assert set(graph.state) == {
+        "layers.1.running_mean",
+        "layers.1.running_var",
+        "layers.1.num_batches_tracked",
+    }
     graph.eval()
     graph(torch.randn(4, 3))
     assert not module.training and len(graph.variants) == 2
@@ -175,7 +203,10 @@ def test_what_is_missing_is_listed() -> None:
         graph.to("jax")
 
 
-@pytest.mark.parametrize("name", ["verify", "save", "to", "list_missing", "function_frequencies", "state", "as_module", "train", "eval"])
+@pytest.mark.parametrize(
+    "name",
+    ["verify", "save", "to", "list_missing", "function_frequencies", "state", "as_module", "train", "eval"],
+)
 def test_a_lazy_graph_says_so(name: str) -> None:
     with pytest.raises(NotTraced, match="has not been called yet"):
         getattr(graph_compiler.compile(lambda x: x), name)
@@ -188,7 +219,10 @@ def test_a_lazy_graph_whose_call_was_refused_says_why() -> None:
         graph(torch.eye(3))
     with pytest.raises(NotTraced, match="its last call was refused"):
         graph.verify()
-    assert "refused: first call: UnsupportedOperation: " in graph.explain() and "torch.linalg.ldl_factor at" in graph.explain()
+    assert (
+        "refused: first call: UnsupportedOperation: " in graph.explain()
+        and "torch.linalg.ldl_factor at" in graph.explain()
+    )
 
 
 def test_functional_says_what_comes_first() -> None:
@@ -332,10 +366,19 @@ Linear, Again = torch.nn.Linear, Twice
     )
     compiled, x = graph_compiler.compile(module, to=to), torch.ones(3, 2)
     twice = compiled.Twice(3.0)
-    for result, expected in ((twice(x), 9), (compiled.Scale(4.0)(x), 4), (compiled.Add()(x), 2), (compiled.scaled(x), 1.5)):
+    for result, expected in (
+        (twice(x), 9),
+        (compiled.Scale(4.0)(x), 4),
+        (compiled.Add()(x), 2),
+        (compiled.scaled(x), 1.5),
+    ):
         assert type(result).__module__.partition(".")[0] == {"jax": "jaxlib"}.get(to, to)
         assert numbers(result) == [[expected] * 2] * 3
-    assert isinstance(twice, module.Twice) and compiled.Again is compiled.Twice and type(module.Twice(3.0)(x)) is torch.Tensor
+    assert (
+        isinstance(twice, module.Twice)
+        and compiled.Again is compiled.Twice
+        and type(module.Twice(3.0)(x)) is torch.Tensor
+    )
     assert all(getattr(compiled, name) is getattr(module, name) for name in ("Kind", "Halved", "Linear"))
 
 
@@ -344,7 +387,9 @@ def test_a_class_of_the_framework() -> None:
     layer = graph_compiler.transpile(torch.nn.Linear, to="jax")(3, 2)
     x = torch.randn(4, 3)
     assert isinstance(layer(x), jax.Array) and layer.state_dict().keys() == {"weight", "bias"}
-    torch.testing.assert_close(torch.tensor(numbers(layer(x))), torch.nn.functional.linear(x, layer.weight, layer.bias))
+    torch.testing.assert_close(
+        torch.tensor(numbers(layer(x))), torch.nn.functional.linear(x, layer.weight, layer.bias)
+    )
 
 
 def test_unify() -> None:
@@ -354,8 +399,8 @@ def test_unify() -> None:
     assert [numbers(result)[0][0] for result in results] == [2.5, 2.5, 3.5]
     assert type(unified(np.zeros((2, 2), np.float32))) is np.ndarray and len(unified.graphs) == 3
     mixed = graph_compiler.unify(lambda x, y: x + y, source="torch")
-    assert numbers(mixed(np.ones(1), torch.ones(1))) == [2] == numbers(mixed(torch.ones(1), np.float64(1))) and list(mixed.graphs) == [
-        "torch"
-    ]
+    assert numbers(mixed(np.ones(1), torch.ones(1))) == [2] == numbers(
+        mixed(torch.ones(1), np.float64(1))
+    ) and list(mixed.graphs) == ["torch"]
     with pytest.raises(GuardFailed, match="jax and torch"):
         graph_compiler.unify(lambda x, y: x + y, source="torch")(torch.ones(1), jnp.ones(1))

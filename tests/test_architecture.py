@@ -124,7 +124,11 @@ def read_sources(root: Path) -> list[Source]:
     for room in ROOMS:
         for file in sorted((root / room).rglob("*.py")):
             path = file.relative_to(root)
-            parts = path.with_suffix("").parts if room == "graph_compiler" else ("graph_compiler", *path.with_suffix("").parts)
+            parts = (
+                path.with_suffix("").parts
+                if room == "graph_compiler"
+                else ("graph_compiler", *path.with_suffix("").parts)
+            )
             is_package = parts[-1] == "__init__"
             text = file.read_text(encoding="utf-8")
             module = ".".join(parts[:-1] if is_package else parts)
@@ -136,7 +140,11 @@ def room_of(module: str, is_package: bool = False) -> str:
     """``graph_compiler.ir.graph`` -> ``ir``; ``graph_compiler.backends.jax.arrays`` -> ``backends.jax``, but what all targets share
     (``graph_compiler.backends.array_code.pooling``) -> ``backends``."""
     parts = module.split(".")[1:] or ["__init__"]
-    in_framework = len(parts) > 1 and parts[1] not in SHARED and (len(parts) > 2 or is_package or parts[1] in {*FRAMEWORKS, "numpy"})
+    in_framework = (
+        len(parts) > 1
+        and parts[1] not in SHARED
+        and (len(parts) > 2 or is_package or parts[1] in {*FRAMEWORKS, "numpy"})
+    )
     return ".".join(parts[:2]) if parts[0] in ("frontends", "backends") and in_framework else parts[0]
 
 
@@ -145,14 +153,20 @@ def imports_of(source: Source, modules: set[str], types: bool = False) -> Iterat
     package = source.module.split(".") if source.is_package else source.module.split(".")[:-1]
 
     def visit(node: ast.AST, in_function: bool) -> Iterator[Import]:
-        if not types and isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+        if (
+            not types
+            and isinstance(node, ast.If)
+            and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+        ):
             for child in node.orelse:
                 yield from visit(child, in_function)
             return
         for name in imported_names(node, package, modules):
             yield Import(name, getattr(node, "lineno", 0), in_function)
         for child in ast.iter_child_nodes(node):
-            yield from visit(child, in_function or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)))
+            yield from visit(
+                child, in_function or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+            )
 
     return visit(source.tree, False)
 
@@ -166,9 +180,15 @@ def imported_names(node: ast.AST, package: list[str], modules: set[str]) -> list
         base = ".".join([*above, *([node.module] if node.module else [])])
         inner = [f"{base}.{alias.name}" for alias in node.names]
         return [name if name in modules else base for name in inner]
-    if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("import_module", "__import__") and node.args:
+    if (
+        isinstance(node, ast.Call)
+        and ast.unparse(node.func).split(".")[-1] in ("import_module", "__import__")
+        and node.args
+    ):
         argument = node.args[0]
-        return [argument.value] if isinstance(argument, ast.Constant) and isinstance(argument.value, str) else []
+        return (
+            [argument.value] if isinstance(argument, ast.Constant) and isinstance(argument.value, str) else []
+        )
     return []
 
 
@@ -223,10 +243,17 @@ def circles(sources: list[Source]) -> Iterator[str]:
     paths = {source.module: source.path for source in sources}
     for folder in INNER_RANKS:
         inner = {module for module, (held, _) in places.items() if held == folder}
-        edges = {(source.module, found.module) for source in sources if source.module in inner for found in imports_of(source, inner, True)}
+        edges = {
+            (source.module, found.module)
+            for source in sources
+            if source.module in inner
+            for found in imports_of(source, inner, True)
+        }
         left = {(one, other) for one, other in edges if one != other and other in inner}
         before: set[tuple[str, str]] = set()
-        while left != before:  # what imports nothing of the rest, or is imported by nothing of it, is in no circle
+        while (
+            left != before
+        ):  # what imports nothing of the rest, or is imported by nothing of it, is in no circle
             before, both = left, {one for one, _ in left} & {other for _, other in left}
             left = {edge for edge in left if both.issuperset(edge)}
         if left:
@@ -257,7 +284,14 @@ def wrong_frameworks(sources: list[Source]) -> Iterator[str]:
 def private_names(sources: list[Source]) -> Iterator[str]:
     """Private names in modules of a framework, outside of the file ``compat.py`` of a folder that has one; not those of classes."""
     for source in sources:
-        folder = next((folder for folder, ranks in INNER_RANKS.items() if source.path.startswith(f"{folder}/") and "compat" in ranks), None)
+        folder = next(
+            (
+                folder
+                for folder, ranks in INNER_RANKS.items()
+                if source.path.startswith(f"{folder}/") and "compat" in ranks
+            ),
+            None,
+        )
         if folder is None or source.path == f"{folder}/compat.py":
             continue
         private = re.compile(rf"{Path(folder).name}(\.[a-z]\w*)*\._\w+(\.\w+)*")
@@ -272,7 +306,9 @@ def private_names(sources: list[Source]) -> Iterator[str]:
 
 def functions_of(source: Source) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Every function of a file, methods and inner functions included."""
-    return (node for node in ast.walk(source.tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
+    return (
+        node for node in ast.walk(source.tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    )
 
 
 def missing_docstrings(sources: list[Source]) -> Iterator[str]:
@@ -285,7 +321,12 @@ def missing_annotations(sources: list[Source]) -> Iterator[str]:
     for source in sources:
         for function in functions_of(source):
             given = function.args
-            arguments = [*given.posonlyargs, *given.args, *given.kwonlyargs, *filter(None, (given.vararg, given.kwarg))]
+            arguments = [
+                *given.posonlyargs,
+                *given.args,
+                *given.kwonlyargs,
+                *filter(None, (given.vararg, given.kwarg)),
+            ]
             bare = [item.arg for item in arguments if item.annotation is None]
             if bare[:1] in (["self"], ["cls"]):
                 bare = bare[1:]
@@ -299,7 +340,11 @@ def docstring_lines(node: ast.AST) -> int:
     """Return the number of lines of a docstring, which are not counted: what users read may be as long as it has to be."""
     body = getattr(node, "body", None)
     first = body[0] if isinstance(body, list) and body else None
-    if not (isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)):
+    if not (
+        isinstance(first, ast.Expr)
+        and isinstance(first.value, ast.Constant)
+        and isinstance(first.value.value, str)
+    ):
         return 0
     return (first.end_lineno or first.lineno) - first.lineno + 1
 
@@ -325,18 +370,27 @@ def unexplained_handlers(sources: list[Source]) -> Iterator[str]:
             ):
                 continue
             last = node.body[-1]
-            raises_it = isinstance(last, ast.Raise) and (last.exc is None or ast.unparse(last.exc) == node.name)
+            raises_it = isinstance(last, ast.Raise) and (
+                last.exc is None or ast.unparse(last.exc) == node.name
+            )
             if not raises_it and not lines[node.lineno - 2].lstrip().startswith("#"):
                 yield f"{source.path}:{node.lineno}: any exception is caught; name those that mean something, or say why all do"
 
 
 def wrong_lengths(sources: list[Source], exceptions: dict[str, str]) -> Iterator[str]:
     """Files that are too long without a reason, and reasons without such a file."""
-    lengths = {source.path: len(source.text.splitlines()) - sum(map(docstring_lines, ast.walk(source.tree))) for source in sources}
+    lengths = {
+        source.path: len(source.text.splitlines()) - sum(map(docstring_lines, ast.walk(source.tree)))
+        for source in sources
+    }
     long = {path: lines for path, lines in lengths.items() if lines > MOST_LINES_OF_A_FILE}
     yield from (f"{path}: {lines} lines" for path, lines in long.items() if path not in exceptions)
-    yield from (f"{path}: is no longer too long; take it out of EXCEPTIONS" for path in exceptions if path not in long)
-    yield from (f"{path}: its exception gives no reason" for path, reason in exceptions.items() if not reason.strip())
+    yield from (
+        f"{path}: is no longer too long; take it out of EXCEPTIONS" for path in exceptions if path not in long
+    )
+    yield from (
+        f"{path}: its exception gives no reason" for path, reason in exceptions.items() if not reason.strip()
+    )
 
 
 _TAPES = "of every framework that notes gradients, or has memory with strides: a property of a recorded call"
@@ -355,11 +409,20 @@ WORDS_EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "graph_compiler/ir/node.py": ({"no_grad", "strided"}, _TAPES),
     "graph_compiler/ir/sameness.py": ({"no_grad"}, _TAPES),
     "graph_compiler/ir/json.py": ({"no_grad", "strided"}, _TAPES),
-    "graph_compiler/ops/control.py": ({"forward"}, "the forward function of a derivative rule, in the words of automatic differentiation"),
+    "graph_compiler/ops/control.py": (
+        {"forward"},
+        "the forward function of a derivative rule, in the words of automatic differentiation",
+    ),
     "graph_compiler/passes/cleanup/cse.py": ({"no_grad"}, _TAPES),
-    "graph_compiler/runtime/weights/load_weights.py": ({"torch"}, "the remedy for a file of another format than it reads"),
+    "graph_compiler/runtime/weights/load_weights.py": (
+        {"torch"},
+        "the remedy for a file of another format than it reads",
+    ),
     "graph_compiler/recording/reachability/walk.py": ({"is_leaf"}, "a leaf of the walk"),
-    "graph_compiler/visualise/page.py": ({"clone"}, "a table of names of calls of all frameworks, by which a page colours them"),
+    "graph_compiler/visualise/page.py": (
+        {"clone"},
+        "a table of names of calls of all frameworks, by which a page colours them",
+    ),
 }
 
 
@@ -371,8 +434,13 @@ def words_of_frameworks(sources: list[Source], exceptions: dict[str, tuple[set[s
         allowed, found = exceptions.get(source.path, (set(), ""))[0], set()
         for line, text in texts_of(source):
             found |= (words := set(WORDS.findall(text)))
-            yield from (f"{source.path}:{line}: {word} is a word of one framework" for word in sorted(words - allowed))
-        yield from (f"{source.path}: has no {word} any more; take it out of WORDS_EXCEPTIONS" for word in sorted(allowed - found))
+            yield from (
+                f"{source.path}:{line}: {word} is a word of one framework" for word in sorted(words - allowed)
+            )
+        yield from (
+            f"{source.path}: has no {word} any more; take it out of WORDS_EXCEPTIONS"
+            for word in sorted(allowed - found)
+        )
 
 
 def texts_of(source: Source) -> Iterator[tuple[int, str]]:
@@ -415,7 +483,12 @@ def test_rule_holds(rule: str, sources: list[Source]) -> None:
 
 def test_all_rooms_are_read(sources: list[Source]) -> None:
     modules = {source.module for source in sources}
-    assert {"graph_compiler", "graph_compiler.ir", "graph_compiler.backends", "graph_compiler.frontends"} <= modules
+    assert {
+        "graph_compiler",
+        "graph_compiler.ir",
+        "graph_compiler.backends",
+        "graph_compiler.frontends",
+    } <= modules
 
 
 # ----- the testers tested: each planted violation is found, each legal twin is not
@@ -447,7 +520,10 @@ PLANTED_IMPORTS = {
     "upward, by module": ("graph_compiler__ir__bad", "from .. import api\n"),
     "upward, absolute": ("graph_compiler__ir__bad", "import graph_compiler.runtime.graph\n"),
     "upward, within a function": ("graph_compiler__ir__bad", "def f():\n    from ..api import compile\n"),
-    "upward, by name": ("graph_compiler__ir__bad", "import importlib\nimportlib.import_module('graph_compiler.api')\n"),
+    "upward, by name": (
+        "graph_compiler__ir__bad",
+        "import importlib\nimportlib.import_module('graph_compiler.api')\n",
+    ),
     "the public names": ("graph_compiler__ir__bad", "from .. import transpile\n"),
     "same rank": ("graph_compiler__passes__bad", "from ..tracing import session\n"),
     "unranked": ("graph_compiler__ir__bad", "from ..shed import tool\n"),
@@ -456,7 +532,10 @@ PLANTED_IMPORTS = {
     "backend to frontend": ("backends__jax__bad", "def f():\n    from ...frontends.torch import capture\n"),
     "between frameworks": ("backends__jax__bad", "from ..torch import arrays\n"),
     "shared to framework": ("backends__bad", "from .jax import arrays\n"),
-    "core names a framework's folder": ("graph_compiler__runtime__bad", "def f():\n    from ..backends.jax import arrays\n"),
+    "core names a framework's folder": (
+        "graph_compiler__runtime__bad",
+        "def f():\n    from ..backends.jax import arrays\n",
+    ),
     "api names one eagerly": ("graph_compiler__api", "from .backends.jax import arrays\n"),
 }
 
@@ -476,8 +555,14 @@ LEGAL_INSIDE = {
 PLANTED_INSIDE = {
     "upward": ("frontends__torch__memory__bad", "from ..state.array_access import leave\n"),
     "upward, by module": ("frontends__torch__memory__bad", "from ..state import array_access\n"),
-    "upward, within a function": ("frontends__torch__memory__bad", "def f():\n    from ..state.array_access import leave\n"),
-    "upward, for type checkers": ("frontends__torch__memory__bad", "if TYPE_CHECKING:\n    from ..state.array_access import Kept\n"),
+    "upward, within a function": (
+        "frontends__torch__memory__bad",
+        "def f():\n    from ..state.array_access import leave\n",
+    ),
+    "upward, for type checkers": (
+        "frontends__torch__memory__bad",
+        "if TYPE_CHECKING:\n    from ..state.array_access import Kept\n",
+    ),
     "same rank": ("frontends__torch__process__bad", "from ..state.array_access import leave\n"),
     "a file beside the rooms": ("frontends__torch__capture__bad", "from .. import recording\n"),
     "the frontend's own names": ("frontends__torch__capture__bad", "from .. import record\n"),
@@ -487,8 +572,14 @@ PLANTED_INSIDE = {
 PLANTED_FRAMEWORKS = {
     "core": ("graph_compiler__ir__bad", "import torch\n"),
     "core, within a function": ("graph_compiler__ir__bad", "def f():\n    from jax import numpy\n"),
-    "core, by name": ("graph_compiler__ir__bad", "from importlib import import_module\nimport_module('tensorflow')\n"),
-    "core, beside a type-checking import": ("graph_compiler__ir__bad", "if TYPE_CHECKING:\n    pass\nelse:\n    import keras\n"),
+    "core, by name": (
+        "graph_compiler__ir__bad",
+        "from importlib import import_module\nimport_module('tensorflow')\n",
+    ),
+    "core, beside a type-checking import": (
+        "graph_compiler__ir__bad",
+        "if TYPE_CHECKING:\n    pass\nelse:\n    import keras\n",
+    ),
     "shared part of a room": ("backends__bad", "import jax\n"),
     "another framework's folder": ("backends__jax__bad", "import torch.nn\n"),
 }
@@ -523,7 +614,9 @@ def test_planted_circle_is_found(tmp_path: Path) -> None:
     assert not list(circles(plant(tmp_path, **LEGAL_INSIDE)))
     views = "if TYPE_CHECKING:\n    from .saved_contents import Past\n"
     found = list(circles(plant(tmp_path, **{**LEGAL_INSIDE, "frontends__torch__memory__views": views})))
-    assert found == ["frontends/torch/memory/saved_contents.py, frontends/torch/memory/views.py: import each other in a circle"]
+    assert found == [
+        "frontends/torch/memory/saved_contents.py, frontends/torch/memory/views.py: import each other in a circle"
+    ]
 
 
 @pytest.mark.parametrize("case", PLANTED_FRAMEWORKS)
@@ -534,12 +627,20 @@ def test_planted_framework_is_found(case: str, tmp_path: Path) -> None:
     assert found[0].startswith(name.replace("__", "/"))
 
 
-@pytest.mark.parametrize("text", ["found = 'torch.nn'\n", "found = item.forward\n", "found = getattr(item, 'requires_grad')\n"])
+@pytest.mark.parametrize(
+    "text", ["found = 'torch.nn'\n", "found = item.forward\n", "found = getattr(item, 'requires_grad')\n"]
+)
 def test_planted_word_is_found(text: str, tmp_path: Path) -> None:
-    sources = plant(tmp_path, graph_compiler__ir__bad=f'"""As of torch."""\nfor forward in (): pass\n{text}', frontends__jax__own=text)
+    sources = plant(
+        tmp_path,
+        graph_compiler__ir__bad=f'"""As of torch."""\nfor forward in (): pass\n{text}',
+        frontends__jax__own=text,
+    )
     found = list(words_of_frameworks(sources, {}))
     assert len(found) == 1 and found[0].startswith("graph_compiler/ir/bad.py:3: ")
-    assert list(words_of_frameworks(sources, {"graph_compiler/ir/bad.py": ({"flax"}, "why")}))[-1].endswith("WORDS_EXCEPTIONS")
+    assert list(words_of_frameworks(sources, {"graph_compiler/ir/bad.py": ({"flax"}, "why")}))[-1].endswith(
+        "WORDS_EXCEPTIONS"
+    )
 
 
 @pytest.mark.parametrize(
@@ -551,18 +652,25 @@ def test_planted_word_is_found(text: str, tmp_path: Path) -> None:
     ],
 )
 def test_planted_private_name_is_found(text: str, tmp_path: Path) -> None:
-    legal = {"frontends__torch__compat": text, "frontends__torch__state__legal": "import torch\nprint(torch.nn.Module._call_impl)\n"}
+    legal = {
+        "frontends__torch__compat": text,
+        "frontends__torch__state__legal": "import torch\nprint(torch.nn.Module._call_impl)\n",
+    }
     assert not list(private_names(plant(tmp_path, **legal)))
     found = list(private_names(plant(tmp_path, **legal, frontends__torch__state__bad=text)))
     assert found and all(one.startswith("frontends/torch/state/bad.py") for one in found)
 
 
 def test_planted_missing_docstring_is_found(tmp_path: Path) -> None:
-    sources = plant(tmp_path, graph_compiler__good='"""What it is."""\n', graph_compiler__bad="# a comment is none\n")
+    sources = plant(
+        tmp_path, graph_compiler__good='"""What it is."""\n', graph_compiler__bad="# a comment is none\n"
+    )
     assert list(missing_docstrings(sources)) == ["graph_compiler/bad.py: no docstring"]
 
 
-@pytest.mark.parametrize("signature", ["x) -> int", "x: int)", "*x) -> int", "**x) -> int", "*, x) -> int", "self: int, x) -> int"])
+@pytest.mark.parametrize(
+    "signature", ["x) -> int", "x: int)", "*x) -> int", "**x) -> int", "*, x) -> int", "self: int, x) -> int"]
+)
 def test_planted_missing_annotation_is_found(signature: str, tmp_path: Path) -> None:
     bad = f"class C:\n    def f(self) -> int:\n        def g({signature}: ...\n"
     found = list(missing_annotations(plant(tmp_path, graph_compiler__bad=bad)))
@@ -572,7 +680,9 @@ def test_planted_missing_annotation_is_found(signature: str, tmp_path: Path) -> 
 
 def test_planted_long_function_is_found(tmp_path: Path) -> None:
     body = "    pass\n" * (MOST_LINES_OF_A_FUNCTION - 1)
-    sources = plant(tmp_path, graph_compiler__a=f"def longest_legal():\n{body}def too_long():\n{body}    pass\n")
+    sources = plant(
+        tmp_path, graph_compiler__a=f"def longest_legal():\n{body}def too_long():\n{body}    pass\n"
+    )
     assert list(long_functions(sources)) == ["graph_compiler/a.py:61: too_long has 61 lines"]
 
 
@@ -581,10 +691,16 @@ def test_planted_long_file_is_found(tmp_path: Path) -> None:
     sources = plant(tmp_path, graph_compiler__short=longest, graph_compiler__long=f"{longest}pass\n")
     assert list(wrong_lengths(sources, {})) == ["graph_compiler/long.py: 801 lines"]
     assert not list(wrong_lengths(sources, {"graph_compiler/long.py": "one algebra, one file"}))
-    assert len(list(wrong_lengths(sources, {"graph_compiler/long.py": " ", "graph_compiler/short.py": "why"}))) == 2
+    assert (
+        len(list(wrong_lengths(sources, {"graph_compiler/long.py": " ", "graph_compiler/short.py": "why"})))
+        == 2
+    )
 
 
-@pytest.mark.parametrize("handler", ["Exception:\n    pass", "BaseException as problem:\n    raise ValueError from problem", ":\n    pass"])
+@pytest.mark.parametrize(
+    "handler",
+    ["Exception:\n    pass", "BaseException as problem:\n    raise ValueError from problem", ":\n    pass"],
+)
 def test_planted_handler_is_found(handler: str, tmp_path: Path) -> None:
     bad = f"try:\n    f()\nexcept {handler}\n".replace("except :", "except:")
     legal = {

@@ -39,11 +39,16 @@ def test_arrays_that_mean_something_else_are_refused(source: str, to: str) -> No
     pytest.importorskip(to)
     x = np.arange(-4, 5, dtype=np.float32).reshape(3, 3)
     graph = graph_compiler.compile(
-        squared, source=source, to=to, args=(torch.ones(3, 3) if source == "torch" else np.ones((3, 3), np.float32),)
+        squared,
+        source=source,
+        to=to,
+        args=(torch.ones(3, 3) if source == "torch" else np.ones((3, 3), np.float32),),
     )
     for make in OF_THEIR_OWN:
         for call in (graph, lambda given: graph.functional({}, given)):
-            with pytest.raises(GraphCompilerError, match=r"class of arrays of its own; pass n.*asarray of it"):
+            with pytest.raises(
+                GraphCompilerError, match=r"class of arrays of its own; pass n.*asarray of it"
+            ):
                 call(make(x))
     assert_same(to_numpy(graph(x)), squared(x))
 
@@ -75,7 +80,12 @@ def added(x: Any) -> Any:
 
 @pytest.mark.parametrize("source", ["torch", "numpy"])
 def test_arrays_that_nobody_may_write_to_stay_what_they_are(source: str) -> None:
-    graph = graph_compiler.compile(added, source=source, to="numpy", args=(torch.ones(3) if source == "torch" else np.ones(3, np.float32),))
+    graph = graph_compiler.compile(
+        added,
+        source=source,
+        to="numpy",
+        args=(torch.ones(3) if source == "torch" else np.ones(3, np.float32),),
+    )
     fixed, x = np.arange(3, dtype=np.float32), np.arange(6, dtype=np.float32)
     fixed.flags.writeable = False
     for given in (fixed, np.broadcast_to(x[:1], (3,))):
@@ -83,17 +93,26 @@ def test_arrays_that_nobody_may_write_to_stay_what_they_are(source: str) -> None
         with pytest.raises((ValueError, GraphCompilerError)):
             graph(given)
         assert_same(given, before)
-    assert_same(graph(x[::2]), np.array([2, 6, 10], np.float32)), assert_same(x, np.array([1, 1, 3, 3, 5, 5], np.float32))
+    (
+        assert_same(graph(x[::2]), np.array([2, 6, 10], np.float32)),
+        assert_same(x, np.array([1, 1, 3, 3, 5, 5], np.float32)),
+    )
 
 
 @pytest.mark.parametrize("table", [Converted, Shared])
 def test_an_array_without_a_twin_is_refused(table: type[Converted]) -> None:
     """None stood for it in the graph, which is a new axis among indices."""
-    with pytest.raises(NotCompilable, match=r"holds a Quantity, a class of arrays of its own; let it hold np\.asarray of it"):
+    with pytest.raises(
+        NotCompilable, match=r"holds a Quantity, a class of arrays of its own; let it hold np\.asarray of it"
+    ):
         table(lambda array: None, Stamp).of(np.ones(2).view(Quantity))
 
 
 def test_literals_of_jax_are_plain() -> None:
     jnp = pytest.importorskip("jax.numpy")
-    graph = graph_compiler.transpile(lambda x: x[jnp.array([0, 2])], source="jax", to="torch", args=(jnp.ones((3, 4)),))
-    assert_same(graph(torch.arange(15.0).reshape(5, 3)), np.arange(15, dtype=np.float32).reshape(5, 3)[[0, 2]])
+    graph = graph_compiler.transpile(
+        lambda x: x[jnp.array([0, 2])], source="jax", to="torch", args=(jnp.ones((3, 4)),)
+    )
+    assert_same(
+        graph(torch.arange(15.0).reshape(5, 3)), np.arange(15, dtype=np.float32).reshape(5, 3)[[0, 2]]
+    )

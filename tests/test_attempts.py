@@ -24,7 +24,9 @@ class Made:
     gave_up: tuple[Any, ...] = ()
 
 
-def run(attempt: Any, give_up: Any = (), start: Any = frozenset("abc"), most: int = 4) -> tuple[Any, list[Any]]:
+def run(
+    attempt: Any, give_up: Any = (), start: Any = frozenset("abc"), most: int = 4
+) -> tuple[Any, list[Any]]:
     """The result, and the hypotheses of all attempts."""
     seen: list[Any] = []
 
@@ -36,7 +38,9 @@ def run(attempt: Any, give_up: Any = (), start: Any = frozenset("abc"), most: in
 
 
 def without(name: str) -> Any:
-    return gives_up(f"taking {name}")(lambda hypotheses, problem: hypotheses - {name} if name in hypotheses else None)
+    return gives_up(f"taking {name}")(
+        lambda hypotheses, problem: hypotheses - {name} if name in hypotheses else None
+    )
 
 
 def failing_with(*names: str) -> Any:
@@ -51,7 +55,10 @@ def failing_with(*names: str) -> Any:
 def test_the_weakest_is_given_up_first() -> None:
     made, seen = run(failing_with("b"), [without("a"), without("b"), without("c")])
     assert (made.text, seen) == ("c", [set("abc"), set("bc"), set("c")])
-    assert [(each.way, each.problem) for each in made.gave_up] == [("taking a", "ValueError: refused"), ("taking b", "ValueError: refused")]
+    assert [(each.way, each.problem) for each in made.gave_up] == [
+        ("taking a", "ValueError: refused"),
+        ("taking b", "ValueError: refused"),
+    ]
     assert all("test_attempts.py:" in each.place for each in made.gave_up)
 
 

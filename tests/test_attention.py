@@ -31,7 +31,12 @@ def inputs(kind: str, queries: int, keys: int) -> list[Any]:
         return [query, -key.abs(), value]
     kept = torch.rand(1, 1, queries, keys, generator=random) > 0.3
     kept[:, :, 1] = False
-    return [query, key, value, kept if kind == "bool" else torch.zeros(kept.shape).masked_fill(~kept, -torch.inf)]
+    return [
+        query,
+        key,
+        value,
+        kept if kind == "bool" else torch.zeros(kept.shape).masked_fill(~kept, -torch.inf),
+    ]
 
 
 @pytest.mark.parametrize("kind", MASKS)
@@ -43,7 +48,9 @@ def test_rows_that_keep_nothing_are_zero(kind: str) -> None:
     assert not to_numpy(attend(*given))[:, :, 1].any()
 
 
-@pytest.mark.parametrize(("kind", "dtype"), [("bool", torch.float32), ("float", torch.float32), ("bool", torch.float16)])
+@pytest.mark.parametrize(
+    ("kind", "dtype"), [("bool", torch.float32), ("float", torch.float32), ("bool", torch.float16)]
+)
 def test_gradients_of_rows_that_keep_nothing(kind: str, dtype: torch.dtype) -> None:
     """Of a loss that is steep at those rows too: nothing on the way may leave the range of the type, for 0 times infinity is NaN."""
     slope = 1e4 if dtype == torch.float32 else 0.1

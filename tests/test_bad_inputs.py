@@ -141,7 +141,10 @@ ARRAYS: dict[str, tuple[Callable[[], Any], str]] = {
     "nested": (lambda: torch.nested.nested_tensor([X[:1], X[:2]]), "to_padded_tensor"),
     "objects": (lambda: np.array([[1, "a", None]], dtype=object), "object.*pass an array of numbers"),
     "texts": (lambda: np.array([["a", "b", "c"]]), "<U1.*pass an array of numbers"),
-    "dates": (lambda: np.array(["2020-01-01"], dtype="datetime64[D]"), "datetime64.*pass an array of numbers"),
+    "dates": (
+        lambda: np.array(["2020-01-01"], dtype="datetime64[D]"),
+        "datetime64.*pass an array of numbers",
+    ),
 }
 
 

@@ -22,7 +22,9 @@ def test_rounds_are_interleaved_and_rotate() -> None:
 
 
 def test_every_contender_gets_one_sample_a_round(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measure.gc, "collect", lambda: 0)  # before each round: seconds, where thousands of tests ran before
+    monkeypatch.setattr(
+        measure.gc, "collect", lambda: 0
+    )  # before each round: seconds, where thousands of tests ran before
     samples = measure.interleave({"a": lambda: None, "b": lambda: sum(range(1000))}, rounds=5, batch=1e-4)
     assert [len(taken) for taken in samples.values()] == [5, 5]
     assert measure.interleave({}, rounds=5) == {}
@@ -70,6 +72,8 @@ def test_failures_and_missed_floors_are_listed(tmp_path: Path) -> None:
     assert section["failures"][0]["reason"] == "ZeroDivisionError: division by zero"
 
 
-@pytest.mark.parametrize(("duration", "text"), [(1.5, "1.5 s"), (0.0025, "2.5 ms"), (3e-6, "3 µs"), (-3e-6, "-3 µs")])
+@pytest.mark.parametrize(
+    ("duration", "text"), [(1.5, "1.5 s"), (0.0025, "2.5 ms"), (3e-6, "3 µs"), (-3e-6, "-3 µs")]
+)
 def test_durations_are_readable(duration: float, text: str) -> None:
     assert results.human(duration) == text

@@ -78,12 +78,18 @@ ALL = (call(X, K), call(x=X, mask=K), call(mask=K, x=X), call(X, mask=K))
 # Calls that are one variant of a function.
 ONE: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "a function": (masked, ALL),
-    "an argument that is its default": (masked, (call(X), call(X, None), call(X, mask=None), call(x=X, scale=2.0))),
+    "an argument that is its default": (
+        masked,
+        (call(X), call(X, None), call(X, mask=None), call(x=X, scale=2.0)),
+    ),
     "the default first": (masked, (call(X, None, scale=2.0), call(X), call(x=X))),
     "a method": (Model().method, ALL),
     "a module": (Model(), (*ALL, call(X, mask=K))),
     "an object": (Callable_(), ALL),
-    "a partial": (functools.partial(masked, scale=3.0), (call(X, K), call(X, mask=K), call(x=X, mask=K, scale=3.0))),
+    "a partial": (
+        functools.partial(masked, scale=3.0),
+        (call(X, K), call(X, mask=K), call(x=X, mask=K, scale=3.0)),
+    ),
     "a decorator that passes on": (passing_on(masked), ALL),
     "several": (passing_on(torch.no_grad()(masked)), ALL),
     "any number": (with_rest, (call(X, K), call(X, K, shift=0.0))),
@@ -106,14 +112,22 @@ def test_calls_that_bind_alike_are_one_variant(name: str, to: str) -> None:
 @pytest.mark.parametrize("name", ONE)
 def test_a_loaded_graph_takes_all_spellings(name: str, to: str, tmp_path: Path) -> None:
     function, calls = ONE[name]
-    graph_compiler.compile(function, to="torch", args=calls[0][0], kwargs=calls[0][1]).save(tmp_path / "graph.zip")
+    graph_compiler.compile(function, to="torch", args=calls[0][0], kwargs=calls[0][1]).save(
+        tmp_path / "graph.zip"
+    )
     loaded = graph_compiler.load(tmp_path / "graph.zip", to=to)
     loaded.save(tmp_path / "again.zip")
-    arrays = (lambda item: item) if to == "torch" else functools.cache(lambda item: np.array(item.tolist(), np.float32))
+    arrays = (
+        (lambda item: item)
+        if to == "torch"
+        else functools.cache(lambda item: np.array(item.tolist(), np.float32))
+    )
     for graph in (loaded, graph_compiler.load(tmp_path / "again.zip", to=to)):
         for args, kwargs in calls:
             given = tree_map_only(torch.Tensor, arrays, (args, kwargs))
-            np.testing.assert_allclose(to_numpy(graph(*given[0], **given[1])), to_numpy(function(*args, **kwargs)), rtol=1e-6)
+            np.testing.assert_allclose(
+                to_numpy(graph(*given[0], **given[1])), to_numpy(function(*args, **kwargs)), rtol=1e-6
+            )
 
 
 # Functions that see how their arguments are given.
@@ -151,18 +165,35 @@ def test_a_call_in_another_spelling_that_fits_nothing_is_recorded_in_the_first()
 
 
 def test_static_arguments_and_defaults_of_them() -> None:
-    graph = graph_compiler.compile(lambda x, axis=0, keep=False: x.sum(axis, keep), static_argnames=("axis", "keep"))
-    calls: tuple[Any, ...] = (call(X), call(X, 0), call(X, axis=0), call(x=X, keep=False), call(X, 1), call(X, axis=1))
+    graph = graph_compiler.compile(
+        lambda x, axis=0, keep=False: x.sum(axis, keep), static_argnames=("axis", "keep")
+    )
+    calls: tuple[Any, ...] = (
+        call(X),
+        call(X, 0),
+        call(X, axis=0),
+        call(x=X, keep=False),
+        call(X, 1),
+        call(X, axis=1),
+    )
     shapes = [graph(*args, **kwargs).shape for args, kwargs in calls]
     assert shapes == [(3,)] * 4 + [(2,)] * 2 and len(graph.variants) == 2
 
 
 def test_a_loaded_graph_knows_its_static_arguments_and_defaults(tmp_path: Path) -> None:
-    graph = graph_compiler.compile(lambda x, axis=0, keep=False: x.sum(axis, keep), static_argnames=("axis", "keep"), args=(X, 1))
+    graph = graph_compiler.compile(
+        lambda x, axis=0, keep=False: x.sum(axis, keep), static_argnames=("axis", "keep"), args=(X, 1)
+    )
     graph(X, keep=True)
     graph.save(tmp_path / "graph.zip")
     loaded = graph_compiler.load(tmp_path / "graph.zip")
-    calls: tuple[Any, ...] = (call(X, 1), call(X, axis=1), call(x=X, keep=False, axis=1), call(X, keep=True), call(X, 0, True))
+    calls: tuple[Any, ...] = (
+        call(X, 1),
+        call(X, axis=1),
+        call(x=X, keep=False, axis=1),
+        call(X, keep=True),
+        call(X, 0, True),
+    )
     assert [loaded(*args, **kwargs).shape for args, kwargs in calls] == [(2,)] * 3 + [(1, 3)] * 2
     with pytest.raises(graph_compiler.errors.GuardFailed, match="no original"):
         loaded(X, 0)
@@ -180,7 +211,11 @@ def test_a_loaded_graph_refuses_what_its_function_can_tell_apart(name: str, tmp_
 
 
 @pytest.mark.parametrize(
-    "check", [lambda graph, *a, **k: graph.functional({}, *a, **k), lambda graph, *a, **k: graph.verify(args=a, kwargs=k)]
+    "check",
+    [
+        lambda graph, *a, **k: graph.functional({}, *a, **k),
+        lambda graph, *a, **k: graph.verify(args=a, kwargs=k),
+    ],
 )
 def test_what_records_nothing_takes_other_spellings(check: Callable[..., Any]) -> None:
     graph = graph_compiler.transpile(masked, to="numpy", args=(X, K))

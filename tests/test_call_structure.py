@@ -78,7 +78,9 @@ UNLIKE: dict[str, tuple[Any, Any, str]] = {
 @pytest.mark.parametrize("name", UNLIKE)
 def test_a_reason_names_what_differs(name: str) -> None:
     recorded, given, reason = UNLIKE[name]
-    graph = graph_compiler.compile(lambda x, cache: x * len(cache.layers), kwargs={"x": X, "cache": recorded}, on_miss="error")
+    graph = graph_compiler.compile(
+        lambda x, cache: x * len(cache.layers), kwargs={"x": X, "cache": recorded}, on_miss="error"
+    )
     with pytest.raises(graph_compiler.errors.GuardFailed, match=reason) as told:
         graph(x=X, cache=given)
     now, _, before = str(told.value).partition(" and was recorded as ")
@@ -88,6 +90,7 @@ def test_a_reason_names_what_differs(name: str) -> None:
 def test_the_order_of_keys_is_named() -> None:
     graph = graph_compiler.compile(lambda d: sum(d.values()), args=({"a": X, "b": X},), on_miss="error")
     with pytest.raises(
-        graph_compiler.errors.GuardFailed, match=r"dict\(b, a\) and was recorded with dict\(a, b\), the keys in another order"
+        graph_compiler.errors.GuardFailed,
+        match=r"dict\(b, a\) and was recorded with dict\(a, b\), the keys in another order",
     ):
         graph({"b": X, "a": X})

@@ -13,7 +13,11 @@ torch = pytest.importorskip("torch")
 import graph_compiler  # noqa: E402
 
 REGULAR = [[2.0, 0.5], [0.5, 3.0]]
-ZERO, INDEFINITE, UNKNOWN = [[0.0, 0.0], [0.0, 0.0]], [[1.0, 3.0], [3.0, 1.0]], [[float("nan"), 1.0], [1.0, 2.0]]
+ZERO, INDEFINITE, UNKNOWN = (
+    [[0.0, 0.0], [0.0, 0.0]],
+    [[1.0, 3.0], [3.0, 1.0]],
+    [[float("nan"), 1.0], [1.0, 2.0]],
+)
 
 
 def or_zeros(call: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -54,7 +58,10 @@ ROWS: dict[str, Row] = {
     "negative power": (or_zeros(lambda x: np.linalg.matrix_power(x, -2)), [ZERO]),
     "tensorsolve": (or_zeros(lambda x: np.linalg.tensorsolve(x, x[0]) + x), [ZERO]),
     "cholesky": (or_zeros(np.linalg.cholesky), [ZERO, INDEFINITE]),
-    "cholesky with jitter": (with_jitter(np.linalg.cholesky, np.eye(2, dtype=np.float32)), [ZERO, INDEFINITE]),
+    "cholesky with jitter": (
+        with_jitter(np.linalg.cholesky, np.eye(2, dtype=np.float32)),
+        [ZERO, INDEFINITE],
+    ),
     "svd": (or_zeros(lambda x: np.linalg.svd(x, compute_uv=False) + x), [UNKNOWN]),
     "pinv": (or_zeros(np.linalg.pinv), [UNKNOWN, ZERO]),
     "lstsq": (or_zeros(lambda x: np.linalg.lstsq(x, x[0], rcond=None)[0] + x), [UNKNOWN]),
@@ -82,4 +89,6 @@ def test_a_caught_exception_is_caught_in_every_target(name: str, to: str) -> Non
 
     graph = graph_compiler.compile(function, source=source, to=to, args=(matrix(REGULAR),))
     for rows in (*others, REGULAR, [[4.0, 1.0], [1.0, 5.0]]):
-        np.testing.assert_allclose(np.asarray(graph(matrix(rows))), np.asarray(function(matrix(rows))), rtol=2e-5, atol=1e-6)
+        np.testing.assert_allclose(
+            np.asarray(graph(matrix(rows))), np.asarray(function(matrix(rows))), rtol=2e-5, atol=1e-6
+        )

@@ -21,7 +21,9 @@ TARGETS = ("torch", "jax", "tensorflow", "numpy")
 
 @pytest.fixture(autouse=True)
 def _ticking(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time, "thread_time", Mock(side_effect=map(float, itertools.count(1))))  # as much a library's as the clock is
+    monkeypatch.setattr(
+        time, "thread_time", Mock(side_effect=map(float, itertools.count(1)))
+    )  # as much a library's as the clock is
     monkeypatch.setitem(globals(), "thread_time", time.thread_time)
 
 
@@ -51,19 +53,30 @@ def test_a_call_has_its_own_time(read: Callable[[], float], to: str) -> None:
         return x + read(), read()
 
     compiled = graph_compiler.compile(function, to=to)
-    seen = [(float(added[0]), float(alone)) for added, alone in (compiled(torch.zeros(size)) for size in (2, 3, 4, 5))]
-    assert [alone - added for added, alone in seen] == [1.0] * 4 and sorted(set(seen)) == seen and len(compiled.variants) == 1
+    seen = [
+        (float(added[0]), float(alone))
+        for added, alone in (compiled(torch.zeros(size)) for size in (2, 3, 4, 5))
+    ]
+    assert (
+        [alone - added for added, alone in seen] == [1.0] * 4
+        and sorted(set(seen)) == seen
+        and len(compiled.variants) == 1
+    )
 
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_what_is_decided_by_the_time_is_decided_at_each_call(to: str) -> None:
     pytest.importorskip(to)
-    compiled = graph_compiler.compile(lambda x: x * 2 if time.thread_time() < 6 else x * 3, to=to, args=(torch.ones(2),))
+    compiled = graph_compiler.compile(
+        lambda x: x * 2 if time.thread_time() < 6 else x * 3, to=to, args=(torch.ones(2),)
+    )
     results = [float(compiled(torch.ones(size))[0]) for size in (2, 3, 4, 2, 3, 4, 2, 3)]
     assert results == sorted(results) and {*results} == {2.0, 3.0} and len(compiled.variants) == 2
 
 
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 does not tell where in a line an instruction stands")
+@pytest.mark.skipif(
+    sys.version_info < (3, 11), reason="Python 3.10 does not tell where in a line an instruction stands"
+)
 def test_a_time_that_is_printed_ties_a_graph_to_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     def function(x: Any) -> Any:
         start = time.thread_time()
@@ -72,7 +85,9 @@ def test_a_time_that_is_printed_ties_a_graph_to_nothing(capsys: pytest.CaptureFi
         return y
 
     compiled = graph_compiler.compile(function, to="numpy")
-    assert all(float(compiled(torch.ones(size))[0]) == 2 for size in (2, 3, 4)) and len(compiled.variants) == 1
+    assert (
+        all(float(compiled(torch.ones(size))[0]) == 2 for size in (2, 3, 4)) and len(compiled.variants) == 1
+    )
     assert "took" in capsys.readouterr().out
 
 

@@ -101,18 +101,42 @@ def saved(folder: Path) -> Path:
 
 
 def test_convert_verifies_and_saves(folder: Path) -> None:
-    result = done("convert", "net.py:scores", "--to", "numpy", "--input", "x=float64[2,3]", "--output", "scores.zip")
-    assert "scores, numpy to numpy" in result.stdout and "runs agree" in result.stdout and "saved as scores.zip" in result.stdout
+    result = done(
+        "convert", "net.py:scores", "--to", "numpy", "--input", "x=float64[2,3]", "--output", "scores.zip"
+    )
+    assert (
+        "scores, numpy to numpy" in result.stdout
+        and "runs agree" in result.stdout
+        and "saved as scores.zip" in result.stdout
+    )
     x = np.ones((4, 3))
     found = graph_compiler.load("scores.zip")(x=x)
     np.testing.assert_allclose(found["scores"], x @ np.arange(12.0).reshape(3, 4) * 2)
 
 
 def test_json_is_one_object_whatever_the_file_prints(folder: Path) -> None:
-    result = done("convert", "net.py:scores", "--to", "numpy", "-i", "float64[2,3]", "-i", "scale=3.0", "-o", "folder", "--json")
+    result = done(
+        "convert",
+        "net.py:scores",
+        "--to",
+        "numpy",
+        "-i",
+        "float64[2,3]",
+        "-i",
+        "scale=3.0",
+        "-o",
+        "folder",
+        "--json",
+    )
     found = json.loads(result.stdout)
-    assert found["verified"]["runs"] > 2 and found["target"] == "numpy" and found["multiply_adds"] == 2 * 3 * 4
-    assert found["bytes"] > 500 and (folder / "folder" / "graph.json").is_file() and "printed by" in result.stderr
+    assert (
+        found["verified"]["runs"] > 2 and found["target"] == "numpy" and found["multiply_adds"] == 2 * 3 * 4
+    )
+    assert (
+        found["bytes"] > 500
+        and (folder / "folder" / "graph.json").is_file()
+        and "printed by" in result.stderr
+    )
 
 
 def test_a_graph_goes_from_file_to_file(folder: Path) -> None:
@@ -122,7 +146,10 @@ def test_a_graph_goes_from_file_to_file(folder: Path) -> None:
 
 def test_modules_classes_and_attributes_are_sources(folder: Path) -> None:
     for source in ("net:Scaled", "net.py:Scaled", "./net.py:Scaled"):
-        assert "numpy to numpy" in done("convert", source, "--to", "numpy", "-i", "float64[3]", "-o", "a.zip", "--force").stdout
+        assert (
+            "numpy to numpy"
+            in done("convert", source, "--to", "numpy", "-i", "float64[3]", "-o", "a.zip", "--force").stdout
+        )
     assert "tanh" in done("inspect", "numpy:tanh", "--from", "numpy", "-i", "float64[3]", "--source").stdout
 
 
@@ -132,7 +159,9 @@ def test_inspect_and_show(folder: Path) -> None:
     assert "multiply-adds" in text and "variant 0, recorded because: loaded" in text
     assert done("inspect", str(file), "--source").stdout == graph_compiler.load(file).source
     found = json.loads(done("inspect", str(file), "--json").stdout)
-    assert found["modules"][0]["operations"] == found["operations"] > 0 and "def scores" in found["source_text"]
+    assert (
+        found["modules"][0]["operations"] == found["operations"] > 0 and "def scores" in found["source_text"]
+    )
     assert done("show", str(file), "-o", "page.html", "--no-open").stdout.strip() == str(folder / "page.html")
     assert "<!doctype html>" in (folder / "page.html").read_text("utf-8")
 
@@ -140,7 +169,14 @@ def test_inspect_and_show(folder: Path) -> None:
 @pytest.mark.parametrize("form", ["npz", "named npz", "npy", "json", "json list", "input"])
 def test_run_reads_inputs_in_every_form(folder: Path, form: str) -> None:
     file, x = saved(folder), np.arange(6.0).reshape(2, 3)
-    files = {"npz": "x.npz", "named npz": "x.npz", "npy": "x.npy", "json": "x.json", "json list": "x.json", "input": "x.npy"}
+    files = {
+        "npz": "x.npz",
+        "named npz": "x.npz",
+        "npy": "x.npy",
+        "json": "x.json",
+        "json list": "x.json",
+        "input": "x.npy",
+    }
     if form in ("npz", "named npz"):
         np.savez(files[form], **({"arr_0": x} if form == "npz" else {"x": x}))  # type: ignore[arg-type]
     elif form.startswith("json"):
@@ -168,27 +204,48 @@ def test_run_writes_results(folder: Path, suffix: str) -> None:
 def test_code_that_names_no_framework_is_of_the_one_that_its_file_imports(folder: Path) -> None:
     pytest.importorskip("torch")
     Path("small.py").write_text(
-        "import numpy as np\nimport torch\n\ndef halves(x):\n    return x.chunk(2)[0]\n\ndef roots(x):\n    return np.sqrt(x)\n", "utf-8"
+        "import numpy as np\nimport torch\n\ndef halves(x):\n    return x.chunk(2)[0]\n\ndef roots(x):\n    return np.sqrt(x)\n",
+        "utf-8",
     )
-    assert "roots, numpy to numpy" in done("convert", "small.py:roots", "--to", "numpy", "-i", "bool[4]", "-o", "b.zip").stdout
-    assert "halves, torch to numpy" in done("convert", "small.py:halves", "--to", "numpy", "-i", "float32[4]", "-o", "a.zip").stdout
+    assert (
+        "roots, numpy to numpy"
+        in done("convert", "small.py:roots", "--to", "numpy", "-i", "bool[4]", "-o", "b.zip").stdout
+    )
+    assert (
+        "halves, torch to numpy"
+        in done("convert", "small.py:halves", "--to", "numpy", "-i", "float32[4]", "-o", "a.zip").stdout
+    )
 
 
 def test_a_model_of_hugging_face_needs_no_inputs(folder: Path) -> None:
     pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
-    sizes = {"vocab_size": 40, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+    sizes = {
+        "vocab_size": 40,
+        "hidden_size": 8,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 8,
+    }
     transformers.BertModel(transformers.BertConfig(**sizes)).save_pretrained("bert")
     found = json.loads(done("convert", "bert", "--to", "numpy", "-o", "bert.zip", "--json").stdout)
-    assert (found["name"], found["source"], found["target"]) == ("BertModel", "torch", "numpy") and found["verified"]["numbers"]
+    assert (found["name"], found["source"], found["target"]) == ("BertModel", "torch", "numpy") and found[
+        "verified"
+    ]["numbers"]
     assert any(text.startswith("input_ids int64") for text in found["inputs"])
 
 
 def test_arguments_are_given_by_position_or_by_name(folder: Path) -> None:
-    for recorded in (["-i", "float64[2,3]", "-i", "float64[]"], ["-i", "x=float64[2,3]", "-i", "scale=float64[]"]):
+    for recorded in (
+        ["-i", "float64[2,3]", "-i", "float64[]"],
+        ["-i", "x=float64[2,3]", "-i", "scale=float64[]"],
+    ):
         done("convert", "net.py:scores", "--to", "numpy", *recorded, "-o", "a.zip", "--force", "--no-verify")
         spelled = [("", ""), ("x=", "scale="), ("", "scale=")]
-        found = {done("run", "a.zip", "-i", f"{x}float64[2,3]", "-i", f"{scale}float64[]").stdout for x, scale in spelled}
+        found = {
+            done("run", "a.zip", "-i", f"{x}float64[2,3]", "-i", f"{scale}float64[]").stdout
+            for x, scale in spelled
+        }
         assert len(found) == 1
 
 
@@ -247,8 +304,12 @@ def test_wrong_input_is_one_line(folder: Path, name: str, monkeypatch: pytest.Mo
     assert len(said) == 1 and said[0].startswith("graph-compiler: ") and "Traceback" not in result.stderr
 
 
-@pytest.mark.parametrize("name", ["gpt2", "openai/whisper-tiny.en", "Qwen/Qwen2.5-0.5B", "lmsys/vicuna-7b-v1.5"])
-def test_names_of_models_are_asked_of_the_hub(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "name", ["gpt2", "openai/whisper-tiny.en", "Qwen/Qwen2.5-0.5B", "lmsys/vicuna-7b-v1.5"]
+)
+def test_names_of_models_are_asked_of_the_hub(
+    folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[str] = []
 
     def pretrained(source: str) -> Any:
@@ -257,7 +318,11 @@ def test_names_of_models_are_asked_of_the_hub(folder: Path, name: str, monkeypat
 
     monkeypatch.setattr(sources, "pretrained", pretrained)
     result = invoke("inspect", name)
-    assert asked == [name] and result.exit_code == Exit.WRONG_INPUT and "the hub cannot be reached" in result.stderr
+    assert (
+        asked == [name]
+        and result.exit_code == Exit.WRONG_INPUT
+        and "the hub cannot be reached" in result.stderr
+    )
 
 
 def test_a_hub_that_does_not_answer_is_asked_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -316,7 +381,9 @@ def test_the_version_is_the_packages() -> None:
     assert done("--version").stdout.strip() == graph_compiler.__version__
 
 
-def test_without_typer_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_typer_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(main.importlib.util, "find_spec", lambda name: None if name == "typer" else name)  # type: ignore[attr-defined]
     with pytest.raises(SystemExit) as ended:
         main.main()
@@ -340,9 +407,11 @@ def test_the_doctor_finds_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None
     found = json.loads(result.stdout)
     assert result.exit_code == Exit.MISSING and found["conversions"] == {"numpy to numpy": "works"}
     assert found["registered"]["backend"]["jax"] == "graph_compiler.backends.jax"
-    assert [text.partition(":")[0] for text in found["problems"]] == ["networkx", "rich", "mine"] and "ValueError: broken" in found[
-        "problems"
-    ][1]
+    assert [text.partition(":")[0] for text in found["problems"]] == [
+        "networkx",
+        "rich",
+        "mine",
+    ] and "ValueError: broken" in found["problems"][1]
 
 
 CONFLICTS = [
@@ -356,14 +425,24 @@ CONFLICTS = [
 
 
 @pytest.mark.parametrize(("versions", "environment", "expected"), CONFLICTS)
-def test_known_conflicts_are_told(versions: dict[str, str], environment: dict[str, str], expected: str) -> None:
+def test_known_conflicts_are_told(
+    versions: dict[str, str], environment: dict[str, str], expected: str
+) -> None:
     assert [expected in text for text in doctor.conflicts(versions, environment)] == [True]
 
 
 def test_what_goes_together_is_no_conflict() -> None:
     assert (
         doctor.conflicts(
-            {"torch": "2.13.0", "torchvision": "0.28.1", "jax": "0.10.2", "jaxlib": "0.10.2", "numpy": "2.4", "tensorflow": "2.21"}, {}
+            {
+                "torch": "2.13.0",
+                "torchvision": "0.28.1",
+                "jax": "0.10.2",
+                "jaxlib": "0.10.2",
+                "numpy": "2.4",
+                "tensorflow": "2.21",
+            },
+            {},
         )
         == []
     )
@@ -381,7 +460,12 @@ def test_least_versions_are_those_of_the_setup(checkout: Path) -> None:
 
 def test_results_are_named_by_their_path() -> None:
     leaves = dict(outputs.named({"a": (np.ones(2), [1, "x"]), "b": np.complex64(1 + 2j)}))
-    assert outputs.as_json(leaves) == {"a.0": [1.0, 1.0], "a.1.0": 1, "a.1.1": "x", "b": {"real": 1.0, "imag": 2.0}}
+    assert outputs.as_json(leaves) == {
+        "a.0": [1.0, 1.0],
+        "a.1.0": 1,
+        "a.1.1": "x",
+        "b": {"real": 1.0, "imag": 2.0},
+    }
 
 
 # ----- as a process
@@ -390,7 +474,9 @@ def test_results_are_named_by_their_path() -> None:
 def start(folder: Path, *words: str) -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONPATH": str(Path(graph_compiler.__file__).parents[1])}
     command = [sys.executable, "-m", "graph_compiler", *words]
-    return subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 def test_it_runs_as_a_process(folder: Path) -> None:

@@ -18,7 +18,11 @@ from graph_compiler.errors import InternalError  # noqa: E402
 from tests.support.compare import assert_same  # noqa: E402
 from tests.support.logs import logged  # noqa: E402
 
-COMPILING = [name for name in ("jax", "tensorflow") if graph_compiler.runtime.frameworks.backend_of(name).target.compiles_by_default]
+COMPILING = [
+    name
+    for name in ("jax", "tensorflow")
+    if graph_compiler.runtime.frameworks.backend_of(name).target.compiles_by_default
+]
 EACH = pytest.mark.parametrize("to", COMPILING)
 PROGRAM = {"jax": "as one program of jax.jit", "tensorflow": "as one program of XLA"}
 NAN, INF = float("nan"), float("inf")
@@ -26,7 +30,9 @@ NAN, INF = float("nan"), float("inf")
 
 def how(graph: Any) -> str:
     """How each variant of a graph runs, as it says itself."""
-    return "\n".join(line.strip() for line in graph.explain().splitlines() if line.strip().startswith("runs "))
+    return "\n".join(
+        line.strip() for line in graph.explain().splitlines() if line.strip().startswith("runs ")
+    )
 
 
 def outcome(function: Callable[..., Any], args: Any) -> Any:
@@ -49,7 +55,9 @@ def assert_same_outcome(found: Any, expected: Any) -> None:
 def test_a_graph_runs_as_one_program_and_its_source_is_the_same(to: str) -> None:
     x = torch.arange(6.0).reshape(2, 3)
     graph, plain = (
-        graph_compiler.transpile(lambda x: torch.tanh(x) @ x.T, to=to, args=(x,), return_backend_compiled_fn=chosen)
+        graph_compiler.transpile(
+            lambda x: torch.tanh(x) @ x.T, to=to, args=(x,), return_backend_compiled_fn=chosen
+        )
         for chosen in (None, False)
     )
     assert_same(graph(x + 1), torch.tanh(x + 1) @ (x + 1).T), plain(x)
@@ -66,7 +74,9 @@ def test_other_targets_run_operation_by_operation(to: str) -> None:
 
 @EACH
 def test_the_third_shape_warns_once_and_names_the_argument(to: str) -> None:
-    graph = graph_compiler.transpile(lambda cache, x: cache.sum() + x, to=to, args=(torch.ones(1), torch.ones(2)))
+    graph = graph_compiler.transpile(
+        lambda cache, x: cache.sum() + x, to=to, args=(torch.ones(1), torch.ones(2))
+    )
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         for length in range(1, 6):
@@ -93,7 +103,11 @@ def test_what_cannot_be_compiled_runs_operation_by_operation_and_says_why(to: st
         with logged(level) as told:
             for values in (x, -x, x):
                 assert_same(graph(values), torch.nonzero(values > 0))
-        because = "because a size in it depends on the elements of an array" if to == "jax" else "without XLA, because"
+        because = (
+            "because a size in it depends on the elements of an array"
+            if to == "jax"
+            else "without XLA, because"
+        )
         assert because in how(graph)
         assert sum("is not compiled" in line or "is compiled without" in line for line in told) == count
 
@@ -175,7 +189,8 @@ def test_compiled_graphs_do_what_others_do(name: str, to: str) -> None:
     function, recorded, calls = SAME[name]
     copied = lambda args: tuple(arg.clone() if isinstance(arg, torch.Tensor) else arg for arg in args)  # noqa: E731
     graph, plain = (
-        graph_compiler.transpile(function, to=to, args=copied(recorded), return_backend_compiled_fn=chosen) for chosen in (None, False)
+        graph_compiler.transpile(function, to=to, args=copied(recorded), return_backend_compiled_fn=chosen)
+        for chosen in (None, False)
     )
     for args in calls:
         ours, theirs = copied(args), copied(args)
@@ -240,7 +255,13 @@ def test_inside_of_jax_transformations_the_graph_is_part_of_them() -> None:
     graph = graph_compiler.transpile(lambda x: (torch.sin(x) * x).sum(), to="jax", args=(torch.ones(3),))
     x = jnp.arange(3.0)
     expected = jnp.cos(x) * x + jnp.sin(x)
-    for derive in (jax.grad(graph), jax.jit(jax.grad(graph)), jax.grad(jax.jit(graph)), jax.jacfwd(graph), jax.jacrev(graph)):
+    for derive in (
+        jax.grad(graph),
+        jax.jit(jax.grad(graph)),
+        jax.grad(jax.jit(graph)),
+        jax.jacfwd(graph),
+        jax.jacrev(graph),
+    ):
         assert_same(derive(x), expected)
     rows = jnp.stack([x, x + 1])
     for mapped in (jax.vmap(graph), jax.jit(jax.vmap(graph)), lambda rows: jax.lax.map(graph, rows)):
@@ -254,7 +275,9 @@ def test_inside_of_jax_transformations_the_graph_is_part_of_them() -> None:
 def test_a_tape_records_and_a_tf_function_contains_the_graph() -> None:
     import tensorflow as tf
 
-    graph = graph_compiler.transpile(lambda x: (torch.sin(x) * x).sum(), to="tensorflow", args=(torch.ones(3),))
+    graph = graph_compiler.transpile(
+        lambda x: (torch.sin(x) * x).sum(), to="tensorflow", args=(torch.ones(3),)
+    )
     x = tf.range(3.0)
     expected = tf.cos(x) * x + tf.sin(x)
     with tf.GradientTape() as tape:
@@ -307,15 +330,26 @@ def test_random_numbers_of_tensorflow_are_those_of_its_kernels(seeded: bool) -> 
     import tensorflow as tf
 
     def function(x: Any) -> Any:
-        return x + (tf.random.stateless_normal((3,), seed=tf.cast(x[:2], tf.int32)) if seeded else tf.random.normal((3,)))
+        return x + (
+            tf.random.stateless_normal((3,), seed=tf.cast(x[:2], tf.int32))
+            if seeded
+            else tf.random.normal((3,))
+        )
 
-    graph, plain = (graph_compiler.compile(function, args=(tf.ones(3),), return_backend_compiled_fn=chosen) for chosen in (None, False))
+    graph, plain = (
+        graph_compiler.compile(function, args=(tf.ones(3),), return_backend_compiled_fn=chosen)
+        for chosen in (None, False)
+    )
     found = []
     for call in (graph, plain):
         tf.random.set_seed(5)
         found.append([call(tf.ones(3)), call(tf.ones(3))])
     assert_same(*found)
-    assert ("without XLA, because XLA draws other numbers" if seeded else "operation by operation, because it draws from") in how(graph)
+    assert (
+        "without XLA, because XLA draws other numbers"
+        if seeded
+        else "operation by operation, because it draws from"
+    ) in how(graph)
 
 
 @pytest.mark.skipif("tensorflow" not in COMPILING, reason="needs tensorflow")

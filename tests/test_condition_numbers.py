@@ -71,5 +71,7 @@ def test_matrices_without_an_inverse_give_what_the_source_gives(name: str, to: s
         expected, found = outcome(function, MADE[source](matrix)), outcome(graph, MADE[to](matrix))
         assert (found is None) == (expected is None), label
         if expected is not None:
-            np.testing.assert_allclose(found, expected, rtol=relative, atol=absolute, equal_nan=True, err_msg=label)
+            np.testing.assert_allclose(
+                found, expected, rtol=relative, atol=absolute, equal_nan=True, err_msg=label
+            )
     assert len(graph.variants) == 1, graph.explain()

@@ -10,7 +10,16 @@ from typing import Any
 import pytest
 
 import graph_compiler
-from graph_compiler.contracts import Backend, Frontend, LoadsModels, Reference, Target, Weights, default, require
+from graph_compiler.contracts import (
+    Backend,
+    Frontend,
+    LoadsModels,
+    Reference,
+    Target,
+    Weights,
+    default,
+    require,
+)
 from graph_compiler.errors import InvalidRegistration
 from graph_compiler.registration import BackendEntry, backends, frontends
 
@@ -53,7 +62,9 @@ def test_own_frontends_and_backends_keep_their_contracts(framework: str) -> None
 
 def test_every_missing_member_is_listed_with_its_purpose() -> None:
     lacks = lacking(Backend, _module(name="mine", target=object(), copy_aliased_outputs=None))
-    assert lacks["dialect"] == "How canonical nodes are written." and lacks["rows"].startswith("The table of rows")
+    assert lacks["dialect"] == "How canonical nodes are written." and lacks["rows"].startswith(
+        "The table of rows"
+    )
     assert lacks["target.convert"].startswith("An array of any framework as a native one")
     assert "target.checked" in lacks and "name" not in lacks and "copy_aliased_outputs" not in lacks
 
@@ -61,7 +72,12 @@ def test_every_missing_member_is_listed_with_its_purpose() -> None:
 def test_what_derives_from_a_contract_has_its_defaults() -> None:
     target = MyTarget()
     lacks = lacking(Target, target)
-    assert set(lacks) == {"from_bytes"} and target.compile(len, {}) is len and target.size_of is None and not target.is_traced(1)
+    assert (
+        set(lacks) == {"from_bytes"}
+        and target.compile(len, {}) is len
+        and target.size_of is None
+        and not target.is_traced(1)
+    )
 
 
 def test_what_is_no_function_is_told() -> None:
@@ -72,7 +88,9 @@ def test_what_is_no_function_is_told() -> None:
 
 
 def test_a_frontend_that_loads_models_says_how() -> None:
-    assert "pretrained" in lacking(LoadsModels, _module()) and "pretrained" not in lacking(Frontend, _module())
+    assert "pretrained" in lacking(LoadsModels, _module()) and "pretrained" not in lacking(
+        Frontend, _module()
+    )
 
 
 def test_defaults_of_weights_and_references() -> None:
@@ -107,7 +125,8 @@ def test_a_backend_is_checked_when_it_is_loaded(monkeypatch: pytest.MonkeyPatch)
     backends.register(BackendEntry(name="mine", module="my_backend", packages=("numpy",)))
     try:
         with pytest.raises(
-            InvalidRegistration, match="my_backend, registered as 'mine', is no Backend; it lacks\n    rows: The table of rows"
+            InvalidRegistration,
+            match="my_backend, registered as 'mine', is no Backend; it lacks\n    rows: The table of rows",
         ):
             graph_compiler.transpile(abs, source="numpy", to="mine", args=(1.0,))
     finally:

@@ -57,11 +57,17 @@ def _traced(target: str, graph: Any) -> Any:
 @pytest.mark.parametrize(
     ("change", "call"),
     [
-        *((change, call) for change in (_left, _written, _replaced, _by_others) for call in (_plain, _traced)),
+        *(
+            (change, call)
+            for change in (_left, _written, _replaced, _by_others)
+            for call in (_plain, _traced)
+        ),
         (_other_shape, _plain),  # a compiler cannot be given another variant
     ],
 )
-def test_a_first_call_has_the_weights_of_its_moment(change: Callable[[Any], None], call: Callable[..., Any], target: str) -> None:
+def test_a_first_call_has_the_weights_of_its_moment(
+    change: Callable[[Any], None], call: Callable[..., Any], target: str
+) -> None:
     pytest.importorskip(target)
     model = torch.nn.Linear(2, 4)
     graph = graph_compiler.compile(model, args=(_X,), to=target)

@@ -78,7 +78,8 @@ def test_distributions_are_told_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "status"), [("import time; time.sleep(60)", TIMEOUT), ("input(); raise SystemExit(3)", CRASHED), ("", CRASHED)]
+    ("script", "status"),
+    [("import time; time.sleep(60)", TIMEOUT), ("input(); raise SystemExit(3)", CRASHED), ("", CRASHED)],
 )
 def test_a_process_that_hangs_or_dies(script: str, status: str) -> None:
     worker = Worker("operators", seconds=2)
@@ -93,10 +94,20 @@ def test_results_are_kept_and_summed_up(tmp_path: Path) -> None:
     for name, status in {"a": WRONG, "b": RIGHT, "c": SKIPPED}.items():
         results.keep({"name": name, "status": status, "detail": "2 for 1", "facts": {}, "seconds": 0.1})
     results.keep(
-        {"name": "a", "status": RIGHT, "detail": "", "facts": {"other": WRONG, "other_detail": "5 for 4", "variants": 2}, "seconds": 0.1}
+        {
+            "name": "a",
+            "status": RIGHT,
+            "detail": "",
+            "facts": {"other": WRONG, "other_detail": "5 for 4", "variants": 2},
+            "seconds": 0.1,
+        }
     )
     again = Results(tmp_path, "operators", "jax")
-    assert again.summary()["share"] == 1.0 and again.summary()["cases"] == 2 and again.summary()["other_share"] == 0.0
+    assert (
+        again.summary()["share"] == 1.0
+        and again.summary()["cases"] == 2
+        and again.summary()["other_share"] == 0.0
+    )
     assert "at other shapes: wrong: N for N`: a" in page([again])
 
 

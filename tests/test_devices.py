@@ -103,7 +103,9 @@ def test_what_a_function_asks_of_a_device_is_a_guard(tmp_path: Path) -> None:
 
 def test_where_a_weight_is_is_a_guard() -> None:
     layer = torch.nn.Linear(3, 2)
-    graph = graph_compiler.compile(lambda x: layer(x) + torch.ones(2, device=layer.weight.device), args=(torch.ones(2, 3),))
+    graph = graph_compiler.compile(
+        lambda x: layer(x) + torch.ones(2, device=layer.weight.device), args=(torch.ones(2, 3),)
+    )
     assert graph.variants[0].environment.holds()
     layer.to("meta")
     assert graph.variants[0].environment.reason() == "device of a captured tensor changed since"

@@ -10,12 +10,19 @@ from graph_compiler.recording.environment_guards.guards import EnvironmentGuard,
 from graph_compiler.runtime.calling.matcher import Matching, dispatcher
 
 SETTINGS: dict[str, Any] = {"scale": 2}
-MATCHING = Matching(["if not (len(args) == 1): return misfit", "x = args[0].real"], ["x"], {"unlike": (AttributeError,)}, "misfit")
+MATCHING = Matching(
+    ["if not (len(args) == 1): return misfit", "x = args[0].real"],
+    ["x"],
+    {"unlike": (AttributeError,)},
+    "misfit",
+)
 
 
 def _attempt(call: str = "double(x)") -> Any:
     fact = EnvironmentGuard("{}['scale'] == {}", (SETTINGS, 2))
-    return dispatcher(condition([fact]), MATCHING, call, {"double": lambda x: 2 * x, "misfit": "no fit", "failed": type})
+    return dispatcher(
+        condition([fact]), MATCHING, call, {"double": lambda x: 2 * x, "misfit": "no fit", "failed": type}
+    )
 
 
 @pytest.mark.parametrize(("args", "expected"), [((3,), 6), ((3, 4), "no fit"), (("no number",), "no fit")])

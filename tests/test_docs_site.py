@@ -14,7 +14,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
-MADE = {"index.md": ROOT / "README.md", "changelog.md": ROOT / "CHANGELOG.md"}  # pages that the hook makes of files beside docs/
+MADE = {
+    "index.md": ROOT / "README.md",
+    "changelog.md": ROOT / "CHANGELOG.md",
+}  # pages that the hook makes of files beside docs/
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
 
@@ -51,7 +54,9 @@ def broken_links(path: Path, text: str) -> Iterator[str]:
 
 def test_each_page_is_in_the_navigation_once() -> None:
     found = navigation()
-    pages = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md") if not re.match(r"\d", page.name)}
+    pages = {
+        page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md") if not re.match(r"\d", page.name)
+    }
     assert len(found) == len(set(found))
     assert set(found) == pages | MADE.keys()
 
@@ -69,14 +74,23 @@ def test_broken_links_are_found() -> None:
 def test_each_public_name_has_a_page(hook: dict[str, Any]) -> None:
     pages = {full_name for section in hook["reference"]().values() for full_name in section.values()}
     top = importlib.import_module("graph_compiler")
-    assert {f"graph_compiler.{name}" for name in top.__all__} - pages == {"graph_compiler.errors", "graph_compiler.__version__"}
+    assert {f"graph_compiler.{name}" for name in top.__all__} - pages == {
+        "graph_compiler.errors",
+        "graph_compiler.__version__",
+    }
     for part in hook["PARTS"]:
         names = vars(importlib.import_module(f"graph_compiler.{part}"))
         package = f"graph_compiler.{part}"
         own = {
-            name for name, item in names.items() if not name.startswith("_") and getattr(item, "__name__", "") != f"{package}.{name}"
+            name
+            for name, item in names.items()
+            if not name.startswith("_") and getattr(item, "__name__", "") != f"{package}.{name}"
         }  # modules of a package are names of it, too
-        assert {f"{package}.{name}" for name in own if not hasattr(top, name) or getattr(top, name) is not names[name]} <= pages
+        assert {
+            f"{package}.{name}"
+            for name in own
+            if not hasattr(top, name) or getattr(top, name) is not names[name]
+        } <= pages
 
 
 def test_reference_names_exist_and_have_docstrings(hook: dict[str, Any]) -> None:
@@ -91,19 +105,37 @@ def test_troubleshooting_is_current_and_has_each_error(hook: dict[str, Any]) -> 
     text = hook["TROUBLESHOOTING"].read_text("utf-8")
     assert text == hook["troubleshooting"](), "run python scripts/docs_pages.py"
     errors = importlib.import_module("graph_compiler.errors")
-    classes = {name for name, item in vars(errors).items() if isinstance(item, type) and issubclass(item, Exception)}
-    assert {line.removeprefix("## ") for line in text.splitlines() if line.startswith("## ")} == classes - {*hook["INTERNAL"]}
+    classes = {
+        name for name, item in vars(errors).items() if isinstance(item, type) and issubclass(item, Exception)
+    }
+    assert {line.removeprefix("## ") for line in text.splitlines() if line.startswith("## ")} == classes - {
+        *hook["INTERNAL"]
+    }
 
 
 def test_each_error_says_its_cause_and_fix() -> None:
     errors = importlib.import_module("graph_compiler.errors")
-    classes = {name: item for name, item in vars(errors).items() if isinstance(item, type) and issubclass(item, Exception)}
-    lacking = [name for name, item in classes.items() if "Cause: " not in (item.__doc__ or "") or "Fix: " not in (item.__doc__ or "")]
+    classes = {
+        name: item
+        for name, item in vars(errors).items()
+        if isinstance(item, type) and issubclass(item, Exception)
+    }
+    lacking = [
+        name
+        for name, item in classes.items()
+        if "Cause: " not in (item.__doc__ or "") or "Fix: " not in (item.__doc__ or "")
+    ]
     assert lacking == ["GraphCompilerError", "Signal"]
 
 
 def test_table_cells_of_the_readme_fit_two_lines() -> None:
     text = (ROOT / "README.md").read_text("utf-8")
     shown = re.sub(r"\]\([^)]*\)", "]", text)  # of a link its text is seen
-    assert [cell for line in shown.splitlines() if line.startswith("|") for cell in line.split("|") if len(cell) > 160] == []
+    assert [
+        cell
+        for line in shown.splitlines()
+        if line.startswith("|")
+        for cell in line.split("|")
+        if len(cell) > 160
+    ] == []
     assert len(text.splitlines()) <= 150

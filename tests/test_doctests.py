@@ -20,7 +20,12 @@ import graph_compiler.backends
 import graph_compiler.frontends
 
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-NEEDS = {"torch": "torch", "jax": "jax", "tensorflow": "tensorflow", "cli": "typer"}  # folder -> what it imports
+NEEDS = {
+    "torch": "torch",
+    "jax": "jax",
+    "tensorflow": "tensorflow",
+    "cli": "typer",
+}  # folder -> what it imports
 
 
 def names_below(package: str, paths: Iterable[str]) -> Iterator[str]:

@@ -20,7 +20,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```\n(?:\n*^```text\n(?P<output>.*?)^```$)?", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(
+    r"^```python\n(?P<code>.*?)^```\n(?:\n*^```text\n(?P<output>.*?)^```$)?", re.DOTALL | re.MULTILINE
+)
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,10 @@ class Block:
 
 def blocks_of(text: str) -> list[Block]:
     """The python blocks of a Markdown text."""
-    return [Block(found["code"], found["output"], text.count("\n", 0, found.start("code"))) for found in BLOCK.finditer(text + "\n")]
+    return [
+        Block(found["code"], found["output"], text.count("\n", 0, found.start("code")))
+        for found in BLOCK.finditer(text + "\n")
+    ]
 
 
 def compiled(block: Block, path: Path) -> CodeType:
@@ -52,15 +57,21 @@ def run_block(block: Block, path: Path, namespace: dict[str, Any]) -> None:
     if block.code.startswith(">>>"):
         test = doctest.DocTestParser().get_doctest(block.code, namespace, path.name, str(path), block.line)
         said: list[str] = []
-        result = doctest.DocTestRunner(verbose=False, optionflags=OPTIONS).run(test, out=said.append, clear_globs=False)
+        result = doctest.DocTestRunner(verbose=False, optionflags=OPTIONS).run(
+            test, out=said.append, clear_globs=False
+        )
         namespace.update(test.globs)
         assert not result.failed, "".join(said)
         return
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compiled(block, path), namespace)
-    if block.output is not None and not doctest.OutputChecker().check_output(block.output, printed.getvalue(), OPTIONS):
-        pytest.fail(f"{path.name}:{block.line + 1} should print\n{block.output}\nbut prints\n{printed.getvalue()}")
+    if block.output is not None and not doctest.OutputChecker().check_output(
+        block.output, printed.getvalue(), OPTIONS
+    ):
+        pytest.fail(
+            f"{path.name}:{block.line + 1} should print\n{block.output}\nbut prints\n{printed.getvalue()}"
+        )
 
 
 def documents() -> list[Path]:
@@ -115,7 +126,9 @@ def test_a_right_page_passes() -> None:
     run_page(PAGE)
 
 
-@pytest.mark.parametrize(("right", "wrong"), [("x + 1, 0", "x + 2, 0"), ("x = 1", "y = 1"), (">>> x\n1", ">>> x\n2")])
+@pytest.mark.parametrize(
+    ("right", "wrong"), [("x + 1, 0", "x + 2, 0"), ("x = 1", "y = 1"), (">>> x\n1", ">>> x\n2")]
+)
 def test_a_wrong_page_fails(right: str, wrong: str) -> None:
     assert right in PAGE
     with pytest.raises((AssertionError, NameError, pytest.fail.Exception)):
@@ -123,8 +136,14 @@ def test_a_wrong_page_fails(right: str, wrong: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))], ids=lambda path: path.relative_to(ROOT).as_posix()
+    "path",
+    [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))],
+    ids=lambda path: path.relative_to(ROOT).as_posix(),
 )
 def test_files_that_are_named_exist(path: Path) -> None:
     named = set(re.findall(r"`((?:\w+/)+\w+\.py)`", path.read_text("utf-8")))
-    assert [name for name in sorted(named) if not any((ROOT / place / name).is_file() for place in ("", "graph_compiler"))] == []
+    assert [
+        name
+        for name in sorted(named)
+        if not any((ROOT / place / name).is_file() for place in ("", "graph_compiler"))
+    ] == []

@@ -30,7 +30,19 @@ from .support.contexts import wide_types  # noqa: E402
 from .support.samples import Array, Sample, made, quietly  # noqa: E402
 from .test_samples import SAMPLES  # noqa: E402
 
-DTYPES = ("float64", "int64", "bfloat16", "complex64", "uint8", "float16", "bool", "complex128", "int32", "int8", "int16")
+DTYPES = (
+    "float64",
+    "int64",
+    "bfloat16",
+    "complex64",
+    "uint8",
+    "float16",
+    "bool",
+    "complex128",
+    "int32",
+    "int8",
+    "int16",
+)
 TRIED = {"jax": 1}  # of each function; elsewhere two, for there nothing has to be compiled
 
 
@@ -43,7 +55,10 @@ def one_of_each_function() -> dict[str, Sample]:
     """The first sample with float32 arrays of each function, by its id."""
     found: dict[Any, tuple[str, Sample]] = {}
     for name, sample in SAMPLES:
-        if any(isinstance(item, Array) for item in iterate_structure(sample.args)) and retyped(sample, "float64") != sample:
+        if (
+            any(isinstance(item, Array) for item in iterate_structure(sample.args))
+            and retyped(sample, "float64") != sample
+        ):
             inner = tuple(item for item in sample.args if callable(item))
             found.setdefault((name.split("-")[0], sample.function, inner), (name, sample))
     return dict(found.values())
@@ -58,9 +73,16 @@ def retyped(sample: Sample, dtype: str) -> Sample:
         if "float" in dtype or "complex" in dtype:
             return dataclasses.replace(item, dtype=dtype)
         kind = "distinct" if item.kind == "distinct" and dtype != "bool" else "integers"
-        return dataclasses.replace(item, dtype=dtype, kind=kind, low=1 if item.kind == "positive" else item.low)
+        return dataclasses.replace(
+            item, dtype=dtype, kind=kind, low=1 if item.kind == "positive" else item.low
+        )
 
-    return dataclasses.replace(sample, args=map_structure(change, sample.args), kwargs=map_structure(change, sample.kwargs), other=None)
+    return dataclasses.replace(
+        sample,
+        args=map_structure(change, sample.args),
+        kwargs=map_structure(change, sample.kwargs),
+        other=None,
+    )
 
 
 SLICE = one_of_each_function()
@@ -74,7 +96,9 @@ def taken(name: str) -> Iterator[tuple[str, Sample, Any]]:
         expected = None
         with contextlib.suppress(Exception):  # that torch takes no such type is no matter here
             expected = quietly(sample.function, *made(sample.args), **made(sample.kwargs, seed=1))
-        if expected is not None and not (dtype in ("float16", "bfloat16") and any(map(has_nan, arrays(expected).values()))):
+        if expected is not None and not (
+            dtype in ("float16", "bfloat16") and any(map(has_nan, arrays(expected).values()))
+        ):
             yield dtype, sample, expected
 
 
@@ -121,7 +145,9 @@ def check(name: str, dtype: str, sample: Sample, expected: Any, target: str) -> 
     with in_full_width(target):
         graph = recorded(name, dtype) if target == "torch" else recorded(name, dtype).to(target)
         found = quietly(graph, *args, **kwargs)
-        if any(item.dtype in HALF for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor)):
+        if any(
+            item.dtype in HALF for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor)
+        ):
             assert_same_or_no_further(found, expected, sample)
         else:
             assert_same(found, expected)
@@ -138,7 +164,9 @@ def assert_same_or_no_further(found: Any, expected: Any, sample: Sample) -> None
     try:
         assert_same(found, expected)
     except AssertionError:
-        args, kwargs = (map_structure(doubled, made(part, seed)) for part, seed in ((sample.args, 0), (sample.kwargs, 1)))
+        args, kwargs = (
+            map_structure(doubled, made(part, seed)) for part, seed in ((sample.args, 0), (sample.kwargs, 1))
+        )
         assert_no_further(found, expected, quietly(sample.function, *args, **kwargs), factor=4)
 
 
@@ -149,14 +177,20 @@ def doubled(item: Any) -> Any:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_limits_name_calls_that_are_tried(target: str) -> None:
-    tried = {(name, dtype) for name, _ in unsupported_dtypes(target) for dtype, _, _ in itertools.islice(taken(name), 2)}
+    tried = {
+        (name, dtype)
+        for name, _ in unsupported_dtypes(target)
+        for dtype, _, _ in itertools.islice(taken(name), 2)
+    }
     assert unsupported_dtypes(target).keys() <= tried
 
 
 def test_all_types_are_tried() -> None:
     tried = {dtype for name in list(SLICE)[:60] for dtype, _, _ in itertools.islice(taken(name), 2)}
     assert tried == set(DTYPES)
-    assert all(any(isinstance(item, Array) for item in iterate_structure(sample.args)) for sample in SLICE.values())
+    assert all(
+        any(isinstance(item, Array) for item in iterate_structure(sample.args)) for sample in SLICE.values()
+    )
 
 
 @pytest.mark.parametrize("target", TARGETS)

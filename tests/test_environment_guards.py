@@ -15,7 +15,15 @@ from graph_compiler.frontends.torch.memory import words  # noqa: E402
 from graph_compiler.frontends.torch.state.versions import versions_of  # noqa: E402
 from graph_compiler.recording import Reached  # noqa: E402
 from graph_compiler.recording.environment_guards.guards import EnvironmentGuard, conjunction  # noqa: E402
-from graph_compiler.recording.environment_guards.versions import VersionsOf, counted, gathered, is_readable, tell, tells, told  # noqa: E402
+from graph_compiler.recording.environment_guards.versions import (
+    VersionsOf,
+    counted,
+    gathered,
+    is_readable,
+    tell,
+    tells,
+    told,
+)  # noqa: E402
 
 FOUND = [versions_of] if versions_of is not None else []
 
@@ -28,7 +36,9 @@ def test_entries_are_read_only_after_a_change() -> None:
         looks.append(1)
         return entries["scale"] == 2
 
-    holds = conjunction([EnvironmentGuard("{}({})", (is_two, held), of=held)], counted(lambda entries: version["number"]))
+    holds = conjunction(
+        [EnvironmentGuard("{}({})", (is_two, held), of=held)], counted(lambda entries: version["number"])
+    )
     assert holds() and holds() and len(looks) == 1
     version["number"], held["other"] = 2, 5
     assert holds() and holds() and len(looks) == 2
@@ -128,7 +138,9 @@ _TO_TENSORS: dict[str, Any] = {
 
 @pytest.mark.parametrize("readable", [True, False], ids=["words", "calls"])
 @pytest.mark.parametrize("change", _TO_TENSORS)
-def test_changes_of_captured_tensors_are_seen(change: str, readable: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changes_of_captured_tensors_are_seen(
+    change: str, readable: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also where this torch has no words of memory to be read; before and after another change, as the words are held anew then."""
     monkeypatch.setattr(words, "is_readable", words.is_readable and readable)
     layer, table, x = torch.nn.Linear(3, 3), torch.arange(9.0).reshape(3, 3), torch.ones(3)
@@ -156,7 +168,11 @@ class Penalised(torch.nn.Module):
         self.layer = torch.nn.Linear(2, 2)
 
     def forward(self, x: Any) -> Any:
-        return self.layer(x) + sum(weight.square().sum() for weight in self.parameters()) + len(list(self.buffers()))
+        return (
+            self.layer(x)
+            + sum(weight.square().sum() for weight in self.parameters())
+            + len(list(self.buffers()))
+        )
 
 
 @pytest.mark.parametrize(
@@ -191,9 +207,16 @@ _LOOKS = itertools.count()
 
 
 @pytest.mark.parametrize(
-    ("version", "expected"), [(lambda held: held["n"], True), (lambda held: held["n"] // 2, False), (lambda held: next(_LOOKS), False)]
+    ("version", "expected"),
+    [
+        (lambda held: held["n"], True),
+        (lambda held: held["n"] // 2, False),
+        (lambda held: next(_LOOKS), False),
+    ],
 )
-def test_versions_that_miss_changes_or_change_by_themselves_are_not_trusted(version: Any, expected: bool) -> None:
+def test_versions_that_miss_changes_or_change_by_themselves_are_not_trusted(
+    version: Any, expected: bool
+) -> None:
     held = {"n": 0}
     assert tells(told(lambda: version(held)), (held.update(n=number) for number in range(1, 4))) is expected
 
@@ -242,7 +265,9 @@ def test_a_replaced_parameter_is_used_and_a_removed_one_is_recorded_again() -> N
     for change in (
         lambda: setattr(model, "weight", torch.nn.Parameter(torch.ones(2, 3))),
         lambda: model.load_state_dict({"weight": torch.zeros(2, 3), "bias": torch.ones(2)}, assign=True),
-        lambda: model._parameters.pop("bias") is None or setattr(model, "bias", torch.zeros(2)),  # a plain attribute from here on
+        lambda: (
+            model._parameters.pop("bias") is None or setattr(model, "bias", torch.zeros(2))
+        ),  # a plain attribute from here on
     ):
         assert len(graph.variants) == 1
         change()
@@ -261,9 +286,13 @@ def test_the_grad_mode_of_a_call_decides_what_an_encoder_gives_for_hidden_rows(t
         with torch.set_grad_enabled(enabled):
             for given in (x, x * 2 + 1):
                 found = np.asarray(
-                    graph(given, src_key_padding_mask=hidden).detach() if to == "torch" else graph(given, src_key_padding_mask=hidden)
+                    graph(given, src_key_padding_mask=hidden).detach()
+                    if to == "torch"
+                    else graph(given, src_key_padding_mask=hidden)
                 )
-                np.testing.assert_allclose(found, encoder(given, src_key_padding_mask=hidden).detach(), atol=1e-5)
+                np.testing.assert_allclose(
+                    found, encoder(given, src_key_padding_mask=hidden).detach(), atol=1e-5
+                )
     assert len(graph.variants) == 2 and "the grad mode" in graph.variants[1].why
 
 

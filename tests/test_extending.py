@@ -41,5 +41,7 @@ def test_the_block_of_the_page_makes_a_region_operation(checkout: Path) -> None:
     blocks = operation.split("# backends/")
     assert len(blocks) == 2
     blocks[1] = "# " + blocks[1]
-    said = run_python(PROGRAM.format(blocks=blocks, written=[f"    {line}" for line in written.splitlines()])).splitlines()
+    said = run_python(
+        PROGRAM.format(blocks=blocks, written=[f"    {line}" for line in written.splitlines()])
+    ).splitlines()
     assert said == ["True", "[0.      1.96875 3.9375 ]"]

@@ -30,7 +30,14 @@ def made(is_view: bool = False) -> Made:
 def noted(*calls: tuple[Any, ...], result: torch.Tensor = KNOWN, outcome: Made | None = None) -> FirstRun:
     calls_seen = FirstRun(lambda: True)
     for function, *args in calls:
-        calls_seen.note(function, tuple(args), {}, [item for item in args if isinstance(item, torch.Tensor)], result, outcome)
+        calls_seen.note(
+            function,
+            tuple(args),
+            {},
+            [item for item in args if isinstance(item, torch.Tensor)],
+            result,
+            outcome,
+        )
     return calls_seen
 
 
@@ -132,7 +139,9 @@ def test_kernels_of_a_function_that_asks_run_once() -> None:
     counted = Counter[str]()
 
     class Kernels(TorchDispatchMode):
-        def __torch_dispatch__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+        def __torch_dispatch__(
+            self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+        ) -> Any:
             counted[function.__name__] += 1
             return function(*args, **(kwargs or {}))
 

@@ -93,7 +93,10 @@ def test_calls_stand_where_they_are_written(to: str) -> None:
 
     program = graph_compiler.compile(function, to=to, args=(torch.ones(4),)).variants[0].program
     lines = program.source.splitlines()
-    written = [[lines[line - 1].strip() for line, origin in program.origins if origin.line == given] for given in _lines(function)]
+    written = [
+        [lines[line - 1].strip() for line, origin in program.origins if origin.line == given]
+        for given in _lines(function)
+    ]
     assert [len(set(texts)) for texts in written] == [1, 1, 1, 1] and len(written[1]) == 5
     assert ["mean" in text for texts in written for text in texts[:1]] == [False, True, False, False]
 

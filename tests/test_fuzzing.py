@@ -31,7 +31,9 @@ def test_random_programs_are_right_or_a_clear_error() -> None:
             verdict = judge(program.source(), setting)
             counts[verdict.kind] += 1
             if verdict.fails:
-                failures.append(f"program {number}, {setting}: {verdict.kind}\n{verdict.detail}\n\n{program.source()}")
+                failures.append(
+                    f"program {number}, {setting}: {verdict.kind}\n{verdict.detail}\n\n{program.source()}"
+                )
     assert not failures, "\n".join(failures)
     assert counts["right"] >= LEAST_RIGHT * counts.total(), counts
     assert counts["untold"] <= MOST_UNTOLD * counts.total(), counts
@@ -50,7 +52,9 @@ def first_failure(setting: Setting, programs: range = range(60)) -> tuple[Progra
         verdict = judge(program.source(), setting)
         if verdict.fails:
             kind = verdict.kind
-            return reduced(program, lambda smaller, kind=kind: judge(smaller.source(), setting).kind == kind), verdict
+            return reduced(
+                program, lambda smaller, kind=kind: judge(smaller.source(), setting).kind == kind
+            ), verdict
     raise AssertionError(f"nothing was found in {len(programs)} programs")
 
 
@@ -79,7 +83,9 @@ def test_a_lost_write_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_lost_guard_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Variant, "_check", lambda *args: None)
-    program, verdict = first_failure(Setting("torch"), range(100, 300))  # few programs have a guard that matters: 103 is the first
+    program, verdict = first_failure(
+        Setting("torch"), range(100, 300)
+    )  # few programs have a guard that matters: 103 is the first
     assert verdict.kind == "wrong"
     assert len(program.calls) > 1, program.source()
 
@@ -92,18 +98,24 @@ def _program(*lines: str, result: str = "a") -> Program:
 def test_nothing_is_told_where_rounding_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(jax_backend.rows._rows, "divide", lambda x1, x2: f"({x1} / {x2} * 1.000001)")
     assert judge(_program("a = x / 3 > torch.tensor(2.0) / 3").source(), Setting("jax")).kind == "untold"
-    assert judge(_program("a = x / 4 > 0.5").source(), Setting("jax")).kind == "wrong"  # computed exactly: no rounding to blame
+    assert (
+        judge(_program("a = x / 4 > 0.5").source(), Setting("jax")).kind == "wrong"
+    )  # computed exactly: no rounding to blame
 
 
 def test_memory_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     assert judge(_program("a = x[1:]").source(), Setting("torch")).kind == "right"
     original = Graph.__call__
-    monkeypatch.setattr(Graph, "__call__", lambda self, *args, **kwargs: original(self, *args, **kwargs).clone())
+    monkeypatch.setattr(
+        Graph, "__call__", lambda self, *args, **kwargs: original(self, *args, **kwargs).clone()
+    )
     assert judge(_program("a = x[1:]").source(), Setting("torch")).kind == "wrong"
 
 
 def test_the_reducer_keeps_what_matters() -> None:
     program = _program("a = x + 1", "b = a * 2", "c = x - 1", result="(b, c)")
-    smallest = reduced(program, lambda candidate: "a * 2" in candidate.source() and "a = x + 1" in candidate.source())
+    smallest = reduced(
+        program, lambda candidate: "a * 2" in candidate.source() and "a = x + 1" in candidate.source()
+    )
     assert [line.text for line in smallest.lines] == ["a = x + 1", "b = a * 2"]
     assert smallest.result == "None"

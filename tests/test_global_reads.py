@@ -18,7 +18,11 @@ from .support.compare import assert_same
 torch = pytest.importorskip("torch")
 jax = pytest.importorskip("jax")
 
-_MAKE: dict[str, Callable[[Any], Any]] = {"torch": torch.tensor, "jax": jax.numpy.asarray, "numpy": np.asarray}
+_MAKE: dict[str, Callable[[Any], Any]] = {
+    "torch": torch.tensor,
+    "jax": jax.numpy.asarray,
+    "numpy": np.asarray,
+}
 
 _SETTINGS = types.ModuleType("tests_settings")
 _SETTINGS.__file__ = __file__
@@ -79,7 +83,9 @@ def _asked_of_module(x: Any) -> Any:
 
 
 def _in_modules(x: Any) -> Any:
-    return x * (sys.modules["tests_settings"].factor if hasattr(sys.modules["tests_settings"], "factor") else 1)
+    return x * (
+        sys.modules["tests_settings"].factor if hasattr(sys.modules["tests_settings"], "factor") else 1
+    )
 
 
 def _imported(x: Any) -> Any:
@@ -143,7 +149,9 @@ def _restored() -> Any:
 
 @pytest.mark.parametrize("source", ["torch", "jax", "numpy"])
 @pytest.mark.parametrize("function", _FUNCTIONS)
-def test_a_global_that_is_looked_up_by_text_is_the_one_of_the_call(function: Callable[[Any], Any], source: str) -> None:
+def test_a_global_that_is_looked_up_by_text_is_the_one_of_the_call(
+    function: Callable[[Any], Any], source: str
+) -> None:
     _set(None)
     compiled = graph_compiler.compile(function, to=source, args=(_x(source, 2),))
     for number, factor in enumerate((None, 3, 5, None), 1):
@@ -182,7 +190,13 @@ def test_globals_that_are_written_by_text_are_refused_where_there_is_no_state() 
 def test_what_the_dict_of_globals_is_asked_for_is_answered_as_ever() -> None:
     def asking(x: Any) -> Any:
         held = globals()
-        return x, (len({**held}) == len(held), "np" in held, [*held] == [*held.copy()], isinstance(held, dict), held["np"] is np)
+        return x, (
+            len({**held}) == len(held),
+            "np" in held,
+            [*held] == [*held.copy()],
+            isinstance(held, dict),
+            held["np"] is np,
+        )
 
     _, answers = graph_compiler.compile(asking, args=(_x("numpy", 2),))(_x("numpy", 2))
     assert answers == (True,) * 5

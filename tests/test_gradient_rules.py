@@ -318,7 +318,9 @@ RIGHT: dict[str, Callable[[Any], Any]] = {
     "tensor hook": hooked,
     "under vmap": lambda x: (torch.vmap(Cube.apply)(x) * x).sum(),
     "under vmap by a rule of its own": lambda x: (torch.vmap(OwnVmap.apply)(x) * x).sum(),
-    "under vmap of gradients": lambda x: torch.vmap(torch.func.grad(lambda row: Cube.apply(row).sum()))(x).sum(),
+    "under vmap of gradients": lambda x: torch.vmap(torch.func.grad(lambda row: Cube.apply(row).sum()))(
+        x
+    ).sum(),
     "under vjp": under_vjp,
     "under jvp": under_jvp,
     "once differentiable": lambda x: (Once.apply(x) * x).sum(),
@@ -332,9 +334,15 @@ RIGHT: dict[str, Callable[[Any], Any]] = {
     "mixed": lambda x: Mixed.apply(x).sum(),
     "clipping hook": clipping_hook,
 }
-HOOKS = {"tensor hook", "clipping hook"}  # of arrays that are asked whether they require a gradient, as only those of torch can be
+HOOKS = {
+    "tensor hook",
+    "clipping hook",
+}  # of arrays that are asked whether they require a gradient, as only those of torch can be
 REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "counting": (lambda x: Counting.apply(x).sum(), r"the rule of Counting at test_gradient_rules.py:\d+, .*changes what it finds outside"),
+    "counting": (
+        lambda x: Counting.apply(x).sum(),
+        r"the rule of Counting at test_gradient_rules.py:\d+, .*changes what it finds outside",
+    ),
     "branching": (
         lambda x: Branching.apply(x).sum(),
         r"the rule of Branching at test_gradient_rules.py:\d+, .*elements.* decide in Python",
@@ -412,7 +420,9 @@ def test_other_rules_are_refused_where_a_gradient_is_taken(name: str, to: str) -
     graph, run = graph_of(function, to)
     given = OTHER.clone().requires_grad_() if to in ("torch", "lifted") else OTHER
     np.testing.assert_allclose(
-        np.asarray(graph(given).detach() if hasattr(graph(given), "detach") else graph(given)), function(OTHER), rtol=1e-5
+        np.asarray(graph(given).detach() if hasattr(graph(given), "detach") else graph(given)),
+        function(OTHER),
+        rtol=1e-5,
     )
     with pytest.raises(GradientRefused, match=words):
         run(OTHER)
@@ -424,7 +434,9 @@ def test_a_refusal_is_kept_in_a_file(to: str, tmp_path: Path) -> None:
     function, words = REFUSED["counting"]
     graph, _ = graph_of(function, to)
     graph.save(tmp_path / "graph.zip")
-    run = {"jax": by_jax, "tensorflow": by_tensorflow, "torch": by_torch}[to](graph_compiler.load(tmp_path / "graph.zip"))
+    run = {"jax": by_jax, "tensorflow": by_tensorflow, "torch": by_torch}[to](
+        graph_compiler.load(tmp_path / "graph.zip")
+    )
     with pytest.raises(GradientRefused, match=words):
         run(FIRST)
 
@@ -496,7 +508,9 @@ def test_a_checkpoint_that_enters_backward_again() -> None:
         return Cube.apply(y) * scale
 
     found, expected = OTHER.clone().requires_grad_(), OTHER.clone().requires_grad_()
-    graph_compiler.compile(lambda x: torch.utils.checkpoint.checkpoint(inner, x, use_reentrant=True).sum(), args=(FIRST,))(found).backward()
+    graph_compiler.compile(
+        lambda x: torch.utils.checkpoint.checkpoint(inner, x, use_reentrant=True).sum(), args=(FIRST,)
+    )(found).backward()
     inner(expected).sum().backward()
     assert found.grad is not None and torch.equal(found.grad, expected.grad)
 
@@ -505,8 +519,14 @@ def test_a_hook_of_a_weight() -> None:
     import jax
 
     model = Scaled()
-    gradient = jax.grad(lambda weights: graph_compiler.compile(model, to="jax", args=(FIRST,)).functional(weights, OTHER.numpy()))
-    np.testing.assert_allclose(gradient({"weight": np.ones(3, np.float32)})["weight"], 10 * OTHER.sum(0), rtol=1e-5)
+    gradient = jax.grad(
+        lambda weights: graph_compiler.compile(model, to="jax", args=(FIRST,)).functional(
+            weights, OTHER.numpy()
+        )
+    )
+    np.testing.assert_allclose(
+        gradient({"weight": np.ones(3, np.float32)})["weight"], 10 * OTHER.sum(0), rtol=1e-5
+    )
     graph = graph_compiler.compile(model, args=(FIRST,))
     graph(OTHER).backward()
     assert model.weight.grad is not None

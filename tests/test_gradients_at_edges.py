@@ -30,7 +30,12 @@ def _aligned(scores: Any, zero_infinity: bool, lengths: tuple[int, ...]) -> Any:
     """Repeated labels need a blank between them, so parts of the table cannot be reached."""
     targets = torch.tensor([[1, 1, 2], [3, 3, 0], [1, 2, 2]])
     return F.ctc_loss(
-        scores.log_softmax(-1), targets, torch.tensor(lengths), torch.tensor([3, 2, 3]), reduction="none", zero_infinity=zero_infinity
+        scores.log_softmax(-1),
+        targets,
+        torch.tensor(lengths),
+        torch.tensor([3, 2, 3]),
+        reduction="none",
+        zero_infinity=zero_infinity,
     )
 
 
@@ -55,21 +60,37 @@ TRIANGLES = torch.tensor([[4.0, 1.0, 0.5], [-0.5, 3.0, 0.2], [0.3, -1.0, 1.0]])
 TWICE = torch.tensor([[0, 2], [2, 1]])
 ROWS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "batch_norm-statistics": (
-        lambda x: sum(o.square().sum() for o in torch.native_batch_norm(x, x[0], None, None, None, True, 0.1, 1e-5)),
+        lambda x: sum(
+            o.square().sum() for o in torch.native_batch_norm(x, x[0], None, None, None, True, 0.1, 1e-5)
+        ),
         _scores(4, 3),
     ),
-    **{f"{kind}_pool{rank}d": (_pooled(f"{kind}_pool{rank}d"), _ramp(rank)) for kind in ("avg", "max") for rank in (1, 2, 3)},
+    **{
+        f"{kind}_pool{rank}d": (_pooled(f"{kind}_pool{rank}d"), _ramp(rank))
+        for kind in ("avg", "max")
+        for rank in (1, 2, 3)
+    },
     "safe_softmax-nothing": (
         lambda x: torch.ops.aten._safe_softmax(x, -1) ** 2,
         torch.tensor([[-math.inf, -math.inf], [2.0, 3.0], [-math.inf, 4.0]]),
     ),
-    "layer_norm-statistics": (lambda x: sum(o.square().sum() for o in torch.native_layer_norm(x, [3], x[0], None, 1e-5)), _scores(4, 3)),
+    "layer_norm-statistics": (
+        lambda x: sum(o.square().sum() for o in torch.native_layer_norm(x, [3], x[0], None, 1e-5)),
+        _scores(4, 3),
+    ),
     "ctc_loss": (lambda x: _aligned(x, False, (4, 4, 4)), _scores(4, 3, 5)),
     "ctc_loss-no-alignment": (lambda x: _aligned(x, True, (4, 4, 3)), _scores(4, 3, 5)),
-    "cumprod": (lambda x: x.cumprod(1), torch.tensor([[2.0, 0.0, 3.0, 0.0, 4.0], [1.0, 5.0, 2.0, 0.0, 3.0], [2.0, 3.0, 4.0, 5.0, 6.0]])),
+    "cumprod": (
+        lambda x: x.cumprod(1),
+        torch.tensor([[2.0, 0.0, 3.0, 0.0, 4.0], [1.0, 5.0, 2.0, 0.0, 3.0], [2.0, 3.0, 4.0, 5.0, 6.0]]),
+    ),
     "associative_scan": (
-        lambda x: associative_scan(lambda a, b: torch.exp(a.log() + b.log()), x, 0, combine_mode="generic")[1::2],
-        torch.tensor([1e20, 1e-20, 1e20, 1e-20, 1e20]),  # whose last prefix times the first element is beyond float32
+        lambda x: associative_scan(lambda a, b: torch.exp(a.log() + b.log()), x, 0, combine_mode="generic")[
+            1::2
+        ],
+        torch.tensor(
+            [1e20, 1e-20, 1e20, 1e-20, 1e20]
+        ),  # whose last prefix times the first element is beyond float32
     ),
     "cumprod-of-one": (lambda x: x.cumprod(0), torch.tensor([0.0])),
     "embedding-by-frequency": (lambda x: F.embedding(TWICE, x, scale_grad_by_freq=True) ** 2, _scores(4, 3)),
@@ -77,10 +98,19 @@ ROWS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "embedding-padding": (lambda x: F.embedding(TWICE, x, padding_idx=2) ** 2, _scores(4, 3)),
     "embedding-padding-from-the-end": (lambda x: F.embedding(TWICE, x, padding_idx=-4) ** 2, _scores(4, 3)),
     "embedding-scaled-down": (lambda x: F.embedding(TWICE, x.clone(), max_norm=1.5) ** 2, _scores(4, 3)),
-    "embedding_bag-by-frequency": (lambda x: F.embedding_bag(TWICE, x, scale_grad_by_freq=True) ** 2, _scores(4, 3)),
-    "embedding_bag-padding": (lambda x: F.embedding_bag(TWICE, x, mode="sum", padding_idx=2) ** 2, _scores(4, 3)),
+    "embedding_bag-by-frequency": (
+        lambda x: F.embedding_bag(TWICE, x, scale_grad_by_freq=True) ** 2,
+        _scores(4, 3),
+    ),
+    "embedding_bag-padding": (
+        lambda x: F.embedding_bag(TWICE, x, mode="sum", padding_idx=2) ** 2,
+        _scores(4, 3),
+    ),
     **{
-        f"{function.__name__}-{triangle}": (lambda x, function=function, triangle=triangle: function(x, triangle), TRIANGLES)
+        f"{function.__name__}-{triangle}": (
+            lambda x, function=function, triangle=triangle: function(x, triangle),
+            TRIANGLES,
+        )
         for function in (_rebuilt, torch.linalg.eigvalsh)
         for triangle in "LU"
     },
@@ -127,4 +157,6 @@ def test_gradients_in_tensorflow(name: str) -> None:
         tape.watch(array)
         result = graph.functional({}, array)
         loss = tf.reduce_sum(result * _weights(result).numpy())
-    np.testing.assert_allclose(tf.convert_to_tensor(tape.gradient(loss, array)), _gradient(function, x), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        tf.convert_to_tensor(tape.gradient(loss, array)), _gradient(function, x), rtol=1e-4, atol=1e-5
+    )

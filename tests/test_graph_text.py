@@ -59,7 +59,9 @@ def test_the_same_graph_as_a_builder_writes() -> None:
     build = Builder(graph)
     x = build.input("x", ArraySpec((5,), "float32"))
     graph.outputs = [build.take(x, build.arange(start=0, stop=x.shape[0], step=1, dtype="int64"), axis=0)]
-    assert written(read("x: float32[n]; return take(x, arange(start=0, stop=n, step=1, dtype='int64'), axis=0)")) == written(graph)
+    assert written(
+        read("x: float32[n]; return take(x, arange(start=0, stop=n, step=1, dtype='int64'), axis=0)")
+    ) == written(graph)
 
 
 def test_other_sizes_and_all_operations_that_run_blocks() -> None:

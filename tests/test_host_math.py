@@ -41,7 +41,13 @@ def _ones(source: str, *shape: int) -> Any:
 
 @pytest.mark.parametrize("to", ["numpy", "torch"])
 @pytest.mark.parametrize(
-    ("name", "source"), [(name, source) for name in PROGRAMS for source in EVERY_SOURCE if source in SOURCES or name not in METHODS]
+    ("name", "source"),
+    [
+        (name, source)
+        for name in PROGRAMS
+        for source in EVERY_SOURCE
+        if source in SOURCES or name not in METHODS
+    ],
 )
 def test_one_recording_serves_all_sizes(name: str, source: str, to: str) -> None:
     function = PROGRAMS[name]
@@ -62,7 +68,9 @@ def test_what_python_refuses_holds_for_the_numbers(source: str) -> None:
 
     graph = graph_compiler.compile(function)
     for rows in (2, 4, 2, 7):
-        assert float(graph(_ones(source, rows, 1))[0, 0]) == pytest.approx(float(function(np.ones((rows, 1)))[0, 0]))
+        assert float(graph(_ones(source, rows, 1))[0, 0]) == pytest.approx(
+            float(function(np.ones((rows, 1)))[0, 0])
+        )
 
 
 def test_a_number_of_sizes_goes_into_functions_that_jax_traces_by_itself() -> None:
@@ -70,7 +78,11 @@ def test_a_number_of_sizes_goes_into_functions_that_jax_traces_by_itself() -> No
     scaled = jax.jit(lambda x, scale: x * scale + x.sum())
 
     def function(x: Any) -> Any:
-        return jax.nn.leaky_relu(-x, math.sqrt(x.shape[0]) / 10), jax.nn.elu(-x, 1 / x.shape[0]), scaled(x, math.exp(-x.shape[0]))
+        return (
+            jax.nn.leaky_relu(-x, math.sqrt(x.shape[0]) / 10),
+            jax.nn.elu(-x, 1 / x.shape[0]),
+            scaled(x, math.exp(-x.shape[0])),
+        )
 
     graph = graph_compiler.compile(function, to="numpy")
     for rows in (3, 5, 8):
@@ -86,7 +98,9 @@ def mean(x):
 
 
 @pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("cell", [CELL, f"{CELL}    return [len, int]\n"], ids=["calls the names", "hands the names on"])
+@pytest.mark.parametrize(
+    "cell", [CELL, f"{CELL}    return [len, int]\n"], ids=["calls the names", "hands the names on"]
+)
 def test_functions_of_a_notebook_have_one_recording(source: str, cell: str) -> None:
     """Calls of names that a file also hands on are told apart from Python 3.11 on."""
     is_one = "return [len" not in cell or sys.version_info >= (3, 11)

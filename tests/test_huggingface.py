@@ -51,13 +51,18 @@ def test_what_cannot_tell_its_inputs_is_recorded_at_the_first_call() -> None:
 
 def test_trial_runs_leave_the_model_and_the_random_state_as_they_were() -> None:
     model = small.BY_NAME["bert"].load().model.train()
-    state, before = torch.get_rng_state(), {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    state, before = (
+        torch.get_rng_state(),
+        {name: tensor.clone() for name, tensor in model.state_dict().items()},
+    )
     example_inputs(model)
     assert torch.equal(state, torch.get_rng_state()) and model.training
     assert_same(dict(model.state_dict()), before)
 
 
-@pytest.mark.parametrize("to_array", [lambda tensor: tensor, lambda tensor: tensor.numpy()], ids=["torch", "numpy"])
+@pytest.mark.parametrize(
+    "to_array", [lambda tensor: tensor, lambda tensor: tensor.numpy()], ids=["torch", "numpy"]
+)
 @pytest.mark.parametrize("cls", [BatchEncoding, BatchFeature])
 def test_outputs_of_tokenizers_are_taken_as_they_are(cls: Any, to_array: Any) -> None:
     case = small.BY_NAME["bert"].load()
@@ -79,7 +84,8 @@ def test_flags_are_static(flag: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "to"), [("bert", "torch"), ("gpt2", "jax"), ("llama", "tensorflow"), ("vit", "numpy"), ("llama", "torch")]
+    ("name", "to"),
+    [("bert", "torch"), ("gpt2", "jax"), ("llama", "tensorflow"), ("vit", "numpy"), ("llama", "torch")],
 )
 def test_hidden_states_and_attentions(name: str, to: str) -> None:
     """Models install hooks on their layers at the first call with these flags."""
@@ -120,10 +126,15 @@ def _caches(kind: str, config: Any) -> Any:
     return QuantizedCache("fp8", config) if kind == "quantised" else DynamicCache(config=config)
 
 
-@pytest.mark.parametrize(("kind", "name"), [("dynamic", "llama"), ("encoder and decoder", "t5"), ("quantised", "llama")])
+@pytest.mark.parametrize(
+    ("kind", "name"), [("dynamic", "llama"), ("encoder and decoder", "t5"), ("quantised", "llama")]
+)
 def test_a_new_cache_for_each_generation_is_no_new_variant(kind: str, name: str) -> None:
     case = small.BY_NAME[name].load()
-    graph, others = graph_compiler.compile(case.model), {"decoder_input_ids": torch.tensor([[1]])} if name == "t5" else {}
+    graph, others = (
+        graph_compiler.compile(case.model),
+        {"decoder_input_ids": torch.tensor([[1]])} if name == "t5" else {},
+    )
     recorded = []
     for length in (3, 4, 5):
         cache = _caches(kind, case.model.config)
@@ -144,7 +155,9 @@ def test_a_generation_by_hand_in_another_framework() -> None:
     caches = [DynamicCache(config=case.model.config) for _ in range(2)]
     for step in range(4):
         with torch.no_grad():
-            found, expected = (one(input_ids=ids, past_key_values=cache) for one, cache in zip((graph, case.model), caches))
+            found, expected = (
+                one(input_ids=ids, past_key_values=cache) for one, cache in zip((graph, case.model), caches)
+            )
         assert_same(found.logits, expected.logits)
         caches, ids = [found.past_key_values, expected.past_key_values], ids[:, :1] + step
         if step == 1:
@@ -189,7 +202,14 @@ def test_a_mask_that_is_left_out_only_where_nobody_compiles() -> None:
     from transformers import Aimv2TextConfig, Aimv2TextModel
 
     torch.manual_seed(0)
-    config = Aimv2TextConfig(vocab_size=20, hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=2, eos_token_id=2)
+    config = Aimv2TextConfig(
+        vocab_size=20,
+        hidden_size=8,
+        intermediate_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        eos_token_id=2,
+    )
     model = Aimv2TextModel(config).eval()
     calls = [torch.tensor(ids) for ids in ([[3, 4, 5, 2]], [[6, 3, 7, 8, 2], [9, 9, 1, 2, 2]])]
     graph = graph_compiler.transpile(model, to="numpy")
@@ -201,6 +221,8 @@ def test_a_mask_that_is_left_out_only_where_nobody_compiles() -> None:
 
 def test_greedy_generation() -> None:
     model = small.BY_NAME["llama"].load().model
-    graph = graph_compiler.compile(lambda ids: model.generate(ids, max_new_tokens=3, do_sample=False, pad_token_id=0), to="torch")
+    graph = graph_compiler.compile(
+        lambda ids: model.generate(ids, max_new_tokens=3, do_sample=False, pad_token_id=0), to="torch"
+    )
     for ids in (torch.tensor([[1, 2, 3]]), torch.tensor([[4, 5, 6]])):
         assert_same(graph(ids), model.generate(ids, max_new_tokens=3, do_sample=False, pad_token_id=0))

@@ -43,7 +43,9 @@ SAMPLES: dict[str, tuple[Function, torch.Tensor, int]] = {
 @pytest.mark.parametrize("name", SAMPLES)
 def test_an_operation_that_changes_nothing_is_left_out(name: str) -> None:
     function, x, count = SAMPLES[name]
-    graph = graph_compiler.transpile(lambda x: torch.stack([function(x), function(x).flip(0)]), to="numpy", args=(x,))
+    graph = graph_compiler.transpile(
+        lambda x: torch.stack([function(x), function(x).flip(0)]), to="numpy", args=(x,)
+    )
     others = {"flip", "stack", "expand_dims", "concat"}
     assert sum(kept for op, kept in graph.function_frequencies().items() if op not in others) == count
     given, expected = graph(x), torch.stack([function(x), function(x).flip(0)]).numpy()

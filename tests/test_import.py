@@ -15,13 +15,23 @@ import graph_compiler
 pytestmark = pytest.mark.smoke
 
 FRAMEWORKS = ("torch", "jax", "jaxlib", "tensorflow", "keras", "transformers", "flax", "optax", "torchvision")
-DEPENDENCIES = ("networkx", "numpy", "safetensors", "rich", "typer", "graph_compiler.visualise", "graph_compiler.cli")
+DEPENDENCIES = (
+    "networkx",
+    "numpy",
+    "safetensors",
+    "rich",
+    "typer",
+    "graph_compiler.visualise",
+    "graph_compiler.cli",
+)
 
 
 def run_python(code: str) -> str:
     """What a fresh interpreter prints that finds the same graph_compiler as this one."""
     environment = {**os.environ, "PYTHONPATH": str(Path(graph_compiler.__file__).parents[1])}
-    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=False, capture_output=True, text=True, env=environment
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 

@@ -54,7 +54,9 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
     monkeypatch.syspath_prepend(str(tmp_path))
 
     def written(framework: str) -> None:
-        lines = TOP_LEVEL.format(framework=framework, array=ARRAYS[framework], drawn=DRAWS[framework]).splitlines()
+        lines = TOP_LEVEL.format(
+            framework=framework, array=ARRAYS[framework], drawn=DRAWS[framework]
+        ).splitlines()
         (tmp_path / "imported_here.py").write_text("\n".join(line[4:] for line in lines))
         importlib.invalidate_caches()
 
@@ -88,7 +90,9 @@ def array_of(framework: str, values: Any) -> Any:
 
 @pytest.mark.parametrize("function", [by_statement, by_name_in_it, by_function])
 @pytest.mark.parametrize("framework", ARRAYS)
-def test_the_top_level_of_an_imported_module_is_not_recorded(framework: str, function: Any, module: Callable[[str], None]) -> None:
+def test_the_top_level_of_an_imported_module_is_not_recorded(
+    framework: str, function: Any, module: Callable[[str], None]
+) -> None:
     pytest.importorskip(framework)
     module(framework)
     x = array_of(framework, np.float32([1, 2, 3]))
@@ -96,13 +100,17 @@ def test_the_top_level_of_an_imported_module_is_not_recorded(framework: str, fun
     for factor in (1, 2, 3):
         np.testing.assert_allclose(np.asarray(graph(x * factor)), np.asarray(x) * 2 * factor)
     loaded = sys.modules["imported_here"]
-    assert loaded.runs == [1] and np.shape(loaded.ARRAY) == (3,) and np.isfinite(np.asarray(loaded.DRAWN)).all()
+    assert (
+        loaded.runs == [1] and np.shape(loaded.ARRAY) == (3,) and np.isfinite(np.asarray(loaded.DRAWN)).all()
+    )
     operations = graph.variants[0].source
     assert "rand" not in operations and "normal" not in operations
 
 
 @pytest.mark.parametrize("framework", ["torch", "jax", "numpy"])
-def test_what_the_function_itself_draws_after_an_import_is_told(framework: str, module: Callable[[str], None]) -> None:
+def test_what_the_function_itself_draws_after_an_import_is_told(
+    framework: str, module: Callable[[str], None]
+) -> None:
     module(framework)
 
     def draws(x: Any) -> Any:

@@ -21,7 +21,13 @@ import pytest
 import graph_compiler
 from graph_compiler import errors, parallel, transforms
 from graph_compiler.codegen import source
-from graph_compiler.errors import InternalError, InvalidGraph, TracingError, UnknownOperation, UnsupportedOperation
+from graph_compiler.errors import (
+    InternalError,
+    InvalidGraph,
+    TracingError,
+    UnknownOperation,
+    UnsupportedOperation,
+)
 from graph_compiler.recording.recorder import Recorder
 from graph_compiler.runtime import boundary, pipeline
 from graph_compiler.runtime.statements_traced import StatementsTraced
@@ -79,7 +85,9 @@ def test_no_fallback_hides_a_bug(monkeypatch: pytest.MonkeyPatch, place: str, pr
 
 
 @pytest.mark.parametrize("problem", FAULTS, ids=lambda problem: type(problem).__name__)
-def test_no_fallback_hides_a_bug_where_statements_are_traced(monkeypatch: pytest.MonkeyPatch, problem: Exception) -> None:
+def test_no_fallback_hides_a_bug_where_statements_are_traced(
+    monkeypatch: pytest.MonkeyPatch, problem: Exception
+) -> None:
     graph = graph_compiler.compile(with_an_exit, args=(X.copy(), 2))
     monkeypatch.setattr(StatementsTraced, "_agreeing", raising(problem))
     with pytest.raises((InternalError, InvalidGraph)) as caught:
@@ -114,7 +122,9 @@ def softened(framework: str) -> tuple[Any, tuple[Any, ...]]:
 
 @pytest.mark.parametrize("problem", FAULTS[1:], ids=lambda problem: type(problem).__name__)
 @pytest.mark.parametrize("framework", ["torch", "numpy", "jax", "tensorflow"])
-def test_no_attempt_of_a_frontend_hides_a_bug(monkeypatch: pytest.MonkeyPatch, framework: str, problem: Exception) -> None:
+def test_no_attempt_of_a_frontend_hides_a_bug(
+    monkeypatch: pytest.MonkeyPatch, framework: str, problem: Exception
+) -> None:
     function, args = softened(framework)
     monkeypatch.setattr(*reader_of(framework), raising(problem))
     with pytest.raises(InternalError) as caught:
@@ -134,17 +144,25 @@ def test_what_jax_refuses_is_no_bug(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = importlib.import_module("graph_compiler.frontends.jax.lifting.table").rows
     monkeypatch.setattr(rows, "get", lambda name: refused_by_jax)
     with pytest.raises(UnsupportedOperation, match=r"could not be translated \(ValueError"):
-        graph_compiler.compile(lambda x: x + 1, source="jax", to="torch", args=(importlib.import_module("jax").numpy.ones(2),))
+        graph_compiler.compile(
+            lambda x: x + 1, source="jax", to="torch", args=(importlib.import_module("jax").numpy.ones(2),)
+        )
 
 
-@pytest.mark.parametrize("problem", (*FAULTS, UnknownOperation("no operation of this name")), ids=lambda problem: type(problem).__name__)
+@pytest.mark.parametrize(
+    "problem",
+    (*FAULTS, UnknownOperation("no operation of this name")),
+    ids=lambda problem: type(problem).__name__,
+)
 @pytest.mark.parametrize("framework", ["torch", "numpy", "jax", "tensorflow"])
 def test_no_row_hides_a_bug(monkeypatch: pytest.MonkeyPatch, framework: str, problem: Exception) -> None:
     function, args = softened(framework)
     lifter = importlib.import_module("graph_compiler.frontends.common.lifter").Lifter
     monkeypatch.setattr(lifter, "_check_types", raising(problem))
     with pytest.raises((InternalError, InvalidGraph, UnknownOperation)) as caught:
-        graph_compiler.compile(function, source=framework, to="numpy" if framework != "numpy" else "torch", args=args)
+        graph_compiler.compile(
+            function, source=framework, to="numpy" if framework != "numpy" else "torch", args=args
+        )
     assert problem in (caught.value, caught.value.__cause__)
 
 
@@ -201,9 +219,13 @@ def test_no_raw_error_leaves(monkeypatch: pytest.MonkeyPatch, name: str) -> None
 
 @pytest.mark.parametrize("to", ["torch", "jax", "tensorflow", "numpy"])
 def test_no_raw_error_leaves_a_module_of_a_graph(monkeypatch: pytest.MonkeyPatch, to: str) -> None:
-    module = graph_compiler.transpile(lambda x: np.maximum(x, 0) * 2, source="numpy", to=to, args=(X,)).as_module()
+    module = graph_compiler.transpile(
+        lambda x: np.maximum(x, 0) * 2, source="numpy", to=to, args=(X,)
+    ).as_module()
     problem = KeyError("axis")
-    monkeypatch.setattr(importlib.import_module("graph_compiler.runtime.calling.module_calls"), "in_mode", raising(problem))
+    monkeypatch.setattr(
+        importlib.import_module("graph_compiler.runtime.calling.module_calls"), "in_mode", raising(problem)
+    )
     with pytest.raises(InternalError) as caught:
         module(X if to != "torch" else importlib.import_module("torch").ones(6))
     assert "KeyError: 'axis'" in str(caught.value) and f"{__file__}:" in str(caught.value)
@@ -222,7 +244,9 @@ def test_no_raw_error_leaves_a_module_around_the_originals_tensors(monkeypatch: 
 @pytest.mark.parametrize("name", ["psum", "pmean", "pmax", "pmin", "all_gather", "axis_index", "axis_size"])
 def test_no_raw_error_leaves_a_collective(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     problem = KeyError("axis")
-    monkeypatch.setattr(importlib.import_module("graph_compiler.parallel.collectives"), "_is_recorded", raising(problem))
+    monkeypatch.setattr(
+        importlib.import_module("graph_compiler.parallel.collectives"), "_is_recorded", raising(problem)
+    )
     with pytest.raises(InternalError) as caught:
         getattr(parallel, name)(*(("devices",) if name.startswith("axis") else (X, "devices")))
     assert caught.value.__cause__ is problem
@@ -301,8 +325,15 @@ def shown(script: str, tmp_path: Path, **variables: str) -> str:
     """What Python prints for a script that fails."""
     file = tmp_path / "script.py"
     file.write_text(textwrap.dedent(script))
-    environment = {"PYTHONPATH": str(Path(graph_compiler.__file__).parents[1]), "PATH": "", "JAX_PLATFORMS": "cpu", **variables}
-    return subprocess.run([sys.executable, str(file)], capture_output=True, text=True, env=environment, check=False).stderr
+    environment = {
+        "PYTHONPATH": str(Path(graph_compiler.__file__).parents[1]),
+        "PATH": "",
+        "JAX_PLATFORMS": "cpu",
+        **variables,
+    }
+    return subprocess.run(
+        [sys.executable, str(file)], capture_output=True, text=True, env=environment, check=False
+    ).stderr
 
 
 SCRIPT = """
@@ -335,5 +366,7 @@ def test_frames_of_the_package_are_left_out(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_every_public_error_is_documented_as_one() -> None:
-    assert issubclass(errors.InternalError, errors.GraphCompilerError) and not issubclass(errors.Signal, errors.GraphCompilerError)
+    assert issubclass(errors.InternalError, errors.GraphCompilerError) and not issubclass(
+        errors.Signal, errors.GraphCompilerError
+    )
     assert boundary.public(functools.partial).__wrapped__ is functools.partial  # type: ignore[attr-defined]

@@ -54,13 +54,22 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are others there")
-@pytest.mark.skipif(signal.getsignal(signal.SIGINT) is signal.SIG_IGN, reason="what a shell runs in the background ignores this signal")
+@pytest.mark.skipif(
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN,
+    reason="what a shell runs in the background ignores this signal",
+)
 @pytest.mark.parametrize("function", ["sleeps", "drops_it", "computes_in_c"])
 def test_a_command_ends_at_once(folder: Path, function: str) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(Path(graph_compiler.__file__).parents[1]), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(Path(graph_compiler.__file__).parents[1]),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     words = ["convert", f"net.py:{function}", "--to", "numpy", "-i", "x=float64[3]", "-o", "a.zip"]
     command = [sys.executable, "-m", "graph_compiler", *words]
-    process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     assert process.stdout is not None
     while "begun" not in process.stdout.readline():
         pass
@@ -96,7 +105,9 @@ def test_an_interrupted_file_leaves_what_was_there(tmp_path: Path, name: str) ->
 
 
 @pytest.mark.parametrize("moved", [0, 1, 2])
-def test_the_files_of_a_folder_are_of_one_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moved: int) -> None:
+def test_the_files_of_a_folder_are_of_one_graph(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moved: int
+) -> None:
     """Ctrl-C comes when some of them are where they belong."""
     folder, replace, count = tmp_path / "a", Path.replace, []
     write(folder, {FILES[0]: [b"old"], FILES[1]: [b"old"]})
@@ -110,7 +121,9 @@ def test_the_files_of_a_folder_are_of_one_graph(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(Path, "replace", interrupts)
     with pytest.raises(KeyboardInterrupt):
         write(folder, {FILES[0]: [b"new"], FILES[1]: [b"new"]})
-    assert {file.name: file.read_bytes() for file in folder.iterdir() if file.name != FILES[2]} == dict.fromkeys(FILES[:2], b"new")
+    assert {
+        file.name: file.read_bytes() for file in folder.iterdir() if file.name != FILES[2]
+    } == dict.fromkeys(FILES[:2], b"new")
 
 
 @pytest.mark.parametrize("name", ["a.zip", "a"])

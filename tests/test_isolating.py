@@ -37,8 +37,15 @@ def _made(steps: list[tuple[str, int]]) -> Any:
     return size
 
 
-@given(st.lists(STEPS, min_size=1, max_size=5), st.sampled_from(["eq", "ne", "ge", "gt", "le", "lt"]), st.integers(-9, 9), st.booleans())
-def test_what_is_solved_says_the_same(steps: list[tuple[str, int]], function: str, number: int, is_mirrored: bool) -> None:
+@given(
+    st.lists(STEPS, min_size=1, max_size=5),
+    st.sampled_from(["eq", "ne", "ge", "gt", "le", "lt"]),
+    st.integers(-9, 9),
+    st.booleans(),
+)
+def test_what_is_solved_says_the_same(
+    steps: list[tuple[str, int]], function: str, number: int, is_mirrored: bool
+) -> None:
     size = _made(steps)
     condition = apply(function, *((number, size) if is_mirrored else (size, number)))
     if not isinstance(condition, Size) or (found := comparison(condition)) is None:

@@ -50,13 +50,19 @@ def nothing_is_left() -> Iterator[None]:
     assert not active.recording
     assert not torch.compiler.is_compiling()
     assert type(torch.ones(2, 3).shape[0]) is int
-    assert torch.is_grad_enabled() and torch.get_default_dtype() is torch.float32 and torch.get_default_device().type == "cpu"
+    assert (
+        torch.is_grad_enabled()
+        and torch.get_default_dtype() is torch.float32
+        and torch.get_default_device().type == "cpu"
+    )
     torch.set_rng_state(random_state)
 
 
 # ------------------------------------------------------------------------------------- functions that fail or change torch
 @pytest.mark.parametrize("to", TARGETS)
-@pytest.mark.parametrize("problem", [ZeroDivisionError, StopIteration, KeyboardInterrupt, GeneratorExit, SystemExit])
+@pytest.mark.parametrize(
+    "problem", [ZeroDivisionError, StopIteration, KeyboardInterrupt, GeneratorExit, SystemExit]
+)
 def test_an_exception_leaves_nothing(problem: type[BaseException], to: str) -> None:
     def failing(x: Any) -> Any:
         x.add_(1)
@@ -102,7 +108,9 @@ SETTINGS: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_a_setting_that_is_left_changed_is_an_error(name: str) -> None:
-    with pytest.raises(TracingError, match=rf"changes the .*{name}.* and leaves it so|the {name} was changed inside"):
+    with pytest.raises(
+        TracingError, match=rf"changes the .*{name}.* and leaves it so|the {name} was changed inside"
+    ):
         graph_compiler.compile(lambda x: (SETTINGS[name](), x + 1)[1], args=(torch.ones(2),))
     assert torch.get_float32_matmul_precision() == "highest"
 
@@ -140,7 +148,10 @@ def test_a_generator_that_nobody_finishes() -> None:
 
 # ------------------------------------------------------------------------------------- one inside of the other
 def test_compiling_and_calling_graphs_inside_of_a_recording() -> None:
-    whole, lazy = graph_compiler.compile(lambda y: y * 2, args=(torch.ones(2),)), graph_compiler.compile(lambda y: y * 3)
+    whole, lazy = (
+        graph_compiler.compile(lambda y: y * 2, args=(torch.ones(2),)),
+        graph_compiler.compile(lambda y: y * 3),
+    )
     other = graph_compiler.transpile(lambda y: y * 5, args=(torch.ones(2),))
     inner: list[Any] = []
 
@@ -161,7 +172,9 @@ def test_a_recording_inside_is_not_seen_by_the_outer_one() -> None:
         graph_compiler.compile(lambda z: z.sin().cos(), args=(x,), verify=True)
         return x + 1
 
-    assert graph_compiler.compile(outer, args=(torch.ones(2),)).function_frequencies() == {"torch.Tensor.add": 1}
+    assert graph_compiler.compile(outer, args=(torch.ones(2),)).function_frequencies() == {
+        "torch.Tensor.add": 1
+    }
 
 
 @pytest.mark.parametrize("to", TARGETS)
@@ -235,7 +248,9 @@ def test_a_class_that_grows_while_it_is_read() -> None:
             return x * 2
 
     graph = graph_compiler.compile(Model(), args=(torch.ones(2),))
-    assert torch.equal(graph(torch.ones(3)), torch.full((3,), 2.0)) and any(name.startswith("other") for name in vars(Model))
+    assert torch.equal(graph(torch.ones(3)), torch.full((3,), 2.0)) and any(
+        name.startswith("other") for name in vars(Model)
+    )
 
 
 @pytest.mark.parametrize("to", TARGETS)
@@ -260,14 +275,24 @@ def test_a_thread_that_records_nothing_sees_plain_torch() -> None:
 
     def record() -> None:
         for to in TARGETS:
-            graph_compiler.compile(lambda x: functools.reduce(lambda y, _: y + 1, range(300), x), to=to, args=(torch.ones(2),))
+            graph_compiler.compile(
+                lambda x: functools.reduce(lambda y, _: y + 1, range(300), x), to=to, args=(torch.ones(2),)
+            )
         done.set()
 
     thread = threading.Thread(target=record)
     thread.start()
     while not done.is_set():
         x = torch.ones(2, 3)
-        seen.add((type(x.shape[0]), type((x * 2).sum().item()), height(), active.recording, bool(torch.compiler.is_compiling())))
+        seen.add(
+            (
+                type(x.shape[0]),
+                type((x * 2).sum().item()),
+                height(),
+                active.recording,
+                bool(torch.compiler.is_compiling()),
+            )
+        )
     thread.join()
     assert seen == {(int, float, (0, 0), False, False)}
 
@@ -300,13 +325,16 @@ def traced(function: Any) -> Any:
     return lambda x: torch.jit.trace(function, (x,))(x)
 
 
-@pytest.mark.parametrize("around", [torch.vmap, torch.func.grad, traced, FakeTensorMode()], ids=["vmap", "grad", "trace", "fake"])
+@pytest.mark.parametrize(
+    "around", [torch.vmap, torch.func.grad, traced, FakeTensorMode()], ids=["vmap", "grad", "trace", "fake"]
+)
 def test_where_tensors_have_no_elements(around: Any) -> None:
     graph = graph_compiler.compile(lambda x: (x * 2).sum())
     with pytest.raises(TracingError, match="call it outside once before"):
         inside(around, graph) if isinstance(around, FakeTensorMode) else around(graph)(torch.ones(2, 3))
     assert graph(torch.ones(2, 3)) == 12 and torch.equal(
-        torch.vmap(graph_compiler.compile(torch.sum, args=(torch.ones(3),)))(torch.ones(2, 3)), torch.full((2,), 3.0)
+        torch.vmap(graph_compiler.compile(torch.sum, args=(torch.ones(3),)))(torch.ones(2, 3)),
+        torch.full((2,), 3.0),
     )
 
 
@@ -318,12 +346,17 @@ def inside(mode: Any, graph: Any) -> Any:
 def test_a_graph_inside_of_a_function_that_torch_compiles() -> None:
     graph = graph_compiler.compile(lambda x: x.sin() * 2, args=(torch.ones(3),))
     try:
-        assert_same(torch.compile(lambda x: graph(x) + 1, backend="eager")(torch.ones(3)), torch.ones(3).sin() * 2 + 1)
+        assert_same(
+            torch.compile(lambda x: graph(x) + 1, backend="eager")(torch.ones(3)), torch.ones(3).sin() * 2 + 1
+        )
     finally:
         torch._dynamo.reset()
 
 
-@pytest.mark.xfail(strict=True, reason="modes are local to a thread: what a thread of the function computes looks like a constant")
+@pytest.mark.xfail(
+    strict=True,
+    reason="modes are local to a thread: what a thread of the function computes looks like a constant",
+)
 def test_a_function_that_computes_in_a_thread() -> None:
     def function(x: Any) -> Any:
         made: list[Any] = []
@@ -357,7 +390,9 @@ def branching(x: Any) -> Any:
 def test_arrays_of_the_recording_go_with_their_last_user(how: str, to: str) -> None:
     x = torch.ones(4, 3)
     alive = weakref.ref(x)
-    graph = graph_compiler.compile(branching, to=to, args=(x,) if how == "before" else None, verify=how == "verify")
+    graph = graph_compiler.compile(
+        branching, to=to, args=(x,) if how == "before" else None, verify=how == "verify"
+    )
     graph(x)
     if how == "failing":
         with pytest.raises(ValueError, match="negative"):
@@ -378,7 +413,9 @@ def test_everything_goes_with_the_graph(to: str) -> None:
     del model, graph
     gc.collect()
     assert [item() for item in alive] == [None] * 3
-    graph_compiler.compile(lambda x: x, args=(torch.ones(2),))  # sources of graphs that are gone are dropped when the next is loaded
+    graph_compiler.compile(
+        lambda x: x, args=(torch.ones(2),)
+    )  # sources of graphs that are gone are dropped when the next is loaded
     assert sources.isdisjoint(linecache.cache)
 
 
@@ -386,8 +423,13 @@ def test_everything_goes_with_the_graph(to: str) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork.*:")
 def test_graphs_work_after_a_fork() -> None:
-    whole, lazy = graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(1, 3),)), graph_compiler.compile(lambda x: x * 2)
-    assert holds_in_child(lambda: whole(torch.ones(2, 3)).shape == (2, 2) and lazy(torch.ones(2)).tolist() == [2, 2])
+    whole, lazy = (
+        graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(1, 3),)),
+        graph_compiler.compile(lambda x: x * 2),
+    )
+    assert holds_in_child(
+        lambda: whole(torch.ones(2, 3)).shape == (2, 2) and lazy(torch.ones(2)).tolist() == [2, 2]
+    )
 
 
 # ------------------------------------------------------------------------------------- results that would leak the recording
@@ -441,7 +483,10 @@ def test_a_result_that_holds_the_recording_is_an_error(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["of a result", "of an argument"])
 def test_a_parameter_made_of_a_recorded_tensor_is_recorded(name: str) -> None:
-    made = {"of a result": lambda x: torch.nn.Parameter(x * 2), "of an argument": lambda x: torch.nn.Parameter(x.detach()) + 1}[name]
+    made = {
+        "of a result": lambda x: torch.nn.Parameter(x * 2),
+        "of an argument": lambda x: torch.nn.Parameter(x.detach()) + 1,
+    }[name]
     graph, x = graph_compiler.compile(made, args=(torch.ones(2, 3),)), torch.randn(3, 4)
     assert torch.equal(graph(x), made(x))
 

@@ -40,7 +40,9 @@ COMPUTED: dict[str, Callable[[Any], Any]] = {
     "a start": lambda x: jax.lax.dynamic_slice(x, (int(jnp.argmax(x)),), (1,)),
     "a rounded number": lambda x: x * (int(x.sum() * 4) // 3),
     "a rule": lambda x: ruled(x) * float(x.max()),
-    "a loop": lambda x: jax.lax.scan(lambda carry, row: (carry + row * 1.5, carry), 0.0, x)[0] * float(x.min()),
+    "a loop": lambda x: (
+        jax.lax.scan(lambda carry, row: (carry + row * 1.5, carry), 0.0, x)[0] * float(x.min())
+    ),
     "a result": lambda x: float(x.max()),
 }
 INPUTS = tuple(np.random.default_rng(seed).normal(size=5).astype(np.float32) for seed in range(3))
@@ -48,7 +50,9 @@ INPUTS = tuple(np.random.default_rng(seed).normal(size=5).astype(np.float32) for
 
 def close(found: Any, expected: Any, factor: float = 1.0) -> None:
     relative, absolute = tolerance("float32")
-    np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=relative * factor, atol=absolute * factor)
+    np.testing.assert_allclose(
+        np.asarray(found), np.asarray(expected), rtol=relative * factor, atol=absolute * factor
+    )
 
 
 @pytest.mark.parametrize("to", MADE)
@@ -78,8 +82,14 @@ def test_derivatives_are_those_of_the_elements(name: str, to: str) -> None:
     graph(MADE[to](INPUTS[0]))
     found = transforms.vjp(graph, MADE[to](INPUTS[1]))[1](MADE[to](np.ones(5, np.float32)))
     step = 1e-2 * np.eye(5, dtype=np.float32)
-    ends = [[np.asarray(function(jnp.asarray(INPUTS[1] + sign * row))).sum() for sign in (1, -1)] for row in step]
-    close(found[0] if isinstance(found, tuple) else found, [(above - below) / 2e-2 for above, below in ends], 100)
+    ends = [
+        [np.asarray(function(jnp.asarray(INPUTS[1] + sign * row))).sum() for sign in (1, -1)] for row in step
+    ]
+    close(
+        found[0] if isinstance(found, tuple) else found,
+        [(above - below) / 2e-2 for above, below in ends],
+        100,
+    )
 
 
 def test_keys_are_those_of_jax() -> None:

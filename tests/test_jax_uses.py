@@ -30,7 +30,11 @@ class Reader(torch.nn.Module):
 
     def forward(self, x: Any) -> Any:
         hidden = self.recurrent(x)[0]
-        hidden = hidden if x.shape[1] > 64 else torch.nn.functional.scaled_dot_product_attention(hidden, hidden, hidden)
+        hidden = (
+            hidden
+            if x.shape[1] > 64
+            else torch.nn.functional.scaled_dot_product_attention(hidden, hidden, hidden)
+        )
         return self.head(hidden.reshape(x.shape[0], -1, 2, 2).flatten(2)).mean(1)
 
 
@@ -42,7 +46,10 @@ def test_exports_with_open_sizes_and_maps_over_devices() -> None:
     model = Reader()
     graph = graph_compiler.transpile(model, to="jax", args=(batch(2, 5),))
     served = jax.jit(lambda x: graph.functional(graph.parameters, x))
-    with pytest.raises(GuardFailed, match=r"x\.shape\[1\] <= 64, assumed by .*test_jax_uses\.py:\d+.*cannot be told.*constraints"):
+    with pytest.raises(
+        GuardFailed,
+        match=r"x\.shape\[1\] <= 64, assumed by .*test_jax_uses\.py:\d+.*cannot be told.*constraints",
+    ):
         export.export(served)(jax.ShapeDtypeStruct(export.symbolic_shape("rows, length, 4"), np.float32))
     sizes = export.symbolic_shape("rows, length, 4", constraints=["length <= 64"])
     exported = export.deserialize(export.export(served)(jax.ShapeDtypeStruct(sizes, np.float32)).serialize())
@@ -71,7 +78,10 @@ def test_loops_of_jax_call_a_graph() -> None:
     def step(hidden: Any, x: Any) -> Any:
         return torch.tanh(hidden @ weight + x)
 
-    graph, x = graph_compiler.transpile(step, to="jax", args=(torch.ones(2, 3), torch.ones(2, 3))), torch.randn(4, 2, 3)
+    graph, x = (
+        graph_compiler.transpile(step, to="jax", args=(torch.ones(2, 3), torch.ones(2, 3))),
+        torch.randn(4, 2, 3),
+    )
     expected = [torch.zeros(2, 3)]
     for row in x:
         expected.append(step(expected[-1], row))
@@ -81,7 +91,11 @@ def test_loops_of_jax_call_a_graph() -> None:
     def loops(start: Any, rows: Any) -> Any:
         last, seen = jax.lax.scan(lambda hidden, x: (graph(hidden, x),) * 2, start, rows)
         counted = jax.lax.fori_loop(0, 4, lambda i, hidden: jax.checkpoint(graph)(hidden, rows[i]), start)
-        until = jax.lax.while_loop(lambda state: state[0] < 4, lambda state: (state[0] + 1, graph(state[1], rows[state[0]])), (0, start))
+        until = jax.lax.while_loop(
+            lambda state: state[0] < 4,
+            lambda state: (state[0] + 1, graph(state[1], rows[state[0]])),
+            (0, start),
+        )
         return last, seen, counted, until[1]
 
     assert_same(loops(start, rows), (expected[-1], torch.stack(expected[1:]), expected[-1], expected[-1]))
@@ -92,7 +106,9 @@ def test_donated_parameters_are_missed_with_advice() -> None:
     model = torch.nn.Linear(256, 64)
     graph, x = graph_compiler.transpile(model, to="jax", args=(torch.ones(1, 256),)), torch.randn(4, 256)
     before = {name: weight.detach().clone() for name, weight in model.named_parameters()}
-    doubled = jax.jit(lambda weights: {name: weight * 2 for name, weight in weights.items()}, donate_argnums=0)
+    doubled = jax.jit(
+        lambda weights: {name: weight * 2 for name, weight in weights.items()}, donate_argnums=0
+    )
     copies = doubled(doubled(jax.tree.map(jnp.copy, dict(graph.parameters))))
     assert_same(graph.functional(copies, x.numpy()), model(x) * 4), assert_same(graph(x), model(x))
     doubled(dict(graph.parameters))

@@ -17,7 +17,12 @@ from graph_compiler.frontends.common.indexing import taking
 from .support.compare import assert_same
 
 _SIZES = st.lists(st.integers(1, 4), min_size=1, max_size=4).map(tuple)
-_TAKEN = st.lists(st.one_of(st.integers(0, 3), st.tuples(st.integers(0, 3), st.integers(1, 4), st.integers(1, 3)), st.none()), max_size=5)
+_TAKEN = st.lists(
+    st.one_of(
+        st.integers(0, 3), st.tuples(st.integers(0, 3), st.integers(1, 4), st.integers(1, 3)), st.none()
+    ),
+    max_size=5,
+)
 
 
 def _view(array: Any, parts: list[Any], turn: int) -> Any:
@@ -26,7 +31,11 @@ def _view(array: Any, parts: list[Any], turn: int) -> Any:
         if part is None:
             array = np.expand_dims(array, min(axis, array.ndim))
         elif axis < array.ndim and isinstance(part, int):
-            array = array.take(0, axis) if array.size == 0 else array[(slice(None),) * axis + (part % array.shape[axis],)]
+            array = (
+                array.take(0, axis)
+                if array.size == 0
+                else array[(slice(None),) * axis + (part % array.shape[axis],)]
+            )
         elif axis < array.ndim:
             start, count, step = part
             array = array[(slice(None),) * axis + (slice(start, start + count * step, step),)]
@@ -39,7 +48,9 @@ def test_an_index_is_found_again(sizes: tuple[int, ...], parts: list[Any], turn:
     view = np.asarray(_view(whole, parts, turn))
     if view.size == 0:
         return
-    found = taking(view.shape, tuple(step // whole.itemsize for step in view.strides), int(view.reshape(-1)[0]), sizes)
+    found = taking(
+        view.shape, tuple(step // whole.itemsize for step in view.strides), int(view.reshape(-1)[0]), sizes
+    )
     if found is None:  # a step over the end of an axis, where one element of the next is all there is
         return
     again = whole if found.key is None else whole[found.key]
@@ -48,11 +59,22 @@ def test_an_index_is_found_again(sizes: tuple[int, ...], parts: list[Any], turn:
     np.testing.assert_array_equal(again, view, strict=True)
 
 
-@pytest.mark.parametrize("view", [lambda t: t[1], lambda t: t[1:, ::2], lambda t: t.T, lambda t: t[None, :, 2], lambda t: t[3, 5:6]])
+@pytest.mark.parametrize(
+    "view",
+    [lambda t: t[1], lambda t: t[1:, ::2], lambda t: t.T, lambda t: t[None, :, 2], lambda t: t[3, 5:6]],
+)
 def test_these_are_an_index(view: Callable[[Any], Any]) -> None:
     table = np.arange(24).reshape(4, 6)
     part = view(table)
-    assert taking(part.shape, tuple(step // table.itemsize for step in part.strides), int(part.reshape(-1)[0]), table.shape) is not None
+    assert (
+        taking(
+            part.shape,
+            tuple(step // table.itemsize for step in part.strides),
+            int(part.reshape(-1)[0]),
+            table.shape,
+        )
+        is not None
+    )
 
 
 # ---------------------------------------------------------------------------------------------- numpy functions
@@ -108,7 +130,9 @@ _PROGRAMS = {
 
 
 def _own(table: _Table) -> None:
-    table.rest = table.rest.copy() if isinstance(table.rest, np.ndarray) else [row.copy() for row in table.rest]
+    table.rest = (
+        table.rest.copy() if isinstance(table.rest, np.ndarray) else [row.copy() for row in table.rest]
+    )
 
 
 def _written(table: _Table) -> None:

@@ -21,15 +21,21 @@ from graph_compiler.errors import InvalidOption, NotSerialisable  # noqa: E402
 
 from .support.compare import assert_same  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # keras, of its own variables
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:__array__ implementation:DeprecationWarning"
+)  # keras, of its own variables
 
 
 def network() -> Any:
-    return torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.BatchNorm1d(8), torch.nn.ReLU(), torch.nn.Linear(8, 4)).eval()
+    return torch.nn.Sequential(
+        torch.nn.Linear(3, 8), torch.nn.BatchNorm1d(8), torch.nn.ReLU(), torch.nn.Linear(8, 4)
+    ).eval()
 
 
 def model_of(source: Any, dtype: Any = torch.float32) -> Any:
-    return graph_compiler.transpile(source, to="tensorflow", args=(torch.randn(4, 3, dtype=dtype),)).as_module()
+    return graph_compiler.transpile(
+        source, to="tensorflow", args=(torch.randn(4, 3, dtype=dtype),)
+    ).as_module()
 
 
 def batch(count: int) -> Any:
@@ -46,7 +52,9 @@ def test_checkpoints_and_copies_hold_the_weights(tmp_path: Path) -> None:
     path = tf.train.Checkpoint(model=model).save(str(tmp_path / "checkpoint"))
     model.variable("0.bias").trainable = False
     twin = copy.deepcopy(model)
-    assert [weight.name for weight in twin.trainable_weights] == [weight.name for weight in model.trainable_weights]
+    assert [weight.name for weight in twin.trainable_weights] == [
+        weight.name for weight in model.trainable_weights
+    ]
     for each in (model, model_of(network())):
         each.set_weights([0 * array for array in each.get_weights()])
         assert not np.asarray(each(batch(5))).any()
@@ -56,7 +64,8 @@ def test_checkpoints_and_copies_hold_the_weights(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("policy", "dtype"), [("mixed_float16", torch.float32), ("mixed_bfloat16", torch.float64), ("float32", torch.float64)]
+    ("policy", "dtype"),
+    [("mixed_float16", torch.float32), ("mixed_bfloat16", torch.float64), ("float32", torch.float64)],
 )
 def test_types_are_those_of_the_recording_under_every_policy(policy: str, dtype: Any) -> None:
     source = network().to(dtype)
@@ -109,7 +118,9 @@ def test_a_model_is_exported_and_not_configured(tmp_path: Path) -> None:
     model.export(tmp_path / "exported", verbose=False)
     again = tf.saved_model.load(str(tmp_path / "exported"))
     assert_same(again.serve(batch(5)), expected(source, 5))
-    with_number = graph_compiler.transpile(lambda x, scale: x * scale, to="tensorflow", args=(torch.randn(4, 3), 2)).as_module()
+    with_number = graph_compiler.transpile(
+        lambda x, scale: x * scale, to="tensorflow", args=(torch.randn(4, 3), 2)
+    ).as_module()
     with pytest.raises(InvalidOption, match="input_signature="):
         with_number.export(tmp_path / "other", verbose=False)
     for take in (
@@ -129,7 +140,11 @@ class Pair(torch.nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.words, self.drop, self.head = torch.nn.Embedding(9, 4), torch.nn.Dropout(0.1), torch.nn.Linear(4, 2)
+        self.words, self.drop, self.head = (
+            torch.nn.Embedding(9, 4),
+            torch.nn.Dropout(0.1),
+            torch.nn.Linear(4, 2),
+        )
 
     def forward(self, tokens: Any = None, mask: Any = None) -> Any:
         hidden = (self.words(tokens) * mask[..., None]).sum(1)
@@ -146,22 +161,39 @@ def test_a_model_is_fitted_on_a_dict_of_inputs(tmp_path: Path) -> None:
     x = {"tokens": np.arange(24).reshape(8, 3) % 9, "mask": np.ones((8, 3), np.float32)}
     first = {name: torch.from_numpy(array[:2]) for name, array in x.items()}
     model = graph_compiler.transpile(source, to="tensorflow", kwargs=first).as_module()
-    assert_same(model.predict(x, verbose=0), dict(source(**{name: torch.from_numpy(array) for name, array in x.items()})))
+    assert_same(
+        model.predict(x, verbose=0),
+        dict(source(**{name: torch.from_numpy(array) for name, array in x.items()})),
+    )
     assert type(model(**first)) is Answer
     y = {"logits": (np.arange(8) % 3 == 0).astype(int)}  # what the tokens tell
-    model.compile(optimizer=keras.optimizers.Adam(0.05), loss={"logits": keras.losses.SparseCategoricalCrossentropy(from_logits=True)})
+    model.compile(
+        optimizer=keras.optimizers.Adam(0.05),
+        loss={"logits": keras.losses.SparseCategoricalCrossentropy(from_logits=True)},
+    )
     before = model.evaluate(x, y, verbose=0)
     model.fit(tf.data.Dataset.from_tensor_slices((x, y)).batch(4), epochs=5, shuffle=False, verbose=0)
-    assert model.fit(x, y, batch_size=4, verbose=0).history["loss"][0] < before and model.evaluate(x, y, verbose=0) < before
+    assert (
+        model.fit(x, y, batch_size=4, verbose=0).history["loss"][0] < before
+        and model.evaluate(x, y, verbose=0) < before
+    )
     model.export(str(tmp_path), verbose=False)
     loaded = tf.saved_model.load(str(tmp_path))  # which holds the variables
-    assert_same(loaded.serve({name: array[:5] for name, array in x.items()})["logits"], model.predict(x, verbose=0)["logits"][:5])
+    assert_same(
+        loaded.serve({name: array[:5] for name, array in x.items()})["logits"],
+        model.predict(x, verbose=0)["logits"][:5],
+    )
 
 
 def test_arguments_in_one_container_are_told_from_one_argument() -> None:
     x = {"a": batch(4), "b": batch(5)[:4]}
     apart, whole = (
         graph_compiler.transpile(source, to="tensorflow", args=given).as_module()
-        for source, given in ((lambda a, b: a - b, (*x.values(),)), (lambda held: held["a"] * held["b"], (x,)))
+        for source, given in (
+            (lambda a, b: a - b, (*x.values(),)),
+            (lambda held: held["a"] * held["b"], (x,)),
+        )
     )
-    assert_same([apart(x), apart([*x.values()]), whole(x)], [x["a"] - x["b"], x["a"] - x["b"], x["a"] * x["b"]])
+    assert_same(
+        [apart(x), apart([*x.values()]), whole(x)], [x["a"] - x["b"], x["a"] - x["b"], x["a"] * x["b"]]
+    )

@@ -32,7 +32,9 @@ def _signatures() -> Iterator[tuple[str, set[str]]]:
     """Names of torch's functions and methods, and keywords of one overload each."""
     functions: list[Any] = ast.parse((_STUBS / "_VariableFunctions.pyi").read_text()).body
     classes = ast.parse((_STUBS / "__init__.pyi").read_text()).body
-    functions += next(item.body for item in classes if isinstance(item, ast.ClassDef) and item.name == "TensorBase")
+    functions += next(
+        item.body for item in classes if isinstance(item, ast.ClassDef) and item.name == "TensorBase"
+    )
     for item in functions:
         if isinstance(item, ast.FunctionDef) and not item.name.startswith("_"):
             yield item.name, {argument.arg for argument in (*item.args.args, *item.args.kwonlyargs)}
@@ -41,10 +43,14 @@ def _signatures() -> Iterator[tuple[str, set[str]]]:
 def _refused() -> Iterator[str]:
     for name, keywords in _signatures():
         row = rows.get(name)
-        if row is None or any(parameter.kind in _OF_MANY for parameter in inspect.signature(row).parameters.values()):
+        if row is None or any(
+            parameter.kind in _OF_MANY for parameter in inspect.signature(row).parameters.values()
+        ):
             continue
         given = own_keywords(row, dict.fromkeys(keywords - _DEALT_WITH - _SAYS_NOTHING - _LEFT_OUT.keys()))
-        yield from (f"{name}({keyword}=)" for keyword in given if keyword not in inspect.signature(row).parameters)
+        yield from (
+            f"{name}({keyword}=)" for keyword in given if keyword not in inspect.signature(row).parameters
+        )
 
 
 @pytest.mark.skipif(not (_STUBS / "_VariableFunctions.pyi").exists(), reason="this torch comes without stubs")

@@ -23,7 +23,11 @@ from .support.contexts import wide_types
 from .support.selection import is_drawn
 
 TARGETS = {"torch": ("jax", "tensorflow"), "jax": ("torch", "tensorflow"), "tensorflow": ("jax", "torch")}
-ARRAYS = {"torch": ("torch", "tensor"), "jax": ("jax.numpy", "asarray"), "tensorflow": ("tensorflow", "constant")}
+ARRAYS = {
+    "torch": ("torch", "tensor"),
+    "jax": ("jax.numpy", "asarray"),
+    "tensorflow": ("tensorflow", "constant"),
+}
 _IN_ONE_PROGRAM = 16
 
 
@@ -36,7 +40,9 @@ def rows_of(source: str) -> dict[str, Kink]:
     return found
 
 
-CASES = [(source, name, to) for source, targets in TARGETS.items() for to in targets for name in rows_of(source)]
+CASES = [
+    (source, name, to) for source, targets in TARGETS.items() for to in targets for name in rows_of(source)
+]
 
 
 @functools.cache
@@ -45,7 +51,9 @@ def graph_of(source: str, name: str) -> Any:
     row = rows_of(source)[name]
     module, name_of_array = ARRAYS[source]
     array = getattr(importlib.import_module(module), name_of_array)
-    return graph_compiler.transpile(row.function, source=source, to=TARGETS[source][0], args=tuple(map(array, row.points)))
+    return graph_compiler.transpile(
+        row.function, source=source, to=TARGETS[source][0], args=tuple(map(array, row.points))
+    )
 
 
 def functional(source: str, name: str, to: str) -> Any:
@@ -71,7 +79,10 @@ def of_chunk(source: str, to: str, number: int) -> list[Found]:
     """What JAX finds for some rows at once, in their own words where ``to`` is the source."""
     names = _selected_first(source)[number * _IN_ONE_PROGRAM : (number + 1) * _IN_ONE_PROGRAM]
     rows = [rows_of(source)[name] for name in names]
-    return in_jax([row.function if to == source else functional(source, name, to) for name, row in zip(names, rows)], rows)
+    return in_jax(
+        [row.function if to == source else functional(source, name, to) for name, row in zip(names, rows)],
+        rows,
+    )
 
 
 @functools.cache
@@ -81,7 +92,9 @@ def found_in(source: str, name: str, to: str) -> Found:
     if to == "jax":
         place = _selected_first(source).index(name)
         return of_chunk(source, to, place // _IN_ONE_PROGRAM)[place % _IN_ONE_PROGRAM]
-    return {"torch": in_torch, "tensorflow": in_tensorflow}[to](row.function if to == source else functional(source, name, to), row)
+    return {"torch": in_torch, "tensorflow": in_tensorflow}[to](
+        row.function if to == source else functional(source, name, to), row
+    )
 
 
 def _same(found: Any, expected: Any, tolerance: float) -> bool:
@@ -94,7 +107,10 @@ def test_derivatives(source: str, name: str, to: str) -> None:
     tolerance = rows_of(source)[name].tolerance
     with wide_types(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        (value, orders), (expected_value, expected_orders) = found_in(source, name, to), found_in(source, name, source)
+        (value, orders), (expected_value, expected_orders) = (
+            found_in(source, name, to),
+            found_in(source, name, source),
+        )
     assert _same(value, expected_value, tolerance)
     wrong = {
         order: (found, expected)

@@ -40,7 +40,10 @@ def graph_of(write_it: Callable[..., Any], *shapes: Sequence[int], dtype: str = 
     """A canonical graph of inputs of these shapes, whose sizes are symbols."""
     graph = Graph("f", "canonical")
     build = Builder(graph)
-    made = write_it(build, *(build.input(f"x{place}", ArraySpec(tuple(shape), dtype)) for place, shape in enumerate(shapes)))
+    made = write_it(
+        build,
+        *(build.input(f"x{place}", ArraySpec(tuple(shape), dtype)) for place, shape in enumerate(shapes)),
+    )
     graph.outputs = list(made) if isinstance(made, (list, tuple)) else [made]
     return verify(graph)
 
@@ -60,7 +63,9 @@ def permutations(graph: Graph) -> int:
 def run(graph: Graph, *arrays: np.ndarray) -> list[Any]:
     """The results of the graph in numpy."""
     count = len(graph.outputs)
-    graph = decompose(graph.derive(output_tree=Branch(tuple, tuple(range(count)), (Leaf(),) * count)), numpy_backend.rows)[0]
+    graph = decompose(
+        graph.derive(output_tree=Branch(tuple, tuple(range(count)), (Leaf(),) * count)), numpy_backend.rows
+    )[0]
     return list(load(write(graph, numpy_backend.dialect, "A graph."))(*arrays))
 
 
@@ -83,13 +88,25 @@ def image(*shape: int, seed: int = 0) -> np.ndarray:
 def convolved(build: Builder, x: Value) -> Any:
     """Something that the target wants with the channels last, and that leaves all sizes as they are."""
     return build.max_pool(
-        x, kernel=(1,) * (x.ndim - 2), strides=(1,) * (x.ndim - 2), padding=((0, 0),) * (x.ndim - 2), dilation=(1,) * (x.ndim - 2)
+        x,
+        kernel=(1,) * (x.ndim - 2),
+        strides=(1,) * (x.ndim - 2),
+        padding=((0, 0),) * (x.ndim - 2),
+        dilation=(1,) * (x.ndim - 2),
     )
 
 
 # ---------------------------------------------------------------------------------------------- rows
-BINARY = [name for name, row in ROWS.items() if row.carriers == "broadcast" and all_ops()[name].inputs == ("x1", "x2")]
-UNARY = [name for name, row in ROWS.items() if row.carriers == "broadcast" and all_ops()[name].inputs == ("x",) and name != "astype"]
+BINARY = [
+    name
+    for name, row in ROWS.items()
+    if row.carriers == "broadcast" and all_ops()[name].inputs == ("x1", "x2")
+]
+UNARY = [
+    name
+    for name, row in ROWS.items()
+    if row.carriers == "broadcast" and all_ops()[name].inputs == ("x",) and name != "astype"
+]
 CASES: dict[str, Callable[[Builder, Any], Any]] = {
     "astype": lambda b, x: b.astype(x, dtype="float64"),
     "where": lambda b, x: b.where(b.greater(x, 0.5), x, 0.0),
@@ -113,7 +130,9 @@ CASES: dict[str, Callable[[Builder, Any], Any]] = {
     "instance_norm": lambda b, x: b.instance_norm(x, epsilon=1e-5),
     "pad": lambda b, x: b.pad(x, padding=((0, 0), (0, 0), (1, 2), (0, 3))),
     "tile": lambda b, x: b.tile(x, repetitions=(1, 2, 1, 3)),
-    "broadcast_to": lambda b, x: b.broadcast_to(b.mean(x, axis=(2, 3), keepdims=True), shape=(*x.shape[:2], 5, 7)),
+    "broadcast_to": lambda b, x: b.broadcast_to(
+        b.mean(x, axis=(2, 3), keepdims=True), shape=(*x.shape[:2], 5, 7)
+    ),
     "getitem": lambda b, x: b.getitem(x, key=(WHOLE, (1, None, 2), (0, -1, 1))),
     "getitem, one": lambda b, x: b.getitem(x, key=(WHOLE, WHOLE, 0)),
     "getitem, one channel": lambda b, x: b.getitem(x, key=(WHOLE, 1)),
@@ -122,11 +141,15 @@ CASES: dict[str, Callable[[Builder, Any], Any]] = {
     "reshape, flattened": lambda b, x: b.reshape(x, shape=(x.shape[0], x.shape[1], x.shape[2] * x.shape[3])),
     "reshape, all": lambda b, x: b.reshape(x, shape=(x.shape[0], x.shape[1] * x.shape[2] * x.shape[3])),
     "reshape, dropped": lambda b, x: b.reshape(b.mean(x, axis=(2, 3), keepdims=True), shape=x.shape[:2]),
-    "reshape, parted channels": lambda b, x: b.reshape(x, shape=(x.shape[0], 2, x.shape[1] // 2, *x.shape[2:])),
+    "reshape, parted channels": lambda b, x: b.reshape(
+        x, shape=(x.shape[0], 2, x.shape[1] // 2, *x.shape[2:])
+    ),
     "concat": lambda b, x: b.concat(x, b.exp(x), axis=1),
     "interpolate": lambda b, x: b.interpolate(x, size=(7, 9), method="linear"),
     "adaptive_avg_pool": lambda b, x: b.adaptive_avg_pool(x, size=(3, 2)),
-    "avg_pool": lambda b, x: b.avg_pool(x, kernel=(2, 3), strides=(2, 1), padding=SIDE, ceil_mode=True, count_include_pad=False),
+    "avg_pool": lambda b, x: b.avg_pool(
+        x, kernel=(2, 3), strides=(2, 1), padding=SIDE, ceil_mode=True, count_include_pad=False
+    ),
     "max_pool": lambda b, x: b.max_pool(x, kernel=(2, 2), strides=(2, 2), padding=SIDE, dilation=(2, 1)),
     "other layouts": lambda b, x: b.permute_dims(x, axes=(1, 0, 3, 2)),
     "what has no row": lambda b, x: b.sort(x, axis=1),
@@ -140,7 +163,11 @@ def test_rows(name: str) -> None:
 
 
 OF_INTEGERS, OF_BOOLS = ("bitwise_", "gcd", "lcm"), ("logical_",)
-NEEDED = {"threshold": {"threshold": 0.5, "value": 0.0}, "polygamma": {"n": 1}, "orthogonal_polynomial": {"kind": "hermite_h"}}
+NEEDED = {
+    "threshold": {"threshold": 0.5, "value": 0.0},
+    "polygamma": {"n": 1},
+    "orthogonal_polynomial": {"kind": "hermite_h"},
+}
 
 
 @pytest.mark.parametrize("name", [*UNARY, *BINARY])
@@ -149,22 +176,43 @@ def test_rows_of_one_element_at_a_time(name: str) -> None:
     dtype = "int32" if name.startswith(OF_INTEGERS) else "bool" if name.startswith(OF_BOOLS) else "float32"
 
     def write_it(b: Builder, *arrays: Value) -> Any:
-        operands = [b.astype(b.multiply(convolved(b, x), 9.0 if dtype == "int32" else 1.0), dtype=dtype) for x in arrays]
+        operands = [
+            b.astype(b.multiply(convolved(b, x), 9.0 if dtype == "int32" else 1.0), dtype=dtype)
+            for x in arrays
+        ]
         return getattr(b, name)(*operands, **NEEDED.get(name, {}))
 
-    moved = assert_same(graph_of(write_it, *[(2, 3, 4, 5)] * count), tuple(image(2, 3, 4, 5, seed=place) for place in range(count)))
+    moved = assert_same(
+        graph_of(write_it, *[(2, 3, 4, 5)] * count),
+        tuple(image(2, 3, 4, 5, seed=place) for place in range(count)),
+    )
     outputs = len(moved.outputs)
     assert permutations(moved) == count + outputs
 
 
-SHAPES = ((3, 1, 1), (1, 3, 1, 1), (5, 6), (3, 5, 6), (2, 3, 5, 6), (2, 1, 5, 6), (1, 3, 1, 6), (6,), (1,), (), (2, 3, 1, 1), (5, 1))
+SHAPES = (
+    (3, 1, 1),
+    (1, 3, 1, 1),
+    (5, 6),
+    (3, 5, 6),
+    (2, 3, 5, 6),
+    (2, 1, 5, 6),
+    (1, 3, 1, 6),
+    (6,),
+    (1,),
+    (),
+    (2, 3, 1, 1),
+    (5, 1),
+)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("wanted", [False, True])
 def test_operands_are_broadcast_as_before(shape: tuple[int, ...], wanted: bool) -> None:
     def write_it(b: Builder, x: Value, other: Value) -> Any:
-        total = b.add(b.multiply(convolved(b, x), other), b.full(shape=(3, 1, 1), fill_value=2.0, dtype="float32"))
+        total = b.add(
+            b.multiply(convolved(b, x), other), b.full(shape=(3, 1, 1), fill_value=2.0, dtype="float32")
+        )
         return convolved(b, total) if wanted else total
 
     assert_same(graph_of(write_it, (2, 3, 5, 6), shape), (image(2, 3, 5, 6), image(*shape, seed=1)))
@@ -175,7 +223,11 @@ def test_vectors_over_channels_are_not_permuted() -> None:
         return b.multiply(convolved(b, x), b.reshape(vector, shape=(1, vector.shape[0], 1, 1)))
 
     moved = assert_same(graph_of(write_it, (2, 3, 5, 6), (3,)), (image(2, 3, 5, 6), image(3, seed=1)))
-    assert collections.Counter(node.op for node in moved.nodes) == {"permute_dims": 2, "max_pool": 1, "multiply": 1}
+    assert collections.Counter(node.op for node in moved.nodes) == {
+        "permute_dims": 2,
+        "max_pool": 1,
+        "multiply": 1,
+    }
 
 
 # ---------------------------------------------------------------------------------------------- permutations
@@ -184,7 +236,9 @@ def test_the_permutations_of_the_user_cancel() -> None:
 
     def write_it(b: Builder, x: Value) -> Any:
         last = b.permute_dims(convolved(b, x), axes=to_last(4))
-        return b.add(convolved(b, x), b.permute_dims(b.layer_norm(last, axis=(3,), epsilon=1e-5), axes=to_first(4)))
+        return b.add(
+            convolved(b, x), b.permute_dims(b.layer_norm(last, axis=(3,), epsilon=1e-5), axes=to_first(4))
+        )
 
     moved = assert_same(graph_of(write_it, (2, 3, 5, 6)), (image(2, 3, 5, 6),))
     assert permutations(moved) == 2
@@ -229,7 +283,16 @@ def test_weights_that_were_permuted_are_taken_as_they_are(size: int, operation: 
     def write_it(b: Builder, x: Value) -> Any:
         bias, kernel = b.arange(stop=4, dtype="float32"), b.arange(stop=size * size * 12, dtype="float32")
         weight = b.permute_dims(b.reshape(kernel, shape=(size, size, 3, 4)), axes=(3, 2, 0, 1))
-        return b.conv(x, weight, bias, strides=(2, 1), padding=((0, 0), (0, 0)), dilation=(1, 1), groups=1, layout="channels_last")
+        return b.conv(
+            x,
+            weight,
+            bias,
+            strides=(2, 1),
+            padding=((0, 0), (0, 0)),
+            dilation=(1, 1),
+            groups=1,
+            layout="channels_last",
+        )
 
     graph = graph_of(write_it, (2, 5, 6, 3))
     found, changed = kernel_layout(graph)
@@ -237,22 +300,34 @@ def test_weights_that_were_permuted_are_taken_as_they_are(size: int, operation: 
     found = verify(dce(conv1x1_to_linear(found)[0])[0])
     assert permutations(found) == 0 and operation in {node.op for node in found.nodes}
     np.testing.assert_allclose(
-        run(decompose(found, numpy_backend.rows)[0], image(2, 5, 6, 3))[0], run(graph, image(2, 5, 6, 3))[0], rtol=1e-5
+        run(decompose(found, numpy_backend.rows)[0], image(2, 5, 6, 3))[0],
+        run(graph, image(2, 5, 6, 3))[0],
+        rtol=1e-5,
     )
     assert kernel_layout(found) == (found, False)
 
 
 def of_keras() -> Any:
     layers = pytest.importorskip("keras").layers
-    separated = [layers.DepthwiseConv2D(3, padding="same"), layers.SeparableConv2D(4, 2), layers.DepthwiseConv2D(2, depth_multiplier=2)]
+    separated = [
+        layers.DepthwiseConv2D(3, padding="same"),
+        layers.SeparableConv2D(4, 2),
+        layers.DepthwiseConv2D(2, depth_multiplier=2),
+    ]
     pooled = [layers.BatchNormalization(), layers.MaxPooling2D(2), layers.Conv2D(6, 1, activation="relu")]
-    return pytest.importorskip("keras").Sequential([layers.Conv2D(4, 3, strides=2, padding="same"), *separated, *pooled])
+    return pytest.importorskip("keras").Sequential(
+        [layers.Conv2D(4, 3, strides=2, padding="same"), *separated, *pooled]
+    )
 
 
 def of_flax() -> Any:
     nnx = pytest.importorskip("flax.nnx")
     rngs = nnx.Rngs(0)
-    separated = [nnx.Conv(4, 8, (3, 3), feature_group_count=4, rngs=rngs), nnx.relu, nnx.Conv(8, 6, (1, 1), rngs=rngs)]
+    separated = [
+        nnx.Conv(4, 8, (3, 3), feature_group_count=4, rngs=rngs),
+        nnx.relu,
+        nnx.Conv(8, 6, (1, 1), rngs=rngs),
+    ]
     return nnx.Sequential(nnx.Conv(3, 4, (3, 3), strides=2, rngs=rngs), *separated)
 
 
@@ -269,11 +344,17 @@ def test_layers_with_the_channels_last_are_written_without_permutations(made: An
 # ---------------------------------------------------------------------------------------------- random networks
 def _conv(draw: Any, b: Builder, x: Any) -> Any:
     groups = draw(st.sampled_from([1, 1, 2, 4]))
-    kernel, stride, dilation = draw(st.sampled_from([1, 3])), draw(st.sampled_from([1, 1, 2])), draw(st.sampled_from([1, 1, 2]))
+    kernel, stride, dilation = (
+        draw(st.sampled_from([1, 3])),
+        draw(st.sampled_from([1, 1, 2])),
+        draw(st.sampled_from([1, 1, 2])),
+    )
     weight = b.multiply(b.ones(shape=(4, 4 // groups, kernel, kernel), dtype="float32"), 0.3)
     weight = b.add(weight, b.reshape(b.arange(stop=4, dtype="float32"), shape=(4, 1, 1, 1)))
     reach = dilation * (kernel - 1)
-    return b.conv(x, weight, strides=(stride,) * 2, padding=((reach, 1),) * 2, dilation=(dilation,) * 2, groups=groups)
+    return b.conv(
+        x, weight, strides=(stride,) * 2, padding=((reach, 1),) * 2, dilation=(dilation,) * 2, groups=groups
+    )
 
 
 def _channel_vector(draw: Any, b: Builder, x: Any) -> Any:
@@ -291,7 +372,11 @@ def _normalised(draw: Any, b: Builder, x: Any) -> Any:
 
 def _in_last(draw: Any, b: Builder, x: Any) -> Any:
     last = b.permute_dims(x, axes=to_last(4))
-    changed = b.softmax(last, axis=3) if draw(st.booleans()) else b.multiply(last, b.arange(stop=4, dtype="float32"))
+    changed = (
+        b.softmax(last, axis=3)
+        if draw(st.booleans())
+        else b.multiply(last, b.arange(stop=4, dtype="float32"))
+    )
     return b.permute_dims(changed, axes=to_first(4))
 
 
@@ -313,7 +398,9 @@ STEPS: tuple[Callable[[Any, Builder, Any], Any], ...] = (
     lambda draw, b, x: b.multiply(x, b.sigmoid(b.mean(x, axis=(2, 3), keepdims=True))),
     lambda draw, b, x: b.subtract(x, b.mean(x, axis=draw(st.sampled_from([1, 2, (0, 3)])), keepdims=True)),
     lambda draw, b, x: b.concat(*b.split(x, sizes=(1, 3), axis=1)[::-1], axis=1),
-    lambda draw, b, x: b.pad(x, padding=((0, 0), (0, 0), (1, 0), (0, 2)), mode=draw(st.sampled_from(["constant", "edge"]))),
+    lambda draw, b, x: b.pad(
+        x, padding=((0, 0), (0, 0), (1, 0), (0, 2)), mode=draw(st.sampled_from(["constant", "edge"]))
+    ),
     lambda draw, b, x: b.max_pool(x, kernel=(2, 2), strides=(1, 1), padding=SIDE, dilation=(1, 1)),
     lambda draw, b, x: b.avg_pool(x, kernel=(3, 2), strides=(1, 1), padding=SIDE),
     lambda draw, b, x: b.interpolate(x, size=(6, 5), method="nearest"),
@@ -384,13 +471,16 @@ OTHERS = torch.linspace(-1, 1, 3 * 3 * 18 * 26).cos().reshape(3, 3, 18, 26)
 
 
 @pytest.mark.parametrize(
-    ("kernel", "stride", "padding"), [((4, 4), (4, 4), 0), ((3, 2), (3, 2), 1), ((3, 3), (2, 2), (0, 2)), ((5, 1), (5, 1), (3, 0))]
+    ("kernel", "stride", "padding"),
+    [((4, 4), (4, 4), 0), ((3, 2), (3, 2), 1), ((3, 3), (2, 2), (0, 2)), ((5, 1), (5, 1), (3, 0))],
 )
 def test_patches(kernel: tuple[int, int], stride: tuple[int, int], padding: int | tuple[int, int]) -> None:
     """A weight that is larger than all windows together, as that of a vision transformer: windows side by side, overlapping, at the edges,
     cut off."""
     layer = nn.Conv2d(3, 200, kernel, stride, padding).requires_grad_(False)
-    graph = graph_compiler.compile(lambda x: layer(x).flatten(2).transpose(1, 2), args=(IMAGES[:1],), to="jax")
+    graph = graph_compiler.compile(
+        lambda x: layer(x).flatten(2).transpose(1, 2), args=(IMAGES[:1],), to="jax"
+    )
     for images in (IMAGES[:1], OTHERS[:2, :, :11, :13]):
         np.testing.assert_allclose(graph(images), layer(images).flatten(2).transpose(1, 2), atol=1e-5)
 
@@ -407,7 +497,9 @@ def test_a_network_is_permuted_at_its_edges(network: Network, to: str, expected:
         for one, other in zip(found, wanted, strict=True):
             np.testing.assert_allclose(np.asarray(one), other.detach().numpy(), rtol=1e-3, atol=1e-4)
     assert {name: tuple(array.shape) for name, array in graph.parameters.items()} == {
-        name: tuple(array.shape) for name, array in network.state_dict().items() if name != "norm.num_batches_tracked"
+        name: tuple(array.shape)
+        for name, array in network.state_dict().items()
+        if name != "norm.num_batches_tracked"
     }
 
 
@@ -422,7 +514,9 @@ def test_sizes_of_arrays_that_were_moved_are_read_where_they_are() -> None:
         difference[is_small] = second[is_small]
         return (product * first / (difference + 2.0)).sum(dim=[1, 2, 3])
 
-    graph = graph_compiler.compile(function, args=(torch.rand(1, 1, 5, 6), torch.rand(1, 1, 5, 6)), to="tensorflow")
+    graph = graph_compiler.compile(
+        function, args=(torch.rand(1, 1, 5, 6), torch.rand(1, 1, 5, 6)), to="tensorflow"
+    )
     x, y = torch.rand(1, 1, 6, 4), torch.rand(1, 1, 6, 4)
     np.testing.assert_allclose(graph(x, y), function(x, y), rtol=1e-5)
 
@@ -442,7 +536,13 @@ def test_gradients_are_those_of_the_source(network: Network) -> None:
     wanted = torch.autograd.grad((scores**2).sum() + (features**2).mean(), [given, *network.parameters()])
     np.testing.assert_allclose(np.asarray(of_images), wanted[0], rtol=1e-2, atol=1e-4)
     for (name, _), gradient in zip(network.named_parameters(), wanted[1:], strict=True):
-        np.testing.assert_allclose(np.asarray(found[name]), gradient, rtol=1e-2, atol=1e-3 * gradient.abs().max().item(), err_msg=name)
+        np.testing.assert_allclose(
+            np.asarray(found[name]),
+            gradient,
+            rtol=1e-2,
+            atol=1e-3 * gradient.abs().max().item(),
+            err_msg=name,
+        )
 
 
 @pytest.mark.parametrize(("to", "expected"), [("jax", 1), ("tensorflow", 1), ("numpy", 0)])
@@ -469,7 +569,9 @@ def test_pooling_in_tensorflow_keeps_what_is_no_number(layout: str, options: dic
     wanted = torch.max_pool2d(F.pad(x, (1, 0, 0, 0), value=-torch.inf), (3, 2), (2, 1), (1, 0), **options)
     given = tf.constant(x.numpy() if layout == "channels_first" else x.permute(0, 2, 3, 1).numpy())
     found = prelude.max_pool(given, **WINDOWS, **options, layout=layout).numpy()
-    np.testing.assert_array_equal(found if layout == "channels_first" else found.transpose(0, 3, 1, 2), wanted.numpy())
+    np.testing.assert_array_equal(
+        found if layout == "channels_first" else found.transpose(0, 3, 1, 2), wanted.numpy()
+    )
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3])
@@ -487,11 +589,15 @@ def test_gradients_of_pooling_in_tensorflow(name: str, batch: int, rank: int) ->
     def gradient(array: Any) -> Any:
         with tf.GradientTape() as tape:
             tape.watch(array)
-            pooled = getattr(prelude, name)(array, (3,) * rank, (2,) * rank, ((1, 1),) * rank, layout="channels_last")
+            pooled = getattr(prelude, name)(
+                array, (3,) * rank, (2,) * rank, ((1, 1),) * rank, layout="channels_last"
+            )
             total = tf.reduce_sum(pooled**2)
         return tape.gradient(total, array)
 
-    np.testing.assert_allclose(gradient(given).numpy().transpose(to_first(rank + 2)), wanted.detach(), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        gradient(given).numpy().transpose(to_first(rank + 2)), wanted.detach(), rtol=1e-4, atol=1e-5
+    )
 
 
 SHAPES_OF_CONVOLUTIONS = (
@@ -506,7 +612,12 @@ SHAPES_OF_CONVOLUTIONS = (
 @pytest.mark.parametrize("target", ["jax", "numpy", "tensorflow"])
 @pytest.mark.parametrize(("shape", "kernel", "groups", "strides", "dilation"), SHAPES_OF_CONVOLUTIONS)
 def test_convolutions_of_every_kind(
-    shape: tuple[int, ...], kernel: tuple[int, ...], groups: int, strides: tuple[int, ...], dilation: tuple[int, ...], target: str
+    shape: tuple[int, ...],
+    kernel: tuple[int, ...],
+    groups: int,
+    strides: tuple[int, ...],
+    dilation: tuple[int, ...],
+    target: str,
 ) -> None:
     pytest.importorskip(target)
     generator = torch.Generator().manual_seed(0)
@@ -514,13 +625,21 @@ def test_convolutions_of_every_kind(
     rank = len(shape) - 2
     function = (F.conv1d, F.conv2d, F.conv3d)[rank - 1]
     graph = graph_compiler.transpile(
-        lambda a, w, b: function(a, w, b, strides, 1, dilation, groups), source="torch", to=target, args=(x, weight, bias)
+        lambda a, w, b: function(a, w, b, strides, 1, dilation, groups),
+        source="torch",
+        to=target,
+        args=(x, weight, bias),
     )
     np.testing.assert_allclose(
-        np.asarray(graph(x, weight, bias)), function(x, weight, bias, strides, 1, dilation, groups), rtol=1e-4, atol=1e-5
+        np.asarray(graph(x, weight, bias)),
+        function(x, weight, bias, strides, 1, dilation, groups),
+        rtol=1e-4,
+        atol=1e-5,
     )
     empty = x[:0]
-    assert graph(empty, weight, bias).shape == tuple(function(empty, weight, bias, strides, 1, dilation, groups).shape)
+    assert graph(empty, weight, bias).shape == tuple(
+        function(empty, weight, bias, strides, 1, dilation, groups).shape
+    )
 
 
 def test_gradients_of_convolutions_that_jax_writes_otherwise() -> None:
@@ -533,7 +652,9 @@ def test_gradients_of_convolutions_that_jax_writes_otherwise() -> None:
             return (F.conv2d(a, w, None, strides, 1, dilation, groups) ** 2).sum()  # noqa: B023
 
         graph = graph_compiler.transpile(squares, source="torch", to="jax", args=(x, weight))
-        found = jax.jit(jax.grad(lambda a, w: graph.functional({}, a, w), argnums=(0, 1)))(x.detach().numpy(), weight.detach().numpy())  # noqa: B023
+        found = jax.jit(jax.grad(lambda a, w: graph.functional({}, a, w), argnums=(0, 1)))(
+            x.detach().numpy(), weight.detach().numpy()
+        )  # noqa: B023
         for one, other in zip(found, torch.autograd.grad(squares(x, weight), (x, weight)), strict=True):
             np.testing.assert_allclose(np.asarray(one), other, rtol=1e-3, atol=1e-3)
 
@@ -549,4 +670,6 @@ def test_jax_exports_convolutions_with_a_symbolic_batch(groups: int) -> None:
     images = jax.ShapeDtypeStruct((batch, 4, 4, 3), jax.numpy.float32)
     exported = exporting.export(jax.jit(graph.functional))(dict(graph.parameters), images)
     given = torch.linspace(-1, 1, 3 * 4 * 12).reshape(3, 4, 4, 3)
-    np.testing.assert_allclose(np.asarray(exported.call(dict(graph.parameters), given.numpy())), layer(given), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        np.asarray(exported.call(dict(graph.parameters), given.numpy())), layer(given), rtol=1e-4, atol=1e-5
+    )

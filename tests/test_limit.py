@@ -40,7 +40,9 @@ def natively(to: str) -> Any:
     """Makes an array of a framework."""
     if to == "jax":
         return pytest.importorskip("jax").numpy.asarray
-    return {"torch": torch.as_tensor, "numpy": np.asarray}.get(to) or pytest.importorskip("tensorflow").convert_to_tensor
+    return {"torch": torch.as_tensor, "numpy": np.asarray}.get(to) or pytest.importorskip(
+        "tensorflow"
+    ).convert_to_tensor
 
 
 @pytest.mark.parametrize("to", TARGETS)
@@ -76,7 +78,10 @@ def test_containers_among_the_arguments_stay_the_ones_that_they_are(to: str) -> 
     for _ in range(2):
         assert_same(graph(first, "bb", ours), named(X, "bb", theirs))
     assert_same(ours, theirs)
-    assert all(type(item) is type(array(X.numpy())) for item in (ours["seen"], *ours["log"], kept[0])) and kept[1][0] is X
+    assert (
+        all(type(item) is type(array(X.numpy())) for item in (ours["seen"], *ours["log"], kept[0]))
+        and kept[1][0] is X
+    )
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -138,9 +143,9 @@ def test_the_error_where_it_is_asked_for_and_where_the_original_cannot_run() -> 
         tape.watch(given)
         graph(given, "bb")
     with pytest.raises(TooManyVariants, match="for a gradient"):
-        graph_compiler.transpile(functools.partial(np.multiply), to="torch", args=(X.numpy(), 2), max_variants=1)(
-            X.clone().requires_grad_(), np.ones(2)
-        )
+        graph_compiler.transpile(
+            functools.partial(np.multiply), to="torch", args=(X.numpy(), 2), max_variants=1
+        )(X.clone().requires_grad_(), np.ones(2))
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -176,7 +181,9 @@ def filled_in(ids: Any, x: Any) -> Any:
 @pytest.mark.parametrize("max_variants", [1, 16])
 def test_what_jax_has_narrowed_gets_the_recorded_type_back(max_variants: int) -> None:
     jnp = pytest.importorskip("jax").numpy
-    graph = graph_compiler.transpile(filled_in, to="jax", args=(torch.tensor([1, 2, 3]), X), max_variants=max_variants)
+    graph = graph_compiler.transpile(
+        filled_in, to="jax", args=(torch.tensor([1, 2, 3]), X), max_variants=max_variants
+    )
     for ids in ([4, 5], [1, 2, 3, 4], [3, 1, 2, 5, 6]):
         assert_same(graph(jnp.asarray(ids), jnp.asarray(X.numpy())), filled_in(torch.tensor(ids), X).float())
     assert len(graph.variants) == min(max_variants, 2)

@@ -58,8 +58,16 @@ class Model(torch.nn.Module):
 def test_a_file_needs_the_target_alone(tmp_path: Path) -> None:
     model = Model()
     for name in ("numpy", "jax", "torch"):
-        graph_compiler.compile(model, to=name, args=(torch.tensor([[0, 1]]), {"scale": 2})).save(tmp_path / f"{name}.zip")
-    run = subprocess.run([sys.executable, "-c", READER, str(tmp_path)], check=False, capture_output=True, text=True, timeout=300)
+        graph_compiler.compile(model, to=name, args=(torch.tensor([[0, 1]]), {"scale": 2})).save(
+            tmp_path / f"{name}.zip"
+        )
+    run = subprocess.run(
+        [sys.executable, "-c", READER, str(tmp_path)],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert run.returncode == 0, run.stderr
     found = json.loads(run.stdout.splitlines()[-1])
     model(torch.tensor([[1, 2]]), {"scale": 2})

@@ -55,10 +55,14 @@ class Stack(torch.nn.Module):
         return x * self.low[0]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the system says there how much memory a process has taken")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="the system says there how much memory a process has taken"
+)
 def test_the_weights_stand_in_memory_once(tmp_path: Path) -> None:
     for name, width, layers in (("small.zip", 4, 1), ("large.zip", WIDTH, LAYERS)):
-        graph_compiler.transpile(Stack(width, layers).eval(), to="jax", args=(torch.ones(1, width),)).save(tmp_path / name)
+        graph_compiler.transpile(Stack(width, layers).eval(), to="jax", args=(torch.ones(1, width),)).save(
+            tmp_path / name
+        )
     size = (tmp_path / "large.zip").stat().st_size / 1024
     done = subprocess.run(
         [sys.executable, "-c", LOADS, *map(str, (tmp_path / "small.zip", tmp_path / "large.zip")), *TARGETS],
@@ -89,7 +93,10 @@ def test_arrays_of_every_type_and_shape_come_back(target: str, tmp_path: Path) -
     for name, array in graph_compiler.load(tmp_path / "graph.zip")().items():
         assert tuple(array.shape) == tuple(held[name].shape)
         expected = held[name].float() if name == "low" else held[name]
-        np.testing.assert_array_equal(np.asarray(array.float() if hasattr(array, "float") and name == "low" else array), expected.numpy())
+        np.testing.assert_array_equal(
+            np.asarray(array.float() if hasattr(array, "float") and name == "low" else array),
+            expected.numpy(),
+        )
 
 
 @pytest.mark.parametrize("target", TARGETS)

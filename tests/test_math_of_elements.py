@@ -26,28 +26,69 @@ GRADIENTS = ("jax", "tensorflow", "torch")
 
 def exponential(a: Any) -> Any:
     x = a[0]
-    return np.array([math.exp(x), math.expm1(x), math.log(x), math.log1p(x), math.log2(x), log10(x), math.sqrt(x), math.log(x, 3)])
+    return np.array(
+        [
+            math.exp(x),
+            math.expm1(x),
+            math.log(x),
+            math.log1p(x),
+            math.log2(x),
+            log10(x),
+            math.sqrt(x),
+            math.log(x, 3),
+        ]
+    )
 
 
 def trigonometric(a: Any) -> Any:
     x = a[0]
-    found = [math.sin(x), math.cos(x), math.tan(x), math.asin(x), math.acos(x), math.atan(x), math.degrees(x), math.radians(x)]
-    return np.array([*found, math.sinh(x), math.cosh(x), math.tanh(x), math.asinh(x), math.acosh(x + 1), math.atanh(x)])
+    found = [
+        math.sin(x),
+        math.cos(x),
+        math.tan(x),
+        math.asin(x),
+        math.acos(x),
+        math.atan(x),
+        math.degrees(x),
+        math.radians(x),
+    ]
+    return np.array(
+        [*found, math.sinh(x), math.cosh(x), math.tanh(x), math.asinh(x), math.acosh(x + 1), math.atanh(x)]
+    )
 
 
 def special(a: Any) -> Any:
     x = a[0]
-    return np.array([math.erf(x), math.erfc(x), math.gamma(x), math.gamma(x - 3), math.lgamma(x), math.fabs(-x), math.copysign(a[1], -x)])
+    return np.array(
+        [
+            math.erf(x),
+            math.erfc(x),
+            math.gamma(x),
+            math.gamma(x - 3),
+            math.lgamma(x),
+            math.fabs(-x),
+            math.copysign(a[1], -x),
+        ]
+    )
 
 
 def of_two(a: Any) -> Any:
     x, y = a[0], a[1]
-    found = [math.atan2(x, y), math.hypot(x, y), math.pow(x, y), math.fmod(5 * y, x), math.remainder(y, x), math.log(x, y)]
+    found = [
+        math.atan2(x, y),
+        math.hypot(x, y),
+        math.pow(x, y),
+        math.fmod(5 * y, x),
+        math.remainder(y, x),
+        math.log(x, y),
+    ]
     return np.array([*found, math.pow(x, 3), math.atan2(1, y), math.hypot(x, y, 2)])
 
 
 def of_sequences(a: Any) -> Any:
-    return np.array([math.fsum(v * v for v in a), math.fsum(a), math.dist(a, [1, 2]), math.prod(a[i] for i in range(2))])
+    return np.array(
+        [math.fsum(v * v for v in a), math.fsum(a), math.dist(a, [1, 2]), math.prod(a[i] for i in range(2))]
+    )
 
 
 def in_parts(a: Any) -> Any:
@@ -58,7 +99,13 @@ def in_parts(a: Any) -> Any:
 
 def of_complex(a: Any) -> Any:
     z = complex(a[0], a[1])
-    found = [cmath.exp(1j * a[0]).imag, abs(cmath.sqrt(z)), cmath.phase(z), cmath.log(z).real, cmath.rect(a[0], a[1]).imag]
+    found = [
+        cmath.exp(1j * a[0]).imag,
+        abs(cmath.sqrt(z)),
+        cmath.phase(z),
+        cmath.log(z).real,
+        cmath.rect(a[0], a[1]).imag,
+    ]
     return np.array([*found, cmath.polar(z)[0], cmath.tanh(z).real, cmath.log10(z).imag])
 
 
@@ -67,7 +114,13 @@ _OF_COMPLEX = ("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh",
 
 def of_complex_angles(a: Any) -> Any:
     z = complex(a[0], a[1])
-    return np.array([part for name in _OF_COMPLEX for part in (getattr(cmath, name)(z).real, getattr(cmath, name)(z).imag)])
+    return np.array(
+        [
+            part
+            for name in _OF_COMPLEX
+            for part in (getattr(cmath, name)(z).real, getattr(cmath, name)(z).imag)
+        ]
+    )
 
 
 def rounded_numbers(a: Any) -> Any:
@@ -101,7 +154,9 @@ INPUTS = tuple(np.array(numbers) for numbers in ([0.3, 0.7], [0.4, 0.85], [0.7, 
 
 def close(found: Any, expected: Any, kind: str, factor: float = 1.0) -> None:
     relative, absolute = tolerance(kind)
-    np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=relative * factor, atol=absolute * factor)
+    np.testing.assert_allclose(
+        np.asarray(found), np.asarray(expected), rtol=relative * factor, atol=absolute * factor
+    )
 
 
 @pytest.mark.parametrize("to", TARGETS)
@@ -184,7 +239,9 @@ SINE = {"sine": math.sin}
 READ: dict[str, Callable[[Any, Any], Any]] = {
     "handed on": lambda a, b: np.array([SINE["sine"](a[0])]) * b,
     "a list": lambda a, b: np.array([2.0 * a.tolist()[0]]) * b,
-    "printed as well": lambda a, b: np.array([math.factorial(len(f"{a[0]:.3f}")) * float(np.sum(a.tolist()))]) * b,
+    "printed as well": lambda a, b: (
+        np.array([math.factorial(len(f"{a[0]:.3f}")) * float(np.sum(a.tolist()))]) * b
+    ),
 }
 
 

@@ -35,17 +35,27 @@ def precisions(graph: Any, *arrays: Any) -> set[str]:
     """Those of the products in the traced program."""
     program = jax.make_jaxpr(lambda *given: graph.functional(graph.parameters, *given))(*arrays)
     return {
-        str(equation.params["precision"]) for equation in program.eqns if equation.primitive.name in ("dot_general", "conv_general_dilated")
+        str(equation.params["precision"])
+        for equation in program.eqns
+        if equation.primitive.name in ("dot_general", "conv_general_dilated")
     }
 
 
-@pytest.mark.parametrize(("setting", "expected"), [("highest", "HIGHEST"), ("high", "HIGH"), ("medium", "DEFAULT")])
+@pytest.mark.parametrize(
+    ("setting", "expected"), [("highest", "HIGHEST"), ("high", "HIGH"), ("medium", "DEFAULT")]
+)
 def test_torch(setting: str, expected: str, tmp_path: Path) -> None:
     torch.set_float32_matmul_precision(setting)
-    graph = graph_compiler.transpile(lambda x: torch.nn.functional.conv1d((x @ x.T)[None], x[:, :, None]), to="jax", args=(X,))
+    graph = graph_compiler.transpile(
+        lambda x: torch.nn.functional.conv1d((x @ x.T)[None], x[:, :, None]), to="jax", args=(X,)
+    )
     torch.set_float32_matmul_precision("highest")
     graph.save(tmp_path / "graph")
-    for one in (graph, graph_compiler.load(tmp_path / "graph"), graph_compiler.load(tmp_path / "graph", to="numpy").to("jax")):
+    for one in (
+        graph,
+        graph_compiler.load(tmp_path / "graph"),
+        graph_compiler.load(tmp_path / "graph", to="numpy").to("jax"),
+    ):
         found = precisions(one, X.numpy())
         assert found and all(expected in text for text in found), found
 
@@ -54,7 +64,9 @@ def test_numpy_and_jax() -> None:
     from_numpy = graph_compiler.transpile(lambda x: x @ x.T, to="jax", args=(X.numpy(),))
     found = precisions(from_numpy, X.numpy())
     assert found and all("HIGHEST" in text for text in found), found
-    from_jax = graph_compiler.transpile(lambda x: jax.numpy.matmul(x, x), to="jax", args=(jax.numpy.ones((3, 3)),))
+    from_jax = graph_compiler.transpile(
+        lambda x: jax.numpy.matmul(x, x), to="jax", args=(jax.numpy.ones((3, 3)),)
+    )
     assert precisions(from_jax, X.numpy()) == {"None"}  # JAX's own default
 
 
@@ -84,5 +96,7 @@ def written_for_jax(name: str) -> str:
 
 
 def test_a_section_is_listed_before_it_has_operations() -> None:
-    with pytest.raises(UnknownOperation, match=r"no section 'convolutions'; did you mean 'convolution'.*declare_section"):
+    with pytest.raises(
+        UnknownOperation, match=r"no section 'convolutions'; did you mean 'convolution'.*declare_section"
+    ):
         declare("convolutions")

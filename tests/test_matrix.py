@@ -71,7 +71,9 @@ def test_every_operation_is_accounted_for(target: str) -> None:
 def test_faults_are_found() -> None:
     every = set(ops.all_ops())
     assert not list(faults(every, {}))
-    assert list(faults(every - {"matmul", "relu6"}, {})) == ["matmul: no row, no decomposition, and not in UNSUPPORTED"]
+    assert list(faults(every - {"matmul", "relu6"}, {})) == [
+        "matmul: no row, no decomposition, and not in UNSUPPORTED"
+    ]
     assert not list(faults(every - {"matmul"}, {"matmul": "there is none"}))
     assert list(faults(every, {"matmul": "there is none"})) == ["matmul: in UNSUPPORTED, and has a row"]
     assert list(faults(every - {"matmul"}, {"matmul": " "})) == ["matmul: in UNSUPPORTED without a reason"]
@@ -128,10 +130,19 @@ NAMES = {
 def samples() -> Iterator[tuple[str, Callable[[], Call]]]:
     """Name and call of every sample."""
     jax, numpy = test_jax_samples, test_numpy_samples
-    yield from ((name, lambda one=one: ("jax", one.function, as_jax(one.calls[0]), {})) for name, one in NESTED.items())
+    yield from (
+        (name, lambda one=one: ("jax", one.function, as_jax(one.calls[0]), {}))
+        for name, one in NESTED.items()
+    )
     yield from ((name, lambda one=sample: of_torch(one)) for name, sample in SAMPLES)
-    yield from ((name, lambda one=one: ("jax", one.function, jax.as_jax(made(one.args)), one.kwargs)) for name, one in jax.NAMED)
-    yield from ((name, lambda one=one: ("numpy", one.function, array_made(one.arrays, 0), {})) for name, one in numpy.SAMPLES.items())
+    yield from (
+        (name, lambda one=one: ("jax", one.function, jax.as_jax(made(one.args)), one.kwargs))
+        for name, one in jax.NAMED
+    )
+    yield from (
+        (name, lambda one=one: ("numpy", one.function, array_made(one.arrays, 0), {}))
+        for name, one in numpy.SAMPLES.items()
+    )
 
 
 def of_torch(sample: Any) -> Call:

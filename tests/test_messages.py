@@ -17,7 +17,9 @@ import graph_compiler  # noqa: E402
 
 from .support.compare import assert_same  # noqa: E402
 
-pytestmark = pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 does not tell which part of a line runs")
+pytestmark = pytest.mark.skipif(
+    sys.version_info < (3, 11), reason="Python 3.10 does not tell which part of a line runs"
+)
 _log = logging.getLogger(__name__)
 _said: list[str] = []
 

@@ -29,7 +29,11 @@ class Net(torch.nn.Module):
 
     def __init__(self, factor: float = 2.0) -> None:
         super().__init__()
-        self.first, self.norm, self.second = torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.Linear(4, 3)
+        self.first, self.norm, self.second = (
+            torch.nn.Linear(3, 4),
+            torch.nn.BatchNorm1d(4),
+            torch.nn.Linear(4, 3),
+        )
         self.third = torch.nn.Linear(4, 3)
         self.third.weight = self.second.weight
         self.register_buffer("scale", torch.full((3,), float(factor)), persistent=False)
@@ -145,7 +149,9 @@ def test_weights_from_files(tmp_path: Path) -> None:
     write_file(tmp_path / "parts" / "a.safetensors", dict(arrays[:3]))
     write_file(tmp_path / "parts" / "b.safetensors", dict(arrays[3:]))
     for source in (tmp_path / "all.safetensors", str(tmp_path / "parts")):
-        assert_same(gc.transpile(on_meta(), to="numpy", args=(EXAMPLE,)).load_weights(source)(OTHER), real(OTHER))
+        assert_same(
+            gc.transpile(on_meta(), to="numpy", args=(EXAMPLE,)).load_weights(source)(OTHER), real(OTHER)
+        )
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
@@ -168,7 +174,9 @@ def test_arrays_of_other_frameworks(framework: str) -> None:
         import jax.numpy as jnp
 
         arrays.pop("norm.num_batches_tracked")  # jax has no int64 by default
-        arrays = {name: jnp.asarray(array) for name, array in arrays.items()} | {"norm.num_batches_tracked": np.array(0)}
+        arrays = {name: jnp.asarray(array) for name, array in arrays.items()} | {
+            "norm.num_batches_tracked": np.array(0)
+        }
     if framework == "tensorflow":
         import tensorflow as tf
 
@@ -190,7 +198,12 @@ def test_all_that_does_not_fit_is_named_at_once() -> None:
     graph = gc.compile(model, args=(EXAMPLE,))
     arrays = all_arrays(trained())
     del arrays["first.bias"], arrays["scale"]
-    arrays |= {"first.weight": np.ones((3, 3)), "second.bias": torch.ones(3, dtype=torch.float64), "more": torch.ones(1), "third.bias": 3}
+    arrays |= {
+        "first.weight": np.ones((3, 3)),
+        "second.bias": torch.ones(3, dtype=torch.float64),
+        "more": torch.ones(1),
+        "third.bias": 3,
+    }
     with pytest.raises(WeightsMismatch) as caught:
         graph.load_weights(arrays)
     for text in (
@@ -234,7 +247,9 @@ def test_what_is_given_stays_the_callers(to: str) -> None:
 def test_elements_of_weights_that_decide_are_guards(to: str) -> None:
     """What was recorded with zeros is not right for the weights: the call is recorded again with them."""
     pytest.importorskip(to)
-    graph = gc.transpile(on_meta(Branching), to=to, args=(EXAMPLE,)).load_weights({"gate": torch.full((3,), 2.0)})
+    graph = gc.transpile(on_meta(Branching), to=to, args=(EXAMPLE,)).load_weights(
+        {"gate": torch.full((3,), 2.0)}
+    )
     assert_same(graph(OTHER), OTHER * 2)
 
 
@@ -253,7 +268,9 @@ def test_as_a_pure_function_no_weights_are_needed() -> None:
 
 @pytest.mark.parametrize("to", ["torch", "numpy"])
 def test_a_tensor_that_cannot_be_loaded(to: str) -> None:
-    with pytest.raises(TracingError, match=r"test_meta_weights\.py:\d+: a tensor on the device meta.*Register it as a buffer"):
+    with pytest.raises(
+        TracingError, match=r"test_meta_weights\.py:\d+: a tensor on the device meta.*Register it as a buffer"
+    ):
         gc.transpile(on_meta(PlainAttribute), to=to, args=(EXAMPLE,))
 
 
@@ -407,7 +424,9 @@ def test_buffers_that_nothing_determines_are_asked_for(name: str) -> None:
         model = UNKNOWN[name]()
     real = UNKNOWN[name]()
     graph = gc.compile(model, args=(EXAMPLE,))
-    with pytest.raises(WeightsMismatch, match=r"missing: inverse, a non-persistent buffer, .*give it by its name"):
+    with pytest.raises(
+        WeightsMismatch, match=r"missing: inverse, a non-persistent buffer, .*give it by its name"
+    ):
         graph.load_weights(real.state_dict())
     assert model.inverse.is_meta
     assert_same(graph.load_weights({**real.state_dict(), "inverse": real.inverse})(OTHER), real(OTHER))
@@ -423,9 +442,15 @@ def test_everything_else_stays_strict() -> None:
 
 
 LANGUAGE_MODELS: dict[str, Callable[[Any], Any]] = {
-    "bert": lambda t: t.BertModel(t.BertConfig(vocab_size=20, **_small(t), intermediate_size=8, max_position_embeddings=16)),
-    "llama": lambda t: t.LlamaForCausalLM(t.LlamaConfig(vocab_size=20, **_small(t), intermediate_size=8, max_position_embeddings=16)),
-    "gpt neox": lambda t: t.GPTNeoXModel(t.GPTNeoXConfig(vocab_size=20, **_small(t), intermediate_size=8, max_position_embeddings=16)),
+    "bert": lambda t: t.BertModel(
+        t.BertConfig(vocab_size=20, **_small(t), intermediate_size=8, max_position_embeddings=16)
+    ),
+    "llama": lambda t: t.LlamaForCausalLM(
+        t.LlamaConfig(vocab_size=20, **_small(t), intermediate_size=8, max_position_embeddings=16)
+    ),
+    "gpt neox": lambda t: t.GPTNeoXModel(
+        t.GPTNeoXConfig(vocab_size=20, **_small(t), intermediate_size=8, max_position_embeddings=16)
+    ),
 }
 
 

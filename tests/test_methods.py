@@ -62,7 +62,10 @@ def test_methods_are_bound(to: str) -> None:
     assert_same((third.scale(ONE), super(shifted, third).scale(ONE)), (ONE * 6, ONE * 5))
     assert_same((one.step(ONE), one.step(ONE, times=2), other.step(ONE)), (ONE * 3, ONE * 5, ONE * 4))
     assert (one.count, other.count) == (3, 1)
-    assert_same((one.power(ONE * 2, 2), one.power(ONE * 2, 3), scaled.free(ONE), one.free(ONE)), (ONE * 8, ONE * 16, ONE * 2, ONE * 2))
+    assert_same(
+        (one.power(ONE * 2, 2), one.power(ONE * 2, 3), scaled.free(ONE), one.free(ONE)),
+        (ONE * 8, ONE * 16, ONE * 2, ONE * 2),
+    )
     assert one.scale is one.scale and one.scale is not other.scale and len(one.scale.variants) == 1
     assert repr(scaled.scale) == "<lazy graph of scale, not called yet>"
 
@@ -107,7 +110,8 @@ def test_objects_without_a_dict_are_refused() -> None:
 
 
 @pytest.mark.skipif(
-    sys.version_info >= (3, 13), reason="class methods no longer ask what they wrap, and hand the class over as an argument"
+    sys.version_info >= (3, 13),
+    reason="class methods no longer ask what they wrap, and hand the class over as an argument",
 )
 @pytest.mark.parametrize("to", ["torch", "jax"])
 def test_a_class_has_a_graph_of_its_class_methods(to: str) -> None:

@@ -78,7 +78,9 @@ def test_methods_of_a_result(to: str) -> None:
     pytest.importorskip(to)
     graph = graph_compiler.transpile(made, to=to, args=(X,))
     array, ours, theirs = type(graph(X)["layer"].keys), graph(X)["layer"], made(X)["layer"]
-    assert ours.length() == theirs.length() == 2 and isinstance(ours, Layer) and type(ours).__name__ == "Layer"
+    assert (
+        ours.length() == theirs.length() == 2 and isinstance(ours, Layer) and type(ours).__name__ == "Layer"
+    )
     assert isinstance(ours.total, array)
     assert_same(ours.total, theirs.total)
     for work in (
@@ -92,7 +94,11 @@ def test_methods_of_a_result(to: str) -> None:
         assert isinstance(ours.keys, array)
     assert ours.reorder(torch.tensor([0])) is ours
     assert [Layer] == REGISTERED
-    for again in (copy.deepcopy(ours), copy.copy(ours), pickle.loads(pickle.dumps(ours)) if to != "tensorflow" else ours):
+    for again in (
+        copy.deepcopy(ours),
+        copy.copy(ours),
+        pickle.loads(pickle.dumps(ours)) if to != "tensorflow" else ours,
+    ):
         assert isinstance(again, Layer) and again.keys.shape == ours.keys.shape
 
 
@@ -117,4 +123,7 @@ def test_results_of_compiled_functions_and_pytrees() -> None:
     graph = graph_compiler.transpile(made, to="jax", args=(X,), return_backend_compiled_fn=True)
     assert graph(X)["layer"].length() == 2
     result = jax.jit(lambda x: graph.functional({}, x))(X.numpy())
-    assert result["layer"].length() == 2 and jax.tree_util.tree_map(lambda leaf: leaf * 2, result)["layer"].length() == 2
+    assert (
+        result["layer"].length() == 2
+        and jax.tree_util.tree_map(lambda leaf: leaf * 2, result)["layer"].length() == 2
+    )

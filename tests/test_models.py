@@ -59,7 +59,9 @@ def eager(case: small.Case, inputs: dict[str, Any]) -> Any:
 
 def doubled(inputs: dict[str, Any]) -> dict[str, Any]:
     """The same inputs in float64."""
-    return {name: tensor.double() if tensor.is_floating_point() else tensor for name, tensor in inputs.items()}
+    return {
+        name: tensor.double() if tensor.is_floating_point() else tensor for name, tensor in inputs.items()
+    }
 
 
 def to_jax(inputs: dict[str, Any]) -> dict[str, Any]:
@@ -101,7 +103,9 @@ def test_outputs_are_no_further_from_float64_than_torch(name: str) -> None:
     check_against_float64(converted(name, "jax"), tiny(name), tiny(name).inputs)
 
 
-@pytest.mark.parametrize("make", [lambda tensor: tensor, lambda tensor: tensor.numpy(), lambda tensor: jnp.asarray(tensor.numpy())])
+@pytest.mark.parametrize(
+    "make", [lambda tensor: tensor, lambda tensor: tensor.numpy(), lambda tensor: jnp.asarray(tensor.numpy())]
+)
 @pytest.mark.parametrize("to", TARGETS)
 def test_inputs_of_any_framework(to: str, make: Any) -> None:
     case = tiny("bert")
@@ -125,7 +129,10 @@ def test_recording_leaves_the_model_as_it_was(to: str) -> None:
 def test_parameters_are_named_as_in_the_model_and_tied_ones_once(name: str, to: str) -> None:
     model, parameters = tiny(name).model, converted(name, to).parameters
     places = {id(array): path for path, array in parameters.items()}
-    known = {**dict(model.named_parameters(remove_duplicate=False)), **dict(model.named_buffers(remove_duplicate=False))}
+    known = {
+        **dict(model.named_parameters(remove_duplicate=False)),
+        **dict(model.named_buffers(remove_duplicate=False)),
+    }
     assert len(places) == len(parameters)
     assert parameters.keys() <= known.keys()
     assert {id(known[path]) for path in parameters} >= {id(weight) for weight in model.parameters()}
@@ -170,9 +177,13 @@ def test_vmap(name: str) -> None:
     case, graph = tiny(name), converted(name, "jax")
     flipped = {key: value.flip(0) for key, value in case.inputs.items()}
     stacked = to_jax({key: torch.stack([value, flipped[key]]) for key, value in case.inputs.items()})
-    mapped = jax.jit(jax.vmap(functools.partial(graph.functional, graph.parameters, **case.options)))(**stacked)
+    mapped = jax.jit(jax.vmap(functools.partial(graph.functional, graph.parameters, **case.options)))(
+        **stacked
+    )
     for place, inputs in enumerate((case.inputs, flipped)):
-        assert_same(jax.tree_util.tree_map(lambda array, place=place: array[place], mapped), eager(case, inputs))
+        assert_same(
+            jax.tree_util.tree_map(lambda array, place=place: array[place], mapped), eager(case, inputs)
+        )
 
 
 # ---------------------------------------------------------------------------------------------- gradients
@@ -192,7 +203,9 @@ def torch_gradients(model: Any, inputs: dict[str, Any], options: dict[str, Any])
     return dict(zip(weights, found, strict=True))
 
 
-def jax_gradients(graph: Any, names: list[str], inputs: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+def jax_gradients(
+    graph: Any, names: list[str], inputs: dict[str, Any], options: dict[str, Any]
+) -> dict[str, Any]:
     """The gradient of each named parameter, by jax through the graph."""
 
     def loss(trained: dict[str, Any]) -> Any:
@@ -237,7 +250,10 @@ def test_minilm_embeds_alike(to: str) -> None:
     graph = convert(case, to)
     for inputs in (case.inputs, case.other_inputs):
         hidden, expected = graph(**inputs).last_hidden_state, eager(case, inputs).last_hidden_state
-        ours, theirs = (minilm.embed(torch.tensor(to_numpy(array)), inputs["attention_mask"]) for array in (hidden, expected))
+        ours, theirs = (
+            minilm.embed(torch.tensor(to_numpy(array)), inputs["attention_mask"])
+            for array in (hidden, expected)
+        )
         assert float((ours * theirs).sum(-1).min()) > 0.99999
         assert_same(hidden, expected)
     assert len(graph.variants) == 1

@@ -25,7 +25,11 @@ class Net(torch.nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.graph, self.names, self.drop = torch.nn.Linear(3, 8), torch.nn.BatchNorm1d(8), torch.nn.Dropout(0.5)
+        self.graph, self.names, self.drop = (
+            torch.nn.Linear(3, 8),
+            torch.nn.BatchNorm1d(8),
+            torch.nn.Dropout(0.5),
+        )
 
     def forward(self, x: Any) -> Any:
         return self.drop(self.names(self.graph(x)).relu())
@@ -67,7 +71,9 @@ def test_the_message_says_how_a_key_is_made(to: str) -> None:
         for name, whole in (("np", "numpy"), ("jax", "jax"), ("tf", "tensorflow"))
         if whole in {to, "numpy"}
     }
-    assert set(to_numpy(graph.functional({}, np.ones(100, np.float32), rng=eval(text[1], modules))).tolist()) == {0, 2}
+    assert set(
+        to_numpy(graph.functional({}, np.ones(100, np.float32), rng=eval(text[1], modules))).tolist()
+    ) == {0, 2}
 
 
 @pytest.mark.parametrize("to", ["torch", "jax", "tensorflow", "numpy"])
@@ -92,9 +98,13 @@ def test_copies_of_a_torch_module_have_tensors_of_their_own() -> None:
     source = Net().eval()
     module = graph_compiler.compile(source, args=(torch.randn(4, 3),)).as_module().eval()
     module.get_parameter("graph.bias").requires_grad_(False)
-    average = torch.optim.swa_utils.AveragedModel(module, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.5))
+    average = torch.optim.swa_utils.AveragedModel(
+        module, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.5)
+    )
     twin, x = copy.deepcopy(average.module), torch.from_numpy(batch(5))
-    assert [weight.requires_grad for weight in twin.parameters()] == [weight.requires_grad for weight in source.parameters()]
+    assert [weight.requires_grad for weight in twin.parameters()] == [
+        weight.requires_grad for weight in source.parameters()
+    ]
     before = source(x)
     with torch.no_grad():
         for weight in module.parameters():
@@ -117,19 +127,30 @@ def test_a_torch_module_of_a_model_that_is_not_written_in_torch() -> None:
 
     source, x = Source(), batch(5)
     module = graph_compiler.transpile(source, to="torch", args=(jax.numpy.ones((4, 3)),)).as_module()
-    assert {name for name, _ in module.named_parameters()} == {"linear.kernel", "linear.bias", "norm.scale", "norm.bias"}
+    assert {name for name, _ in module.named_parameters()} == {
+        "linear.kernel",
+        "linear.bias",
+        "norm.scale",
+        "norm.bias",
+    }
     assert {name for name, _ in module.named_buffers()} == {"norm.mean", "norm.var"}
     twin, optimizer = nnx.clone(source), torch.optim.SGD(module.parameters(), 0.1)
     for _ in range(3):
         loss = lambda model: ((model(x) - 1) ** 2).mean()  # noqa: E731
         gradients = nnx.grad(loss)(twin)
-        nnx.update(twin, jax.tree.map(lambda weight, slope: weight - 0.1 * slope, nnx.state(twin, nnx.Param), gradients))
+        nnx.update(
+            twin,
+            jax.tree.map(lambda weight, slope: weight - 0.1 * slope, nnx.state(twin, nnx.Param), gradients),
+        )
         optimizer.zero_grad()
         ((module(torch.from_numpy(x)) - 1) ** 2).mean().backward()
         optimizer.step()
     assert_same(module.eval()(batch(6)), (twin.eval(), twin(batch(6)))[1])
     assert_same(module.norm.mean, twin.norm.mean[...])
-    assert_same(source.norm.mean[...], np.zeros(2, np.float32)), assert_same(source.linear.bias[...], np.zeros(2, np.float32))
+    (
+        assert_same(source.norm.mean[...], np.zeros(2, np.float32)),
+        assert_same(source.linear.bias[...], np.zeros(2, np.float32)),
+    )
 
 
 @pytest.mark.parametrize("to", ["torch", "jax"])
@@ -141,8 +162,14 @@ def test_a_module_of_a_loaded_graph_trains_what_the_original_does(to: str, tmp_p
     module, x = graph.as_module(), batch(5)
     if to == "torch":
         assert {name for name, _ in module.named_parameters()} == graph.trained
-        (module(torch.from_numpy(x)) ** 2).sum().backward(), (source(torch.from_numpy(x)) ** 2).sum().backward()
-        assert all(torch.allclose(weight.grad, source.get_parameter(name).grad) for name, weight in module.named_parameters())
+        (
+            (module(torch.from_numpy(x)) ** 2).sum().backward(),
+            (source(torch.from_numpy(x)) ** 2).sum().backward(),
+        )
+        assert all(
+            torch.allclose(weight.grad, source.get_parameter(name).grad)
+            for name, weight in module.named_parameters()
+        )
     assert_same(module(x), source(torch.from_numpy(x)))
 
 
@@ -161,9 +188,15 @@ def test_an_nnx_module_in_its_own_compiler() -> None:
         return loss
 
     losses = [float(step(module, optimizer, batch(5))) for _ in range(8)]
-    assert losses[-1] < losses[0] and int(module.names.num_batches_tracked[...]) == 8 and source.names.num_batches_tracked == 0
+    assert (
+        losses[-1] < losses[0]
+        and int(module.names.num_batches_tracked[...]) == 8
+        and source.names.num_batches_tracked == 0
+    )
     run = nnx.jit(lambda module, x: module(x))
-    assert (run(module, batch(6)) != run(module, batch(6))).any()  # a key of its own goes through the compiler
+    assert (
+        run(module, batch(6)) != run(module, batch(6))
+    ).any()  # a key of its own goes through the compiler
     module.eval()  # a mode that nobody has recorded, first seen while JAX traces
     evaluated = run(module, batch(6))
     assert (evaluated == run(module, batch(6))).all() and int(module.names.num_batches_tracked[...]) == 10
@@ -182,7 +215,9 @@ def test_an_nnx_module_in_its_own_compiler() -> None:
 
 
 # ------------------------------------------------------------------------------------- keras
-@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # keras, of its own variables
+@pytest.mark.filterwarnings(
+    "ignore:__array__ implementation:DeprecationWarning"
+)  # keras, of its own variables
 @pytest.mark.parametrize("mode", ["train", "eval"])
 def test_a_keras_model_has_both_modes(mode: str, tmp_path: Any) -> None:
     keras = pytest.importorskip("keras")
@@ -192,13 +227,24 @@ def test_a_keras_model_has_both_modes(mode: str, tmp_path: Any) -> None:
         source.eval()
     model = graph_compiler.transpile(source, to="tensorflow", args=(torch.randn(4, 3),)).as_module()
     model.compile(optimizer=keras.optimizers.SGD(0.1), loss="mse")
-    before = model.predict(batch(5), verbose=0)  # a mode that nobody has recorded, first seen while TensorFlow traces
+    before = model.predict(
+        batch(5), verbose=0
+    )  # a mode that nobody has recorded, first seen while TensorFlow traces
     assert_same(before, original.eval()(torch.from_numpy(batch(5))))
-    history = model.fit(batch(32), np.zeros((32, 8), np.float32), batch_size=12, epochs=4, verbose=0).history["loss"]
-    assert history[-1] < history[0] and int(model.variable("names.num_batches_tracked")) == 12 and source.names.num_batches_tracked == 0
+    history = model.fit(batch(32), np.zeros((32, 8), np.float32), batch_size=12, epochs=4, verbose=0).history[
+        "loss"
+    ]
+    assert (
+        history[-1] < history[0]
+        and int(model.variable("names.num_batches_tracked")) == 12
+        and source.names.num_batches_tracked == 0
+    )
     assert (to_numpy(model(batch(6), training=True)) != to_numpy(model(batch(6), training=True))).any()
     assert_same(model(batch(6), training=False), model.predict(batch(6), verbose=0))
-    assert source.training == (mode == "train") and {weight.name for weight in model.non_trainable_weights} == STATISTICS
+    assert (
+        source.training == (mode == "train")
+        and {weight.name for weight in model.non_trainable_weights} == STATISTICS
+    )
     if mode == "train":  # what is recorded later has its weights last
         model.save_weights(tmp_path / "net.weights.h5")
         twin = graph_compiler.transpile(Net(), to="tensorflow", args=(torch.randn(4, 3),)).as_module()
@@ -231,8 +277,12 @@ def test_a_keras_model_takes_numbers_and_flags_beside_arrays() -> None:
         ((1,), {"options": {"scale": batch(1)[:, :1], "shift": 0.5}}),
     )
     for args, kwargs in calls:
-        given = map_structure(lambda item: torch.from_numpy(item) if isinstance(item, np.ndarray) else item, (args, kwargs))
-        assert_same(model(batch(4), *args, **kwargs), source(torch.from_numpy(batch(4)), *given[0], **given[1]))
+        given = map_structure(
+            lambda item: torch.from_numpy(item) if isinstance(item, np.ndarray) else item, (args, kwargs)
+        )
+        assert_same(
+            model(batch(4), *args, **kwargs), source(torch.from_numpy(batch(4)), *given[0], **given[1])
+        )
 
 
 def test_a_numpy_module_follows_the_mode_of_the_original() -> None:

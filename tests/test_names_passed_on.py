@@ -24,7 +24,9 @@ from .support.tolerance import tolerance  # noqa: E402
 MADE: dict[str, Callable[[Any], Any]] = {
     "torch": torch.tensor, "numpy": np.asarray, "jax": jnp.asarray, "tensorflow": tf.constant,
 }  # fmt: skip
-pytestmark = pytest.mark.skipif(sys.version_info < (3, 11), reason="instructions say from Python 3.11 on what is called")
+pytestmark = pytest.mark.skipif(
+    sys.version_info < (3, 11), reason="instructions say from Python 3.11 on what is called"
+)
 
 
 def place_of_largest(x: Any) -> Any:

@@ -37,7 +37,9 @@ def test_a_graph_warns_once_and_names_the_arguments() -> None:
         graph(np.ones((3, 2)), np.float32(1))  # another variant
     assert len(found) == 1
     text, file = str(found[0].message), found[0].filename
-    assert "deviation: samples has 64-bit floats" in text and 'jax.config.update("jax_enable_x64", True)' in text
+    assert (
+        "deviation: samples has 64-bit floats" in text and 'jax.config.update("jax_enable_x64", True)' in text
+    )
     assert file == __file__
 
 
@@ -52,7 +54,9 @@ def test_with_64_bit_types_nothing_is_narrowed() -> None:
     with told() as found:
         jax.config.update("jax_enable_x64", True)
         try:
-            result = graph_compiler.transpile(deviation, source="numpy", to="jax", numbers="strict")(WIDE, NARROW)
+            result = graph_compiler.transpile(deviation, source="numpy", to="jax", numbers="strict")(
+                WIDE, NARROW
+            )
         finally:
             jax.config.update("jax_enable_x64", False)
     assert not found and result.dtype == np.float64
@@ -68,5 +72,7 @@ def test_strict_numbers_are_an_error() -> None:
 def test_parameters_are_named() -> None:
     torch = pytest.importorskip("torch")
     with told() as found:
-        graph_compiler.compile(torch.nn.Linear(2, 2).double(), args=(torch.ones(1, 2, dtype=torch.float64),), to="jax")
+        graph_compiler.compile(
+            torch.nn.Linear(2, 2).double(), args=(torch.ones(1, 2, dtype=torch.float64),), to="jax"
+        )
     assert "bias" in str(found[0].message) and "weight" in str(found[0].message)

@@ -20,7 +20,12 @@ from graph_compiler.errors import CallMismatch, GuardFailed, TracingError  # noq
 
 X = np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3)
 OTHER = np.linspace(-2, 1, 20, dtype=np.float32).reshape(5, 4)
-ARRAYS: dict[str, Callable[[Any], Any]] = {"torch": torch.tensor, "jax": jnp.asarray, "tensorflow": tf.constant, "numpy": np.asarray}
+ARRAYS: dict[str, Callable[[Any], Any]] = {
+    "torch": torch.tensor,
+    "jax": jnp.asarray,
+    "tensorflow": tf.constant,
+    "numpy": np.asarray,
+}
 # One function in each framework, with an operation, a size and an array that is made.
 INNER: dict[str, Callable[[Any], Any]] = {
     "torch": lambda x: torch.relu(x) * 2 + torch.ones(x.shape) * x.shape[0],
@@ -28,7 +33,12 @@ INNER: dict[str, Callable[[Any], Any]] = {
     "tensorflow": lambda x: tf.nn.relu(x) * 2 + tf.ones(tf.shape(x)) * tf.cast(tf.shape(x)[0], x.dtype),
     "numpy": lambda x: np.maximum(x, 0) * 2 + np.ones(x.shape, np.float32) * x.shape[0],
 }
-SINES: dict[str, Callable[[Any], Any]] = {"torch": torch.sin, "jax": jnp.sin, "tensorflow": tf.sin, "numpy": np.sin}
+SINES: dict[str, Callable[[Any], Any]] = {
+    "torch": torch.sin,
+    "jax": jnp.sin,
+    "tensorflow": tf.sin,
+    "numpy": np.sin,
+}
 
 
 def wanted(x: np.ndarray[Any, Any]) -> Any:
@@ -52,7 +62,9 @@ def test_a_recorded_function_calls_a_graph_of_its_framework(source: str, to: str
     """Of the framework that the graph is written for, and of the one that its original is written in."""
     inner = graph_compiler.compile(INNER[source], source=source, to=to, args=(ARRAYS[source](X),))
     for outer in dict.fromkeys((to, source)):
-        graph = graph_compiler.compile(lambda x: SINES[outer](inner(x)), source=outer, args=(ARRAYS[outer](X),))  # noqa: B023
+        graph = graph_compiler.compile(
+            lambda x: SINES[outer](inner(x)), source=outer, args=(ARRAYS[outer](X),)
+        )  # noqa: B023
         for x in (X, OTHER):
             np.testing.assert_allclose(plain(graph(ARRAYS[outer](x))), wanted(x), rtol=1e-5, atol=1e-6)
     assert len(inner.variants) == 1
@@ -65,16 +77,22 @@ THIRD = [("torch", "jax", "tensorflow"), ("jax", "torch", "tensorflow"), ("numpy
 @pytest.mark.parametrize(("source", "to", "outer"), THIRD, ids=lambda name: name)
 def test_a_recorded_function_of_a_third_framework_calls_a_graph(source: str, to: str, outer: str) -> None:
     inner = graph_compiler.compile(INNER[source], source=source, to=to, args=(ARRAYS[source](X),))
-    graph = graph_compiler.compile(lambda x: SINES[outer](inner(x)), source=outer, to="numpy", args=(ARRAYS[outer](X),))
+    graph = graph_compiler.compile(
+        lambda x: SINES[outer](inner(x)), source=outer, to="numpy", args=(ARRAYS[outer](X),)
+    )
     np.testing.assert_allclose(graph(OTHER), wanted(OTHER), rtol=1e-5, atol=1e-6)
 
 
 def test_graphs_inside_of_graphs() -> None:
     first = graph_compiler.transpile(lambda x: np.maximum(x, 0) * 3, source="numpy", to="jax", args=(X,))
     second = graph_compiler.compile(lambda x: jnp.sin(first(x)), source="jax", args=(jnp.asarray(X),))
-    third = graph_compiler.transpile(lambda x: second(x) + 1, source="jax", to="torch", args=(jnp.asarray(X),))
+    third = graph_compiler.transpile(
+        lambda x: second(x) + 1, source="jax", to="torch", args=(jnp.asarray(X),)
+    )
     fourth = graph_compiler.compile(lambda x: torch.exp(third(x)), source="torch", args=(torch.tensor(X),))
-    np.testing.assert_allclose(fourth(torch.tensor(OTHER)), np.exp(np.sin(np.maximum(OTHER, 0) * 3) + 1), rtol=1e-5)
+    np.testing.assert_allclose(
+        fourth(torch.tensor(OTHER)), np.exp(np.sin(np.maximum(OTHER, 0) * 3) + 1), rtol=1e-5
+    )
     assert len(fourth.variants) == 1
 
 
@@ -103,7 +121,10 @@ def test_parameters_have_the_name_of_the_called_graph_and_are_trained_in_jax() -
     model = torch.nn.Linear(3, 2)
     inner = graph_compiler.transpile(model, to="jax", args=(torch.tensor(X),))
     graph = graph_compiler.compile(lambda x: jnp.sin(inner(x)).sum(), source="jax", args=(jnp.asarray(X),))
-    assert sorted(graph.parameters) == ["Linear.bias", "Linear.weight"] and graph.trained == {"Linear.bias", "Linear.weight"}
+    assert sorted(graph.parameters) == ["Linear.bias", "Linear.weight"] and graph.trained == {
+        "Linear.bias",
+        "Linear.weight",
+    }
     found = jax.grad(graph.functional)(graph.parameters, jnp.asarray(WIDE))
     torch.sin(model(torch.tensor(WIDE))).sum().backward()
     np.testing.assert_allclose(found["Linear.weight"], model.weight.grad, rtol=1e-5, atol=1e-6)
@@ -114,8 +135,13 @@ def test_parameters_have_the_name_of_the_called_graph_and_are_trained_in_torch()
     nnx = pytest.importorskip("flax.nnx")
     model = nnx.Linear(3, 2, rngs=nnx.Rngs(0))
     inner = graph_compiler.transpile(model, to="torch", args=(jnp.asarray(X),))
-    graph = graph_compiler.compile(lambda x: torch.sin(inner(x)).sum(), source="torch", args=(torch.tensor(X),))
-    assert sorted(graph.parameters) == ["Linear.bias", "Linear.kernel"] and graph.trained == {"Linear.bias", "Linear.kernel"}
+    graph = graph_compiler.compile(
+        lambda x: torch.sin(inner(x)).sum(), source="torch", args=(torch.tensor(X),)
+    )
+    assert sorted(graph.parameters) == ["Linear.bias", "Linear.kernel"] and graph.trained == {
+        "Linear.bias",
+        "Linear.kernel",
+    }
     module = graph.as_module()
     before = module(torch.tensor(WIDE)).item()
     torch.optim.SGD(module.parameters(), 0.1).zero_grad()
@@ -123,14 +149,20 @@ def test_parameters_have_the_name_of_the_called_graph_and_are_trained_in_torch()
     torch.optim.SGD(module.parameters(), 0.1).step()
     assert module(torch.tensor(WIDE)).item() < before
     model.kernel[...] = model.kernel[...] * 2
-    np.testing.assert_allclose(graph(torch.tensor(WIDE)).item(), inner(torch.tensor(WIDE)).sin().sum().item(), rtol=1e-5)
+    np.testing.assert_allclose(
+        graph(torch.tensor(WIDE)).item(), inner(torch.tensor(WIDE)).sin().sum().item(), rtol=1e-5
+    )
 
 
 def test_two_graphs_of_one_name_have_parameters_of_their_own() -> None:
     models = [torch.nn.Linear(3, 3), torch.nn.Linear(3, 3)]
     inner = [graph_compiler.transpile(model, to="jax", args=(torch.tensor(X),)) for model in models]
-    graph = graph_compiler.compile(lambda x: inner[1](jnp.tanh(inner[0](x))), source="jax", args=(jnp.asarray(X),))
-    np.testing.assert_allclose(graph(jnp.asarray(WIDE)), linear(np.tanh(linear(WIDE, models[0])), models[1]), rtol=1e-5, atol=1e-6)
+    graph = graph_compiler.compile(
+        lambda x: inner[1](jnp.tanh(inner[0](x))), source="jax", args=(jnp.asarray(X),)
+    )
+    np.testing.assert_allclose(
+        graph(jnp.asarray(WIDE)), linear(np.tanh(linear(WIDE, models[0])), models[1]), rtol=1e-5, atol=1e-6
+    )
     assert len(graph.parameters) == 4
 
 
@@ -141,7 +173,10 @@ def test_a_loop_of_the_framework_calls_a_graph() -> None:
     def steps(rows: Any) -> Any:
         return jax.lax.scan(lambda state, row: (jnp.tanh(inner(state)) + row, None), jnp.zeros(3), rows)[0]
 
-    graph, state = graph_compiler.transpile(steps, source="jax", to="numpy", args=(jnp.asarray(X),)), np.zeros(3)
+    graph, state = (
+        graph_compiler.transpile(steps, source="jax", to="numpy", args=(jnp.asarray(X),)),
+        np.zeros(3),
+    )
     for row in WIDE:
         state = np.tanh(linear(state, model)) + row
     np.testing.assert_allclose(graph(WIDE), state, rtol=1e-5, atol=1e-6)
@@ -188,12 +223,16 @@ def test_elements_that_decide_between_variants_decide_in_the_caller() -> None:
     inner(jnp.asarray(X + 5))
     graph = graph_compiler.compile(lambda x: inner(x) * 2, source="jax", args=(jnp.asarray(X),))
     for x in (X, X + 5):
-        np.testing.assert_allclose(graph(jnp.asarray(x)), 2 * (np.tanh(x) if x.sum() > 3 else np.maximum(x, 0)), rtol=1e-5)
+        np.testing.assert_allclose(
+            graph(jnp.asarray(x)), 2 * (np.tanh(x) if x.sum() > 3 else np.maximum(x, 0)), rtol=1e-5
+        )
     assert len(graph.variants) == 1
 
 
 def test_a_graph_that_may_not_record_again_is_called_as_it_is() -> None:
-    inner = graph_compiler.transpile(torch.nn.functional.relu, to="jax", args=(torch.tensor(X),), on_miss="error")
+    inner = graph_compiler.transpile(
+        torch.nn.functional.relu, to="jax", args=(torch.tensor(X),), on_miss="error"
+    )
     with pytest.raises(GuardFailed, match="relu"):
         graph_compiler.compile(lambda x: inner(x) + 1, source="jax", args=(jnp.ones(3),))
 
@@ -211,10 +250,15 @@ class Counts(torch.nn.Module):  # type: ignore[misc]
 
 def test_state_of_a_graph_of_another_framework_is_refused_with_what_to_do() -> None:
     inner = graph_compiler.transpile(Counts(), to="jax", args=(torch.tensor(X),))
-    with pytest.raises(TracingError, match=r"Counts changes calls and is called with arrays of jax .* Call its functional there"):
+    with pytest.raises(
+        TracingError,
+        match=r"Counts changes calls and is called with arrays of jax .* Call its functional there",
+    ):
         graph_compiler.compile(lambda x: inner(x) * 2, source="jax", args=(jnp.asarray(X),))
     graph = graph_compiler.compile(
-        lambda held, x: inner.functional(dict(held), x), source="jax", args=({"calls": jnp.zeros(())}, jnp.asarray(X))
+        lambda held, x: inner.functional(dict(held), x),
+        source="jax",
+        args=({"calls": jnp.zeros(())}, jnp.asarray(X)),
     )
     result, state = graph({"calls": jnp.float32(4)}, jnp.asarray(X))
     np.testing.assert_allclose(result, X * 5)
@@ -229,10 +273,16 @@ def test_state_of_a_graph_of_the_same_framework_is_kept() -> None:
 
 
 def test_a_graph_that_draws_needs_a_key_where_the_framework_has_keys() -> None:
-    inner = graph_compiler.transpile(lambda x: torch.nn.functional.dropout(x, 0.5), to="jax", args=(torch.tensor(X),))
+    inner = graph_compiler.transpile(
+        lambda x: torch.nn.functional.dropout(x, 0.5), to="jax", args=(torch.tensor(X),)
+    )
     with pytest.raises(CallMismatch, match=r"draws random numbers.*rng="):
         graph_compiler.compile(lambda x: inner(x) * 2, source="jax", args=(jnp.asarray(X),))
-    graph = graph_compiler.compile(lambda key, x: inner.functional({}, x, rng=key), source="jax", args=(jax.random.key(0), jnp.asarray(X)))
+    graph = graph_compiler.compile(
+        lambda key, x: inner.functional({}, x, rng=key),
+        source="jax",
+        args=(jax.random.key(0), jnp.asarray(X)),
+    )
     draws = [np.asarray(graph(jax.random.key(number), jnp.ones((50, 4)))) for number in (0, 0, 1)]
     assert (draws[0] == draws[1]).all() and (draws[0] != draws[2]).any()
 
@@ -248,7 +298,17 @@ def test_a_graph_inside_of_what_is_compiled_and_differentiated() -> None:
 
     x, slope = jnp.asarray(WIDE), 2 * (WIDE @ weight.T + bias) @ weight
     np.testing.assert_allclose(transforms.grad(loss)(x), slope, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(jax.grad(graph_compiler.compile(loss, source="jax", args=(jnp.asarray(X),)))(x), slope, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(graph_compiler.jit(lambda x: jnp.tanh(inner(x)))(x), np.tanh(WIDE @ weight.T + bias), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        jax.grad(graph_compiler.compile(loss, source="jax", args=(jnp.asarray(X),)))(x),
+        slope,
+        rtol=1e-5,
+        atol=1e-6,
+    )
+    np.testing.assert_allclose(
+        graph_compiler.jit(lambda x: jnp.tanh(inner(x)))(x),
+        np.tanh(WIDE @ weight.T + bias),
+        rtol=1e-5,
+        atol=1e-6,
+    )
     gradient = graph_compiler.compile(jax.grad(loss), source="jax", args=(jnp.asarray(X),))
     np.testing.assert_allclose(gradient(x), slope, rtol=1e-5, atol=1e-6)

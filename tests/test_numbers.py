@@ -89,7 +89,9 @@ def test_a_guard_of_a_comparison_names_the_line() -> None:
 
 
 @pytest.mark.parametrize("to", ["torch", "numpy"])
-@pytest.mark.parametrize("ask", [lambda x: not x, torch.is_nonzero, lambda x: 1 if x else 2], ids=["not", "is_nonzero", "if"])
+@pytest.mark.parametrize(
+    "ask", [lambda x: not x, torch.is_nonzero, lambda x: 1 if x else 2], ids=["not", "is_nonzero", "if"]
+)
 def test_a_branch_on_a_number_holds_for_all_that_are_not_zero(ask: Any, to: str) -> None:
     def function(x: Any) -> Any:
         return x * 2 if ask(x.sum()) else x - 1
@@ -127,7 +129,14 @@ def test_code_without_a_file_that_asks_for_types_finds_pythons_own(name: str) ->
 def shifted(x: Any, count: int, *, options: Any, scale: float = 1.0) -> Any:
     """Numbers that are elements, factors, bounds and results; ``options["name"]`` is a list, whose numbers are part of the program."""
     y = x * count + options["shift"] * scale
-    return y[:, :count], count + 1, torch.full((2,), scale), x.shape[0] * count, y if options["shift"] > 3 else -y, x.sum(options["axes"])
+    return (
+        y[:, :count],
+        count + 1,
+        torch.full((2,), scale),
+        x.shape[0] * count,
+        y if options["shift"] > 3 else -y,
+        x.sum(options["axes"]),
+    )
 
 
 def _shifted_call(step: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -136,9 +145,12 @@ def _shifted_call(step: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("to", "compiled"), [("torch", False), ("numpy", False), ("jax", True), ("tensorflow", False), ("tensorflow", True)]
+    ("to", "compiled"),
+    [("torch", False), ("numpy", False), ("jax", True), ("tensorflow", False), ("tensorflow", True)],
 )
-def test_numbers_of_a_call_that_change_again_and_again_are_open(to: str, compiled: bool, tmp_path: Path) -> None:
+def test_numbers_of_a_call_that_change_again_and_again_are_open(
+    to: str, compiled: bool, tmp_path: Path
+) -> None:
     graph = gc.compile(shifted, to=to, return_backend_compiled_fn=compiled)
     for step in (1, 2, 3, 4, 5, 6):
         args, kwargs = _shifted_call(step)
@@ -168,7 +180,9 @@ def test_numbers_of_a_call_stand_beside_sizes_that_are_not_known_yet() -> None:
     graph = gc.compile(first, to="tensorflow")
     for count in (1, 2, 3):
         graph(torch.ones(9), count)
-    traced = tf.function(lambda x: graph.functional(graph.parameters, x, 4), input_signature=[tf.TensorSpec([None])])
+    traced = tf.function(
+        lambda x: graph.functional(graph.parameters, x, 4), input_signature=[tf.TensorSpec([None])]
+    )
     assert_same(traced(tf.range(7.0)), first(torch.arange(7.0), 4))
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"GuardFailed: .*count"):
         traced(tf.range(3.0))

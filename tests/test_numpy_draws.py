@@ -23,7 +23,12 @@ _N = 4000
 
 
 def noise(x: Any) -> Any:
-    return x + 0.1 * np.random.normal(size=x.shape), np.random.rand(*x.shape), np.random.rand() * 2, randn_by_name(2)
+    return (
+        x + 0.1 * np.random.normal(size=x.shape),
+        np.random.rand(*x.shape),
+        np.random.rand() * 2,
+        randn_by_name(2),
+    )
 
 
 def dropout(x: Any, rate: float = 0.3) -> Any:
@@ -32,7 +37,12 @@ def dropout(x: Any, rate: float = 0.3) -> Any:
 
 def bootstrap(x: Any) -> Any:
     rows = np.random.choice(x.shape[0], size=x.shape[0])
-    return x[rows].mean(0), np.random.permutation(x), np.random.choice(x[:, 0], (2, 3)), np.random.choice(5, 3, replace=False)
+    return (
+        x[rows].mean(0),
+        np.random.permutation(x),
+        np.random.choice(x[:, 0], (2, 3)),
+        np.random.choice(5, 3, replace=False),
+    )
 
 
 def shuffled(x: Any) -> Any:
@@ -102,11 +112,15 @@ def test_numpy_draws_its_own_numbers(program: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("program", "to"), list(zip([noise, bootstrap, shuffled, kept], TARGETS)), ids=lambda item: str(getattr(item, "__name__", item))
+    ("program", "to"),
+    list(zip([noise, bootstrap, shuffled, kept], TARGETS)),
+    ids=lambda item: str(getattr(item, "__name__", item)),
 )
 def test_draws_anew(program: Any, to: str) -> None:
     graph = _graph(program, to, X)
-    results = [np.concatenate([np.ravel(to_numpy(item)) for item in _leaves(graph(x))]) for x in (OTHER, OTHER)]
+    results = [
+        np.concatenate([np.ravel(to_numpy(item)) for item in _leaves(graph(x))]) for x in (OTHER, OTHER)
+    ]
     assert results[0].shape == np.concatenate([np.ravel(item) for item in _leaves(program(OTHER))]).shape
     assert (results[0] != results[1]).any()
     assert len(graph.variants) == 1, graph.explain()
@@ -124,7 +138,13 @@ def test_a_seed_decides(to: str) -> None:
 
 
 def by_generator(x: Any, rng: Any) -> Any:
-    return x + rng.normal(0, 1, x.shape), rng.random(x.shape[0]), rng.choice(x, 2), rng.permutation(4), rng.standard_normal(3)
+    return (
+        x + rng.normal(0, 1, x.shape),
+        rng.random(x.shape[0]),
+        rng.choice(x, 2),
+        rng.permutation(4),
+        rng.standard_normal(3),
+    )
 
 
 def test_generators_are_arguments() -> None:
@@ -137,7 +157,13 @@ def test_generators_are_arguments() -> None:
 @pytest.mark.parametrize("to", ["numpy", *TARGETS])
 def test_numbers_that_are_drawn_are_pythons(to: str) -> None:
     graph = _graph(
-        lambda x: (x * np.random.rand(), x[0] * (1 - np.random.rand() * 2) / 3, isinstance(np.random.randint(9), int)), to, X[0].astype("f")
+        lambda x: (
+            x * np.random.rand(),
+            x[0] * (1 - np.random.rand() * 2) / 3,
+            isinstance(np.random.randint(9), int),
+        ),
+        to,
+        X[0].astype("f"),
     )
     *drawn, is_int = graph(OTHER[0].astype("f"))
     assert [dtype_name(array) for array in drawn] == ["float32"] * 2 and is_int
@@ -168,7 +194,10 @@ DISTRIBUTIONS: list[tuple[str, Callable[[], Any]]] = [
     ("standard_gamma", lambda: _R.standard_gamma(2.0, _N)),
     ("standard_cauchy", lambda: _R.standard_cauchy(_N)),
     ("lognormal", lambda: _R.lognormal(0, 0.5, _N)),
-    ("multivariate_normal", lambda: _R.multivariate_normal([0.0, 4.0], [[2.0, 1.0], [1.0, 2.0]], _N) @ np.array([1.0, 0.5])),
+    (
+        "multivariate_normal",
+        lambda: _R.multivariate_normal([0.0, 4.0], [[2.0, 1.0], [1.0, 2.0]], _N) @ np.array([1.0, 0.5]),
+    ),
     ("randint", lambda: _R.randint(-5, 100, _N)),
     ("choice", lambda: _R.choice([1.0, 5.0, 20.0], _N, p=[0.4, 0.45, 0.15])),
     ("permutation", lambda: _R.permutation(_N)),
@@ -209,9 +238,14 @@ METHODS: dict[str, tuple[Any, ...]] = {  # method of a generator: its parameters
 }
 CALLS: dict[str, Callable[[], Any]] = {
     **dict(DISTRIBUTIONS),
-    "generator.multivariate_normal": lambda: KEPT.multivariate_normal([0.0, 4.0], [[2.0, 1.0], [1.0, 2.0]], _N) @ np.array([1.0, 0.5]),
+    "generator.multivariate_normal": lambda: (
+        KEPT.multivariate_normal([0.0, 4.0], [[2.0, 1.0], [1.0, 2.0]], _N) @ np.array([1.0, 0.5])
+    ),
     "RandomState.randn": lambda: OLD.randn(_N),
-    **{f"generator.{name}": lambda name=name: getattr(KEPT, name)(*METHODS[name], size=_N) for name in METHODS},  # type: ignore[misc]
+    **{
+        f"generator.{name}": lambda name=name: getattr(KEPT, name)(*METHODS[name], size=_N)
+        for name in METHODS
+    },  # type: ignore[misc]
 }
 
 
@@ -224,7 +258,9 @@ def test_distribution(name: str, to: str) -> None:
     np.random.seed(0)
     expected, actual = CALLS[name](), to_numpy(graph())
     assert actual.shape == expected.shape
-    found, wanted = (np.quantile(array.astype(np.float64), (0.05, 0.25, 0.5, 0.75, 0.95)) for array in (actual, expected))
+    found, wanted = (
+        np.quantile(array.astype(np.float64), (0.05, 0.25, 0.5, 0.75, 0.95)) for array in (actual, expected)
+    )
     np.testing.assert_allclose(found, wanted, atol=0.08 * float(np.ptp(wanted)))
 
 

@@ -41,8 +41,12 @@ def test_an_index_outside_of_the_axis_is_an_error(name: str, to: str, dtype: str
 def test_modes_that_bring_indices_inside_refuse_none(to: str) -> None:
     pytest.importorskip(to)
     for mode in ("clip", "wrap"):
-        graph = graph_compiler.compile(lambda x, i, mode=mode: np.take(x, i, axis=1, mode=mode), to=to, args=(X, np.array([0, 1])))
-        np.testing.assert_allclose(np.asarray(graph(X, np.array([9, -9]))), np.take(X, [9, -9], axis=1, mode=mode))
+        graph = graph_compiler.compile(
+            lambda x, i, mode=mode: np.take(x, i, axis=1, mode=mode), to=to, args=(X, np.array([0, 1]))
+        )
+        np.testing.assert_allclose(
+            np.asarray(graph(X, np.array([9, -9]))), np.take(X, [9, -9], axis=1, mode=mode)
+        )
 
 
 def written(x: Any, index: Any, value: Any) -> Any:
@@ -72,7 +76,12 @@ MASKED: dict[str, Callable[[Any, Any, Any], Any]] = {
     "a number written to": lambda x, m, n: written(x, (1, n), -1.0),
     "added to": lambda x, m, n: written(x, (m, ..., 0), x[m, ..., 0] + x[m, ..., 1]),
 }
-MASKS = (([1, 0, 1, 1], [1, 1, 0]), ([0, 1, 0, 0], [0, 0, 1]), ([1, 1, 1, 1], [1, 1, 1]), ([1, 0, 0, 1], [0, 1, 1]))
+MASKS = (
+    ([1, 0, 1, 1], [1, 1, 0]),
+    ([0, 1, 0, 0], [0, 0, 1]),
+    ([1, 1, 1, 1], [1, 1, 1]),
+    ([1, 0, 0, 1], [0, 1, 1]),
+)
 
 
 @pytest.mark.parametrize("to", ["torch", "jax", "tensorflow", "numpy"])
@@ -82,7 +91,11 @@ def test_masks_beside_numbers_slices_and_new_axes(name: str, to: str) -> None:
     function = MASKED[name]
     graph = graph_compiler.transpile(function, to=to, source="numpy")
     for rows, columns in MASKS:
-        x, m, n = (CUBE + len(graph.variants)).astype("float32"), np.array(rows, bool), np.array(columns, bool)
+        x, m, n = (
+            (CUBE + len(graph.variants)).astype("float32"),
+            np.array(rows, bool),
+            np.array(columns, bool),
+        )
         found, expected = np.asarray(graph(x, m, n)), function(x, m, n)
         assert found.shape == expected.shape
         np.testing.assert_array_equal(found, expected)

@@ -50,7 +50,8 @@ WRITES: dict[str, Callable[[Any], Any]] = {
 }
 
 STEP = st.one_of(
-    st.sampled_from(sorted(PURE)).map(lambda name: (name,)), st.tuples(st.sampled_from(sorted(VIEWS)), st.sampled_from(sorted(WRITES)))
+    st.sampled_from(sorted(PURE)).map(lambda name: (name,)),
+    st.tuples(st.sampled_from(sorted(VIEWS)), st.sampled_from(sorted(WRITES))),
 )
 
 

@@ -71,7 +71,10 @@ def inputs() -> Iterator[Any]:
 def check(graph: Any, function: Callable[[Any], Any]) -> None:
     for x in inputs():
         found, expected = graph(x), function(x)
-        assert hasattr(found, "shape") == hasattr(expected, "shape"), (found, expected)  # a number of Python has none
+        assert hasattr(found, "shape") == hasattr(expected, "shape"), (
+            found,
+            expected,
+        )  # a number of Python has none
         np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-6)
 
 
@@ -105,7 +108,17 @@ INDICES: dict[str, Callable[[Any], Any]] = {
 def test_what_numpy_and_python_refuse_is_refused(name: str, to: str) -> None:
     graph = graph_compiler.transpile(INDICES[name], to=to, source="numpy")
     refused = 0
-    for begin in ([1, 1, 2], [0, 1, 0], [5, 1, 0], [3, -1, -2], [7, 7, 7], [2, 0, 4], [-6, -2, 2], [-7, -3, 1], [0, -1, 3]):
+    for begin in (
+        [1, 1, 2],
+        [0, 1, 0],
+        [5, 1, 0],
+        [3, -1, -2],
+        [7, 7, 7],
+        [2, 0, 4],
+        [-6, -2, 2],
+        [-7, -3, 1],
+        [0, -1, 3],
+    ):
         x = np.array([*begin, 20, 30, 40])
         try:
             expected = INDICES[name](x)
@@ -135,7 +148,9 @@ def test_functions_without_source_text(more: str) -> None:
 
 
 def test_such_graphs_are_compiled_differentiated_and_saved(tmp_path: Any) -> None:
-    graph = graph_compiler.transpile(COMPUTED["an index"], to="jax", args=(np.arange(4.0, dtype=np.float32),), source="numpy")
+    graph = graph_compiler.transpile(
+        COMPUTED["an index"], to="jax", args=(np.arange(4.0, dtype=np.float32),), source="numpy"
+    )
     x = jax.numpy.asarray([3.0, 9.0, 1.0])
     assert jax.jit(graph.functional)({}, x) == 9 and jax.grad(graph)(x).tolist() == [0, 1, 0]
     graph.save(tmp_path / "graph.zip")

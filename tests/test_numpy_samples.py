@@ -21,14 +21,24 @@ from .support.compare import assert_same
 from .support.selection import is_drawn, pairs
 from .support.together import ALONE, Call, Together, results_of
 
-TARGETS = ("numpy", "canonical", "torch", "jax", "tensorflow")  # canonical: from numpy to numpy through the vocabulary
+TARGETS = (
+    "numpy",
+    "canonical",
+    "torch",
+    "jax",
+    "tensorflow",
+)  # canonical: from numpy to numpy through the vocabulary
 MODULES = (elementwise, special, reductions, shapes, algebra, opened, arguments)
-SAMPLES = {f"{module.__name__.rpartition('.')[2]}-{one.name}": one for module in MODULES for one in module.SAMPLES}
+SAMPLES = {
+    f"{module.__name__.rpartition('.')[2]}-{one.name}": one for module in MODULES for one in module.SAMPLES
+}
 UNSUPPORTED: dict[tuple[str, str], str] = {}  # (sample, target) -> why; strict
 
 
 def graph_for(function: Any, target: str) -> Any:
-    graph = graph_compiler.transpile(function, source="numpy", to="numpy" if target == "canonical" else target)
+    graph = graph_compiler.transpile(
+        function, source="numpy", to="numpy" if target == "canonical" else target
+    )
     graph.pipeline.same_framework = target == "numpy"
     return graph
 
@@ -54,7 +64,11 @@ def jax_calls(one: Sample) -> list[Call]:
 
 
 # The selected samples come first, so that a run compiles programs of selected samples alone.
-ORDER = sorted(SAMPLES, key=lambda name: is_drawn("tests/test_numpy_samples.py::test_sample", f"{name}-jax"), reverse=True)
+ORDER = sorted(
+    SAMPLES,
+    key=lambda name: is_drawn("tests/test_numpy_samples.py::test_sample", f"{name}-jax"),
+    reverse=True,
+)
 IN_JAX = Together([functools.partial(jax_calls, SAMPLES[name]) for name in ORDER])
 
 
@@ -82,7 +96,11 @@ def test_sample(name: str, target: str) -> None:
 
 def test_checker_finds_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     """A graph of another function must fail."""
-    monkeypatch.setitem(globals(), "graph_for", lambda function, target, made=graph_for: made(lambda x: function(x) * 1.001, target))
+    monkeypatch.setitem(
+        globals(),
+        "graph_for",
+        lambda function, target, made=graph_for: made(lambda x: function(x) * 1.001, target),
+    )
     with pytest.raises(AssertionError):
         check(SAMPLES["elementwise-exp"], "torch")
 
@@ -90,7 +108,9 @@ def test_checker_finds_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_calls_in_one_program_are_told_apart() -> None:
     """What is wrong in one call, or cannot be compiled, is so in its own result alone."""
     x = np.linspace(-1, 1, 6)
-    doubled, found, tripled = (graph_for(function, "jax") for function in (lambda x: x * 2, np.nonzero, lambda x: x * 3))
+    doubled, found, tripled = (
+        graph_for(function, "jax") for function in (lambda x: x * 2, np.nonzero, lambda x: x * 3)
+    )
     for graph in (doubled, found, tripled):
         graph.add_variant([x], {}, "args= given")
     results = results_of([Call(graph, (x,), {}) for graph in (doubled, found, tripled)])

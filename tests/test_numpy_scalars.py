@@ -59,7 +59,20 @@ def test_an_array_that_is_written_to_is_no_scalar(to: str) -> None:
 
 
 def beyond(x: Any) -> Any:
-    return np.stack([x > 300, x >= 256, x < 300, x < -1, x <= 300, x == 300, x != -5, np.less(-200, x), x > 255, -x == 256])
+    return np.stack(
+        [
+            x > 300,
+            x >= 256,
+            x < 300,
+            x < -1,
+            x <= 300,
+            x == 300,
+            x != -5,
+            np.less(-200, x),
+            x > 255,
+            -x == 256,
+        ]
+    )
 
 
 @pytest.mark.parametrize("to", ["torch", "jax", "tensorflow", "numpy"])

@@ -16,7 +16,15 @@ import torch
 from numpy import zeros as zeros_by_name
 
 import graph_compiler
-from graph_compiler.errors import CallMismatch, GuardFailed, InvalidFile, NotTraced, SourceNotFound, TracingError, UnsupportedOperation
+from graph_compiler.errors import (
+    CallMismatch,
+    GuardFailed,
+    InvalidFile,
+    NotTraced,
+    SourceNotFound,
+    TracingError,
+    UnsupportedOperation,
+)
 from graph_compiler.ir import Graph, Node, Origin
 
 from .numpy_source.arrays import made
@@ -75,7 +83,10 @@ GUARDED: list[tuple[Callable[..., Any], list[Any]]] = [
     (lambda x: max(x[0, 0], x[0, 1]), [X, X[:, ::-1].copy()]),
     (lambda x: 1.0 in x, [X, np.ones(3)]),
     (lambda x: x.argmax().item(), [X, -X]),
-    (element_or_last, [np.array([1.0, 7.0]), np.array([2.0, 5.0, 6.0]), np.array([5.0, 6.0]), np.array([-2.0, 3.0])]),
+    (
+        element_or_last,
+        [np.array([1.0, 7.0]), np.array([2.0, 5.0, 6.0]), np.array([5.0, 6.0]), np.array([-2.0, 3.0])],
+    ),
 ]
 
 
@@ -121,7 +132,9 @@ def test_an_index_of_any_type_of_whole_numbers(dtype: str) -> None:
     """The length of the axis is a number of few of these types, and no unsigned one has the negative indices."""
     pytest.importorskip("jax")
     table = np.arange(300.0)
-    graph = graph_compiler.compile(lambda table, index: table[index[1]], source="numpy", to="jax", args=(table, np.array([1, 2], dtype)))
+    graph = graph_compiler.compile(
+        lambda table, index: table[index[1]], source="numpy", to="jax", args=(table, np.array([1, 2], dtype))
+    )
     assert graph(table, np.array([5, 7], dtype)) == 7
 
 
@@ -159,7 +172,9 @@ def test_lazy_graph_settles_at_the_first_call() -> None:
 
 
 def test_flat_source_is_numpy_as_a_person_writes_it() -> None:
-    graph = graph_compiler.compile(lambda x, w: np.maximum(x @ w + 1, 0).sum(axis=-1)[:, None], source="numpy", args=(X, X.T.copy()))
+    graph = graph_compiler.compile(
+        lambda x, w: np.maximum(x @ w + 1, 0).sum(axis=-1)[:, None], source="numpy", args=(X, X.T.copy())
+    )
     assert "np.maximum(x @ w + 1, 0)" in graph.source
     assert "[:, None]" in graph.source
 
@@ -221,7 +236,9 @@ class Adam:
         self.rate *= 0.9
         self.first[:] = 0.9 * self.first + 0.1 * gradient
         self.second[:] = 0.999 * self.second + 0.001 * gradient**2
-        change = (self.first / (1 - 0.9**self.steps)) / (np.sqrt(self.second / (1 - 0.999**self.steps)) + 1e-8)
+        change = (self.first / (1 - 0.9**self.steps)) / (
+            np.sqrt(self.second / (1 - 0.999**self.steps)) + 1e-8
+        )
         self.weights -= self.rate * change
         return self.weights.copy(), self.steps
 
@@ -536,28 +553,65 @@ def test_the_order_in_memory_decides(function: Any, target: str) -> None:
 # ---------------------------------------------------------------------------------------------- numbers at the edges
 NAN = np.array([3.0, np.nan, 1.0, np.nan, -np.inf, np.inf])
 EDGES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
-    "order of NaN": (lambda x: (np.sort(x), np.argsort(x), x.argmax(), x.max(), np.fmax(x, 0), np.maximum(x, 0)), [NAN]),
+    "order of NaN": (
+        lambda x: (np.sort(x), np.argsort(x), x.argmax(), x.max(), np.fmax(x, 0), np.maximum(x, 0)),
+        [NAN],
+    ),
     "unique NaN": (lambda x: (np.unique(x), np.unique(x, return_inverse=True, return_counts=True)), [NAN]),
     "union with NaN": (lambda x: np.union1d(x, x), [NAN]),
     "sign of NaN": (lambda x: (np.sign(x), np.clip(x, 0, 1), np.median(x[:4])), [NAN]),
-    "whole numbers by zero": (lambda x, y: (x // y, x % y, np.fmod(x, y), *np.divmod(x, y)), [np.array([1, -2, 3]), np.array([0, 3, -2])]),
-    "floats by zero": (lambda x, y: (x // y, x % y, x / y), [np.array([1.0, -2.0, 0.0]), np.array([0.0, 3.0, -0.0])]),
-    "wrapping": (lambda x: (x + x, x * x, x - x * 2, x.sum(), x**2, np.cumsum(x)), [np.array([200, 100, 3], np.uint8)]),
+    "whole numbers by zero": (
+        lambda x, y: (x // y, x % y, np.fmod(x, y), *np.divmod(x, y)),
+        [np.array([1, -2, 3]), np.array([0, 3, -2])],
+    ),
+    "floats by zero": (
+        lambda x, y: (x // y, x % y, x / y),
+        [np.array([1.0, -2.0, 0.0]), np.array([0.0, 3.0, -0.0])],
+    ),
+    "wrapping": (
+        lambda x: (x + x, x * x, x - x * 2, x.sum(), x**2, np.cumsum(x)),
+        [np.array([200, 100, 3], np.uint8)],
+    ),
     "the least int8": (lambda x: (abs(x), -x, np.square(x), x.sum()), [np.array([-128, 100, 3], np.int8)]),
     "halves": (lambda x: (np.round(x), np.rint(x), x.round(1)), [np.array([0.5, 1.5, 2.5, -0.5, 0.25])]),
-    "no elements": (lambda x: (x.sum(), x.prod(), x.any(), x + 1, np.concatenate([x, x]), np.sort(x)), [np.zeros((0, 3))]),
+    "no elements": (
+        lambda x: (x.sum(), x.prod(), x.any(), x + 1, np.concatenate([x, x]), np.sort(x)),
+        [np.zeros((0, 3))],
+    ),
     "no axes": (lambda x: (x + 1, x.sum(), x.reshape(-1), x[()], x[None], x[...]), [np.array(3.0)]),
     "in place without axes": (lambda x: (x.__iadd__(1), x * 2), [np.array(3.0)]),
-    "truth values": (lambda x: (x @ x, x.sum(), x.mean(), x.prod(), np.cumsum(x)), [np.array([[True, False], [True, True]])]),
-    "half precision": (lambda x: (x + x, x.sum(), x.mean(), np.exp(x), x @ x), [np.array([1, 2, 3], np.float16)]),
-    "complex numbers": (lambda x: (x * x, x.sum(), abs(x), x.conj(), x.mean(), x.var(), x.prod()), [np.array([1 + 2j, 2 - 1j, 3])]),
+    "truth values": (
+        lambda x: (x @ x, x.sum(), x.mean(), x.prod(), np.cumsum(x)),
+        [np.array([[True, False], [True, True]])],
+    ),
+    "half precision": (
+        lambda x: (x + x, x.sum(), x.mean(), np.exp(x), x @ x),
+        [np.array([1, 2, 3], np.float16)],
+    ),
+    "complex numbers": (
+        lambda x: (x * x, x.sum(), abs(x), x.conj(), x.mean(), x.var(), x.prod()),
+        [np.array([1 + 2j, 2 - 1j, 3])],
+    ),
     "integrals of uint8": (np.trapezoid, [np.array([200, 100, 3], np.uint8)]),
-    "einsum of uint8": (lambda x: (np.einsum("ij->j", x), np.einsum("ij,kj->ik", x, x)), [np.array([[200, 100, 3]], np.uint8)]),
+    "einsum of uint8": (
+        lambda x: (np.einsum("ij->j", x), np.einsum("ij,kj->ik", x, x)),
+        [np.array([[200, 100, 3]], np.uint8)],
+    ),
     "promotion": (
-        lambda x, y: (np.where(x > 0, x, y), np.concatenate([x, y]), x + y, x * 1.5, np.append(x, 1.0), np.dot(x, 2.0)),
+        lambda x, y: (
+            np.where(x > 0, x, y),
+            np.concatenate([x, y]),
+            x + y,
+            x * 1.5,
+            np.append(x, 1.0),
+            np.dot(x, 2.0),
+        ),
         [np.array([1, 2], np.uint8), np.array([1, -2], np.int8)],
     ),
-    "casts of writes": (lambda x: (x.__setitem__(0, 2.9), x.__setitem__(1, True), x)[-1], [np.array([1, 2, 3])]),
+    "casts of writes": (
+        lambda x: (x.__setitem__(0, 2.9), x.__setitem__(1, True), x)[-1],
+        [np.array([1, 2, 3])],
+    ),
 }
 
 
@@ -566,7 +620,10 @@ EDGES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_edges(name: str, target: str) -> None:
     function, arrays = EDGES[name]
-    assert_same(graph_for(function, target)(*(array.copy() for array in arrays)), function(*(array.copy() for array in arrays)))
+    assert_same(
+        graph_for(function, target)(*(array.copy() for array in arrays)),
+        function(*(array.copy() for array in arrays)),
+    )
 
 
 # ---------------------------------------------------------------------------------------------- names and modules
@@ -608,7 +665,9 @@ def test_save_and_load(tmp_path: Any) -> None:
     layer = Layer()
     x = X.astype("f")
     for target in ("numpy", "jax"):
-        graph = graph_compiler.compile(lambda y: np.tanh(y @ layer.weight).sum(axis=0) + y.shape[0], source="numpy", to=target, args=(x,))
+        graph = graph_compiler.compile(
+            lambda y: np.tanh(y @ layer.weight).sum(axis=0) + y.shape[0], source="numpy", to=target, args=(x,)
+        )
         graph.save(tmp_path / f"{target}.zip")
         again = graph_compiler.load(tmp_path / f"{target}.zip")
         assert_same(np.asarray(again(x[:2])), np.asarray(graph(x[:2])))
@@ -667,7 +726,9 @@ def test_verify_leaves_state_alone(target: str) -> None:
 
 def test_frozen_weights() -> None:
     layer = Layer()
-    graph = graph_compiler.compile(lambda x: x @ layer.weight, source="numpy", args=(X.astype("f"),), freeze=True)
+    graph = graph_compiler.compile(
+        lambda x: x @ layer.weight, source="numpy", args=(X.astype("f"),), freeze=True
+    )
     assert not graph.parameters
     assert_same(graph(X.astype("f")), X.astype("f") @ layer.weight)
 
@@ -678,12 +739,19 @@ def test_numpy_has_no_training_mode() -> None:
 
 
 def test_default_target_of_transpile() -> None:
-    assert graph_compiler.transpile(lambda x: x + 1, source="numpy", args=(X,)).variants[0].target.name == "jax"
+    assert (
+        graph_compiler.transpile(lambda x: x + 1, source="numpy", args=(X,)).variants[0].target.name == "jax"
+    )
 
 
 # ---------------------------------------------------------------------------------------------- what cannot be recorded
 ERRORS: list[tuple[str, Callable[..., Any], type[Exception], str]] = [
-    ("a new generator", lambda x: x + np.random.default_rng().normal(), TracingError, "gives something else at each call"),
+    (
+        "a new generator",
+        lambda x: x + np.random.default_rng().normal(),
+        TracingError,
+        "gives something else at each call",
+    ),
     ("Python's random", lambda x: x * random.random(), TracingError, "gives something else at each call"),
     (
         "scipy",
@@ -691,12 +759,27 @@ ERRORS: list[tuple[str, Callable[..., Any], type[Exception], str]] = [
         TracingError,
         r"test_numpy_source.py:\d+: the elements of an array are handed to code",
     ),
-    ("a constructor", lambda x: x * np.float32(x.sum()), TracingError, "the elements of an array are handed to code"),
-    ("an array from outside", lambda x: np.copyto(np.frombuffer(bytes(96)).reshape(3, 4), x), TracingError, "does not follow"),
+    (
+        "a constructor",
+        lambda x: x * np.float32(x.sum()),
+        TracingError,
+        "the elements of an array are handed to code",
+    ),
+    (
+        "an array from outside",
+        lambda x: np.copyto(np.frombuffer(bytes(96)).reshape(3, 4), x),
+        TracingError,
+        "does not follow",
+    ),
     ("memory", lambda x: x.tobytes(), TracingError, "tobytes"),
     ("ctypes", lambda x: x.ctypes, TracingError, "ctypes"),
     ("torch", lambda x: torch.from_numpy(x) + 1, SourceNotFound, r"refers to torch alone(.|\n)*TracedArray"),
-    ("frompyfunc", lambda x: np.frompyfunc(math.floor, 1, 1)(x) + 1, TracingError, "belongs to no public module"),
+    (
+        "frompyfunc",
+        lambda x: np.frompyfunc(math.floor, 1, 1)(x) + 1,
+        TracingError,
+        "belongs to no public module",
+    ),
     ("objects", lambda x: np.array([x, None], dtype=object), TracingError, "handed to code"),
     ("assigned shape", lambda x: setattr(x.copy(), "shape", (4, 3)), TracingError, "assigning to shape"),
     ("a generator expression", lambda x: (row for row in x), TracingError, "returns a generator"),
@@ -705,13 +788,18 @@ ERRORS: list[tuple[str, Callable[..., Any], type[Exception], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("function", "error", "message"), [case[1:] for case in ERRORS], ids=[case[0] for case in ERRORS])
+@pytest.mark.parametrize(
+    ("function", "error", "message"), [case[1:] for case in ERRORS], ids=[case[0] for case in ERRORS]
+)
 def test_error(function: Any, error: Any, message: str) -> None:
     with pytest.raises(error, match=message):
         graph_compiler.compile(function, source="numpy", args=(X,))
 
 
-@pytest.mark.parametrize("argument", [np.ma.array([1.0]), np.rec.array([1.0]), np.array(["a"]), np.array([1.0], ">f8"), np.array([None])])
+@pytest.mark.parametrize(
+    "argument",
+    [np.ma.array([1.0]), np.rec.array([1.0]), np.array(["a"]), np.array([1.0], ">f8"), np.array([None])],
+)
 def test_arrays_that_no_other_framework_has(argument: Any) -> None:
     with pytest.raises(TracingError):
         graph_compiler.compile(lambda x: x, source="numpy", args=(argument,))
@@ -724,11 +812,17 @@ UNWRITABLE: list[tuple[str, Callable[..., Any], str]] = [
     ("where without out", lambda x: np.sqrt(x, where=x > 0), "pass out="),
     ("eig", lambda x: np.linalg.eig(x[:3, :3] + x[:3, :3].T), "eigh"),
     ("order", lambda x: x.ravel(order="K"), "order='K'"),
-    ("several at once", lambda x: (np.trim_zeros(x[0]), np.linalg.eig(x[:3, :3])), r"2 calls(.|\n)*trim_zeros(.|\n)*eig"),
+    (
+        "several at once",
+        lambda x: (np.trim_zeros(x[0]), np.linalg.eig(x[:3, :3])),
+        r"2 calls(.|\n)*trim_zeros(.|\n)*eig",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("function", "message"), [case[1:] for case in UNWRITABLE], ids=[case[0] for case in UNWRITABLE])
+@pytest.mark.parametrize(
+    ("function", "message"), [case[1:] for case in UNWRITABLE], ids=[case[0] for case in UNWRITABLE]
+)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore:'where' used without 'out':UserWarning")
 def test_calls_without_a_row(function: Any, message: str) -> None:
     graph_compiler.compile(function, source="numpy", args=(X,))  # in numpy itself every call can be written
@@ -778,12 +872,24 @@ def test_static_arguments() -> None:
         (np.add.reduceat, (np.ones(6), np.array([0, 5])), (np.ones(5), np.array([0, 5])), IndexError),
         (np.add.reduceat, (np.ones(6), np.array([0, 5])), (np.ones(6), np.array([0, -1])), IndexError),
         (lambda x: np.add.reduceat(x, [0, 3]), (np.ones(6),), (np.ones(3),), IndexError),
-        (lambda k, x: np.choose(k, [x, -x]), (np.array([0, 1]), np.ones(2)), (np.array([0, 2]), np.ones(2)), ValueError),
-        (lambda k, x: np.choose(k, [x, -x]), (np.array([0, 1]), np.ones(2)), (np.array([-1, 1]), np.ones(2)), ValueError),
+        (
+            lambda k, x: np.choose(k, [x, -x]),
+            (np.array([0, 1]), np.ones(2)),
+            (np.array([0, 2]), np.ones(2)),
+            ValueError,
+        ),
+        (
+            lambda k, x: np.choose(k, [x, -x]),
+            (np.array([0, 1]), np.ones(2)),
+            (np.array([-1, 1]), np.ones(2)),
+            ValueError,
+        ),
         (np.polymul, (np.ones(3), np.ones(2)), (np.array([0.0, 1.0, 1.0]), np.ones(2)), UnsupportedOperation),
     ],
 )
-def test_elements_that_numpy_refuses_or_that_decide_a_size(function: Any, good: Any, bad: Any, error: Any) -> None:
+def test_elements_that_numpy_refuses_or_that_decide_a_size(
+    function: Any, good: Any, bad: Any, error: Any
+) -> None:
     graph = graph_compiler.compile(function, source="numpy", to="jax", args=good)
     assert_same(graph(*good), np.asarray(function(*good), np.float32))
     with pytest.raises(error):

@@ -17,7 +17,13 @@ import torch.nn.functional as F  # noqa: E402
 import graph_compiler  # noqa: E402
 from graph_compiler.backends.numpy import prelude  # noqa: E402
 from graph_compiler.backends.numpy.native import READ_ONLY, VIEWS  # noqa: E402
-from graph_compiler.errors import GuardFailed, NotCompilable, TargetRefused, TracingError, UnsupportedOperation  # noqa: E402
+from graph_compiler.errors import (
+    GuardFailed,
+    NotCompilable,
+    TargetRefused,
+    TracingError,
+    UnsupportedOperation,
+)  # noqa: E402
 from graph_compiler.ops import all_ops  # noqa: E402
 
 from .support.compare import arrays, assert_same  # noqa: E402
@@ -102,7 +108,9 @@ def test_weights_are_adopted_without_a_copy() -> None:
 
 # ------------------------------------------------------------------------------------- scalars and warnings
 def test_results_without_axes_are_arrays() -> None:
-    graph = graph_of(lambda x: (x.sum(), x[0, 0, 0], x.max() > 3, x.sum().long(), {"deep": [x.mean() * 2]}), X)
+    graph = graph_of(
+        lambda x: (x.sum(), x[0, 0, 0], x.max() > 3, x.sum().long(), {"deep": [x.mean() * 2]}), X
+    )
     for array in arrays(graph(X)).values():
         assert type(array) is np.ndarray and array.shape == ()
 
@@ -179,7 +187,9 @@ def test_half_precision_is_rounded_once(function: Callable[..., Any], dtype: Any
         actual = found[path]
         assert str(actual.dtype) == str(wanted.dtype).removeprefix("torch.")
         ulps = torch.finfo(dtype).eps if wanted.dtype == dtype else 0
-        np.testing.assert_allclose(actual.astype(np.complex64), wanted.to(torch.complex64).numpy(), rtol=ulps, atol=0)
+        np.testing.assert_allclose(
+            actual.astype(np.complex64), wanted.to(torch.complex64).numpy(), rtol=ulps, atol=0
+        )
 
 
 # ------------------------------------------------------------------------------------- generators
@@ -205,7 +215,9 @@ def test_a_generator_is_a_key() -> None:
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32, np.float64])
 def test_uniform_numbers_stay_below_the_bound(dtype: Any) -> None:
     for low, high in ((0.0, 1.0), (1.0, 1.5), (-3.0, -2.5)):
-        drawn = prelude.random_uniform(np.random.default_rng(0), (50_000,), low, high, dtype).astype(np.float64)
+        drawn = prelude.random_uniform(np.random.default_rng(0), (50_000,), low, high, dtype).astype(
+            np.float64
+        )
         assert drawn.min() >= np.array(low, dtype) and drawn.max() < np.array(high, dtype)
 
 
@@ -249,7 +261,13 @@ for function, args in ((lambda x: x + 1, (half,)), (lambda x: x.bfloat16(), (x,)
 def test_a_data_type_that_is_nowhere() -> None:
     for to in ("numpy", "jax"):
         with pytest.raises(UnsupportedOperation, match="complex32, a data type that no target has"):
-            quietly(graph_compiler.transpile, lambda x: x.chalf(), source="torch", to=to, args=(torch.ones(2, dtype=torch.complex64),))
+            quietly(
+                graph_compiler.transpile,
+                lambda x: x.chalf(),
+                source="torch",
+                to=to,
+                args=(torch.ones(2, dtype=torch.complex64),),
+            )
 
 
 def _quantised(x: Any) -> Any:
@@ -260,11 +278,18 @@ def test_quantised_tensors_are_refused_in_words() -> None:
     """Inside of a function torch alone has them; as arguments nobody, for a graph takes plain numbers."""
     x = torch.ones(2, 3)
     with pytest.raises(
-        UnsupportedOperation, match=r"quantize_per_tensor: it gives quint8, a data type that no target has[^$]*test_numpy_target.py"
+        UnsupportedOperation,
+        match=r"quantize_per_tensor: it gives quint8, a data type that no target has[^$]*test_numpy_target.py",
     ):
         quietly(graph_compiler.transpile, _quantised, source="torch", to="numpy", args=(x,))
-    with pytest.raises(TracingError, match=r"quantised tensor .torch.quint8., and a graph takes plain numbers"):
-        quietly(lambda: graph_compiler.compile(lambda x: x.int_repr(), args=(torch.quantize_per_tensor(x, 0.1, 0, torch.quint8),)))
+    with pytest.raises(
+        TracingError, match=r"quantised tensor .torch.quint8., and a graph takes plain numbers"
+    ):
+        quietly(
+            lambda: graph_compiler.compile(
+                lambda x: x.int_repr(), args=(torch.quantize_per_tensor(x, 0.1, 0, torch.quint8),)
+            )
+        )
     graph = quietly(graph_compiler.compile, _quantised, args=(x,))
     assert_same(quietly(graph, x * 2), quietly(_quantised, x * 2))
 
@@ -287,12 +312,19 @@ def test_single_precision_erf_is_within_a_few_roundings() -> None:
 
 
 @pytest.mark.parametrize(
-    "inverse", [lambda x: torch.fft.irfft(x, n=4), lambda x: torch.fft.hfft(x, n=4), lambda x: torch.fft.irfftn(x, s=(3, 4))]
+    "inverse",
+    [
+        lambda x: torch.fft.irfft(x, n=4),
+        lambda x: torch.fft.hfft(x, n=4),
+        lambda x: torch.fft.irfftn(x, s=(3, 4)),
+    ],
 )
 def test_the_inverse_of_no_frequencies_is_zero(inverse: Callable[..., Any]) -> None:
     """numpy's own reads memory that is not there."""
     for recorded in (0, 3):
-        graph = graph_compiler.compile(inverse, args=(torch.randn(3, recorded, dtype=torch.complex64),), to="numpy")
+        graph = graph_compiler.compile(
+            inverse, args=(torch.randn(3, recorded, dtype=torch.complex64),), to="numpy"
+        )
         for frequencies in (0, 3, 5):
             x = torch.randn(3, frequencies, dtype=torch.complex64)
             np.testing.assert_allclose(graph(x), inverse(x), atol=1e-5)

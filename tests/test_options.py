@@ -46,8 +46,16 @@ REFUSED: tuple[tuple[dict[str, Any], type[GraphCompilerError], str], ...] = (
     ({"max_variants": 0}, InvalidOption, "max_variants= is 0"),
     ({"max_variants": True}, InvalidOption, "max_variants= is True"),
     ({"max_variants": "2"}, InvalidOption, "max_variants= is '2'"),
-    ({"compile_options": {"mode": "default"}}, InvalidOption, "compile_options= .*return_backend_compiled_fn=True"),
-    ({"compile_options": 3, "return_backend_compiled_fn": True}, InvalidOption, "compile_options= is 3.*a dict"),
+    (
+        {"compile_options": {"mode": "default"}},
+        InvalidOption,
+        "compile_options= .*return_backend_compiled_fn=True",
+    ),
+    (
+        {"compile_options": 3, "return_backend_compiled_fn": True},
+        InvalidOption,
+        "compile_options= is 3.*a dict",
+    ),
     ({"stateful": 3}, InvalidOption, "stateful= is 3.*list of objects"),
     ({"stateful": SimpleNamespace()}, InvalidOption, "stateful= .*list of objects"),
     ({"arg_stateful_idxs": 0}, InvalidOption, r"arg_stateful_idxs= is 0.*\[\[0\], \[1, 0\]\]"),
@@ -81,7 +89,10 @@ def test_refused(options: dict[str, Any], error: type[GraphCompilerError], words
     [
         ((scaled, torch.ones(100)), r"^an object of type Tensor cannot be compiled: .*args=\(x,\)"),
         (("scaled",), "^'scaled' cannot be compiled"),
-        ((torch.nn.Linear,), r"^Linear is a class, .*pass no args, or compile an object of it: Linear\(\.\.\.\)"),
+        (
+            (torch.nn.Linear,),
+            r"^Linear is a class, .*pass no args, or compile an object of it: Linear\(\.\.\.\)",
+        ),
         ((inspect,), "^inspect is a module, .*pass no args$"),
     ],
 )
@@ -109,17 +120,28 @@ def test_taken(options: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     ("to", "words"),
-    [("torch", "torch.compile .*fullgraph"), ("jax", "jax.jit .*donate_argnums"), ("tensorflow", "tf.function .*jit_compile")],
+    [
+        ("torch", "torch.compile .*fullgraph"),
+        ("jax", "jax.jit .*donate_argnums"),
+        ("tensorflow", "tf.function .*jit_compile"),
+    ],
 )
 def test_the_compiler_of_the_target_says_which_options_it_takes(to: str, words: str) -> None:
     pytest.importorskip(to)
     with pytest.raises(InvalidOption, match=f"has 'nonsense', which {words}"):
-        graph_compiler.compile(scaled, to=to, args=(X,), return_backend_compiled_fn=True, compile_options={"nonsense": 1})
+        graph_compiler.compile(
+            scaled, to=to, args=(X,), return_backend_compiled_fn=True, compile_options={"nonsense": 1}
+        )
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [({"rtol": "x"}, "rtol= is 'x'"), ({"atol": -1}, "atol= is -1"), ({"runs": 0}, "runs= is 0"), ({"seed": 1.5}, "seed= is 1.5")],
+    [
+        ({"rtol": "x"}, "rtol= is 'x'"),
+        ({"atol": -1}, "atol= is -1"),
+        ({"runs": 0}, "runs= is 0"),
+        ({"seed": 1.5}, "seed= is 1.5"),
+    ],
 )
 def test_what_a_verification_takes(options: dict[str, Any], words: str) -> None:
     graph = graph_compiler.compile(scaled, args=(X,))
@@ -150,7 +172,9 @@ def test_unify_runs_where_its_arrays_are() -> None:
 
 @pytest.mark.parametrize("function", [graph_compiler.transpile, graph_compiler.unify])
 def test_options_that_do_not_exist_are_refused_at_once(function: Callable[..., Any]) -> None:
-    with pytest.raises(InvalidOption, match=f"{function.__name__} has no option max_variant=; did you mean 'max_variants'"):
+    with pytest.raises(
+        InvalidOption, match=f"{function.__name__} has no option max_variant=; did you mean 'max_variants'"
+    ):
         function(scaled, max_variant=3)
 
 
@@ -166,12 +190,22 @@ MISSES: tuple[tuple[tuple[Any, ...], dict[str, Any], str], ...] = (
     ((3,), {"options": {"a": [1, X]}}, "argument 0 is 3 and was recorded as an array"),
     ((X,), {}, r"argument options is None and was recorded as dict\(a\)"),
     ((X,), {"options": {"a": [2, X]}}, r"argument options\['a'\]\[0\] is 2 and was recorded as 1"),
-    ((X,), {"options": {"b": 1}}, r"argument options has the structure dict\(b\) and was recorded with dict\(a\)"),
-    ((X,), {"options": {"a": [1, None]}}, r"argument options\['a'\]\[1\] is None and was recorded as an array"),
+    (
+        (X,),
+        {"options": {"b": 1}},
+        r"argument options has the structure dict\(b\) and was recorded with dict\(a\)",
+    ),
+    (
+        (X,),
+        {"options": {"a": [1, None]}},
+        r"argument options\['a'\]\[1\] is None and was recorded as an array",
+    ),
 )
 
 
-@pytest.mark.parametrize(("args", "kwargs", "why"), MISSES, ids=lambda item: item if isinstance(item, str) else "")
+@pytest.mark.parametrize(
+    ("args", "kwargs", "why"), MISSES, ids=lambda item: item if isinstance(item, str) else ""
+)
 def test_a_miss_names_the_argument(args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> None:
     graph = graph_compiler.compile(optional, args=(X,), kwargs={"options": {"a": [1, X]}}, on_miss="error")
     with pytest.raises(GuardFailed, match=why):
@@ -209,9 +243,24 @@ def written(x: Any, y: Any) -> Any:
 @pytest.mark.parametrize(
     ("function", "recorded", "other", "why"),
     [
-        (added, lambda x: (x, x.clone()), lambda x: (x, x), "x and y are one array and were two while recording"),
-        (added, lambda x: (x, x), lambda x: (x, x.clone()), "x and y are two arrays and were one while recording"),
-        (written, lambda x: (x, x.clone()), lambda x: (x, x[:]), "an array that is written to shares memory with another one"),
+        (
+            added,
+            lambda x: (x, x.clone()),
+            lambda x: (x, x),
+            "x and y are one array and were two while recording",
+        ),
+        (
+            added,
+            lambda x: (x, x),
+            lambda x: (x, x.clone()),
+            "x and y are two arrays and were one while recording",
+        ),
+        (
+            written,
+            lambda x: (x, x.clone()),
+            lambda x: (x, x[:]),
+            "an array that is written to shares memory with another one",
+        ),
     ],
 )
 def test_a_miss_names_arrays_that_are_one(function: Any, recorded: Any, other: Any, why: str) -> None:
@@ -248,10 +297,15 @@ def test_every_miss_is_explained() -> None:
     with pytest.raises(TooManyVariants, match="3 times"):
         graph(X, 4)
     explained = graph.explain().splitlines()
-    assert explained[0] == "looked_up: 3 variants" and explained[1] == "variant 0, recorded because: first call"
+    assert (
+        explained[0] == "looked_up: 3 variants" and explained[1] == "variant 0, recorded because: first call"
+    )
     assert "variant 1, recorded because: variant 0: argument 1 is 3 and was recorded as 2" in explained
     assert "an item of the variable table of an enclosing function changed since" in graph.variants[2].why
-    assert explained[-1].startswith("refused: variant 0: ") and "argument 1 is 4 and was recorded as 2" in explained[-1]
+    assert (
+        explained[-1].startswith("refused: variant 0: ")
+        and "argument 1 is 4 and was recorded as 2" in explained[-1]
+    )
 
 
 def test_a_graph_looks_like_its_function() -> None:

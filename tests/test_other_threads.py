@@ -36,11 +36,22 @@ def _file(number: int) -> None:
 # What another thread does, again and again.
 OTHERS: dict[str, Callable[[int], Any]] = {
     "files": _file,
-    "settings": lambda number: (Path.cwd(), np.geterr(), decimal.getcontext(), torch.is_grad_enabled(), torch.backends.cudnn.enabled),
+    "settings": lambda number: (
+        Path.cwd(),
+        np.geterr(),
+        decimal.getcontext(),
+        torch.is_grad_enabled(),
+        torch.backends.cudnn.enabled,
+    ),
     "globals by name": lambda number: globals()["LIMIT"] if number else eval("LIMIT"),
     "all globals": lambda number: sorted(globals()),
     "weights": lambda number: [*MODEL.parameters(), *MODEL.buffers(), MODEL.training],
-    "random numbers": lambda number: (random.random(), np.random.rand(2), os.urandom(2), np.random.default_rng().random()),
+    "random numbers": lambda number: (
+        random.random(),
+        np.random.rand(2),
+        os.urandom(2),
+        np.random.default_rng().random(),
+    ),
     "clocks": lambda number: (time.time(), time.perf_counter()),
     "attributes": lambda number: (hasattr(MODEL.weight, "scale"), hasattr(MODEL, "scale")),
 }
@@ -102,4 +113,6 @@ def test_a_thread_that_reads_beside_a_recording(other: str, source: str) -> None
             graph(array(rows))
     assert not problems and len(graph.variants) == 1
     held = [fact.what for fact in graph.variants[0].environment._facts]
-    assert not [what for what in held if what.startswith("what ") and "grad" not in what or "which weights" in what], held
+    assert not [
+        what for what in held if what.startswith("what ") and "grad" not in what or "which weights" in what
+    ], held

@@ -15,7 +15,12 @@ import pytest
 def built(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """(sdist, wheel)"""
     folder = tmp_path_factory.mktemp("dist")
-    done = subprocess.run([sys.executable, checkout / "scripts" / "build.py", folder], check=False, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, checkout / "scripts" / "build.py", folder],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     sdist, wheel = done.stdout.splitlines()[-2:]
     return Path(sdist), Path(wheel)
@@ -34,8 +39,15 @@ def test_wheel_holds_every_file_of_the_rooms(built: tuple[Path, Path], checkout:
 
 
 def test_wheel_and_sdist_hold_what_pages_are_made_of(built: tuple[Path, Path], checkout: Path) -> None:
-    files = {file.relative_to(checkout).as_posix() for file in (checkout / "graph_compiler/visualise/assets").rglob("*") if file.is_file()}
-    assert {"graph_compiler/visualise/assets/vendor/d3.LICENSE", "graph_compiler/visualise/assets/vendor/dagre.LICENSE"} <= files
+    files = {
+        file.relative_to(checkout).as_posix()
+        for file in (checkout / "graph_compiler/visualise/assets").rglob("*")
+        if file.is_file()
+    }
+    assert {
+        "graph_compiler/visualise/assets/vendor/d3.LICENSE",
+        "graph_compiler/visualise/assets/vendor/dagre.LICENSE",
+    } <= files
     with zipfile.ZipFile(built[1]) as wheel, tarfile.open(built[0]) as sdist:
         assert files <= set(wheel.namelist())
         assert files <= {name.partition("/")[2] for name in sdist.getnames()}
@@ -53,7 +65,14 @@ def test_wheel_has_one_top_level_package(built: tuple[Path, Path]) -> None:
 def test_sdist_keeps_the_layout(built: tuple[Path, Path]) -> None:
     with tarfile.open(built[0]) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
-    assert {"LICENSE", "README.md", "CHANGELOG.md", "constraints.txt", "backends/__init__.py", "frontends/__init__.py"} <= names
+    assert {
+        "LICENSE",
+        "README.md",
+        "CHANGELOG.md",
+        "constraints.txt",
+        "backends/__init__.py",
+        "frontends/__init__.py",
+    } <= names
     assert {"tests/conftest.py", "scripts/test", "docs/architecture.md"} <= names
     assert not [name for name in names if "__pycache__" in name]
 

@@ -54,7 +54,9 @@ def counts(x: Any, y: Any) -> Any:
 @_into(PROGRAMS)
 def losses(x: Any, y: Any) -> Any:
     kept = y != 3
-    return F.cross_entropy(x[kept], y[kept]) + F.cross_entropy(x[kept.nonzero()[:, 0]], y[kept], reduction="sum", label_smoothing=0.1)
+    return F.cross_entropy(x[kept], y[kept]) + F.cross_entropy(
+        x[kept.nonzero()[:, 0]], y[kept], reduction="sum", label_smoothing=0.1
+    )
 
 
 @_into(PROGRAMS)
@@ -86,7 +88,9 @@ def experts(x: Any, y: Any) -> Any:
     out = torch.zeros_like(x)
     for expert in range(x.shape[1]):
         rows, which = torch.where(chosen == expert)
-        out.index_add_(0, rows, F.gelu(x[rows].unsqueeze(1).flatten(1) * (expert + 1)) * weights[rows, which, None])
+        out.index_add_(
+            0, rows, F.gelu(x[rows].unsqueeze(1).flatten(1) * (expert + 1)) * weights[rows, which, None]
+        )
     return out
 
 
@@ -164,7 +168,13 @@ def batch(rows: int, kind: str = "some") -> list[Any]:
     """Rows of four numbers, and a class of each; ``kind`` says how many the masks find."""
     random = torch.Generator().manual_seed(rows)
     x, y = torch.randn(rows, 4, generator=random), torch.randint(0, 4, (rows,), generator=random)
-    return [x, y] if kind == "some" else [-x.abs(), torch.full_like(y, 3)] if kind == "none" else [x.abs(), torch.ones_like(y)]
+    return (
+        [x, y]
+        if kind == "some"
+        else [-x.abs(), torch.full_like(y, 3)]
+        if kind == "none"
+        else [x.abs(), torch.ones_like(y)]
+    )
 
 
 def arrays(given: list[Any]) -> list[Any]:
@@ -195,7 +205,12 @@ def test_the_last_of_the_rows_for_one_place_is_written(found: tuple[int, ...]) -
         return y
 
     def given(*found: int) -> list[Any]:
-        return [np.zeros(3, "float32"), np.array([0, 1, 0, 2, 0]), np.arange(1, 6, dtype="float32"), np.array(found, bool)]
+        return [
+            np.zeros(3, "float32"),
+            np.array([0, 1, 0, 2, 0]),
+            np.arange(1, 6, dtype="float32"),
+            np.array(found, bool),
+        ]
 
     graph = graph_compiler.transpile(written, source="numpy", to="jax", args=given(1, 0, 1, 1, 0))
     assert_same(graph(*given(*found)), written(*given(*found)))
@@ -209,7 +224,9 @@ def test_rows_by_their_number_are_compiled(name: str) -> None:
     pure = jax.jit(lambda *args: graph.functional({}, *args))
     for given in (batch(5), batch(9), batch(7, "all")):
         assert_same(pure(*arrays(given)), program(*given))
-    assert np.isnan(np.asarray(pure(*arrays(batch(6, "none"))))).all()  # there is none: the guard on how many there are
+    assert np.isnan(
+        np.asarray(pure(*arrays(batch(6, "none"))))
+    ).all()  # there is none: the guard on how many there are
 
 
 def test_what_is_not_among_the_rows_is_recorded_again() -> None:
@@ -254,12 +271,18 @@ def repeated_in_a_loop(x: Any) -> Any:
     return total
 
 
-IN_REGIONS = {"boolean_mask": sorted_in_a_loop, "unique_values": unique_in_a_branch, "repeat": repeated_in_a_loop}
+IN_REGIONS = {
+    "boolean_mask": sorted_in_a_loop,
+    "unique_values": unique_in_a_branch,
+    "repeat": repeated_in_a_loop,
+}
 
 
 @pytest.mark.parametrize("op", IN_REGIONS)
 def test_what_needs_the_size_in_a_loop_or_branch_is_refused_where_it_stands(op: str) -> None:
     program, x, other = IN_REGIONS[op], batch(3)[0], batch(5)[0]
-    with pytest.raises(UnsupportedOperation, match=rf"has to know all sizes(.|\n)*{op}, for .*test_padded_sizes\.py:\d+"):
+    with pytest.raises(
+        UnsupportedOperation, match=rf"has to know all sizes(.|\n)*{op}, for .*test_padded_sizes\.py:\d+"
+    ):
         graph_compiler.transpile(program, to="jax", args=(x,))
     assert_same(graph_compiler.transpile(program, to="numpy", args=(x,))(to_numpy(other)), program(other))

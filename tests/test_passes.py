@@ -19,7 +19,9 @@ from graph_compiler.passes.cleanup.cse import cse  # noqa: E402
 
 
 def calls_of(graph: Any, name: str) -> int:
-    return int(sum(count for call, count in graph.function_frequencies().items() if call.endswith(f".{name}")))
+    return int(
+        sum(count for call, count in graph.function_frequencies().items() if call.endswith(f".{name}"))
+    )
 
 
 class TestShare:
@@ -39,11 +41,18 @@ class TestShare:
     def test_branches_on_one_condition_that_run_other_blocks(self) -> None:
         b = Builder(Graph("f", "canonical"))
         x, chooses = b.input("x", ArraySpec((3,), "float32")), b.input("chooses", ArraySpec((), "bool"))
-        sine, cosine = (b.body(name, [], lambda op=op: (op(x),)) for name, op in (("sine", b.sin), ("cosine", b.cos)))
+        sine, cosine = (
+            b.body(name, [], lambda op=op: (op(x),)) for name, op in (("sine", b.sin), ("cosine", b.cos))
+        )
         first = b.run("branch", [chooses], [sine, cosine])
         b.graph.outputs = [*first, *b.run("branch", [chooses], [cosine, sine])]
         shared, _ = cse(b.graph)
-        assert [region.name for node in shared.nodes for region in node.regions] == ["sine", "cosine", "cosine", "sine"]
+        assert [region.name for node in shared.nodes for region in node.regions] == [
+            "sine",
+            "cosine",
+            "cosine",
+            "sine",
+        ]
         assert same_program(b.graph, shared)
         swapped = b.graph.derive(nodes=[b.graph.nodes[1], b.graph.nodes[0]], outputs=b.graph.outputs[::-1])
         assert not same_program(b.graph, swapped)
@@ -95,7 +104,10 @@ class TestFreeze:
 
 class TestOwnResults:
     def test_state_shares_no_memory_with_arguments(self) -> None:
-        graph, x = graph_compiler.transpile(Keeping(), to="numpy", args=(torch.ones(2),)), np.array([1, 2], np.float32)
+        graph, x = (
+            graph_compiler.transpile(Keeping(), to="numpy", args=(torch.ones(2),)),
+            np.array([1, 2], np.float32),
+        )
         _, state = graph.functional(graph.parameters, x)
         x[:] = 5
         np.testing.assert_array_equal(state["latest"], [1, 2])
@@ -108,7 +120,9 @@ class TestOwnEffects:
             a[:], b[:], c[:] = b.clone(), c.clone(), a.clone()
             return a.clone()
 
-        graph = graph_compiler.transpile(rotate, to="numpy", args=tuple(torch.zeros(2) for _ in range(3))).to(to)
+        graph = graph_compiler.transpile(rotate, to="numpy", args=tuple(torch.zeros(2) for _ in range(3))).to(
+            to
+        )
         given = [np.full(3, n, np.float32) for n in range(3)]
         arrays = given if to == "numpy" else [torch.from_numpy(array) for array in given]
         np.testing.assert_array_equal(np.asarray(graph(*arrays)), given[0])

@@ -11,7 +11,18 @@ from typing import Any
 import pytest
 
 from graph_compiler.errors import TracingError
-from graph_compiler.recording.patches import ASSUME, INPUT, NOTE, REFUSE, STAND_IN, Probe, Probes, Session, probing, replaced
+from graph_compiler.recording.patches import (
+    ASSUME,
+    INPUT,
+    NOTE,
+    REFUSE,
+    STAND_IN,
+    Probe,
+    Probes,
+    Session,
+    probing,
+    replaced,
+)
 
 _NAMES = ("ask", "draw", "start", "count", "give")
 
@@ -51,12 +62,16 @@ def test_each_kind_does_what_it_says(library: ModuleType) -> None:
     with probing(_probes(library), Session()) as session:
         assert _called("library.ask(3)", space) == ("ask", 3)
         assert _called("library.draw(3)", space) == ("draw", 3)
-        with pytest.raises(TracingError, match=r"library\.draw at <string>:1 gives something else at each call"):
+        with pytest.raises(
+            TracingError, match=r"library\.draw at <string>:1 gives something else at each call"
+        ):
             _called("library.draw()", space)
         assert _called("library.start()", space) == ("start", 0)
         assert _called("library.count(1)", space) == (session, ("count", 1))
         assert _called("library.give(1)", space) == (True, "give", 1)
-    assert [fact.what for fact in session.facts()] == ["what ask gives"] and session.noted("started") == [session]
+    assert [fact.what for fact in session.facts()] == ["what ask gives"] and session.noted("started") == [
+        session
+    ]
     assert _called("library.give(1)", space) == ("give", 1)
 
 
@@ -78,7 +93,10 @@ def test_names_that_a_module_has_imported_are_seen(library: ModuleType) -> None:
 
 def test_nothing_stays_behind_an_exception(library: ModuleType) -> None:
     space: dict[str, Any] = {}
-    with pytest.raises(KeyError), probing(_probes(library), Session(), places=[(space, "len", max), (library, "other", 1)]):
+    with (
+        pytest.raises(KeyError),
+        probing(_probes(library), Session(), places=[(space, "len", max), (library, "other", 1)]),
+    ):
         assert space == {"len": max} and library.other == 1
         raise KeyError
     assert space == {} and not hasattr(library, "other")
@@ -117,7 +135,11 @@ def test_other_threads_are_left_alone(library: ModuleType) -> None:
         assert _in_another_thread(lambda: _called("library.ask(3)", space)) == ("ask", 3)
         assert _in_another_thread(lambda: _called("library.draw()", space)) == ("draw", 0)
         assert _in_another_thread(lambda: _called("library.count(1)", space)) == ("count", 1)
-        assert _in_another_thread(lambda: _called("library.give(1)", space)) == (False, "give", 1)  # which moves the same source
+        assert _in_another_thread(lambda: _called("library.give(1)", space)) == (
+            False,
+            "give",
+            1,
+        )  # which moves the same source
     assert session.facts() == []
 
 

@@ -33,16 +33,35 @@ class Planned(Exception):
 def of_torch() -> dict[str, Any]:
     return {
         "gradients": (torch.is_grad_enabled(), torch.is_inference_mode_enabled()),
-        "autocast": (torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu"), torch.is_autocast_cache_enabled()),
-        "deterministic": (torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()),
-        "defaults": (torch.get_default_dtype(), torch.get_default_device(), torch.get_float32_matmul_precision()),
-        "modes": (torch._C._len_torch_dispatch_stack(), torch._C._len_torch_function_stack(), torch._C._functorch.maybe_current_level()),
+        "autocast": (
+            torch.is_autocast_enabled("cpu"),
+            torch.get_autocast_dtype("cpu"),
+            torch.is_autocast_cache_enabled(),
+        ),
+        "deterministic": (
+            torch.are_deterministic_algorithms_enabled(),
+            torch.is_deterministic_algorithms_warn_only_enabled(),
+        ),
+        "defaults": (
+            torch.get_default_dtype(),
+            torch.get_default_device(),
+            torch.get_float32_matmul_precision(),
+        ),
+        "modes": (
+            torch._C._len_torch_dispatch_stack(),
+            torch._C._len_torch_function_stack(),
+            torch._C._functorch.maybe_current_level(),
+        ),
         "generator": torch.get_rng_state().tolist(),
     }
 
 
 def of_jax() -> dict[str, Any]:
-    return {"config": dict(jax.config.values), "x64": jax.config.jax_enable_x64, "traces": core.trace_state_clean()}
+    return {
+        "config": dict(jax.config.values),
+        "x64": jax.config.jax_enable_x64,
+        "traces": core.trace_state_clean(),
+    }
 
 
 def of_numpy() -> dict[str, Any]:
@@ -59,7 +78,12 @@ def of_tensorflow() -> dict[str, Any]:
         "eager": (tf.executing_eagerly(), local.scope_name, local.device_name, len(local.op_callbacks)),
         "seed": (own._seed, own._rng.getstate() if hasattr(own, "_rng") else None),
         "keras": {name: repr(item) for name, item in vars(global_state.GLOBAL_STATE_TRACKER).items()},
-        "settings": (keras.config.floatx(), keras.config.epsilon(), keras.config.image_data_format(), tf.config.functions_run_eagerly()),
+        "settings": (
+            keras.config.floatx(),
+            keras.config.epsilon(),
+            keras.config.image_data_format(),
+            tf.config.functions_run_eagerly(),
+        ),
     }
 
 
@@ -171,7 +195,9 @@ FUNCTIONS: dict[str, dict[str, Callable[[Any], Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("framework", "name"), [(framework, name) for framework, rows in FUNCTIONS.items() for name in rows])
+@pytest.mark.parametrize(
+    ("framework", "name"), [(framework, name) for framework, rows in FUNCTIONS.items() for name in rows]
+)
 def test_state_is_as_before(framework: str, name: str) -> None:
     one, own = FRAMEWORKS[framework], FRAMEWORKS[framework].to
     tf.random.set_seed(3)
@@ -208,4 +234,6 @@ def test_exceptions_of_the_function_keep_their_class_in_code_that_tensorflow_rew
         raise TwoReasons("one", "other")
 
     with pytest.raises(TwoReasons):
-        graph_compiler.transpile(lambda x: tf.map_fn(body, x), to="torch", args=(tf.ones((3, 2)),), source="tensorflow")
+        graph_compiler.transpile(
+            lambda x: tf.map_fn(body, x), to="torch", args=(tf.ones((3, 2)),), source="tensorflow"
+        )

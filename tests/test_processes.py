@@ -56,7 +56,9 @@ def test_two_frameworks_that_record_each_other_do_not_wait_for_ever() -> None:
             inner = graph_compiler.compile(lambda y: y + 1, source=other, args=(others(2),))
             return x * float(to_numpy(inner(others(1)))[0])
 
-        results[name] = to_numpy(graph_compiler.compile(function, source=name, args=(array(2),))(array(3))).tolist()
+        results[name] = to_numpy(
+            graph_compiler.compile(function, source=name, args=(array(2),))(array(3))
+        ).tolist()
 
     threads = [
         threading.Thread(target=outer, args=("torch", "jax", torch.ones, np.ones), daemon=True),

@@ -103,7 +103,9 @@ TABLES = {
 
 def limitation(table: str, program: Program, to: str) -> str | None:
     """Why a program gives something else in a target."""
-    return guards.LIMITATIONS.get((program.name, "torch" if to == LIFTED else to)) if table == "guards" else None
+    return (
+        guards.LIMITATIONS.get((program.name, "torch" if to == LIFTED else to)) if table == "guards" else None
+    )
 
 
 def cases(module_of: dict[str, Any]) -> Iterator[Any]:

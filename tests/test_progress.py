@@ -50,7 +50,9 @@ def test_a_long_conversion_says_what_it_does(monkeypatch: pytest.MonkeyPatch, ha
         graph_compiler.compile(slow, args=(torch.ones(2),))
     shown = terminal.getvalue()
     assert "Converting slow: recording" in shown and " call" in shown
-    for thread in [one for one in threading.enumerate() if one.name == "graph_compiler progress"]:  # told to end, and about to
+    for thread in [
+        one for one in threading.enumerate() if one.name == "graph_compiler progress"
+    ]:  # told to end, and about to
         thread.join(10)
         assert not thread.is_alive()
     assert not stage.name and not len(stage.calls)
@@ -83,13 +85,20 @@ def test_each_recording_is_one_line_of_the_log() -> None:
         return x + 1 if x.sum() > 0 else -x
 
     with logged(logging.INFO) as messages:
-        graph = graph_compiler.compile(function, to="numpy", source="torch", args=(torch.ones(2),), max_variants=4)
+        graph = graph_compiler.compile(
+            function, to="numpy", source="torch", args=(torch.ones(2),), max_variants=4
+        )
         graph(torch.ones(3))
         graph(-torch.ones(3))
     assert len(messages) == 2
-    assert messages[0].startswith("function recorded in torch and written for numpy (variant 1 of at most 4, ")
+    assert messages[0].startswith(
+        "function recorded in torch and written for numpy (variant 1 of at most 4, "
+    )
     assert messages[0].endswith(" s): args= given") and " lines, " in messages[0]
-    assert messages[1].startswith("function recorded again (variant 2 of at most 4, ") and "elements" in messages[1]
+    assert (
+        messages[1].startswith("function recorded again (variant 2 of at most 4, ")
+        and "elements" in messages[1]
+    )
 
 
 def test_what_is_quick_pays_microseconds() -> None:

@@ -66,7 +66,12 @@ def nothing_or_index(x: Any) -> Any:
 # function, elements recorded, elements for which the guards hold, elements for which they do not
 Row = tuple[Callable[[Any], Any], list[float], list[list[float]], list[list[float]]]
 ROWS: dict[str, Row] = {
-    "a comparison": (by_first, [1.0, 2.0], [[1.0, 5.0], [2.0, 2.0], [1.0, 2.0, 3.0]], [[-1.0, 2.0], [NAN, 2.0]]),
+    "a comparison": (
+        by_first,
+        [1.0, 2.0],
+        [[1.0, 5.0], [2.0, 2.0], [1.0, 2.0, 3.0]],
+        [[-1.0, 2.0], [NAN, 2.0]],
+    ),
     "an element": (by_text, [1.0, 2.0], [[1.0, 5.0], [1.0, 2.0, 3.0]], [[2.0, 2.0], [10.0, 2.0]]),
     "count of a list": (by_list, [2.0, 2.0], [[2.0, 2.0], [2.0, 3.0]], [[2.0], [2.0, 2.0, 2.0], []]),
     "NaN": (by_first, [NAN, 2.0], [[NAN, 3.0]], [[1.0, 2.0]]),
@@ -74,7 +79,12 @@ ROWS: dict[str, Row] = {
     "negative zero": (by_text, [-0.0, 2.0], [[-0.0, 3.0]], [[0.0, 3.0]]),
     "whole numbers": (whole_numbers, [1.0, 2.0], [[3.0, 4.0], [3.0]], [[-3.0, 1.0]]),
     "truth values": (truth, [1.0, 2.0], [[3.0, 0.0]], [[-3.0, 1.0]]),
-    "a number of Python alone": (bisected, [0.0, 1.0, 2.0, 3.0], [[0.0, 0.0, 1.0, 9.0]], [[3.0, 4.0, 5.0, 6.0]]),
+    "a number of Python alone": (
+        bisected,
+        [0.0, 1.0, 2.0, 3.0],
+        [[0.0, 0.0, 1.0, 9.0]],
+        [[3.0, 4.0, 5.0, 6.0]],
+    ),
     "a number of Python beside an array": (number_and_array, [1.0, 2.0], [[3.0, 4.0]], [[-3.0, 1.0]]),
     "nothing on the other side": (nothing_or_index, [1.0, 2.0], [[3.0, 4.0]], [[-3.0, 1.0]]),
     "mixed": (mixed, [1.0, 2.0], [[3.0, 4.0], [3.0]], [[-3.0, 1.0]]),
@@ -87,7 +97,10 @@ def array(elements: list[float]) -> Any:
 
 def in_arrays(result: Any) -> Any:
     """A result with the numbers of Python as the arrays that compiled functions make of them."""
-    return jax.tree.map(lambda leaf: torch.tensor(leaf, dtype=torch.int32) if type(leaf) is int else torch.as_tensor(leaf), result)
+    return jax.tree.map(
+        lambda leaf: torch.tensor(leaf, dtype=torch.int32) if type(leaf) is int else torch.as_tensor(leaf),
+        result,
+    )
 
 
 @pytest.mark.parametrize("to", ["torch", "jax", "numpy", "tensorflow"])
@@ -118,7 +131,9 @@ def test_guards_on_elements_hold_inside_of_jit(name: str) -> None:
         assert_same(jax.jit(arrays)(jnp.array(elements)), in_arrays(only_array(function(array(elements)))))
     for elements in wrong:
         try:
-            result = jax.tree.leaves(jax.block_until_ready(jax.jit(arrays)(jnp.array(elements, dtype=jnp.float32))))
+            result = jax.tree.leaves(
+                jax.block_until_ready(jax.jit(arrays)(jnp.array(elements, dtype=jnp.float32)))
+            )
         except (GuardFailed, ValueError, jax.errors.JaxRuntimeError) as problem:
             assert "GuardFailed" in f"{type(problem).__name__}: {problem}"
         else:
@@ -138,9 +153,14 @@ def test_guards_on_elements_hold_inside_of_a_function_of_tensorflow(name: str) -
 
     for elements in right:
         expected = function(array(elements))
-        assert_same(pure(tf.constant(elements, tf.float32)), in_arrays(expected["z"] if isinstance(expected, dict) else expected))
+        assert_same(
+            pure(tf.constant(elements, tf.float32)),
+            in_arrays(expected["z"] if isinstance(expected, dict) else expected),
+        )
     for elements in wrong:
-        with pytest.raises((GuardFailed, tf.errors.InvalidArgumentError), match=r"handed to Python were|x\.shape\[0\] == 2"):
+        with pytest.raises(
+            (GuardFailed, tf.errors.InvalidArgumentError), match=r"handed to Python were|x\.shape\[0\] == 2"
+        ):
             pure(tf.constant(elements, tf.float32))
 
 
@@ -172,7 +192,9 @@ def test_guards_hold_for_each_example_of_torch_vmap() -> None:
         return graph.functional({}, x)
 
     assert torch.equal(torch.vmap(torch.vmap(function))(rows), rows * 2)
-    assert torch.equal(torch.vmap(torch.func.grad(lambda x: function(x).sum()))(rows[0]), torch.full((2, 2), 2.0))
+    assert torch.equal(
+        torch.vmap(torch.func.grad(lambda x: function(x).sum()))(rows[0]), torch.full((2, 2), 2.0)
+    )
     with pytest.raises(GuardFailed, match=__file__):
         torch.vmap(torch.vmap(function))(torch.cat([rows, -rows]))
 
@@ -187,16 +209,22 @@ def test_guards_hold_under_gradients_of_torch() -> None:
 
 def test_the_state_is_refused_with_the_result() -> None:
     norm = torch.nn.BatchNorm1d(2)
-    graph = graph_compiler.transpile(lambda x: norm(x) if x[0, 0].item() > 0 else norm(x * 0), args=(torch.ones(3, 2),))
+    graph = graph_compiler.transpile(
+        lambda x: norm(x) if x[0, 0].item() > 0 else norm(x * 0), args=(torch.ones(3, 2),)
+    )
     pure = jax.jit(lambda parameters, x: graph.functional(parameters, x)[1]["norm.running_mean"])
     assert np.isfinite(pure(graph.parameters, jnp.ones((3, 2)))).all()
-    with pytest.raises((ValueError, jax.errors.JaxRuntimeError), match="GuardFailed"):  # the count of batches is a whole number
+    with pytest.raises(
+        (ValueError, jax.errors.JaxRuntimeError), match="GuardFailed"
+    ):  # the count of batches is a whole number
         jax.block_until_ready(pure(graph.parameters, -jnp.ones((3, 2))))
 
 
 def test_python_is_called_only_where_a_guard_fails() -> None:
     """Each call of Python takes longer than most compiled functions."""
-    graph = graph_compiler.compile(lambda x: x.argmax() if x[0] > 0 else x.argmin(), to="jax", args=(array([1.0, 3.0]),))
+    graph = graph_compiler.compile(
+        lambda x: x.argmax() if x[0] > 0 else x.argmin(), to="jax", args=(array([1.0, 3.0]),)
+    )
     pure = functools.partial(graph.functional, {})
     traced = jax.make_jaxpr(pure)(jnp.ones(2))
     assert "pure_callback" not in {equation.primitive.name for equation in traced.eqns}
@@ -247,7 +275,9 @@ def test_a_traced_call_that_fits_nothing_is_refused() -> None:
 
 
 def test_sizes_that_are_broadcast_are_assumed_to_be_equal() -> None:
-    graph = graph_compiler.transpile(lambda a, b, c: ((a + b) * c).reshape(-1), args=(torch.ones(2, 3), torch.ones(2, 3), torch.ones(3)))
+    graph = graph_compiler.transpile(
+        lambda a, b, c: ((a + b) * c).reshape(-1), args=(torch.ones(2, 3), torch.ones(2, 3), torch.ones(3))
+    )
     assert [repr(guard.condition) for guard in graph.variants[0].graph.guards] == [
         "a.shape[0] == b.shape[0]",
         "a.shape[1] == b.shape[1]",
@@ -263,7 +293,10 @@ def test_sizes_that_are_broadcast_are_assumed_to_be_equal() -> None:
 def test_gradients_are_nan_where_a_guard_fails(to: str) -> None:
     graph = graph_compiler.compile(by_first, to=to, args=(array([1.0, 2.0]),))
     if to == "jax":
-        found = [jax.jit(jax.grad(lambda x: graph.functional({}, x).sum()))(jnp.array([first, 2.0])) for first in (1.0, -1.0)]
+        found = [
+            jax.jit(jax.grad(lambda x: graph.functional({}, x).sum()))(jnp.array([first, 2.0]))
+            for first in (1.0, -1.0)
+        ]
     else:
         tf = pytest.importorskip("tensorflow")
 
@@ -309,9 +342,13 @@ def test_a_call_that_fits_nothing_in_jit_says_why(name: str) -> None:
 
 def test_a_call_that_fits_nothing_in_a_tensorflow_function_says_why() -> None:
     tf = pytest.importorskip("tensorflow")
-    graph = graph_compiler.transpile(lambda x: x / math.sqrt(x.shape[0]), to="tensorflow", args=(torch.ones(2, 3),))
+    graph = graph_compiler.transpile(
+        lambda x: x / math.sqrt(x.shape[0]), to="tensorflow", args=(torch.ones(2, 3),)
+    )
     with pytest.raises(CallMismatch, match="tensorflow traces this call"):
-        tf.function(graph, input_signature=[tf.TensorSpec([None, 3])], autograph=False)(np.ones((4, 3), np.float32))
+        tf.function(graph, input_signature=[tf.TensorSpec([None, 3])], autograph=False)(
+            np.ones((4, 3), np.float32)
+        )
 
 
 class Cooling(torch.nn.Module):
@@ -337,7 +374,9 @@ def test_numbers_in_state_pass_through_transformations(dtype: str) -> None:
     wanted, state = [], dict(graph.state)
     compiled = jax.jit(lambda x, state: graph.functional({}, x, state=state))
     scanned = jax.lax.scan(
-        lambda state, x: graph.functional({}, x, state=state)[::-1], jax.tree.map(jnp.asarray, state), jnp.stack([x] * 3)
+        lambda state, x: graph.functional({}, x, state=state)[::-1],
+        jax.tree.map(jnp.asarray, state),
+        jnp.stack([x] * 3),
     )
     for _ in range(3):
         result, state = compiled(x, state)
@@ -346,8 +385,12 @@ def test_numbers_in_state_pass_through_transformations(dtype: str) -> None:
     for number, one in enumerate(wanted):
         expected = original(torch.linspace(-1, 1, 3, dtype=getattr(torch, dtype)))
         assert one.dtype == dtype
-        np.testing.assert_allclose(one.astype("f"), expected.float(), rtol=2e-2 if dtype == "bfloat16" else 1e-5)
-        np.testing.assert_allclose(scanned[1][number].astype("f"), one.astype("f"), rtol=2e-2 if dtype == "bfloat16" else 1e-5)
+        np.testing.assert_allclose(
+            one.astype("f"), expected.float(), rtol=2e-2 if dtype == "bfloat16" else 1e-5
+        )
+        np.testing.assert_allclose(
+            scanned[1][number].astype("f"), one.astype("f"), rtol=2e-2 if dtype == "bfloat16" else 1e-5
+        )
     assert again.dtype == dtype
 
 
@@ -364,8 +407,13 @@ def test_a_graph_for_another_framework_stands_in_its_functions_as_a_pure_one(to:
     rows = np.linspace(-1, 1, 15, dtype="float32").reshape(5, 3)
     given = graph.pipeline.target.target.convert(rows)
     outer = graph_compiler.transpile(
-        lambda parameters, x: graph.functional(parameters, x) + 1, source=to, to="numpy", args=(graph.parameters, given[:2])
+        lambda parameters, x: graph.functional(parameters, x) + 1,
+        source=to,
+        to="numpy",
+        args=(graph.parameters, given[:2]),
     )
     with torch.no_grad():
         model.weight.mul_(2)
-        np.testing.assert_allclose(outer(graph.parameters, rows), model(torch.from_numpy(rows)) + 1, rtol=1e-5)
+        np.testing.assert_allclose(
+            outer(graph.parameters, rows), model(torch.from_numpy(rows)) + 1, rtol=1e-5
+        )

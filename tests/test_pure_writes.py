@@ -67,13 +67,18 @@ CASES: dict[str, tuple[Any, tuple[Any, ...], Any, dict[Any, Any]]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_writes_are_state(name: str, to: str) -> None:
     function, args, wanted, written = CASES[name]
-    graph = graph_compiler.transpile(function, source="torch", to=to, args=tuple(torch.zeros(2) for _ in args))
+    graph = graph_compiler.transpile(
+        function, source="torch", to=to, args=tuple(torch.zeros(2) for _ in args)
+    )
     total.zero_()
     given = [graph.pipeline.target.target.convert(array.clone()) for array in args]
     before = [as_numpy(array).copy() for array in (*given, *graph.parameters.values(), total)]
     result, state = graph.functional(graph.parameters, *given)
     np.testing.assert_allclose(as_numpy(result), wanted)
-    assert {key.rpartition(".")[2] if isinstance(key, str) else key: as_numpy(item).tolist() for key, item in state.items()} == written
+    assert {
+        key.rpartition(".")[2] if isinstance(key, str) else key: as_numpy(item).tolist()
+        for key, item in state.items()
+    } == written
     for one, other in zip(before, (*given, *graph.parameters.values(), total)):
         np.testing.assert_array_equal(one, as_numpy(other))
 
@@ -92,7 +97,9 @@ def test_gradients_of_batch_norm_by_names(to: str) -> None:
         result, state = graph.functional({**graph.parameters, **parameters}, x)
         return (result**2)[0, 0], state
 
-    gradients, state = transforms.grad(loss, has_aux=True)({name: graph.parameters[name] for name in graph.trained}, x)
+    gradients, state = transforms.grad(loss, has_aux=True)(
+        {name: graph.parameters[name] for name in graph.trained}, x
+    )
     one = graph_compiler.transpile(lambda x: model(x)[0, 0] ** 2, source="torch", to=to, args=(x[:4],))
     alone, _ = transforms.grad(one.functional, has_aux=True)(one.parameters, x)
     (model(x) ** 2)[0, 0].backward()

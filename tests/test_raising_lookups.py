@@ -13,7 +13,14 @@ import graph_compiler
 from .support.compare import assert_same
 
 SOURCES = ["torch", "jax", "tensorflow", "numpy"]
-PROBLEMS: list[type[Exception]] = [KeyError, ImportError, RuntimeError, ValueError, NotImplementedError, AttributeError]
+PROBLEMS: list[type[Exception]] = [
+    KeyError,
+    ImportError,
+    RuntimeError,
+    ValueError,
+    NotImplementedError,
+    AttributeError,
+]
 
 
 def absent(problem: type[Exception]) -> tuple[type, Any]:
@@ -86,7 +93,9 @@ def by_try(absent: type, lazy: Any) -> Callable[[Any], Any]:
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("problem", PROBLEMS)
 @pytest.mark.parametrize("form", [by_class, by_object, by_attribute, by_hasattr, by_try])
-def test_what_raises_on_lookup_is_left_alone(form: Callable[..., Any], problem: type[Exception], source: str) -> None:
+def test_what_raises_on_lookup_is_left_alone(
+    form: Callable[..., Any], problem: type[Exception], source: str
+) -> None:
     framework = pytest.importorskip(source)
     function = form(*absent(problem))
     array = {"torch": "tensor", "jax": "numpy.asarray", "tensorflow": "constant", "numpy": "array"}[source]

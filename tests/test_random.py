@@ -25,21 +25,36 @@ _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _ZEROS = torch.zeros(_N)
 
 
-def _draw(to: str, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], seed: int = 0) -> Any:
+def _draw(
+    to: str,
+    name: str,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    seed: int = 0,
+) -> Any:
     """What the row ``name`` draws in a target with a seed."""
     backend = pytest.importorskip(to) and importlib.import_module(f"graph_compiler.backends.{to}")
     graph = lift_call(name, function, args, kwargs)
     flat = load(write(graph, backend.dialect, name))
-    arrays = [backend.target.convert(item) for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor)]
+    arrays = [
+        backend.target.convert(item)
+        for item in iterate_structure((args, kwargs))
+        if isinstance(item, torch.Tensor)
+    ]
     backend.target.seed(seed)
-    call = flat if to == "torch" else backend.target.compile(flat, {})  # torch.compile takes half a minute for each
+    call = (
+        flat if to == "torch" else backend.target.compile(flat, {})
+    )  # torch.compile takes half a minute for each
     found = call(*arrays, backend.target.next_key())
     return found[0] if isinstance(found, tuple) else found  # beside what guards look at
 
 
 def _reference(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.Tensor:
     seed(0)
-    result: torch.Tensor = function(*(item.clone() if isinstance(item, torch.Tensor) else item for item in args), **kwargs)
+    result: torch.Tensor = function(
+        *(item.clone() if isinstance(item, torch.Tensor) else item for item in args), **kwargs
+    )
     return result
 
 
@@ -80,7 +95,12 @@ DRAWS: list[tuple[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = [
     ("random", torch.Tensor.random_, (torch.zeros(_N, dtype=torch.int64), 5, 100), {}),
     ("random", torch.Tensor.random_, (torch.zeros(_N, dtype=torch.uint8),), {}),
     ("nn.functional.dropout", F.dropout, (torch.linspace(-1, 2, _N), 0.3), {}),
-    ("nn.functional.dropout2d", F.dropout2d, (torch.linspace(-1, 2, 16 * _N).reshape(_N // 4, 4, 8, 2), 0.3), {}),
+    (
+        "nn.functional.dropout2d",
+        F.dropout2d,
+        (torch.linspace(-1, 2, 16 * _N).reshape(_N // 4, 4, 8, 2), 0.3),
+        {},
+    ),
     ("nn.functional.alpha_dropout", F.alpha_dropout, (torch.linspace(-1, 2, _N), 0.3), {"training": True}),
     ("nn.functional.rrelu", F.rrelu, (torch.linspace(-1, 2, _N),), {"training": True}),
     ("gumbel_softmax", F.gumbel_softmax, (torch.zeros(_N, 4),), {"tau": 0.7}),
@@ -89,8 +109,12 @@ DRAWS: list[tuple[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("to", TARGETS)
-@pytest.mark.parametrize(("name", "function", "args", "kwargs"), DRAWS, ids=[f"{i}-{draw[0]}" for i, draw in enumerate(DRAWS)])
-def test_distribution(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], to: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "function", "args", "kwargs"), DRAWS, ids=[f"{i}-{draw[0]}" for i, draw in enumerate(DRAWS)]
+)
+def test_distribution(
+    name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], to: str
+) -> None:
     expected = _reference(function, args, kwargs)
     actual = _draw(to, name, function, args, kwargs)
     assert dtype_name(actual) == expected_dtype(actual, expected)
@@ -120,7 +144,9 @@ def test_dropout_keeps_the_scale(to: str) -> None:
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_shared_axes_live_or_die_together(to: str) -> None:
-    dropped = np.asarray(_draw(to, "nn.functional.dropout2d", F.dropout2d, (torch.ones(50, 4, 3, 3), 0.5), {}))
+    dropped = np.asarray(
+        _draw(to, "nn.functional.dropout2d", F.dropout2d, (torch.ones(50, 4, 3, 3), 0.5), {})
+    )
     assert (dropped == dropped[:, :, :1, :1]).all()
 
 
@@ -131,7 +157,9 @@ def test_without_replacement_no_index_comes_twice(to: str) -> None:
     assert all(len(set(row)) == 4 and 2 not in row for row in drawn.tolist())
 
 
-@pytest.mark.parametrize("name", ["dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout"])
+@pytest.mark.parametrize(
+    "name", ["dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout"]
+)
 def test_dropout_outside_of_training_is_no_operation(name: str) -> None:
     x = torch.ones((2, 3, 4) if name == "dropout1d" else (2, 3, 4, 4))
     graph = lift_call(f"nn.functional.{name}", getattr(F, name), (x,), {"training": False})

@@ -33,14 +33,22 @@ def _drawn(function: Any, call: tuple[Any, ...], number: int) -> tuple[Any, Any,
     """The result, the numbers that torch draws next, and those of Python and numpy."""
     _seed(number)
     result = outcome(function, call)[0]
-    after = [item.initial_seed() and torch.rand(1, generator=item) for item in call if isinstance(item, torch.Generator)]
+    after = [
+        item.initial_seed() and torch.rand(1, generator=item)
+        for item in call
+        if isinstance(item, torch.Generator)
+    ]
     return result, (torch.rand(1), after), (random.random(), np.random.rand())
 
 
 def _check(program: Program, to: str, lazy: bool) -> None:
     original, function = program.make(), program.make()
     _seed(0)
-    graph = compiled(program, function, to, lazy) if lazy else gc.compile(function, to=to, args=program.calls[0]())
+    graph = (
+        compiled(program, function, to, lazy)
+        if lazy
+        else gc.compile(function, to=to, args=program.calls[0]())
+    )
     for number, make_call in enumerate(program.calls):
         expected, torch_after, host_after = _drawn(original, make_call(), number)
         found, torch_found, host_found = _drawn(graph, make_call(), number)

@@ -59,7 +59,9 @@ def test_owners(item: Any, owner: str) -> None:
     assert is_internal(item) is (owner in ("python", "framework", "own"))
 
 
-def test_the_program_that_runs_the_users_may_stand_among_installed_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_program_that_runs_the_users_may_stand_among_installed_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     module = types.ModuleType("__main__")
     module.__file__ = pytest.__file__
     monkeypatch.setitem(sys.modules, "__main__", module)
@@ -103,7 +105,9 @@ def test_what_is_written_to_is_found_behind_many_functions() -> None:
     COUNTS["calls"] = 0
     world = World((), called=[_chain(12)])
     COUNTS["calls"] = 3
-    assert [(change.where, change.before, change.now) for change in world.changes()] == [("COUNTS['calls']", 0, 3)]
+    assert [(change.where, change.before, change.now) for change in world.changes()] == [
+        ("COUNTS['calls']", 0, 3)
+    ]
     world.restore()
     assert COUNTS == {"calls": 0}
 
@@ -178,8 +182,12 @@ def _decorator_of_a_library() -> Any:
     return held["decorator"]
 
 
-@pytest.mark.parametrize("wrapper", ["no_grad", "vmap", "jacrev", "in another function", "two decorators", "a library's"])
-def test_globals_of_functions_that_others_have_wrapped_are_guarded(wrapper: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "wrapper", ["no_grad", "vmap", "jacrev", "in another function", "two decorators", "a library's"]
+)
+def test_globals_of_functions_that_others_have_wrapped_are_guarded(
+    wrapper: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     torch, function = pytest.importorskip("torch"), _wrapped()[wrapper]
     x = torch.ones(2)
     graph = graph_compiler.compile(function, args=(x,))
@@ -211,7 +219,13 @@ def test_globals_of_derivative_rules_are_guarded(monkeypatch: pytest.MonkeyPatch
 
 def test_attributes_that_a_decorated_method_of_a_library_reads_are_guarded() -> None:
     torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
-    sizes = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 2}
+    sizes = {
+        "hidden_size": 8,
+        "intermediate_size": 8,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "num_key_value_heads": 2,
+    }
     model = transformers.LlamaModel(transformers.LlamaConfig(vocab_size=16, **sizes)).eval()
     tokens = torch.tensor([[3, 1, 2]])
     with torch.no_grad():

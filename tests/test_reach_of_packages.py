@@ -30,7 +30,10 @@ def _package(count: int) -> Callable[..., Any]:
     """Return the first method of a chain of classes, each of which names an attribute of the next one."""
     module = types.ModuleType("chain_of_layers")
     exec("class Layer:\n    pass\n", vars(module))
-    exec("".join(_LAYER.format(i=i, base=i % 7 if i > 6 else "", next=i + 1) for i in range(count)), vars(module))
+    exec(
+        "".join(_LAYER.format(i=i, base=i % 7 if i > 6 else "", next=i + 1) for i in range(count)),
+        vars(module),
+    )
     return vars(module)["Layer0"].apply_0  # type: ignore[no-any-return]
 
 
@@ -61,7 +64,9 @@ def test_each_class_of_a_chain_is_reached() -> None:
     assert sum(isinstance(owner, type) for owner in reached.owners) == 301  # with the base
 
 
-def test_code_in_a_target_folder_of_an_installer_is_a_librarys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_in_a_target_folder_of_an_installer_is_a_librarys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("installed_here", "written_here"):
         (tmp_path / f"{name}.py").write_text("def double(x):\n    return 2 * x\n")
     record = tmp_path / "installed_here-1.0.dist-info"

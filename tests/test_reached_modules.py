@@ -88,7 +88,9 @@ def test_weights_that_are_reached_are_parameters(way: str) -> None:
     function, x = make(net, head), torch.randn(5, 3)
     graph = graph_compiler.transpile(function, source="torch", to="jax", args=(x[:2],))
     assert set(graph.parameters) == {f"{name}.{part}" for name in expected for part in ("weight", "bias")}
-    gradients = transforms.grad(lambda parameters, x: graph.functional(parameters, x).sum())(graph.parameters, x)
+    gradients = transforms.grad(lambda parameters, x: graph.functional(parameters, x).sum())(
+        graph.parameters, x
+    )
     function(x).sum().backward()
     wanted = {tuple(item.shape): item.grad for item in (*net.parameters(), *head.parameters())}
     for name, gradient in gradients.items():
@@ -97,9 +99,13 @@ def test_weights_that_are_reached_are_parameters(way: str) -> None:
 
 def test_a_function_of_reached_modules_is_trained_and_given_back() -> None:
     net, head = torch.nn.Linear(3, 2), torch.nn.Linear(2, 1)
-    stepped = net.weight.detach() - 0.1 * 2 * head.weight.detach().T  # the step by hand: a sum over two rows of ones
+    stepped = (
+        net.weight.detach() - 0.1 * 2 * head.weight.detach().T
+    )  # the step by hand: a sum over two rows of ones
     rule = training.optimizer("sgd", learning_rate=0.1)
-    state = training.TrainState.create(_in_an_object(net, head), rule, loss=lambda y, target: y.sum(), to="torch", args=(torch.ones(2, 3),))
+    state = training.TrainState.create(
+        _in_an_object(net, head), rule, loss=lambda y, target: y.sum(), to="torch", args=(torch.ones(2, 3),)
+    )
     state, _ = training.single_train_step(state, (torch.ones(2, 3), None))
     state.to_source()
     assert torch.allclose(net.weight, stepped, atol=1e-6)

@@ -40,11 +40,17 @@ def root(x: Any) -> Any:
 
 def below_long_lines(x: Any) -> Any:
     joined = torch.stack([x + number for number in range(40)])
-    return torch.linalg.inv(x) + joined.sum(0) + torch.cat([joined, joined, joined, joined, joined, joined, joined, joined, joined]).sum(0)
+    return (
+        torch.linalg.inv(x)
+        + joined.sum(0)
+        + torch.cat([joined, joined, joined, joined, joined, joined, joined, joined, joined]).sum(0)
+    )
 
 
 SINGULAR, BROKEN = np.zeros((2, 2), np.float32), np.array([[np.nan, 1], [1, 2]], np.float32)
-FUNCTIONAL: list[tuple[str, Callable[[Any], Any], int, Any, Any, str]] = [  # with the line of the function that is refused
+FUNCTIONAL: list[
+    tuple[str, Callable[[Any], Any], int, Any, Any, str]
+] = [  # with the line of the function that is refused
     ("numpy", inverse, 2, torch.eye(2), SINGULAR, "LinAlgError: Singular matrix"),
     ("numpy", below_long_lines, 2, torch.eye(2), SINGULAR, "LinAlgError: Singular matrix"),
     ("numpy", solved, 1, torch.eye(2), SINGULAR, "LinAlgError"),
@@ -57,9 +63,13 @@ FUNCTIONAL: list[tuple[str, Callable[[Any], Any], int, Any, Any, str]] = [  # wi
 
 
 @pytest.mark.parametrize(("to", "function", "line", "recorded", "given", "words"), FUNCTIONAL)
-def test_functional_names_the_line(to: str, function: Any, line: int, recorded: Any, given: Any, words: str) -> None:
+def test_functional_names_the_line(
+    to: str, function: Any, line: int, recorded: Any, given: Any, words: str
+) -> None:
     pytest.importorskip(to)
-    words = rf"torch\..* at .*test_refusals\.py:{function.__code__.co_firstlineno + line}: {to} refuses .*{words}"
+    words = (
+        rf"torch\..* at .*test_refusals\.py:{function.__code__.co_firstlineno + line}: {to} refuses .*{words}"
+    )
     graph = graph_compiler.transpile(function, to=to, args=(recorded,))
     with pytest.raises(TargetRefused, match=words) as caught:
         graph.functional({}, given)
@@ -67,9 +77,12 @@ def test_functional_names_the_line(to: str, function: Any, line: int, recorded: 
 
 
 @pytest.mark.parametrize(
-    ("to", "function", "given"), [("tensorflow", inverse, BROKEN), ("jax", far, np.arange(3)), ("tensorflow", by_floats, np.ones(3))]
+    ("to", "function", "given"),
+    [("tensorflow", inverse, BROKEN), ("jax", far, np.arange(3)), ("tensorflow", by_floats, np.ones(3))],
 )
-def test_a_call_that_the_original_takes_names_the_line(to: str, function: Callable[[Any], Any], given: Any) -> None:
+def test_a_call_that_the_original_takes_names_the_line(
+    to: str, function: Callable[[Any], Any], given: Any
+) -> None:
     pytest.importorskip(to)
     with pytest.raises(TargetRefused, match=rf"test_refusals\.py:\d+: {to} refuses"):
         graph_compiler.transpile(function, to=to)(torch.from_numpy(given))
@@ -105,7 +118,9 @@ def test_integers_beyond_32_bits_do_not_wrap_around() -> None:
         return x + offsets
 
     for held in (shifted, lambda x: (x, offsets), lambda x: torch.full((2,), 2**40) - x):
-        with pytest.raises(GuardFailed, match=r"to 1099511627776.*jax_enable_x64.* stands at .*test_refusals\.py:\d+"):
+        with pytest.raises(
+            GuardFailed, match=r"to 1099511627776.*jax_enable_x64.* stands at .*test_refusals\.py:\d+"
+        ):
             graph_compiler.transpile(held, to="jax", args=(torch.tensor([1, 2]),))
     doubled = graph_compiler.transpile(lambda x: x * 2, to="jax", args=(torch.tensor([1, 2]),))
     for given in (torch.tensor([3, -(2**33)]), np.array([2**35])):
@@ -114,7 +129,10 @@ def test_integers_beyond_32_bits_do_not_wrap_around() -> None:
                 call(given)
     assert_same(doubled(torch.tensor([2**30 - 1, -(2**30)])), np.array([2**31 - 2, -(2**31)], np.int32))
     for compute in COMPUTED:
-        with pytest.raises(UnsupportedOperation, match=r"test_refusals\.py:\d+ gives whole numbers of more than 32 bits.*jax_enable_x64"):
+        with pytest.raises(
+            UnsupportedOperation,
+            match=r"test_refusals\.py:\d+ gives whole numbers of more than 32 bits.*jax_enable_x64",
+        ):
             graph_compiler.transpile(compute, to="jax", args=(torch.tensor([1, 2]),))
     with wide_types():
         graph = graph_compiler.transpile(shifted, to="jax", args=(torch.tensor([1, 2]),))
@@ -128,7 +146,9 @@ def test_a_refusal_in_the_body_of_a_loop_names_the_line_in_the_body(to: str) -> 
 
     def step(total: Any, row: Any) -> Any:
         doubled = row * 2
-        return jax.lax.cond(total < 0, lambda: total, lambda: total + jax.numpy.linalg.cholesky(doubled).sum()), None
+        return jax.lax.cond(
+            total < 0, lambda: total, lambda: total + jax.numpy.linalg.cholesky(doubled).sum()
+        ), None
 
     def function(x: Any) -> Any:
         return jax.lax.scan(step, 0.0, x)[0]
@@ -136,4 +156,8 @@ def test_a_refusal_in_the_body_of_a_loop_names_the_line_in_the_body(to: str) -> 
     graph = graph_compiler.compile(function, to=to, args=(jax.numpy.stack([jax.numpy.eye(2)] * 3),))
     line = step.__code__.co_firstlineno + 2
     with pytest.raises(TargetRefused, match=rf"cholesky at .*test_refusals\.py:{line}: {to} refuses"):
-        graph(-np.stack([np.eye(2, dtype=np.float32)] * 3) if to == "numpy" else torch.stack([-torch.eye(2)] * 3))
+        graph(
+            -np.stack([np.eye(2, dtype=np.float32)] * 3)
+            if to == "numpy"
+            else torch.stack([-torch.eye(2)] * 3)
+        )

@@ -27,7 +27,9 @@ GROUPS = {"graph_compiler.frontends": frontends, "graph_compiler.backends": back
 def test_own_entries_are_the_entry_points_of_the_package(group: str, checkout: Path) -> None:
     metadata = configparser.ConfigParser()
     metadata.read(checkout / "setup.cfg")
-    registered = dict(line.split(" = ") for line in metadata["options.entry_points"][group].strip().splitlines())
+    registered = dict(
+        line.split(" = ") for line in metadata["options.entry_points"][group].strip().splitlines()
+    )
     assert registered == {name: f"{group}.entries:{name}" for name in GROUPS[group].own}
 
 
@@ -92,9 +94,15 @@ def test_an_entry_point_is_found_by_its_name(registry: Any) -> None:
 @pytest.mark.parametrize(
     ("points", "message"),
     [
-        ([Point("mine", {})], "the entry point mine = somewhere:entry .* gives a dict; it must be a BackendEntry"),
+        (
+            [Point("mine", {})],
+            "the entry point mine = somewhere:entry .* gives a dict; it must be a BackendEntry",
+        ),
         ([Point("mine", _backend("other"))], "gives an entry with the name 'other'; both must have one name"),
-        ([Point("mine", ImportError("no module named here"))], "cannot be loaded: ImportError: no module named here"),
+        (
+            [Point("mine", ImportError("no module named here"))],
+            "cannot be loaded: ImportError: no module named here",
+        ),
     ],
 )
 def test_a_wrong_entry_point_says_what_is_wrong(points: list[Point], message: str, registry: Any) -> None:
@@ -118,14 +126,21 @@ def test_own_names_are_taken(registry: Any) -> None:
 
 
 def test_an_unknown_name_is_told_with_those_that_are_meant(registry: Any) -> None:
-    with pytest.raises(UnknownFramework, match=r"to='sw' is not supported; known are .*'mine'; did you mean 'mine'"):
+    with pytest.raises(
+        UnknownFramework, match=r"to='sw' is not supported; known are .*'mine'; did you mean 'mine'"
+    ):
         registry(Point("mine", _backend("mine"))).get("sw")
 
 
 def test_traits_of_a_new_frontend_are_known_from_then_on() -> None:
     assert "call" not in registration.trait("entry_methods")
     frontends.register(
-        FrontendEntry(name="traits", module="", packages=("traits_here",), traits=registration.Traits(entry_methods=("call",)))
+        FrontendEntry(
+            name="traits",
+            module="",
+            packages=("traits_here",),
+            traits=registration.Traits(entry_methods=("call",)),
+        )
     )
     try:
         assert registration.trait("entry_methods")[-1] == "call" and "traits_here" in registration.packages()
@@ -162,7 +177,9 @@ class Pair:
 
 
 def test_a_container_of_ones_own() -> None:
-    register_container(Pair, lambda pair: zip(("left", "right"), pair._held), lambda cls, keys, parts: cls(*parts))
+    register_container(
+        Pair, lambda pair: zip(("left", "right"), pair._held), lambda cls, keys, parts: cls(*parts)
+    )
 
     def function(pair: Pair) -> Pair:
         left, right = pair.swapped()._held

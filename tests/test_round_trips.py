@@ -92,9 +92,13 @@ def rows(count: int) -> Any:
 def test_function(source: str, through: str, name: str) -> None:
     function, native = FUNCTIONS[source][name], _NATIVE[source]
     there = graph_compiler.compile(function, source=source, to=through, args=(native(rows(4)),))
-    back = graph_compiler.compile(there.as_module(), source=through, to=source, args=(_NATIVE[through](rows(4)),))
+    back = graph_compiler.compile(
+        there.as_module(), source=through, to=source, args=(_NATIVE[through](rows(4)),)
+    )
     for count in (4, 6):
-        np.testing.assert_allclose(to_numpy(back(native(rows(count)))), to_numpy(function(native(rows(count)))), rtol=2e-5, atol=2e-6)
+        np.testing.assert_allclose(
+            to_numpy(back(native(rows(count)))), to_numpy(function(native(rows(count)))), rtol=2e-5, atol=2e-6
+        )
 
 
 def of_keras() -> tuple[Any, Any]:
@@ -123,7 +127,9 @@ class Scaled:
 
     def __init__(self) -> None:
         random = np.random.default_rng(0)
-        self.first, self.second = (random.standard_normal(shape).astype("float32") for shape in ((4, 6), (6, 2)))
+        self.first, self.second = (
+            random.standard_normal(shape).astype("float32") for shape in ((4, 6), (6, 2))
+        )
 
     def __call__(self, x: Any) -> Any:
         return np.tanh(x @ self.first) @ self.second
@@ -138,7 +144,13 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
 
 
 @pytest.mark.parametrize(
-    ("source", "through"), [(source, through) for source in MODELS for through in ("torch", "jax", "tensorflow") if source != through]
+    ("source", "through"),
+    [
+        (source, through)
+        for source in MODELS
+        for through in ("torch", "jax", "tensorflow")
+        if source != through
+    ],
 )
 def test_model_keeps_its_names(source: str, through: str) -> None:
     model, native = MODELS[source]()
@@ -151,7 +163,14 @@ def test_model_keeps_its_names(source: str, through: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "through"), [("torch", "jax"), ("jax", "torch"), ("tensorflow", "torch"), ("torch", "tensorflow"), ("numpy", "tensorflow")]
+    ("source", "through"),
+    [
+        ("torch", "jax"),
+        ("jax", "torch"),
+        ("tensorflow", "torch"),
+        ("torch", "tensorflow"),
+        ("numpy", "tensorflow"),
+    ],
 )
 def test_parameters_go_all_the_way_back(source: str, through: str) -> None:
     """What a graph of the module of a graph is given ends in the first model, by the same names."""
@@ -189,13 +208,29 @@ def huggingface(name: str) -> Any:
         "max_position_embeddings": 40,
     }
     other = {
-        "distilbert": {"vocab_size": 50, "dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 24, "max_position_embeddings": 40},
-        "gpt2": {"vocab_size": 50, "n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 40, "use_cache": False},
+        "distilbert": {
+            "vocab_size": 50,
+            "dim": 16,
+            "n_layers": 2,
+            "n_heads": 2,
+            "hidden_dim": 24,
+            "max_position_embeddings": 40,
+        },
+        "gpt2": {
+            "vocab_size": 50,
+            "n_embd": 16,
+            "n_layer": 2,
+            "n_head": 2,
+            "n_positions": 40,
+            "use_cache": False,
+        },
         "albert": {**small, "embedding_size": 8},
         "electra": {**small, "embedding_size": 8},
     }
     torch.manual_seed(0)
-    return transformers.AutoModel.from_config(transformers.AutoConfig.for_model(name, **other.get(name, small))).eval()
+    return transformers.AutoModel.from_config(
+        transformers.AutoConfig.for_model(name, **other.get(name, small))
+    ).eval()
 
 
 @pytest.mark.slow
@@ -208,13 +243,25 @@ def test_model_of_transformers_as_a_saved_model_and_back(name: str, tmp_path: Pa
     module = graph.as_module()
     holder = tf.Module()
     holder.model = module
-    holder.serve = tf.function(lambda tokens: module(tokens).last_hidden_state, input_signature=[tf.TensorSpec([None, None], tf.int64)])
+    holder.serve = tf.function(
+        lambda tokens: module(tokens).last_hidden_state,
+        input_signature=[tf.TensorSpec([None, None], tf.int64)],
+    )
     tf.saved_model.save(holder, str(tmp_path / "saved"))
     np.save(tmp_path / "tokens.npy", tokens)
-    command = [sys.executable, "-c", _ALONE, str(tmp_path / "saved"), str(tmp_path / "tokens.npy"), str(tmp_path / "result.npy")]
+    command = [
+        sys.executable,
+        "-c",
+        _ALONE,
+        str(tmp_path / "saved"),
+        str(tmp_path / "tokens.npy"),
+        str(tmp_path / "result.npy"),
+    ]
     subprocess.run(command, check=True, timeout=300, cwd=tmp_path)
     np.testing.assert_allclose(np.load(tmp_path / "result.npy"), right, rtol=1e-4, atol=1e-5)
     loaded = tf.saved_model.load(str(tmp_path / "saved"))
     back = graph_compiler.transpile(loaded.serve, to="torch", args=(tf.constant(tokens[:2, :5]),))
     np.testing.assert_allclose(to_numpy(back(torch.from_numpy(tokens))), right, rtol=1e-4, atol=1e-5)
-    assert set(back.parameters) == {name for name in graph.parameters if not name.startswith("pooler.")}  # which is no part of this result
+    assert set(back.parameters) == {
+        name for name in graph.parameters if not name.startswith("pooler.")
+    }  # which is no part of this result

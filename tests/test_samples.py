@@ -22,13 +22,20 @@ from .support.samples import Array, ErrorSample, Sample, made, quietly
 from .support.selection import is_drawn
 from .support.together import ALONE, Call, Together
 
-MODULES = [importlib.import_module(f"{samples.__name__}.{module.name}") for module in pkgutil.iter_modules(samples.__path__)]
+MODULES = [
+    importlib.import_module(f"{samples.__name__}.{module.name}")
+    for module in pkgutil.iter_modules(samples.__path__)
+]
 SAMPLES: list[tuple[str, Sample]] = [
-    (f"{module.__name__.rpartition('.')[2]}-{sample}", sample) for module in MODULES for sample in module.SAMPLES
+    (f"{module.__name__.rpartition('.')[2]}-{sample}", sample)
+    for module in MODULES
+    for sample in module.SAMPLES
 ]
 
 NODE = "tests/test_samples.py"
-COMPILED = ("jax",)  # one compilation of the whole takes half the time of one for each operation; the programs run as they are
+COMPILED = (
+    "jax",
+)  # one compilation of the whole takes half the time of one for each operation; the programs run as they are
 
 
 def numbered(names: list[str]) -> list[str]:
@@ -47,7 +54,9 @@ def numbered(names: list[str]) -> list[str]:
 
 CALLED = numbered([name for name, _ in SAMPLES])
 CASES = [
-    pytest.param(place, name, sample, to, id=f"{CALLED[place]}-{to}") for place, (name, sample) in enumerate(SAMPLES) for to in TARGETS
+    pytest.param(place, name, sample, to, id=f"{CALLED[place]}-{to}")
+    for place, (name, sample) in enumerate(SAMPLES)
+    for to in TARGETS
 ]
 ERRORS = [
     pytest.param(sample, id=f"{module.__name__.rpartition('.')[2]}-{sample.function.__name__}")
@@ -76,7 +85,9 @@ def calls_of(sample: Sample) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
     return [(made(args, seed=seed), made(sample.kwargs, seed=1)) for args, seed in given]
 
 
-@functools.lru_cache(maxsize=64)  # the targets of a sample run one after the other, after a dozen samples in JAX of every third
+@functools.lru_cache(
+    maxsize=64
+)  # the targets of a sample run one after the other, after a dozen samples in JAX of every third
 def recorded(place: int) -> Any:
     """A sample's graph, from which those for other targets are written: what is recorded is the same for all of them."""
     sample = SAMPLES[place][1]
@@ -96,7 +107,9 @@ def graph_for(place: int, to: str) -> Any:
 
 def check(sample: Sample, graph: Any) -> None:
     """The sample's graph gives what torch gives, at the recorded arguments and at the others with the same graph."""
-    call = functools.partial(quietly, graph) if sample.function is quietly else graph  # where torch warns, torch as a target does too
+    call = (
+        functools.partial(quietly, graph) if sample.function is quietly else graph
+    )  # where torch warns, torch as a target does too
     for (args, kwargs), (again, keywords) in zip(calls_of(sample), calls_of(sample), strict=True):
         assert_same(call(*args, **kwargs), sample.function(*again, **keywords))
 
@@ -108,7 +121,11 @@ def jax_calls(place: int) -> list[Call]:
 
 
 # The selected samples come first, so that a run compiles programs of selected samples alone.
-TOGETHER = sorted(range(len(SAMPLES)), key=lambda place: is_drawn(f"{NODE}::test_sample", f"{CALLED[place]}-jax"), reverse=True)
+TOGETHER = sorted(
+    range(len(SAMPLES)),
+    key=lambda place: is_drawn(f"{NODE}::test_sample", f"{CALLED[place]}-jax"),
+    reverse=True,
+)
 IN_JAX = Together([functools.partial(jax_calls, place) for place in TOGETHER])
 
 
@@ -120,7 +137,13 @@ def test_limits_name_samples(target: str) -> None:
 @pytest.mark.parametrize("sample", ERRORS)
 def test_error_sample(sample: ErrorSample) -> None:
     with pytest.raises(sample.exception, match=sample.message):
-        graph_compiler.transpile(sample.function, to="jax", source="torch", args=made(sample.args), kwargs=made(sample.kwargs, seed=1))
+        graph_compiler.transpile(
+            sample.function,
+            to="jax",
+            source="torch",
+            args=made(sample.args),
+            kwargs=made(sample.kwargs, seed=1),
+        )
 
 
 def test_arrays_are_reproducible() -> None:

@@ -42,7 +42,10 @@ class Small(torch.nn.Module):
     def forward(self, x: Any) -> dict[str, Any]:
         hidden = self.norm(self.linear(x))
         hidden[0] = math.inf
-        return {"a": torch.softmax(hidden, -1)[1:], "b": (self.table.to(torch.bfloat16), x.shape[0], None, 2.5, "x")}
+        return {
+            "a": torch.softmax(hidden, -1)[1:],
+            "b": (self.table.to(torch.bfloat16), x.shape[0], None, 2.5, "x"),
+        }
 
 
 def sized(x: Any, scale: float = 2.0, *, mode: str = "nearest") -> Any:
@@ -60,19 +63,32 @@ def experts(x: Any, ends: Any) -> Any:
 PROGRAMS: dict[str, tuple[Any, tuple[Any, ...], tuple[Any, ...]]] = {
     "module": (Small().eval(), (torch.randn(3, 4),), (torch.randn(6, 4),)),
     "sizes": (sized, (torch.randn(4, 6),), (torch.randn(5, 8),)),
-    "integers": (lambda x, i: x[i].sum(0), (torch.randn(4, 3), torch.tensor([0, 2])), (torch.randn(6, 3), torch.tensor([5, 5, 1]))),
+    "integers": (
+        lambda x, i: x[i].sum(0),
+        (torch.randn(4, 3), torch.tensor([0, 2])),
+        (torch.randn(6, 3), torch.tensor([5, 5, 1])),
+    ),
     "tree of arguments": (
         lambda d: d["x"] + d["y"][0],
         ({"x": torch.ones(2), "y": [torch.ones(2)]},),
         ({"x": torch.ones(3), "y": [torch.ones(3)]},),
     ),
     "a device and a type": (
-        lambda x: {"device": x.device, "type": x.dtype, "made": torch.arange(x.shape[0], device=x.device, dtype=torch.float16)},
+        lambda x: {
+            "device": x.device,
+            "type": x.dtype,
+            "made": torch.arange(x.shape[0], device=x.device, dtype=torch.float16),
+        },
         (torch.ones(2),),
         (torch.ones(3),),
     ),
     "calls that torch's list of overridable functions lacks": (
-        lambda x: [x.new_ones(x.shape[0]), torch.nn.functional.hardswish(x), x.unflatten(0, (-1, 1)), torch.vander(x)],
+        lambda x: [
+            x.new_ones(x.shape[0]),
+            torch.nn.functional.hardswish(x),
+            x.unflatten(0, (-1, 1)),
+            torch.vander(x),
+        ],
         (torch.ones(2),),
         (torch.ones(3),),
     ),
@@ -128,7 +144,10 @@ def test_what_was_saved_stays_where_saving_fails(form: str, tmp_path: Path) -> N
 def test_threads_that_save_to_one_path(form: str, tmp_path: Path) -> None:
     graphs = [graph_compiler.compile(lambda x, k=k: x * k, args=(torch.ones(3),)) for k in (1.0, 2.0, 3.0)]
     several(lambda number: [graphs[number].save(tmp_path / form) for _ in range(10)], 3)
-    assert graph_compiler.load(tmp_path / form)(torch.ones(1)).item() in (1, 2, 3) and len(list(tmp_path.iterdir())) == 1
+    assert (
+        graph_compiler.load(tmp_path / form)(torch.ones(1)).item() in (1, 2, 3)
+        and len(list(tmp_path.iterdir())) == 1
+    )
 
 
 def test_saving_follows_no_link_that_stands_beside(tmp_path: Path) -> None:
@@ -141,7 +160,9 @@ def test_saving_follows_no_link_that_stands_beside(tmp_path: Path) -> None:
 def test_an_existing_folder_with_a_suffix_is_saved_into(tmp_path: Path) -> None:
     (tmp_path / "model.v1").mkdir()
     graph = graph_compiler.compile(Small().eval(), args=(torch.ones(2, 4),))
-    assert_same(graph_compiler.load(saved(graph, tmp_path / "model.v1"))(torch.ones(3, 4)), graph(torch.ones(3, 4)))
+    assert_same(
+        graph_compiler.load(saved(graph, tmp_path / "model.v1"))(torch.ones(3, 4)), graph(torch.ones(3, 4))
+    )
 
 
 @pytest.mark.parametrize("to", TARGETS)
@@ -162,7 +183,9 @@ def test_names_that_python_reads_as_others(name: str, tmp_path: Path) -> None:
 
 
 def test_a_call_that_fits_nothing(tmp_path: Path) -> None:
-    again = graph_compiler.load(saved(graph_compiler.compile(Small().eval(), args=(torch.ones(2, 4),)), tmp_path / "graph.zip"))
+    again = graph_compiler.load(
+        saved(graph_compiler.compile(Small().eval(), args=(torch.ones(2, 4),)), tmp_path / "graph.zip")
+    )
     with pytest.raises(GuardFailed, match=r"loaded from a file.*3 axes and was recorded with 2"):
         again(torch.ones(2, 4, 1))
     with pytest.raises(NotTraced, match="no original"):
@@ -170,7 +193,9 @@ def test_a_call_that_fits_nothing(tmp_path: Path) -> None:
 
 
 def test_statistics_go_on(tmp_path: Path) -> None:
-    again = graph_compiler.load(saved(graph_compiler.transpile(Small().train(), args=(torch.randn(3, 4),)), tmp_path / "graph.zip"))
+    again = graph_compiler.load(
+        saved(graph_compiler.transpile(Small().train(), args=(torch.randn(3, 4),)), tmp_path / "graph.zip")
+    )
     again(torch.randn(3, 4)), again(torch.randn(3, 4))
     assert int(again.parameters["norm.num_batches_tracked"]) == 2
 
@@ -179,24 +204,38 @@ def test_an_unknown_class_becomes_a_plain_one(tmp_path: Path) -> None:
     graph = graph_compiler.compile(lambda x: Pair(x, x + 1), args=(torch.ones(2),))
     with logged() as messages:
         result = graph_compiler.load(saved(graph, tmp_path / "graph.zip"))(torch.ones(2))
-    assert type(result) is not Pair and to_numpy(result.first).tolist() == [1, 1] and to_numpy(result.second).tolist() == [2, 2]
+    assert (
+        type(result) is not Pair
+        and to_numpy(result.first).tolist() == [1, 1]
+        and to_numpy(result.second).tolist() == [2, 2]
+    )
     assert any("Pair, which is not known here" in message for message in messages)
 
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_an_unknown_named_tuple_is_an_argument(to: str, tmp_path: Path) -> None:
     """One of the same name and fields, for the class itself is nowhere. Nothing else could be given, and no call fitted."""
-    graph = graph_compiler.transpile(lambda pair: pair.first - pair.second * 2, to=to, args=(Pair(torch.ones(2), torch.ones(2)),))
-    again = graph_compiler.load(saved(graph_compiler.load(saved(graph, tmp_path / "graph.zip")), tmp_path / "again.zip"))
+    graph = graph_compiler.transpile(
+        lambda pair: pair.first - pair.second * 2, to=to, args=(Pair(torch.ones(2), torch.ones(2)),)
+    )
+    again = graph_compiler.load(
+        saved(graph_compiler.load(saved(graph, tmp_path / "graph.zip")), tmp_path / "again.zip")
+    )
     assert to_numpy(again(Pair(torch.ones(3), torch.zeros(3)))).tolist() == [1, 1, 1]
-    for other in (namedtuple("Pair", ["first", "last"]), namedtuple("Two", ["first", "second"]), lambda *parts: parts):
+    for other in (
+        namedtuple("Pair", ["first", "last"]),
+        namedtuple("Two", ["first", "second"]),
+        lambda *parts: parts,
+    ):
         with pytest.raises(GuardFailed, match="argument 0 is"):
             again(other(torch.ones(3), torch.zeros(3)))  # type: ignore[operator]
 
 
 def test_a_known_class_comes_back(tmp_path: Path) -> None:
     outputs = pytest.importorskip("transformers.modeling_outputs")
-    graph = graph_compiler.transpile(lambda x: outputs.BaseModelOutput(last_hidden_state=x + 1), args=(torch.ones(2),))
+    graph = graph_compiler.transpile(
+        lambda x: outputs.BaseModelOutput(last_hidden_state=x + 1), args=(torch.ones(2),)
+    )
     result = graph_compiler.load(saved(graph, tmp_path / "graph.zip"))(torch.ones(2))
     assert type(result) is outputs.BaseModelOutput and to_numpy(result.last_hidden_state).tolist() == [2, 2]
 
@@ -225,7 +264,9 @@ def replaced(path: Path, part: str, change: Callable[[bytes], bytes]) -> Path:
         files = {name: archive.read(name) for name in archive.namelist()}
     files[part] = change(files[part])
     names = ("graph.json", "arrays.safetensors")
-    files["digest.json"] = json.dumps({name: hashlib.sha256(files[name]).hexdigest() for name in names}).encode()
+    files["digest.json"] = json.dumps(
+        {name: hashlib.sha256(files[name]).hexdigest() for name in names}
+    ).encode()
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in files.items():
             archive.writestr(name, content)
@@ -300,30 +341,63 @@ HOSTILE: dict[str, Callable[[dict[str, Any]], Any]] = {
     "code as a dtype": put("values", 0, 1, value="float32 or __import__('os').abort()"),
     "code as the name of a parameter": renamed,
     "code as a module path": put("nodes", 0, 3, value=["f", 1, "m\n__import__('os').abort()", "c"]),
-    "code as a keyword": put("nodes", 0, 2, value={"!": "dict", "v": [["a=1, **__import__('os').abort()", 1]]}),
-    "code as an object": put("nodes", 0, 1, value={"!": "tuple", "v": [{"!": "object", "v": "__import__('os').abort()"}]}),
-    "an object that is no dtype": put("nodes", 0, 1, value={"!": "tuple", "v": [{"!": "object", "v": "torch.load"}]}),
+    "code as a keyword": put(
+        "nodes", 0, 2, value={"!": "dict", "v": [["a=1, **__import__('os').abort()", 1]]}
+    ),
+    "code as an object": put(
+        "nodes", 0, 1, value={"!": "tuple", "v": [{"!": "object", "v": "__import__('os').abort()"}]}
+    ),
+    "an object that is no dtype": put(
+        "nodes", 0, 1, value={"!": "tuple", "v": [{"!": "object", "v": "torch.load"}]}
+    ),
     "an unknown tag": put("outputs", value=[{"!": "pickle", "v": "x"}]),
     "a value that does not exist": put("outputs", value=[{"!": "value", "v": 99999}]),
     "a value used before it is made": lambda data: first(data)["nodes"].reverse(),
     "a size of nothing": put("outputs", value=[{"!": "size", "v": [[[["symbol", 0, 77, 1, "size"]], 1]]}]),
-    "a size that fills the memory": put("outputs", value=[{"!": "size", "v": [[[["apply", "lshift", [1, 1 << 40]]], 1]]}]),
+    "a size that fills the memory": put(
+        "outputs", value=[{"!": "size", "v": [[[["apply", "lshift", [1, 1 << 40]]], 1]]}]
+    ),
     "a power that never ends": put(
         "outputs",
-        value=[{"!": "size", "v": [[[["apply", "pow", [9, {"!": "size", "v": [[[["symbol", 0, 0, 1 << 40, "size"]], 1]]}]]], 1]]}],
+        value=[
+            {
+                "!": "size",
+                "v": [
+                    [
+                        [
+                            [
+                                "apply",
+                                "pow",
+                                [9, {"!": "size", "v": [[[["symbol", 0, 0, 1 << 40, "size"]], 1]]}],
+                            ]
+                        ],
+                        1,
+                    ]
+                ],
+            }
+        ],
     ),
     "a size of a hundred thousand terms": put(
-        "outputs", value=[{"!": "size", "v": [[[["symbol", 0, 0, 1, "size"]] * i, 1] for i in range(5)] * 20_000}]
+        "outputs",
+        value=[{"!": "size", "v": [[[["symbol", 0, 0, 1, "size"]] * i, 1] for i in range(5)] * 20_000}],
     ),
-    "a size of a hundred thousand factors": put("outputs", value=[{"!": "size", "v": [[[["symbol", 0, 0, 1, "size"]] * 100_000, 1]]}]),
-    "an unknown function of sizes": put("outputs", value=[{"!": "size", "v": [[[["apply", "__import__", ["os"]]], 1]]}]),
+    "a size of a hundred thousand factors": put(
+        "outputs", value=[{"!": "size", "v": [[[["symbol", 0, 0, 1, "size"]] * 100_000, 1]]}]
+    ),
+    "an unknown function of sizes": put(
+        "outputs", value=[{"!": "size", "v": [[[["apply", "__import__", ["os"]]], 1]]}]
+    ),
     "arguments that are no call": put("input_tree", value="*"),
     "a number of no class": put("input_tree", value={"number": "os"}),
     "a number of many classes": put("input_tree", value={"number": ["int"]}),
     "an effect on what is not there": put("effects", value=[["buffer", "nothing", 0]]),
     "an effect of an unknown kind": put("effects", value=[["file", "/etc/passwd", 0]]),
-    "code as the number of an input": put("assumptions", value=[["same_array", ["0 or __import__('os').abort()"]]]),
-    "code as a fact": put("assumptions", value=[["input_fact", ["is_contiguous", ["True or __import__('os').abort()"]]]]),
+    "code as the number of an input": put(
+        "assumptions", value=[["same_array", ["0 or __import__('os').abort()"]]]
+    ),
+    "code as a fact": put(
+        "assumptions", value=[["input_fact", ["is_contiguous", ["True or __import__('os').abort()"]]]]
+    ),
     "an input that is not there": put("assumptions", value=[["disjoint_memory", [[0, 7], [7]]]]),
     "an unknown kind of assumption": put("assumptions", value=[["__import__('os').abort()", []]]),
     "an assumption without a kind": put("assumptions", value=[[]]),
@@ -342,21 +416,34 @@ HOSTILE: dict[str, Callable[[dict[str, Any]], Any]] = {
     "another framework": lambda data: {**data, "target": "os"},
     "no variants": lambda data: {**data, "variants": []},
     "a list": lambda data: [1, 2],
-    "an array of another shape": lambda data: {**data, "array_shapes": {name: [1 << 60] for name in data["array_shapes"]}},
+    "an array of another shape": lambda data: {
+        **data,
+        "array_shapes": {name: [1 << 60] for name in data["array_shapes"]},
+    },
     "a missing array": lambda data: first(data)["constants"].update(missing=0),
     "no name": lambda data: data.pop("name") and None,
     "NaN in a size": put("values", 0, 2, value=[float("nan")]),
     "infinity in a constant": put("outputs", value=[float("inf")]),
     "a fact on what is not there": lambda data: (
-        [node[4].update(views={"!": "dict", "v": [[{"!": "ellipsis", "v": None}, 0]]}) for node in first(data)["nodes"]] and None
+        [
+            node[4].update(views={"!": "dict", "v": [[{"!": "ellipsis", "v": None}, 0]]})
+            for node in first(data)["nodes"]
+        ]
+        and None
     ),
     "keywords that are no names": put("assumptions", value=[["keyword_order", [1, 2]]]),
     "bounds of nothing": put("assumptions", value=[["index_bounds", [7, 0, 4, None]]]),
     "code as a bound": put("assumptions", value=[["index_bounds", [0, 0, "evil()", None]]]),
-    "a parameter of a name that is none": lambda data: data["signature"]["parameters"].append(["x, y=evil()", "KEYWORD_ONLY"]),
+    "a parameter of a name that is none": lambda data: data["signature"]["parameters"].append(
+        ["x, y=evil()", "KEYWORD_ONLY"]
+    ),
     "a parameter of no kind": lambda data: data["signature"]["parameters"].append(["y", "os"]),
-    "a parameter that stands twice": lambda data: data["signature"]["parameters"].extend([["y", "KEYWORD_ONLY"]] * 2),
-    "a default that is no plain value": lambda data: data["signature"]["parameters"].append(["y", "KEYWORD_ONLY", [[1]]]),
+    "a parameter that stands twice": lambda data: data["signature"]["parameters"].extend(
+        [["y", "KEYWORD_ONLY"]] * 2
+    ),
+    "a default that is no plain value": lambda data: data["signature"]["parameters"].append(
+        ["y", "KEYWORD_ONLY", [[1]]]
+    ),
     "a signature that is none": lambda data: {**data, "signature": [1]},
     "a static argument of no place": lambda data: {**data, "static": [[], ["0"]]},
     "a static argument of no name": lambda data: {**data, "static": [["evil()"], []]},
@@ -382,8 +469,12 @@ def test_a_hostile_file_is_refused(name: str, hostile_base: bytes, tmp_path: Pat
 CANONICAL: dict[str, Callable[[dict[str, Any]], Any]] = {
     "an unknown operation": call("system"),
     "an unknown parameter": put("nodes", 0, 2, value={"!": "dict", "v": [["command", "false"]]}),
-    "code as a dtype": lambda data: [node[2]["v"].append(["dtype", "float32)+evil("]) for node in first(data)["nodes"]] and None,
-    "code as a parameter": lambda data: [node[2]["v"].append(["axis", "0)+evil("]) for node in first(data)["nodes"]] and None,
+    "code as a dtype": lambda data: (
+        [node[2]["v"].append(["dtype", "float32)+evil("]) for node in first(data)["nodes"]] and None
+    ),
+    "code as a parameter": lambda data: (
+        [node[2]["v"].append(["axis", "0)+evil("]) for node in first(data)["nodes"]] and None
+    ),
     "another shape than the rule's": lambda data: (
         [put("values", i, 2, value=[7, 7, 7])(data) for i in range(len(first(data)["values"]))] and None
     ),
@@ -491,7 +582,9 @@ def test_truncated_and_altered_files_are_refused(hostile_base: bytes, tmp_path: 
         path.write_bytes(hostile_base[:length])
         with pytest.raises(InvalidFile):
             graph_compiler.load(path)
-    start = hostile_base.index(b"PK\x01\x02")  # up to the table of contents, every byte is covered by a checksum
+    start = hostile_base.index(
+        b"PK\x01\x02"
+    )  # up to the table of contents, every byte is covered by a checksum
     for place in range(60, start, start // 40):
         path.write_bytes(hostile_base[:place] + bytes([hostile_base[place] ^ 1]) + hostile_base[place + 1 :])
         try:
@@ -520,7 +613,9 @@ def test_an_altered_folder_and_foreign_files_are_refused(tmp_path: Path) -> None
 
 
 def test_errors_are_ours() -> None:
-    assert issubclass(InvalidFile, graph_compiler.errors.GraphCompilerError) and not issubclass(InvalidFile, TracingError)
+    assert issubclass(InvalidFile, graph_compiler.errors.GraphCompilerError) and not issubclass(
+        InvalidFile, TracingError
+    )
 
 
 def test_the_changes_themselves_are_harmless(hostile_base: bytes, tmp_path: Path) -> None:

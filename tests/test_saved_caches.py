@@ -73,7 +73,12 @@ def test_a_language_model_keeps_decoding(to: str, tmp_path: Path) -> None:
     pytest.importorskip(to)
     transformers = pytest.importorskip("transformers")
     config = transformers.LlamaConfig(
-        vocab_size=20, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8, max_position_embeddings=16
+        vocab_size=20,
+        hidden_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=8,
+        max_position_embeddings=16,
     )
     model = transformers.LlamaForCausalLM(config).eval()
 
@@ -90,7 +95,10 @@ def test_a_language_model_keeps_decoding(to: str, tmp_path: Path) -> None:
     with torch.no_grad():
         decode(graph, 2)
         graph.save(tmp_path / "graph.zip")
-        assert_same(decode(graph_compiler.load(tmp_path / "graph.zip"), 5), [item.detach() for item in decode(model, 5)])
+        assert_same(
+            decode(graph_compiler.load(tmp_path / "graph.zip"), 5),
+            [item.detach() for item in decode(model, 5)],
+        )
 
 
 def test_one_notice_for_a_class_that_is_nowhere(tmp_path: Path) -> None:

@@ -41,12 +41,23 @@ class Counting(torch.nn.Module):
         return self.linear(x) ** power + self.table[:3] + torch.tensor([1.0, 2.0, 3.0]).cos() + self.n
 
 
-CALLS = strategies.lists(strategies.tuples(strategies.integers(1, 3), strategies.integers(1, 2)), min_size=1, max_size=4)
+CALLS = strategies.lists(
+    strategies.tuples(strategies.integers(1, 3), strategies.integers(1, 2)), min_size=1, max_size=4
+)
 
 
-@hypothesis.settings(max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(hypothesis.HealthCheck))
-@hypothesis.given(CALLS, strategies.booleans(), strategies.sampled_from(["torch", "jax", "numpy"]), strategies.sampled_from(["a.zip", "a"]))
-def test_what_is_saved_can_be_loaded(tmp_path: Path, calls: list[tuple[int, int]], counts: bool, to: str, form: str) -> None:
+@hypothesis.settings(
+    max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(hypothesis.HealthCheck)
+)
+@hypothesis.given(
+    CALLS,
+    strategies.booleans(),
+    strategies.sampled_from(["torch", "jax", "numpy"]),
+    strategies.sampled_from(["a.zip", "a"]),
+)
+def test_what_is_saved_can_be_loaded(
+    tmp_path: Path, calls: list[tuple[int, int]], counts: bool, to: str, form: str
+) -> None:
     graph = graph_compiler.compile(Counting(counts).eval(), to=to)
     given = [(torch.ones((2,) * (rank - 1) + (3,)), power) for rank, power in calls]
     for args in given:
@@ -65,7 +76,10 @@ def test_what_could_not_be_loaded_is_not_saved(tmp_path: Path) -> None:
     before = (tmp_path / "a.zip").read_bytes()
     nodes = graph.variants[0].graph.nodes
     nodes[0] = dataclasses.replace(nodes[0], op="os.system")
-    with pytest.raises(InvalidFile, match=r"Linear cannot be saved, for it could not be loaded again: .*os\.system.*Nothing was written"):
+    with pytest.raises(
+        InvalidFile,
+        match=r"Linear cannot be saved, for it could not be loaded again: .*os\.system.*Nothing was written",
+    ):
         graph.save(tmp_path / "a.zip")
     assert (tmp_path / "a.zip").read_bytes() == before
 
@@ -117,8 +131,14 @@ def test_a_copy_of_a_graph_has_weights_and_state_of_its_own(to: str, copied: Cal
 
 
 def test_a_pickle_holds_the_bytes_of_a_file_and_one_name() -> None:
-    found = list(pickletools.genops(pickle.dumps(graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(1, 3),)))))
-    assert [op.name for op, _, _ in found if op.name in ("REDUCE", "BUILD", "NEWOBJ", "INST", "OBJ")] == ["REDUCE"]
+    found = list(
+        pickletools.genops(
+            pickle.dumps(graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(1, 3),)))
+        )
+    )
+    assert [op.name for op, _, _ in found if op.name in ("REDUCE", "BUILD", "NEWOBJ", "INST", "OBJ")] == [
+        "REDUCE"
+    ]
     assert {"graph_compiler.api", "graph_from_bytes"} <= {arg for _, arg, _ in found if isinstance(arg, str)}
     assert next(arg for _, arg, _ in found if isinstance(arg, bytes)).startswith(b"PK")
 
@@ -161,7 +181,9 @@ def test_graphs_that_were_not_called_yet() -> None:
 def test_a_graph_that_no_file_holds_is_not_pickled_either() -> None:
     graph = graph_compiler.compile(Kept(), args=(torch.ones(2),))
     graph(torch.ones(2))
-    with pytest.raises(NotSerialisable, match=r"Kept can be neither pickled nor copied: .*a file has no place for its state"):
+    with pytest.raises(
+        NotSerialisable, match=r"Kept can be neither pickled nor copied: .*a file has no place for its state"
+    ):
         pickle.dumps(graph)
 
 
@@ -177,7 +199,9 @@ def test_what_holds_now_answers_after_loading(tmp_path: Path) -> None:
     """Globals, closures and modes are not in a file: a variant of before must not stand in front of that of now."""
     model, held = torch.nn.Dropout(0.5), {"most": 1.0}
     x = torch.full((64,), 2.0)
-    graph = graph_compiler.transpile(lambda x: model(x).clamp(max=held["most"]), source="torch", to="numpy", args=(x,))
+    graph = graph_compiler.transpile(
+        lambda x: model(x).clamp(max=held["most"]), source="torch", to="numpy", args=(x,)
+    )
     model.eval()
     held["most"] = 0.5
     assert (graph(x) == 0.5).all() and len(graph.variants) == 2
@@ -233,9 +257,14 @@ def test_a_mode_that_no_file_holds_is_refused(to: str, tmp_path: Path) -> None:
     x = torch.ones(64)
     module = _loaded(graph_compiler.transpile(Drops().eval(), to=to, args=(x,)), tmp_path).as_module()
     assert 0 not in to_numpy(IN_MODE[to](module, x, False))
-    with pytest.raises(GuardFailed, match=r"no recorded variant fits.*the mode of training \(by train\(\) or eval\(\)\) changed"):
+    with pytest.raises(
+        GuardFailed,
+        match=r"no recorded variant fits.*the mode of training \(by train\(\) or eval\(\)\) changed",
+    ):
         IN_MODE[to](module, x, True)
-    plain = _loaded(graph_compiler.transpile(torch.nn.Linear(64, 2).eval(), to=to, args=(x,)), tmp_path).as_module()
+    plain = _loaded(
+        graph_compiler.transpile(torch.nn.Linear(64, 2).eval(), to=to, args=(x,)), tmp_path
+    ).as_module()
     assert_same(IN_MODE[to](plain, x, True), IN_MODE[to](plain, x, False))
 
 

@@ -9,8 +9,16 @@ import pytest
 
 from .support import affected, changes, selection
 
-NODES = [f"tests/test_samples.py::test_sample[elementwise-{place}-{to}]" for place in range(200) for to in affected.TARGETS]
-PROGRAMS = [f"tests/test_programs.py::test_recorded_before[sizes-{place}-{to}]" for place in range(20) for to in affected.TARGETS]
+NODES = [
+    f"tests/test_samples.py::test_sample[elementwise-{place}-{to}]"
+    for place in range(200)
+    for to in affected.TARGETS
+]
+PROGRAMS = [
+    f"tests/test_programs.py::test_recorded_before[sizes-{place}-{to}]"
+    for place in range(20)
+    for to in affected.TARGETS
+]
 
 
 def test_a_share_is_drawn_by_names_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,7 +48,9 @@ def test_a_case_that_is_named_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_missing_and_stale_names_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(selection.table(), "exceptions", {"pass idle": "why", "pass gone": "why", "pass runs": "why"})
+    monkeypatch.setitem(
+        selection.table(), "exceptions", {"pass idle": "why", "pass gone": "why", "pass runs": "why"}
+    )
     assert selection.unexercised({"pass idle", "pass runs", "pass new"}, {"pass runs"}) == [
         "pass new",
         "pass runs: listed as an exception, and exercised",
@@ -50,7 +60,10 @@ def test_missing_and_stale_names_are_found(monkeypatch: pytest.MonkeyPatch) -> N
 
 # ---------------------------------------------------------------------------------------------- what a change affects
 AFFECTED = {  # file that changed: (cases that run, cases that do not)
-    "backends/jax/lowering/reductions.py": ([case for case in NODES if "-jax]" in case], [case for case in NODES if "-jax]" not in case]),
+    "backends/jax/lowering/reductions.py": (
+        [case for case in NODES if "-jax]" in case],
+        [case for case in NODES if "-jax]" not in case],
+    ),
     "tests/programs/sizes.py": (PROGRAMS, NODES),
     "tests/samples/elementwise.py": ([], PROGRAMS),
     "graph_compiler/cli/app.py": ([], [*NODES, *PROGRAMS]),
@@ -66,7 +79,12 @@ def test_affected(changed: str, checkout: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "changed", ["graph_compiler/passes/cleanup/cse.py", "frontends/torch/lifting/reductions.py", "graph_compiler/codegen/scope.py"]
+    "changed",
+    [
+        "graph_compiler/passes/cleanup/cse.py",
+        "frontends/torch/lifting/reductions.py",
+        "graph_compiler/codegen/scope.py",
+    ],
 )
 def test_each_program_runs_where_the_core_changes(changed: str) -> None:
     found = affected.affected([*NODES, *PROGRAMS], [changed])
@@ -123,7 +141,12 @@ EDITS: dict[str, tuple[dict[str, str], list[str]]] = {  # name: (new texts, file
 @pytest.mark.parametrize("edit", EDITS)
 def test_changed_files(edit: str, tmp_path: Path) -> None:
     def git(*arguments: str) -> None:
-        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments], cwd=tmp_path, check=True, capture_output=True)
+        subprocess.run(
+            ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments],
+            cwd=tmp_path,
+            check=True,
+            capture_output=True,
+        )
 
     def write(texts: dict[str, str]) -> None:
         for name, text in texts.items():

@@ -70,41 +70,97 @@ def _filter(more: bool) -> None:
 SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any], tuple[Any, Any]]] = {
     "grad mode": (lambda: torch.is_grad_enabled() is True, torch.set_grad_enabled, (False, True)),
     "name of one's own": (lambda: is_grad_enabled() is True, torch.set_grad_enabled, (False, True)),
-    "deterministic": (lambda: torch.are_deterministic_algorithms_enabled() is True, torch.use_deterministic_algorithms, (True, False)),
-    "precision": (lambda: torch.get_float32_matmul_precision() + ".", torch.set_float32_matmul_precision, ("high", "highest")),
+    "deterministic": (
+        lambda: torch.are_deterministic_algorithms_enabled() is True,
+        torch.use_deterministic_algorithms,
+        (True, False),
+    ),
+    "precision": (
+        lambda: torch.get_float32_matmul_precision() + ".",
+        torch.set_float32_matmul_precision,
+        ("high", "highest"),
+    ),
     "property": (lambda: _CUDNN.benchmark, _set_benchmark, (True, False)),
-    "attention": (lambda: torch.backends.cuda.math_sdp_enabled() is True, torch.backends.cuda.enable_math_sdp, (False, True)),
+    "attention": (
+        lambda: torch.backends.cuda.math_sdp_enabled() is True,
+        torch.backends.cuda.enable_math_sdp,
+        (False, True),
+    ),
     "numpy": (lambda: np.geterr()["over"], lambda how: np.seterr(over=how), ("ignore", "warn")),
-    "printing": (lambda: np.get_printoptions()["precision"] + 0, lambda digits: np.set_printoptions(precision=digits), (3, 8)),
+    "printing": (
+        lambda: np.get_printoptions()["precision"] + 0,
+        lambda digits: np.set_printoptions(precision=digits),
+        (3, 8),
+    ),
     "logger": (lambda: _LOGGER.level, _LOGGER.setLevel, (logging.INFO, logging.NOTSET)),
-    "logger by name": (lambda: logging.getLogger("tests.settings").level + 0, _LOGGER.setLevel, (logging.INFO, logging.NOTSET)),
-    "what is logged": (lambda: _LOGGER.isEnabledFor(logging.INFO), _LOGGER.setLevel, (logging.INFO, logging.NOTSET)),
+    "logger by name": (
+        lambda: logging.getLogger("tests.settings").level + 0,
+        _LOGGER.setLevel,
+        (logging.INFO, logging.NOTSET),
+    ),
+    "what is logged": (
+        lambda: _LOGGER.isEnabledFor(logging.INFO),
+        _LOGGER.setLevel,
+        (logging.INFO, logging.NOTSET),
+    ),
     "level of the logger above": (
         lambda: _LOGGER.getEffectiveLevel() + 0,
         logging.getLogger("tests").setLevel,
         (logging.INFO, logging.NOTSET),
     ),
-    "digits": (lambda: decimal.getcontext().prec, lambda digits: setattr(decimal.getcontext(), "prec", digits), (5, 28)),
+    "digits": (
+        lambda: decimal.getcontext().prec,
+        lambda digits: setattr(decimal.getcontext(), "prec", digits),
+        (5, 28),
+    ),
     "recursion": (lambda: sys.getrecursionlimit() + 0, sys.setrecursionlimit, (3 * _DEPTH, _DEPTH)),
-    "collector": (lambda: gc.isenabled() is True, lambda on: (gc.enable if on else gc.disable)(), (not gc.isenabled(), gc.isenabled())),
-    "arguments": (lambda: [*sys.argv], lambda items: setattr(sys, "argv", items), ([*sys.argv, "more"], [*sys.argv])),
+    "collector": (
+        lambda: gc.isenabled() is True,
+        lambda on: (gc.enable if on else gc.disable)(),
+        (not gc.isenabled(), gc.isenabled()),
+    ),
+    "arguments": (
+        lambda: [*sys.argv],
+        lambda items: setattr(sys, "argv", items),
+        ([*sys.argv, "more"], [*sys.argv]),
+    ),
     "warnings": (lambda: len(warnings.filters), _filter, (True, False)),
-    "root logger": (lambda: logging.root.level + 0, logging.root.setLevel, (logging.ERROR, logging.root.level)),
+    "root logger": (
+        lambda: logging.root.level + 0,
+        logging.root.setLevel,
+        (logging.ERROR, logging.root.level),
+    ),
     "printing of torch": (
         lambda: torch._tensor_str.PRINT_OPTS.precision + 0,
         lambda digits: torch.set_printoptions(precision=digits),
         (7, 4),
     ),
-    "modules": (lambda: "tests.no_such" in sys.modules, lambda there: _put(sys.modules, "tests.no_such", there and sys), (True, False)),
+    "modules": (
+        lambda: "tests.no_such" in sys.modules,
+        lambda there: _put(sys.modules, "tests.no_such", there and sys),
+        (True, False),
+    ),
     "digits of a quotient": (
         lambda: float(decimal.Decimal(1) / 3),
         lambda digits: decimal.setcontext(decimal.Context(digits)),
         (5, 28),
     ),
-    "name of builtins": (lambda: tests_factor, lambda item: _put(vars(builtins), "tests_factor", item), (3, 2)),  # noqa: F821
-    "attribute of builtins": (lambda: builtins.tests_factor + 0, lambda item: _put(vars(builtins), "tests_factor", item), (3, 2)),
+    "name of builtins": (
+        lambda: tests_factor,
+        lambda item: _put(vars(builtins), "tests_factor", item),
+        (3, 2),
+    ),  # noqa: F821
+    "attribute of builtins": (
+        lambda: builtins.tests_factor + 0,
+        lambda item: _put(vars(builtins), "tests_factor", item),
+        (3, 2),
+    ),
     "new name of builtins": (_found_or_none, lambda item: _put(vars(builtins), "tests_new", item), (3, None)),
-    "partial": (lambda: _PARTIAL() + 0, lambda item: _PARTIAL.__setstate__((int, (item,), _PARTIAL.keywords, {})), (5, 4)),
+    "partial": (
+        lambda: _PARTIAL() + 0,
+        lambda item: _PARTIAL.__setstate__((int, (item,), _PARTIAL.keywords, {})),
+        (5, 4),
+    ),
     "folder": (lambda: os.getcwd() == "/", os.chdir, ("/", os.getcwd())),  # noqa: PTH109
 }
 
@@ -161,8 +217,13 @@ def test_a_setting_that_the_function_itself_changes_is_no_setting_of_the_call() 
             return x * 2 if torch.is_grad_enabled() else x * 3
 
     compiled = graph_compiler.compile(function)
-    assert compiled(torch.ones(2)).tolist() == compiled(torch.ones(2)).tolist() == [3, 3] and len(compiled.variants) == 1
-    assert torch.is_grad_enabled.__name__ == "is_grad_enabled" and not hasattr(torch.is_grad_enabled, "__wrapped__")
+    assert (
+        compiled(torch.ones(2)).tolist() == compiled(torch.ones(2)).tolist() == [3, 3]
+        and len(compiled.variants) == 1
+    )
+    assert torch.is_grad_enabled.__name__ == "is_grad_enabled" and not hasattr(
+        torch.is_grad_enabled, "__wrapped__"
+    )
 
 
 @pytest.mark.parametrize("source", ["torch", "jax", "numpy"])
@@ -208,7 +269,9 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "numpy by name": lambda folder: float(np.loadtxt(fname=folder / "number.txt")),
     "folder": lambda folder: len(os.listdir(folder)),  # noqa: PTH208
     "folder that is not there yet": lambda folder: _count_in(folder / "made"),
-    "two files by a keyword": lambda folder: os.stat(path=folder / "number.txt").st_size + os.stat(path=folder / "number.npy").st_size,  # noqa: PTH116
+    "two files by a keyword": lambda folder: (
+        os.stat(path=folder / "number.txt").st_size + os.stat(path=folder / "number.npy").st_size
+    ),  # noqa: PTH116
     "time of writing": lambda folder: (folder / "number.txt").stat().st_size,
     "whether there is one": lambda folder: (folder / "9.txt").exists(),
 }
@@ -257,8 +320,14 @@ _new_name = uuid.uuid4
 @pytest.mark.parametrize("source", ["torch", "jax", "numpy"])
 @pytest.mark.parametrize("name", FLEETING)
 def test_what_is_another_at_each_call_is_refused(name: str, source: str) -> None:
-    make, ask = {"torch": torch, "jax": pytest.importorskip("jax").numpy, "numpy": np}[source].ones, FLEETING[name]
-    with pytest.raises(TracingError, match=rf"{re.escape(__file__)}:{ask.__code__.co_firstlineno} gives something else at each call"):
+    make, ask = (
+        {"torch": torch, "jax": pytest.importorskip("jax").numpy, "numpy": np}[source].ones,
+        FLEETING[name],
+    )
+    with pytest.raises(
+        TracingError,
+        match=rf"{re.escape(__file__)}:{ask.__code__.co_firstlineno} gives something else at each call",
+    ):
         graph_compiler.compile(lambda x: x * ask())(make(3))
     assert ask() in range(256)
 
@@ -278,13 +347,18 @@ ITERATORS: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("source", ["torch", "jax", "numpy"])
 @pytest.mark.parametrize("name", ITERATORS)
 def test_an_iterator_outside_of_the_function_is_refused(name: str, source: str) -> None:
-    make, held = {"torch": torch, "jax": pytest.importorskip("jax").numpy, "numpy": np}[source].ones, ITERATORS[name]()
+    make, held = (
+        {"torch": torch, "jax": pytest.importorskip("jax").numpy, "numpy": np}[source].ones,
+        ITERATORS[name](),
+    )
 
     def function(x: Any) -> Any:
         taken = held() if name == "method" else next(held[0])[0] if name == "tuple" else next(held)
         return x * taken
 
-    with pytest.raises(TracingError, match=r"is an iterator outside of the recorded function.*test_setting_reads.py:\d+"):
+    with pytest.raises(
+        TracingError, match=r"is an iterator outside of the recorded function.*test_setting_reads.py:\d+"
+    ):
         graph_compiler.compile(function, to="numpy")(make(3))
 
 
@@ -301,10 +375,15 @@ DRAWS: tuple[Callable[[], Any], ...] = (
 @pytest.mark.parametrize("draw", DRAWS)
 def test_random_numbers_of_python_and_numpy_are_refused_in_functions_of_jax(draw: Callable[[], Any]) -> None:
     ones = pytest.importorskip("jax").numpy.ones
-    with pytest.raises(TracingError, match=rf"{re.escape(__file__)}:{draw.__code__.co_firstlineno} gives something else at each call"):
+    with pytest.raises(
+        TracingError,
+        match=rf"{re.escape(__file__)}:{draw.__code__.co_firstlineno} gives something else at each call",
+    ):
         graph_compiler.compile(lambda x: x * draw())(ones(3))
     own = graph_compiler.compile(lambda x: x * random.Random(3).random() * np.random.default_rng(4).random())
-    assert float(own(ones(3))[0]) == pytest.approx(random.Random(3).random() * np.random.default_rng(4).random())
+    assert float(own(ones(3))[0]) == pytest.approx(
+        random.Random(3).random() * np.random.default_rng(4).random()
+    )
 
 
 NAMED: dict[str, Callable[[Any], Any]] = {
@@ -326,9 +405,12 @@ DECIDED: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("source", ["torch", "jax", "numpy", "tensorflow"])
 @pytest.mark.parametrize("name", NAMED)
 def test_a_new_name_is_no_number(name: str, source: str) -> None:
-    library = {"torch": torch, "jax": pytest.importorskip("jax").numpy, "numpy": np, "tensorflow": pytest.importorskip("tensorflow")}[
-        source
-    ]
+    library = {
+        "torch": torch,
+        "jax": pytest.importorskip("jax").numpy,
+        "numpy": np,
+        "tensorflow": pytest.importorskip("tensorflow"),
+    }[source]
     graph = graph_compiler.compile(NAMED[name], source=source)
     for size in (2, 3):
         np.testing.assert_array_equal(np.asarray(graph(library.ones(size))), np.full(size, 2.0))

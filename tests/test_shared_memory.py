@@ -19,14 +19,20 @@ _PLACES = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 9)), min_size=1,
 
 
 @given(_PLACES, st.tuples(st.integers(0, 40), st.integers(0, 9)))
-def test_those_are_found_whose_elements_overlap(places: list[tuple[int, int]], asked: tuple[int, int]) -> None:
+def test_those_are_found_whose_elements_overlap(
+    places: list[tuple[int, int]], asked: tuple[int, int]
+) -> None:
     memory = torch.from_numpy(np.zeros(50, np.float32))
     shared = ExportedMemory()
     for start, length in places:
         shared.share(memory[start : start + length], "here")
     start, length = asked
-    found = {(one.tensor.storage_offset(), len(one.tensor)) for one in shared._in([memory[start : start + length]])}
-    assert found == {place for place in places if length and place[1] and place[0] < start + length and start < sum(place)}
+    found = {
+        (one.tensor.storage_offset(), len(one.tensor)) for one in shared._in([memory[start : start + length]])
+    }
+    assert found == {
+        place for place in places if length and place[1] and place[0] < start + length and start < sum(place)
+    }
 
 
 class _FromFile(torch.nn.Linear):

@@ -70,13 +70,22 @@ def large_graph() -> Any:
     x = last = Value("x", spec)
     nodes = []
     for number in range(LARGE):
-        origin = Origin(__file__, 1 + number % 40, f"layers.{number // 500}.blocks.{number % 500 // 50}", "add")
+        origin = Origin(
+            __file__, 1 + number % 40, f"layers.{number // 500}.blocks.{number % 500 // 50}", "add"
+        )
         made = Value("add", spec)
         nodes.append(Node("add", (last, x), {}, origin, (made,)))
         last = made
     from graph_compiler.backends import numpy as backend
 
-    graph = IRGraph("large", "canonical", [x], flatten((("x",), {}), lambda item: item == "x")[1], nodes=nodes, outputs=[last])
+    graph = IRGraph(
+        "large",
+        "canonical",
+        [x],
+        flatten((("x",), {}), lambda item: item == "x")[1],
+        nodes=nodes,
+        outputs=[last],
+    )
     made = Graph(SimpleNamespace(frontend=backend, target=backend, function=None), "large")  # type: ignore[arg-type]
     made._adopt(Variant(graph, write(graph, backend.dialect, "large"), backend.target, dict, {}))
     return made
@@ -105,13 +114,17 @@ def test_a_page_says_what_the_graph_is(counter: Any, tmp_path: Path) -> None:
     assert "self.head(hidden)" in variant["files"][place]["lines"][str(line)]
     assert any("rows.shape[0] > 2" in text and items for text, items in variant["guards"])
     assert {text.partition(" ")[0] for text, _ in variant["state"]} == {"buffer", "kept"}
-    assert str(Path(__file__).parent) not in json.dumps(variant["guards"])  # files are named as people name them
+    assert str(Path(__file__).parent) not in json.dumps(
+        variant["guards"]
+    )  # files are named as people name them
 
 
 @pytest.mark.parametrize("to", ["torch", "jax", "tensorflow"])
 def test_pages_of_all_targets_and_of_several_variants(to: str) -> None:
     pytest.importorskip(to)
-    graph = graph_compiler.compile(lambda x: torch.sort(x)[0] if x.sum() > 0 else -x, to=to, source="torch", args=(torch.ones(3),))
+    graph = graph_compiler.compile(
+        lambda x: torch.sort(x)[0] if x.sum() > 0 else -x, to=to, source="torch", args=(torch.ones(3),)
+    )
     graph(-torch.ones(3))
     variants = data_of(html(graph))["variants"]
     assert len(variants) == 2 and all("elements of" in one["guards"][0][0] for one in variants)
@@ -121,8 +134,12 @@ def test_pages_of_all_targets_and_of_several_variants(to: str) -> None:
 def test_a_loaded_graph_has_a_page(counter: Any, tmp_path: Path) -> None:
     graph = graph_compiler.compile(torch.nn.Linear(3, 2), to="numpy", args=(torch.ones(1, 3),))
     graph.save(tmp_path / "saved.zip")
-    saved, loaded = (data_of(html(one))["variants"][0] for one in (graph, graph_compiler.load(tmp_path / "saved.zip")))
-    assert [saved[part] for part in ("items", "ops", "specs", "files")] == [loaded[part] for part in ("items", "ops", "specs", "files")]
+    saved, loaded = (
+        data_of(html(one))["variants"][0] for one in (graph, graph_compiler.load(tmp_path / "saved.zip"))
+    )
+    assert [saved[part] for part in ("items", "ops", "specs", "files")] == [
+        loaded[part] for part in ("items", "ops", "specs", "files")
+    ]
 
 
 def test_a_graph_that_was_not_called_has_no_page() -> None:
@@ -137,16 +154,24 @@ def test_no_text_of_the_users_ends_the_data() -> None:
     function.__name__ = "</title><b>"
     page = html(graph_compiler.compile(function, args=(torch.ones(2),)))
     assert page.count("</script>") == 4 and page.count("</title>") == 1
-    assert any("</script>" in text for file in data_of(page)["variants"][0]["files"] for text in file["lines"].values())
+    assert any(
+        "</script>" in text
+        for file in data_of(page)["variants"][0]["files"]
+        for text in file["lines"].values()
+    )
 
 
 def test_the_value_of_a_cell_is_small(counter: Any) -> None:
     text = counter._repr_html_()
-    assert "Counter for numpy" in text and "<script" not in text and "<details>" in text and len(text) < 20_000
+    assert (
+        "Counter for numpy" in text and "<script" not in text and "<details>" in text and len(text) < 20_000
+    )
     assert "not called yet" in graph_compiler.compile(lambda x: x)._repr_html_()
 
 
-def test_it_opens_only_where_somebody_looks(counter: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_opens_only_where_somebody_looks(
+    counter: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     opened: list[str] = []
     monkeypatch.setattr(showing.webbrowser, "open", opened.append)
     monkeypatch.setattr(showing, "_somebody_looks", lambda: True)
@@ -160,7 +185,9 @@ def test_it_opens_only_where_somebody_looks(counter: Any, tmp_path: Path, monkey
     assert len(opened) == 2
 
 
-def test_in_a_notebook_it_stands_below_the_cell(counter: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_a_notebook_it_stands_below_the_cell(
+    counter: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shown: list[str] = []
     notebook, terminal = SimpleNamespace(kernel=object()), SimpleNamespace()
     display = SimpleNamespace(HTML=str, display=shown.append)
@@ -178,11 +205,21 @@ def test_in_a_notebook_it_stands_below_the_cell(counter: Any, tmp_path: Path, mo
 
 def children_of(group: Group) -> list[int]:
     """How many children each group in a tree has."""
-    return [len(group.children), *(count for child in group.children if isinstance(child, Group) for count in children_of(child))]
+    return [
+        len(group.children),
+        *(count for child in group.children if isinstance(child, Group) for count in children_of(child)),
+    ]
 
 
 @pytest.mark.parametrize(
-    "paths", [[""] * 5000, [f"layers.{i}" for i in range(3000)], [f"a.{i % 2}" for i in range(3000)], ["a.b.c"] * 300, []]
+    "paths",
+    [
+        [""] * 5000,
+        [f"layers.{i}" for i in range(3000)],
+        [f"a.{i % 2}" for i in range(3000)],
+        ["a.b.c"] * 300,
+        [],
+    ],
 )
 def test_no_group_has_more_children_than_one_can_look_at(paths: list[str]) -> None:
     tree = grouped("net", paths)
@@ -201,7 +238,9 @@ def test_a_large_graph_in_a_browser(tmp_path: Path) -> None:
     assert file.stat().st_size < 4 << 20
     with Page(file, tmp_path / "profile") as page:
         assert int(page.wait("document.documentElement.dataset.ready")) < SECONDS_TO_READY * 1000
-        assert page.requests == [file.as_uri()] or all(url.startswith(("file:", "data:")) for url in page.requests)
+        assert page.requests == [file.as_uri()] or all(
+            url.startswith(("file:", "data:")) for url in page.requests
+        )
         boxes = "Number(document.documentElement.dataset.boxes)"
         before = page.evaluate(boxes)
         assert 30 < before < 200  # not 20,000
@@ -219,7 +258,9 @@ def test_a_large_graph_in_a_browser(tmp_path: Path) -> None:
         assert "layers.39.blocks.9" in details and "float32[2, 4]" in details
         assert f"{Path(__file__).name}:{1 + (number - 1) % 40}" in details
         rows = "[...document.querySelectorAll('#details pre.excerpt > *')]"
-        assert page.evaluate(f"new Set({rows}.map(row => row.getBoundingClientRect().top)).size === {rows}.length")  # a line each
+        assert page.evaluate(
+            f"new Set({rows}.map(row => row.getBoundingClientRect().top)).size === {rows}.length"
+        )  # a line each
         page.click("[data-tab=source]")
         assert page.evaluate("document.querySelector('#text').textContent.length") > 100_000
         assert page.problems == []
@@ -236,13 +277,23 @@ def test_variants_guards_and_state_in_a_browser(counter: Any, tmp_path: Path) ->
             < page.evaluate("document.querySelectorAll('.mark.state').length")
         )
         assert (
-            page.evaluate("[...document.querySelectorAll('.item > text:first-of-type')].map(t => t.textContent)").count("head: linear") == 1
+            page.evaluate(
+                "[...document.querySelectorAll('.item > text:first-of-type')].map(t => t.textContent)"
+            ).count("head: linear")
+            == 1
         )
         page.click("[data-tab=guards]")
         page.click("#guards a")
         page.wait("document.querySelector('.item.selected')")
         shown = page.evaluate("document.querySelector('#text').textContent")
-        page.evaluate("(s => { s.value = '1'; s.dispatchEvent(new Event('change')); })(document.querySelector('#variant'))")
+        page.evaluate(
+            "(s => { s.value = '1'; s.dispatchEvent(new Event('change')); })(document.querySelector('#variant'))"
+        )
         page.wait(f"document.querySelector('#text').textContent !== {json.dumps(shown)}")
-        assert np.all([f"variant {number}" in page.evaluate("document.querySelector('#variant').innerText") for number in (0, 1)])
+        assert np.all(
+            [
+                f"variant {number}" in page.evaluate("document.querySelector('#variant').innerText")
+                for number in (0, 1)
+            ]
+        )
         assert page.problems == []

@@ -45,14 +45,21 @@ def test_what_is_left_says_the_same(count: int) -> None:
         graph.inputs.append(value)
         size = Size.of(Symbol(value, 0, HINT))
         conditions: list[Any] = [
-            apply(f, size, n) if n % 2 else apply({"ge": "le", "gt": "lt", "le": "ge", "lt": "gt"}.get(f, f), n, size) for f, n in chosen
+            apply(f, size, n)
+            if n % 2
+            else apply({"ge": "le", "gt": "lt", "le": "ge", "lt": "gt"}.get(f, f), n, size)
+            for f, n in chosen
         ]
         graph.guards += [Guard(condition, True, Origin()) for condition in conditions]
         left = [guard.condition for guard in simplify_guards(graph)[0].guards]
         for number in range(14):
             read = lambda symbol: number  # noqa: B023, E731
-            assert all(substitute(one, read) for one in left) == all(substitute(one, read) for one in conditions), (chosen, left)
-        assert len(left) <= (1 if ("eq", HINT) in chosen else 2 + sum(function == "ne" for function, _ in chosen))
+            assert all(substitute(one, read) for one in left) == all(
+                substitute(one, read) for one in conditions
+            ), (chosen, left)
+        assert len(left) <= (
+            1 if ("eq", HINT) in chosen else 2 + sum(function == "ne" for function, _ in chosen)
+        )
 
 
 def test_a_guard_that_others_need_stays_before_them() -> None:
@@ -63,13 +70,18 @@ def test_a_guard_that_others_need_stays_before_them() -> None:
         return x
 
     graph = through_canonical(function, "numpy", (torch.ones(4),))
-    assert [repr(guard.condition) for guard in graph.variants[0].graph.guards] == ["x.shape[0] >= 2", "(12 // x.shape[0]) == 3"]
+    assert [repr(guard.condition) for guard in graph.variants[0].graph.guards] == [
+        "x.shape[0] >= 2",
+        "(12 // x.shape[0]) == 3",
+    ]
     for size in (0, 4, 2):
         assert_same(graph(torch.ones(size)), function(torch.ones(size)))
 
 
 def test_guards_on_windows_are_one_guard_on_the_image() -> None:
-    function = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3, stride=2, padding=1), torch.nn.MaxPool2d(2), torch.nn.Conv2d(2, 2, 3))
+    function = torch.nn.Sequential(
+        torch.nn.Conv2d(1, 2, 3, stride=2, padding=1), torch.nn.MaxPool2d(2), torch.nn.Conv2d(2, 2, 3)
+    )
     graph = through_canonical(function, "numpy", (torch.ones(1, 1, 24, 24),))
     on_sizes = [repr(guard.condition) for guard in graph.variants[0].graph.guards]
     assert on_sizes == ["input.shape[1] == 1", "input.shape[2] >= 11", "input.shape[3] >= 11"]

@@ -31,7 +31,9 @@ def expression(draw: random.Random, depth: int) -> Any:
         lambda: apply(draw.choice(["max", "min", "bitwise_and", "bitwise_or", "bitwise_xor"]), one, two),
         lambda: apply("abs", one),
         lambda: apply("ite", apply(draw.choice(["lt", "le", "eq", "ne"]), one, two), two, three),
-        lambda: apply(draw.choice(["floor", "ceil", "trunc", "round"]), apply("truediv", one, draw.choice([2, 3]))),
+        lambda: apply(
+            draw.choice(["floor", "ceil", "trunc", "round"]), apply("truediv", one, draw.choice([2, 3]))
+        ),
         lambda: apply("trunc", apply("mul", apply("float", one), 0.3)),
     )
     return draw.choice(made)()
@@ -48,7 +50,10 @@ def test_the_text_of_a_size_computes_the_size(seed: int) -> None:
         for values in (HINTS, *ELSEWHERE) if isinstance(size, Size) else ():
             text, known = size.text(lambda symbol: symbol.source), {"math": math, **values}
             try:
-                wanted, found = substitute(size, lambda symbol, values=values: values[symbol.source]), eval(text, known)
+                wanted, found = (
+                    substitute(size, lambda symbol, values=values: values[symbol.source]),
+                    eval(text, known),
+                )
             except ZeroDivisionError:
                 continue
             assert (type(found), found) == (type(wanted), wanted), text

@@ -46,9 +46,17 @@ print(sum(not code.co_name.startswith("<") for code in found), len(found))
 def test_a_small_conversion_enters_no_more_functions(tmp_path: Path) -> None:
     script = tmp_path / "small.py"
     script.write_text(SCRIPT, "utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(Path(graph_compiler.__file__).parents[1]), "GRAPH_COMPILER_VERIFY": ""}
-    done = subprocess.run([sys.executable, str(script)], check=False, capture_output=True, text=True, env=environment)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(Path(graph_compiler.__file__).parents[1]),
+        "GRAPH_COMPILER_VERIFY": "",
+    }
+    done = subprocess.run(
+        [sys.executable, str(script)], check=False, capture_output=True, text=True, env=environment
+    )
     assert done.returncode == 0, done.stderr
     counts = dict(zip(MOST, map(int, done.stdout.split())))
     assert all(count > 100 for count in counts.values())  # something was counted at all
-    assert all(counts[what] <= most for what, most in MOST.items()), f"{counts} functions entered, {MOST} before"
+    assert all(counts[what] <= most for what, most in MOST.items()), (
+        f"{counts} functions entered, {MOST} before"
+    )

@@ -19,11 +19,15 @@ X = np.linspace(-1, 1, 3, dtype=np.float32)
 
 
 def of_torch(p: dict[str, Any], x: Any) -> Any:
-    return (p["w"] * x + p["inner"][0]["z"] * torch.stack([item for key, item in p.items() if key != "inner"])[-1]).sum()
+    return (
+        p["w"] * x + p["inner"][0]["z"] * torch.stack([item for key, item in p.items() if key != "inner"])[-1]
+    ).sum()
 
 
 def of_numpy(p: dict[str, Any], x: Any) -> Any:
-    return (p["w"] * x + p["inner"][0]["z"] * np.stack([item for key, item in p.items() if key != "inner"])[-1]).sum()
+    return (
+        p["w"] * x + p["inner"][0]["z"] * np.stack([item for key, item in p.items() if key != "inner"])[-1]
+    ).sum()
 
 
 def given(make: Any) -> dict[str, Any]:
@@ -33,7 +37,9 @@ def given(make: Any) -> dict[str, Any]:
 def expected() -> dict[str, Any]:
     p = given(lambda x: torch.tensor(x, requires_grad=True))
     of_torch(p, torch.tensor(X)).backward()
-    found: dict[str, Any] = jax.tree.map(lambda item: np.zeros(3) if item.grad is None else item.grad.numpy(), p)
+    found: dict[str, Any] = jax.tree.map(
+        lambda item: np.zeros(3) if item.grad is None else item.grad.numpy(), p
+    )
     return found
 
 
@@ -47,14 +53,22 @@ def test_keys_that_are_not_sorted_under_transformations(source: str, functional:
     wanted = of_torch(given(torch.tensor), torch.tensor(X)).item()
     assert jax.tree.all(jax.tree.map(np.allclose, jax.grad(run)(p, x), expected()))
     np.testing.assert_allclose(jax.jit(run)(p, x), wanted, rtol=1e-6)
-    np.testing.assert_allclose(jax.vmap(run, in_axes=(None, 0))(p, jnp.stack([x, x])), [wanted] * 2, rtol=1e-6)
+    np.testing.assert_allclose(
+        jax.vmap(run, in_axes=(None, 0))(p, jnp.stack([x, x])), [wanted] * 2, rtol=1e-6
+    )
     np.testing.assert_allclose(jax.jit(jax.grad(run))(p, x)["w"], expected()["w"])
     assert len(graph.variants) == 1
 
 
 def test_other_keys_and_other_classes_are_another_call() -> None:
-    graph = graph_compiler.transpile(lambda p: p["a"] - p["b"], to="jax", args=({"b": torch.ones(2), "a": torch.ones(2)},))
-    for other in ({"a": jnp.ones(2)}, {"a": jnp.ones(2), "b": jnp.ones(2), "c": jnp.ones(2)}, OrderedDict(a=jnp.ones(2), b=jnp.ones(2))):
+    graph = graph_compiler.transpile(
+        lambda p: p["a"] - p["b"], to="jax", args=({"b": torch.ones(2), "a": torch.ones(2)},)
+    )
+    for other in (
+        {"a": jnp.ones(2)},
+        {"a": jnp.ones(2), "b": jnp.ones(2), "c": jnp.ones(2)},
+        OrderedDict(a=jnp.ones(2), b=jnp.ones(2)),
+    ):
         with pytest.raises(graph_compiler.errors.CallMismatch, match="fits no recorded variant"):
             jax.jit(graph)(other)
 

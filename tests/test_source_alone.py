@@ -107,7 +107,11 @@ def test_source_with_regions_runs_where_this_package_is_not(to: str) -> None:
 
     def function(rows: Any, rate: Any) -> Any:
         def step(state: Any, row: Any) -> Any:
-            state = jax.lax.cond(row[0] > rate, lambda: state * rate + row, lambda: jax.lax.while_loop(is_small, twice, state + row))
+            state = jax.lax.cond(
+                row[0] > rate,
+                lambda: state * rate + row,
+                lambda: jax.lax.while_loop(is_small, twice, state + row),
+            )
             return state, state.sum()
 
         return jax.lax.scan(step, rows[0] * 0 + 1, rows)
@@ -119,7 +123,9 @@ def test_source_with_regions_runs_where_this_package_is_not(to: str) -> None:
         return state * 2
 
     rows = np.linspace(0, 1, 12, dtype=np.float32).reshape(4, 3)
-    graph = graph_compiler.compile(function, source="jax", to=to, args=(jax.numpy.asarray(rows), jax.numpy.float32(0.5)))
+    graph = graph_compiler.compile(
+        function, source="jax", to=to, args=(jax.numpy.asarray(rows), jax.numpy.float32(0.5))
+    )
     assert "graph_compiler" not in imported(graph.source)
     more = np.linspace(0, 2, 18, dtype=np.float32).reshape(6, 3)
     assert_same(result_of(graph, (more, np.array(0.5, np.float32))), function(more, np.float32(0.5)))
@@ -151,7 +157,12 @@ def imported(source: str) -> set[str]:
 
 
 STANDARD = {"math", "typing", "collections", "dataclasses", "types", "functools", "itertools"}
-ALLOWED = {"torch": {"torch"}, "jax": {"jax", "numpy"}, "tensorflow": {"tensorflow", "numpy"}, "numpy": {"numpy", "scipy"}}
+ALLOWED = {
+    "torch": {"torch"},
+    "jax": {"jax", "numpy"},
+    "tensorflow": {"tensorflow", "numpy"},
+    "numpy": {"numpy", "scipy"},
+}
 
 
 @pytest.mark.parametrize("to", TARGETS)
@@ -159,7 +170,12 @@ def test_source_of_a_language_model_imports_its_target_and_the_class_of_its_resu
     pytest.importorskip(to)
     transformers = pytest.importorskip("transformers")
     config = transformers.BertConfig(
-        vocab_size=20, hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=8, max_position_embeddings=16
+        vocab_size=20,
+        hidden_size=8,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=8,
+        max_position_embeddings=16,
     )
     model = transformers.BertModel(config).eval()
     tokens = torch.arange(10).reshape(2, 5)
@@ -203,9 +219,13 @@ class Logged(torch.autograd.Function):
 def test_a_gradient_that_is_refused_is_an_error_of_the_source(to: str) -> None:
     pytest.importorskip(to)
     graph = graph_compiler.compile(Logged.apply, to=to, args=(torch.ones(2, 3),))
-    assert "class GradientRefused(RuntimeError)" in graph.source and "graph_compiler" not in imported(graph.source)
+    assert "class GradientRefused(RuntimeError)" in graph.source and "graph_compiler" not in imported(
+        graph.source
+    )
     with pytest.raises(graph_compiler.errors.GradientRefused):
-        graph_compiler.transforms.grad(lambda x: graph(x)[0, 0])(graph.variants[-1].target.convert(torch.ones(2, 3)))
+        graph_compiler.transforms.grad(lambda x: graph(x)[0, 0])(
+            graph.variants[-1].target.convert(torch.ones(2, 3))
+        )
 
 
 # ------------------------------------------------------------------------------------------ the order of items

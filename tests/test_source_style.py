@@ -45,8 +45,12 @@ LINES = (
 def test_a_broken_line_says_the_same(line: str, indent: int) -> None:
     made = broken(line, indent)
     inside = "\n".join(["def f():", *(["    if 1:"] if indent == 8 else [])])
-    assert ast.dump(ast.parse(f"{inside}\n" + "\n".join(made))) == ast.dump(ast.parse(f"{inside}\n{' ' * indent}{line}"))
-    whole = max(part.count("a") + part.count("b") for part in line.split()) > WIDTH - 20  # nothing to break at, or a condition
+    assert ast.dump(ast.parse(f"{inside}\n" + "\n".join(made))) == ast.dump(
+        ast.parse(f"{inside}\n{' ' * indent}{line}")
+    )
+    whole = (
+        max(part.count("a") + part.count("b") for part in line.split()) > WIDTH - 20
+    )  # nothing to break at, or a condition
     assert whole or " if " in line or ":" in line.partition("=")[2] or all(len(one) <= WIDTH for one in made)
     assert broken(line[:20], indent) == [" " * indent + line[:20]]
 
@@ -118,7 +122,13 @@ def test_arguments_that_are_defaults_are_left_out() -> None:
         return F.softmax(found, dim=-1, dtype=torch.float64), F.embedding(index, weight, padding_idx=0)
 
     graph = graph_compiler.compile(function, args=(torch.tensor([[0, 1, 2]]),))
-    for call in ('(index, constants["weight"])', "(3,))", "None, (2,), (0,))", "dim=-1, dtype=torch.float64)", "padding_idx=0)"):
+    for call in (
+        '(index, constants["weight"])',
+        "(3,))",
+        "None, (2,), (0,))",
+        "dim=-1, dtype=torch.float64)",
+        "padding_idx=0)",
+    ):
         assert call in graph.source, graph.source
     index = torch.tensor([[3, 1], [0, 4]])
     assert_same(graph(index), function(index))
@@ -202,7 +212,9 @@ def _teacher(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
 def test_what_is_made_without_gradients_is_cut_off_once() -> None:
     graph = graph_compiler.transpile(_teacher, to="jax", args=(torch.rand(3, 3), torch.rand(3, 3)))
     x, weight = torch.rand(4, 4, requires_grad=True), torch.rand(4, 4, requires_grad=True)
-    found = jax.grad(lambda *given: graph.functional({}, *given), (0, 1))(x.detach().numpy(), weight.detach().numpy())
+    found = jax.grad(lambda *given: graph.functional({}, *given), (0, 1))(
+        x.detach().numpy(), weight.detach().numpy()
+    )
     assert_same(list(found), list(torch.autograd.grad(_teacher(x, weight), (x, weight))))
     assert graph.source.count("lax.stop_gradient(") == 2  # of x and weight, and of nothing made of these
 

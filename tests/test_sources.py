@@ -118,9 +118,15 @@ def test_what_is_written_in_tensorflow_is_told(is_lazy: bool) -> None:
         return tf.nn.relu(x) * np.pi
 
     for call in ((tf.ones(2),), (np.ones(2),)):
-        graph = graph_compiler.transpile(function, to="numpy") if is_lazy else graph_compiler.transpile(function, to="numpy", args=call)
+        graph = (
+            graph_compiler.transpile(function, to="numpy")
+            if is_lazy
+            else graph_compiler.transpile(function, to="numpy", args=call)
+        )
         assert np.allclose(graph(*call), np.pi)
-    graph = graph_compiler.transpile(torch.nn.ReLU(), to="tensorflow", args=(tf.ones(2),))  # arrays of the target are no sign
+    graph = graph_compiler.transpile(
+        torch.nn.ReLU(), to="tensorflow", args=(tf.ones(2),)
+    )  # arrays of the target are no sign
     assert graph(tf.ones(3)).shape == 3
 
 
@@ -130,11 +136,15 @@ def test_what_is_written_in_tensorflow_is_told(is_lazy: bool) -> None:
     [(lambda a: np.abs(a // 0.3), 3.0, 9), (lambda a: np.clip(a / 255, 0, 1), np.uint8(51), 0.2)],
     ids=["floor", "clip"],
 )
-def test_numpy_functions_of_tensorflow_arrays_need_a_word(function: Any, number: Any, right: float, is_lazy: bool) -> None:
+def test_numpy_functions_of_tensorflow_arrays_need_a_word(
+    function: Any, number: Any, right: float, is_lazy: bool
+) -> None:
     """Operators of such arrays are TensorFlow's: 3.0 // 0.3 is 10 there, uint8 / 255 a float32."""
     tf = pytest.importorskip("tensorflow")
     for array in (tf.constant([number]), tf.Variable([number])):
-        with pytest.raises(SourceNotFound, match=rf"is called with arrays of tensorflow(.|\n)*\({__file__}:\d+\)"):
+        with pytest.raises(
+            SourceNotFound, match=rf"is called with arrays of tensorflow(.|\n)*\({__file__}:\d+\)"
+        ):
             graph_compiler.transpile(function, to="torch")(array) if is_lazy else graph_compiler.transpile(
                 function, to="torch", args=(array,)
             )
@@ -149,7 +159,10 @@ def test_operators_of_tensorflow_arrays_are_tensorflows() -> None:
         return a // 0.3
 
     for array in (tf.constant([3.0, 2.0]), tf.Variable([3.0, 2.0])):
-        for graph in (graph_compiler.transpile(function, to="torch", args=(array,)), graph_compiler.transpile(function, to="torch")):
+        for graph in (
+            graph_compiler.transpile(function, to="torch", args=(array,)),
+            graph_compiler.transpile(function, to="torch"),
+        ):
             assert graph(array).tolist() == function(array).numpy().tolist()
 
 
@@ -170,10 +183,15 @@ def test_a_source_that_is_another_is_told() -> None:
         (lambda x: jnp.sin(x) + 1, "numpy", np.ones(2), "jax"),
     )
     for function, source, array, written_in in rows:
-        with pytest.raises(SourceNotFound, match=rf"recorded as {source}, and refers to {written_in} alone \({__file__}:\d+\)"):
+        with pytest.raises(
+            SourceNotFound,
+            match=rf"recorded as {source}, and refers to {written_in} alone \({__file__}:\d+\)",
+        ):
             graph_compiler.transpile(function, source=source, to="jax", args=(array,))
     with pytest.raises(TypeError, match="must be Tensor"):  # the user's own mistake
-        graph_compiler.transpile(lambda x: torch.sin("x") + x, source="torch", to="jax", args=(torch.ones(2),))
+        graph_compiler.transpile(
+            lambda x: torch.sin("x") + x, source="torch", to="jax", args=(torch.ones(2),)
+        )
 
 
 def test_first_call_tells() -> None:
@@ -196,7 +214,8 @@ def test_mode_of_a_loaded_graph_that_has_one_answer(tmp_path: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("backend", "found"), [("jax", "jax"), ("torch", "torch"), ("tensorflow", "tensorflow"), ("openvino", "tensorflow")]
+    ("backend", "found"),
+    [("jax", "jax"), ("torch", "torch"), ("tensorflow", "tensorflow"), ("openvino", "tensorflow")],
 )
 def test_keras_is_of_its_backend(backend: str, found: str, monkeypatch: pytest.MonkeyPatch) -> None:
     keras = pytest.importorskip("keras")

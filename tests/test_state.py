@@ -33,8 +33,18 @@ class Model(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         torch.manual_seed(0)
-        self.linear, self.blocks, self.drop = nn.Linear(4, 4), nn.ModuleList([nn.Linear(4, 4)]), nn.Dropout(0.0)
-        self.scale, self.table, self.options, self.flags, self.activation = 2.0, torch.ones(4), {"factor": 2}, [True], torch.relu
+        self.linear, self.blocks, self.drop = (
+            nn.Linear(4, 4),
+            nn.ModuleList([nn.Linear(4, 4)]),
+            nn.Dropout(0.0),
+        )
+        self.scale, self.table, self.options, self.flags, self.activation = (
+            2.0,
+            torch.ones(4),
+            {"factor": 2},
+            [True],
+            torch.relu,
+        )
         self.settings = types.SimpleNamespace(offset=3, inner=types.SimpleNamespace(power=2))
 
     def forward(self, x: Any) -> Any:
@@ -48,7 +58,12 @@ class Model(nn.Module):
 
 class Plain:
     def __init__(self) -> None:
-        self.factor, self.inner, self.levels, self.nested = 2, types.SimpleNamespace(offset=3, table=torch.ones(4)), [1], {"a": {"b": 1}}
+        self.factor, self.inner, self.levels, self.nested = (
+            2,
+            types.SimpleNamespace(offset=3, table=torch.ones(4)),
+            [1],
+            {"a": {"b": 1}},
+        )
 
     def __call__(self, x: Any) -> Any:
         return x * self.factor + self.inner.offset * self.inner.table + self.levels[0] + self.nested["a"]["b"]
@@ -121,7 +136,9 @@ def test_a_change_of_a_weight_is_seen(change: str) -> None:
 def test_a_change_of_an_object_is_seen(change: str, to: str) -> None:
     _check_change(Plain, _PLAIN[change], to)
     _check_change(lambda: Plain().method, lambda method: _PLAIN[change](method.__self__), to)
-    _check_change(lambda: functools.partial(_apply, Plain()), lambda partial: _PLAIN[change](partial.args[0]), to)
+    _check_change(
+        lambda: functools.partial(_apply, Plain()), lambda partial: _PLAIN[change](partial.args[0]), to
+    )
 
 
 def _apply(function: Any, x: Any) -> Any:
@@ -138,7 +155,9 @@ def _helper(x: Any) -> Any:
 
 @pytest.mark.parametrize("to", TARGETS)
 @pytest.mark.parametrize(("name", "value"), [("SCALE", 9.0), ("TABLE", torch.zeros(4)), ("LEVELS", [7])])
-def test_a_change_of_a_global_is_seen(name: str, value: Any, to: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_of_a_global_is_seen(
+    name: str, value: Any, to: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     graph = gc.compile(_uses_globals, to=to, args=(_x(),))
     assert_same(graph(_x()), _uses_globals(_x()))
     monkeypatch.setitem(globals(), name, value)
@@ -196,12 +215,16 @@ def _updates_both(boxes: Any, x: Any, *, other: Any) -> Any:
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_stateful_arguments(to: str) -> None:
-    graph = gc.compile(_updates_both, to=to, arg_stateful_idxs=[[0, "mine", 0]], kwarg_stateful_idxs=[["other"]])
+    graph = gc.compile(
+        _updates_both, to=to, arg_stateful_idxs=[[0, "mine", 0]], kwarg_stateful_idxs=[["other"]]
+    )
     for _ in range(2):
         mine, other, same, again = CallableBox(), CallableBox(), CallableBox(), CallableBox()
         for size in (1.0, 2.0):
             x = torch.full((2,), size)
-            assert_same(graph({"mine": [mine]}, x, other=other), _updates_both({"mine": [same]}, x, other=again))
+            assert_same(
+                graph({"mine": [mine]}, x, other=other), _updates_both({"mine": [same]}, x, other=again)
+            )
             assert_same((vars(mine), vars(other)), (vars(same), vars(again)))
 
 
@@ -228,7 +251,12 @@ def test_stateful_arguments_with_slots(to: str) -> None:
 
 def test_a_path_that_leads_nowhere() -> None:
     with pytest.raises(CallMismatch, match=r"nothing at \[0, 'theirs'\]"):
-        gc.compile(_updates_both, arg_stateful_idxs=[[0, "theirs"]], args=({"mine": [Box()]}, torch.ones(2)), kwargs={"other": Box()})
+        gc.compile(
+            _updates_both,
+            arg_stateful_idxs=[[0, "theirs"]],
+            args=({"mine": [Box()]}, torch.ones(2)),
+            kwargs={"other": Box()},
+        )
 
 
 @pytest.mark.parametrize("to", TARGETS)
@@ -284,7 +312,9 @@ def test_recording_leaves_objects_as_they_are() -> None:
     box = Box()
     held = dict(vars(box))
     graph = gc.compile(box.update, args=(torch.ones(2),))
-    assert all(vars(box)[name] is item for name, item in held.items()) and torch.equal(box.log[0], torch.zeros(2))
+    assert all(vars(box)[name] is item for name, item in held.items()) and torch.equal(
+        box.log[0], torch.zeros(2)
+    )
     graph.functional({}, torch.ones(2))
     assert all(vars(box)[name] is item for name, item in held.items())
 

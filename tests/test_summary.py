@@ -74,7 +74,10 @@ def test_multiply_adds_of_an_associative_scan() -> None:
     def products(x: Any) -> Any:
         return associative_scan(torch.matmul, x, 0, combine_mode="generic")
 
-    assert graph_compiler.compile(products, to="numpy", args=(ones(8, 2, 2),)).summary().total.multiply_adds == 11 * 2 * 2 * 2
+    assert (
+        graph_compiler.compile(products, to="numpy", args=(ones(8, 2, 2),)).summary().total.multiply_adds
+        == 11 * 2 * 2 * 2
+    )
 
 
 def test_multiply_adds_of_the_source_frameworks() -> None:
@@ -82,13 +85,21 @@ def test_multiply_adds_of_the_source_frameworks() -> None:
     numpy = pytest.importorskip("numpy")
 
     def in_jax(x: Any, w: Any) -> Any:
-        return jax.lax.conv(x, w, (1, 1), "VALID").sum() + jax.numpy.einsum("nchw,kchw->nk", x[..., :3, :3], w).mean()
+        return (
+            jax.lax.conv(x, w, (1, 1), "VALID").sum()
+            + jax.numpy.einsum("nchw,kchw->nk", x[..., :3, :3], w).mean()
+        )
 
     x, w = numpy.ones((2, 3, 5, 5), "float32"), numpy.ones((4, 3, 3, 3), "float32")
     assert graph_compiler.compile(
         in_jax, source="jax", args=(jax.numpy.asarray(x), jax.numpy.asarray(w))
     ).summary().total.multiply_adds == (2 * 4 * 9 * 27 + 2 * 4 * 27)
-    assert graph_compiler.compile(lambda a: numpy.dot(a, a.T), source="numpy", args=(w[0, 0],)).summary().total.multiply_adds == 27
+    assert (
+        graph_compiler.compile(lambda a: numpy.dot(a, a.T), source="numpy", args=(w[0, 0],))
+        .summary()
+        .total.multiply_adds
+        == 27
+    )
 
 
 class Net(nn.Module):  # type: ignore[misc,name-defined]
@@ -112,14 +123,28 @@ def net() -> Any:
 def test_rows_tell_of_each_module(net: Any) -> None:
     rows = {row.path: row for row in net.summary().rows}
     assert list(rows) == ["", "body", "body.0", "body.0.0", "body.0.1", "body.1", "head"]
-    assert [row.kind for row in rows.values()] == ["Net", "ModuleList", "Sequential", "Linear", "ReLU", "BatchNorm1d", "Linear"]
-    assert rows["body.0"].operations == 4 and rows["body.0"].multiply_adds == 2 * 3 * 4 * 4 and rows["body.0"].parameters == 20
+    assert [row.kind for row in rows.values()] == [
+        "Net",
+        "ModuleList",
+        "Sequential",
+        "Linear",
+        "ReLU",
+        "BatchNorm1d",
+        "Linear",
+    ]
+    assert (
+        rows["body.0"].operations == 4
+        and rows["body.0"].multiply_adds == 2 * 3 * 4 * 4
+        and rows["body.0"].parameters == 20
+    )
     assert rows["body.1"].outputs == ("float32[3, 4]",) and rows["head"].outputs == ("float32[3, 2]",)
     assert rows[""].outputs == ("float32[3, 2]", "float32[3, 4]")
     assert (rows["body.1"].parameters, rows["body.1"].trained) == (4 * 4, 2 * 4)
     assert rows[""].parameters == 20 + 16 + 10 + 16 and rows[""].trained == rows[""].parameters - 8
     assert rows[""].multiply_adds == 2 * 48 + 3 * 4 * 2 + 3 * 4 * 4
-    assert sum(row.operations for row in net.summary().rows if row.depth == 0) == len(net.variants[0].graph.nodes)
+    assert sum(row.operations for row in net.summary().rows if row.depth == 0) == len(
+        net.variants[0].graph.nodes
+    )
     assert net.summary().to_dicts()[0]["path"] == ""
 
 
@@ -145,13 +170,23 @@ def test_modules_of_jax_are_told_by_their_parameters(to: str) -> None:
     graph = graph_compiler.compile(Stack(), to=to, args=(jax.numpy.ones((5, 3)),))
     rows = {row.path: row for row in graph.summary().rows}
     assert set(rows) == {"", "block", "block.up", "block.norm", "head"}
-    assert (rows["head"].kind, rows["block"].parameters, rows["head"].outputs) == ("Linear", 16 + 8, ("float32[5, 2]",))
-    assert (rows["block.up"].multiply_adds, rows["head"].multiply_adds, rows[""].multiply_adds) == (60, 40, 100)
+    assert (rows["head"].kind, rows["block"].parameters, rows["head"].outputs) == (
+        "Linear",
+        16 + 8,
+        ("float32[5, 2]",),
+    )
+    assert (rows["block.up"].multiply_adds, rows["head"].multiply_adds, rows[""].multiply_adds) == (
+        60,
+        40,
+        100,
+    )
 
 
 def test_the_table_is_text_and_a_table_of_rich(net: Any) -> None:
     text = str(net.summary(depth=1))
-    assert "body.0" not in text and "  head" in text and "torch, written for numpy, with x float32[3, 4]" in text
+    assert (
+        "body.0" not in text and "  head" in text and "torch, written for numpy, with x float32[3, 4]" in text
+    )
     assert repr(net.summary()) == str(net.summary()) and "    0 " in str(net.summary())
     assert "<table>" in net.summary()._repr_html_()
     rich = pytest.importorskip("rich.console")
@@ -180,11 +215,17 @@ def test_options_that_are_none_are_refused(net: Any) -> None:
 def test_resnet_18_as_torchvision_publishes_it() -> None:
     transformers = pytest.importorskip("transformers")
     config = transformers.ResNetConfig(
-        layer_type="basic", hidden_sizes=[64, 128, 256, 512], depths=[2, 2, 2, 2], embedding_size=64, num_labels=1000
+        layer_type="basic",
+        hidden_sizes=[64, 128, 256, 512],
+        depths=[2, 2, 2, 2],
+        embedding_size=64,
+        num_labels=1000,
     )
     model = transformers.ResNetForImageClassification(config).eval()
     total = graph_compiler.compile(model, args=(ones(1, 3, 224, 224),)).summary().total
-    assert total.trained == 11_689_512  # ResNet18_Weights: num_params; 1.814 GFLOPS, by which they mean multiply-adds
+    assert (
+        total.trained == 11_689_512
+    )  # ResNet18_Weights: num_params; 1.814 GFLOPS, by which they mean multiply-adds
     assert total.multiply_adds == 1_814_073_344
 
 
@@ -202,7 +243,10 @@ def test_what_blocks_do_counts_as_often_as_they_are_run() -> None:
         return jax.lax.while_loop(lambda y: y.sum() < 5, lambda y: y @ w + 1, x)
 
     given = (jax.numpy.ones((5, 3)), jax.numpy.ones((3, 3)))
-    totals = [graph_compiler.compile(function, to="numpy", args=given).summary().total for function in (scanned, chosen, until)]
+    totals = [
+        graph_compiler.compile(function, to="numpy", args=given).summary().total
+        for function in (scanned, chosen, until)
+    ]
     assert [total.multiply_adds for total in totals] == [5 * 3 * 3, 5 * 3 * 3, None]
     graph = graph_compiler.compile(scanned, to="numpy", args=given)
     assert graph.summary().total.operations == sum(graph.function_frequencies().values())

@@ -86,7 +86,9 @@ def test_equal_trees_pass() -> None:
 T = torch.from_numpy(VALUES.copy())
 WRONG = {
     "off by 0.1 %": _edited("pair", Pair(T * 1.001, [T + 1, None])),
-    "one element off by 0.1 %": _edited("pair", Pair(T, [torch.cat([(T + 1)[:1] * 1.001, (T + 1)[1:]]), None])),
+    "one element off by 0.1 %": _edited(
+        "pair", Pair(T, [torch.cat([(T + 1)[:1] * 1.001, (T + 1)[1:]]), None])
+    ),
     "dtype": _edited("pair", Pair(T.double(), [T + 1, None])),
     "narrower dtype outside jax": _edited("ids", torch.arange(4, dtype=torch.int32)),
     "integer off by one": _edited("ids", torch.arange(4) + 1),
@@ -126,7 +128,9 @@ def test_rounding_is_no_fault() -> None:
 
 def test_tolerances_would_catch_a_tenth_of_a_percent() -> None:
     """In every dtype that can show it, the relative tolerance is below 0.1 %; integers are exact."""
-    assert all(relative < 1e-3 for name, (relative, _) in TOLERANCE.items() if name not in ("float16", "bfloat16"))
+    assert all(
+        relative < 1e-3 for name, (relative, _) in TOLERANCE.items() if name not in ("float16", "bfloat16")
+    )
     assert tolerance("int64") == tolerance("bool") == (0.0, 0.0)
 
 
@@ -195,7 +199,9 @@ def test_zoo_gives_the_recorded_outputs(name: str) -> None:
     pytest.importorskip(ZOO[name].get("source", "transformers"))
     model, inputs, _ = zoo.load(ZOO[name])
     found = zoo.digest(zoo.run(model, ZOO[name], inputs))
-    for (path, shape, *numbers), (wanted_path, wanted_shape, *wanted) in zip(found, ZOO[name]["digest"], strict=True):
+    for (path, shape, *numbers), (wanted_path, wanted_shape, *wanted) in zip(
+        found, ZOO[name]["digest"], strict=True
+    ):
         assert (path, shape) == (wanted_path, wanted_shape)
         assert numbers == pytest.approx(wanted, rel=1e-3, abs=1e-5)
 

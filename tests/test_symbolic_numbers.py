@@ -39,13 +39,25 @@ OPEN: dict[str, Callable[[Any, Any], Any]] = {
     "shifts": lambda n, m: (n << 2) + (n >> 1) + (1 << m),
     "bits": lambda n, m: (n & 3) + (n | 8) + (n ^ m) + (6 & n),
     "round": lambda n, m: round(n / 3) + round(n / 3, 1) + round(n) + round(n, 2),
-    "trunc, floor, ceil": lambda n, m: (n / 3).__trunc__() + (n / 3).__floor__() + (n / 3).__ceil__() + n.__floor__(),
+    "trunc, floor, ceil": lambda n, m: (
+        (n / 3).__trunc__() + (n / 3).__floor__() + (n / 3).__ceil__() + n.__floor__()
+    ),
     "beside an IntEnum": lambda n, m: n * Step.TWO + Step.TWO,
     "sum": lambda n, m: sum([n, m, 1]),
     "copied": lambda n, m: copy.copy(n) + copy.deepcopy([m])[0],
     "truth value": lambda n, m: 2 if n and not (n - n) else 3,
-    "comparisons that hold for all": lambda n, m: [n > 0, n >= 1, n < 99, n <= 99, n != 0, m > 1, bool(n)].count(True),
-    "its class": lambda n, m: isinstance(n, int) * 2 + isinstance(n / 2, float) * 3 + isinstance(n / 2, int) * 5,
+    "comparisons that hold for all": lambda n, m: [
+        n > 0,
+        n >= 1,
+        n < 99,
+        n <= 99,
+        n != 0,
+        m > 1,
+        bool(n),
+    ].count(True),
+    "its class": lambda n, m: (
+        isinstance(n, int) * 2 + isinstance(n / 2, float) * 3 + isinstance(n / 2, int) * 5
+    ),
     "the larger one": lambda n, m: max(n, 2) + min(m, 50),
 }
 # What needs the number itself: it is assumed, so that another number is another recording.
@@ -151,4 +163,6 @@ def test_batch_norm_with_the_mean_of_all_batches(to: str) -> None:
     assert len(graph.variants) == 1
     for name, expected in original.state_dict().items():
         found = graph.parameters[name]
-        np.testing.assert_allclose(np.asarray(found.detach() if to == "torch" else found), expected, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(
+            np.asarray(found.detach() if to == "torch" else found), expected, rtol=1e-5, atol=1e-6
+        )

@@ -44,12 +44,19 @@ class Normed(torch.nn.Module):
 
 
 # ---------------------------------------------------------------------------------------------- gradients
-def tape_gradients(graph: Any, names: list[str], inputs: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+def tape_gradients(
+    graph: Any, names: list[str], inputs: dict[str, Any], options: dict[str, Any]
+) -> dict[str, Any]:
     """The gradient of each named parameter, on a tape."""
     trained = {name: tf.Variable(graph.parameters[name]) for name in names}
     with tf.GradientTape() as tape:
         output = graph.functional({**graph.parameters, **trained}, **to_tensorflow(inputs), **options)
-        loss = tf.add_n([tf.reduce_sum(array * probe) for array, probe in zip(arrays(output).values(), probes(output), strict=True)])
+        loss = tf.add_n(
+            [
+                tf.reduce_sum(array * probe)
+                for array, probe in zip(arrays(output).values(), probes(output), strict=True)
+            ]
+        )
     found = tape.gradient(loss, list(trained.values()), unconnected_gradients="zero")
     return dict(zip(names, map(tf.convert_to_tensor, found), strict=True))
 
@@ -72,15 +79,24 @@ CONVOLUTIONS = [
     (torch.nn.functional.conv2d, (2, 4, 9, 8), (4, 1, 3, 3), {"groups": 4, "dilation": 2}),
     (torch.nn.functional.conv1d, (2, 4, 9), (6, 4, 3), {"dilation": 3, "padding": 2}),
     (torch.nn.functional.conv3d, (2, 2, 5, 6, 5), (3, 2, 2, 3, 2), {"dilation": (1, 2, 1)}),
-    (torch.nn.functional.conv_transpose2d, (2, 4, 5, 4), (4, 3, 3, 3), {"groups": 2, "stride": 2, "output_padding": 1, "padding": 1}),
+    (
+        torch.nn.functional.conv_transpose2d,
+        (2, 4, 5, 4),
+        (4, 3, 3, 3),
+        {"groups": 2, "stride": 2, "output_padding": 1, "padding": 1},
+    ),
 ]
 
 
 @pytest.mark.parametrize(("function", "shape", "kernel", "options"), CONVOLUTIONS)
-def test_gradients_of_convolutions(function: Any, shape: tuple[int, ...], kernel: tuple[int, ...], options: dict[str, Any]) -> None:
+def test_gradients_of_convolutions(
+    function: Any, shape: tuple[int, ...], kernel: tuple[int, ...], options: dict[str, Any]
+) -> None:
     """TensorFlow's kernels for CPU have no gradient for groups, nor for a dilation."""
     x, weight = torch.randn(shape, requires_grad=True), torch.randn(kernel, requires_grad=True)
-    graph = gc.transpile(lambda x, w: function(x, w, **options), to="tensorflow", args=(x.detach(), weight.detach()))
+    graph = gc.transpile(
+        lambda x, w: function(x, w, **options), to="tensorflow", args=(x.detach(), weight.detach())
+    )
     given = [tf.constant(array.detach().numpy()) for array in (x, weight)]
     with tf.GradientTape() as tape:
         tape.watch(given)
@@ -113,12 +129,18 @@ def test_unknown_sizes(name: str) -> None:
 def test_guards_on_unknown_sizes_are_checked_when_the_function_runs() -> None:
     graph = gc.transpile(lambda x: x * 2 if x.shape[0] > 2 else x - 1, to="tensorflow", args=(torch.ones(3),))
     for jit_compile in (False, True):
-        traced = tf.function(lambda x: graph.functional({}, x), input_signature=[tf.TensorSpec([None])], jit_compile=jit_compile)
+        traced = tf.function(
+            lambda x: graph.functional({}, x),
+            input_signature=[tf.TensorSpec([None])],
+            jit_compile=jit_compile,
+        )
         assert traced(tf.ones([4])).numpy().tolist() == [2, 2, 2, 2]
         if jit_compile:  # XLA leaves assertions out
             assert np.isnan(traced(tf.ones([2])).numpy()).all()
         else:
-            with pytest.raises(tf.errors.InvalidArgumentError, match=r"GuardFailed: x\.shape\[0\] > 2, assumed by"):
+            with pytest.raises(
+                tf.errors.InvalidArgumentError, match=r"GuardFailed: x\.shape\[0\] > 2, assumed by"
+            ):
                 traced(tf.ones([2]))
 
 
@@ -151,7 +173,13 @@ def test_what_python_computes_of_unknown_sizes_is_right_or_an_error() -> None:
 @pytest.mark.parametrize("options", [{}, {"jit_compile": True}, {"reduce_retracing": True}])
 def test_compiled_by_tensorflow(options: dict[str, Any]) -> None:
     case = tiny("bert")
-    graph = gc.compile(case.model, to="tensorflow", kwargs=case.inputs, return_backend_compiled_fn=True, compile_options=options)
+    graph = gc.compile(
+        case.model,
+        to="tensorflow",
+        kwargs=case.inputs,
+        return_backend_compiled_fn=True,
+        compile_options=options,
+    )
     for inputs in (case.inputs, case.other_inputs):
         assert_same(graph(**inputs), eager(case, inputs))
 
@@ -166,9 +194,17 @@ class Answer:
 @pytest.mark.parametrize("jit_compile", [False, True])
 def test_compiled_functions_return_more_than_tensors(jit_compile: bool) -> None:
     def function(x: Any) -> Any:
-        return {1: Answer(x * 2, f"of {x.shape[0]}", x.shape[0]), "flag": (True, None, 0.5, x.dtype is torch.float32)}
+        return {
+            1: Answer(x * 2, f"of {x.shape[0]}", x.shape[0]),
+            "flag": (True, None, 0.5, x.dtype is torch.float32),
+        }
 
-    graph = gc.compile(function, to="tensorflow", return_backend_compiled_fn=True, compile_options={"jit_compile": jit_compile})
+    graph = gc.compile(
+        function,
+        to="tensorflow",
+        return_backend_compiled_fn=True,
+        compile_options={"jit_compile": jit_compile},
+    )
     for length in (2, 3, 2):
         assert_same(graph(torch.ones(length)), function(torch.ones(length)))
 
@@ -178,12 +214,24 @@ def interleaved(x: torch.Tensor) -> Any:
     waves = torch.zeros_like(x)
     waves[:, 0::2], waves[:, 1::2] = torch.sin(x[:, 0::2]), torch.cos(x[:, 1::2])
     waves[1::2, -1] += 1
-    return waves, -(9 * x.abs()).to(torch.uint8), torch.cummax(x, 0), torch.cummin(x, 1), torch.geqrf(x), torch.linalg.lu_factor(x)
+    return (
+        waves,
+        -(9 * x.abs()).to(torch.uint8),
+        torch.cummax(x, 0),
+        torch.cummin(x, 1),
+        torch.geqrf(x),
+        torch.linalg.lu_factor(x),
+    )
 
 
 @pytest.mark.parametrize("jit_compile", [False, True])
 def test_loops_and_writes_with_gaps_are_compiled(jit_compile: bool) -> None:
-    graph = gc.compile(interleaved, to="tensorflow", return_backend_compiled_fn=True, compile_options={"jit_compile": jit_compile})
+    graph = gc.compile(
+        interleaved,
+        to="tensorflow",
+        return_backend_compiled_fn=True,
+        compile_options={"jit_compile": jit_compile},
+    )
     for shape in ((3, 5), (6, 4)):
         x = torch.randn(shape, generator=torch.Generator().manual_seed(0))
         assert_same(graph(x), interleaved(x))
@@ -245,11 +293,17 @@ def test_a_tf_function_calls_a_graph_as_it_is() -> None:
 
 
 def test_saved_model(tmp_path: Path) -> None:
-    model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3, padding=1), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(2), torch.nn.Flatten())
+    model = torch.nn.Sequential(
+        torch.nn.Conv2d(3, 4, 3, padding=1),
+        torch.nn.ReLU(),
+        torch.nn.AdaptiveAvgPool2d(2),
+        torch.nn.Flatten(),
+    )
     graph = gc.transpile(model, to="tensorflow", args=(torch.randn(2, 3, 8, 8),))
     holder = tf.Module()
     holder.call = tf.function(
-        lambda x: graph.functional(graph.parameters, x), input_signature=[tf.TensorSpec([None, 3, None, None], tf.float32)]
+        lambda x: graph.functional(graph.parameters, x),
+        input_signature=[tf.TensorSpec([None, 3, None, None], tf.float32)],
     )
     tf.saved_model.save(holder, str(tmp_path))
     again, x = tf.saved_model.load(str(tmp_path)), torch.randn(3, 3, 7, 9)

@@ -68,7 +68,10 @@ def inputs() -> Iterator[Any]:
 def check(graph: Any, function: Callable[[Any], Any]) -> None:
     for x in inputs():
         found, expected = graph(x), function(x)
-        assert hasattr(found, "shape") == hasattr(expected, "shape"), (found, expected)  # a number of Python has none
+        assert hasattr(found, "shape") == hasattr(expected, "shape"), (
+            found,
+            expected,
+        )  # a number of Python has none
         np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-6)
 
 
@@ -113,7 +116,9 @@ def test_an_index_outside_is_refused(to: str) -> None:
 
 def test_a_gradient_is_taken_beside_a_number() -> None:
     torch = pytest.importorskip("torch")
-    graph = graph_compiler.transpile(lambda x: tf.reduce_sum(x * x) * float(x[0]), to="torch", source="tensorflow")
+    graph = graph_compiler.transpile(
+        lambda x: tf.reduce_sum(x * x) * float(x[0]), to="torch", source="tensorflow"
+    )
     graph(tf.constant([1.0, 2.0]))
     x = torch.tensor([3.0, 5.0], requires_grad=True)
     graph(x).backward()

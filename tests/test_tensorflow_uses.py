@@ -50,7 +50,9 @@ def test_maps_and_loops_call_a_graph() -> None:
     graph, x = transpiled(model, torch.randn(4, 3)), torch.randn(6, 4, 3)
     examples = tf.data.Dataset.from_tensor_slices(x.numpy()).map(graph, num_parallel_calls=2).batch(4)
     assert_same(np.concatenate([part.numpy() for part in examples]), model(x))
-    lengths = tf.data.Dataset.from_generator(lambda: iter([x[0, :n] for n in (1, 3)]), output_signature=tf.TensorSpec((None, 3))).map(graph)
+    lengths = tf.data.Dataset.from_generator(
+        lambda: iter([x[0, :n] for n in (1, 3)]), output_signature=tf.TensorSpec((None, 3))
+    ).map(graph)
     assert_same([part.numpy() for part in lengths], [model(x[0, :n]) for n in (1, 3)])
     for mapped in (tf.vectorized_map, tf.map_fn):
         assert_same(mapped(graph, tf.constant(x.numpy())), model(x))
@@ -65,7 +67,9 @@ def test_maps_and_loops_call_a_graph() -> None:
 
 
 def test_derivatives_of_every_kind() -> None:
-    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.GELU(), torch.nn.LayerNorm(4), torch.nn.Linear(4, 2))
+    model = torch.nn.Sequential(
+        torch.nn.Linear(3, 4), torch.nn.GELU(), torch.nn.LayerNorm(4), torch.nn.Linear(4, 2)
+    )
     graph, x = transpiled(model, torch.randn(4, 3)), torch.randn(5, 3)
     given = tf.constant(x.numpy())
     with tf.GradientTape() as outer:
@@ -77,7 +81,10 @@ def test_derivatives_of_every_kind() -> None:
         slope = tape.gradient(loss, given)
     assert_same(tape.jacobian(result, given), torch.func.jacrev(model)(x))
     gradient = torch.func.grad(lambda x: (model(x) ** 2).sum())
-    assert_same(slope, gradient(x)), assert_same(outer.gradient(slope, given), torch.func.grad(lambda x: gradient(x).sum())(x))
+    (
+        assert_same(slope, gradient(x)),
+        assert_same(outer.gradient(slope, given), torch.func.grad(lambda x: gradient(x).sum())(x)),
+    )
     with tf.autodiff.ForwardAccumulator(given, tf.ones_like(given)) as forward:
         result = graph(given)
     assert_same(forward.jvp(result), torch.func.jvp(model, (x,), (torch.ones_like(x),))[1])
@@ -85,7 +92,9 @@ def test_derivatives_of_every_kind() -> None:
 
 def test_an_unknown_number_of_axes_is_told() -> None:
     graph = transpiled(torch.nn.Linear(3, 2), torch.randn(4, 3))
-    with pytest.raises(CallMismatch, match="how many axes input has is not known yet; it was recorded with 2"):
+    with pytest.raises(
+        CallMismatch, match="how many axes input has is not known yet; it was recorded with 2"
+    ):
         tf.function(graph, input_signature=[tf.TensorSpec(None)])(tf.ones((2, 3)))
 
 
@@ -131,12 +140,16 @@ def test_guards_on_unknown_sizes_and_elements_are_assertions_of_a_saved_model(tm
     graph = graph_compiler.transpile(source, to="tensorflow", kwargs=given)
     holder = tf.Module()
     signature = [tf.TensorSpec((None, None), tf.int64), tf.TensorSpec((None, None), tf.bool)]
-    holder.call = tf.function(lambda tokens, mask: graph(tokens=tokens, mask=mask), input_signature=signature, autograph=False)
+    holder.call = tf.function(
+        lambda tokens, mask: graph(tokens=tokens, mask=mask), input_signature=signature, autograph=False
+    )
     tf.saved_model.save(holder, str(tmp_path))
     loaded = tf.saved_model.load(str(tmp_path))  # which holds the variables
     for rows, columns in ((2, 5), (3, 16), (4, 3)):
         mask = torch.arange(columns)[None].expand(rows, -1) > 0
-        assert_same(loaded.call(tokens(rows, columns).numpy(), mask.numpy()), source(tokens(rows, columns), mask))
+        assert_same(
+            loaded.call(tokens(rows, columns).numpy(), mask.numpy()), source(tokens(rows, columns), mask)
+        )
     for refused, why in (
         ((tokens(2, 17).numpy(), np.zeros((2, 17), bool)), "GuardFailed: .*16"),
         ((tokens(2, 5), np.ones((2, 5), bool)), "elements"),

@@ -124,7 +124,9 @@ def site(tmp_path_factory: pytest.TempPathFactory, checkout: Path) -> list[str]:
         assert points
         metadata = folder / f"graph_compiler_{name}-0.1.dist-info"
         metadata.mkdir()
-        (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: graph-compiler-{name}\nVersion: 0.1\n", "utf-8")
+        (metadata / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: graph-compiler-{name}\nVersion: 0.1\n", "utf-8"
+        )
         rows = "\n".join(f"[{group}]\n{lines}" for group, lines in points).replace('"', "")
         (metadata / "entry_points.txt").write_text(rows, "utf-8")
     return [str(folder), *(str(checkout / "tests" / "thirdparty" / name) for name in PACKAGES)]
@@ -136,14 +138,26 @@ def test_packages_of_others(program: str, site: list[str]) -> None:
         pytest.importorskip("torch")
     path = os.pathsep.join([str(Path(graph_compiler.__file__).parents[1]), *site])
     code = f"{COMMON}{PROGRAMS[program]}"
-    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path})
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        check=False,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
     assert done.returncode == 0, done.stderr
 
 
 def test_the_page_shows_what_is_run_here(checkout: Path) -> None:
     page = (checkout / "docs" / "extending.md").read_text("utf-8")
-    written = "\n".join(file.read_text("utf-8") for file in sorted((checkout / "tests" / "thirdparty").rglob("*.[pt][yo]*")))
-    parts = [part for block in re.findall(r"```(?:py|toml)\n(.*?)```", page, re.DOTALL) for part in block.split("\n...\n")]
+    written = "\n".join(
+        file.read_text("utf-8") for file in sorted((checkout / "tests" / "thirdparty").rglob("*.[pt][yo]*"))
+    )
+    parts = [
+        part
+        for block in re.findall(r"```(?:py|toml)\n(.*?)```", page, re.DOTALL)
+        for part in block.split("\n...\n")
+    ]
     assert len(parts) > 5
     assert [part for part in parts if part.strip() not in written] == []
 

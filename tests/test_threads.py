@@ -23,7 +23,12 @@ from .support.compare import to_numpy  # noqa: E402
 from .support.threads import several  # noqa: E402
 
 THREADS, CALLS = 8, 12
-ARRAYS: dict[str, Callable[..., Any]] = {"torch": torch.ones, "jax": jnp.ones, "tensorflow": tf.ones, "numpy": np.ones}
+ARRAYS: dict[str, Callable[..., Any]] = {
+    "torch": torch.ones,
+    "jax": jnp.ones,
+    "tensorflow": tf.ones,
+    "numpy": np.ones,
+}
 
 
 @pytest.fixture(autouse=True)
@@ -124,11 +129,21 @@ def _expected(first: int = 1) -> list[float]:
 PLAIN = [(counter, to, False) for counter in SOURCES for to in ARRAYS]
 
 
-@pytest.mark.parametrize("counter, to, compiled", [*PLAIN, *((InPlace, to, True) for to in ("torch", "jax", "tensorflow"))])
+@pytest.mark.parametrize(
+    "counter, to, compiled", [*PLAIN, *((InPlace, to, True) for to in ("torch", "jax", "tensorflow"))]
+)
 def test_no_call_loses_the_count_of_another(counter: type, to: str, compiled: bool) -> None:
     x = ARRAYS[to](2)
-    options = {"backend": "eager"} if compiled and to == "torch" else None  # which compiles nothing, and sees the function as others do
-    graph = graph_compiler.compile(counter(), to=to, source=SOURCES[counter], return_backend_compiled_fn=compiled, compile_options=options)
+    options = (
+        {"backend": "eager"} if compiled and to == "torch" else None
+    )  # which compiles nothing, and sees the function as others do
+    graph = graph_compiler.compile(
+        counter(),
+        to=to,
+        source=SOURCES[counter],
+        return_backend_compiled_fn=compiled,
+        compile_options=options,
+    )
     assert _counted(graph, lambda i: (x,)) == _expected()
     assert len(graph.variants) <= 3  # numbers of Python are inputs from the third on
 
@@ -153,7 +168,9 @@ def test_graphs_that_share_a_model_take_turns(counter: type, to: str) -> None:
 
 
 @pytest.mark.parametrize("to", ["torch", "jax", "numpy"])
-@pytest.mark.parametrize("counter", [Replaced, Number, OfNumpy, OfNumpyInPlace], ids=lambda counter: counter.__name__)
+@pytest.mark.parametrize(
+    "counter", [Replaced, Number, OfNumpy, OfNumpyInPlace], ids=lambda counter: counter.__name__
+)
 def test_calls_go_on_while_others_are_recorded(counter: type, to: str) -> None:
     shapes = [(2,), (2, 2), (1, 2, 3), (1, 1, 1, 1), (2, 1, 1, 1, 1)]  # each rank is a variant
     graph = graph_compiler.compile(counter(), to=to, source=SOURCES[counter])
@@ -223,7 +240,9 @@ def test_weights_that_a_recording_stands_in_for_are_never_another_threads() -> N
             return x @ self.w
 
     layer = Layer()
-    first, second = (graph_compiler.compile(layer, to="numpy", source="numpy", max_variants=64) for _ in range(2))
+    first, second = (
+        graph_compiler.compile(layer, to="numpy", source="numpy", max_variants=64) for _ in range(2)
+    )
     first(np.ones((1, 3), np.float32))
 
     def work(number: int) -> None:

@@ -21,7 +21,9 @@ from graph_compiler.errors import GraphCompilerError  # noqa: E402
 from .support.compare import assert_same  # noqa: E402
 from .support.torch_operators import loops_of_python  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")  # torch's own, where torch.cond is run
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:The .grad attribute of a Tensor that is not a leaf"
+)  # torch's own, where torch.cond is run
 
 TARGETS = ("torch", "jax", "numpy", "tensorflow")
 WEIGHT = torch.linspace(-0.4, 0.6, 9).reshape(3, 3)
@@ -40,7 +42,10 @@ class Gated(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()
         torch.manual_seed(0)
-        self.up, self.down = torch.nn.Linear(3, 4), torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.LayerNorm(4))
+        self.up, self.down = (
+            torch.nn.Linear(3, 4),
+            torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.LayerNorm(4)),
+        )
 
     def forward(self, x: Any) -> Any:
         return torch.cond(x.sum() > 0, lambda y: self.up(y).tanh(), self.down, (x,))
@@ -68,7 +73,9 @@ class Cell(torch.nn.Module):
 def captured(x: Any) -> Any:
     """A branch that reads what was computed outside, and its sizes."""
     y, count = x * 2, x.shape[0]
-    return torch.cond(x.sum() > 0, lambda x: x @ WEIGHT + y, lambda x: (x / count).reshape(count, -1) - 1, (x,))
+    return torch.cond(
+        x.sum() > 0, lambda x: x @ WEIGHT + y, lambda x: (x / count).reshape(count, -1) - 1, (x,)
+    )
 
 
 def containers(x: Any) -> Any:
@@ -93,7 +100,9 @@ def branch_in_branch(x: Any) -> Any:
 
 def steps(x: Any) -> Any:
     """Until it is large enough: no step for some calls."""
-    return while_loop(lambda count, y: y.abs().sum() < 9, lambda count, y: (count + 1, y * 1.5 + 0.1), (torch.tensor(0), x))
+    return while_loop(
+        lambda count, y: y.abs().sum() < 9, lambda count, y: (count + 1, y * 1.5 + 0.1), (torch.tensor(0), x)
+    )
 
 
 def numbers(x: Any) -> Any:
@@ -105,7 +114,9 @@ def numbers(x: Any) -> Any:
 def nested_state(x: Any) -> Any:
     """State in containers."""
     return while_loop(
-        lambda state: state["n"] < 4, lambda state: ({"n": state["n"] + 1, "y": state["y"] * x.cos()},), ({"n": torch.tensor(1), "y": x},)
+        lambda state: state["n"] < 4,
+        lambda state: ({"n": state["n"] + 1, "y": state["y"] * x.cos()},),
+        ({"n": torch.tensor(1), "y": x},),
     )
 
 
@@ -133,7 +144,9 @@ def carries(x: Any) -> Any:
 def backwards(x: Any) -> Any:
     """From the last row to the first, and along the other axis."""
     first = scan(lambda c, row: (c * 0.5 + row, c - row), torch.zeros(x.shape[1]), x, reverse=True)
-    return first, scan(lambda c, row: (c * 0.5 + row, c * row), torch.zeros(x.shape[0]), x, dim=1, reverse=True)
+    return first, scan(
+        lambda c, row: (c * 0.5 + row, c * row), torch.zeros(x.shape[0]), x, dim=1, reverse=True
+    )
 
 
 def writes_inside(x: Any) -> Any:
@@ -151,7 +164,11 @@ def writes_inside(x: Any) -> Any:
 
 
 def mapped(x: Any) -> Any:
-    return map_rows(lambda held, factor: {"y": held["x"] * factor, "z": held["y"].sum()}, {"x": x, "y": x + 1}, torch.tensor(3.0))
+    return map_rows(
+        lambda held, factor: {"y": held["x"] * factor, "z": held["y"].sum()},
+        {"x": x, "y": x + 1},
+        torch.tensor(3.0),
+    )
 
 
 def scan_in_branch(x: Any) -> Any:
@@ -215,7 +232,11 @@ def test_one_variant_serves_all_calls(name: str, to: str) -> None:
 
 
 # ------------------------------------------------------------------------------------- gradients
-GRADIENTS = [name for name in PROGRAMS if name not in ("steps", "numbers", "nested_state", "branch_in_loop", "loop_in_loop")]
+GRADIENTS = [
+    name
+    for name in PROGRAMS
+    if name not in ("steps", "numbers", "nested_state", "branch_in_loop", "loop_in_loop")
+]
 
 
 def total(tree: Any) -> Any:
@@ -251,7 +272,10 @@ def test_gradients_in_jax(name: str) -> None:
     function = PROGRAMS[name]()
     graph = graph_compiler.compile(function, to="jax", args=(CALLS[0],))
     slope = jax.grad(
-        lambda x: sum((leaf * (leaf + 0.3)).sum() for leaf in jax.tree_util.tree_leaves(graph.functional(graph.parameters, x)))
+        lambda x: sum(
+            (leaf * (leaf + 0.3)).sum()
+            for leaf in jax.tree_util.tree_leaves(graph.functional(graph.parameters, x))
+        )
     )
     for x, expected in zip(CALLS, slopes_of(name), strict=True):
         assert_same(slope(x.numpy()), expected)
@@ -288,7 +312,9 @@ def test_gradients_inside_are_those_of_the_branch_and_the_steps(to: str) -> None
 
 
 # ------------------------------------------------------------------------------------- compiled
-@pytest.mark.parametrize("name", ["weights", "captured", "branch_in_branch", "steps", "branch_in_loop", "carries", "cell"])
+@pytest.mark.parametrize(
+    "name", ["weights", "captured", "branch_in_branch", "steps", "branch_in_loop", "carries", "cell"]
+)
 def test_the_compiler_of_torch_takes_the_graph_whole(name: str) -> None:
     function = PROGRAMS[name]()
     graph = graph_compiler.compile(function, args=(CALLS[0],))
@@ -358,8 +384,14 @@ def seeding(x: Any) -> Any:
 REFUSED = {
     "writing": (writing, r"add_ at .*test_torch_control_flow.py:\d+: x is written to"),
     "writing outside": (writing_outside, r"mul_ at .*test_torch_control_flow.py:\d+: .* is written to"),
-    "state": (Counting(), r"test_torch_control_flow.py:\d+: calls is changed inside of a function that torch.cond runs"),
-    "buffers": (Normalising(), r"test_torch_control_flow.py:\d+ \(in norm\): norm.num_batches_tracked is written to"),
+    "state": (
+        Counting(),
+        r"test_torch_control_flow.py:\d+: calls is changed inside of a function that torch.cond runs",
+    ),
+    "buffers": (
+        Normalising(),
+        r"test_torch_control_flow.py:\d+ \(in norm\): norm.num_batches_tracked is written to",
+    ),
     "variables": (counting_elsewhere, r"calls\[0\] is changed inside of a function that torch.cond runs"),
     "shapes": (other_shapes, r"one branch gives float32\[3\] where float32\[2, 3\] is needed"),
     "carry": (other_carry, r"a step gives float64\[2, 3\] where float32\[2, 3\] is needed"),

@@ -19,7 +19,9 @@ from graph_compiler.errors import GuardFailed  # noqa: E402
 from .support.compare import assert_same  # noqa: E402
 from .support.torch_operators import loops_of_python  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")  # torch's own, where torch.cond is run
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:The .grad attribute of a Tensor that is not a leaf"
+)  # torch's own, where torch.cond is run
 
 
 def expected_of(function: Any, x: Any) -> Any:
@@ -51,7 +53,9 @@ def inverse_in_a_branch(x: Any) -> Any:
 
 
 def inverse_in_a_condition(x: Any) -> Any:
-    return while_loop(lambda i, y: inverse(y).abs().sum() < 30, lambda i, y: (i + 1, y / 2), (torch.tensor(0), x))
+    return while_loop(
+        lambda i, y: inverse(y).abs().sum() < 30, lambda i, y: (i + 1, y / 2), (torch.tensor(0), x)
+    )
 
 
 def inverse_in_a_branch_in_a_loop(x: Any) -> Any:
@@ -66,7 +70,9 @@ SINGULAR = torch.ones(2, 2)
 
 
 @pytest.mark.parametrize("to", TARGETS)
-@pytest.mark.parametrize("function", [inverses, inverse_in_a_branch, inverse_in_a_condition, inverse_in_a_branch_in_a_loop])
+@pytest.mark.parametrize(
+    "function", [inverses, inverse_in_a_branch, inverse_in_a_condition, inverse_in_a_branch_in_a_loop]
+)
 def test_elements_that_a_step_refuses(function: Any, to: str) -> None:
     """One variant for what it takes; torch's own error for what it does not."""
     graph = graph_compiler.compile(function, to=to, args=(EYE,))
@@ -99,13 +105,18 @@ def test_what_a_step_refuses_inside_of_compilers() -> None:
 def test_what_a_step_refuses_inside_of_tf_function(way: str) -> None:
     tf = pytest.importorskip("tensorflow")
     graph = graph_compiler.compile(clipped, to="tensorflow", args=(EYE,))
-    traced = tf.function(lambda x: graph.functional(graph.parameters, x), jit_compile=way == "XLA", autograph=False)
+    traced = tf.function(
+        lambda x: graph.functional(graph.parameters, x), jit_compile=way == "XLA", autograph=False
+    )
     with as_python():
         assert_same(traced(tf.constant(EYE.numpy())), clipped(EYE))
     if way == "XLA":
         assert np.isnan(traced(tf.constant(-EYE.numpy()))).all()
     else:
-        with pytest.raises(tf.errors.InvalidArgumentError, match=r"read by torch.Tensor.__bool__ at .*test_torch_inner_checks.py:\d+"):
+        with pytest.raises(
+            tf.errors.InvalidArgumentError,
+            match=r"read by torch.Tensor.__bool__ at .*test_torch_inner_checks.py:\d+",
+        ):
             traced(tf.constant(-EYE.numpy()))
 
 
@@ -116,7 +127,9 @@ def as_python() -> Any:
 
 def clipped(x: Any) -> Any:
     """An ``if`` that goes one way in all steps of most calls."""
-    return while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * 1.5 if y.mean() > 0.2 else y + 1), (torch.tensor(0), x))[1]
+    return while_loop(
+        lambda i, y: i < 3, lambda i, y: (i + 1, y * 1.5 if y.mean() > 0.2 else y + 1), (torch.tensor(0), x)
+    )[1]
 
 
 def chosen_in_a_branch(x: Any) -> Any:
@@ -137,7 +150,11 @@ def as_lists(x: Any) -> Any:
 @pytest.mark.parametrize("to", TARGETS)
 @pytest.mark.parametrize(
     ("function", "same", "other"),
-    [(clipped, EYE * 3, -EYE * 3), (chosen_in_a_branch, -EYE, EYE * 0.1), (as_lists, rows(5, 2), rows(4, 2) + torch.tensor([9.0, 0.0]))],
+    [
+        (clipped, EYE * 3, -EYE * 3),
+        (chosen_in_a_branch, -EYE, EYE * 0.1),
+        (as_lists, rows(5, 2), rows(4, 2) + torch.tensor([9.0, 0.0])),
+    ],
 )
 def test_elements_that_decide_in_python_inside(function: Any, same: Any, other: Any, to: str) -> None:
     """The variant serves calls where all steps decide as the recorded one did; others are recorded again."""
@@ -161,9 +178,14 @@ def test_elements_that_decide_under_the_compiler_of_torch() -> None:
 @pytest.mark.parametrize("to", ["torch", "jax"])
 def test_a_number_that_decides_otherwise_in_each_step_is_refused(to: str) -> None:
     graph = graph_compiler.compile(
-        lambda x: while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * 2 if i == 0 else y + 1), (torch.tensor(0), x)), to=to
+        lambda x: while_loop(
+            lambda i, y: i < 3, lambda i, y: (i + 1, y * 2 if i == 0 else y + 1), (torch.tensor(0), x)
+        ),
+        to=to,
     )
-    with pytest.raises(GuardFailed, match=r"read by .*test_torch_inner_checks.py:\d+.*compute with the array instead"):
+    with pytest.raises(
+        GuardFailed, match=r"read by .*test_torch_inner_checks.py:\d+.*compute with the array instead"
+    ):
         graph(CALLS[0])
 
 

@@ -16,7 +16,9 @@ import graph_compiler  # noqa: E402
 
 from .support.compare import assert_same  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")  # torch's own, where torch.cond is run
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:The .grad attribute of a Tensor that is not a leaf"
+)  # torch's own, where torch.cond is run
 
 TARGETS = ("torch", "jax", "numpy", "tensorflow")
 
@@ -55,7 +57,11 @@ def noise(x: Any) -> Any:
 
     _, scanned = scan(outer, torch.zeros(()), x)
     start = (torch.tensor(0), torch.zeros(3, 50))
-    _, looped = while_loop(lambda i, y: (i < 3) & (torch.rand(()) < 2), lambda i, y: (i + 1, torch.cat([y[1:], torch.rand(1, 50)])), start)
+    _, looped = while_loop(
+        lambda i, y: (i < 3) & (torch.rand(()) < 2),
+        lambda i, y: (i + 1, torch.cat([y[1:], torch.rand(1, 50)])),
+        start,
+    )
     return torch.cat([scanned.reshape(-1, 50), looped, torch.rand(1, 50)])
 
 
@@ -66,7 +72,11 @@ def test_every_step_draws_numbers_of_its_own(to: str) -> None:
     rows_drawn = np.concatenate(drawn)
     assert [len(one) for one in drawn] == [4 * len(x) + 4 for x in CALLS] and len(graph.variants) == 1
     assert len(np.unique(rows_drawn, axis=0)) == len(rows_drawn)
-    assert ((rows_drawn >= 0) & (rows_drawn < 1)).all() and abs(rows_drawn.mean() - 0.5) < 0.02 and abs(rows_drawn.var() - 1 / 12) < 0.01
+    assert (
+        ((rows_drawn >= 0) & (rows_drawn < 1)).all()
+        and abs(rows_drawn.mean() - 0.5) < 0.02
+        and abs(rows_drawn.var() - 1 / 12) < 0.01
+    )
     graph.seed(3)
     first = np.asarray(graph(CALLS[1]))
     graph.seed(3)
@@ -112,7 +122,9 @@ def test_dropout_in_a_step_trains() -> None:
 @pytest.mark.parametrize("to", ["jax", "numpy", "tensorflow"])
 def test_draws_in_a_branch_are_fresh(to: str) -> None:
     graph = graph_compiler.compile(
-        lambda x: torch.cond(x.sum() > 0, lambda y: torch.rand(3) + 7, lambda y: y[0] * 0, (x,)), to=to, args=(CALLS[0],)
+        lambda x: torch.cond(x.sum() > 0, lambda y: torch.rand(3) + 7, lambda y: y[0] * 0, (x,)),
+        to=to,
+        args=(CALLS[0],),
     )
     first, second = (np.asarray(graph(CALLS[2])) for _ in range(2))
     assert ((first >= 7) & (first < 8)).all() and (first != second).all()

@@ -17,7 +17,9 @@ from graph_compiler.errors import GraphCompilerError  # noqa: E402
 from .support.compare import assert_same  # noqa: E402
 from .support.torch_operators import loops_of_python  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")  # torch's own, where torch.cond is run
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:The .grad attribute of a Tensor that is not a leaf"
+)  # torch's own, where torch.cond is run
 
 
 def expected_of(function: Any, x: Any) -> Any:
@@ -53,7 +55,9 @@ class Cached(torch.nn.Module):
             return i + 1, self.norm(y + self.cache.mean(0))
 
         _, y = while_loop(lambda i, y: i < 5, step, (torch.tensor(0), x))
-        return torch.cond(y[0].sum() > 0, lambda y: y + self.cache.mul_(2)[0], self.norm, (y,)), self.cache + 0
+        return torch.cond(
+            y[0].sum() > 0, lambda y: y + self.cache.mul_(2)[0], self.norm, (y,)
+        ), self.cache + 0
 
 
 @torch.no_grad()
@@ -132,7 +136,10 @@ def writing_to_the_carry(x: Any) -> Any:
 @pytest.mark.parametrize(
     ("function", "words"),
     [
-        (writing_to_a_view, r"test_torch_inner_writes.py:\d+: .* is a view, made outside, of .*, which is written to"),
+        (
+            writing_to_a_view,
+            r"test_torch_inner_writes.py:\d+: .* is a view, made outside, of .*, which is written to",
+        ),
         (writing_in_a_scan, r"mul_ at .*test_torch_inner_writes.py:\d+: .* is written to"),
         (writing_to_the_carry, r"mul_ at .*test_torch_inner_writes.py:\d+: .* is written to"),
     ],

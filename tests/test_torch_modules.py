@@ -22,7 +22,11 @@ class Net(torch.nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.first, self.norm, self.drop = torch.nn.Linear(3, 8), torch.nn.BatchNorm1d(8), torch.nn.Dropout(0.5)
+        self.first, self.norm, self.drop = (
+            torch.nn.Linear(3, 8),
+            torch.nn.BatchNorm1d(8),
+            torch.nn.Dropout(0.5),
+        )
         self.last = torch.nn.Linear(8, 4)
 
     def forward(self, x: Any) -> Any:
@@ -48,7 +52,9 @@ def another_parameter(module: Any) -> None:
 
 
 def assigned_state(module: Any) -> None:
-    module.load_state_dict({name: tensor.detach() + 1 for name, tensor in module.state_dict().items()}, assign=True)
+    module.load_state_dict(
+        {name: tensor.detach() + 1 for name, tensor in module.state_dict().items()}, assign=True
+    )
 
 
 @pytest.mark.parametrize("change", [weight_norm, another_parameter, assigned_state])
@@ -78,12 +84,17 @@ def test_tensors_in_the_place_of_the_originals_count(change: Callable[[Any], Non
 def test_functional_call_computes_with_the_tensors_that_it_is_given(training: bool) -> None:
     source = Net().train(training)
     module, twin = module_of(source), copy.deepcopy(source)
-    given = {name: tensor * 2 if tensor.is_floating_point() else tensor.clone() for name, tensor in module.state_dict().items()}
+    given = {
+        name: tensor * 2 if tensor.is_floating_point() else tensor.clone()
+        for name, tensor in module.state_dict().items()
+    }
     others = copy.deepcopy(given)
     weights = {name: tensor for name, tensor in given.items() if name in dict(module.named_parameters())}
     for each, tensors in ((module, given), (twin, others)):
         torch.manual_seed(0)
-        tensors["result"] = torch.func.functional_call(each, {name: tensors[name] for name in given if name != "result"}, (batch(5),))
+        tensors["result"] = torch.func.functional_call(
+            each, {name: tensors[name] for name in given if name != "result"}, (batch(5),)
+        )
     assert_same(given, others)  # statistics that are given are written to, as torch does it
     if not training:
         results = []
@@ -115,7 +126,10 @@ def test_a_checkpoint_runs_a_graph_again_only_as_far_as_it_has_to() -> None:
     for each in (graph, graph.as_module()):
         for reentrant in (False, True):
             x, other = batch(5).requires_grad_(), batch(5).requires_grad_()
-            checkpoint(each, x, use_reentrant=reentrant).exp().sum().backward(), source(other).exp().sum().backward()
+            (
+                checkpoint(each, x, use_reentrant=reentrant).exp().sum().backward(),
+                source(other).exp().sum().backward(),
+            )
             assert_same(x.grad, other.grad)
     assert len(graph.variants) == 1 and "refused" not in graph.explain()
 
@@ -123,7 +137,11 @@ def test_a_checkpoint_runs_a_graph_again_only_as_far_as_it_has_to() -> None:
 def test_parts_take_no_hooks_and_the_whole_takes_them() -> None:
     source = Net().eval()
     module = module_of(source)
-    for register in (module.first.register_forward_hook, module.norm.register_forward_pre_hook, module.last.register_full_backward_hook):
+    for register in (
+        module.first.register_forward_hook,
+        module.norm.register_forward_pre_hook,
+        module.last.register_full_backward_hook,
+    ):
         with pytest.raises(NotCompilable, match="never called"):
             register(print)
     module.register_forward_pre_hook(lambda module, inputs: (inputs[0] + 1,))
@@ -144,9 +162,13 @@ def test_a_module_is_exported_with_open_sizes(tmp_path: Any) -> None:
 
 @pytest.mark.parametrize("mode", [False, True])
 def test_a_module_is_exported_in_the_mode_that_was_not_recorded(mode: bool) -> None:
-    source = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.ReLU()).train(not mode)
+    source = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.ReLU()).train(
+        not mode
+    )
     module = graph_compiler.compile(source, args=(batch(4),)).as_module().train(mode)
-    exported = torch.export.export(module, (batch(4),), dynamic_shapes=({0: torch.export.Dim("rows", min=2)},))
+    exported = torch.export.export(
+        module, (batch(4),), dynamic_shapes=({0: torch.export.Dim("rows", min=2)},)
+    )
     assert_same(exported.module()(batch(7)), source.train(mode)(batch(7)))
 
 
@@ -178,18 +200,31 @@ def test_guards_on_elements_are_part_of_exported_and_traced_programs(tmp_path: A
     source, graph = guarded()
     graph.save(tmp_path / "guarded.zip")
     rows = torch.export.Dim("rows")
-    for module in (graph.as_module(), copy.deepcopy(graph.as_module()), graph_compiler.load(tmp_path / "guarded.zip").as_module().eval()):
-        exported = torch.export.export(module, (), masked(4), dynamic_shapes={"x": {0: rows}, "mask": {0: rows}}).module()
+    for module in (
+        graph.as_module(),
+        copy.deepcopy(graph.as_module()),
+        graph_compiler.load(tmp_path / "guarded.zip").as_module().eval(),
+    ):
+        exported = torch.export.export(
+            module, (), masked(4), dynamic_shapes={"x": {0: rows}, "mask": {0: rows}}
+        ).module()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of torch, that torch.jit is deprecated, and that shapes are looked at
+            warnings.simplefilter(
+                "ignore"
+            )  # of torch, that torch.jit is deprecated, and that shapes are looked at
             traced = torch.jit.trace(module, example_kwarg_inputs=masked(4), strict=False)
         for program in (exported, traced):
             assert_same(program(**masked(7))["scores"], source(**masked(7))["scores"])
-            with pytest.raises(RuntimeError, match="elements handed to Python were False while recording and are others now"):
+            with pytest.raises(
+                RuntimeError, match="elements handed to Python were False while recording and are others now"
+            ):
                 program(**masked(7, kept=True))
 
 
-@pytest.mark.parametrize("take", [lambda graph: graph, lambda graph: graph.as_module(), lambda graph: copy.deepcopy(graph.as_module())])
+@pytest.mark.parametrize(
+    "take",
+    [lambda graph: graph, lambda graph: graph.as_module(), lambda graph: copy.deepcopy(graph.as_module())],
+)
 def test_torch_compile_takes_a_graph_whole(take: Callable[[Any], Any]) -> None:
     """In each mode, at other sizes, with every guard: those that it cannot follow are asked when the compiled program runs."""
     source, graph = guarded()
@@ -206,7 +241,11 @@ def test_torch_compile_takes_a_graph_whole(take: Callable[[Any], Any]) -> None:
         found = compiled(**masked(count))
         torch.manual_seed(0)
         assert_same(found["scores"], twin(**masked(count))["scores"])
-        written = {name: buffer for name, buffer in (source if called is graph else called).named_buffers() if "running" in name}
+        written = {
+            name: buffer
+            for name, buffer in (source if called is graph else called).named_buffers()
+            if "running" in name
+        }
         assert_same(written, {name: twin.get_buffer(name) for name in written})
     switched.eval()
     with pytest.raises(RuntimeError, match="elements handed to Python were False"):

@@ -54,7 +54,9 @@ def test_wide_types_that_jax_narrowed_are_wide_again(tmp_path: Path) -> None:
     def look_up(x: Any) -> Any:
         return x[table.flip(0)], table * 2
 
-    path = saved(graph_compiler.transpile(look_up, to="jax", args=(torch.arange(5.0),)), tmp_path / "graph.zip")
+    path = saved(
+        graph_compiler.transpile(look_up, to="jax", args=(torch.arange(5.0),)), tmp_path / "graph.zip"
+    )
     x = torch.randn(5, 3, dtype=torch.float32)[:, 0]
     assert_same(graph_compiler.load(path, to="torch")(x), look_up(x))
 
@@ -71,10 +73,15 @@ def test_models_at_two_shapes(name: str) -> None:
     assert len(graph.variants) == 1 or small.BY_NAME[name].retraces
 
 
-def gradients(function: Any, weights: dict[str, Any], inputs: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+def gradients(
+    function: Any, weights: dict[str, Any], inputs: dict[str, Any], options: dict[str, Any]
+) -> dict[str, Any]:
     """The gradient of each weight of a sum over all floating-point outputs, each element with a number of its own."""
     outputs = [array for array in arrays(function(**inputs, **options)).values() if array.is_floating_point()]
-    loss = sum((array * torch.linspace(-1, 1, array.numel(), dtype=array.dtype).reshape(array.shape)).sum() for array in outputs)
+    loss = sum(
+        (array * torch.linspace(-1, 1, array.numel(), dtype=array.dtype).reshape(array.shape)).sum()
+        for array in outputs
+    )
     found = torch.autograd.grad(loss, list(weights.values()), allow_unused=True, materialize_grads=True)
     return dict(zip(weights, found, strict=True))
 
@@ -86,10 +93,15 @@ def test_gradients(name: str) -> None:
     graph = through_canonical(case.model, "torch", kwargs={**case.inputs, **case.options})
     weights = dict(case.model.named_parameters())
     exact = copy.deepcopy(case.model).double()
-    doubled = {key: value.double() if value.is_floating_point() else value for key, value in case.other_inputs.items()}
+    doubled = {
+        key: value.double() if value.is_floating_point() else value
+        for key, value in case.other_inputs.items()
+    }
     expected = gradients(case.model, weights, case.other_inputs, case.options)
     reference = gradients(exact, dict(exact.named_parameters()), doubled, case.options)
-    assert_no_further(gradients(graph, weights, case.other_inputs, case.options), expected, reference, factor=4)
+    assert_no_further(
+        gradients(graph, weights, case.other_inputs, case.options), expected, reference, factor=4
+    )
 
 
 # ---------------------------------------------------------------------------------------------- state and modules
@@ -102,7 +114,10 @@ def normalised() -> Any:
 def test_gradients_flow_through_the_statistics_of_a_batch() -> None:
     model, x = normalised(), torch.randn(6, 3, requires_grad=True)
     graph = through_canonical(copy.deepcopy(model), "torch", (torch.randn(5, 3),))
-    ours, theirs = (torch.autograd.grad((function(x) * torch.arange(24.0).reshape(6, 4)).sum(), x) for function in (graph, model))
+    ours, theirs = (
+        torch.autograd.grad((function(x) * torch.arange(24.0).reshape(6, 4)).sum(), x)
+        for function in (graph, model)
+    )
     assert_same(ours, theirs)
 
 
@@ -166,7 +181,12 @@ def test_a_generator_is_a_key() -> None:
 def test_jax_and_numpy_arrays_are_taken(dtype: str) -> None:
     tensor = torch.tensor([0, 1, 2]).to(getattr(torch, dtype))
     array = jnp.array([0, 1, 2]).astype(dtype)
-    for given in (array, np.asarray(array), np.asarray(array)[::-1][::-1], np.asarray(array)[::-1].copy()[::-1]):
+    for given in (
+        array,
+        np.asarray(array),
+        np.asarray(array)[::-1][::-1],
+        np.asarray(array)[::-1].copy()[::-1],
+    ):
         assert_same(target.convert(given), tensor)
 
 
@@ -322,14 +342,25 @@ class Accumulates:
 def gradient_of_call(function: Any, numbers: Any, prepare: Any) -> list[Any]:
     given = torch.tensor(numbers, requires_grad=True)
     result = function(prepare(given))
-    return [result, *torch.autograd.grad((result * torch.linspace(1, 2, result.numel()).reshape(result.shape)).sum(), given)]
+    return [
+        result,
+        *torch.autograd.grad(
+            (result * torch.linspace(1, 2, result.numel()).reshape(result.shape)).sum(), given
+        ),
+    ]
 
 
-@pytest.mark.parametrize("make", [lambda: swaps_rows, lambda: writes_then_decides, lambda: writes_to_view, Accumulates])
+@pytest.mark.parametrize(
+    "make", [lambda: swaps_rows, lambda: writes_then_decides, lambda: writes_to_view, Accumulates]
+)
 @pytest.mark.parametrize("prepare", [lambda x: x * 1, lambda x: (x * 1)[:2], lambda x: (x * 1).view(2, 3)])
 def test_recording_leaves_the_history_of_what_is_written_to(make: Any, prepare: Any) -> None:
     original, graph = make(), graph_compiler.compile(make())
-    for numbers in ([[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]], [[-1.0, -2.0, -3.0], [0.5, -1.0, 2.0]], [[2.0, 1.0, 0.0], [0.5, 1.0, 2.0]]):
+    for numbers in (
+        [[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]],
+        [[-1.0, -2.0, -3.0], [0.5, -1.0, 2.0]],
+        [[2.0, 1.0, 0.0], [0.5, 1.0, 2.0]],
+    ):
         assert_same(gradient_of_call(graph, numbers, prepare), gradient_of_call(original, numbers, prepare))
 
 
@@ -340,10 +371,14 @@ def _failing(module: Any, examples: Any) -> Any:
 
 def test_a_function_that_the_compiler_fails_on_runs_as_it_is() -> None:
     options = {"backend": _failing}
-    graph = graph_compiler.compile(lambda x: x * 2 + 1, args=(torch.ones(3),), return_backend_compiled_fn=True, compile_options=options)
+    graph = graph_compiler.compile(
+        lambda x: x * 2 + 1, args=(torch.ones(3),), return_backend_compiled_fn=True, compile_options=options
+    )
     with logged() as messages:
         assert_same([graph(torch.arange(4.0)) for _ in range(2)], [torch.arange(4.0) * 2 + 1] * 2)
-    assert [("is not compiled" in message, "no kernel for this" in message) for message in messages] == [(True, True)]
+    assert [("is not compiled" in message, "no kernel for this" in message) for message in messages] == [
+        (True, True)
+    ]
 
 
 def test_nothing_runs_twice_where_the_compiler_fails_on_a_second_part() -> None:

@@ -28,7 +28,13 @@ NUMPY: dict[str, Any] = {
 
 @pytest.mark.parametrize("op", NUMPY)
 def test_every_pair_of_edges(op: str) -> None:
-    second = SECOND % 64 if "shift" in op else np.maximum(SECOND, 1) if op in ("remainder", "floor_divide") else SECOND
+    second = (
+        SECOND % 64
+        if "shift" in op
+        else np.maximum(SECOND, 1)
+        if op in ("remainder", "floor_divide")
+        else SECOND
+    )
     build = Builder(Graph("f", "canonical"))
     x, y = (build.input(name, ArraySpec(FIRST.shape, "uint64")) for name in "xy")
     build.graph.outputs = [getattr(build, op)(x, y), getattr(build, op)(x, 7)]

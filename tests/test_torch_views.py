@@ -33,7 +33,13 @@ INVERTED: list[Chain] = [  # undone step by step
     [("__getitem__", ((_ALL, slice(None, None, 2), None),), {})],
     [("__getitem__", ((..., slice(1, -1)),), {}), ("__getitem__", ((1, 0),), {})],
     [("narrow", (2, 1, 2), {}), ("permute", (2, 0, 1), {}), ("__getitem__", (0,), {})],
-    [("view", (2, 12), {}), ("t", (), {}), ("__getitem__", (slice(3, 7),), {}), ("T", (), {}), ("unflatten", (1, (2, 2)), {})],
+    [
+        ("view", (2, 12), {}),
+        ("t", (), {}),
+        ("__getitem__", (slice(3, 7),), {}),
+        ("T", (), {}),
+        ("unflatten", (1, (2, 2)), {}),
+    ],
     [("split", (2,), {"dim": 2}, 1)],
     [("split", ([1, 3],), {"dim": -1}, 0), ("transpose", (0, 1), {})],
     [("chunk", (2,), {"dim": 0}, 0)],
@@ -50,7 +56,12 @@ SCATTERED: list[Chain] = [  # through the positions of the elements
     [("unfold", (2, 2, 2), {}), ("select", (2, 1), {})],
     [("as_strided", ((2, 3), (12, 1), 4), {})],
     [("split", (2,), {"dim": 2}, 1), ("diagonal", (), {"dim1": 1, "dim2": 2})],
-    [("select", (2, 0), {}), ("unsqueeze", (2,), {}), ("expand", (2, 3, 3), {}), ("__getitem__", ((_ALL, _ALL, 1),), {})],
+    [
+        ("select", (2, 0), {}),
+        ("unsqueeze", (2,), {}),
+        ("expand", (2, 3, 3), {}),
+        ("__getitem__", ((_ALL, _ALL, 1),), {}),
+    ],
 ]
 
 _CALLS = {"__getitem__": torch.Tensor.__getitem__, "T": lambda x: x.T}

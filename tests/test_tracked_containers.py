@@ -26,12 +26,21 @@ class Holder(tf.Module):
 class Layers(keras.Model):
     def __init__(self) -> None:
         super().__init__()
-        self.settings, self.items = {"layer": keras.layers.Dense(2), "scale": 2.0}, [1.0, keras.layers.Dense(1)]
+        self.settings, self.items = (
+            {"layer": keras.layers.Dense(2), "scale": 2.0},
+            [1.0, keras.layers.Dense(1)],
+        )
 
 
 HOLDER, LAYERS = Holder(), Layers()
 PLAIN = {"model": keras.layers.Dense(2), "scale": 2.0}
-DICT, LIST, TUPLE, KERAS_DICT, KERAS_LIST = HOLDER.settings, HOLDER.items, HOLDER.pair, LAYERS.settings, LAYERS.items
+DICT, LIST, TUPLE, KERAS_DICT, KERAS_LIST = (
+    HOLDER.settings,
+    HOLDER.items,
+    HOLDER.pair,
+    LAYERS.settings,
+    LAYERS.items,
+)
 
 
 def through_default(x: Any, settings: Any = DICT) -> Any:

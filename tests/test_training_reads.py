@@ -39,7 +39,9 @@ def test_a_flag_that_nobody_read_does_not_matter() -> None:
     assert len(graph.variants) == 1
 
 
-@pytest.mark.parametrize("model", [torch.nn.Sequential(Quiet(), torch.nn.Dropout(1.0)), Own()], ids=["dropout", "own"])
+@pytest.mark.parametrize(
+    "model", [torch.nn.Sequential(Quiet(), torch.nn.Dropout(1.0)), Own()], ids=["dropout", "own"]
+)
 def test_a_flag_that_was_read_does(model: torch.nn.Module) -> None:
     graph, x = graph_compiler.compile(model, args=(torch.ones(3, 2),)), torch.ones(3, 2)
     model.eval()

@@ -35,4 +35,6 @@ def test_other_triangle_has_no_part(name: str, to: str) -> None:
     graph = graph_compiler.compile(function, to=to, args=(MATRIX,))
     for other in (7.0, 1e30, math.inf, math.nan):
         x = MATRIX + torch.full((3, 3), other).triu(1)
-        np.testing.assert_allclose(np.asarray(graph(x)), function(x).numpy(), rtol=1e-4, atol=1e-5, err_msg=str(other))
+        np.testing.assert_allclose(
+            np.asarray(graph(x)), function(x).numpy(), rtol=1e-4, atol=1e-5, err_msg=str(other)
+        )

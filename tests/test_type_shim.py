@@ -30,7 +30,14 @@ def of_others(x: Any) -> Any:
     class Meta(type):
         pass
 
-    return x * 2, isinstance(Meta, type), issubclass(Meta, type), float is float, type("Made", (), {"n": 3})().n, type.__name__
+    return (
+        x * 2,
+        isinstance(Meta, type),
+        issubclass(Meta, type),
+        float is float,
+        type("Made", (), {"n": 3})().n,
+        type.__name__,
+    )
 
 
 def _assert_same(found: Any, expected: Any) -> None:

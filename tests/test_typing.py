@@ -31,7 +31,14 @@ def problems(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         "[mypy-graph_compiler.*]\nfollow_imports = silent\n[mypy-torch.*,jax.*,tensorflow.*,numpy.*,networkx.*]\nfollow_imports = skip\n",
         "utf-8",
     )
-    words = ["--strict", "--config-file", str(config), "--no-error-summary", "--hide-error-context", "--no-pretty"]
+    words = [
+        "--strict",
+        "--config-file",
+        str(config),
+        "--no-error-summary",
+        "--hide-error-context",
+        "--no-pretty",
+    ]
     out, said, _ = api.run([*words, str(HERE / "script.py"), str(HERE / "wrong.py")])
     assert not said, said
     return [line for line in out.splitlines() if ": error:" in line]
@@ -42,14 +49,19 @@ def test_a_users_script_is_well_typed(problems: list[str]) -> None:
 
 
 def test_mistakes_are_found(problems: list[str]) -> None:
-    found = {(int(number), code) for number, code in re.findall(r"wrong\.py:(\d+): error: .*\[([\w-]+)\]", "\n".join(problems))}
+    found = {
+        (int(number), code)
+        for number, code in re.findall(r"wrong\.py:(\d+): error: .*\[([\w-]+)\]", "\n".join(problems))
+    }
     lines = enumerate((HERE / "wrong.py").read_text("utf-8").splitlines(), 1)
     assert found == {(number, line.rpartition("# ")[2]) for number, line in lines if "  # " in line}
 
 
 def test_the_declared_options_are_those_of_the_functions() -> None:
     for function in (graph_compiler.compile, graph_compiler.transpile):
-        options = {p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY}
+        options = {
+            p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY
+        }
         assert options == {*declared.CompileOptions.__annotations__, "args", "kwargs"}
         assert "options" not in inspect.signature(function).parameters
 

@@ -76,8 +76,14 @@ RIGHT: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "an array that wants a gradient": (gradient, (torch.ones(3, requires_grad=True),)),
     "a scalar of numpy": (filling, (np.ones((3, 4)),)),
     "a key of JAX": (noisy, (jax.random.key(0), jnp.ones((3, 4)))),
-    "numbers of Python's and numpy's generators": (lambda x: x + random.random() * np.random.rand(), (torch.ones(3),)),
-    "half precision that numpy lacks": (lambda x: torch.softmax(x * 3, -1) @ x.T, (torch.linspace(-2, 2, 64).reshape(4, 16).bfloat16(),)),
+    "numbers of Python's and numpy's generators": (
+        lambda x: x + random.random() * np.random.rand(),
+        (torch.ones(3),),
+    ),
+    "half precision that numpy lacks": (
+        lambda x: torch.softmax(x * 3, -1) @ x.T,
+        (torch.linspace(-2, 2, 64).reshape(4, 16).bfloat16(),),
+    ),
 }
 
 
@@ -93,7 +99,10 @@ def test_a_right_graph_agrees(name: str, to: str) -> None:
 def test_it_leaves_everything_as_it_was(to: str) -> None:
     module = Normalised()
     graph = graph_compiler.compile(module, to=to, args=(torch.randn(3, 4), torch.arange(3)))
-    before, state = {name: tensor.clone() for name, tensor in module.state_dict().items()}, torch.get_rng_state()
+    before, state = (
+        {name: tensor.clone() for name, tensor in module.state_dict().items()},
+        torch.get_rng_state(),
+    )
     graph.verify()
     assert all(torch.equal(tensor, before[name]) for name, tensor in module.state_dict().items())
     assert torch.equal(torch.get_rng_state(), state)
@@ -131,7 +140,9 @@ def test_a_variant_of_a_state_that_is_gone_is_left_out(to: str) -> None:
 
 
 def test_static_arguments() -> None:
-    graph = graph_compiler.compile(lambda x, axis: x.sum(axis), args=(torch.ones(2, 3), 0), static_argnames="axis")
+    graph = graph_compiler.compile(
+        lambda x, axis: x.sum(axis), args=(torch.ones(2, 3), 0), static_argnames="axis"
+    )
     assert graph.verify(args=(torch.ones(4, 3), 0)).runs == 1
     with pytest.raises(GuardFailed, match="argument 1"):
         graph.verify(args=(torch.ones(4, 3), 1))
@@ -159,7 +170,9 @@ def test_own_inputs() -> None:
     assert graph.verify(args=(torch.randn(6, 2),)).runs == 1
     with pytest.raises(GuardFailed, match=r"could not be verified: variant 0: .* does not hold"):
         graph.verify(args=(torch.randn(1, 2),))
-    with pytest.raises(GuardFailed, match="could not be verified: variant 0: x is float64 and was recorded as float32"):
+    with pytest.raises(
+        GuardFailed, match="could not be verified: variant 0: x is float64 and was recorded as float32"
+    ):
         graph.verify(args=(torch.randn(3, 2, dtype=torch.float64),))
 
 
@@ -182,7 +195,10 @@ def test_a_row_broken_by_a_tenth_of_a_percent_is_found(op: str, monkeypatch: pyt
 
     monkeypatch.setattr(rows, "expression", wrong)
     graph = graph_compiler.transpile(function, args=(torch.randn(3, 4),))
-    with pytest.raises(VerificationFailed, match=rf"first call that differs is .*{call} at .*test_verify.py:\d+, written as .*{op}"):
+    with pytest.raises(
+        VerificationFailed,
+        match=rf"first call that differs is .*{call} at .*test_verify.py:\d+, written as .*{op}",
+    ):
         graph.verify()
     with pytest.raises(VerificationFailed):
         graph_compiler.transpile(function, args=(torch.randn(3, 4),), verify=True)
@@ -198,14 +214,39 @@ MISTAKES: dict[str, tuple[str, Callable[[Any], Any], str, str]] = {
         "({}).astype('float16')",
         "the type of the result is float16 where the original gives float32",
     ),
-    "another float": ("add", lambda x: x + 1, "({}).astype('bfloat16')", "the type of the result is bfloat16"),
-    "a narrower integer": ("argmax", lambda x: x.argmax(0), "({}).astype('int16')", "the type of the result is int16"),
-    "an integer for a truth value": ("greater", lambda x: x > 0, "({}).astype('int32')", "the type of the result is int32"),
+    "another float": (
+        "add",
+        lambda x: x + 1,
+        "({}).astype('bfloat16')",
+        "the type of the result is bfloat16",
+    ),
+    "a narrower integer": (
+        "argmax",
+        lambda x: x.argmax(0),
+        "({}).astype('int16')",
+        "the type of the result is int16",
+    ),
+    "an integer for a truth value": (
+        "greater",
+        lambda x: x > 0,
+        "({}).astype('int32')",
+        "the type of the result is int32",
+    ),
     "one element": ("add", lambda x: x + 1, "({}).at[-1, -1].multiply(1.001)", "differs in 1 of"),
-    "a write that is lost": ("setitem", lambda x: x[0].fill_(2) * 0, "x", "argument 0 after the call differs"),
+    "a write that is lost": (
+        "setitem",
+        lambda x: x[0].fill_(2) * 0,
+        "x",
+        "argument 0 after the call differs",
+    ),
     "a truth value": ("greater", lambda x: x > 0, "~({})", "differs in"),
     "small numbers": ("multiply", lambda x: x * 1e-12, "({}) * 1.001", "differs in"),
-    "NaN for infinity": ("exp", lambda x: torch.exp(x * 1000), "jnp.where(jnp.isinf({0}), jnp.nan, {0})", "differs in"),
+    "NaN for infinity": (
+        "exp",
+        lambda x: torch.exp(x * 1000),
+        "jnp.where(jnp.isinf({0}), jnp.nan, {0})",
+        "differs in",
+    ),
 }
 
 
@@ -213,7 +254,11 @@ MISTAKES: dict[str, tuple[str, Callable[[Any], Any], str, str]] = {
 def test_mistakes_of_every_kind_are_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     op, function, template, words = MISTAKES[name]
     whole = rows.expression
-    monkeypatch.setattr(rows, "expression", lambda name, *rest: template.format(whole(name, *rest)) if name == op else whole(name, *rest))
+    monkeypatch.setattr(
+        rows,
+        "expression",
+        lambda name, *rest: template.format(whole(name, *rest)) if name == op else whole(name, *rest),
+    )
     with pytest.raises(VerificationFailed, match=words):
         graph_compiler.transpile(function, args=(torch.randn(3, 4),)).verify()
 
@@ -235,8 +280,12 @@ def test_signs_that_are_open_are_told(op: str, monkeypatch: pytest.MonkeyPatch) 
         return f"tuple(-part if part.ndim == 2 else part for part in {text})" if name == op else text
 
     monkeypatch.setattr(rows, "expression", negated)
-    graph = graph_compiler.transpile(function, to="jax", args=(torch.rand(3, 3, generator=torch.Generator().manual_seed(0)),))
-    with pytest.raises(VerificationFailed, match=rf"first call that differs is torch.linalg.{op} .*{words}.*known limits"):
+    graph = graph_compiler.transpile(
+        function, to="jax", args=(torch.rand(3, 3, generator=torch.Generator().manual_seed(0)),)
+    )
+    with pytest.raises(
+        VerificationFailed, match=rf"first call that differs is torch.linalg.{op} .*{words}.*known limits"
+    ):
         graph.verify()
 
 
@@ -248,7 +297,9 @@ def test_a_recorded_call_that_is_written_wrongly_is_found(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(TorchCalls, "expression", wrong)
     graph = graph_compiler.compile(lambda x: torch.exp(x.sin()) - 1, args=(torch.randn(3, 4),))
-    with pytest.raises(VerificationFailed, match=r"first call that differs is torch.exp at .*test_verify.py:\d+"):
+    with pytest.raises(
+        VerificationFailed, match=r"first call that differs is torch.exp at .*test_verify.py:\d+"
+    ):
         graph.verify()
 
 
@@ -283,12 +334,16 @@ GRID = np.random.default_rng(0).random((20, 3)) * 3
 
 @pytest.mark.parametrize("to", ("numpy", "tensorflow", "torch"))
 @pytest.mark.parametrize("function", MIXED, ids=lambda function: function.__name__)
-def test_the_tolerance_follows_the_lowest_precision_on_the_way(function: Callable[[Any], Any], to: str) -> None:
+def test_the_tolerance_follows_the_lowest_precision_on_the_way(
+    function: Callable[[Any], Any], to: str
+) -> None:
     assert graph_compiler.compile(function, to=to, source="numpy", args=(GRID,)).verify().runs >= 2
 
 
 @pytest.mark.parametrize("function", MIXED, ids=lambda function: function.__name__)
-def test_what_is_computed_in_float64_is_compared_as_such(function: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_computed_in_float64_is_compared_as_such(
+    function: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     whole = torch_rows.expression
 
     def wrong(name: str, *rest: Any) -> str:
@@ -297,5 +352,8 @@ def test_what_is_computed_in_float64_is_compared_as_such(function: Callable[[Any
 
     monkeypatch.setattr(torch_rows, "expression", wrong)
     graph = graph_compiler.transpile(function, to="torch", source="numpy", args=(torch.tensor(GRID),))
-    with pytest.raises(VerificationFailed, match=r"result 1 differs(.|\n)*first call that differs is numpy.exp at .*test_verify.py:\d+"):
+    with pytest.raises(
+        VerificationFailed,
+        match=r"result 1 differs(.|\n)*first call that differs is numpy.exp at .*test_verify.py:\d+",
+    ):
         graph.verify()

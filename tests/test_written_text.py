@@ -48,7 +48,11 @@ def test_sizes_and_helpers_that_nothing_uses_are_left_out(to: str) -> None:
     pytest.importorskip(to)
     model = Normed().eval()
     graph = graph_compiler.compile(model, to=to, args=(torch.randn(2, 3, 8, 8),))
-    assert "_dim" not in body(graph) and "def variance(" not in graph.source and "def vector_norm(" not in graph.source
+    assert (
+        "_dim" not in body(graph)
+        and "def variance(" not in graph.source
+        and "def vector_norm(" not in graph.source
+    )
     assert body(graph).splitlines()[1].strip() == "# conv"
     x = torch.randn(3, 3, 6, 7)
     assert_same(graph(x), model(x))
@@ -61,13 +65,19 @@ def test_each_module_is_imported_from_once() -> None:
         return cache.update(x, x, 0), cache
 
     graph = graph_compiler.compile(function, args=(torch.ones(1, 2, 3, 4), caches.DynamicCache()), to="numpy")
-    imports = [line.partition(" import ")[0] for line in graph.source.splitlines() if line.startswith("from ")]
+    imports = [
+        line.partition(" import ")[0] for line in graph.source.splitlines() if line.startswith("from ")
+    ]
     assert len(imports) == len(set(imports)) >= 2 and "DynamicLayer" in graph.source
 
 
 @pytest.mark.parametrize(
     ("to", "write", "count"),
-    [("jax", ".at[", 3), ("tensorflow", "updated(", 2), ("numpy", "with_items(", 3)],  # TensorFlow has another helper for indices
+    [
+        ("jax", ".at[", 3),
+        ("tensorflow", "updated(", 2),
+        ("numpy", "with_items(", 3),
+    ],  # TensorFlow has another helper for indices
 )
 def test_what_was_written_in_place_is_not_written_again(to: str, write: str, count: int) -> None:
     pytest.importorskip(to)
@@ -91,7 +101,12 @@ def test_each_helper_is_handed_out(to: str) -> None:
     pytest.importorskip(to)
     room = importlib.import_module(f"graph_compiler.backends.{to}.prelude")
     files = Path(inspect.getfile(room)).parent.glob("*.py")
-    helpers = {node.name for file in files for node in ast.parse(file.read_text("utf-8")).body if isinstance(node, ast.FunctionDef)}
+    helpers = {
+        node.name
+        for file in files
+        for node in ast.parse(file.read_text("utf-8")).body
+        if isinstance(node, ast.FunctionDef)
+    }
     assert helpers and not helpers - vars(room).keys()
 
 
@@ -111,7 +126,9 @@ def test_each_helper_comes_with_all_that_it_needs(to: str) -> None:
         space: dict[str, Any] = {}
         exec(compile(text, name, "exec", dont_inherit=True), space)
         space["f"]()
-        helpers = [item for item in space.values() if isinstance(item, FunctionType) and item.__globals__ is space]
+        helpers = [
+            item for item in space.values() if isinstance(item, FunctionType) and item.__globals__ is space
+        ]
         used = set().union(*(globals_of(helper.__code__) for helper in helpers))
         assert not {one for one in used if one not in space and not hasattr(builtins, one)}, name
 
@@ -119,18 +136,26 @@ def test_each_helper_comes_with_all_that_it_needs(to: str) -> None:
 def globals_of(code: CodeType) -> set[str]:
     """The global names that code reads, that inside of it included."""
     inner = (globals_of(part) for part in code.co_consts if isinstance(part, CodeType))
-    return {step.argval for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}.union(*inner)
+    return {
+        step.argval for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")
+    }.union(*inner)
 
 
 def test_a_source_with_guards_runs_without_this_package_and_names_no_machine(tmp_path: Path) -> None:
     graph = graph_compiler.compile(lambda x: x[x > 0] if x[x > 0].shape[0] > 1 else x, args=(torch.ones(3),))
-    assert "tests/test_written_text.py:" in graph.source and str(Path(__file__).parents[1]) not in graph.source
+    assert (
+        "tests/test_written_text.py:" in graph.source and str(Path(__file__).parents[1]) not in graph.source
+    )
     calls = (
         "import torch\nassert function(torch.ones(4)).shape == (4,)\ntry:\n    function(-torch.ones(4))\nexcept GuardFailed:\n    "
         "print('refused')"
     )
-    (tmp_path / "alone.py").write_text(f"import sys\n\nsys.modules['graph_compiler'] = None\n{graph.source}\n{calls}\n")
-    done = subprocess.run([sys.executable, "alone.py"], check=False, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    (tmp_path / "alone.py").write_text(
+        f"import sys\n\nsys.modules['graph_compiler'] = None\n{graph.source}\n{calls}\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "alone.py"], check=False, cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
     assert done.stdout == "refused\n", done.stderr
 
 

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from .own import Array, cholesky_solve, conjugate_transpose, lu_factor, lu_unpack, matrix_norm, matrix_rank, pinv, solve_triangular, xp
+from .own import (
+    Array,
+    cholesky_solve,
+    conjugate_transpose,
+    lu_factor,
+    lu_unpack,
+    matrix_norm,
+    matrix_rank,
+    pinv,
+    solve_triangular,
+    xp,
+)
 
 
 def condition_number(x: Array, *, ord: float | str = 2) -> Array:
@@ -16,7 +27,9 @@ def condition_number(x: Array, *, ord: float | str = 2) -> Array:
     return matrix_norm(x, ord=ord) * matrix_norm(xp.linalg.inv(x), ord=ord)
 
 
-def singular_cutoff(x: Array, largest: Array, rtol: Array | float | None, atol: Array | float | None) -> Array:
+def singular_cutoff(
+    x: Array, largest: Array, rtol: Array | float | None, atol: Array | float | None
+) -> Array:
     """Up to where singular values count as zero: ``max(atol, rtol * largest)``."""
     if rtol is None:
         rtol = max(x.shape[-2:]) * float(xp.finfo(x.dtype).eps) if atol is None else 0.0
@@ -51,4 +64,6 @@ def lu_solve(lu: Array, pivots: Array, x2: Array, *, left: bool = True, adjoint_
     if adjoint_of:
         inner = solve_triangular(conjugate_transpose(upper), x2, upper=False)
         return swapped @ solve_triangular(conjugate_transpose(lower), inner, upper=True)
-    return solve_triangular(upper, solve_triangular(lower, conjugate_transpose(swapped) @ x2, upper=False), upper=True)
+    return solve_triangular(
+        upper, solve_triangular(lower, conjugate_transpose(swapped) @ x2, upper=False), upper=True
+    )

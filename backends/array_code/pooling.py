@@ -20,7 +20,10 @@ def max_over_windows(x: Array, axes: list[tuple[np.ndarray, np.ndarray]]) -> tup
     windows = [len(places) for places, _ in axes]
     place, inside = np.zeros([1] * 2 * rank, int), np.ones([1] * 2 * rank, bool)
     for axis, (places, belongs) in enumerate(axes):
-        shape = [windows[axis] if i == axis else places.shape[1] if i == rank + axis else 1 for i in range(2 * rank)]
+        shape = [
+            windows[axis] if i == axis else places.shape[1] if i == rank + axis else 1
+            for i in range(2 * rank)
+        ]
         place = place * size[axis] + places.reshape(shape)
         inside = inside & belongs.reshape(shape)
     place, inside = place.reshape(*windows, -1), inside.reshape(*windows, -1)
@@ -53,10 +56,14 @@ def adaptive_max_pool(x: Array, size: tuple[int, ...]) -> Array:
 
 def adaptive_max_pool_with_indices(x: Array, size: tuple[int, ...]) -> tuple[Array, Array]:
     """Largest elements over the windows of ``adaptive_avg_pool``, and their places in row-major order."""
-    return max_over_windows(x, [adaptive_places(n, windows) for n, windows in zip(x.shape[-len(size) :], size)])
+    return max_over_windows(
+        x, [adaptive_places(n, windows) for n, windows in zip(x.shape[-len(size) :], size)]
+    )
 
 
-def fractional_max_pool(x: Array, samples: Array, kernel: tuple[int, ...], size: tuple[int, ...]) -> tuple[Array, Array]:
+def fractional_max_pool(
+    x: Array, samples: Array, kernel: tuple[int, ...], size: tuple[int, ...]
+) -> tuple[Array, Array]:
     """Return the largest elements and their places over windows that start where ``fractional_starts`` says.
 
     As in torch, the samples of two axes are in reverse order, and those of three axes in the order of the axes.
@@ -66,14 +73,22 @@ def fractional_max_pool(x: Array, samples: Array, kernel: tuple[int, ...], size:
     samples = samples.reshape(*lead, rank)
     place = xp.zeros((*lead, *(1,) * 2 * rank), int)
     for axis in range(rank):
-        starts = fractional_starts(samples[..., axis if rank == 3 else rank - 1 - axis], space[axis], size[axis], kernel[axis])
+        starts = fractional_starts(
+            samples[..., axis if rank == 3 else rank - 1 - axis], space[axis], size[axis], kernel[axis]
+        )
         elements = starts[..., None] + np.arange(kernel[axis])
-        shape = [size[axis] if i == axis else kernel[axis] if i == rank + axis else 1 for i in range(2 * rank)]
+        shape = [
+            size[axis] if i == axis else kernel[axis] if i == rank + axis else 1 for i in range(2 * rank)
+        ]
         place = place * space[axis] + elements.reshape(*lead, *shape)
     place = place.reshape(*lead, math.prod(size), math.prod(kernel))
     elements = xp.take_along_axis(
-        x.reshape(*lead, math.prod(space), 1), place.reshape(*lead, math.prod(size) * math.prod(kernel), 1), -2
+        x.reshape(*lead, math.prod(space), 1),
+        place.reshape(*lead, math.prod(size) * math.prod(kernel), 1),
+        -2,
     ).reshape(place.shape)
     chosen = elements.argmax(-1, keepdims=True)
-    largest, places = (xp.take_along_axis(array, chosen, -1).reshape(*lead, *size) for array in (elements, place))
+    largest, places = (
+        xp.take_along_axis(array, chosen, -1).reshape(*lead, *size) for array in (elements, place)
+    )
     return largest, places

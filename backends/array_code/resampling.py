@@ -11,7 +11,13 @@ from .own import Array, elements_at, padded_position, weighted_taps, xp
 
 
 def interpolate_bytes(
-    x: Array, size: tuple[int, ...], method: str, scales: tuple[float | None, ...], align_corners: bool, antialias: bool, first: int
+    x: Array,
+    size: tuple[int, ...],
+    method: str,
+    scales: tuple[float | None, ...],
+    align_corners: bool,
+    antialias: bool,
+    first: int,
 ) -> Array:
     """``interpolate`` of uint8 in fixed point, one axis after the other from the last, each rounded: the very numbers that torch gives."""
     taps = antialias_taps if antialias else sample_taps
@@ -35,14 +41,18 @@ def reflected(position: Array, size: int, align_corners: bool) -> Array:
     return xp.where(turns % 2 == 0, rest, span - rest) + start
 
 
-def grid_sample(x: Array, grid: Array, method: str = "linear", padding: str = "zeros", align_corners: bool = False) -> Array:
+def grid_sample(
+    x: Array, grid: Array, method: str = "linear", padding: str = "zeros", align_corners: bool = False
+) -> Array:
     """``x[batch, channels, *space]`` at the positions ``grid[batch, *out, axes]``, -1 to 1 over each axis, the last axis first."""
     space = x.shape[2:]
     positions = []
     for axis, n in enumerate(space):
         position = grid[..., len(space) - 1 - axis]
         position = (position + 1) / 2 * (n - 1) if align_corners else ((position + 1) * n - 1) / 2
-        positions.append(position if method == "cubic" else padded_position(position, n, padding, align_corners))
+        positions.append(
+            position if method == "cubic" else padded_position(position, n, padding, align_corners)
+        )
     if method == "nearest":
         return elements_at(x, [xp.round(position) for position in positions])
     bases = [xp.floor(position) for position in positions]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from .own import Array, picked_along, sort_with_indices, vector_norm, xp
 
 
-def lower_median(x: Array, *, axis: int, keepdims: bool = False, skip_nan: bool = False) -> tuple[Array, Array]:
+def lower_median(
+    x: Array, *, axis: int, keepdims: bool = False, skip_nan: bool = False
+) -> tuple[Array, Array]:
     """The lower median along ``axis``, and where it was: the first NaN where there is one, unless they are skipped."""
     values, indices = sort_with_indices(x, axis=axis)
     valid = xp.sum(x == x, axis=axis, keepdims=True)
@@ -23,7 +25,11 @@ def unique_consecutive(x: Array, *, axis: int | None = None) -> tuple[Array, Arr
     starts = xp.flatnonzero(first)
     values, run = slices[starts], xp.cumsum(first) - 1
     counts = xp.diff(starts, append=xp.full(1, size, starts.dtype))
-    return (values, run.reshape(x.shape), counts) if axis is None else (xp.moveaxis(values, 0, axis), run, counts)
+    return (
+        (values, run.reshape(x.shape), counts)
+        if axis is None
+        else (xp.moveaxis(values, 0, axis), run, counts)
+    )
 
 
 def trapezoid_areas(y: Array, x: Array | None = None, *, dx: float = 1.0, axis: int = -1) -> Array:

@@ -8,7 +8,10 @@ import numpy as np
 
 from ...errors import CallMismatch, FrameworkNotInstalled, GuardFailed
 
-_NAMES = {"ArrayImpl": "jax.Array", "EagerTensor": "tf.Tensor"}  # of classes that their users know by another one
+_NAMES = {
+    "ArrayImpl": "jax.Array",
+    "EagerTensor": "tf.Tensor",
+}  # of classes that their users know by another one
 
 
 # Raised where an array cannot be converted: its dtype, its layout, or its device has no counterpart.
@@ -28,10 +31,17 @@ def refuse_array(array: Any, framework: str, problem: Exception) -> NoReturn:
     dtype, layout, device = (str(getattr(array, name, "")) for name in ("dtype", "layout", "device"))
     layout = "torch.jagged" if getattr(array, "is_nested", False) else layout
     told = " ".join((layout, device, dtype))
-    remedy = next((remedy for word, remedy in _REMEDIES.items() if word in told), "pass an array of numbers, of a data type that it has")
-    words = ", ".join(filter(None, (dtype, layout if layout != "torch.strided" else "", device if device == "meta" else "")))
+    remedy = next(
+        (remedy for word, remedy in _REMEDIES.items() if word in told),
+        "pass an array of numbers, of a data type that it has",
+    )
+    words = ", ".join(
+        filter(None, (dtype, layout if layout != "torch.strided" else "", device if device == "meta" else ""))
+    )
     reason = next((line.strip() for line in str(problem).splitlines() if line.strip()), "")
-    raise CallMismatch(f"an argument is an array ({words}) that cannot become one of {framework} ({reason}); {remedy}") from problem
+    raise CallMismatch(
+        f"an argument is an array ({words}) that cannot become one of {framework} ({reason}); {remedy}"
+    ) from problem
 
 
 def bfloat16() -> np.dtype[Any]:
@@ -39,7 +49,9 @@ def bfloat16() -> np.dtype[Any]:
     try:
         import ml_dtypes
     except ModuleNotFoundError:
-        raise FrameworkNotInstalled("bfloat16 in numpy needs ml_dtypes; install it with: pip install graph-compiler[numpy]") from None
+        raise FrameworkNotInstalled(
+            "bfloat16 in numpy needs ml_dtypes; install it with: pip install graph-compiler[numpy]"
+        ) from None
     return np.dtype(ml_dtypes.bfloat16)
 
 
@@ -60,11 +72,15 @@ def as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
     # A tensor of rows of several lengths has no shape to ask for.
     if getattr(array, "is_nested", False) is True:
         refuse_array(array, "numpy", ValueError("its rows have several lengths"))
-    if isinstance(array, np.generic) or not (hasattr(array, "__array__") and hasattr(array, "dtype") and hasattr(array, "shape")):
+    if isinstance(array, np.generic) or not (
+        hasattr(array, "__array__") and hasattr(array, "dtype") and hasattr(array, "shape")
+    ):
         return None
     if not hasattr(array, "detach"):
         words = words_of(array)
-        return np.asarray(words if tuple(array.shape) else words.__array__())  # which is no array of a scalar of bfloat16 in TensorFlow
+        return np.asarray(
+            words if tuple(array.shape) else words.__array__()
+        )  # which is no array of a scalar of bfloat16 in TensorFlow
     try:
         plain = array.detach().cpu().resolve_conj().resolve_neg()
         if str(plain.dtype) == "torch.bfloat16":
@@ -108,7 +124,9 @@ def write_into(array: Any, value: np.ndarray[Any, Any]) -> None:
             "torch tensor, or use graph.functional"
         )
     plain = np.asarray(value.astype(np.float32) if value.dtype.name == "bfloat16" else value, order="C")
-    if min(plain.strides, default=0) < 0:  # of one element along this axis, which numpy takes for row-major order and torch refuses
+    if (
+        min(plain.strides, default=0) < 0
+    ):  # of one element along this axis, which numpy takes for row-major order and torch refuses
         plain = plain.copy()
     tensor = array.detach()  # shares the memory and the version counter
     tensor.copy_(tensor.new_tensor(plain))

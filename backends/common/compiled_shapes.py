@@ -41,11 +41,17 @@ class CompiledShapes:
     def note(self, args: Sequence[Any]) -> None:
         """Record a trace with these arguments. Raise ``NewShape`` if the function should run operation by operation for them."""
         # weights keep their shapes, and arrive in a dict
-        key = tuple(tuple(arg.shape) if hasattr(arg, "shape") else arg for arg in args if not isinstance(arg, dict))
+        key = tuple(
+            tuple(arg.shape) if hasattr(arg, "shape") else arg for arg in args if not isinstance(arg, dict)
+        )
         if key in self._compiled:
             return
         # a number that is no size may be another one at each call
-        numbers = tuple((place, arg) for place, arg in enumerate(args) if type(arg) in _NUMBERS and place not in self._sizes)
+        numbers = tuple(
+            (place, arg)
+            for place, arg in enumerate(args)
+            if type(arg) in _NUMBERS and place not in self._sizes
+        )
         is_late = len(self._compiled) >= _MOST_AT_ONCE or (numbers and self._compiled)
         if self._is_limited and is_late and key not in self._seen_once:
             self._seen_once.add(key)
@@ -67,7 +73,11 @@ class CompiledShapes:
         return f"compiled for {count} shape{'' if count == 1 else 's'} of its arguments"
 
     def _describe_changes(self, args: Sequence[Any]) -> str:
-        names = [name for name, arg in zip(inspect.signature(inspect.unwrap(self._function)).parameters, args) if not isinstance(arg, dict)]
+        names = [
+            name
+            for name, arg in zip(inspect.signature(inspect.unwrap(self._function)).parameters, args)
+            if not isinstance(arg, dict)
+        ]
         changed = [
             f"{name} {', '.join(str(list(shape) if isinstance(shape, tuple) else shape) for shape in dict.fromkeys(shapes))}"
             for name, *shapes in zip(names, *self._compiled)
@@ -90,4 +100,6 @@ def _level_of_user() -> int:
 
 def _is_internal(frame: Any) -> bool:
     package = __name__.partition(".")[0]
-    return frame.f_globals.get("__name__", "").partition(".")[0] == package or frame.f_code.co_filename.startswith("<graph_compiler ")
+    return frame.f_globals.get("__name__", "").partition(".")[
+        0
+    ] == package or frame.f_code.co_filename.startswith("<graph_compiler ")

@@ -87,7 +87,13 @@ def compiled_or_plain(
             if why is None:
                 raise
             level = logging.WARNING if is_wanted else logging.INFO
-            log.log(level, "%s is not compiled: %s (%s)", function.__name__, why, " ".join(str(problem).split())[:_MOST_LETTERS])
+            log.log(
+                level,
+                "%s is not compiled: %s (%s)",
+                function.__name__,
+                why,
+                " ".join(str(problem).split())[:_MOST_LETTERS],
+            )
         chosen[0], because[0] = function, why
         return function(*args)
 

@@ -40,7 +40,17 @@ class Derivative:
         results = [] if is_jvp else list(islice(inputs, len(specs)))
         residuals = list(islice(inputs, node.params["residuals"]))
         given = list(islice(inputs, len(places) if is_jvp else sum(has_given)))
-        return cls(function, others[0] if others else None, rule, results, residuals, given, list(inputs), has_given, places)
+        return cls(
+            function,
+            others[0] if others else None,
+            rule,
+            results,
+            residuals,
+            given,
+            list(inputs),
+            has_given,
+            places,
+        )
 
     def written_rule(self, scope: Scope) -> Rule:
         """The rule, written aside for a function of its own. Its names may be used again by other functions."""
@@ -70,7 +80,11 @@ class Rule:
 
     def named(self, *values: Sequence[Value]) -> list[str]:
         """The names of these inputs in it, and ``_`` for those that it does not use."""
-        return [self.names[value] if self.inside.reads(self.names[value]) else "_" for part in values for value in part]
+        return [
+            self.names[value] if self.inside.reads(self.names[value]) else "_"
+            for part in values
+            for value in part
+        ]
 
 
 def arguments(scope: Scope, values: Sequence[Value]) -> list[str]:

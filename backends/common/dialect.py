@@ -21,7 +21,9 @@ _SPEC = attrgetter("spec")
 class CanonicalDialect:
     """Writes canonical nodes through a backend's lowering rows. Parameters called ``dtype`` print as the backend's dtype."""
 
-    def __init__(self, rows: Rows, imports: Mapping[str, str], prelude: ModuleType, dtype_text: Callable[[str], str]) -> None:
+    def __init__(
+        self, rows: Rows, imports: Mapping[str, str], prelude: ModuleType, dtype_text: Callable[[str], str]
+    ) -> None:
         self.rows, self.imports, self.prelude, self.dtype_text = rows, imports, prelude, dtype_text
         self.structured = rows.structured
 
@@ -40,7 +42,11 @@ class CanonicalDialect:
                     f"{node.origin} gives {value.dtype}, a data type that no target has; convert to another one before"
                 )
         operands = tuple(self._operand(item, text) for item in node.inputs)
-        params = {name: self._param(name, value, text) for name, value in node.params.items()} if node.params else {}
+        params = (
+            {name: self._param(name, value, text) for name, value in node.params.items()}
+            if node.params
+            else {}
+        )
         try:
             return self.rows.expression(node.op, operands, params, tuple(map(_SPEC, node.outputs)))
         except UnsupportedOperation as problem:

@@ -17,13 +17,19 @@ def shows_as_nan(tree: Tree, floating: Sequence[bool]) -> bool:
     >>> [shows_as_nan(flatten(result, lambda item: False)[1], [True]) for result in ((1.5j, 2), ("name", None))]
     [False, True]
     """
-    return bool(floating) and all(floating) and not any(isinstance(item, (bool, int, float, complex)) for item in statics(tree))
+    return (
+        bool(floating)
+        and all(floating)
+        and not any(isinstance(item, (bool, int, float, complex)) for item in statics(tree))
+    )
 
 
 _KINDS = (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
 
 
-def told(problem: Exception, more: tuple[type[Exception], ...] = (), but: tuple[type[Exception], ...] = ()) -> str | None:
+def told(
+    problem: Exception, more: tuple[type[Exception], ...] = (), but: tuple[type[Exception], ...] = ()
+) -> str | None:
     """The class and the first line of such an exception, or of one of ``more``; None of others, and of those in ``but``.
 
     >>> told(ValueError("no such axis")), told(StopIteration())

@@ -28,7 +28,9 @@ def _attention(
     options += ["is_causal=True"] if is_causal else []
     options += [f"scale={scale!r}"] if scale is not None else []
     if random_key is not None:
-        weights = f"dropout({random_key}, attention_weights({', '.join([query, key, *options])}), {dropout_rate!r})"
+        weights = (
+            f"dropout({random_key}, attention_weights({', '.join([query, key, *options])}), {dropout_rate!r})"
+        )
         return f"{weights}.astype({value}.dtype) @ {value}"
     function = "grouped_query_attention" if enable_gqa else "scaled_dot_product_attention"
     return f"{function}({', '.join([query, key, value, *options])})"
@@ -44,9 +46,20 @@ rows.table(
 
 @rows.row("conv_channels_last")
 def _conv_channels_last(
-    x: Operand, kernel: Operand, bias: Operand | None = None, *, strides: Any, padding: Any, dilation: Any, groups: int
+    x: Operand,
+    kernel: Operand,
+    bias: Operand | None = None,
+    *,
+    strides: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
 ) -> str:
-    options = {"strides": unless_all(strides, 1), "padding": unless_all(padding, (0, 0)), "dilation": unless_all(dilation, 1)}
+    options = {
+        "strides": unless_all(strides, 1),
+        "padding": unless_all(padding, (0, 0)),
+        "dilation": unless_all(dilation, 1),
+    }
     return call("conv_channels_last", x, kernel, bias, **options, groups=unless(groups, 1))
 
 
@@ -92,14 +105,25 @@ def _embedding_bag(
     return f"embedding_bag({weight}, {indices}, {offsets}, {per_sample_weights}, {options})"
 
 
-_DEFAULTS = {"center": True, "pad_mode": "reflect", "normalized": False, "onesided": True, "length": None, "as_complex": False}
+_DEFAULTS = {
+    "center": True,
+    "pad_mode": "reflect",
+    "normalized": False,
+    "onesided": True,
+    "length": None,
+    "as_complex": False,
+}
 
 
 def _signal(name: str) -> None:
     @rows.row(name)
     def row(x: Operand, window: Operand | None = None, **params: Any) -> str:
         inputs = [str(item) for item in (x, window) if item is not None]
-        changed = [f"{key}={value!r}" for key, value in params.items() if key not in _DEFAULTS or value != _DEFAULTS[key]]
+        changed = [
+            f"{key}={value!r}"
+            for key, value in params.items()
+            if key not in _DEFAULTS or value != _DEFAULTS[key]
+        ]
         return f"{name}({', '.join(inputs + changed)})"
 
 
@@ -130,7 +154,9 @@ rows.table(
 @rows.row("matrix_rank", "pinv")
 def _by_singular_values(x: Operand, rtol: Any = None, atol: Any = None, *, hermitian: bool, out: Any) -> str:
     function = "matrix_rank" if out[0].dtype == "int64" else "pinv"
-    given = "".join(f", {name}={value}" for name, value in (("rtol", rtol), ("atol", atol)) if value is not None)
+    given = "".join(
+        f", {name}={value}" for name, value in (("rtol", rtol), ("atol", atol)) if value is not None
+    )
     return f"{function}({x}{given}{', hermitian=True' if hermitian else ''})"
 
 
@@ -181,17 +207,29 @@ rows.table({
 
 
 @rows.row("layer_norm")
-def _layer_norm(x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, axis: Any, epsilon: float) -> str:
+def _layer_norm(
+    x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, axis: Any, epsilon: float
+) -> str:
     return call("layer_norm", x, weight, bias, axis=_last(x, axis), epsilon=epsilon)
 
 
 @rows.row("group_norm")
-def _group_norm(x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, groups: int, epsilon: float, axis: int) -> str:
+def _group_norm(
+    x: Operand,
+    weight: Operand | None = None,
+    bias: Operand | None = None,
+    *,
+    groups: int,
+    epsilon: float,
+    axis: int,
+) -> str:
     return call("group_norm", x, weight, bias, axis=unless(axis, 1), groups=groups, epsilon=epsilon)
 
 
 @rows.row("instance_norm")
-def _instance_norm(x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, epsilon: float, axis: int) -> str:
+def _instance_norm(
+    x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, epsilon: float, axis: int
+) -> str:
     return call("instance_norm", x, weight, bias, axis=unless(axis, 1), epsilon=epsilon)
 
 
@@ -209,8 +247,21 @@ rows.table(
 
 def _max_pool(name: str) -> None:
     @rows.row(name)
-    def row(x: Operand, *, kernel: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool, layout: str = CHANNELS_FIRST) -> str:
-        options = {"padding": unless_all(padding, (0, 0)), "dilation": unless_all(dilation, 1), "ceil_mode": unless(ceil_mode, False)}
+    def row(
+        x: Operand,
+        *,
+        kernel: Any,
+        strides: Any,
+        padding: Any,
+        dilation: Any,
+        ceil_mode: bool,
+        layout: str = CHANNELS_FIRST,
+    ) -> str:
+        options = {
+            "padding": unless_all(padding, (0, 0)),
+            "dilation": unless_all(dilation, 1),
+            "ceil_mode": unless(ceil_mode, False),
+        }
         return call(name, x, kernel=kernel, strides=strides, **options, layout=unless(layout, CHANNELS_FIRST))
 
 
@@ -220,7 +271,15 @@ _max_pool("max_pool_with_indices")
 
 @rows.row("avg_pool")
 def _avg_pool(
-    x: Operand, *, kernel: Any, strides: Any, padding: Any, ceil_mode: bool, count_include_pad: bool, divisor_override: Any, layout: str
+    x: Operand,
+    *,
+    kernel: Any,
+    strides: Any,
+    padding: Any,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: Any,
+    layout: str,
 ) -> str:
     options = {
         "padding": unless_all(padding, (0, 0)),

@@ -22,7 +22,11 @@ def key_text(key: tuple[Any, ...], rank: int) -> str:
     texts = [item_text(item) for item in items]
     leading = next((i for i, item in enumerate(items) if item != WHOLE), len(items))
     covered = sum(item is not None for item in items) == rank
-    if covered and leading < len(items) and (leading > 1 or (leading and all(item is None for item in items[leading:]) and rank > 1)):
+    if (
+        covered
+        and leading < len(items)
+        and (leading > 1 or (leading and all(item is None for item in items[leading:]) and rank > 1))
+    ):
         texts = ["...", *texts[leading:]]
     return f"[{', '.join(texts) or '...'}]"
 
@@ -55,9 +59,7 @@ def arrays_text(arrays: tuple[Any, ...], axes: tuple[int, ...], rank: int) -> st
 
 
 Draw = Callable[[], Any]
-UNSAID = (
-    "vmap: the function draws random numbers: say whether they are others for each slice, randomness='different', or not, randomness='same'"
-)
+UNSAID = "vmap: the function draws random numbers: say whether they are others for each slice, randomness='different', or not, randomness='same'"
 
 
 class KeysOfSlices:

@@ -15,14 +15,20 @@ def column_places(
     """For each axis, the places of the elements of all windows in the padded array, shaped ``[*kernel, *windows]``."""
     rank = len(kernel)
     places = []
-    for axis, (n, k, stride, (before, after), step) in enumerate(zip(size, kernel, strides, padding, dilation)):
+    for axis, (n, k, stride, (before, after), step) in enumerate(
+        zip(size, kernel, strides, padding, dilation)
+    ):
         windows = (n + before + after - step * (k - 1) - 1) // stride + 1
         place = np.arange(k)[:, None] * step + np.arange(windows) * stride
-        places.append(place.reshape([k if i == axis else windows if i == rank + axis else 1 for i in range(2 * rank)]))
+        places.append(
+            place.reshape([k if i == axis else windows if i == rank + axis else 1 for i in range(2 * rank)])
+        )
     return tuple(places)
 
 
-def window_count(size: int, kernel: int, stride: int, padding: tuple[int, int], dilation: int, ceil_mode: bool) -> int:
+def window_count(
+    size: int, kernel: int, stride: int, padding: tuple[int, int], dilation: int, ceil_mode: bool
+) -> int:
     """How many windows there are; with ``ceil_mode`` a last one may reach beyond the end, if it starts within."""
     before, after = padding
     reach = dilation * (kernel - 1)
@@ -41,7 +47,10 @@ def padding_for_windows(
     if not ceil_mode:
         return list(padding)
     counts = [window_count(*of_axis, 1, True) for of_axis in zip(size, kernel, strides, padding)]
-    return [(p[0], max(p[1], (c - 1) * s + k - n - p[0])) for n, k, s, p, c in zip(size, kernel, strides, padding, counts)]
+    return [
+        (p[0], max(p[1], (c - 1) * s + k - n - p[0]))
+        for n, k, s, p, c in zip(size, kernel, strides, padding, counts)
+    ]
 
 
 def window_places(
@@ -80,7 +89,9 @@ def nearest_places(size: int, out: int, scale: float | None, exact: bool, small:
     positions = np.arange(out, dtype=np.float32) + np.float32(0.5 if exact else 0)
     if small and not exact and out in (size, 2 * size):
         return np.arange(out) * size // out
-    return np.minimum(np.floor(positions * source_step(size, out, scale, False, np.float32)).astype(int), size - 1)
+    return np.minimum(
+        np.floor(positions * source_step(size, out, scale, False, np.float32)).astype(int), size - 1
+    )
 
 
 def cubic_weights(t: np.ndarray, a: float = -0.75) -> list[np.ndarray]:
@@ -95,7 +106,9 @@ def cubic_weights(t: np.ndarray, a: float = -0.75) -> list[np.ndarray]:
     return [far(t + 1), near(t), near(1 - t), far(2 - t)]
 
 
-def sample_taps(size: int, out: int, method: str, scale: float | None, align_corners: bool, real: type) -> tuple[np.ndarray, np.ndarray]:
+def sample_taps(
+    size: int, out: int, method: str, scale: float | None, align_corners: bool, real: type
+) -> tuple[np.ndarray, np.ndarray]:
     """Places and weights [out, taps] of the source elements that make each output element; method linear or cubic."""
     step = source_step(size, out, scale, align_corners, real)
     positions: np.ndarray = np.arange(out, dtype=real)
@@ -121,7 +134,9 @@ def antialias_filter(method: str, x: np.ndarray) -> np.ndarray:
     return np.where(x < 1, near, np.where(x < 2, far, 0))
 
 
-def antialias_taps(size: int, out: int, method: str, scale: float | None, align_corners: bool, real: type) -> tuple[np.ndarray, np.ndarray]:
+def antialias_taps(
+    size: int, out: int, method: str, scale: float | None, align_corners: bool, real: type
+) -> tuple[np.ndarray, np.ndarray]:
     """Places and weights [out, taps] with a filter that is as wide as one output element."""
     step = source_step(size, out, scale, align_corners, real)
     width = max(step, real(1))

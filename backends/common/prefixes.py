@@ -22,7 +22,9 @@ def prefixes(
     length = arrays[0].shape[axis]
     if length < 2:
         return arrays
-    left, right = (tuple(section(array, axis, start, length - 1 + start, 2) for array in arrays) for start in (0, 1))
+    left, right = (
+        tuple(section(array, axis, start, length - 1 + start, 2) for array in arrays) for start in (0, 1)
+    )
     odd = prefixes(combine, combine(*left, *right), axis, joined, interleaved)
     even = tuple(section(array, axis, 0, 1) for array in arrays)
     if length > 2:

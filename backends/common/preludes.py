@@ -12,7 +12,9 @@ from typing import Any
 from ...errors import DuplicateRow
 
 
-def hand_out(prelude: str, *shared: ModuleType, xp: ModuleType | None = None, spelled: Mapping[str, str] | None = None) -> None:
+def hand_out(
+    prelude: str, *shared: ModuleType, xp: ModuleType | None = None, spelled: Mapping[str, str] | None = None
+) -> None:
     """Puts the functions of ``shared`` files, and those of the files beside ``__init__``, which count first, into the package of this name,
     by which generated source finds them.
 
@@ -25,7 +27,9 @@ def hand_out(prelude: str, *shared: ModuleType, xp: ModuleType | None = None, sp
     for file in files:
         for name, helper in _functions(file).items():
             if own.setdefault(name, helper) is not helper:
-                raise DuplicateRow(f"{prelude} has two helpers {name!r}, in {own[name].__module__} and {file.__name__}")
+                raise DuplicateRow(
+                    f"{prelude} has two helpers {name!r}, in {own[name].__module__} and {file.__name__}"
+                )
     scope: dict[str, Any] = {}  # of the files of array_code: what they name is the target's own
     for file in shared:
         helpers = _functions(file)
@@ -34,16 +38,26 @@ def hand_out(prelude: str, *shared: ModuleType, xp: ModuleType | None = None, sp
             helpers = {name: _in_scope(helper, scope, spelled or {}) for name, helper in helpers.items()}
         vars(package).update(helpers)
     vars(package).update(own)
-    scope.update({name: item for name, item in vars(package).items() if isinstance(item, FunctionType)}, xp=xp)
+    scope.update(
+        {name: item for name, item in vars(package).items() if isinstance(item, FunctionType)}, xp=xp
+    )
 
 
 def _in_scope(helper: FunctionType, scope: dict[str, Any], spelled: Mapping[str, str]) -> FunctionType:
     made = FunctionType(helper.__code__, scope, helper.__name__, helper.__defaults__)
-    made.__kwdefaults__, made.__module__, made.__doc__ = helper.__kwdefaults__, helper.__module__, helper.__doc__
+    made.__kwdefaults__, made.__module__, made.__doc__ = (
+        helper.__kwdefaults__,
+        helper.__module__,
+        helper.__doc__,
+    )
     vars(made)["spelled"] = spelled
     return made
 
 
 def _functions(file: ModuleType) -> dict[str, FunctionType]:
     """Those that a file defines."""
-    return {name: item for name, item in vars(file).items() if isinstance(item, FunctionType) and item.__module__ == file.__name__}
+    return {
+        name: item
+        for name, item in vars(file).items()
+        if isinstance(item, FunctionType) and item.__module__ == file.__name__
+    }

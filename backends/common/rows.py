@@ -124,8 +124,19 @@ class Rows:
         forward_while: bool = False,
         compute_dtype: Callable[[str, str], str | None] = lambda op, dtype: None,
     ) -> None:
-        self.framework, self.unsupported, self.channels_last, self.bounded = framework, unsupported or {}, channels_last, bounded
-        self.unrolls, self.rolls, self.counts, self.stacks, self.compute_dtype = unrolls, rolls, counts, stacks, compute_dtype
+        self.framework, self.unsupported, self.channels_last, self.bounded = (
+            framework,
+            unsupported or {},
+            channels_last,
+            bounded,
+        )
+        self.unrolls, self.rolls, self.counts, self.stacks, self.compute_dtype = (
+            unrolls,
+            rolls,
+            counts,
+            stacks,
+            compute_dtype,
+        )
         self.forward_while = forward_while
         self._rows: dict[str, Row] = {}
         self._only: dict[str, Callable[..., bool]] = {}
@@ -178,16 +189,22 @@ class Rows:
 
     def can_write(self, node: Node) -> bool:
         """Whether a row writes this node."""
-        return node.op in self and (node.op not in self._only or self._only[node.op](*node.inputs, **node.params))
+        return node.op in self and (
+            node.op not in self._only or self._only[node.op](*node.inputs, **node.params)
+        )
 
     def names(self) -> list[str]:
         """The operations that have a row."""
         return [*self._rows, *self.structured]
 
-    def expression(self, name: str, operands: tuple[Any, ...], params: dict[str, Any], out: tuple[ArraySpec, ...]) -> str:
+    def expression(
+        self, name: str, operands: tuple[Any, ...], params: dict[str, Any], out: tuple[ArraySpec, ...]
+    ) -> str:
         """The expression that computes operation ``name``."""
         row = self._rows[name]
-        wants_out = "out" in row.__code__.co_varnames[: row.__code__.co_argcount + row.__code__.co_kwonlyargcount]
+        wants_out = (
+            "out" in row.__code__.co_varnames[: row.__code__.co_argcount + row.__code__.co_kwonlyargcount]
+        )
         return row(*operands, **params, **({"out": out} if wants_out else {}))
 
 
@@ -195,7 +212,9 @@ def _from_template(op: Op, template: str) -> Row:
     for _, star, keyword, _, name in _FIELD.findall(template):
         field = name or keyword
         if field not in (op.inputs if star else (*op.inputs, *op.params)):
-            raise UnknownOperation(f"the template of {op.name!r} names {field!r}, which is no input or parameter of it")
+            raise UnknownOperation(
+                f"the template of {op.name!r} names {field!r}, which is no input or parameter of it"
+            )
 
     def row(*operands: Any, **params: Any) -> str:
         inputs = dict(zip(op.inputs, operands))
@@ -210,7 +229,9 @@ def _from_template(op: Op, template: str) -> Row:
             value = params[field]
             if keyword:
                 default = op.params[field]
-                return "" if type(value) is type(default) and value == default else f"{comma}{keyword}={value!r}"
+                return (
+                    "" if type(value) is type(default) and value == default else f"{comma}{keyword}={value!r}"
+                )
             return f"{comma}{value!r}"
 
         return _FIELD.sub(fill, template)

@@ -65,14 +65,18 @@ def _heads(chosen: str, count: int) -> list[str]:
     return [f"if {chosen} == 0:", *(f"elif {chosen} == {place}:" for place in range(1, count - 1)), "else:"]
 
 
-def scan_with(elements: Callable[[Scope, Node, Loop, list[str]], tuple[str, list[str]]], results: Results) -> Written:
+def scan_with(
+    elements: Callable[[Scope, Node, Loop, list[str]], tuple[str, list[str]]], results: Results
+) -> Written:
     """A ``for`` loop: ``elements`` gives its head and lines that name the elements, ``results`` collects what the steps put out."""
 
     def scan(scope: Scope, node: Node) -> None:
         (body,), loop = node.regions, Loop.of(scope, node)
         state = names_of(scope, body, len(loop.state))
         rows = names_of(scope, body, len(loop.sequences), len(state))
-        outputs = [scope.new(value.name) for value in node.outputs[len(state) :]]  # first: a step may have a loop with outputs, too
+        outputs = [
+            scope.new(value.name) for value in node.outputs[len(state) :]
+        ]  # first: a step may have a loop with outputs, too
         step = scope.inside(body, [*state, *rows], loop.captured)
         loop = counting(scope, node, loop)
         assigned(scope, state, loop.state)
@@ -82,7 +86,9 @@ def scan_with(elements: Callable[[Scope, Node, Loop, list[str]], tuple[str, list
             for text in lines:
                 scope.line(text)
             scope.take(step)
-            results.add(scope, outputs, step.outputs[len(state) :])  # first: an output may be what was carried into the step
+            results.add(
+                scope, outputs, step.outputs[len(state) :]
+            )  # first: an output may be what was carried into the step
             assigned(scope, state, step.outputs[: len(state)])
             if not lines and not outputs and scope_is_empty(step, state):
                 scope.line("pass")
@@ -99,7 +105,9 @@ def counting(scope: Scope, node: Node, loop: Loop) -> Loop:
     if node.params["reverse"]:
         return loop
     (body,), carried, texts = node.regions, len(loop.state), list(loop.sequences)
-    made = {value: maker for maker in scope.nodes if "arange" in (maker.op, maker.key) for value in maker.outputs}
+    made = {
+        value: maker for maker in scope.nodes if "arange" in (maker.op, maker.key) for value in maker.outputs
+    }
     for place in range(len(texts)):
         operand, number = node.inputs[carried + place], body.block.inputs[carried + place]
         maker = made.get(operand)
@@ -118,16 +126,26 @@ def _is_read(block: Block, number: Value) -> bool:
             inner = [region.block for region in node.regions if len(region.block.inputs) == len(node.inputs)]
             if item is number and (not inner or any(_is_read(each, each.inputs[place]) for each in inner)):
                 return True
-        nested = [value for item in node.inputs if not isinstance(item, Value) for value in iterate_structure(item)]
+        nested = [
+            value for item in node.inputs if not isinstance(item, Value) for value in iterate_structure(item)
+        ]
         if number in nested:
             return True
     return False
 
 
 def _range(scope: Scope, node: Node) -> str:
-    bounds = node.inputs if node.record is not None else [node.params[name] for name in ("start", "stop", "step")]
+    bounds = (
+        node.inputs if node.record is not None else [node.params[name] for name in ("start", "stop", "step")]
+    )
     start, stop, step = map(scope.literal, bounds)
-    return f"range({start!r}, {stop!r}, {step!r})" if step != 1 else f"range({start!r}, {stop!r})" if start != 0 else f"range({stop!r})"
+    return (
+        f"range({start!r}, {stop!r}, {step!r})"
+        if step != 1
+        else f"range({start!r}, {stop!r})"
+        if start != 0
+        else f"range({stop!r})"
+    )
 
 
 class Results:

@@ -142,7 +142,9 @@ def call(scope: Scope, node: Node) -> None:
     (region,) = node.regions
     own = scope.numbered(region)
     name = scope.define_region(region, lambda inner, name: _definition(inner, name, region, own))
-    operands = [repr(scope.literal(item)) for place, item in enumerate(node.inputs) if place not in own.weights]
+    operands = [
+        repr(scope.literal(item)) for place, item in enumerate(node.inputs) if place not in own.weights
+    ]
     numbers = [str(own.numbers[node])] if own.numbers else []
     scope.release(node)
     scope.line(f"{', '.join(scope.name(node))} = {name}({', '.join([*own.holders, *numbers, *operands])})")
@@ -151,7 +153,10 @@ def call(scope: Scope, node: Node) -> None:
 def _definition(scope: Scope, name: str, region: Region, own: Numbered) -> None:
     """The function of a block, which reads weights itself where their names tell which ones."""
     index = [scope.new("index")] if own.numbers else []
-    texts = [own.weights[place].text(*index or ("",)) if place in own.weights else "" for place in range(len(region.block.inputs))]
+    texts = [
+        own.weights[place].text(*index or ("",)) if place in own.weights else ""
+        for place in range(len(region.block.inputs))
+    ]
     texts = [text or scope.new(value.name) for text, value in zip(texts, region.block.inputs)]
     names = [*own.holders, *index, *(text for place, text in enumerate(texts) if place not in own.weights)]
     inside = scope.apart(region, texts)
@@ -174,7 +179,9 @@ def checkpointed(scope: Scope, node: Node, results: Callable[[Sequence[str]], st
 def strongly_zero(scope: Scope, node: Node) -> None:
     """One line that calls the function of a block by the helper ``strong_zero``."""
     (region,) = node.regions
-    name = scope.define(region.name, lambda inner, name: _definition(inner, name, region, scope.numbered(region)))
+    name = scope.define(
+        region.name, lambda inner, name: _definition(inner, name, region, scope.numbered(region))
+    )
     operands = [repr(scope.literal(item)) for item in node.inputs]
     scope.line(f"{', '.join(scope.name(node))} = strong_zero({', '.join([name, *operands])})")
 
@@ -182,8 +189,13 @@ def strongly_zero(scope: Scope, node: Node) -> None:
 def step_called(node: Node) -> Node:
     """A ``scan`` whose step is a ``call`` that is computed again for a gradient, in the place of one that is so itself."""
     (step,) = node.regions
-    inputs, outputs = (tuple(Value(item.name, item.spec) for item in side) for side in (step.block.inputs, step.block.outputs))
-    call = Node("call", inputs, {"checkpoint": True, "strong_zero": False}, node.origin, outputs, regions=(step,))
+    inputs, outputs = (
+        tuple(Value(item.name, item.spec) for item in side)
+        for side in (step.block.inputs, step.block.outputs)
+    )
+    call = Node(
+        "call", inputs, {"checkpoint": True, "strong_zero": False}, node.origin, outputs, regions=(step,)
+    )
     region = Region(step.name, Block(inputs, (call,), outputs), step.sizes)
     return replace(node, params={**node.params, "checkpoint": False}, regions=(region,))
 

@@ -18,7 +18,11 @@ from .program_cache import KeptPrograms, PersistentCache
 
 
 def compiled(
-    function: Callable[..., Any], options: dict[str, Any], static: tuple[int, ...], text: str | None, by_default: bool
+    function: Callable[..., Any],
+    options: dict[str, Any],
+    static: tuple[int, ...],
+    text: str | None,
+    by_default: bool,
 ) -> Callable[..., Any]:
     """Return ``function`` compiled by ``jax.jit``, once for each set of shapes and each value of the ``static`` arguments.
 
@@ -30,8 +34,15 @@ def compiled(
     operations.
     """
     options = {**options, **({"static_argnums": static} if static else {})}
-    exact = {**options, "compiler_options": {"xla_allow_excess_precision": False, **(options.get("compiler_options") or {})}}
-    cache, programs, shapes = PersistentCache(), KeptPrograms(function, text), CompiledShapes(function, by_default, static)
+    exact = {
+        **options,
+        "compiler_options": {"xla_allow_excess_precision": False, **(options.get("compiler_options") or {})},
+    }
+    cache, programs, shapes = (
+        PersistentCache(),
+        KeptPrograms(function, text),
+        CompiledShapes(function, by_default, static),
+    )
 
     def jitted(traced: Callable[..., Packed], options: dict[str, Any]) -> Callable[..., Packed]:
         return jax.jit(functools.wraps(function)(cache.opened_by(traced)), **options)
@@ -50,7 +61,11 @@ def compiled(
     def call(*args: Any) -> Any:
         try:
             if not core.trace_state_clean():
-                return function(*args) if by_default and _is_staged(args, static) else transformed(*args).unpacked()
+                return (
+                    function(*args)
+                    if by_default and _is_staged(args, static)
+                    else transformed(*args).unpacked()
+                )
             if programs.are_for_another_platform:
                 return transformed(*args).unpacked()
             result = outermost(*args).unpacked()
@@ -69,7 +84,14 @@ def compiled(
             shapes.warn()
         return result
 
-    return compiled_or_plain(cache.closed_after(call), function, _why_not_compiled, "jax.jit", shapes.describe, is_wanted=not by_default)
+    return compiled_or_plain(
+        cache.closed_after(call),
+        function,
+        _why_not_compiled,
+        "jax.jit",
+        shapes.describe,
+        is_wanted=not by_default,
+    )
 
 
 def _is_staged(args: tuple[Any, ...], static: tuple[int, ...]) -> bool:
@@ -81,10 +103,16 @@ def _is_staged(args: tuple[Any, ...], static: tuple[int, ...]) -> bool:
 
 
 def _holds_deleted(args: tuple[Any, ...]) -> bool:
-    arrays = [leaf for leaf in jax.tree.leaves(args) if isinstance(leaf, jax.Array) and not isinstance(leaf, jax.core.Tracer)]
+    arrays = [
+        leaf
+        for leaf in jax.tree.leaves(args)
+        if isinstance(leaf, jax.Array) and not isinstance(leaf, jax.core.Tracer)
+    ]
     return any(array.is_deleted() for array in arrays)
 
 
 def _why_not_compiled(problem: Exception) -> str | None:
-    of_elements = isinstance(problem, (jax.errors.ConcretizationTypeError, jax.errors.NonConcreteBooleanIndexError))
+    of_elements = isinstance(
+        problem, (jax.errors.ConcretizationTypeError, jax.errors.NonConcreteBooleanIndexError)
+    )
     return "a size in it depends on the elements of an array" if of_elements else None

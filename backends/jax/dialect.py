@@ -27,7 +27,11 @@ def sharding(mesh: Mesh, layout: Layout) -> NamedSharding:
 
 def automatic(array: Any) -> Any:
     """The array with the same layout where axes of its mesh are explicit: operations on such need a layout for each result."""
-    mesh = None if isinstance(array, jax.core.Tracer) else getattr(getattr(array, "sharding", None), "mesh", None)
+    mesh = (
+        None
+        if isinstance(array, jax.core.Tracer)
+        else getattr(getattr(array, "sharding", None), "mesh", None)
+    )
     if mesh is None or AxisType.Explicit not in mesh.axis_types:
         return array
     return jax.device_put(array, NamedSharding(Mesh(mesh.devices, mesh.axis_names), array.sharding.spec))
@@ -51,7 +55,9 @@ def single(array: Any) -> Any:
     """On the first device; of an array on devices of other processes too, what all of them hold together."""
     array = automatic(array)  # an array on one device would keep the explicit axes of its type
     if not array.is_fully_addressable and not array.is_fully_replicated:
-        array = jax.jit(lambda whole: whole, out_shardings=NamedSharding(array.sharding.mesh, PartitionSpec()))(array)
+        array = jax.jit(
+            lambda whole: whole, out_shardings=NamedSharding(array.sharding.mesh, PartitionSpec())
+        )(array)
     return jax.device_put(array if array.is_fully_addressable else np.asarray(array), jax.local_devices()[0])
 
 
@@ -62,7 +68,9 @@ class failures:
 
     def __exit__(self, kind: Any, problem: BaseException | None, trace: Any) -> None:
         if isinstance(problem, jax.errors.JaxRuntimeError) and jax.process_count() > 1:
-            raise CollectiveFailed(f"a step over {jax.process_count()} processes failed: {problem}") from problem
+            raise CollectiveFailed(
+                f"a step over {jax.process_count()} processes failed: {problem}"
+            ) from problem
 
 
 class JaxDialect(CanonicalDialect):
@@ -87,7 +95,12 @@ class JaxDialect(CanonicalDialect):
         """
         if not jax.config.jax_enable_x64:
             for item in (*node.inputs, *node.params.values()):
-                if type(item) is float and _LARGEST < abs(item) < math.inf or type(item) is tuple and node.op == "asarray":
+                if (
+                    type(item) is float
+                    and _LARGEST < abs(item) < math.inf
+                    or type(item) is tuple
+                    and node.op == "asarray"
+                ):
                     inputs, params = map_structure(_in_single, (node.inputs, node.params))
                     return super().expression(replace(node, inputs=inputs, params=params), text)
         return super().expression(node, text)

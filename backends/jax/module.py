@@ -37,7 +37,11 @@ class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
         for name, array in graph.parameters.items():
             if name not in self._names:
                 *path, last = name.split(".")
-                kind = nnx.Param if name in trained and jnp.issubdtype(array.dtype, jnp.floating) else nnx.BatchStat
+                kind = (
+                    nnx.Param
+                    if name in trained and jnp.issubdtype(array.dtype, jnp.floating)
+                    else nnx.BatchStat
+                )
                 setattr(self._holder(path, make=True), last, kind(array))
                 self._names = (*self._names, name)
 
@@ -80,7 +84,9 @@ class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
     def __call__(self, *args: Any, rng: Any = None, **kwargs: Any) -> Any:
         is_traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((args, kwargs)))
         key = self._next_key if rng is None else lambda: rng
-        result, state = self._graph.value._step(self._held, args, kwargs, key=key, training=self._is_training, is_traced=is_traced)
+        result, state = self._graph.value._step(
+            self._held, args, kwargs, key=key, training=self._is_training, is_traced=is_traced
+        )
         for name, array in state.items():
             self._variable(name)[...] = array
         return result

@@ -41,7 +41,9 @@ def over_dlpack(array: Any, is_copied: bool = False) -> Any:
     >>> over_dlpack(np.arange(3, dtype="int32")).tolist()
     [0, 1, 2]
     """
-    plain = array.detach().resolve_conj().resolve_neg() if hasattr(array, "detach") else array  # DLPack says nothing of a pending sign
+    plain = (
+        array.detach().resolve_conj().resolve_neg() if hasattr(array, "detach") else array
+    )  # DLPack says nothing of a pending sign
     try:
         kind, number = plain.__dlpack_device__()
         if (kind != _CPU, number) != default_place():
@@ -49,7 +51,13 @@ def over_dlpack(array: Any, is_copied: bool = False) -> Any:
         if is_copied or kind != _CPU and plain.data_ptr() % _ALIGNMENT:
             plain = plain.clone()
         return jax.dlpack.from_dlpack(plain.contiguous() if hasattr(plain, "contiguous") else plain)
-    except (AttributeError, BufferError, RuntimeError, TypeError, ValueError):  # layouts and dtypes that DLPack does not carry
+    except (
+        AttributeError,
+        BufferError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+    ):  # layouts and dtypes that DLPack does not carry
         return None
 
 
@@ -151,7 +159,11 @@ class JaxTarget(Target):
 
     def traced_number(self, item: Any, cls: type) -> Any:
         """What stands for a number of Python while JAX traces a function, of a weak type as the number; None for anything else."""
-        is_number = self.is_traced(item) and item.ndim == 0 and jnp.issubdtype(item.dtype, jnp.integer if cls is int else jnp.floating)
+        is_number = (
+            self.is_traced(item)
+            and item.ndim == 0
+            and jnp.issubdtype(item.dtype, jnp.integer if cls is int else jnp.floating)
+        )
         return weak(item) if is_number else None
 
     def to_numpy(self, array: Any) -> Any:
@@ -186,7 +198,11 @@ class JaxTarget(Target):
 
     # ------------------------------------------------------------------------------ compiling and random numbers
     def compile(
-        self, function: Callable[..., Any], options: dict[str, Any], static: tuple[int, ...] = (), text: str | None = None
+        self,
+        function: Callable[..., Any],
+        options: dict[str, Any],
+        static: tuple[int, ...] = (),
+        text: str | None = None,
     ) -> Callable[..., Any]:
         """Return the function compiled by ``jax.jit``; see :func:`.compiled.compiled`."""
         check_compiler_options("jax.jit", jax.jit, options)
@@ -194,7 +210,9 @@ class JaxTarget(Target):
 
     compiles_by_default = True
 
-    def compile_by_default(self, function: Callable[..., Any], static: tuple[int, ...] = (), text: str | None = None) -> Callable[..., Any]:
+    def compile_by_default(
+        self, function: Callable[..., Any], static: tuple[int, ...] = (), text: str | None = None
+    ) -> Callable[..., Any]:
         """Return the function compiled by ``jax.jit``, which runs operation by operation for the first call with a new shape after many
         others."""
         return compiled(function, {}, static, text, by_default=True)
@@ -264,7 +282,13 @@ class JaxTarget(Target):
                 guard.require(self.elements(check))
         return _refused(result, *zip(*traced)) if traced else result
 
-    def either(self, checks: tuple[Any, ...], guards: tuple[Any, ...], run: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+    def either(
+        self,
+        checks: tuple[Any, ...],
+        guards: tuple[Any, ...],
+        run: Callable[[], Any],
+        otherwise: Callable[[], Any],
+    ) -> Any:
         """``lax.cond``."""
         holds = [_as_expected(check, guard) for check, guard in zip(checks, guards)]
         return jax.lax.cond(functools.reduce(jnp.logical_and, holds), run, otherwise)
@@ -281,7 +305,9 @@ class JaxTarget(Target):
 def _over_dlpack(array: Any, is_copied: bool = False) -> Any:
     """See :func:`.dlpack.over_dlpack`; None where JAX has another type for the array."""
     dtype = str(getattr(array, "dtype", "")).rpartition(".")[2]
-    return over_dlpack(array, is_copied) if hasattr(array, "__dlpack__") and jax_dtype(dtype) == dtype else None
+    return (
+        over_dlpack(array, is_copied) if hasattr(array, "__dlpack__") and jax_dtype(dtype) == dtype else None
+    )
 
 
 def _as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
@@ -292,7 +318,11 @@ def _as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
     try:
         plain = array.detach().cpu().resolve_conj().resolve_neg() if hasattr(array, "detach") else array
         # NumPy has no bfloat16; the way over float32 is exact.
-        return np.asarray(plain.float()).astype(jnp.bfloat16) if str(plain.dtype) == "torch.bfloat16" else np.asarray(plain)
+        return (
+            np.asarray(plain.float()).astype(jnp.bfloat16)
+            if str(plain.dtype) == "torch.bfloat16"
+            else np.asarray(plain)
+        )
     except INCONVERTIBLE as problem:
         refuse_array(array, "jax", problem)
 
@@ -303,9 +333,13 @@ def _as_jax(array: np.ndarray[Any, Any]) -> jax.Array:
     if array.dtype.kind in "iu" and array.size and dtype != str(array.dtype):
         held = np.iinfo(dtype)
         if array.min() < held.min or array.max() > held.max:
-            raise GuardFailed(f"an array of {array.dtype} has elements from {array.min()} to {array.max()}, and {_WIDER}")
+            raise GuardFailed(
+                f"an array of {array.dtype} has elements from {array.min()} to {array.max()}, and {_WIDER}"
+            )
     try:
-        copied = np.array(array, dtype=jnp.dtype(dtype))  # by numpy: jnp.array would compile a conversion for every new shape
+        copied = np.array(
+            array, dtype=jnp.dtype(dtype)
+        )  # by numpy: jnp.array would compile a conversion for every new shape
         made = jax.device_put(copied)
     except INCONVERTIBLE as problem:
         refuse_array(array, "jax", problem)
@@ -332,7 +366,9 @@ def _as_expected(check: Any, guard: Guard) -> Any:
     """Whether the elements of a traced array are those that were seen while recording: NaN is NaN, and 0.0 is not -0.0."""
     expected = np.asarray(guard.expected)
     if expected.shape != check.shape:
-        raise GuardFailed(f"elements handed to Python were {guard.expected!r} while recording and are of the shape {check.shape} now")
+        raise GuardFailed(
+            f"elements handed to Python were {guard.expected!r} while recording and are of the shape {check.shape} now"
+        )
     with np.errstate(all="ignore"):
         wanted = expected.astype(check.dtype)
     if not jnp.issubdtype(check.dtype, jnp.inexact):
@@ -348,7 +384,9 @@ def _refused(result: Any, each: tuple[Any, ...], guards: tuple[Guard, ...]) -> A
     holds = functools.reduce(jnp.logical_and, each)
     if not shows_as_nan(tree, [jnp.issubdtype(leaf.dtype, jnp.inexact) for leaf in leaves]):
         are_arrays = shows_as_nan(tree, [True for _ in leaves])
-        holds = (_raised_unless if are_arrays else _raised_beside)(holds, jnp.stack(each), functools.partial(_raise_unless, guards))
+        holds = (_raised_unless if are_arrays else _raised_beside)(
+            holds, jnp.stack(each), functools.partial(_raise_unless, guards)
+        )
     return unflatten(tree, [_poisoned(leaf, holds) for leaf in leaves])
 
 
@@ -358,7 +396,9 @@ def _raised_unless(holds: Any, each: Any, raising: Callable[[Any], Any]) -> Any:
     It is a pure call: one with effects takes ``jax.jit`` off its fast way, which costs each call some 100 microseconds. So the whole result
     has to depend on it.
     """
-    called = functools.partial(jax.pure_callback, raising, jax.ShapeDtypeStruct((), bool), vmap_method="broadcast_all")
+    called = functools.partial(
+        jax.pure_callback, raising, jax.ShapeDtypeStruct((), bool), vmap_method="broadcast_all"
+    )
     return jax.lax.cond(holds, lambda _: True, called, each)
 
 

@@ -51,4 +51,6 @@ class Form:
         return hash(Form)
 
 
-jax.tree_util.register_pytree_node(Packed, lambda packed: (packed.leaves, packed.form), lambda form, leaves: Packed(leaves, form))
+jax.tree_util.register_pytree_node(
+    Packed, lambda packed: (packed.leaves, packed.form), lambda form, leaves: Packed(leaves, form)
+)

@@ -48,7 +48,10 @@ class JaxTrainingOverMesh(JaxTraining):
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
         """What is held afterwards lies as it lay before."""
         compiled: dict[Any, Callable[..., Any]] = {}
-        last: tuple[Callable[[], Any], Callable[..., Any]] = (type(None), step)  # what was held after the last step lies as it has to
+        last: tuple[Callable[[], Any], Callable[..., Any]] = (
+            type(None),
+            step,
+        )  # what was held after the last step lies as it has to
 
         def lying(held: Held) -> tuple[Held, Callable[..., Any]]:
             """On the mesh, and the program for it."""
@@ -56,7 +59,9 @@ class JaxTrainingOverMesh(JaxTraining):
             leaves = list(map(self._on_mesh, leaves))
             if key not in compiled:
                 layouts = key.unflatten([array.sharding for array in leaves])
-                compiled[key] = super(JaxTrainingOverMesh, self).compiled(self._lying(step, layouts, is_consuming), is_consuming, options)
+                compiled[key] = super(JaxTrainingOverMesh, self).compiled(
+                    self._lying(step, layouts, is_consuming), is_consuming, options
+                )
             return key.unflatten(leaves), compiled[key]
 
         def run(held: Held, arrays: Any, rate: Any) -> tuple[Held, Any]:
@@ -82,7 +87,11 @@ class JaxTrainingOverMesh(JaxTraining):
         def lying(held: Held, arrays: Any, rate: Any) -> tuple[Held, Any]:
             with running_over_mesh(self._mesh):
                 after, found = step(held, arrays, rate)
-            where = jax.tree.map(lambda _: whole, found) if is_consuming else (layouts.trained, jax.tree.map(lambda _: whole, found[1]))
+            where = (
+                jax.tree.map(lambda _: whole, found)
+                if is_consuming
+                else (layouts.trained, jax.tree.map(lambda _: whole, found[1]))
+            )
             made: tuple[Held, Any] = jax.lax.with_sharding_constraint((after, found), (layouts, where))
             return made
 
@@ -101,7 +110,9 @@ class JaxTrainingOverMesh(JaxTraining):
             return arrays
         parts = 1 if self._local_batch else self._parts
         where = {True: self._divided, False: self._whole}
-        return [placed(array, where[is_split], self._local_batch) for array, is_split in batches(arrays, parts)]
+        return [
+            placed(array, where[is_split], self._local_batch) for array, is_split in batches(arrays, parts)
+        ]
 
     def _on_mesh(self, array: Any) -> Any:
         """An array as it lies; what a file has brought to one device, on every device."""
@@ -147,7 +158,9 @@ def held_over(held: Held, mesh: Mesh, layouts: Mapping[str, Layout]) -> Held:
         names = [key.key for key in path if isinstance(key, jax.tree_util.DictKey) and key.key in shapes]
         is_like = bool(names) and array.shape == shapes[names[-1]]
         layout = layouts.get(names[-1], ()) if is_like else ()
-        return placed(jnp.copy(array), NamedSharding(Mesh(mesh.devices, mesh.axis_names), PartitionSpec(*layout)))
+        return placed(
+            jnp.copy(array), NamedSharding(Mesh(mesh.devices, mesh.axis_names), PartitionSpec(*layout))
+        )
 
     found: Held = jax.tree_util.tree_map_with_path(lying, held)
     return found
@@ -190,19 +203,33 @@ class JaxParallelism(Parallelism):
     def likenesses(self) -> Mapping[type, Callable[[Any], Any]]:
         """Of arrays that are not traced."""
         with jax.ensure_compile_time_eval():
-            return {type(jnp.zeros(())): operator.attrgetter("aval", "_sharding")}  # ``sharding`` is a function of Python, which gives that
+            return {
+                type(jnp.zeros(())): operator.attrgetter("aval", "_sharding")
+            }  # ``sharding`` is a function of Python, which gives that
 
     def axis(self, devices: Any, name: str) -> DeviceAxis:
         """Return an axis of ``jax.devices()``, of some of them, or of a mesh that has this axis alone."""
         if is_count(devices):
-            devices = jax.devices()[: require_count(devices, len(jax.devices()), "JAX devices (jax.devices())")]
+            devices = jax.devices()[
+                : require_count(devices, len(jax.devices()), "JAX devices (jax.devices())")
+            ]
         if isinstance(devices, Mesh):
-            devices = devices.devices.ravel() if devices.devices.size == dict(devices.shape).get(name) else None
+            devices = (
+                devices.devices.ravel() if devices.devices.size == dict(devices.shape).get(name) else None
+            )
             if devices is None:
-                raise InvalidOption(f"devices= is a mesh that has more than the axis {name!r}; pass a list of devices, or axis_name=")
-        found = list(jax.devices() if devices is None else devices) if devices is None or isinstance(devices, Iterable) else []
+                raise InvalidOption(
+                    f"devices= is a mesh that has more than the axis {name!r}; pass a list of devices, or axis_name="
+                )
+        found = (
+            list(jax.devices() if devices is None else devices)
+            if devices is None or isinstance(devices, Iterable)
+            else []
+        )
         if not found or not all(isinstance(device, jax.Device) for device in found):
-            raise InvalidOption(f"devices= is {devices!r}, and has to be a list of JAX devices such as jax.devices(), how many, or a mesh")
+            raise InvalidOption(
+                f"devices= is {devices!r}, and has to be a list of JAX devices such as jax.devices(), how many, or a mesh"
+            )
         local = sum(device.process_index == jax.process_index() for device in found)
         return DeviceAxis(name, len(found), local, Mesh(np.array(found), (name,)))
 
@@ -211,7 +238,9 @@ class JaxParallelism(Parallelism):
         while isinstance(array, jax.core.Tracer) and hasattr(array, "primal"):
             array = array.primal
         if isinstance(array, jax.core.Tracer):
-            raise InvalidOption("an argument is traced by jax.jit or jax.vmap, where its layout cannot be seen; say replicated_argnums=")
+            raise InvalidOption(
+                "an argument is traced by jax.jit or jax.vmap, where its layout cannot be seen; say replicated_argnums="
+            )
         sharding = getattr(array, "sharding", None)
         return sharding is not None and sharding.is_fully_replicated and len(sharding.device_set) == axis.size
 
@@ -238,7 +267,8 @@ class JaxParallelism(Parallelism):
         after: Callable[[Any], Any] = how.reduce if callable(how.reduce) else lambda array: array
         compiled = jax.jit(lambda *arrays: list(map(after, mapped(*arrays))))
         places = [
-            (place, NamedSharding(mesh, specs[place]), how.local_batch and how.split[place]) for place in range(how.parameters, len(specs))
+            (place, NamedSharding(mesh, specs[place]), how.local_batch and how.split[place])
+            for place in range(how.parameters, len(specs))
         ]
         several = jax.process_count() > 1
 
@@ -296,7 +326,12 @@ class JaxParallelism(Parallelism):
         return jax.lax.with_sharding_constraint(array, sharding_of(mesh, layout))
 
     def partitioned(
-        self, function: Callable[[Arrays, Arrays], Arrays], mesh: Any, batch: Sequence[str], split: Sequence[bool], local_batch: bool
+        self,
+        function: Callable[[Arrays, Arrays], Arrays],
+        mesh: Any,
+        batch: Sequence[str],
+        split: Sequence[bool],
+        local_batch: bool,
     ) -> Callable[[Arrays, Arrays], Arrays]:
         """``jax.jit``: XLA partitions the program as its arguments are laid out."""
         compiled = jax.jit(function)
@@ -304,17 +339,28 @@ class JaxParallelism(Parallelism):
         def run(parameters: Arrays, arrays: Arrays) -> Arrays:
             layouts = [sharding_of(mesh, (tuple(batch),) if is_split and batch else ()) for is_split in split]
             with failures(), running_over_mesh(mesh):
-                found: Arrays = compiled(parameters, [placed(array, sharding, local_batch) for array, sharding in zip(arrays, layouts)])
+                found: Arrays = compiled(
+                    parameters,
+                    [placed(array, sharding, local_batch) for array, sharding in zip(arrays, layouts)],
+                )
             return found
 
         return run
 
-    def training_over_axis(self, held: Held, make: Make, axis: DeviceAxis, local_batch: bool) -> tuple[Training, Held]:
+    def training_over_axis(
+        self, held: Held, make: Make, axis: DeviceAxis, local_batch: bool
+    ) -> tuple[Training, Held]:
         """As over a mesh of this axis, on which everything that is held is whole."""
         return JaxTrainingOverMesh(axis.native, [axis.name], local_batch), held_over(held, axis.native, {})
 
     def training_over_mesh(
-        self, held: Held, make: Make, mesh: Any, layouts: Mapping[str, Layout], batch: Sequence[str], local_batch: bool
+        self,
+        held: Held,
+        make: Make,
+        mesh: Any,
+        layouts: Mapping[str, Layout],
+        batch: Sequence[str],
+        local_batch: bool,
     ) -> tuple[Training, Held]:
         """``jax.jit`` of arrays with these layouts."""
         return JaxTrainingOverMesh(mesh, batch, local_batch), held_over(held, mesh, layouts)

@@ -38,7 +38,11 @@ _HEADER = re.compile(r'\A"""[\s\S]*?"""')  # says what the function was recorded
 _IMPORT = re.compile(r"^(?:from|import) (\w+)", re.MULTILINE)
 _OWN = ("jax", "numpy")  # whose versions are told anyway
 _INSTALLED = re.compile(r"[\\/](?:site|dist)-packages[\\/]")
-_WATCHING = ("jax_debug_nans", "jax_debug_infs", "jax_disable_jit")  # under these JAX runs the function operation by operation
+_WATCHING = (
+    "jax_debug_nans",
+    "jax_debug_infs",
+    "jax_disable_jit",
+)  # under these JAX runs the function operation by operation
 
 
 def key_of(text: str, args: Iterable[Any]) -> str | None:
@@ -78,7 +82,10 @@ def _described(arg: Any) -> str | None:
         aval = arg.aval
         return repr((str(aval.dtype), aval.shape, aval.weak_type, str(getattr(aval, "memory_space", ""))))
     if type(arg) is dict:
-        parts = {name: _described(array) if isinstance(array, jax.core.Tracer) else None for name, array in arg.items()}
+        parts = {
+            name: _described(array) if isinstance(array, jax.core.Tracer) else None
+            for name, array in arg.items()
+        }
         return None if None in parts.values() else repr(sorted(parts.items()))
     return repr(arg) if type(arg) in (bool, int, float) else None
 
@@ -90,7 +97,9 @@ def _packages(text: str) -> Iterator[str | None]:
             continue
         module = sys.modules.get(name)
         version, file = getattr(module, "__version__", None), getattr(module, "__file__", None) or ""
-        yield f"{name} {version}" if version and _INSTALLED.search(file) and name != "graph_compiler" else None
+        yield (
+            f"{name} {version}" if version and _INSTALLED.search(file) and name != "graph_compiler" else None
+        )
 
 
 Classes = Mapping[tuple[str, str], type]
@@ -196,12 +205,18 @@ class KeptPrograms:
         """By the program that is kept for such arguments, or is from now on; None where nothing may be kept."""
         try:
             key = key_of(self._text, args)
-        except AttributeError as problem:  # the settings of JAX have no public names: another version may have others
+        except (
+            AttributeError
+        ) as problem:  # the settings of JAX have no public names: another version may have others
             log.debug("no program of %s is kept: %s", self._function.__name__, problem)
             return None
         if self._folder is None or key is None:
             return None
-        path, classes, call = Path(self._folder) / f"{key}.json", classes_of(self._function), _Call(self._function, args)
+        path, classes, call = (
+            Path(self._folder) / f"{key}.json",
+            classes_of(self._function),
+            _Call(self._function, args),
+        )
         try:
             kept = read(path, classes)
             if kept is None and call.is_quick():
@@ -214,7 +229,12 @@ class KeptPrograms:
             return None
         # JAX cannot write every program down, and has no exception of its own for it; what the function raises comes again from its trace.
         except Exception as problem:
-            log.debug("the program of %s is not kept: %s: %s", self._function.__name__, type(problem).__name__, problem)
+            log.debug(
+                "the program of %s is not kept: %s: %s",
+                self._function.__name__,
+                type(problem).__name__,
+                problem,
+            )
             write_none(path)
             return None
         self._has_any = True
@@ -226,13 +246,17 @@ class _Call:
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
         static = {place: arg for place, arg in enumerate(args) if isinstance(arg, (bool, int, float))}
-        self._leaves, structure = jax.tree.flatten([arg for arg in args if not isinstance(arg, (bool, int, float))])
+        self._leaves, structure = jax.tree.flatten(
+            [arg for arg in args if not isinstance(arg, (bool, int, float))]
+        )
         self._form: Tree | None = None
         self._passed: list[int | None] = []
 
         def flat(*leaves: Any) -> list[Any]:
             given = iter(jax.tree.unflatten(structure, leaves))
-            packed = Packed.of(function(*[static[place] if place in static else next(given) for place in range(len(args))]))
+            packed = Packed.of(
+                function(*[static[place] if place in static else next(given) for place in range(len(args))])
+            )
             places = {id(leaf): place for place, leaf in enumerate(leaves)}
             self._form, self._passed = packed.form.tree, [places.get(id(leaf)) for leaf in packed.leaves]
             return [leaf for leaf, place in zip(packed.leaves, self._passed) if place is None]
@@ -259,7 +283,10 @@ class _Call:
 
     def by(self, kept: ProgramFile) -> Packed:
         """The result by a program."""
-        results = [weak(array) if is_weak else array for array, is_weak in zip(kept.program.call(*self._leaves), kept.weak)]
+        results = [
+            weak(array) if is_weak else array
+            for array, is_weak in zip(kept.program.call(*self._leaves), kept.weak)
+        ]
         return self._whole(results, kept.passed, kept.form)
 
     def _whole(self, results: list[Any], passed: list[int | None], form: Tree | None) -> Packed:

@@ -45,7 +45,11 @@ def _sgd(options: Options) -> list[Any]:
 
 def _adam(options: Options) -> list[Any]:
 
-    return [_amsgrad(options) if options["amsgrad"] else optax.scale_by_adam(options["b1"], options["b2"], options["eps"])]
+    return [
+        _amsgrad(options)
+        if options["amsgrad"]
+        else optax.scale_by_adam(options["b1"], options["b2"], options["eps"])
+    ]
 
 
 def _rmsprop(options: Options) -> list[Any]:
@@ -62,7 +66,9 @@ def _adagrad(options: Options) -> list[Any]:
 
     def update(gradients: Any, sums: Any, parameters: Any = None) -> tuple[Any, Any]:
         sums = jax.tree.map(lambda total, gradient: total + gradient * gradient, sums, gradients)
-        return jax.tree.map(lambda gradient, total: gradient / (jnp.sqrt(total) + options["eps"]), gradients, sums), sums
+        return jax.tree.map(
+            lambda gradient, total: gradient / (jnp.sqrt(total) + options["eps"]), gradients, sums
+        ), sums
 
     return [optax.GradientTransformation(init, update)]
 
@@ -93,7 +99,9 @@ def _amsgrad(options: Options) -> Any:
         nu = optax.tree.update_moment(gradients, state.nu, b2, 2)
         most = jax.tree.map(jnp.maximum, state.nu_max, nu)
         steps = jax.tree.map(
-            lambda m, v: m / (jnp.sqrt(v) + eps), optax.tree.bias_correction(mu, b1, count), optax.tree.bias_correction(most, b2, count)
+            lambda m, v: m / (jnp.sqrt(v) + eps),
+            optax.tree.bias_correction(mu, b1, count),
+            optax.tree.bias_correction(most, b2, count),
         )
         return steps, optax.ScaleByAmsgradState(count, mu, nu, most)
 
@@ -172,10 +180,14 @@ class JaxTraining(Training):
         """``init``, as one program; some give the parameters themselves, which a step takes over, so all are copies."""
         return jax.jit(lambda trained: jax.tree.map(jnp.copy, make(0.0).init(trained)))(trained)
 
-    def updated(self, make: Make, held: Held, gradients: Arrays, rate: Any, is_finite: Any) -> tuple[Arrays, Any]:
+    def updated(
+        self, make: Make, held: Held, gradients: Arrays, rate: Any, is_finite: Any
+    ) -> tuple[Arrays, Any]:
         """``update``, and ``optax.apply_updates``."""
         updates, state = make(rate).update(gradients, held.optimizer, held.trained)
-        trained = jax.tree.map(lambda array, update: (array + update).astype(array.dtype), held.trained, updates)
+        trained = jax.tree.map(
+            lambda array, update: (array + update).astype(array.dtype), held.trained, updates
+        )
         if is_finite is None:
             return trained, state
         return self.where(is_finite, trained, held.trained), self.where(is_finite, state, held.optimizer)
@@ -183,13 +195,17 @@ class JaxTraining(Training):
     def optimizer_arrays(self, make: Make, held: Held) -> Arrays:
         """The leaves of the state by their paths."""
         found = jax.tree_util.tree_flatten_with_path(held.optimizer)[0]
-        return {jax.tree_util.keystr(path, simple=True, separator="/"): jnp.asarray(leaf) for path, leaf in found}
+        return {
+            jax.tree_util.keystr(path, simple=True, separator="/"): jnp.asarray(leaf) for path, leaf in found
+        }
 
     def with_optimizer_arrays(self, make: Make, held: Held, arrays: Arrays) -> Any:
         """The leaves in their places."""
         leaves, tree = jax.tree_util.tree_flatten_with_path(self.begun(make, held.trained))
         names = [jax.tree_util.keystr(path, simple=True, separator="/") for path, _ in leaves]
-        return jax.tree.unflatten(tree, [arrays[name].astype(leaf.dtype) for name, (_, leaf) in zip(names, leaves)])
+        return jax.tree.unflatten(
+            tree, [arrays[name].astype(leaf.dtype) for name, (_, leaf) in zip(names, leaves)]
+        )
 
     # ------------------------------------------------------------------------------ arrays
     def trainable(self, array: Any) -> Any:
@@ -197,7 +213,11 @@ class JaxTraining(Training):
         if _is_key(array):
             return self.restored(jnp.copy(jax.random.key_data(array)), array)
         device, *more = array.devices()
-        return jax.device_put(np.array(array), array.sharding) if device.platform == "cpu" and not more else jnp.copy(array)
+        return (
+            jax.device_put(np.array(array), array.sharding)
+            if device.platform == "cpu" and not more
+            else jnp.copy(array)
+        )
 
     kept = snapshot = trainable
 
@@ -207,7 +227,11 @@ class JaxTraining(Training):
 
     def stored_spec(self, array: Any) -> list[Any] | None:
         """Words of 32 bits, along the last axis."""
-        return ["uint32", *array.shape, *jax.eval_shape(jax.random.key_data, array).shape[array.ndim :]] if _is_key(array) else None
+        return (
+            ["uint32", *array.shape, *jax.eval_shape(jax.random.key_data, array).shape[array.ndim :]]
+            if _is_key(array)
+            else None
+        )
 
     def restored(self, array: Any, like: Any) -> Any:
         """Keys of the words."""
@@ -234,14 +258,18 @@ class JaxTraining(Training):
         return bool(jnp.issubdtype(array.dtype, jnp.floating))
 
     # ------------------------------------------------------------------------------ gradients
-    def gradients(self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays) -> tuple[Any, Any, Arrays]:
+    def gradients(
+        self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays
+    ) -> tuple[Any, Any, Arrays]:
         """``jax.value_and_grad``."""
         (value, aux), gradients = jax.value_and_grad(function, has_aux=True)(trained)
         return value, aux, gradients
 
     def norm(self, arrays: Arrays) -> Any:
         """As ``optax.global_norm``."""
-        return jnp.sqrt(sum((jnp.sum(jnp.square(array.astype(jnp.float32))) for array in arrays.values()), jnp.float32(0)))
+        return jnp.sqrt(
+            sum((jnp.sum(jnp.square(array.astype(jnp.float32))) for array in arrays.values()), jnp.float32(0))
+        )
 
     def minimum(self, left: Any, right: Any) -> Any:
         """``jnp.minimum``."""
@@ -328,11 +356,17 @@ def _bound(held: Held, arrays: Any) -> Held:
     """What is held, all of it bound to the device that some of it, or of the batch, is bound to (``committed``): a step gives it back so,
     and would be compiled once more for the next one."""
     leaves, tree = jax.tree.flatten(held)
-    places = {array.sharding for array in (*leaves, *jax.tree.leaves(arrays)) if isinstance(array, jax.Array) and array.committed}
+    places = {
+        array.sharding
+        for array in (*leaves, *jax.tree.leaves(arrays))
+        if isinstance(array, jax.Array) and array.committed
+    }
     if len(places) != 1:
         return held
     (place,) = places
-    return cast(Held, tree.unflatten([array if array.committed else jax.device_put(array, place) for array in leaves]))
+    return cast(
+        Held, tree.unflatten([array if array.committed else jax.device_put(array, place) for array in leaves])
+    )
 
 
 def _require_one_place(held: Held, arrays: Any, problem: Exception) -> None:

@@ -52,7 +52,10 @@ def kept_of(program: Any) -> set[Any]:
     return {
         node[1]
         for node in reached
-        if isinstance(node, tuple) and node[0] == "in" and ("out", node[1]) not in reached and node[1] not in free
+        if isinstance(node, tuple)
+        and node[0] == "in"
+        and ("out", node[1]) not in reached
+        and node[1] not in free
     }
 
 
@@ -61,10 +64,16 @@ def _follow(flow: Any, program: Any, outside: dict[Any, Any]) -> None:
     for equation in program.eqns:
         operands = [outside.get(item, item) for item in equation.invars if not isinstance(item, Literal)]
         if equation.primitive.name in _OPENED and (inner := _inner(equation)) is not None:
-            given = [item if isinstance(item, Literal) else outside.get(item, item) for item in equation.invars]
+            given = [
+                item if isinstance(item, Literal) else outside.get(item, item) for item in equation.invars
+            ]
             within = {new: old for new, old in zip(inner.invars, given) if not isinstance(old, Literal)}
             _follow(flow, inner, within)
-            outside.update((new, within.get(old, old)) for new, old in zip(equation.outvars, inner.outvars) if not isinstance(old, Literal))
+            outside.update(
+                (new, within.get(old, old))
+                for new, old in zip(equation.outvars, inner.outvars)
+                if not isinstance(old, Literal)
+            )
             continue
         for made in equation.outvars:
             _cost(flow, made, made.aval.size * made.aval.dtype.itemsize if hasattr(made.aval, "size") else 0)
@@ -82,7 +91,9 @@ def _cost(flow: Any, variable: Any, size: int) -> None:
 
 def _read_backward(equation: Any, outside: dict[Any, Any]) -> list[Any]:
     """The operands whose elements the derivative of an equation is made of."""
-    inexact = [jax.numpy.issubdtype(getattr(item.aval, "dtype", int), jax.numpy.inexact) for item in equation.invars]
+    inexact = [
+        jax.numpy.issubdtype(getattr(item.aval, "dtype", int), jax.numpy.inexact) for item in equation.invars
+    ]
     if not any(inexact):
         return []
     places = [place for place, has in enumerate(inexact) if has]
@@ -102,7 +113,9 @@ def _read_backward(equation: Any, outside: dict[Any, Any]) -> list[Any]:
         return [outside.get(item, item) for item in equation.invars if not isinstance(item, Literal)]
     read = _needed(traced)
     pairs = zip(equation.invars, traced.invars)
-    return [outside.get(item, item) for item, inner in pairs if inner in read and not isinstance(item, Literal)]
+    return [
+        outside.get(item, item) for item, inner in pairs if inner in read and not isinstance(item, Literal)
+    ]
 
 
 def _needed(program: Any) -> set[Any]:
@@ -136,7 +149,10 @@ def _evaluated(program: Any, constants: Sequence[Any], arrays: Sequence[Any], ke
         else:
             bound = _bound(equation, operands)
             made = list(bound) if equation.primitive.multiple_results else [bound]
-        known.update((item, checkpoint_name(array, _KEPT) if item in kept else array) for item, array in zip(equation.outvars, made))
+        known.update(
+            (item, checkpoint_name(array, _KEPT) if item in kept else array)
+            for item, array in zip(equation.outvars, made)
+        )
     return list(map(read, program.outvars))
 
 
@@ -158,7 +174,11 @@ class JaxDerivatives(Derivatives):
 
     def array(self, item: Any) -> Any:
         """As ``jnp.asarray``."""
-        return jnp.asarray(item) if isinstance(item, (bool, int, float, complex, np.generic)) else target.convert(item)
+        return (
+            jnp.asarray(item)
+            if isinstance(item, (bool, int, float, complex, np.generic))
+            else target.convert(item)
+        )
 
     def owns(self, item: Any) -> bool:
         """``jax.Array``, tracers too."""
@@ -212,7 +232,9 @@ class JaxDerivatives(Derivatives):
 
     def split(self, array: Any, axis: int, like: Any) -> Any:
         """``jnp.reshape``."""
-        return array.reshape((*like.shape, *array.shape[1:]) if axis == 0 else (*array.shape[:-1], *like.shape))
+        return array.reshape(
+            (*like.shape, *array.shape[1:]) if axis == 0 else (*array.shape[:-1], *like.shape)
+        )
 
     def move_axis(self, array: Any, source: int, destination: int) -> Any:
         """``jnp.moveaxis``."""
@@ -237,10 +259,14 @@ class JaxDerivatives(Derivatives):
             new, outputs = step(carry, row)
             return [jax.lax.convert_element_type(array, old.dtype) for array, old in zip(new, carry)], outputs
 
-        last, outputs = jax.lax.scan(jax.checkpoint(body) if checkpoint else body, list(map(jnp.asarray, state)), rows)
+        last, outputs = jax.lax.scan(
+            jax.checkpoint(body) if checkpoint else body, list(map(jnp.asarray, state)), rows
+        )
         return last, outputs
 
-    def pulled(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
+    def pulled(
+        self, function: Function, primals: Arrays
+    ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """``jax.vjp``, which gives the transpose: conjugated before and after."""
         results, pull, aux = jax.vjp(lambda *arrays: function(list(arrays)), *primals, has_aux=True)
 
@@ -252,13 +278,17 @@ class JaxDerivatives(Derivatives):
     def pushed(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
         """``jax.jvp``; where a function has a rule for reverse mode alone, by two reverse ones."""
         try:
-            results, out, aux = jax.jvp(lambda *arrays: function(list(arrays)), tuple(primals), tuple(tangents), has_aux=True)
+            results, out, aux = jax.jvp(
+                lambda *arrays: function(list(arrays)), tuple(primals), tuple(tangents), has_aux=True
+            )
         except (TypeError, NotImplementedError) as problem:
             results, aux, push = self._twice_reversed(function, primals, problem)
             return results, aux, push(tangents)
         return results, aux, out
 
-    def linearised(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
+    def linearised(
+        self, function: Function, primals: Arrays
+    ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """``jax.linearize``: the function is run once. Without a forward mode, which shows when it is pushed, as :meth:`pushed`."""
         results, push, aux = jax.linearize(lambda *arrays: function(list(arrays)), *primals, has_aux=True)
 
@@ -270,7 +300,9 @@ class JaxDerivatives(Derivatives):
 
         return results, aux, pushed
 
-    def _twice_reversed(self, function: Function, primals: Arrays, problem: Exception) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
+    def _twice_reversed(
+        self, function: Function, primals: Arrays, problem: Exception
+    ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """The derivative of ``pull``, which is linear in the cotangents; taken at 1, as in torch. The ``problem`` where it is another."""
         if not is_without_forward_mode(problem):
             raise problem
@@ -281,7 +313,9 @@ class JaxDerivatives(Derivatives):
     def lacks(self, problem: Exception) -> bool:
         """Of a primitive, or of a loop whose length is not known in reverse mode."""
         words = ("ifferentiation", "gradients are only implemented")
-        return isinstance(problem, (NotImplementedError, ValueError)) and any(word in str(problem) for word in words)
+        return isinstance(problem, (NotImplementedError, ValueError)) and any(
+            word in str(problem) for word in words
+        )
 
     def mapped(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
         """Map by ``jax.vmap``; where keys are arguments, randomness is as they say.
@@ -298,7 +332,9 @@ class JaxDerivatives(Derivatives):
                     return target.next_key(arrays)
 
             def given(place: Any, *rows: Any) -> Arrays:
-                with target.of_slices.drawing(how.randomness, next_key, lambda key: jax.random.fold_in(key, place)):
+                with target.of_slices.drawing(
+                    how.randomness, next_key, lambda key: jax.random.fold_in(key, place)
+                ):
                     return function(list(rows))
 
             mapped = jax.vmap(given, in_axes=(0, *how.axes), axis_size=how.size, axis_name=how.axis_name)
@@ -310,14 +346,18 @@ class JaxDerivatives(Derivatives):
         """``jax.ad_checkpoint.checkpoint_name``."""
         return checkpoint_name(array, name)
 
-    def rematerialised(self, function: Callable[[Arrays], Arrays], policy: Policy) -> Callable[[Arrays], Arrays]:
+    def rematerialised(
+        self, function: Callable[[Arrays], Arrays], policy: Policy
+    ) -> Callable[[Arrays], Arrays]:
         """``jax.checkpoint``."""
         given = lambda *arrays: function(list(arrays))  # noqa: E731
         if policy == "min_cut":
             wrapped = with_least_kept(given)
         else:
             names = jax.checkpoint_policies.save_only_these_names
-            wrapped = jax.checkpoint(given, policy=_POLICIES[policy] if isinstance(policy, str) else names(*policy))
+            wrapped = jax.checkpoint(
+                given, policy=_POLICIES[policy] if isinstance(policy, str) else names(*policy)
+            )
         return lambda arrays: list(wrapped(*arrays))
 
 

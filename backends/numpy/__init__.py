@@ -15,7 +15,9 @@ from .lowering import rows as rows
 from .native import copy_aliased_outputs as copy_aliased_outputs
 from .native import target as target
 
-if int(np.__version__.partition(".")[0]) < 2:  # from 2 on, numbers take the type of the arrays beside them (NEP 50)
+if (
+    int(np.__version__.partition(".")[0]) < 2
+):  # from 2 on, numbers take the type of the arrays beside them (NEP 50)
     raise FrameworkNotInstalled(
         f"graphs for numpy need numpy 2 or newer, and {np.__version__} is installed; install it with: pip install 'numpy>=2'"
     )

@@ -43,13 +43,17 @@ def compute_dtype(op: str, dtype: str) -> str | None:
 class NumpyRows(Rows):
     """Rows that see float32 where an array has half precision; what they give is rounded."""
 
-    def expression(self, name: str, operands: tuple[Any, ...], params: dict[str, Any], out: tuple[ArraySpec, ...]) -> str:
+    def expression(
+        self, name: str, operands: tuple[Any, ...], params: dict[str, Any], out: tuple[ArraySpec, ...]
+    ) -> str:
         """The expression that computes operation ``name``."""
         if not _is_widened(name, operands, out):
             return super().expression(name, operands, params, out)
         half = next(spec.dtype for spec in (*_specs(operands), *out) if spec.dtype in HALF)
         wide = tuple(_widened(held(item, name, half)) for item in operands)
-        params = {key: Text("np.float32") if str(value) in _HALF_TEXTS else value for key, value in params.items()}
+        params = {
+            key: Text("np.float32") if str(value) in _HALF_TEXTS else value for key, value in params.items()
+        }
         text = super().expression(name, wide, params, tuple(_wide_spec(spec) for spec in out))
         return _narrowed(text, out)
 
@@ -57,7 +61,9 @@ class NumpyRows(Rows):
 def _is_widened(name: str, operands: tuple[Any, ...], out: tuple[ArraySpec, ...]) -> bool:
     if name in _AS_THEY_ARE or not any(spec.dtype in HALF for spec in (*_specs(operands), *out)):
         return False
-    return name not in _ROUNDED_ONCE or any(isinstance(item, Operand) and item.spec is None for item in operands)
+    return name not in _ROUNDED_ONCE or any(
+        isinstance(item, Operand) and item.spec is None for item in operands
+    )
 
 
 def _specs(operands: tuple[Any, ...]) -> list[ArraySpec]:

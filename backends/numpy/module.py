@@ -39,7 +39,11 @@ class GraphModule:
 
     def __setitem__(self, name: str, array: np.ndarray[Any, Any]) -> None:
         if name not in self.parameters or array.shape != self.parameters[name].shape:
-            known = f"of shape {self.parameters[name].shape}" if name in self.parameters else f"among {', '.join(self.parameters)}"
+            known = (
+                f"of shape {self.parameters[name].shape}"
+                if name in self.parameters
+                else f"among {', '.join(self.parameters)}"
+            )
             raise ValueError(f"an array of shape {array.shape} for {name!r}, which is not {known}")
         self.parameters[name] = array.astype(self.parameters[name].dtype, copy=False)
 

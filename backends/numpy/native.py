@@ -104,7 +104,9 @@ class NumpyTarget(Target):
 
     def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
         """Puts back numpy's own generator and those among the inputs."""
-        generators = [leaf for leaf in leaves if isinstance(leaf, (np.random.Generator, np.random.RandomState))]
+        generators = [
+            leaf for leaf in leaves if isinstance(leaf, (np.random.Generator, np.random.RandomState))
+        ]
         own, states = np.random.get_state(), [copy.deepcopy(generator) for generator in generators]
 
         def rewind() -> None:

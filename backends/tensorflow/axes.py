@@ -28,7 +28,10 @@ class Slices:
 
         @tf.custom_gradient
         def ruled(array: Any, index: Any) -> Any:
-            return _operation(array, index, name, self.size), lambda cotangent: (self._transposed(cotangent, name), None)
+            return _operation(array, index, name, self.size), lambda cotangent: (
+                self._transposed(cotangent, name),
+                None,
+            )
 
         return ruled(array, self.index)
 
@@ -39,7 +42,9 @@ class Slices:
                 "parallel.pmax and pmin have no gradient inside of the function, as in JAX; take transforms.stop_gradient of what they are "
                 "given, or the gradient of the whole map"
             )
-        total = self.exchanged(tf.convert_to_tensor(cotangent), "psum")  # of rows that were looked up it is sparse
+        total = self.exchanged(
+            tf.convert_to_tensor(cotangent), "psum"
+        )  # of rows that were looked up it is sparse
         return tf.gather(total, self.index) if name == "all_gather" else total
 
 
@@ -76,7 +81,9 @@ def _converted(operation: Any, name: str, size: Any) -> list[Any]:
 def _repeated(array: Any, size: Any) -> Any:
     if isinstance(size, int):
         return tf.stack([array] * size)
-    return tf.ensure_shape(tf.broadcast_to(array, tf.concat([[size], tf.shape(array)], 0)), [None, *array.shape])
+    return tf.ensure_shape(
+        tf.broadcast_to(array, tf.concat([[size], tf.shape(array)], 0)), [None, *array.shape]
+    )
 
 
 # What becomes of an array with a first axis of slices, and of one that is the same for so many of them.

@@ -32,13 +32,19 @@ def why_not_exact() -> str:
     something else was compiled before, without them, they have no effect.
     """
     with tf.init_scope(), _flags_set():
-        maximum, rounded = tf.function(_probe, jit_compile=True, autograph=False)(tf.constant([np.nan, 0.1]), tf.constant([1.0, np.nan]))
+        maximum, rounded = tf.function(_probe, jit_compile=True, autograph=False)(
+            tf.constant([np.nan, 0.1]), tf.constant([1.0, np.nan])
+        )
     kept = {
         "NaN in maxima": np.isnan(maximum.numpy()).all(),
         "casts to half precision": rounded.numpy()[1] == np.float32(np.float16(0.1)),
     }
     lost = " and ".join(what for what, is_kept in kept.items() if not is_kept)
-    return f"XLA, which this process has used before, leaves out {lost}: set XLA_FLAGS from the start" if lost else ""
+    return (
+        f"XLA, which this process has used before, leaves out {lost}: set XLA_FLAGS from the start"
+        if lost
+        else ""
+    )
 
 
 def _probe(x: Any, y: Any) -> Any:
@@ -84,7 +90,11 @@ class ConcreteFunctions:
     """
 
     def __init__(
-        self, function: Callable[..., Any], shapes: CompiledShapes, options: dict[str, Any], extra: Callable[[], list[Any]]
+        self,
+        function: Callable[..., Any],
+        shapes: CompiledShapes,
+        options: dict[str, Any],
+        extra: Callable[[], list[Any]],
     ) -> None:
         self._function, self._shapes, self._options, self._extra = function, shapes, options, extra
         self._traced: dict[Hashable, _Traced] = {}
@@ -141,7 +151,10 @@ def _with_tensors(args: tuple[Any, ...], given: tuple[Any, ...]) -> list[Any]:
     def replaced(item: Any) -> Any:
         return next(tensors) if isinstance(item, tf.Tensor) else item
 
-    return [{name: replaced(item) for name, item in arg.items()} if isinstance(arg, dict) else replaced(arg) for arg in args]
+    return [
+        {name: replaced(item) for name, item in arg.items()} if isinstance(arg, dict) else replaced(arg)
+        for arg in args
+    ]
 
 
 log = logging.getLogger("graph_compiler")
@@ -223,7 +236,9 @@ class Compiled:
 
     def _by_xla(self, *args: Any) -> Any:
         if self._xla is None:
-            self._xla = ConcreteFunctions(self._function, self._shapes, {"jit_compile": True}, _checks_of_trace)
+            self._xla = ConcreteFunctions(
+                self._function, self._shapes, {"jit_compile": True}, _checks_of_trace
+            )
         try:
             if inexact := why_not_exact():
                 raise NotForXla(inexact)

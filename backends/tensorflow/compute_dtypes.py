@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 _HALF = {"float16": "float32", "bfloat16": "float32"}
-_NARROW_INTEGERS = {"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": "int32", "uint32": "int64", "uint64": "int64"}
+_NARROW_INTEGERS = {
+    "int8": "int32",
+    "int16": "int32",
+    "uint8": "int32",
+    "uint16": "int32",
+    "uint32": "int64",
+    "uint64": "int64",
+}
 _BOOL = {"bool": "int32"}
 
 _FAMILIES: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
@@ -188,7 +195,22 @@ _FAMILIES: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
         ("conv", "conv_channels_last", "conv_transpose"),
     ),
     (_BOOL, ("matmul", "tensordot", "vecdot", "einsum", "inner", "outer", "multi_dot", "matrix_power")),
-    (_BOOL, ("less", "less_equal", "greater", "greater_equal", "sort", "top_k", "kth_value", "cummax", "cummin", "lower_median", "mode")),
+    (
+        _BOOL,
+        (
+            "less",
+            "less_equal",
+            "greater",
+            "greater_equal",
+            "sort",
+            "top_k",
+            "kth_value",
+            "cummax",
+            "cummin",
+            "lower_median",
+            "mode",
+        ),
+    ),
 )
 
 _COMPUTE_DTYPES: dict[str, dict[str, str]] = {}

@@ -49,13 +49,19 @@ class TensorFlowDialect(CanonicalDialect):
         cast = _Cast.of(node.op, dtypes)
         params = {name: self._param(name, value, text) for name, value in node.params.items()}
         operands = tuple(cast.operand(item) for item in self._operands(node, text, cast))
-        result = self.rows.expression(node.op, operands, params, tuple(map(cast.spec, (value.spec for value in node.outputs))))
+        result = self.rows.expression(
+            node.op, operands, params, tuple(map(cast.spec, (value.spec for value in node.outputs)))
+        )
         return cast.result(result, [value.dtype for value in node.outputs])
 
     def _operands(self, node: Node, text: Callable[[Any], Any], cast: _Cast) -> list[Any]:
         """The inputs as text; a number that a function would meet before any array is written with its data type."""
         arrays = [item.dtype for item in node.inputs if isinstance(item, Value) and item.dtype != "bool"]
-        beside = cast.to or (arrays[0] if arrays else next((item.dtype for item in node.inputs if isinstance(item, Value)), _own(node)))
+        beside = cast.to or (
+            arrays[0]
+            if arrays
+            else next((item.dtype for item in node.inputs if isinstance(item, Value)), _own(node))
+        )
         found, seen = [], node.op in _OPERATORS
         for item in node.inputs:
             written = self._operand(item, text)
@@ -66,7 +72,9 @@ class TensorFlowDialect(CanonicalDialect):
             elif item is not None and not isinstance(item, Value):
                 written = held(written, node.op, cast.have) if cast.have in HALF else written
                 written = _number(item, written, dtype, typed=not seen)
-            seen = seen or (isinstance(item, Value) and item.dtype == arrays[0] if arrays else isinstance(item, Value))
+            seen = seen or (
+                isinstance(item, Value) and item.dtype == arrays[0] if arrays else isinstance(item, Value)
+            )
             found.append(written)
         return found
 

@@ -63,7 +63,9 @@ class GraphModule(keras.Model):
                     is_trained = name in trained and array.dtype.is_floating
                     self._held[name] = made = Weight(array, name, is_trained)
                     self._track_variable(made)
-                    self._track_trackable(made, name, overwrite=True)  # for tf.train.Checkpoint, which does not look into dicts
+                    self._track_trackable(
+                        made, name, overwrite=True
+                    )  # for tf.train.Checkpoint, which does not look into dicts
 
     def variable(self, name: str) -> keras.Variable:
         """The variable of a parameter, by its name in the original."""
@@ -71,7 +73,9 @@ class GraphModule(keras.Model):
 
     def export(self, filepath: Any, *args: Any, input_signature: Any = None, **options: Any) -> Any:
         """As of any Keras model; without ``input_signature`` a call takes what was recorded, with any number of examples."""
-        return super().export(filepath, *args, input_signature=input_signature or _signature(self._graph), **options)
+        return super().export(
+            filepath, *args, input_signature=input_signature or _signature(self._graph), **options
+        )
 
     def get_config(self) -> dict[str, Any]:
         """Raises ``NotSerialisable``: a configuration of Keras holds texts and numbers, from which no graph can be made again."""
@@ -103,7 +107,9 @@ class GraphModule(keras.Model):
         return self._tensors()
 
     def _next_key(self) -> Any:
-        if not hasattr(self, "_seeds"):  # the first mode that draws; Keras takes no new variables into a model that is built
+        if not hasattr(
+            self, "_seeds"
+        ):  # the first mode that draws; Keras takes no new variables into a model that is built
             with tf.init_scope():
                 self.__dict__["_seeds"] = keras.random.SeedGenerator(_seed(self._graph))
         return tf.cast(self._seeds.next() % (2**31 - 1), tf.int32)
@@ -124,7 +130,9 @@ class GraphModule(keras.Model):
     def _call_graph(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         options = {name: kwargs.pop(name) for name in ("training", "rng") if name in kwargs}
         args, kwargs = self._graph._spread(args, kwargs)
-        arrays, tree = flatten((args, kwargs), _is_array, lambda item: False)  # an object that a call changes stays the one that it is
+        arrays, tree = flatten(
+            (args, kwargs), _is_array, lambda item: False
+        )  # an object that a call changes stays the one that it is
         if not arrays or not kwargs and all(item is None for item in statics(tree)):
             return super().__call__(*args, **kwargs, **options)
         return super().__call__(*arrays, form=_Form(tree), **options)
@@ -135,7 +143,9 @@ class GraphModule(keras.Model):
         if form is not None:
             args, kwargs = unflatten(form.tree, args)
         key = self._next_key if rng is None else lambda: rng
-        result, state = self._graph._step(self._tensors, args, kwargs, key=key, training=training, is_traced=tf.inside_function())
+        result, state = self._graph._step(
+            self._tensors, args, kwargs, key=key, training=training, is_traced=tf.inside_function()
+        )
         for name, array in state.items():
             self._held[name].assign(array)
         return result
@@ -158,7 +168,11 @@ class _Form:
 
 
 def _is_array(item: Any) -> bool:
-    return isinstance(item, (tf.Variable, keras.KerasTensor)) or keras.ops.is_tensor(item) or native.target.convert(item) is not None
+    return (
+        isinstance(item, (tf.Variable, keras.KerasTensor))
+        or keras.ops.is_tensor(item)
+        or native.target.convert(item) is not None
+    )
 
 
 def _as_dicts(result: Any) -> Any:
@@ -172,7 +186,11 @@ def _policy(graph: Any) -> dict[str, Any]:
     """How Keras casts what it gives to the model: to the one floating-point type that was recorded, and not at all where there are
     several."""
     inputs = (value.dtype for variant in graph.variants for value in variant.graph.inputs)
-    dtypes = {dtype for dtype in (*inputs, *(array.dtype.name for array in graph.parameters.values())) if is_floating(dtype)}
+    dtypes = {
+        dtype
+        for dtype in (*inputs, *(array.dtype.name for array in graph.parameters.values()))
+        if is_floating(dtype)
+    }
     return {"dtype": min(dtypes)} if len(dtypes) == 1 else {"autocast": False}
 
 
@@ -180,7 +198,10 @@ def _signature(graph: Any) -> list[Any]:
     """The arguments of a call, with an open number of examples: keywords as one dict. ``InvalidOption`` where a call takes more than
     arrays."""
     recorded = graph.variants[0].graph
-    specs = [keras.InputSpec(dtype=value.dtype, shape=(None, *value.spec.hints[1:])[: value.ndim]) for value in recorded.inputs]
+    specs = [
+        keras.InputSpec(dtype=value.dtype, shape=(None, *value.spec.hints[1:])[: value.ndim])
+        for value in recorded.inputs
+    ]
     args, kwargs = unflatten(recorded.input_tree, specs)
     if (args and kwargs) or any(item is not None for item in statics(recorded.input_tree)):
         raise InvalidOption(

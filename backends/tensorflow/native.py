@@ -66,12 +66,20 @@ class TensorFlowTarget(Target):
         """A weight as a tensor that shares its memory (DLPack) where layout, place in memory and device allow."""
         if not hasattr(array, "data_ptr"):
             return self.convert(array)
-        plain = array.detach().resolve_conj().resolve_neg().contiguous()  # DLPack says nothing of a pending sign
+        plain = (
+            array.detach().resolve_conj().resolve_neg().contiguous()
+        )  # DLPack says nothing of a pending sign
         if plain.data_ptr() % _ALIGNED:
             return self.convert(plain)
         try:
             return tf.experimental.dlpack.from_dlpack(plain.__dlpack__())
-        except (BufferError, RuntimeError, TypeError, ValueError, tf.errors.OpError):  # what DLPack does not carry
+        except (
+            BufferError,
+            RuntimeError,
+            TypeError,
+            ValueError,
+            tf.errors.OpError,
+        ):  # what DLPack does not carry
             return self.convert(plain)
 
     def dtype(self, name: str) -> Any:
@@ -91,7 +99,9 @@ class TensorFlowTarget(Target):
     def follows(self, given: Iterable[Any]) -> bool:
         """Whether a ``GradientTape`` watches one of these."""
         return any(
-            isinstance(item, (tf.Tensor, tf.Variable)) and record.should_record_backprop([tf.convert_to_tensor(item)]) for item in given
+            isinstance(item, (tf.Tensor, tf.Variable))
+            and record.should_record_backprop([tf.convert_to_tensor(item)])
+            for item in given
         )
 
     def is_traced(self, item: Any) -> bool:
@@ -109,7 +119,9 @@ class TensorFlowTarget(Target):
     def from_bytes(self, data: np.ndarray[Any, Any], dtype: str, shape: tuple[int, ...]) -> Any:
         """A tensor of these elements; where there is no GPU, and their place in memory allows, these bytes are its memory."""
         kind = tf.as_dtype(dtype)
-        carried = np.uint16 if kind == tf.bfloat16 else kind.as_numpy_dtype  # numpy hands over its own types only
+        carried = (
+            np.uint16 if kind == tf.bfloat16 else kind.as_numpy_dtype
+        )  # numpy hands over its own types only
         array = data.view(carried).reshape(shape)
         try:
             if tf.config.list_logical_devices("GPU"):
@@ -117,7 +129,13 @@ class TensorFlowTarget(Target):
             if data.ctypes.data % _ALIGNED:  # elements that were widened lie anywhere
                 raise BufferError("TensorFlow takes no memory that begins here")
             return tf.bitcast(tf.experimental.dlpack.from_dlpack(array.__dlpack__()), kind)
-        except (BufferError, RuntimeError, TypeError, ValueError, tf.errors.OpError):  # what DLPack does not carry
+        except (
+            BufferError,
+            RuntimeError,
+            TypeError,
+            ValueError,
+            tf.errors.OpError,
+        ):  # what DLPack does not carry
             return tf.constant(array.view(kind.as_numpy_dtype), dtype=kind)
 
     def copy(self, array: Any) -> Any:
@@ -133,7 +151,11 @@ class TensorFlowTarget(Target):
 
     # ------------------------------------------------------------------------------ compiling and random numbers
     def compile(
-        self, function: Callable[..., Any], options: dict[str, Any], static: tuple[int, ...] = (), text: str | None = None
+        self,
+        function: Callable[..., Any],
+        options: dict[str, Any],
+        static: tuple[int, ...] = (),
+        text: str | None = None,
     ) -> Callable[..., Any]:
         """``tf.function``, traced once for each set of sizes; ``options`` are its own, like ``jit_compile`` and ``reduce_retracing``.
 
@@ -145,7 +167,9 @@ class TensorFlowTarget(Target):
 
     compiles_by_default = True
 
-    def compile_by_default(self, function: Callable[..., Any], static: tuple[int, ...] = (), text: str | None = None) -> Callable[..., Any]:
+    def compile_by_default(
+        self, function: Callable[..., Any], static: tuple[int, ...] = (), text: str | None = None
+    ) -> Callable[..., Any]:
         """See :class:`.compiled.Compiled`."""
         return Compiled(function, static)
 
@@ -190,9 +214,19 @@ class TensorFlowTarget(Target):
                 result = _asserted(result, _as_expected(check, guard), message, check)
         return result
 
-    def either(self, checks: tuple[Any, ...], guards: tuple[Any, ...], run: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+    def either(
+        self,
+        checks: tuple[Any, ...],
+        guards: tuple[Any, ...],
+        run: Callable[[], Any],
+        otherwise: Callable[[], Any],
+    ) -> Any:
         """``tf.cond``."""
-        return tf.cond(tf.reduce_all([_as_expected(check, guard) for check, guard in zip(checks, guards)]), run, otherwise)
+        return tf.cond(
+            tf.reduce_all([_as_expected(check, guard) for check, guard in zip(checks, guards)]),
+            run,
+            otherwise,
+        )
 
     def refusal(self, problem: Exception) -> str | None:
         """Errors of operations too; not those by which AutoGraph and the compiler know that a function decides on elements."""
@@ -215,14 +249,21 @@ def _as_expected(check: Any, guard: Guard) -> Any:
     """Whether the elements are those that were seen while recording, in number too: NaN is NaN, and 0.0 is not -0.0."""
     expected = np.asarray(guard.expected)
     if not check.shape.is_compatible_with(expected.shape):
-        raise GuardFailed(f"elements handed to Python were {guard.expected!r} while recording and are of the shape {check.shape} now")
+        raise GuardFailed(
+            f"elements handed to Python were {guard.expected!r} while recording and are of the shape {check.shape} now"
+        )
     wanted = tf.cast(tf.constant(expected), check.dtype)
     if not (check.dtype.is_floating or check.dtype.is_complex):
         same = tf.equal(check, wanted)
     else:
         found, real = tf.math.real(check), tf.math.real(wanted)
-        same_sign = tf.equal(tf.math.atan2(found, tf.constant(-1, found.dtype)) < 0, tf.math.atan2(real, tf.constant(-1, real.dtype)) < 0)
-        near = tf.equal(check, wanted) | (tf.abs(check - wanted) <= tf.cast(guard.rounding, found.dtype) * tf.abs(wanted))
+        same_sign = tf.equal(
+            tf.math.atan2(found, tf.constant(-1, found.dtype)) < 0,
+            tf.math.atan2(real, tf.constant(-1, real.dtype)) < 0,
+        )
+        near = tf.equal(check, wanted) | (
+            tf.abs(check - wanted) <= tf.cast(guard.rounding, found.dtype) * tf.abs(wanted)
+        )
         same = (near & same_sign) | (tf.not_equal(check, check) & tf.not_equal(wanted, wanted))
     return tf.reduce_all(tf.equal(tf.shape(check), expected.shape)) & tf.reduce_all(same)
 
@@ -268,7 +309,11 @@ def _as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
     try:
         plain = array.detach().cpu().resolve_conj().resolve_neg() if hasattr(array, "detach") else array
         # NumPy has no bfloat16; the way over float32 is exact.
-        return np.asarray(plain.float()).astype(tf.bfloat16.as_numpy_dtype) if str(plain.dtype) == "torch.bfloat16" else np.asarray(plain)
+        return (
+            np.asarray(plain.float()).astype(tf.bfloat16.as_numpy_dtype)
+            if str(plain.dtype) == "torch.bfloat16"
+            else np.asarray(plain)
+        )
     except INCONVERTIBLE as problem:
         refuse_array(array, "tensorflow", problem)
 

@@ -10,7 +10,17 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from ...contracts.parallelism import Arrays, DeviceAxis, Layout, Parallelism, Spread, is_count, native_axis, require_count, running_over
+from ...contracts.parallelism import (
+    Arrays,
+    DeviceAxis,
+    Layout,
+    Parallelism,
+    Spread,
+    is_count,
+    native_axis,
+    require_count,
+    running_over,
+)
 from ...contracts.training import Arrays as TrainingArrays
 from ...contracts.training import Held, Make, Program, Training
 from ...errors import GradientRefused, InvalidOption, NotCompilable
@@ -56,19 +66,29 @@ class TensorFlowDataParallel(TensorFlowTraining):
         key, rng = super().key(rng)
         return tf.random.fold_in(key, tf.distribute.get_replica_context().replica_id_in_sync_group), rng
 
-    def gradients(self, function: Callable[[TrainingArrays], tuple[Any, Any]], trained: TrainingArrays) -> tuple[Any, Any, TrainingArrays]:
+    def gradients(
+        self, function: Callable[[TrainingArrays], tuple[Any, Any]], trained: TrainingArrays
+    ) -> tuple[Any, Any, TrainingArrays]:
         """Averaged, with the metrics and what the model writes to its buffers."""
         found = super().gradients(function, trained)
         leaves = tf.nest.flatten(found)
-        floating = [place for place, leaf in enumerate(leaves) if isinstance(leaf, tf.Tensor) and leaf.dtype.is_floating]
-        means = tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.MEAN, [leaves[place] for place in floating])
+        floating = [
+            place
+            for place, leaf in enumerate(leaves)
+            if isinstance(leaf, tf.Tensor) and leaf.dtype.is_floating
+        ]
+        means = tf.distribute.get_replica_context().all_reduce(
+            tf.distribute.ReduceOp.MEAN, [leaves[place] for place in floating]
+        )
         averaged = dict(zip(floating, means))
         result: tuple[Any, Any, TrainingArrays] = tf.nest.pack_sequence_as(
             found, [averaged.get(place, leaf) for place, leaf in enumerate(leaves)]
         )
         return result
 
-    def updated(self, make: Make, held: Held, gradients: TrainingArrays, rate: Any, is_finite: Any) -> tuple[TrainingArrays, Any]:
+    def updated(
+        self, make: Make, held: Held, gradients: TrainingArrays, rate: Any, is_finite: Any
+    ) -> tuple[TrainingArrays, Any]:
         """Optimizers of Keras add up the gradients of all replicas, which are equal here."""
         shares = {name: gradient / self._count for name, gradient in gradients.items()}
         return super().updated(make, held, shares, rate, is_finite)
@@ -83,7 +103,9 @@ class TensorFlowDataParallel(TensorFlowTraining):
             split = tuple(is_split for _, is_split in batches(arrays, self._count)) if is_batch else ()
             key = id(held.optimizer), split
             if key not in functions:
-                functions[key] = tf.function(lambda arrays, rate: self._everywhere(step, held, arrays, rate, split), autograph=False)
+                functions[key] = tf.function(
+                    lambda arrays, rate: self._everywhere(step, held, arrays, rate, split), autograph=False
+                )
             given = None if rate is None else tf.constant(rate, tf.float32)
             return held, functions[key](arrays, given)
 
@@ -99,7 +121,9 @@ class TensorFlowDataParallel(TensorFlowTraining):
 def parts_of(strategy: Any, arrays: list[Any], split: tuple[bool, ...]) -> list[Any]:
     """What ``Strategy.run`` gives each replica: its part of what is split, and the others whole."""
     count = strategy.num_replicas_in_sync
-    parts = [tf.split(array, count) if is_split else [array] * count for array, is_split in zip(arrays, split)]
+    parts = [
+        tf.split(array, count) if is_split else [array] * count for array, is_split in zip(arrays, split)
+    ]
     given = strategy.experimental_distribute_values_from_function
     return [given(lambda context, each=each: each[context.replica_id_in_sync_group]) for each in parts]
 
@@ -107,10 +131,15 @@ def parts_of(strategy: Any, arrays: list[Any], split: tuple[bool, ...]) -> list[
 def held_by(engine: Training, held: Held, make: Make) -> Held:
     """Copies of everything that is held, as another engine holds it."""
     trained = {name: engine.trainable(array) for name, array in engine.values(held.trained).items()}
-    rest = {group: {name: engine.kept(array) for name, array in engine.values(getattr(held, group)).items()} for group in _GROUPS}
+    rest = {
+        group: {name: engine.kept(array) for name, array in engine.values(getattr(held, group)).items()}
+        for group in _GROUPS
+    }
     rng = engine.with_rng_arrays(engine.rng_arrays(held.rng), None)
     made = replace(held, trained=trained, rng=rng, **rest)
-    return replace(made, optimizer=engine.with_optimizer_arrays(make, made, engine.optimizer_arrays(make, held)))
+    return replace(
+        made, optimizer=engine.with_optimizer_arrays(make, made, engine.optimizer_arrays(make, held))
+    )
 
 
 _NO_MESH = "tensorflow lays no arrays out over a mesh here (see docs/parallel.md): shard a graph for jax or torch, graph.to('jax')"
@@ -149,10 +178,19 @@ class TensorFlowParallelism(Parallelism):
             found = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
             kind = f"logical devices of TensorFlow ({', '.join(device.name for device in found)})"
             devices = found if devices is None else found[: require_count(devices, len(found), kind)]
-        given = [getattr(device, "name", device) for device in devices] if isinstance(devices, (list, tuple)) else [devices]
-        names = tuple(next((full for full in known if isinstance(device, str) and full.endswith(device)), "") for device in given)
+        given = (
+            [getattr(device, "name", device) for device in devices]
+            if isinstance(devices, (list, tuple))
+            else [devices]
+        )
+        names = tuple(
+            next((full for full in known if isinstance(device, str) and full.endswith(device)), "")
+            for device in given
+        )
         if not names or not all(names) or len(set(names)) < len(names):
-            raise InvalidOption(f"devices= is {devices!r}, and has to be how many, or a list of different ones of {', '.join(known)}")
+            raise InvalidOption(
+                f"devices= is {devices!r}, and has to be how many, or a list of different ones of {', '.join(known)}"
+            )
         if names not in self._strategies:
             self._strategies[names] = tf.distribute.MirroredStrategy(list(names))
         return DeviceAxis(name, len(names), len(names), self._strategies[names])
@@ -194,7 +232,11 @@ class TensorFlowParallelism(Parallelism):
         """``ReplicaContext.all_reduce``; extremes by ``all_gather``. A reduction under ``tf.vectorized_map``."""
         if name in _EXTREMES:
             slices = slices_of(axis_name)
-            return slices.exchanged(array, name) if slices else _EXTREMES[name](self.all_gather(array, axis_name), 0)
+            return (
+                slices.exchanged(array, name)
+                if slices
+                else _EXTREMES[name](self.all_gather(array, axis_name), 0)
+            )
         if name == "psum":
             return self._total(tf.cast(array, tf.int32) if array.dtype == tf.bool else array, axis_name)
         total = self._total(_floating(array), axis_name)
@@ -212,7 +254,9 @@ class TensorFlowParallelism(Parallelism):
     def axis_index(self, axis_name: str) -> Any:
         """``ReplicaContext.replica_id_in_sync_group``."""
         slices = slices_of(axis_name)
-        return slices.index if slices else tf.cast(self._context(axis_name).replica_id_in_sync_group, tf.int32)
+        return (
+            slices.index if slices else tf.cast(self._context(axis_name).replica_id_in_sync_group, tf.int32)
+        )
 
     def axis_size(self, axis_name: str) -> Any:
         """``ReplicaContext.num_replicas_in_sync``; of slices an array, where it is not known yet."""
@@ -239,12 +283,19 @@ class TensorFlowParallelism(Parallelism):
         return self.mesh_axes(mesh)
 
     def partitioned(
-        self, function: Callable[[Arrays, Arrays], Arrays], mesh: Any, batch: Sequence[str], split: Sequence[bool], local_batch: bool
+        self,
+        function: Callable[[Arrays, Arrays], Arrays],
+        mesh: Any,
+        batch: Sequence[str],
+        split: Sequence[bool],
+        local_batch: bool,
     ) -> Callable[[Arrays, Arrays], Arrays]:
         """``NotCompilable``."""
         raise NotCompilable(_NO_MESH)
 
-    def training_over_axis(self, held: Held, make: Make, axis: DeviceAxis, local_batch: bool) -> tuple[Training, Held]:
+    def training_over_axis(
+        self, held: Held, make: Make, axis: DeviceAxis, local_batch: bool
+    ) -> tuple[Training, Held]:
         """``Strategy.run`` of steps, whose variables are those of the strategy."""
         if held.scaling:  # tf.cond cannot have what devices exchange in it
             raise NotCompilable(
@@ -255,7 +306,13 @@ class TensorFlowParallelism(Parallelism):
         return engine, held_by(engine, held, make)
 
     def training_over_mesh(
-        self, held: Held, make: Make, mesh: Any, layouts: Mapping[str, Layout], batch: Sequence[str], local_batch: bool
+        self,
+        held: Held,
+        make: Make,
+        mesh: Any,
+        layouts: Mapping[str, Layout],
+        batch: Sequence[str],
+        local_batch: bool,
     ) -> tuple[Training, Held]:
         """``NotCompilable``."""
         raise NotCompilable(_NO_MESH)
@@ -275,7 +332,9 @@ def _total(context: Any, array: Any) -> Any:
     @tf.custom_gradient
     def total(array: Any) -> Any:
         # a tensor that all replicas have from outside would count once
-        return context.all_reduce(_SUM, tf.identity(array)), lambda cotangent: _total(_inside(context), cotangent)
+        return context.all_reduce(_SUM, tf.identity(array)), lambda cotangent: _total(
+            _inside(context), cotangent
+        )
 
     return total(array)
 

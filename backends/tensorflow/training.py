@@ -131,7 +131,9 @@ def _nadam(options: Options, gradient: Any, slots: Slots, step: Any) -> tuple[An
 
 # The slots of each variable, each with the option without which it is not there; the rule: what the learning rate is multiplied with, and
 # the slots then.
-_ROWS: Mapping[str, tuple[Mapping[str, str | None], Callable[[Options, Any, Slots, Any], tuple[Any, Slots]]]] = {
+_ROWS: Mapping[
+    str, tuple[Mapping[str, str | None], Callable[[Options, Any, Slots, Any], tuple[Any, Slots]]]
+] = {
     "sgd": ({"momentum": "momentum"}, _sgd),
     "adam": ({"mean": None, "square": None, "most": "amsgrad"}, _adam),
     "adamw": ({"mean": None, "square": None, "most": "amsgrad"}, _adam),
@@ -173,7 +175,9 @@ class TensorFlowTraining(Training):
         found.build(list(trained.values()))
         return found
 
-    def updated(self, make: Make, held: Held, gradients: Arrays, rate: Any, is_finite: Any) -> tuple[Arrays, Any]:
+    def updated(
+        self, make: Make, held: Held, gradients: Arrays, rate: Any, is_finite: Any
+    ) -> tuple[Arrays, Any]:
         """``Optimizer.apply``."""
         optimizer, variables = held.optimizer, list(held.trained.values())
 
@@ -191,7 +195,10 @@ class TensorFlowTraining(Training):
 
     def optimizer_arrays(self, make: Make, held: Held) -> Arrays:
         """Its variables in their order."""
-        return {str(place): tf.convert_to_tensor(variable) for place, variable in enumerate(held.optimizer.variables)}
+        return {
+            str(place): tf.convert_to_tensor(variable)
+            for place, variable in enumerate(held.optimizer.variables)
+        }
 
     def with_optimizer_arrays(self, make: Make, held: Held, arrays: Arrays) -> Any:
         """A new one, with these variables."""
@@ -237,7 +244,9 @@ class TensorFlowTraining(Training):
         return bool(array.dtype.is_floating)
 
     # ------------------------------------------------------------------------------ gradients
-    def gradients(self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays) -> tuple[Any, Any, Arrays]:
+    def gradients(
+        self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays
+    ) -> tuple[Any, Any, Arrays]:
         """``tf.GradientTape``; sparse gradients become dense."""
         values = self.values(trained)
         with tf.GradientTape(watch_accessed_variables=False) as tape:

@@ -49,7 +49,9 @@ class TensorFlowDerivatives(Derivatives):
 
     def placed(self, array: Any, device: Any) -> Any:
         """``tf.identity`` in ``tf.device``, which by itself takes another device where there is none of that name."""
-        if not any(device.lower().lstrip("/") in found.name.lower() for found in tf.config.list_logical_devices()):
+        if not any(
+            device.lower().lstrip("/") in found.name.lower() for found in tf.config.list_logical_devices()
+        ):
             raise ValueError(f"there is no device {device}")
         with tf.device(device):
             return tf.identity(array)
@@ -72,7 +74,11 @@ class TensorFlowDerivatives(Derivatives):
 
     def zeros_like(self, array: Any, leading: Sequence[int] = ()) -> Any:
         """``tf.zeros``."""
-        return tf.zeros(tf.concat([tf.cast(leading, tf.int32), tf.shape(array)], 0), array.dtype) if leading else tf.zeros_like(array)
+        return (
+            tf.zeros(tf.concat([tf.cast(leading, tf.int32), tf.shape(array)], 0), array.dtype)
+            if leading
+            else tf.zeros_like(array)
+        )
 
     def basis(self, array: Any) -> Any:
         """Rows of an identity matrix."""
@@ -82,7 +88,9 @@ class TensorFlowDerivatives(Derivatives):
     def split(self, array: Any, axis: int, like: Any) -> Any:
         """``tf.reshape``; a function that is mapped may not know its sizes."""
         sizes = tf.shape(array)
-        return tf.reshape(array, tf.concat([tf.shape(like), sizes[1:]] if axis == 0 else [sizes[:-1], tf.shape(like)], 0))
+        return tf.reshape(
+            array, tf.concat([tf.shape(like), sizes[1:]] if axis == 0 else [sizes[:-1], tf.shape(like)], 0)
+        )
 
     def move_axis(self, array: Any, source: int, destination: int) -> Any:
         """A transposition."""
@@ -127,17 +135,25 @@ class TensorFlowDerivatives(Derivatives):
             outputs.append(made[count:])
         return state, [tf.stack(each) for each in zip(*outputs)]
 
-    def pulled(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
+    def pulled(
+        self, function: Function, primals: Arrays
+    ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """``tf.GradientTape`` over copies: a tape knows arrays by identity, and one may be given twice."""
         primals = [tf.identity(array) for array in primals]
         with tf.GradientTape(persistent=True, watch_accessed_variables=False) as tape:
             tape.watch(primals)
             results, aux = function(primals)
-            results = [tf.identity(array) for array in results]  # a result that is an argument has a derivative too
+            results = [
+                tf.identity(array) for array in results
+            ]  # a result that is an argument has a derivative too
 
         def pull(cotangents: Arrays) -> Arrays:
-            found = tape.gradient(results, primals, cotangents, unconnected_gradients=tf.UnconnectedGradients.ZERO)
-            return [tf.convert_to_tensor(gradient) for gradient in found]  # of rows that were looked up it is sparse
+            found = tape.gradient(
+                results, primals, cotangents, unconnected_gradients=tf.UnconnectedGradients.ZERO
+            )
+            return [
+                tf.convert_to_tensor(gradient) for gradient in found
+            ]  # of rows that were looked up it is sparse
 
         return results, aux, pull
 
@@ -147,7 +163,9 @@ class TensorFlowDerivatives(Derivatives):
         results, aux, push = self.linearised(function, primals)
         return results, aux, push(tangents)
 
-    def linearised(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
+    def linearised(
+        self, function: Function, primals: Arrays
+    ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """The derivative of ``pull``, which is linear in the cotangents: the function is run once. It is taken at 1, as in torch."""
         with tf.GradientTape(persistent=True) as tape:
             results, aux, pull = self.pulled(function, primals)
@@ -156,7 +174,10 @@ class TensorFlowDerivatives(Derivatives):
             pulled = pull(ones)
 
         def push(tangents: Arrays) -> Arrays:
-            return [tf.convert_to_tensor(item) for item in tape.gradient(pulled, ones, tangents, tf.UnconnectedGradients.ZERO)]
+            return [
+                tf.convert_to_tensor(item)
+                for item in tape.gradient(pulled, ones, tangents, tf.UnconnectedGradients.ZERO)
+            ]
 
         return results, aux, push
 
@@ -191,7 +212,10 @@ class TensorFlowDerivatives(Derivatives):
             except ValueError as problem:
                 if _UNCONVERTED not in str(problem) or not isinstance(size, int):
                     raise
-            each = [one((tf.constant(place), {index: array[place] for index, array in moved.items()})) for place in range(size)]
+            each = [
+                one((tf.constant(place), {index: array[place] for index, array in moved.items()}))
+                for place in range(size)
+            ]
             return [tf.stack(arrays) for arrays in zip(*each)]
 
         return over_first
@@ -200,7 +224,9 @@ class TensorFlowDerivatives(Derivatives):
         """The array: nothing is kept by its name."""
         return array
 
-    def rematerialised(self, function: Callable[[Arrays], Arrays], policy: Policy) -> Callable[[Arrays], Arrays]:
+    def rematerialised(
+        self, function: Callable[[Arrays], Arrays], policy: Policy
+    ) -> Callable[[Arrays], Arrays]:
         """:func:`recomputed`, which keeps nothing; what it calls is TensorFlow's, so products and names cannot be told apart."""
         return function if policy == "everything" else lambda arrays: recomputed(function, arrays)(arrays)
 
@@ -221,7 +247,11 @@ def _generators() -> set[str]:
     """The operations of the graph that is traced which draw from TensorFlow's own generators."""
     if tf.executing_eagerly():
         return set()
-    return {op.name for op in tf.compat.v1.get_default_graph().get_operations() if op.op_def.is_stateful and "Random" in op.type}
+    return {
+        op.name
+        for op in tf.compat.v1.get_default_graph().get_operations()
+        if op.op_def.is_stateful and "Random" in op.type
+    }
 
 
 def _told(randomness: str, drawn: set[str]) -> str:
@@ -235,7 +265,9 @@ def recomputed(function: Callable[[Arrays], Arrays], like: Arrays) -> Callable[[
     gradients of arrays that it closes over: it is traced as a graph, which knows them. While it is recorded it is as it was."""
     if active.anywhere and active.recording:
         return function
-    graph = tf.function(lambda *given: tuple(function(list(given))), autograph=False).get_concrete_function(*like)
+    graph = tf.function(lambda *given: tuple(function(list(given))), autograph=False).get_concrete_function(
+        *like
+    )
     captured, count = list(graph.captured_inputs), len(like)
     is_array = [item.dtype != tf.resource for item in captured]
     handles = [item for item, has in zip(captured, is_array) if not has]
@@ -248,10 +280,16 @@ def recomputed(function: Callable[[Arrays], Arrays], like: Arrays) -> Callable[[
     return lambda arrays: list(again(*arrays, *(item for item, has in zip(captured, is_array) if has)))
 
 
-def _traced_scan(run: Callable[[Arrays], Arrays], one: Callable[[Arrays], Arrays], state: Arrays, rows: Arrays) -> tuple[Arrays, Arrays]:
+def _traced_scan(
+    run: Callable[[Arrays], Arrays], one: Callable[[Arrays], Arrays], state: Arrays, rows: Arrays
+) -> tuple[Arrays, Arrays]:
     """The helper that graphs have, which is told the shapes of outputs."""
     first, count = [*state, *(row[0] for row in rows)], len(state)
-    made = tf.function(lambda *given: tuple(one(list(given))), autograph=False).get_concrete_function(*first).structured_outputs[count:]
+    made = (
+        tf.function(lambda *given: tuple(one(list(given))), autograph=False)
+        .get_concrete_function(*first)
+        .structured_outputs[count:]
+    )
     specs = tuple((tuple(item.shape), item.dtype) for item in made)
     length = rows[0].shape[0] if rows[0].shape[0] is not None else tf.shape(rows[0])[0]
 

@@ -40,7 +40,10 @@ def checks_left_out(graph: Any) -> list[Any]:
 
 def writes(graph: Any) -> bool:
     """Return True if a function writes to variables."""
-    return any(kind.startswith(("Assign", "Resource", "Rng")) and not kind.startswith("ResourceGather") for kind in _types(graph))
+    return any(
+        kind.startswith(("Assign", "Resource", "Rng")) and not kind.startswith("ResourceGather")
+        for kind in _types(graph)
+    )
 
 
 def require_no_hidden_draws(graph: Any) -> None:
@@ -158,7 +161,9 @@ def _finite_input(op: Any) -> list[Any]:
 
 def _finite_results(op: Any) -> list[Any]:
     """Return checks that hold unless a factorisation failed: XLA returns NaN then, and inf for a zero on the diagonal."""
-    return [_is_finite(tensor) for tensor in op.outputs if tensor.dtype.is_floating or tensor.dtype.is_complex]
+    return [
+        _is_finite(tensor) for tensor in op.outputs if tensor.dtype.is_floating or tensor.dtype.is_complex
+    ]
 
 
 def _is_finite(tensor: Any) -> Any:
@@ -197,7 +202,9 @@ _CHECKS: dict[str, Callable[[Any], list[Any]]] = {
     "GatherV2": _gather,
     "GatherNd": _gather_nd,
     "ScatterNd": _scatter_nd,
-    **dict.fromkeys([f"TensorScatter{name}" for name in ("Update", "Add", "Sub", "Min", "Max")], _scatter_into),
+    **dict.fromkeys(
+        [f"TensorScatter{name}" for name in ("Update", "Add", "Sub", "Min", "Max")], _scatter_into
+    ),
     **dict.fromkeys([f"UnsortedSegment{name}" for name in _SEGMENTS], _segments),
     **dict.fromkeys(["Div", "FloorDiv", "FloorMod", "Mod", "TruncateDiv", "TruncateMod"], _integer_divisor),
     "Pow": _integer_exponent,
@@ -210,7 +217,11 @@ _CHECKS: dict[str, Callable[[Any], list[Any]]] = {
     **dict.fromkeys(["CheckNumerics", "CheckNumericsV2"], _finite_input),
     **dict.fromkeys(["Cholesky", "MatrixTriangularSolve", "SelfAdjointEigV2", "Svd", "Qr"], _finite_results),
     **dict.fromkeys(["MatrixInverse", "MatrixSolve", "Lu", "TridiagonalSolve"], _singular),
-    **dict.fromkeys([f"Segment{name}{version}" for name in (*_SEGMENTS, "Mean") for version in ("", "V2")], _unknown),
-    **dict.fromkeys(["ResourceGather", "ResourceGatherNd", "Bincount", "DenseBincount", "InvertPermutation"], _unknown),
+    **dict.fromkeys(
+        [f"Segment{name}{version}" for name in (*_SEGMENTS, "Mean") for version in ("", "V2")], _unknown
+    ),
+    **dict.fromkeys(
+        ["ResourceGather", "ResourceGatherNd", "Bincount", "DenseBincount", "InvertPermutation"], _unknown
+    ),
     **dict.fromkeys(["ReverseSequence", "RandomUniformInt", "DynamicStitch", "Multinomial"], _unknown),
 }

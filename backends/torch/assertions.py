@@ -19,7 +19,12 @@ def is_tracing() -> bool:
     """Whether ``torch.export``, ``torch.compile``, ``make_fx`` or ``torch.jit.trace`` records what runs now; a recording of this package is
     none of them."""
     mode = torch._C._get_dispatch_mode  # asked for each guard of each call: no loop
-    is_traced: bool = torch.compiler.is_compiling() or torch.jit.is_tracing() or mode(_PROXY) is not None or mode(_FAKE) is not None
+    is_traced: bool = (
+        torch.compiler.is_compiling()
+        or torch.jit.is_tracing()
+        or mode(_PROXY) is not None
+        or mode(_FAKE) is not None
+    )
     return is_traced and not _is_recorded()
 
 

@@ -101,7 +101,10 @@ _OVER_AXIS: dict[str, tuple[Any, Any]] = {
     "total": (lambda array, axis: array.sum(axis, dtype=array.dtype), lambda array, size: array * size),
     "pmax": (lambda array, axis: array.amax(axis), lambda array, size: array.clone()),
     "pmin": (lambda array, axis: array.amin(axis), lambda array, size: array.clone()),
-    "stacked": (lambda array, axis: array.movedim(axis, 0).clone(), lambda array, size: torch.stack([array] * size)),
+    "stacked": (
+        lambda array, axis: array.movedim(axis, 0).clone(),
+        lambda array, size: torch.stack([array] * size),
+    ),
 }
 
 

@@ -25,7 +25,9 @@ COMMUNICATION = ("gloo", "NCCL", "ProcessGroup", "Connection closed", "Timed out
 """What is in messages of errors of communication, of code that may fail in other ways, too."""
 
 _OPERATIONS = {"sum": dist.ReduceOp.SUM, "max": dist.ReduceOp.MAX, "min": dist.ReduceOp.MIN}
-_gather = getattr(dist.ProcessGroup, "all_gather_single", None) or dist.ProcessGroup._allgather_base  # since torch 2.13, and before
+_gather = (
+    getattr(dist.ProcessGroup, "all_gather_single", None) or dist.ProcessGroup._allgather_base
+)  # since torch 2.13, and before
 # By the types that are gathered, others as bytes, for gloo has few: what an array hardly begins with.
 _REFUSAL = {
     torch.float32: -1.5 * 2.0**-99,
@@ -46,7 +48,9 @@ class failures:
     def __enter__(self) -> None: ...
 
     def __exit__(self, kind: Any, problem: BaseException | None, trace: Any) -> None:
-        if isinstance(problem, RuntimeError) and (isinstance(problem, dist.DistError) or any(word in str(problem) for word in self._words)):
+        if isinstance(problem, RuntimeError) and (
+            isinstance(problem, dist.DistError) or any(word in str(problem) for word in self._words)
+        ):
             raise CollectiveFailed(
                 f"process {dist.get_rank(self._group)} of {dist.get_world_size(self._group)} could not exchange arrays with the others: "
                 "one has ended, did not come to the same collective within the timeout of torch.distributed.init_process_group(timeout=), "
@@ -154,13 +158,17 @@ class CheckedExchanges(Exchanges):
         _require_one(message, self.group)
         # what changes each time is described each time, and so is what has no elements to begin with
         is_steady = last is not None and own == last.message and (kind != "stack" or array.numel() > 0)
-        self._last[number : number + 1] = [_Last(message, array.new_full((1,), kind == "min") if is_steady else None)]
+        self._last[number : number + 1] = [
+            _Last(message, array.new_full((1,), kind == "min") if is_steady else None)
+        ]
         return super()._sent(kind, array)
 
     def _stacked_again(self, last: _Last, array: Any) -> Any:
         """What all processes come with, if it is what they came with the last time; else None. So is the array of this one."""
         found = _gathered(_refusal(last.message) if array is None else array, self.group)
-        return None if _REFUSAL[found.dtype] in found.select(1, 0).tolist() else found.view(last.message.dtype)
+        return (
+            None if _REFUSAL[found.dtype] in found.select(1, 0).tolist() else found.view(last.message.dtype)
+        )
 
     def _reduced_again(self, last: _Last, array: Any) -> Any:
         """As ``_stacked_again``."""
@@ -223,7 +231,9 @@ def _gathered(array: Any, group: Any) -> Any:
 
 def _require_one(own: _Message, group: Any) -> None:
     """``CallMismatch`` in all processes where they describe different things."""
-    told = torch.tensor([[-1 if own.rows is None else own.rows, zlib.crc32(str(own).encode())]], device=own.device)
+    told = torch.tensor(
+        [[-1 if own.rows is None else own.rows, zlib.crc32(str(own).encode())]], device=own.device
+    )
     rows, texts = _gathered(told, group).T.tolist()
     if len(set(rows)) > 1:
         raise CallMismatch(
@@ -293,12 +303,17 @@ def exchanged(array: Any, name: str, over: Exchanges) -> Any:
 
 def total_of_new(array: Any, over: Exchanges) -> Any:
     """The sum over the devices of an array that nobody else has, and that has no gaps."""
-    return applied(Exchange, array, "total", over) if is_followed(array) else reduced("sum", array, over.group)
+    return (
+        applied(Exchange, array, "total", over) if is_followed(array) else reduced("sum", array, over.group)
+    )
 
 
 def is_followed(*arrays: Any) -> bool:
     """Whether a derivative may be taken of one of them, or a transform maps them."""
-    if torch._C._functorch.peek_interpreter_stack() is not None or torch.autograd.forward_ad._current_level >= 0:
+    if (
+        torch._C._functorch.peek_interpreter_stack() is not None
+        or torch.autograd.forward_ad._current_level >= 0
+    ):
         return True
     if torch.is_grad_enabled():
         for array in arrays:
@@ -314,7 +329,11 @@ def has_transforms() -> bool:
 
 def applied(function: type[Function], *inputs: Any) -> Any:
     """``function.apply``, which outside of transforms reads the signature of ``forward`` at each call for nothing."""
-    return function.apply(*inputs) if has_transforms() else _without_transforms(cast(Hashable, function)).apply(*inputs)
+    return (
+        function.apply(*inputs)
+        if has_transforms()
+        else _without_transforms(cast(Hashable, function)).apply(*inputs)
+    )
 
 
 @functools.cache
@@ -326,10 +345,16 @@ def _without_transforms(function: Any) -> Any:
         function.setup_context(ctx, inputs, output)
         return output
 
-    return type(function.__name__, (Function,), {"forward": staticmethod(forward), "backward": staticmethod(function.backward)})
+    return type(
+        function.__name__,
+        (Function,),
+        {"forward": staticmethod(forward), "backward": staticmethod(function.backward)},
+    )
 
 
-NO_GRADIENT = "parallel.pmax and pmin have no gradient, as in JAX; take transforms.stop_gradient of what they are given"
+NO_GRADIENT = (
+    "parallel.pmax and pmin have no gradient, as in JAX; take transforms.stop_gradient of what they are given"
+)
 
 
 def _refused(cotangent: Any, over: Exchanges) -> Any:

@@ -11,7 +11,10 @@ from torch.overrides import TorchFunctionMode
 
 
 def rms_norm(
-    x: torch.Tensor, normalized_shape: Sequence[int], weight: torch.Tensor | None = None, eps: float | None = None
+    x: torch.Tensor,
+    normalized_shape: Sequence[int],
+    weight: torch.Tensor | None = None,
+    eps: float | None = None,
 ) -> torch.Tensor:
     """``torch.nn.functional.rms_norm``, computed in float32 where ``x`` is in half precision, as there.
 

@@ -60,7 +60,9 @@ _OF_64_BITS = {
 class TorchRows(Rows):
     """Rows that see another type where torch has no kernel for the type of an array."""
 
-    def expression(self, name: str, operands: tuple[Any, ...], params: dict[str, Any], out: tuple[ArraySpec, ...]) -> str:
+    def expression(
+        self, name: str, operands: tuple[Any, ...], params: dict[str, Any], out: tuple[ArraySpec, ...]
+    ) -> str:
         """The expression that computes operation ``name``."""
         if name in _OF_64_BITS and any(getattr(item, "dtype", None) == "uint64" for item in operands):
             return _OF_64_BITS[name].format(*operands)
@@ -70,7 +72,10 @@ class TorchRows(Rows):
             return super().expression(name, operands, params, out)
         params = {key: _in_compute_dtype(value, types) for key, value in params.items()}
         text = super().expression(
-            name, tuple(_converted(item, types) for item in operands), params, tuple(_wide(spec, types) for spec in out)
+            name,
+            tuple(_converted(item, types) for item in operands),
+            params,
+            tuple(_wide(spec, types) for spec in out),
         )
         back = [f"torch.{spec.dtype}" if spec.dtype in types else None for spec in out]
         if len(out) > 1:

@@ -13,7 +13,9 @@ import torch
 
 from ...ir.graph import Graph
 
-_MADE = re.compile(r"\btorch\.(arange|as_tensor|fft\.r?fftfreq|empty|eye|full|linspace|ones|rand\w*|tensor|tri[lu]_indices|zeros)\(")
+_MADE = re.compile(
+    r"\btorch\.(arange|as_tensor|fft\.r?fftfreq|empty|eye|full|linspace|ones|rand\w*|tensor|tri[lu]_indices|zeros)\("
+)
 _AUTOCAST = ("cpu", "cuda")  # the kinds of devices that it may be on for
 
 
@@ -69,4 +71,7 @@ def _device(given: Iterable[Any]) -> torch.device | None:
 
 
 def _moved(constants: Mapping[str, Any], device: torch.device) -> dict[str, Any]:
-    return {name: array.to(device) if isinstance(array, torch.Tensor) else array for name, array in constants.items()}
+    return {
+        name: array.to(device) if isinstance(array, torch.Tensor) else array
+        for name, array in constants.items()
+    }

@@ -40,7 +40,9 @@ class Dynamo:
             return
         tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
         anchor = tensors[0].detach() if tensors else torch.empty(0)
-        torch._assert_async(torch.ops.graph_compiler.still_holds(anchor, number), "what the graph relies on has changed")
+        torch._assert_async(
+            torch.ops.graph_compiler.still_holds(anchor, number), "what the graph relies on has changed"
+        )
 
     def leave(self, message: str) -> None:
         """The call runs as it is; with ``fullgraph=True`` it is an error."""

@@ -28,11 +28,17 @@ REPLACED: dict[str, Callable[..., torch.Tensor]] = {"logcumsumexp": _logcumsumex
 class RefusingWrong(TorchFunctionMode):
     """Inside of it operations whose forward mode in torch is wrong raise ``NotImplementedError``, as those do that have none."""
 
-    def __torch_function__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+    def __torch_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
         """The call."""
         name, given = getattr(function, "__name__", ""), kwargs or {}
         short = name.partition(".")[0]
-        if short in REPLACED and "out" not in given and not any(isinstance(item, torch.Tensor) and item.is_complex() for item in args):
+        if (
+            short in REPLACED
+            and "out" not in given
+            and not any(isinstance(item, torch.Tensor) and item.is_complex() for item in args)
+        ):
             return REPLACED[short](*args, **given)
         if short in REFUSED or (name.startswith("scatter_reduce") and _is_product(args, given)):
             raise NotImplementedError(f"torch's forward mode of {name} is wrong")
@@ -48,4 +54,6 @@ def is_without_derivative(problem: Exception) -> bool:
     """Whether torch says by it that an operation has no forward mode, no derivative, or no second one, fails at a tangent, or that
     ``torch.func`` cannot follow it (``requires_grad_``)."""
     words = ("is not implemented", "set a forward gradient", "being transformed by a functorch transform")
-    return isinstance(problem, NotImplementedError) or (isinstance(problem, RuntimeError) and any(word in str(problem) for word in words))
+    return isinstance(problem, NotImplementedError) or (
+        isinstance(problem, RuntimeError) and any(word in str(problem) for word in words)
+    )

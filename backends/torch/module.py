@@ -32,8 +32,12 @@ class OpenModule:
         for prefix, inner in modules:
             for key, tensor in inner._parameters.items():
                 if tensor is not None:
-                    self._places.append((inner._parameters, key, found.setdefault(id(tensor), (prefix + key, tensor))[0]))
-            modules += [(f"{prefix}{key}.", child) for key, child in inner._modules.items() if child is not None]
+                    self._places.append(
+                        (inner._parameters, key, found.setdefault(id(tensor), (prefix + key, tensor))[0])
+                    )
+            modules += [
+                (f"{prefix}{key}.", child) for key, child in inner._modules.items() if child is not None
+            ]
         self._modules = [inner for _, inner in modules]
         dicts = [held for inner in self._modules for held in (vars(inner), inner._parameters, inner._modules)]
         self._versions = gathered(dicts, []) if is_readable else told(self._signature_now)
@@ -100,7 +104,9 @@ class _Named(torch.nn.Module):
     def __init__(self, graph: Any) -> None:
         super().__init__()
         self.__dict__["_graph"] = graph
-        self.__dict__["_mode"] = None  # that of the original's modules, until train() or eval() is called here
+        self.__dict__["_mode"] = (
+            None  # that of the original's modules, until train() or eval() is called here
+        )
         self.__dict__["_written"] = (0, ())  # number of variants, names of the weights that these write to
         torch.nn.Module.train(self, _is_training(graph))
 
@@ -109,7 +115,9 @@ class _Named(torch.nn.Module):
         holder: torch.nn.Module = self
         for part in path:
             if part not in holder._modules:
-                holder._modules[part] = _Part()  # not by add_module, which takes an attribute of the original for one of the module
+                holder._modules[part] = (
+                    _Part()
+                )  # not by add_module, which takes an attribute of the original for one of the module
             holder = holder.get_submodule(part)
         return holder, last
 
@@ -124,10 +132,14 @@ class _Named(torch.nn.Module):
         try:
             return super().__getattr__(name)
         except AttributeError:
-            if "_graph" not in self.__dict__ or isinstance(getattr(self._graph, name, print), (MethodType, BuiltinFunctionType)):
+            if "_graph" not in self.__dict__ or isinstance(
+                getattr(self._graph, name, print), (MethodType, BuiltinFunctionType)
+            ):
                 raise  # methods would run with the original's tensors, which may be others
             own = (
-                next((tensor for tensor in self.parameters() if tensor.is_floating_point()), None) if name in ("device", "dtype") else None
+                next((tensor for tensor in self.parameters() if tensor.is_floating_point()), None)
+                if name in ("device", "dtype")
+                else None
             )
             return getattr(self._graph if own is None else own, name)
 
@@ -195,7 +207,10 @@ class GraphModule(_Named):
 
     def __init__(self, graph: Any) -> None:
         super().__init__(graph)
-        self._changing: tuple[int, tuple[str, ...]] = (0, ())  # number of variants, names of the buffers that these write to
+        self._changing: tuple[int, tuple[str, ...]] = (
+            0,
+            (),
+        )  # number of variants, names of the buffers that these write to
         self._standing = Standing()
         for name, tensor in graph.parameters.items():
             self._hold(name, tensor)
@@ -234,7 +249,9 @@ class GraphModule(_Named):
             return {**self._graph.parameters, **self._own()}
 
         is_traced = torch.compiler.is_compiling()
-        result, state = self._graph._step(lambda: self._given(held()), args, kwargs, key=lambda: None, training=None, is_traced=is_traced)
+        result, state = self._graph._step(
+            lambda: self._given(held()), args, kwargs, key=lambda: None, training=None, is_traced=is_traced
+        )
         own = held() if state else {}  # a call may have recorded a variant with other weights
         with torch.no_grad():
             for name, buffer in state.items():
@@ -281,7 +298,9 @@ class HoldingModule(_Named):
                 if name not in self._names:
                     own = tensor.detach().clone()
                     is_weight = name in weights and own.dtype.is_floating_point
-                    self._hold(name, torch.nn.Parameter(own, requires_grad=name not in frozen) if is_weight else own)
+                    self._hold(
+                        name, torch.nn.Parameter(own, requires_grad=name not in frozen) if is_weight else own
+                    )
                     self._names = (*self._names, name)
         return self._own()
 
@@ -295,7 +314,12 @@ class HoldingModule(_Named):
         if torch.compiler.is_dynamo_compiling() and (found := self._followed(args, kwargs)) is not None:
             return found[0]
         result, state = self._graph._step(
-            lambda: self._given(self._held()), args, kwargs, key=lambda: None, training=self._mode, is_traced=torch.compiler.is_compiling()
+            lambda: self._given(self._held()),
+            args,
+            kwargs,
+            key=lambda: None,
+            training=self._mode,
+            is_traced=torch.compiler.is_compiling(),
         )
         for name, buffer in state.items():
             self._leave(name, buffer.detach())
@@ -316,7 +340,9 @@ class HoldingModule(_Named):
         return super().train(mode)
 
 
-def _restored(graph: Any, held: dict[str, torch.Tensor], fixed: list[str], is_training: bool, mode: bool | None) -> HoldingModule:
+def _restored(
+    graph: Any, held: dict[str, torch.Tensor], fixed: list[str], is_training: bool, mode: bool | None
+) -> HoldingModule:
     made: HoldingModule = _called_as_the_original(HoldingModule, graph)(graph)
     made.load_state_dict(held)
     for name in fixed:
@@ -340,7 +366,11 @@ def _called_as_the_original(base: type[_Named], graph: Any) -> Any:
     forward = FunctionType(base.forward.__code__, base.forward.__globals__, "forward")
     forward.__doc__ = base.forward.__doc__
     signature = graph._call_signature()
-    if signature is not None and signature.parameters and all(one.kind in _ANY for one in signature.parameters.values()):
+    if (
+        signature is not None
+        and signature.parameters
+        and all(one.kind in _ANY for one in signature.parameters.values())
+    ):
         signature = call_signature(graph.variants[0].graph)  # a call of a Keras model takes *args, **kwargs
     if signature is not None:
         own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)

@@ -89,7 +89,12 @@ class TorchTarget(Target):
             return None
         try:
             return torch.from_dlpack(array)
-        except (BufferError, RuntimeError, TypeError, ValueError):  # layouts and dtypes that DLPack does not carry
+        except (
+            BufferError,
+            RuntimeError,
+            TypeError,
+            ValueError,
+        ):  # layouts and dtypes that DLPack does not carry
             return _from_numpy(np.asarray(array))
 
     def dtype(self, name: str) -> Any:
@@ -105,13 +110,21 @@ class TorchTarget(Target):
         return placed(function, graph, program)
 
     def compile(
-        self, function: Callable[..., Any], options: dict[str, Any], static: tuple[int, ...] = (), text: str | None = None
+        self,
+        function: Callable[..., Any],
+        options: dict[str, Any],
+        static: tuple[int, ...] = (),
+        text: str | None = None,
     ) -> Callable[..., Any]:
         """``torch.compile``; a function whose kernels its code generator cannot write runs as it is, and a log line says so."""
         check_compiler_options("torch.compile", torch.compile, options)
         if _INDUCTOR not in os.environ and (folder := cache_folder("inductor")) is not None:
-            os.environ[_INDUCTOR] = folder  # torch itself would name a folder of the system's temporary files there
-        return compiled_or_plain(torch.compile(function, **options), function, _reason_not_to_compile(), "torch.compile")
+            os.environ[_INDUCTOR] = (
+                folder  # torch itself would name a folder of the system's temporary files there
+            )
+        return compiled_or_plain(
+            torch.compile(function, **options), function, _reason_not_to_compile(), "torch.compile"
+        )
 
     def register_classes(self, classes: Iterable[type]) -> None:
         """torch.compile looks into containers by itself."""
@@ -119,11 +132,17 @@ class TorchTarget(Target):
     def on_host(self, array: Any) -> Any:
         """Memory of a plain tensor on the CPU."""
         is_plain = type(array) in self.array_types and array.is_cpu and not torch.compiler.is_compiling()
-        return array.detach().numpy() if is_plain and not torch._C._functorch.is_functorch_wrapped_tensor(array) else None
+        return (
+            array.detach().numpy()
+            if is_plain and not torch._C._functorch.is_functorch_wrapped_tensor(array)
+            else None
+        )
 
     def follows(self, given: Iterable[Any]) -> bool:
         """Whether torch will ask for the gradient of what is computed from one of these."""
-        return torch.is_grad_enabled() and any(isinstance(item, torch.Tensor) and item.requires_grad for item in given)
+        return torch.is_grad_enabled() and any(
+            isinstance(item, torch.Tensor) and item.requires_grad for item in given
+        )
 
     def is_traced(self, item: Any) -> bool:
         """While torch exports, compiles or traces a function."""
@@ -142,7 +161,9 @@ class TorchTarget(Target):
     def to_numpy(self, array: Any) -> Any:
         """The elements; bfloat16, which numpy lacks, as float32."""
         plain = array.detach().cpu()
-        return (plain.float() if plain.dtype == torch.bfloat16 else plain).resolve_conj().resolve_neg().numpy()
+        return (
+            (plain.float() if plain.dtype == torch.bfloat16 else plain).resolve_conj().resolve_neg().numpy()
+        )
 
     def to_bytes(self, array: torch.Tensor) -> bytes:
         """The elements as they lie in memory."""
@@ -164,7 +185,9 @@ class TorchTarget(Target):
         else:
             shared = value.untyped_storage().data_ptr() == array.untyped_storage().data_ptr()
             with torch.no_grad():
-                array.copy_(value.clone() if shared else value)  # torch copies nothing onto what it is read from
+                array.copy_(
+                    value.clone() if shared else value
+                )  # torch copies nothing onto what it is read from
 
     def adopt(self, array: Any) -> Any:
         """As :meth:`convert`: memory is shared."""
@@ -185,7 +208,11 @@ class TorchTarget(Target):
     def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
         """Puts back the default generators and those among the inputs."""
         on_gpus = torch.cuda.default_generators if torch.cuda.is_initialized() else ()
-        generators = [torch.default_generator, *on_gpus, *(leaf for leaf in leaves if isinstance(leaf, torch.Generator))]
+        generators = [
+            torch.default_generator,
+            *on_gpus,
+            *(leaf for leaf in leaves if isinstance(leaf, torch.Generator)),
+        ]
         states = [(generator, generator.get_state()) for generator in generators]
 
         def rewind() -> None:
@@ -212,7 +239,9 @@ def _unwrapped(array: Any) -> Iterator[Any]:
         yield array
         return
     inner = functorch.get_unwrapped(array)
-    for example in inner.movedim(functorch.maybe_get_bdim(array), 0) if functorch.is_batchedtensor(array) else (inner,):
+    for example in (
+        inner.movedim(functorch.maybe_get_bdim(array), 0) if functorch.is_batchedtensor(array) else (inner,)
+    ):
         yield from _unwrapped(example)
 
 

@@ -14,13 +14,35 @@ import torch.distributed as dist
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.tensor import DTensor, Replicate, distribute_tensor
 
-from ...contracts.parallelism import Arrays, DeviceAxis, Layout, Opened, Parallelism, Spread, begin_axis, end_axis, is_count, require_count
+from ...contracts.parallelism import (
+    Arrays,
+    DeviceAxis,
+    Layout,
+    Opened,
+    Parallelism,
+    Spread,
+    begin_axis,
+    end_axis,
+    is_count,
+    require_count,
+)
 from ...contracts.training import Arrays as TrainingArrays
 from ...contracts.training import Held, Make, Program, Training
 from ...errors import CallMismatch, InvalidOption
 from ..common.batches import batches
 from .axes import Processes, axis_named
-from .collectives import CheckedExchanges, Exchanges, Shared, applied, broadcast, exchanged, failures, is_followed, reduced, together
+from .collectives import (
+    CheckedExchanges,
+    Exchanges,
+    Shared,
+    applied,
+    broadcast,
+    exchanged,
+    failures,
+    is_followed,
+    reduced,
+    together,
+)
 from .module import OpenModule
 from .partition import constrained, gathered, laid_out, mesh_axes, over_mesh, partitioned, placed, whole
 from .recorded_collectives import define
@@ -45,7 +67,11 @@ class TorchDataParallel(TorchTraining):
 
         def run(held: Held, arrays: Any, rate: Any) -> tuple[Held, Any]:
             held, results = compiled(held, self._part(arrays), rate)
-            if written := [array for array in (*held.buffers.values(), *held.places.values()) if array.is_floating_point()]:
+            if written := [
+                array
+                for array in (*held.buffers.values(), *held.places.values())
+                if array.is_floating_point()
+            ]:
                 with torch.no_grad():
                     torch._foreach_copy_(written, together(self._mean, written))
             return held, results
@@ -60,7 +86,9 @@ class TorchDataParallel(TorchTraining):
         first = self._place * self._rows
         return [array.narrow(0, first, self._rows) if is_split else array for array, is_split in found]
 
-    def agreed(self, gradients: TrainingArrays, metrics: TrainingArrays) -> tuple[TrainingArrays, TrainingArrays]:
+    def agreed(
+        self, gradients: TrainingArrays, metrics: TrainingArrays
+    ) -> tuple[TrainingArrays, TrainingArrays]:
         """Averaged."""
         floating = {name: array for name, array in metrics.items() if array.is_floating_point()}
         # sizes go with the gradients, for an exchange of their own would cost each step another wait for all processes
@@ -110,7 +138,10 @@ class TorchTrainingOverMesh(TorchTraining):
         for axis in self._along if not self._local_batch else ():
             count *= self._mesh.size(axis)
         found = batches(arrays, count)
-        return [placed(array, self._mesh, self._along if is_split else (), self._local_batch) for array, is_split in found]
+        return [
+            placed(array, self._mesh, self._along if is_split else (), self._local_batch)
+            for array, is_split in found
+        ]
 
     def _metrics(self, results: Any) -> Any:
         """Of a step, or beside gradients, which stay as they lie."""
@@ -118,7 +149,9 @@ class TorchTrainingOverMesh(TorchTraining):
             return results[0], self._metrics(results[1])
         return {name: whole(array) for name, array in results.items()}
 
-    def gradients(self, function: Callable[[TrainingArrays], tuple[Any, Any]], trained: TrainingArrays) -> tuple[Any, Any, TrainingArrays]:
+    def gradients(
+        self, function: Callable[[TrainingArrays], tuple[Any, Any]], trained: TrainingArrays
+    ) -> tuple[Any, Any, TrainingArrays]:
         """Of the parameters as they lie."""
 
         def of_gathered(arrays: TrainingArrays) -> tuple[Any, Any]:
@@ -126,14 +159,19 @@ class TorchTrainingOverMesh(TorchTraining):
             return whole(value), aux
 
         value, aux, gradients = super().gradients(of_gathered, trained)
-        like = {name: gradient.redistribute(placements=trained[name].placements) for name, gradient in gradients.items()}
+        like = {
+            name: gradient.redistribute(placements=trained[name].placements)
+            for name, gradient in gradients.items()
+        }
         return value, aux, like
 
     def put(self, held: TrainingArrays, new: TrainingArrays) -> TrainingArrays:
         """As they lay."""
         found = super().put(held, new)
         return {
-            name: array.redistribute(placements=held[name].placements) if isinstance(held[name], DTensor) else array
+            name: array.redistribute(placements=held[name].placements)
+            if isinstance(held[name], DTensor)
+            else array
             for name, array in found.items()
         }
 
@@ -155,7 +193,9 @@ class TorchTrainingOverMesh(TorchTraining):
 
     def once(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Of plain tensors: recordings are made from the results."""
-        return lambda parameters, *rest: function({name: whole(array) for name, array in parameters.items()}, *rest)
+        return lambda parameters, *rest: function(
+            {name: whole(array) for name, array in parameters.items()}, *rest
+        )
 
     def snapshot(self, array: Any) -> Any:
         """A plain tensor."""
@@ -173,7 +213,11 @@ class TorchTrainingOverMesh(TorchTraining):
         """As the parameters lie that they are of."""
         found = super().with_optimizer_arrays(make, held, arrays)
         for tensor, state in found.state.items():
-            state.update((key, _lying_as(tensor, value)) for key, value in state.items() if value.shape == tensor.shape and value.ndim)
+            state.update(
+                (key, _lying_as(tensor, value))
+                for key, value in state.items()
+                if value.shape == tensor.shape and value.ndim
+            )
         return found
 
     def optimizer_arrays(self, make: Make, held: Held) -> TrainingArrays:
@@ -189,7 +233,9 @@ def held_over_axis(held: Held, make: Make, group: Any) -> Held:
     """With the elements of the first process, and random numbers of each process's own."""
 
     def first(name: str, array: Any) -> Any:
-        return broadcast(array.detach().clone(memory_format=torch.contiguous_format), group).requires_grad_(array.requires_grad)
+        return broadcast(array.detach().clone(memory_format=torch.contiguous_format), group).requires_grad_(
+            array.requires_grad
+        )
 
     found = _held(held, make, first)
     found.rng.manual_seed(found.rng.initial_seed() + dist.get_rank(group))
@@ -200,7 +246,9 @@ def held_over_mesh(held: Held, make: Make, mesh: DeviceMesh, layouts: Mapping[st
     """``DTensor`` with the layouts of the parameters; the optimizer holds such tensors, too."""
 
     def lying(name: str, array: Any) -> Any:
-        own = array.detach().clone().requires_grad_(array.requires_grad)  # what is whole on each device would share its memory
+        own = (
+            array.detach().clone().requires_grad_(array.requires_grad)
+        )  # what is whole on each device would share its memory
         return laid_out(own, mesh, layouts.get(name, ()))
 
     return _held(held, make, lying)
@@ -208,7 +256,9 @@ def held_over_mesh(held: Held, make: Make, mesh: DeviceMesh, layouts: Mapping[st
 
 def held_by_one(held: Held, make: Make) -> Held:
     """Plain tensors."""
-    return _held(held, make, lambda name, array: whole(array).detach().clone().requires_grad_(array.requires_grad))
+    return _held(
+        held, make, lambda name, array: whole(array).detach().clone().requires_grad_(array.requires_grad)
+    )
 
 
 def _held(held: Held, make: Make, lay: Callable[[str, Any], Any]) -> Held:
@@ -280,7 +330,9 @@ class TorchParallelism(Parallelism):
                 f"devices= is {devices!r}, and has to be a DeviceMesh of one axis in torch, how many processes, or left out for all of them"
             )
         world, rank = dist.get_world_size(), dist.get_rank()
-        size = world if devices is None else require_count(devices, world, "processes in torch's default group")
+        size = (
+            world if devices is None else require_count(devices, world, "processes in torch's default group")
+        )
         mesh = _mesh_of_first(size, name, dist.group.WORLD)
         if rank >= size:
             raise InvalidOption(
@@ -295,7 +347,10 @@ class TorchParallelism(Parallelism):
 
     def replicated(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
         """``DTensor``."""
-        return [DTensor.from_local(array, axis.native.mesh, [Replicate()], run_check=False) for array in self.everywhere(arrays, axis)]
+        return [
+            DTensor.from_local(array, axis.native.mesh, [Replicate()], run_check=False)
+            for array in self.everywhere(arrays, axis)
+        ]
 
     def everywhere(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
         """The same tensors, which are written to."""
@@ -350,7 +405,10 @@ class TorchParallelism(Parallelism):
     def differing(self, array: Any, axis: DeviceAxis) -> bool:
         """Compares the elements of all processes."""
         all_of_them = Exchanges(axis.native.group).stacked(_local(array).detach())
-        return not all(torch.equal(first := all_of_them[0], other) or torch.allclose(first, other, 0, 0, True) for other in all_of_them)
+        return not all(
+            torch.equal(first := all_of_them[0], other) or torch.allclose(first, other, 0, 0, True)
+            for other in all_of_them
+        )
 
     def collective(self, name: str, array: Any, axis_name: str) -> Any:
         """``torch.distributed.all_reduce``; a reduction under ``torch.func.vmap``."""
@@ -386,18 +444,31 @@ class TorchParallelism(Parallelism):
         return constrained(array, mesh, layout)
 
     def partitioned(
-        self, function: Callable[[Arrays, Arrays], Arrays], mesh: Any, batch: Sequence[str], split: Sequence[bool], local_batch: bool
+        self,
+        function: Callable[[Arrays, Arrays], Arrays],
+        mesh: Any,
+        batch: Sequence[str],
+        split: Sequence[bool],
+        local_batch: bool,
     ) -> Callable[[Arrays, Arrays], Arrays]:
         """Operations of ``DTensor``; parameters that are split over the axes of the batch are gathered first, as FSDP does."""
         return partitioned(function, mesh, batch, split, local_batch)
 
-    def training_over_axis(self, held: Held, make: Make, axis: DeviceAxis, local_batch: bool) -> tuple[Training, Held]:
+    def training_over_axis(
+        self, held: Held, make: Make, axis: DeviceAxis, local_batch: bool
+    ) -> tuple[Training, Held]:
         """Each process trains with its part of the batch, and ``all_reduce`` of the gradients."""
         group = axis.native.group
         return TorchDataParallel(group, local_batch), held_over_axis(held, make, group)
 
     def training_over_mesh(
-        self, held: Held, make: Make, mesh: Any, layouts: Mapping[str, Layout], batch: Sequence[str], local_batch: bool
+        self,
+        held: Held,
+        make: Make,
+        mesh: Any,
+        layouts: Mapping[str, Layout],
+        batch: Sequence[str],
+        local_batch: bool,
     ) -> tuple[Training, Held]:
         """Operations and optimizers of ``DTensor``."""
         return TorchTrainingOverMesh(mesh, batch, local_batch), held_over_mesh(held, make, mesh, layouts)
@@ -416,7 +487,11 @@ def _shared(arrays: Arrays, whole: Sequence[int], group: Any) -> Arrays:
     all_are = is_followed()  # by a transform; else those that need a gradient
     if not all_are and not torch.is_grad_enabled():
         return arrays
-    places = [place for place in whole if arrays[place].requires_grad or all_are and derivatives.is_differentiable(arrays[place])]
+    places = [
+        place
+        for place in whole
+        if arrays[place].requires_grad or all_are and derivatives.is_differentiable(arrays[place])
+    ]
     if places:
         for place, array in zip(places, applied(Shared, group, *[arrays[place] for place in places])):
             arrays[place] = array

@@ -52,7 +52,11 @@ def constrained(array: Any, mesh: DeviceMesh, layout: Layout) -> Any:
 
 
 def partitioned(
-    function: Callable[[Arrays, Arrays], Arrays], mesh: DeviceMesh, batch: Sequence[str], split: Sequence[bool], local_batch: bool
+    function: Callable[[Arrays, Arrays], Arrays],
+    mesh: DeviceMesh,
+    batch: Sequence[str],
+    split: Sequence[bool],
+    local_batch: bool,
 ) -> Callable[[Arrays, Arrays], Arrays]:
     """See :meth:`graph_compiler.contracts.parallelism.Parallelism.partitioned`."""
     along = [(mesh.mesh_dim_names or ()).index(name) for name in batch]
@@ -60,7 +64,10 @@ def partitioned(
     def run(parameters: Arrays, arrays: Arrays) -> Arrays:
         with over_mesh(mesh):
             there = [gathered(parameter, along) for parameter in parameters]
-            given = [placed(array, mesh, along if is_split else (), local_batch) for array, is_split in zip(arrays, split)]
+            given = [
+                placed(array, mesh, along if is_split else (), local_batch)
+                for array, is_split in zip(arrays, split)
+            ]
             return [whole(array) for array in function(there, given)]
 
     return run
@@ -72,7 +79,13 @@ def over_mesh(mesh: DeviceMesh) -> Iterator[None]:
     rule for their fused kernel."""
     attention = sdpa_kernel(SDPBackend.MATH) if mesh.device_type == "cpu" else nullcontext()
     try:
-        with failures(mesh.get_group(0), COMMUNICATION), implicit_replication(), attention, WithoutWrites(), running_over_mesh(mesh):
+        with (
+            failures(mesh.get_group(0), COMMUNICATION),
+            implicit_replication(),
+            attention,
+            WithoutWrites(),
+            running_over_mesh(mesh),
+        ):
             yield
     except NotImplementedError as problem:
         raise UnsupportedOperation(f"{problem}. {_REMEDY}") from problem
@@ -80,7 +93,9 @@ def over_mesh(mesh: DeviceMesh) -> Iterator[None]:
 
 def gathered(parameter: Any, along: Sequence[int]) -> Any:
     """Whole along the axes of the batch: its gradient is reduced and scattered, as in FSDP."""
-    wanted = [Replicate() if axis in along else placement for axis, placement in enumerate(parameter.placements)]
+    wanted = [
+        Replicate() if axis in along else placement for axis, placement in enumerate(parameter.placements)
+    ]
     return parameter.redistribute(placements=wanted)
 
 

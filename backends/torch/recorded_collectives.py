@@ -44,7 +44,13 @@ class _Recorded(Function):
                 "number of devices that there were. Record the function without its gradient, and take that of the graph "
                 "(transforms.grad), or call the function itself by parallel.Parallel"
             )
-        return None, (_kernels.pmean_kernel if ctx.kind == "pmean" else _kernels.psum_kernel)(cotangent, ctx.axis_name), None
+        return (
+            None,
+            (_kernels.pmean_kernel if ctx.kind == "pmean" else _kernels.psum_kernel)(
+                cotangent, ctx.axis_name
+            ),
+            None,
+        )
 
 
 def _followed(*operands: Any) -> Any:
@@ -87,17 +93,29 @@ def define(engine: Parallelism) -> torch.library.Library:
                 ) from None
 
         library.define(f"{signature} -> Tensor")
-        library.impl(name, run, "CompositeImplicitAutograd" if "Tensor" in signature else "CompositeExplicitAutograd")
+        library.impl(
+            name, run, "CompositeImplicitAutograd" if "Tensor" in signature else "CompositeExplicitAutograd"
+        )
 
-    collectives = {name: functools.partial(engine.collective, name) for name in REDUCTIONS} | {"all_gather": engine.all_gather}
+    collectives = {name: functools.partial(engine.collective, name) for name in REDUCTIONS} | {
+        "all_gather": engine.all_gather
+    }
     for name, collective in collectives.items():
         library.define(f"{name}_kernel(Tensor x, str axis_name) -> Tensor")
-        library.impl(f"{name}_kernel", _stacked if name == "all_gather" else _cloned, "CompositeExplicitAutograd")
+        library.impl(
+            f"{name}_kernel", _stacked if name == "all_gather" else _cloned, "CompositeExplicitAutograd"
+        )
         library.impl(f"{name}_kernel", functools.partial(_followed, name), "Autograd")
         operator(f"{name}(Tensor x, str axis_name)", collective, getattr(_kernels, f"{name}_kernel"))
-    operator("axis_index(str axis_name)", engine.axis_index, lambda axis_name: torch.tensor(0, dtype=torch.int32))
+    operator(
+        "axis_index(str axis_name)", engine.axis_index, lambda axis_name: torch.tensor(0, dtype=torch.int32)
+    )
     indices = functools.partial(torch.arange, dtype=torch.int32)
-    operator("axis_indices(str axis_name)", lambda name: indices(engine.axis_size(name)), lambda name: indices(RECORDED_DEVICES))
+    operator(
+        "axis_indices(str axis_name)",
+        lambda name: indices(engine.axis_size(name)),
+        lambda name: indices(RECORDED_DEVICES),
+    )
     library.define("sharding_hint(Tensor x, str layout) -> Tensor")
     library.impl("sharding_hint", _hinted, "CompositeImplicitAutograd")
     return library

@@ -38,9 +38,15 @@ class TorchTraining(Training):
     def named(self, name: str, options: Mapping[str, Any]) -> Make:
         """The class of ``torch.optim``."""
         if name not in _NAMED:
-            raise InvalidOption(f"torch.optim has no {name!r}: train in jax or tensorflow, or pass a class of yours that is an Optimizer")
+            raise InvalidOption(
+                f"torch.optim has no {name!r}: train in jax or tensorflow, or pass a class of yours that is an Optimizer"
+            )
         cls, names = _NAMED[name]
-        given = {names.get(option, option): value for option, value in options.items() if option not in ("learning_rate", "b1", "b2")}
+        given = {
+            names.get(option, option): value
+            for option, value in options.items()
+            if option not in ("learning_rate", "b1", "b2")
+        }
         if "b1" in options:
             given["betas"] = (options["b1"], options["b2"])
         return partial(cls, lr=0.0, **given)
@@ -72,7 +78,9 @@ class TorchTraining(Training):
             )
         return found
 
-    def updated(self, make: Make, held: Held, gradients: Arrays, rate: Any, is_finite: Any) -> tuple[Arrays, Any]:
+    def updated(
+        self, make: Make, held: Held, gradients: Arrays, rate: Any, is_finite: Any
+    ) -> tuple[Arrays, Any]:
         """``Optimizer.step``."""
         if is_finite is False:
             return held.trained, held.optimizer
@@ -86,7 +94,9 @@ class TorchTraining(Training):
     def optimizer_arrays(self, make: Make, held: Held) -> Arrays:
         """What it holds of each tensor, ``name/exp_avg``; numbers as arrays of 64 bits."""
         return {
-            f"{name}/{key}": value if isinstance(value, torch.Tensor) else torch.tensor(value, dtype=torch.float64)
+            f"{name}/{key}": value
+            if isinstance(value, torch.Tensor)
+            else torch.tensor(value, dtype=torch.float64)
             for name, tensor in held.trained.items()
             for key, value in held.optimizer.state.get(tensor, {}).items()
             if value is not None
@@ -100,7 +110,8 @@ class TorchTraining(Training):
             if of_tensor:
                 # torch counts steps on the CPU, and keeps everything else beside the parameter
                 made.state[tensor] = {
-                    key: arrays[path].to("cpu" if key == "step" else tensor.device, copy=True) for key, path in of_tensor.items()
+                    key: arrays[path].to("cpu" if key == "step" else tensor.device, copy=True)
+                    for key, path in of_tensor.items()
                 }
         return made
 
@@ -141,16 +152,23 @@ class TorchTraining(Training):
         return bool(array.is_floating_point())
 
     # ------------------------------------------------------------------------------ gradients
-    def gradients(self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays) -> tuple[Any, Any, Arrays]:
+    def gradients(
+        self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays
+    ) -> tuple[Any, Any, Arrays]:
         """``torch.autograd.grad``. The gradients of the step before are let go here, as loops by hand do it: where memory is given back at
         the end of a step, the next one has it mapped anew, page by page."""
         for tensor in trained.values():
             tensor.grad = None
         with torch.enable_grad():
             value, aux = function(trained)
-            found = torch.autograd.grad(value, list(trained.values()), allow_unused=True) if value.requires_grad else [None] * len(trained)
+            found = (
+                torch.autograd.grad(value, list(trained.values()), allow_unused=True)
+                if value.requires_grad
+                else [None] * len(trained)
+            )
         gradients = {
-            name: torch.zeros_like(tensor) if gradient is None else gradient for (name, tensor), gradient in zip(trained.items(), found)
+            name: torch.zeros_like(tensor) if gradient is None else gradient
+            for (name, tensor), gradient in zip(trained.items(), found)
         }
         return value.detach(), aux, gradients
 
@@ -238,7 +256,9 @@ class TorchTraining(Training):
         tensor = target.convert(array)
         if where is None or torch.device(where).type == tensor.device.type == "cpu":
             return tensor
-        return (tensor.pin_memory() if torch.device(where).type == "cuda" and tensor.is_cpu else tensor).to(where, non_blocking=True)
+        return (tensor.pin_memory() if torch.device(where).type == "cuda" and tensor.is_cpu else tensor).to(
+            where, non_blocking=True
+        )
 
     def device_of(self, held: Held) -> Any:
         """The GPU that the parameters are on."""
@@ -248,7 +268,9 @@ class TorchTraining(Training):
     def received(self, array: Any) -> Any:
         """Where it was copied on the default stream, another stream waits for that, and the memory is not used anew before this one is
         done with it."""
-        if array.is_cuda and (own := torch.cuda.current_stream(array.device)) != (first := torch.cuda.default_stream(array.device)):
+        if array.is_cuda and (own := torch.cuda.current_stream(array.device)) != (
+            first := torch.cuda.default_stream(array.device)
+        ):
             own.wait_stream(first)
             array.record_stream(own)
         return array
@@ -281,7 +303,10 @@ def _like(item: Any) -> Make:
         )
     cls: Any = type(item)
     known = inspect.signature(cls).parameters
-    return partial(cls, **{name: value for name, value in item.param_groups[0].items() if name in known and name != "params"})
+    return partial(
+        cls,
+        **{name: value for name, value in item.param_groups[0].items() if name in known and name != "params"},
+    )
 
 
 training = TorchTraining()

@@ -29,7 +29,9 @@ from .forward_mode import RefusingWrong, is_without_derivative
 from .native import target
 from .prelude.control import run_again
 
-_PRODUCTS = {getattr(torch.ops.aten, name).default for name in ("mm", "bmm", "addmm", "baddbmm", "convolution")}
+_PRODUCTS = {
+    getattr(torch.ops.aten, name).default for name in ("mm", "bmm", "addmm", "baddbmm", "convolution")
+}
 
 
 class TorchDerivatives(Derivatives):
@@ -90,11 +92,15 @@ class TorchDerivatives(Derivatives):
 
     def basis(self, array: Any) -> Any:
         """Rows of an identity matrix."""
-        return torch.eye(array.numel(), dtype=array.dtype, device=array.device).reshape(array.numel(), *array.shape)
+        return torch.eye(array.numel(), dtype=array.dtype, device=array.device).reshape(
+            array.numel(), *array.shape
+        )
 
     def split(self, array: Any, axis: int, like: Any) -> Any:
         """``Tensor.reshape``."""
-        return array.reshape((*like.shape, *array.shape[1:]) if axis == 0 else (*array.shape[:-1], *like.shape))
+        return array.reshape(
+            (*like.shape, *array.shape[1:]) if axis == 0 else (*array.shape[:-1], *like.shape)
+        )
 
     def move_axis(self, array: Any, source: int, destination: int) -> Any:
         """``torch.movedim``."""
@@ -122,13 +128,17 @@ class TorchDerivatives(Derivatives):
             outputs.append(made)
         return state, [torch.stack(each) for each in zip(*outputs)]
 
-    def pulled(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
+    def pulled(
+        self, function: Function, primals: Arrays
+    ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """``torch.func.vjp``; ``torch.autograd`` for what saves its tensors by hooks, as ``checkpoint`` does, which torch.func has not."""
         try:
             results, pull, aux = torch.func.vjp(_of_arrays(function), *primals, has_aux=True)
         except RuntimeError as problem:
             if "is not differentiable with respect to" in str(problem):
-                raise GradientRefused(f"{problem} Take the gradient of what is trained alone (graph.trained), not of buffers") from problem
+                raise GradientRefused(
+                    f"{problem} Take the gradient of what is trained alone (graph.trained), not of buffers"
+                ) from problem
             if "saved tensor hooks" not in str(problem) and not isinstance(problem, _NeedsAutograd):
                 raise
             return _by_autograd(function, primals)
@@ -138,7 +148,9 @@ class TorchDerivatives(Derivatives):
         """``torch.func.jvp``; where an operation has no forward mode, by two reverse ones."""
         try:
             with RefusingWrong():
-                results, out, aux = torch.func.jvp(_of_arrays(function), tuple(primals), tuple(tangents), has_aux=True)
+                results, out, aux = torch.func.jvp(
+                    _of_arrays(function), tuple(primals), tuple(tangents), has_aux=True
+                )
         except RuntimeError as problem:
             if not is_without_derivative(problem):
                 raise
@@ -146,7 +158,9 @@ class TorchDerivatives(Derivatives):
             return results, aux, push(tangents)
         return list(results), list(aux), list(out)
 
-    def linearised(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
+    def linearised(
+        self, function: Function, primals: Arrays
+    ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """The derivative of ``pull``, which is linear in the cotangents: the function is run once, and any operation has it. It is the same
         everywhere, and taken at 1: backward passes that compute with logarithms have none at 0."""
         results, aux, pull = self.pulled(function, primals)
@@ -186,14 +200,26 @@ class TorchDerivatives(Derivatives):
         finally:
             _name.reset(before)
 
-    def rematerialised(self, function: Callable[[Arrays], Arrays], policy: Policy) -> Callable[[Arrays], Arrays]:
+    def rematerialised(
+        self, function: Callable[[Arrays], Arrays], policy: Policy
+    ) -> Callable[[Arrays], Arrays]:
         """``torch.utils.checkpoint``; the least that is kept is found by :func:`torch._functorch.partitioners`."""
         if policy == "everything":
             return function
         if policy == "min_cut":
             return lambda arrays: _with_least_kept(function, arrays)
-        keeps = None if policy == "nothing" else _keep_products if policy == "dots" else functools.partial(_keep_named, frozenset(policy))
-        kept = {"context_fn": functools.partial(create_selective_checkpoint_contexts, keeps)} if keeps is not None else {}
+        keeps = (
+            None
+            if policy == "nothing"
+            else _keep_products
+            if policy == "dots"
+            else functools.partial(_keep_named, frozenset(policy))
+        )
+        kept = (
+            {"context_fn": functools.partial(create_selective_checkpoint_contexts, keeps)}
+            if keeps is not None
+            else {}
+        )
         return lambda arrays: checkpoint(function, arrays, use_reentrant=False, **kept)
 
 
@@ -210,7 +236,9 @@ def _with_least_kept(function: Callable[[Arrays], Arrays], arrays: Arrays) -> Ar
 
     def compiled(module: Any, _: Any) -> Any:
         held = [node.target for node in module.graph.nodes if node.op == "get_attr"]
-        if any(isinstance(item := getattr(module, name), torch.Tensor) and item.requires_grad for name in held):
+        if any(
+            isinstance(item := getattr(module, name), torch.Tensor) and item.requires_grad for name in held
+        ):
             raise GradientRefused(
                 "a function under checkpoint(policy='min_cut') closes over tensors that require gradients, which it would take for "
                 "constants: make them arguments, as graph.functional does with parameters"
@@ -220,7 +248,9 @@ def _with_least_kept(function: Callable[[Arrays], Arrays], arrays: Arrays) -> Ar
     mode = FakeTensorMode(allow_non_fake_inputs=True)  # for constants that the function closes over
     with tracing(TracingContext(mode)), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it looks for gradients in tensors that keep none
-        return list(aot_function(function, compiled, partition_fn=min_cut_rematerialization_partition)(arrays))
+        return list(
+            aot_function(function, compiled, partition_fn=min_cut_rematerialization_partition)(arrays)
+        )
 
 
 def _by_autograd(function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
@@ -232,14 +262,22 @@ def _by_autograd(function: Function, primals: Arrays) -> tuple[Arrays, Arrays, C
         )
     is_inner = any(array.requires_grad for array in primals)
     with torch.enable_grad():
-        inputs = [array.view_as(array) if array.requires_grad else array.detach().requires_grad_() for array in primals]
+        inputs = [
+            array.view_as(array) if array.requires_grad else array.detach().requires_grad_()
+            for array in primals
+        ]
         results, aux = function(inputs)
 
     def pull(cotangents: Arrays) -> Arrays:
         followed = [(result, given) for result, given in zip(results, cotangents) if result.requires_grad]
         roots, given = zip(*followed) if followed else ((), ())
-        found = torch.autograd.grad(roots, inputs, given, retain_graph=True, create_graph=is_inner, allow_unused=True)
-        return [torch.zeros_like(array) if gradient is None else gradient for array, gradient in zip(inputs, found)]
+        found = torch.autograd.grad(
+            roots, inputs, given, retain_graph=True, create_graph=is_inner, allow_unused=True
+        )
+        return [
+            torch.zeros_like(array) if gradient is None else gradient
+            for array, gradient in zip(inputs, found)
+        ]
 
     return results if is_inner else [array.detach() for array in results], aux, pull
 
@@ -247,7 +285,9 @@ def _by_autograd(function: Function, primals: Arrays) -> tuple[Arrays, Arrays, C
 def _recorded_scan(step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
     def combine(carry: Arrays, row: Arrays) -> tuple[Arrays, Arrays]:
         new, made = step(carry, row)
-        return [array.clone() for array in new], [array.clone() for array in made]  # torch's scan wants arrays of their own
+        return [array.clone() for array in new], [
+            array.clone() for array in made
+        ]  # torch's scan wants arrays of their own
 
     with computing_again(checkpoint):
         last, outputs = scan(combine, state, rows)
@@ -257,7 +297,9 @@ def _recorded_scan(step: Step, state: Arrays, rows: Arrays, checkpoint: bool) ->
 _name: ContextVar[str | None] = ContextVar("name of the value that is made", default=None)
 
 
-def _keep_named(names: frozenset[str], context: Any, operation: Any, *args: Any, **kwargs: Any) -> CheckpointPolicy:
+def _keep_named(
+    names: frozenset[str], context: Any, operation: Any, *args: Any, **kwargs: Any
+) -> CheckpointPolicy:
     return CheckpointPolicy.MUST_SAVE if _name.get() in names else CheckpointPolicy.PREFER_RECOMPUTE
 
 

@@ -6,7 +6,21 @@ from collections.abc import Callable
 
 from ..results import Results
 from ..settings import Settings
-from . import chain, conversion, default, gpu, jitted, keras, kernels, memory, overhead, recurrent, scaling, speed, training
+from . import (
+    chain,
+    conversion,
+    default,
+    gpu,
+    jitted,
+    keras,
+    kernels,
+    memory,
+    overhead,
+    recurrent,
+    scaling,
+    speed,
+    training,
+)
 
 SECTIONS: dict[str, Callable[[Settings], Results]] = {
     "overhead": overhead.run,

@@ -15,7 +15,16 @@ from ..settings import Settings
 
 LENGTH = 200
 SHAPE = (128, 128)
-STEPS = ("torch.sin({})", "{} * 0.5", "torch.tanh({})", "{} + 1.0", "torch.relu({})", "{} - y", "torch.maximum({}, y)", "torch.sigmoid({})")
+STEPS = (
+    "torch.sin({})",
+    "{} * 0.5",
+    "torch.tanh({})",
+    "{} + 1.0",
+    "torch.relu({})",
+    "{} - y",
+    "torch.maximum({}, y)",
+    "torch.sigmoid({})",
+)
 FUNCTIONS: tuple[Callable[[Tensor, Tensor], Tensor], ...] = (
     lambda x, y: torch.sin(x),
     lambda x, y: x * 0.5,

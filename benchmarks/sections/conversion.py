@@ -40,13 +40,22 @@ def _measure(results: Results, case: cases.Case, settings: Settings) -> None:
     loaded = case.load()
     loaded.model(**loaded.inputs)
     failed = {failure.contender for failure in results.failures}
-    timers = {name: timer for name, timer in _timers(loaded).items() if name.removesuffix(LOWERED) not in failed}
+    timers = {
+        name: timer for name, timer in _timers(loaded).items() if name.removesuffix(LOWERED) not in failed
+    }
     samples = interleave_once(timers, rounds=settings.few_rounds)
     results.add_samples(case.name, "conversion", samples)
     if "graph" in samples:
-        results.add_figure(case.name, "conversion beyond one eager forward", difference(samples, "graph", "torch eager"), "s")
+        results.add_figure(
+            case.name, "conversion beyond one eager forward", difference(samples, "graph", "torch eager"), "s"
+        )
     if {"graph", "torchax"} <= samples.keys():
-        results.add_figure(case.name, "until XLA, against torchax", ratio(samples, "graph" + LOWERED, "torchax" + LOWERED), "x")
+        results.add_figure(
+            case.name,
+            "until XLA, against torchax",
+            ratio(samples, "graph" + LOWERED, "torchax" + LOWERED),
+            "x",
+        )
 
 
 @torch.no_grad()

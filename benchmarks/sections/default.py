@@ -33,7 +33,9 @@ def _graph(graph: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Call:
 
 
 def _jitted(graph: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Call:
-    function = importlib.import_module("jax").jit(lambda parameters, arrays: graph.functional(parameters, **arrays, **options))
+    function = importlib.import_module("jax").jit(
+        lambda parameters, arrays: graph.functional(parameters, **arrays, **options)
+    )
     parameters = dict(graph.parameters)
     return lambda: function(parameters, arrays)
 
@@ -42,7 +44,11 @@ def _tf_function(with_xla: bool, graph: Any, arrays: dict[str, Any], options: di
     tf = importlib.import_module("tensorflow")
 
     def tensors(parameters: Any, arrays: Any) -> list[Any]:
-        return [leaf for leaf in peers.leaves(graph.functional(parameters, **arrays, **options)) if tf.is_tensor(leaf)]
+        return [
+            leaf
+            for leaf in peers.leaves(graph.functional(parameters, **arrays, **options))
+            if tf.is_tensor(leaf)
+        ]
 
     function = tf.function(tensors, autograph=False, jit_compile=with_xla)
     parameters = dict(graph.parameters)
@@ -51,7 +57,11 @@ def _tf_function(with_xla: bool, graph: Any, arrays: dict[str, Any], options: di
 
 TARGETS: dict[str, dict[str, Maker]] = {
     "jax": {OURS: _graph, "jax.jit": _jitted},
-    "tensorflow": {OURS: _graph, "tf.function": partial(_tf_function, False), "tf.function with XLA": partial(_tf_function, True)},
+    "tensorflow": {
+        OURS: _graph,
+        "tf.function": partial(_tf_function, False),
+        "tf.function with XLA": partial(_tf_function, True),
+    },
 }
 
 
@@ -64,12 +74,17 @@ def _waited_for(target: str, call: Call) -> Call:
 def _arrays(target: str, inputs: dict[str, Any]) -> dict[str, Any]:
     if target == "jax":
         return peers.to_jax(inputs)
-    return {name: importlib.import_module("tensorflow").constant(tensor.numpy()) for name, tensor in inputs.items()}
+    return {
+        name: importlib.import_module("tensorflow").constant(tensor.numpy())
+        for name, tensor in inputs.items()
+    }
 
 
 def _first(target: str, model: torch.nn.Module, loaded: Any, maker: Maker) -> float:
     """Return the seconds of the first call of a graph that was converted anew."""
-    graph = importlib.import_module("graph_compiler").transpile(model, to=target, kwargs={**loaded.inputs, **loaded.options})
+    graph = importlib.import_module("graph_compiler").transpile(
+        model, to=target, kwargs={**loaded.inputs, **loaded.options}
+    )
     if target == "jax":
         importlib.import_module("jax").clear_caches()
     return seconds(_waited_for(target, maker(graph, _arrays(target, loaded.inputs), loaded.options)))
@@ -79,9 +94,13 @@ def _measure(results: Results, case: Case, target: str, settings: Settings) -> N
     loaded = case.load()
     makers, name = TARGETS[target], f"{case.name}, {target}"
     first = {what: partial(_first, target, loaded.model, loaded, maker) for what, maker in makers.items()}
-    graph = importlib.import_module("graph_compiler").transpile(loaded.model, to=target, kwargs={**loaded.inputs, **loaded.options})
+    graph = importlib.import_module("graph_compiler").transpile(
+        loaded.model, to=target, kwargs={**loaded.inputs, **loaded.options}
+    )
     arrays = _arrays(target, loaded.inputs)
-    later = {what: _waited_for(target, maker(graph, arrays, loaded.options)) for what, maker in makers.items()}
+    later = {
+        what: _waited_for(target, maker(graph, arrays, loaded.options)) for what, maker in makers.items()
+    }
     for stage, samples in (
         ("first", interleave_once(first, rounds=settings.few_rounds)),
         ("later", interleave(later, rounds=settings.rounds, batch=settings.batch)),
@@ -109,7 +128,9 @@ def run(settings: Settings) -> Results:
     results = Results("default")
     with _nothing_kept():
         for case in CASES[:2] if settings.quick else CASES:
-            for target in (name for name in TARGETS if frameworks.backend_of(name).target.compiles_by_default):
+            for target in (
+                name for name in TARGETS if frameworks.backend_of(name).target.compiles_by_default
+            ):
                 with results.surviving(f"{case.name}, {target}", OURS):
                     _measure(results, case, target, settings)
     return results

@@ -22,7 +22,9 @@ DTYPES = (torch.float32, torch.bfloat16)
 def _bert(dtype: torch.dtype, layers: int) -> torch.nn.Module:
     transformers = importlib.import_module("transformers")
     torch.manual_seed(0)
-    made: torch.nn.Module = transformers.BertModel(transformers.BertConfig(num_hidden_layers=layers)).eval().to("cuda", dtype)
+    made: torch.nn.Module = (
+        transformers.BertModel(transformers.BertConfig(num_hidden_layers=layers)).eval().to("cuda", dtype)
+    )
     return made
 
 
@@ -31,7 +33,9 @@ def _waiting(function: Any, tokens: Any) -> Call:
 
     def call() -> Any:
         result = function(input_ids=tokens)[0]
-        return result.block_until_ready() if hasattr(result, "block_until_ready") else torch.cuda.synchronize()
+        return (
+            result.block_until_ready() if hasattr(result, "block_until_ready") else torch.cuda.synchronize()
+        )
 
     return call
 
@@ -45,7 +49,9 @@ def _calls(model: torch.nn.Module, tokens: torch.Tensor) -> dict[str, Call]:
         "ours": _waiting(compiler.compile(model, kwargs=given), tokens),
         "torch.compile": _waiting(torch.compile(model), tokens),
         "ours, compiled": _waiting(compiler.compile(model, **compiled), tokens),
-        "ours, jax": _waiting(compiler.transpile(model, to="jax", **compiled), jnp.asarray(tokens.cpu().numpy())),
+        "ours, jax": _waiting(
+            compiler.transpile(model, to="jax", **compiled), jnp.asarray(tokens.cpu().numpy())
+        ),
     }
 
 
@@ -58,11 +64,18 @@ def run(settings: Settings) -> Results:
         for shape in SHAPES:
             case = f"BERT, {str(dtype).removeprefix('torch.')}, {shape[0]} x {shape[1]}"
             with results.surviving(case, "calls"), torch.no_grad():
-                calls = _calls(_bert(dtype, 2 if settings.quick else 12), torch.randint(0, 30000, shape, device="cuda"))
+                calls = _calls(
+                    _bert(dtype, 2 if settings.quick else 12), torch.randint(0, 30000, shape, device="cuda")
+                )
                 samples = interleave(calls, rounds=2 * settings.few_rounds, batch=settings.batch)
                 results.add_samples(case, "call", samples)
                 results.add_figure(case, "call against eager", ratio(samples, "ours", "eager"), "x")
-                results.add_figure(case, "compiled call against torch.compile", ratio(samples, "ours, compiled", "torch.compile"), "x")
+                results.add_figure(
+                    case,
+                    "compiled call against torch.compile",
+                    ratio(samples, "ours, compiled", "torch.compile"),
+                    "x",
+                )
     inputs, target = a_batch()
     given = {name: tensor.cuda() for name, tensor in inputs.items()}, target.cuda()
     compare(results, "BERT, 6 layers, training", classifier(settings.quick).cuda(), given, settings)

@@ -26,12 +26,16 @@ class Options:
 
     def bind(self, extracted: peers.Extracted) -> peers.Extracted:
         """The same function of arrays alone."""
-        return peers.Extracted(extracted.parameters, lambda states, given: extracted.function(states, {**given, **self.options}))
+        return peers.Extracted(
+            extracted.parameters, lambda states, given: extracted.function(states, {**given, **self.options})
+        )
 
 
 def _extract(results: Results, case: cases.Case, loaded: cases.small.Case) -> dict[str, peers.Extracted]:
     given, bind = {**loaded.inputs, **loaded.options}, Options(loaded.options).bind
-    makers: dict[str, Callable[[], Any]] = {name: partial(make, loaded.model, given) for name, make in peers.JAX.items()}
+    makers: dict[str, Callable[[], Any]] = {
+        name: partial(make, loaded.model, given) for name, make in peers.JAX.items()
+    }
     return {name: bind(extracted) for name, extracted in results.attempt(case.name, makers).items()}
 
 
@@ -51,7 +55,9 @@ def _steady_call(extracted: peers.Extracted, arrays: dict[str, Any], expected: l
 
 def _figure(results: Results, case: cases.Case, name: str, samples: Samples) -> None:
     if {OURS, THEIRS} <= samples.keys():
-        results.add_figure(case.name, f"{name} jitted call against torchax", ratio(samples, OURS, THEIRS), "x")
+        results.add_figure(
+            case.name, f"{name} jitted call against torchax", ratio(samples, OURS, THEIRS), "x"
+        )
 
 
 def _measure(results: Results, case: cases.Case, settings: Settings) -> None:

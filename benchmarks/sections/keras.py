@@ -16,7 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from .. import keras_cases
-from ..keras_peer import BACKENDS, GRAPH_JAX, GRAPH_TENSORFLOW, GRAPH_XLA, KERAS_JAX, PREDICT, PREDICT_XLA, weights_file
+from ..keras_peer import (
+    BACKENDS,
+    GRAPH_JAX,
+    GRAPH_TENSORFLOW,
+    GRAPH_XLA,
+    KERAS_JAX,
+    PREDICT,
+    PREDICT_XLA,
+    weights_file,
+)
 from ..measure import Call, Samples, ratio, seconds
 from ..results import Results
 from ..settings import Settings
@@ -129,7 +138,10 @@ def _conversion(call: Call) -> tuple[float, float]:
 
 def _convert(results: Results, case: str, model: Any, rounds: int) -> None:
     """Seconds beyond building the model, and permutations in the source."""
-    compiler, constant = importlib.import_module("graph_compiler"), importlib.import_module("tensorflow").constant
+    compiler, constant = (
+        importlib.import_module("graph_compiler"),
+        importlib.import_module("tensorflow").constant,
+    )
     given = [constant(array) for array in keras_cases.arrays(case)]
     args = (given if len(given) > 1 else given[0],)
     for to in ("jax", "torch"):

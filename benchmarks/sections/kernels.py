@@ -35,7 +35,10 @@ def _as_torch(argument: Any) -> Any:
 
 def _copied(arguments: Arguments) -> Arguments:
     """A kernel may write to its arguments."""
-    return tuple(copy.copy(item) if isinstance(item, np.ndarray) else item.clone() if torch.is_tensor(item) else item for item in arguments)
+    return tuple(
+        copy.copy(item) if isinstance(item, np.ndarray) else item.clone() if torch.is_tensor(item) else item
+        for item in arguments
+    )
 
 
 def _call(function: Function, arguments: Arguments) -> Call:
@@ -66,24 +69,41 @@ def _against_hand_written(results: Results, kernel: Kernel, settings: Settings) 
     jax = importlib.import_module("jax")
     ours, arguments = _in_jax(kernel)
     functions, arrays = {OURS: ours, THEIRS: of_arrays(kernel.by_hand, arguments)}, arrays_of(arguments)
-    firsts = interleave_once({name: partial(_first_call, one, arrays) for name, one in functions.items()}, rounds=settings.few_rounds)
+    firsts = interleave_once(
+        {name: partial(_first_call, one, arrays) for name, one in functions.items()},
+        rounds=settings.few_rounds,
+    )
     calls: dict[str, Callable[..., Any]] = {name: jax.jit(one) for name, one in functions.items()}
     for name, call in calls.items():
         assert_close(call(*arrays), kernel.function(*_copied(arguments)), f"{kernel.name}, {name}")
-    steady = {name: partial(lambda call: jax.block_until_ready(call(*arrays)), call) for name, call in calls.items()}
+    steady = {
+        name: partial(lambda call: jax.block_until_ready(call(*arrays)), call) for name, call in calls.items()
+    }
     samples = interleave(steady, rounds=settings.rounds, batch=settings.batch / 3)
     for stage, taken in (("first", firsts), ("steady", samples)):
         results.add_samples(kernel.name, f"{stage} call in JAX", taken)
-        results.add_figure(kernel.name, f"{stage} call of a kernel against hand-written", ratio(taken, OURS, THEIRS), "x")
+        results.add_figure(
+            kernel.name, f"{stage} call of a kernel against hand-written", ratio(taken, OURS, THEIRS), "x"
+        )
 
 
-def _against_original(results: Results, case: str, function: Function, arguments: tuple[Arguments, Arguments], settings: Settings) -> None:
+def _against_original(
+    results: Results,
+    case: str,
+    function: Function,
+    arguments: tuple[Arguments, Arguments],
+    settings: Settings,
+) -> None:
     """The flat graph in the framework of the function."""
-    framework = "torch" if torch.is_tensor(next(item for item in arguments[0] if hasattr(item, "shape"))) else "numpy"
+    framework = (
+        "torch" if torch.is_tensor(next(item for item in arguments[0] if hasattr(item, "shape"))) else "numpy"
+    )
     graph = transpiled(function, arguments[0], framework, framework)
     assert_close(graph(*_copied(arguments[1])), function(*_copied(arguments[1])), case)
     samples = interleave(
-        {OURS: _call(graph, arguments[1]), ORIGINAL: _call(function, arguments[1])}, rounds=settings.rounds, batch=settings.batch / 3
+        {OURS: _call(graph, arguments[1]), ORIGINAL: _call(function, arguments[1])},
+        rounds=settings.rounds,
+        batch=settings.batch / 3,
     )
     results.add_samples(case, f"steady call in {framework}", samples)
     results.add_figure(case, "flat graph against its function", ratio(samples, OURS, ORIGINAL), "x")
@@ -102,6 +122,13 @@ def run(settings: Settings) -> Results:
         }
         if name in IN_TORCH:
             tensors = tuple(tuple(map(_as_torch, given)) for given in sizes)
-            stages["torch"] = partial(_against_original, results, f"{name}, torch", IN_TORCH[name], (tensors[0], tensors[1]), settings)
+            stages["torch"] = partial(
+                _against_original,
+                results,
+                f"{name}, torch",
+                IN_TORCH[name],
+                (tensors[0], tensors[1]),
+                settings,
+            )
         results.attempt(name, stages)
     return results

@@ -33,7 +33,9 @@ def _warm(make: Any, model: Any, inputs: dict[str, Any]) -> Call:
 def _contenders(results: Results, case: cases.Case) -> dict[str, Call]:
     loaded = case.load()
     inputs = {**loaded.inputs, **loaded.options}
-    calls = results.attempt(case.name, {name: partial(_warm, make, loaded.model, inputs) for name, make in peers.TORCH.items()})
+    calls = results.attempt(
+        case.name, {name: partial(_warm, make, loaded.model, inputs) for name, make in peers.TORCH.items()}
+    )
     with results.surviving(case.name, "graph"):
         calls.update(_ours(loaded.model, loaded.inputs, loaded.options))
     return calls
@@ -53,7 +55,9 @@ def _measure_first(results: Results, case: cases.Case) -> None:
     makers = {"graph": peers.graph_call, **peers.TORCH}
     for name, make in makers.items():
         with results.surviving(case.name, name):
-            results.add_samples(case.name, "conversion and first call", interleave_once({name: partial(once, make)}, rounds=1))
+            results.add_samples(
+                case.name, "conversion and first call", interleave_once({name: partial(once, make)}, rounds=1)
+            )
 
 
 def _measure(results: Results, case: cases.Case, settings: Settings) -> None:
@@ -71,9 +75,13 @@ def _measure_guards(results: Results, case: cases.Case, settings: Settings) -> N
     inputs = {**loaded.inputs, **loaded.options}
     graph = peers.compile_graph(loaded.model, kwargs=inputs)
     flat, guards = peers.bare_call(graph, inputs), peers.guards_alone(graph, inputs)
-    results.add_figure(case.name, "guards and dispatch, a call", steady(guards, batches=10 * settings.rounds) * 1e6, "µs")
+    results.add_figure(
+        case.name, "guards and dispatch, a call", steady(guards, batches=10 * settings.rounds) * 1e6, "µs"
+    )
     after = steady_after(guards, flat, times=10 * settings.rounds)
-    results.add_figure(case.name, "guards and dispatch, after the model has filled the caches", after * 1e6, "µs")
+    results.add_figure(
+        case.name, "guards and dispatch, after the model has filled the caches", after * 1e6, "µs"
+    )
 
 
 @torch.no_grad()

@@ -34,7 +34,9 @@ class Shape:
 
 
 KINDS = ({}, {"layers": 2}, {"bidirectional": True})
-SHAPES = tuple(Shape(batch, hidden, **kind) for kind in KINDS for batch in (1, 16, 64) for hidden in (64, 256))  # type: ignore[arg-type]
+SHAPES = tuple(
+    Shape(batch, hidden, **kind) for kind in KINDS for batch in (1, 16, 64) for hidden in (64, 256)
+)  # type: ignore[arg-type]
 QUICK = (Shape(1, 64), Shape(16, 64, layers=2))
 
 
@@ -44,7 +46,9 @@ def by_hand(shape: Shape) -> Function:
     jnp = jax.numpy
 
     def layer(weights: dict[str, Any], name: str, x: Any, reverse: bool) -> Any:
-        w_ih, w_hh, b_ih, b_hh = (weights[f"{kind}_{name}"] for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"))
+        w_ih, w_hh, b_ih, b_hh = (
+            weights[f"{kind}_{name}"] for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        )
 
         def step(carry: Any, entering: Any) -> Any:
             hidden, cell = carry
@@ -73,9 +77,15 @@ def _calls(shape: Shape) -> tuple[dict[str, Call], dict[str, Call]]:
     x = torch.randn(STEPS, shape.batch, shape.hidden)
     graph = importlib.import_module("graph_compiler").transpile(model, to="jax", args=(x,))
     weights, array = dict(graph.parameters), peers.to_jax({"x": x})["x"]
-    functions: dict[str, Function] = {OURS: lambda weights, x: graph.functional(weights, x)[0], THEIRS: by_hand(shape)}
+    functions: dict[str, Function] = {
+        OURS: lambda weights, x: graph.functional(weights, x)[0],
+        THEIRS: by_hand(shape),
+    }
     forward = {name: _bound(jax.jit(function), weights, array) for name, function in functions.items()}
-    gradient = {name: _bound(jax.jit(jax.grad(_loss(function))), weights, array) for name, function in functions.items()}
+    gradient = {
+        name: _bound(jax.jit(jax.grad(_loss(function))), weights, array)
+        for name, function in functions.items()
+    }
     for calls in (forward, gradient):
         peers.assert_close(*([*map(_tensor, jax.tree.leaves(calls[name]()))] for name in (OURS, THEIRS)))
     return forward, gradient
@@ -101,5 +111,7 @@ def run(settings: Settings) -> Results:
         for stage, calls in zip(("forward", "gradient"), _calls(shape)):
             samples = interleave(calls, rounds=settings.rounds // 2, batch=settings.batch)
             results.add_samples(str(shape), f"steady {stage}", samples)
-            results.add_figure(str(shape), f"LSTM, {stage}, against hand-written", ratio(samples, OURS, THEIRS), "x")
+            results.add_figure(
+                str(shape), f"LSTM, {stage}, against hand-written", ratio(samples, OURS, THEIRS), "x"
+            )
     return results

@@ -48,7 +48,10 @@ def run(settings: Settings) -> Results:
         case = f"torch to {to}"
         with results.surviving(case, "graph"):
             _timer(100, to, x, y)
-            timers = {str(nodes): partial(_timer, nodes, to, x, y) for nodes in (QUICK_SIZES if settings.quick else SIZES)}
+            timers = {
+                str(nodes): partial(_timer, nodes, to, x, y)
+                for nodes in (QUICK_SIZES if settings.quick else SIZES)
+            }
             samples = interleave_once(timers, rounds=1 if settings.quick else 3)
             results.add_samples(case, "conversion, nodes", samples)
             _figures(results, case, samples)

@@ -35,7 +35,9 @@ TENSORFLOW = "graph, tensorflow"
 def _extracted(name: str, loaded: cases.small.Case, expected: list[object]) -> Call:
     """The contender's function under jax.jit, compared with torch once."""
     given = {**loaded.inputs, **loaded.options}
-    model = copy.deepcopy(loaded.model) if name == THEIRS else loaded.model  # torchax puts other weights into recurrent layers
+    model = (
+        copy.deepcopy(loaded.model) if name == THEIRS else loaded.model
+    )  # torchax puts other weights into recurrent layers
     extracted = Options(loaded.options).bind(peers.JAX[name](model, given))
     function, arrays = peers.jitted(extracted), peers.to_jax(loaded.inputs)
     peers.assert_close(function(extracted.parameters, arrays), expected)
@@ -43,7 +45,9 @@ def _extracted(name: str, loaded: cases.small.Case, expected: list[object]) -> C
 
 
 def _in_tensorflow(loaded: cases.small.Case, expected: list[object]) -> Call:
-    call = peers.finished(peers.compiled_call("tensorflow", loaded.model, {**loaded.inputs, **loaded.options}))
+    call = peers.finished(
+        peers.compiled_call("tensorflow", loaded.model, {**loaded.inputs, **loaded.options})
+    )
     peers.assert_close(call(), expected)  # type: ignore[arg-type]
     return call
 
@@ -53,7 +57,9 @@ def _measure(results: Results, case: cases.Case, settings: Settings) -> None:
     expected = peers.leaves(loaded.model(**loaded.inputs, **loaded.options))
     makers = {name: partial(_extracted, name, loaded, expected) for name in (OURS, THEIRS)}
     calls = results.attempt(case.name, {**makers, TENSORFLOW: partial(_in_tensorflow, loaded, expected)})
-    samples = interleave(calls, rounds=settings.rounds // 3, batch=settings.batch)  # a call takes as long as a batch elsewhere
+    samples = interleave(
+        calls, rounds=settings.rounds // 3, batch=settings.batch
+    )  # a call takes as long as a batch elsewhere
     results.add_samples(case.name, "steady call", samples)
     kind = "convolutional" if case in CONVOLUTIONAL else "transformer"
     if {OURS, THEIRS} <= samples.keys():

@@ -33,7 +33,9 @@ def classifier(quick: bool) -> torch.nn.Module:
 
 def a_batch() -> tuple[dict[str, Any], torch.Tensor]:
     tokens = torch.randint(0, 30000, (BATCH, TOKENS))
-    return {"input_ids": tokens, "attention_mask": torch.ones_like(tokens)}, torch.randint(0, CLASSES, (BATCH,))
+    return {"input_ids": tokens, "attention_mask": torch.ones_like(tokens)}, torch.randint(
+        0, CLASSES, (BATCH,)
+    )
 
 
 def _loss_in_jax(outputs: Any, target: Any) -> Any:
@@ -116,13 +118,23 @@ def compare(results: Results, case: str, model: torch.nn.Module, batch: Any, set
     native = jax.tree.map(lambda tensor: jax.numpy.asarray(tensor.cpu().numpy()), batch)
     with results.surviving(case, "jax"):
         graph = compiler.transpile(copy.deepcopy(model), to="jax", kwargs=batch[0])
-        calls = {"by hand, optax": _by_hand_in_jax(graph, native), "ours, jax": _ours(graph, _loss_in_jax, native)}
+        calls = {
+            "by hand, optax": _by_hand_in_jax(graph, native),
+            "ours, jax": _ours(graph, _loss_in_jax, native),
+        }
         samples = interleave(calls, rounds=rounds, batch=settings.batch)
         results.add_samples(case, "training step", samples)
-        results.add_figure(case, "step against optax by hand", ratio(samples, "ours, jax", "by hand, optax"), "x")
-    for compiled, name, figure in ((False, "eager", "step against an eager loop"), (True, "compiled", "step against a compiled loop")):
+        results.add_figure(
+            case, "step against optax by hand", ratio(samples, "ours, jax", "by hand, optax"), "x"
+        )
+    for compiled, name, figure in (
+        (False, "eager", "step against an eager loop"),
+        (True, "compiled", "step against a compiled loop"),
+    ):
         with results.surviving(case, name):
-            graph = compiler.compile(copy.deepcopy(model), kwargs=batch[0], return_backend_compiled_fn=compiled)
+            graph = compiler.compile(
+                copy.deepcopy(model), kwargs=batch[0], return_backend_compiled_fn=compiled
+            )
             calls = {
                 f"by hand, {name}": _by_hand_in_torch(copy.deepcopy(model), batch, compiled),
                 f"ours, {name}": _ours(graph, _loss_in_torch, batch),

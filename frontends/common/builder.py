@@ -21,7 +21,9 @@ from .read_numbers import as_read, fixed, is_read, number_of
 def bits_of(b: Any, x: Any) -> Any:
     """The bits along a last axis, the lowest first, as 0 and 1 in the type of ``x``."""
     places = b.arange(start=0, stop=8 * ITEMSIZE[x.dtype], step=1, dtype=x.dtype)
-    return b.bitwise_and(b.bitwise_right_shift(b.reshape(x, shape=(*x.shape, 1)), places), b.array(1, x.dtype))
+    return b.bitwise_and(
+        b.bitwise_right_shift(b.reshape(x, shape=(*x.shape, 1)), places), b.array(1, x.dtype)
+    )
 
 
 def from_bits(b: Any, bits: Any) -> Any:
@@ -41,7 +43,9 @@ def reduced_bits(b: Any, x: Any, how: str, axis: Any, keepdims: bool = False) ->
 
 
 log = logging.getLogger("graph_compiler")
-_HEAVIEST = 64  # of an array's sizes: what is computed from sizes again and again, layer by layer, doubles in each
+_HEAVIEST = (
+    64  # of an array's sizes: what is computed from sizes again and again, layer by layer, doubles in each
+)
 
 
 class RaisingBuilder(Builder):
@@ -62,11 +66,17 @@ class RaisingBuilder(Builder):
         self.reads_numbers = False  # whether the function reads numbers from arrays
         self.fixed: set[Size] = set()  # those that are what they were while recording
         self.last_key = -1  # number of the last key that was derived from that of the graph
-        self.steps: list[Value] = []  # numbers of the steps of the loops that are being written, outermost first
-        self.streams: dict[Any, tuple[Value, int]] = {}  # generator -> its key, and how many were derived from it
+        self.steps: list[
+            Value
+        ] = []  # numbers of the steps of the loops that are being written, outermost first
+        self.streams: dict[
+            Any, tuple[Value, int]
+        ] = {}  # generator -> its key, and how many were derived from it
         self._axes: dict[str, Value] = {}  # of devices: the numbers of these
         self._outermost = graph.nodes
-        self._selections: dict[Value, tuple[Value, int]] = {}  # mask -> the first array that it selects of, and the axis
+        self._selections: dict[
+            Value, tuple[Value, int]
+        ] = {}  # mask -> the first array that it selects of, and the axis
 
     def apply(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """As of any builder. Numbers that the function reads and that are no arrays yet are what they were while recording."""
@@ -128,7 +138,9 @@ class RaisingBuilder(Builder):
         """The graph holds only where ``condition``, a truth value over sizes that is true while recording, is true."""
         if substitute(condition, self._of_first_selection) is True:
             return
-        if isinstance(condition, Size) and not any(guard.condition == condition for guard in self.graph.guards):
+        if isinstance(condition, Size) and not any(
+            guard.condition == condition for guard in self.graph.guards
+        ):
             self.graph.guards.append(Guard(condition, True, self.origin))
 
     def _of_first_selection(self, symbol: Symbol) -> Size:

@@ -19,7 +19,11 @@ def condition_number(b: Any, x: Value, order: Any, *, keeps_nan: bool = False) -
     has_nan = b.any(b.isnan(x), axis=(-2, -1))
     if order in _BY_SINGULAR_VALUES:
         number = b.cond(x, ord=order)
-        return _or_infinity(b, number, b.logical_and(b.isnan(number), b.logical_not(has_nan))) if keeps_nan else number
+        return (
+            _or_infinity(b, number, b.logical_and(b.isnan(number), b.logical_not(has_nan)))
+            if keeps_nan
+            else number
+        )
     factors = b.lu_factor(x)[0]
     is_singular = b.any(b.equal(b.diagonal(factors), 0), axis=-1)
     is_broken = b.logical_or(is_singular, b.any(b.isnan(factors), axis=(-2, -1)))

@@ -24,7 +24,9 @@ def scaled(factor: float) -> Compute:
 def cbrt(b: Any, x: Any) -> Any:
     """Compute the real cube root."""
     root = b.copysign(b.pow(b.abs(x), 1 / 3), x)
-    step = b.divide(b.subtract(b.multiply(root, b.square(root)), x), b.multiply(b.square(root), 3.0))  # one step of Newton's method
+    step = b.divide(
+        b.subtract(b.multiply(root, b.square(root)), x), b.multiply(b.square(root), 3.0)
+    )  # one step of Newton's method
     return b.where(b.logical_and(b.isfinite(step), b.isfinite(root)), b.subtract(root, step), root)
 
 

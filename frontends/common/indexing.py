@@ -42,7 +42,11 @@ def taking(shape: Sequence[int], steps: Sequence[int], offset: int, whole: Seque
     jumps = [*accumulate(reversed(whole[1:]), mul, initial=1)][::-1] if whole else []
     start = _start(offset, jumps)
     axes = [axis for axis, size in enumerate(shape) if size != 1]
-    found = {axis: of for axis in axes if (of := _axis_of(shape[axis], steps[axis], whole, jumps, start)) is not None}
+    found = {
+        axis: of
+        for axis in axes
+        if (of := _axis_of(shape[axis], steps[axis], whole, jumps, start)) is not None
+    }
     if len(set(found.values())) != len(axes):
         return None
     index: list[Any] = list(start)
@@ -59,7 +63,9 @@ def taking(shape: Sequence[int], steps: Sequence[int], offset: int, whole: Seque
     )
 
 
-def views_among(arrays: Sequence[Any], is_view: Callable[[Any, Any], bool], rank: Callable[[Any], Any]) -> dict[int, tuple[Any, Any]]:
+def views_among(
+    arrays: Sequence[Any], is_view: Callable[[Any, Any], bool], rank: Callable[[Any], Any]
+) -> dict[int, tuple[Any, Any]]:
     """Maps the identity of each array that is a view to its owner, which contains all arrays that it overlaps. Of equal arrays the one of
     the highest ``rank`` is the owner."""
     found: dict[int, tuple[Any, Any]] = {}
@@ -114,7 +120,11 @@ def slice_inside(b: RaisingBuilder, start: Any, stop: Any, step: Any, size: Any)
     if not holds(b, first, last):
         last = apply("max", first, last)
     step = 1 if step is None else step
-    return (None if first == 0 else _short(first, start, size), None if last == size else _short(last, stop, size), step)
+    return (
+        None if first == 0 else _short(first, start, size),
+        None if last == size else _short(last, stop, size),
+        step,
+    )
 
 
 def _clamped(b: RaisingBuilder, given: Any, size: Any, absent: Any) -> Any:
@@ -136,7 +146,11 @@ def _negative(b: RaisingBuilder, bound: Any) -> bool:
 def _short(bound: Any, given: Any, size: Any) -> Any:
     """``-1`` for a bound one before the end, if the user wrote it so or the size is symbolic."""
     before_end = size - bound
-    if isinstance(before_end, int) and before_end > 0 and (isinstance(bound, Size) or (isinstance(given, int) and given < 0)):
+    if (
+        isinstance(before_end, int)
+        and before_end > 0
+        and (isinstance(bound, Size) or (isinstance(given, int) and given < 0))
+    ):
         return -before_end
     return bound
 
@@ -188,7 +202,9 @@ def index_text(index: Any) -> str:
 
 def _part(part: Any) -> str:
     if isinstance(part, slice):
-        start, stop, step = ("" if item is None else repr(item) for item in (part.start, part.stop, part.step))
+        start, stop, step = (
+            "" if item is None else repr(item) for item in (part.start, part.stop, part.step)
+        )
         return f"{start}:{stop}" + (f":{step}" if step else "")
     return "..." if part is Ellipsis else repr(part)
 
@@ -217,7 +233,10 @@ def _along_axis(node: Node) -> Picked:
 
 def _along_axes(node: Node) -> Picked:
     indices = node.inputs[1:] if node.op == "gather_nd" else node.inputs[2:]
-    yield from ((index, node.inputs[0].shape[axis], None) for index, axis in zip(indices, node.params["axes"], strict=True))
+    yield from (
+        (index, node.inputs[0].shape[axis], None)
+        for index, axis in zip(indices, node.params["axes"], strict=True)
+    )
 
 
 def _rows_of_table(node: Node) -> Picked:
@@ -296,7 +315,9 @@ def note_bounds(b: RaisingBuilder, key: str, made: Iterable[Node]) -> None:
         picked = _of_vectors if key in _OF_VECTORS and node.op in _BY_VECTORS else PICKING.get(node.op)
         for indices, size, besides in picked(node) if picked is not None else ():
             if (given := _as_given(b, indices, key)) is not None:
-                first = -size if node.op in _ALONG_AXES and key not in _FROM_THE_FRONT else _FIRST.get(node.op, 0)
+                first = (
+                    -size if node.op in _ALONG_AXES and key not in _FROM_THE_FRONT else _FIRST.get(node.op, 0)
+                )
                 b.bound(given, first, size, besides)
 
 
@@ -304,7 +325,9 @@ def _as_given(b: RaisingBuilder, value: Any, key: str) -> Value | None:
     """The input whose elements these are, all of them and nothing else; of index vectors, a part of them."""
     while isinstance(value, Value) and value not in b.graph.inputs:
         node = b.maker(value)
-        if node is None or not (node.op in _SAME_ELEMENTS or _widens(node) or node.op in _PARTS and key in _OF_VECTORS):
+        if node is None or not (
+            node.op in _SAME_ELEMENTS or _widens(node) or node.op in _PARTS and key in _OF_VECTORS
+        ):
             return None
         value = node.inputs[0]
     return value if isinstance(value, Value) and "int" in value.dtype else None
@@ -336,13 +359,17 @@ class Selection:
 # ---------------------------------------------------------------------------------------------- steps back
 def straightened(b: RaisingBuilder, x: Value, index: Any) -> tuple[Value, tuple[int, ...], Any]:
     """``x`` turned round along the axes that a slice goes through backwards, these axes, and the index with steps forward."""
-    if not any(isinstance(item, slice) and isinstance(item.step, int) and item.step < 0 for item in _items(b, index)):
+    if not any(
+        isinstance(item, slice) and isinstance(item.step, int) and item.step < 0 for item in _items(b, index)
+    ):
         return x, (), index
     items, axis, turned = _expanded(b, x.ndim, _items(b, index)), 0, []
     for place, item in enumerate(items):
         if isinstance(item, slice) and isinstance(item.step, int) and item.step < 0:
             size = x.shape[axis]
-            items[place] = slice(_from_the_end(b, item.start, size), _from_the_end(b, item.stop, size), -item.step)
+            items[place] = slice(
+                _from_the_end(b, item.start, size), _from_the_end(b, item.stop, size), -item.step
+            )
             turned.append(axis)
         axis += _width(b, item)
     return b.flip(x, axis=tuple(turned)), tuple(turned), tuple(items)
@@ -374,7 +401,13 @@ def select(b: RaisingBuilder, x: Value, index: Any) -> Selection:
         elif isinstance(item, (Value, tuple)):
             arrays = _arrays(b, item, x.shape[axis:])
             result.arrays += [(place + i, array) for i, array in arrays]
-            width = item.ndim if isinstance(item, Value) and item.dtype == "bool" else len(item) if isinstance(item, tuple) else 1
+            width = (
+                item.ndim
+                if isinstance(item, Value) and item.dtype == "bool"
+                else len(item)
+                if isinstance(item, tuple)
+                else 1
+            )
             key += [WHOLE] * width
             axis, place = axis + width, place + width
             continue
@@ -399,7 +432,12 @@ def _items(b: RaisingBuilder, index: Any) -> list[Any]:
     if isinstance(index, tuple):
         return list(index)
     nested = (Value, list, tuple, slice, range, np.ndarray, type(None), type(Ellipsis))
-    if b.lists_are_tuples and isinstance(index, list) and len(index) < 32 and any(isinstance(item, nested) for item in index):
+    if (
+        b.lists_are_tuples
+        and isinstance(index, list)
+        and len(index) < 32
+        and any(isinstance(item, nested) for item in index)
+    ):
         return list(index)
     return [index]
 
@@ -420,7 +458,11 @@ def _width(b: RaisingBuilder, item: Any) -> int:
         return 0
     if isinstance(item, Value):
         return item.ndim if item.dtype in b.masks else 1
-    return int(np.ndim(item)) if isinstance(item, (list, tuple, np.ndarray)) and _static(item).dtype == bool else 1
+    return (
+        int(np.ndim(item))
+        if isinstance(item, (list, tuple, np.ndarray)) and _static(item).dtype == bool
+        else 1
+    )
 
 
 def _static(item: Any) -> np.ndarray[Any, Any]:
@@ -466,7 +508,13 @@ def _entry(b: RaisingBuilder, part: Any) -> Value:
 
 def nested_tuple(array: Any) -> Any:
     """The numbers of an array as nested tuples."""
-    return tuple(map(nested_tuple, array)) if np.ndim(array) else array.item() if hasattr(array, "item") else array
+    return (
+        tuple(map(nested_tuple, array))
+        if np.ndim(array)
+        else array.item()
+        if hasattr(array, "item")
+        else array
+    )
 
 
 def _arrays(b: RaisingBuilder, item: Any, shape: tuple[Any, ...]) -> list[tuple[int, Value]]:
@@ -518,11 +566,17 @@ def _parted(arrays: Arrays) -> tuple[Arrays, Arrays]:
     """0-d integers, each of which takes its axis away; the others, at the axes that remain."""
     scalars = [(axis, array) for axis, array in arrays if array.ndim == 0 and array.dtype != "bool"]
     gone = [axis for axis, _ in scalars]
-    others = [(axis - sum(g < axis for g in gone), array) for axis, array in arrays if array.ndim or array.dtype == "bool"]
+    others = [
+        (axis - sum(g < axis for g in gone), array)
+        for axis, array in arrays
+        if array.ndim or array.dtype == "bool"
+    ]
     return scalars, others
 
 
-def _integers(b: RaisingBuilder, arrays: Arrays, hints: tuple[int, ...]) -> tuple[tuple[int, ...], list[Value]]:
+def _integers(
+    b: RaisingBuilder, arrays: Arrays, hints: tuple[int, ...]
+) -> tuple[tuple[int, ...], list[Value]]:
     """The axes and index arrays, masks as the places of their true elements."""
     axes: list[int] = []
     indices: list[Value] = []
@@ -590,7 +644,9 @@ def write_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, value: Any, reduce
         if others:
             value, reduce = write_arrays(b, _at_scalars(b, x, scalars), others, value, reduce), None
         axes, places = _inside(b, x, scalars)
-        return b.scatter_nd(x, without_leading_ones(b, value, x.ndim - len(axes)), *places, axes=axes, reduce=reduce)
+        return b.scatter_nd(
+            x, without_leading_ones(b, value, x.ndim - len(axes)), *places, axes=axes, reduce=reduce
+        )
     if len(others) == 1 and others[0][1].dtype == "bool":
         return write_mask(b, x, *others[0], value, reduce)
     axes, indices = _integers(b, others, _hints_of_written(x, others, value))
@@ -618,7 +674,12 @@ def _spread(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, beh
         return value
     place = value.ndim - behind - 1
     made = b.maker(value)
-    if made is not None and made.op == "boolean_mask" and made.inputs[1] is mask and made.params["axis"] == axis:
+    if (
+        made is not None
+        and made.op == "boolean_mask"
+        and made.inputs[1] is mask
+        and made.params["axis"] == axis
+    ):
         source = made.inputs[0]
         if source.shape == x.shape and value.ndim == x.ndim - mask.ndim + 1:
             return source  # x[mask] = y[mask]

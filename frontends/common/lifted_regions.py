@@ -60,7 +60,9 @@ class LiftedDerivative:
         )
         results = [lifter.mapped(item) for item in function.block.outputs]
         return tuple(
-            lifter.b.refuse_gradient(value, *self.differentiated, message=message) if has_derivative(value.spec) else value
+            lifter.b.refuse_gradient(value, *self.differentiated, message=message)
+            if has_derivative(value.spec)
+            else value
             for value in results
         )
 
@@ -82,7 +84,10 @@ class LiftedDerivative:
         kept = self._needed(bodies)
         params = {**node.params, "differentiated": tuple(map(kept.index, node.params["differentiated"]))}
         made: tuple[Value, ...] = lifter.b.run(
-            node.op, [self.operands[place] for place in kept], [_with_operands(body, len(self.operands), kept) for body in bodies], **params
+            node.op,
+            [self.operands[place] for place in kept],
+            [_with_operands(body, len(self.operands), kept) for body in bodies],
+            **params,
         )
         return made
 
@@ -118,7 +123,8 @@ class LiftedDerivative:
         return [
             place
             for place in range(count)
-            if place in self.node.params["differentiated"] or any(body.inputs[len(body.inputs) - count + place] in used for body in bodies)
+            if place in self.node.params["differentiated"]
+            or any(body.inputs[len(body.inputs) - count + place] in used for body in bodies)
         ]
 
 
@@ -190,7 +196,9 @@ class LiftedRegions:
         lifter.b.origin = node.origin
         if is_numbered:
             return self._run_numbered(node, operands[:own], bodies)
-        made: tuple[Value, ...] = lifter.b.run(node.op, [*number, *operands[:own]], bodies, **lifter.mapped(node.params))
+        made: tuple[Value, ...] = lifter.b.run(
+            node.op, [*number, *operands[:own]], bodies, **lifter.mapped(node.params)
+        )
         return made
 
     def _body(self, node: Node, region: Region, operands: list[Value], captured: list[Value]) -> Body:
@@ -198,7 +206,11 @@ class LiftedRegions:
         inputs = self._inputs(node, region, operands)
         b.enter(node, operands, inputs)
         lifter.held.update(zip(region.block.inputs, (*inputs, *captured)))
-        guards, fixed, numbers = len(lifter.result.guards), set(b.fixed), self._numbers(node, operands, inputs)
+        guards, fixed, numbers = (
+            len(lifter.result.guards),
+            set(b.fixed),
+            self._numbers(node, operands, inputs),
+        )
         lifter.counted.update(numbers)
         with b.block() as nodes:
             lifter.follow(region.block.nodes)
@@ -222,8 +234,13 @@ class LiftedRegions:
             sequences = [("", ArraySpec(operand.shape, operand.dtype)) for operand in operands]
             return pairs_of(sequences, axis, own[0].spec.hints[axis])
         carried = node.params.get("carried", 0)
-        shapes = [operand.shape if place < carried else operand.shape[1:] for place, operand in enumerate(operands)]
-        return [Value(old.name, ArraySpec(shape, new.dtype)) for old, new, shape in zip(region.block.inputs, operands, shapes)]
+        shapes = [
+            operand.shape if place < carried else operand.shape[1:] for place, operand in enumerate(operands)
+        ]
+        return [
+            Value(old.name, ArraySpec(shape, new.dtype))
+            for old, new, shape in zip(region.block.inputs, operands, shapes)
+        ]
 
     def _keep_branches(self, bodies: list[Body]) -> None:
         """All branches give the same sizes: where one says them in other words, that these are the same is a guard."""
@@ -258,14 +275,21 @@ class LiftedRegions:
         with b.block() as nodes:
             following = () if region.name == "condition" else (b.add(number, 1),)
         inputs = (*body.inputs[:carried], number, *body.inputs[carried:])
-        return Body(body.name, inputs, (*body.nodes, *nodes), (*body.outputs[:carried], *following, *body.outputs[carried:]))
+        return Body(
+            body.name,
+            inputs,
+            (*body.nodes, *nodes),
+            (*body.outputs[:carried], *following, *body.outputs[carried:]),
+        )
 
     def _run_numbered(self, node: Node, operands: list[Value], bodies: list[Body]) -> tuple[Value, ...]:
         """The results of a loop whose bodies are :meth:`_numbered`."""
         b, carried = self.lifter.b, node.params["carried"]
         first = b.full(shape=(), fill_value=0, dtype=_NUMBER.dtype)
         params = {**self.lifter.mapped(node.params), "carried": carried + 1}
-        made: tuple[Value, ...] = b.run(node.op, [*operands[:carried], first, *operands[carried:]], bodies, **params)
+        made: tuple[Value, ...] = b.run(
+            node.op, [*operands[:carried], first, *operands[carried:]], bodies, **params
+        )
         return (*made[:carried], *made[carried + 1 :])
 
     def keep_sizes(self, new: Value, old: Value) -> None:
@@ -274,10 +298,18 @@ class LiftedRegions:
             if size != wanted:
                 self.lifter.b.guard(apply("eq", size, wanted))
 
-    def _numbers(self, node: Node, operands: list[Value], inputs: Sequence[Value]) -> dict[Value, tuple[Any, Any]]:
+    def _numbers(
+        self, node: Node, operands: list[Value], inputs: Sequence[Value]
+    ) -> dict[Value, tuple[Any, Any]]:
         """Of inputs that count the steps of a loop, the least and the greatest number."""
         made = ((value, self.lifter.b.maker(operand)) for value, operand in zip(inputs, operands))
-        return {} if node.op != "scan" else {value: ends_of(maker) for value, maker in made if maker is not None and maker.op == "arange"}
+        return (
+            {}
+            if node.op != "scan"
+            else {
+                value: ends_of(maker) for value, maker in made if maker is not None and maker.op == "arange"
+            }
+        )
 
     def lift_checks(self, since: int, numbers: Mapping[Value, tuple[Any, Any]]) -> None:
         """Guards that rows have made inside of a block, those after the first ``since``: where they compare sums in which the number of a
@@ -289,7 +321,9 @@ class LiftedRegions:
             if at_end is None or isinstance(at_end, Size):
                 guards.append(guard if at_end is None else replace(guard, condition=at_end))
 
-    def keep_checks(self, since: int, inputs: Sequence[Value], nodes: list[Node], is_branch: bool = False) -> None:
+    def keep_checks(
+        self, since: int, inputs: Sequence[Value], nodes: list[Node], is_branch: bool = False
+    ) -> None:
         """Append the guards after the first ``since``, which rows have made inside of a block, to ``nodes`` as checks.
 
         Guards on sizes of the enclosing scope stay guards. In a branch they become checks where elements decide one of the sizes: it
@@ -307,7 +341,11 @@ class LiftedRegions:
                 guards.append(guard)
                 continue
             self.lifter.b.origin, known = guard.origin, len(guards)
-            condition = guard.condition if isinstance(guard.condition, Value) else number_of(self.lifter.b, guard.condition)
+            condition = (
+                guard.condition
+                if isinstance(guard.condition, Value)
+                else number_of(self.lifter.b, guard.condition)
+            )
             # What computes the condition may have guards of its own, such as a divisor that is not 0, which are of this block as well.
             guards[known:], found = [], [*guards[known:], *found]
             nodes.append(check(replace(guard, condition=condition)))

@@ -110,9 +110,14 @@ def name_at(path: Path, positional: list[str]) -> str:
     return legal("_".join([head, *map(str, rest)]))
 
 
-def named_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[int, str]:
+def named_arguments(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> dict[int, str]:
     """The names of what is given to a call, by identity."""
-    return {**dict(zip(map(id, args), positional_names(function, len(args)))), **{id(item): name for name, item in kwargs.items()}}
+    return {
+        **dict(zip(map(id, args), positional_names(function, len(args)))),
+        **{id(item): name for name, item in kwargs.items()},
+    }
 
 
 def positional_names(function: Callable[..., Any], count: int) -> list[str]:
@@ -121,14 +126,20 @@ def positional_names(function: Callable[..., Any], count: int) -> list[str]:
     >>> positional_names(lambda x, *rest, scale: x, 3), positional_names(print, 1)
     (['x', 'rest_0', 'rest_1'], ['args_0'])
     """
-    named, rest = _of_code(function.__code__) if type(function) is FunctionType and not vars(function) else _of_signature(function)
+    named, rest = (
+        _of_code(function.__code__)
+        if type(function) is FunctionType and not vars(function)
+        else _of_signature(function)
+    )
     return [*named[:count], *(f"{rest}_{i}" for i in range(count - len(named)))]
 
 
 def _of_code(code: CodeType) -> tuple[tuple[str, ...], str]:
     """As :func:`_of_signature`, which takes ten times as long, of a function that nobody has wrapped."""
     has_rest = code.co_flags & inspect.CO_VARARGS
-    return code.co_varnames[: code.co_argcount], code.co_varnames[code.co_argcount + code.co_kwonlyargcount] if has_rest else "arg"
+    return code.co_varnames[: code.co_argcount], code.co_varnames[
+        code.co_argcount + code.co_kwonlyargcount
+    ] if has_rest else "arg"
 
 
 def _of_signature(function: Callable[..., Any]) -> tuple[tuple[str, ...], str]:
@@ -151,7 +162,9 @@ class Lifter:
 
     def __init__(self, graph: Graph) -> None:
         self.recorded, self.aliases = graph, Aliases(graph)
-        self.result = Graph(graph.name, "canonical", input_tree=graph.input_tree, output_tree=graph.output_tree)
+        self.result = Graph(
+            graph.name, "canonical", input_tree=graph.input_tree, output_tree=graph.output_tree
+        )
         self.b: Any = self.builder(self.result)
         self.held: dict[Value, Any] = {}
         self.stamp: dict[Value, int] = {}
@@ -204,7 +217,9 @@ class Lifter:
         self.follow(graph.nodes)
         if self.problems:
             problems = list(dict.fromkeys(self.problems))
-            raise UnsupportedOperation(_report(graph.name, problems), (problem.replace("\n    ", "; ") for problem in problems))
+            raise UnsupportedOperation(
+                _report(graph.name, problems), (problem.replace("\n    ", "; ") for problem in problems)
+            )
         self._finish()
         return carry_out(self.result)
 
@@ -219,8 +234,14 @@ class Lifter:
     def _finish(self) -> None:
         graph, result = self.recorded, self.result
         _refuse_kept_views(graph)
-        result.call_inputs, result.state, result.debug = graph.call_inputs, graph.state, DebugInfo(lifted=self.lifted)
-        result.demand(matmul_precision=graph.demands.matmul_precision, casts_are_written=graph.demands.casts_are_written)
+        result.call_inputs, result.state, result.debug = (
+            graph.call_inputs,
+            graph.state,
+            DebugInfo(lifted=self.lifted),
+        )
+        result.demand(
+            matmul_precision=graph.demands.matmul_precision, casts_are_written=graph.demands.casts_are_written
+        )
         for effect in graph.effects:
             result.effects.append(Effect(effect.kind, effect.target, self.read(effect.value)))
         result.outputs, result.number_outputs = list(map(self.mapped, graph.outputs)), graph.number_outputs
@@ -244,8 +265,12 @@ class Lifter:
         assumed: set[Any] = {guard.condition for guard in result.guards if isinstance(guard.condition, Size)}
         for guard in graph.guards:
             mapped = guard.mapped(functools.partial(self._condition, guard.origin))
-            if mapped is not None and not (isinstance(mapped.condition, Size) and mapped.condition in assumed):
-                rounding = rounding_of(self.b, mapped.condition) if isinstance(mapped.condition, Value) else 0.0
+            if mapped is not None and not (
+                isinstance(mapped.condition, Size) and mapped.condition in assumed
+            ):
+                rounding = (
+                    rounding_of(self.b, mapped.condition) if isinstance(mapped.condition, Value) else 0.0
+                )
                 result.guards.append(replace(mapped, rounding=rounding))
                 assumed.add(mapped.condition)
 
@@ -253,7 +278,9 @@ class Lifter:
         """A guard that stands in a block: on elements it is kept there."""
         condition = self._condition(guard.origin, guard.condition)
         if isinstance(condition, Value):
-            self.result.guards.append(replace(guard, condition=condition, rounding=rounding_of(self.b, condition)))
+            self.result.guards.append(
+                replace(guard, condition=condition, rounding=rounding_of(self.b, condition))
+            )
         else:
             self.b.guard(condition)
 
@@ -269,9 +296,13 @@ class Lifter:
         graph = self.recorded
         if value in graph.inputs_of_call:
             self.result.effects.append(Effect("argument", graph.inputs.index(value), self.read(value)))
-        elif value in graph.inputs and not graph.state.returns_written:  # a graph that was recorded for another framework returns them
+        elif (
+            value in graph.inputs and not graph.state.returns_written
+        ):  # a graph that was recorded for another framework returns them
             self.result.effects.append(Effect("place", graph.inputs.index(value), self.read(value)))
-        rebound = {effect.target for effect in graph.effects if effect.kind == "buffer"}  # its new array counts, not what the old one holds
+        rebound = {
+            effect.target for effect in graph.effects if effect.kind == "buffer"
+        }  # its new array counts, not what the old one holds
         for name, parameter in graph.parameters.items():
             if parameter is value and name not in rebound:
                 self.result.effects.append(Effect("buffer", name, self.read(value)))
@@ -299,7 +330,9 @@ class Lifter:
         before = self.read(base)
         self.held[base] = new if base is value else write_through(self.b, before, self._chain(value), new)
         if aside:
-            self.held[base] = self.b.with_gradient(self.held[base], before, self.b.ones(shape=before.shape, dtype=before.dtype))
+            self.held[base] = self.b.with_gradient(
+                self.held[base], before, self.b.ones(shape=before.shape, dtype=before.dtype)
+            )
             new = self.held[base] if base is value else new
         self.written[base] = self.written.get(base, 0) + 1
         self.held[value] = new
@@ -367,10 +400,18 @@ class Lifter:
     def _with_floats(self, node: Node, args: list[Any]) -> list[Any]:
         """The arguments with floats that are computed from the number of a step as arrays of the type of those beside them: where that
         number is an array itself, not all targets compute it with a float of Python."""
-        beside = [item.dtype for item in (*args, *node.outputs) if isinstance(item, Value) and is_floating(item.dtype)]
+        beside = [
+            item.dtype
+            for item in (*args, *node.outputs)
+            if isinstance(item, Value) and is_floating(item.dtype)
+        ]
 
         def array(item: Any) -> Any:
-            is_float = isinstance(item, Size) and item.type is float and any(symbol.source in self.counted for symbol in item.symbols())
+            is_float = (
+                isinstance(item, Size)
+                and item.type is float
+                and any(symbol.source in self.counted for symbol in item.symbols())
+            )
             return self.b.cast(number_of(self.b, item), beside[0]) if is_float and beside else item
 
         return [map_structure(array, item) for item in args]
@@ -409,7 +450,9 @@ class Lifter:
         for words, values in (("takes", node.uses), ("gives", node.outputs)):
             for value in values:
                 if value.dtype not in _KNOWN:
-                    raise UnsupportedOperation(f"it {words} {value.dtype}, a data type that no target has; convert to another one before")
+                    raise UnsupportedOperation(
+                        f"it {words} {value.dtype}, a data type that no target has; convert to another one before"
+                    )
 
     def _problem(self, node: Node, why: str) -> None:
         self.problems.append(f"{node.op}: {why}\n    {node.origin}")
@@ -422,7 +465,9 @@ class Lifter:
         if not node.outputs:
             return
         if len(recorded) != len(lifted):
-            raise UnsupportedOperation(f"its row gives {len(lifted)} results where {self.framework} gave {len(recorded)}")
+            raise UnsupportedOperation(
+                f"its row gives {len(lifted)} results where {self.framework} gave {len(recorded)}"
+            )
         own = set(node.outputs)
         for value, new in zip(recorded, lifted):
             if isinstance(value, Value) and value in own and only in (None, value):
@@ -444,7 +489,9 @@ class Lifter:
 
     def _as_target(self, target: Value, new: Any) -> Any:
         """A write keeps the dtype and the sizes of the array that is written to."""
-        return self.b.broadcast_to(self.b.cast(self.b.array(new, target.dtype), target.dtype), shape=target.shape)
+        return self.b.broadcast_to(
+            self.b.cast(self.b.array(new, target.dtype), target.dtype), shape=target.shape
+        )
 
     def specs_recorded(self, node: Node) -> tuple[ArraySpec, ...]:
         """The specs of what a call gave while recording."""
@@ -473,7 +520,11 @@ def _refuse_kept_views(graph: Graph) -> None:
     )
     left = [*graph.outputs[results:], *(effect.value for effect in graph.effects)]
     for value in left if kept else ():
-        if isinstance(value, Value) and aliases.base_of(value) is not value and aliases.base_of(value) in kept:
+        if (
+            isinstance(value, Value)
+            and aliases.base_of(value) is not value
+            and aliases.base_of(value) in kept
+        ):
             call = graph.maker(value)
             made = f" ({call.op} at {call.origin})" if call is not None else ""
             problem = (

@@ -14,7 +14,11 @@ _COMPARISONS = ("le", "lt", "ge", "gt")
 def ends_of(steps: Node) -> tuple[Any, Any]:
     """The least and the greatest number of an ``arange`` that has any."""
     start, stop, step = (steps.params[name] for name in ("start", "stop", "step"))
-    last = stop - 1 if step == 1 else start + (stop - start + step - (1 if step > 0 else -1)) // step * step - step
+    last = (
+        stop - 1
+        if step == 1
+        else start + (stop - start + step - (1 if step > 0 else -1)) // step * step - step
+    )
     return (start, last) if step > 0 else (last, start)
 
 
@@ -33,19 +37,29 @@ def at_ends(condition: Any, numbers: Mapping[Value, tuple[Any, Any]]) -> Any:
     small, large = atom.arguments if atom.function in ("le", "lt") else atom.arguments[::-1]
     for value in read:
         ends = numbers[value]
-        condition = _placed(condition, value, ends[0] if _factor(large, value) > _factor(small, value) else ends[1])
+        condition = _placed(
+            condition, value, ends[0] if _factor(large, value) > _factor(small, value) else ends[1]
+        )
     return condition if hint_of(condition) else None
 
 
 def _factor(item: Any, value: Value) -> int:
     """By how much a sum grows with a number."""
     terms = item.terms() if isinstance(item, Size) and item.type is int else ()
-    return sum(factor for monomial, factor in terms if any(getattr(atom, "source", None) is value for atom in monomial))
+    return sum(
+        factor
+        for monomial, factor in terms
+        if any(getattr(atom, "source", None) is value for atom in monomial)
+    )
 
 
 def _comparison(condition: Any) -> Apply | None:
     atoms = list(condition.atoms()) if isinstance(condition, Size) else []
-    return atoms[0] if len(atoms) == 1 and isinstance(atoms[0], Apply) and atoms[0].function in _COMPARISONS else None
+    return (
+        atoms[0]
+        if len(atoms) == 1 and isinstance(atoms[0], Apply) and atoms[0].function in _COMPARISONS
+        else None
+    )
 
 
 def _is_sum(item: Any, value: Value) -> bool:
@@ -56,7 +70,9 @@ def _is_sum(item: Any, value: Value) -> bool:
         return all(symbol.source is not value for symbol in item.symbols())
     for monomial, _ in item.terms():
         is_term = len(monomial) == 1 and not isinstance(monomial[0], Apply)
-        if not is_term and any(symbol.source is value for atom in monomial for symbol in Size.of(atom).symbols()):
+        if not is_term and any(
+            symbol.source is value for atom in monomial for symbol in Size.of(atom).symbols()
+        ):
             return False
     return True
 
@@ -65,5 +81,8 @@ def _placed(condition: Any, value: Value, end: Any) -> Any:
     atom = _comparison(condition)
     if atom is None:  # it holds, whatever the other numbers are
         return condition
-    sides = [substitute(item, lambda symbol: end if symbol.source is value else Size.of(symbol)) for item in atom.arguments]
+    sides = [
+        substitute(item, lambda symbol: end if symbol.source is value else Size.of(symbol))
+        for item in atom.arguments
+    ]
     return apply(atom.function, *sides)

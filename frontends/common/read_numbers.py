@@ -43,7 +43,9 @@ def with_numbers(tree: Tree, places: Container[Path], path: Path = ()) -> Tree:
         return TypedLeaf(type(tree.value))
     if isinstance(tree, Branch):
         return Branch(
-            tree.type, tree.keys, tuple(with_numbers(child, places, (*path, key)) for key, child in zip(tree.keys, tree.children))
+            tree.type,
+            tree.keys,
+            tuple(with_numbers(child, places, (*path, key)) for key, child in zip(tree.keys, tree.children)),
         )
     return tree
 
@@ -69,12 +71,23 @@ def can_be_symbols(seen: Any) -> bool:
     return 0 < len(leaves) <= _MOST_READ and all(type(leaf) in DTYPES for leaf in leaves)
 
 
-def record_read(recorder: Recorder, op: str, value: Value, seen: Any, origin: Origin, record: CallRecord) -> Any:
+def record_read(
+    recorder: Recorder, op: str, value: Value, seen: Any, origin: Origin, record: CallRecord
+) -> Any:
     """Records that Python reads ``seen`` from a value by the call ``op``; gives the same with expressions for the numbers."""
     name = f"{value.name}_{op.rpartition('.')[2]}"
-    outputs = recorder.new_values([(name, _Read(), ArraySpec((), DTYPES[type(leaf)])) for leaf in iterate_structure((seen,))])
+    outputs = recorder.new_values(
+        [(name, _Read(), ArraySpec((), DTYPES[type(leaf)])) for leaf in iterate_structure((seen,))]
+    )
     values, places = iter(outputs), iter(outputs)
-    recorder.add_call(op, (value,), {}, origin, outputs, replace(record, result=map_structure(lambda leaf: next(values), seen)))
+    recorder.add_call(
+        op,
+        (value,),
+        {},
+        origin,
+        outputs,
+        replace(record, result=map_structure(lambda leaf: next(values), seen)),
+    )
     return map_structure(lambda leaf: Size.of(Symbol(next(places), 0, leaf, "number")), seen)
 
 
@@ -119,7 +132,13 @@ def number_of(b: Any, size: Size) -> Value:
             estimate = functools.reduce(b.multiply, [b.array(factor, "float64") for factor in factors])
             hints: list[Any] = [atom.hint for atom in monomial]
             _expect_small(b, estimate, math.prod(hints))
-        product = coefficient if product is None else product if coefficient == 1 else b.multiply(product, coefficient)
+        product = (
+            coefficient
+            if product is None
+            else product
+            if coefficient == 1
+            else b.multiply(product, coefficient)
+        )
         total = product if total is None else b.add(total, product)
     return b.array(total, _DTYPES[size.type])
 
@@ -132,7 +151,9 @@ def read(b: Any, x: Value, is_constant: bool = True) -> Value:
     b.reads_numbers = True
     b.guard(apply("eq", product(x.shape), 1))
     kind = "float64" if is_floating(x.dtype) else "int64"
-    return b.cast(b.reshape(b.stop_gradient(x) if is_constant and is_floating(x.dtype) else x, shape=()), kind)
+    return b.cast(
+        b.reshape(b.stop_gradient(x) if is_constant and is_floating(x.dtype) else x, shape=()), kind
+    )
 
 
 def as_index(b: Any, x: Value, index: Any) -> Any:
@@ -141,7 +162,9 @@ def as_index(b: Any, x: Value, index: Any) -> Any:
     parts = index if isinstance(index, tuple) else (index,)
     if not all(isinstance(part, (slice, Size)) or type(part) is int for part in parts):
         return fixed(b, index)
-    picked = tuple(_place(b, part, x.shape[axis]) if is_read(part) else fixed(b, part) for axis, part in enumerate(parts))
+    picked = tuple(
+        _place(b, part, x.shape[axis]) if is_read(part) else fixed(b, part) for axis, part in enumerate(parts)
+    )
     return picked if isinstance(index, tuple) else picked[0]
 
 
@@ -154,7 +177,11 @@ def _place(b: Any, number: Size, size: Any) -> Value:
 def as_read(b: Any, number: Value, dtype: str) -> Value:
     """The element that was read, where it was of this type before it became a number of Python."""
     node = b.maker(number)
-    return node.inputs[0] if node is not None and node.op == "astype" and node.inputs[0].dtype == dtype else number
+    return (
+        node.inputs[0]
+        if node is not None and node.op == "astype" and node.inputs[0].dtype == dtype
+        else number
+    )
 
 
 def fixed(b: Any, structure: Any) -> Any:
@@ -184,7 +211,9 @@ def _applied(b: Any, atom: Apply) -> Any:
     dtype = "float64" if any(type(hint_of(item)) is float for item in atom.arguments) else "int64"
     if atom.function in _ON_FLOATS:
         dtype = "float64"
-    operands = [_operand(b, item, "bool" if type(hint_of(item)) is bool else dtype) for item in atom.arguments]
+    operands = [
+        _operand(b, item, "bool" if type(hint_of(item)) is bool else dtype) for item in atom.arguments
+    ]
     if atom.function == "pow" and dtype == "int64":
         _expect_small(b, b.pow(*(b.array(x, "float64") for x in operands)), atom.hint)
     return rule(b, *operands)
@@ -193,7 +222,9 @@ def _applied(b: Any, atom: Apply) -> Any:
 def _expect_small(b: Any, estimate: Value, hint: int) -> None:
     """A product of many whole numbers; where a large one was recorded, the function is recorded again with all numbers as they are."""
     if abs(hint) >= LARGE:
-        raise UnsupportedOperation(f"{b.origin}: whole numbers as large as {hint} cannot be computed with as arrays")
+        raise UnsupportedOperation(
+            f"{b.origin}: whole numbers as large as {hint} cannot be computed with as arrays"
+        )
     b.expect(b.less(b.abs(estimate), float(LARGE)), True)
 
 
@@ -243,7 +274,10 @@ def _finite(name: str) -> Callable[..., Any]:
         result = getattr(b, name)(*operands)
         if is_floating(result.dtype):
             finite = [b.isfinite(x) for x in operands if isinstance(x, Value)]
-            b.expect(b.logical_and(functools.reduce(b.logical_and, finite), b.logical_not(b.isfinite(result))), False)
+            b.expect(
+                b.logical_and(functools.reduce(b.logical_and, finite), b.logical_not(b.isfinite(result))),
+                False,
+            )
         return result
 
     return guarded

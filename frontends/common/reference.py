@@ -34,7 +34,10 @@ def drawn(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> np.ndarra
 
 
 def with_intermediates(
-    graph: Graph, copy: str | None = None, is_array: Callable[[Node], bool] = lambda node: True, **changed: Any
+    graph: Graph,
+    copy: str | None = None,
+    is_array: Callable[[Node], bool] = lambda node: True,
+    **changed: Any,
 ) -> tuple[Graph, list[Value]]:
     """A recorded graph that returns what every node gives, and the values that these are. Arrays that can be written to are returned as
     a ``copy`` that is taken at their time, by the call of this name."""
@@ -47,6 +50,8 @@ def with_intermediates(
             made.append(value)
             shown.append(value if copy is None else Value("seen", value.spec))
             if copy is not None:
-                nodes.append(Node(copy, (value,), {}, Origin(), (shown[-1],), CallRecord("clone", result=shown[-1])))
+                nodes.append(
+                    Node(copy, (value,), {}, Origin(), (shown[-1],), CallRecord("clone", result=shown[-1]))
+                )
     tree = Branch(tuple, tuple(range(len(shown))), (Leaf(),) * len(shown))
     return graph.derive(nodes=nodes, outputs=shown, output_tree=tree, guards=[], **changed), made

@@ -20,7 +20,9 @@ from .indexing import along, views_among, without_leading_ones
 Replay = Union[Callable[[Any], Any], Sequence[Callable[[Any], Any]]]
 
 
-_REINTERPRETING = frozenset({"view_as_complex", "view_as_real", "complex", "real", "imag", "bitcast"})  # positions have no such views
+_REINTERPRETING = frozenset(
+    {"view_as_complex", "view_as_real", "complex", "real", "imag", "bitcast"}
+)  # positions have no such views
 
 
 def write_through(b: RaisingBuilder, base: Value, replay: Replay, value: Any) -> Value:
@@ -41,7 +43,9 @@ def write_through(b: RaisingBuilder, base: Value, replay: Replay, value: Any) ->
     before = len(b.graph.nodes)
     positions = _taken(replay, places)
     if positions.dtype != "int64" or any(node.op in _REINTERPRETING for node in b.graph.nodes[before:]):
-        raise UnsupportedOperation("a write through a view that reads memory as complex numbers, or as another dtype, cannot be translated")
+        raise UnsupportedOperation(
+            "a write through a view that reads memory as complex numbers, or as another dtype, cannot be translated"
+        )
     if _is_conjugated(b, base, view):
         value = b.conj(_whole(b, value, view))
     flat = b.reshape(base, shape=(product(base.shape),))
@@ -64,7 +68,11 @@ def _steps(b: RaisingBuilder, base: Value, view: Value) -> list[tuple[Node, int]
     steps = []
     while view is not base:
         node = b.maker(view)
-        if node is None or node.op not in _INVERSES or (node.op in _LOOKED_UP and any(place.ndim for place in node.inputs[1:])):
+        if (
+            node is None
+            or node.op not in _INVERSES
+            or (node.op in _LOOKED_UP and any(place.ndim for place in node.inputs[1:]))
+        ):
             return None
         steps.append((node, node.outputs.index(view)))
         view = node.inputs[0]
@@ -83,7 +91,11 @@ def _is_conjugated(b: RaisingBuilder, base: Value, view: Value) -> bool:
 # ---------------------------------------------------------------------------------------------- one step back
 def _permute(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
     axes = node.params["axes"]
-    return b.permute_dims(value, axes=tuple(map(axes.index, range(len(axes))))) if isinstance(value, Value) else value
+    return (
+        b.permute_dims(value, axes=tuple(map(axes.index, range(len(axes)))))
+        if isinstance(value, Value)
+        else value
+    )
 
 
 def _split(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
@@ -94,7 +106,11 @@ def _split(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
 
 
 def _bitcast(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
-    same = value if isinstance(value, Value) else b.full(shape=node.outputs[0].shape, fill_value=value, dtype=node.outputs[0].dtype)
+    same = (
+        value
+        if isinstance(value, Value)
+        else b.full(shape=node.outputs[0].shape, fill_value=value, dtype=node.outputs[0].dtype)
+    )
     return b.bitcast(same, dtype=node.inputs[0].dtype)
 
 
@@ -122,13 +138,19 @@ def _looked_up(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
 _LOOKED_UP = frozenset({"take", "gather_nd"})  # by whole arrays of places they are no views
 _INVERSES: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(_LOOKED_UP, _looked_up),
-    "reshape": lambda b, node, index, value: b.reshape(value, shape=node.inputs[0].shape) if isinstance(value, Value) else value,
+    "reshape": lambda b, node, index, value: (
+        b.reshape(value, shape=node.inputs[0].shape) if isinstance(value, Value) else value
+    ),
     "permute_dims": _permute,
     "getitem": lambda b, node, index, value: b.setitem(node.inputs[0], value, key=node.params["key"]),
-    "unstack": lambda b, node, index, value: b.setitem(node.inputs[0], value, key=along(node.params["axis"], index)),
+    "unstack": lambda b, node, index, value: b.setitem(
+        node.inputs[0], value, key=along(node.params["axis"], index)
+    ),
     "split": _split,
     "bitcast": _bitcast,
-    "flip": lambda b, node, index, value: b.flip(value, axis=node.params["axis"]) if isinstance(value, Value) else value,
+    "flip": lambda b, node, index, value: (
+        b.flip(value, axis=node.params["axis"]) if isinstance(value, Value) else value
+    ),
     "conj": lambda b, node, index, value: b.conj(_spread(b, value, node)),
     "stop_gradient": lambda b, node, index, value: value,  # the same elements
     "real": _real,
@@ -139,7 +161,9 @@ _INVERSES: dict[str, Callable[..., Any]] = {
 Array = TypeVar("Array")
 Reader = Callable[[], Any]  # gives what is in a place at the moment
 
-_MOST_ATTEMPTS = 4  # a view that the function makes anew each time, where nobody sees it, is another array in each
+_MOST_ATTEMPTS = (
+    4  # a view that the function makes anew each time, where nobody sees it, is another array in each
+)
 
 
 class KeptViews(Generic[Array]):
@@ -209,8 +233,15 @@ class KeptViews(Generic[Array]):
     def lies_still(self, array: Array, owner: Array, view_now: Reader, owner_now: Reader) -> EnvironmentGuard:
         """That what is in the place of a view lies in what is in the place of its owner as now."""
         still = partial(self._still, type(owner), view_now, owner_now, self.lies(array, owner))
-        return EnvironmentGuard("{}()", (still,), f"{self.words} that was a view of another one, which is written to,")
+        return EnvironmentGuard(
+            "{}()", (still,), f"{self.words} that was a view of another one, which is written to,"
+        )
 
     def _still(self, cls: Any, view: Reader, owner: Reader, lies: Any) -> bool:
         now, of = view(), owner()
-        return isinstance(now, cls) and isinstance(of, cls) and self.is_view(now, of) and bool(self.lies(now, of) == lies)
+        return (
+            isinstance(now, cls)
+            and isinstance(of, cls)
+            and self.is_view(now, of)
+            and bool(self.lies(now, of) == lies)
+        )

@@ -152,7 +152,9 @@ def _transposed(cotangents: Any, *arrays: Any, call: Call) -> list[Any]:
 
     def linear(*given: Any) -> list[Any]:
         rest = iter(given)
-        return forward(call.function, *(next(rest) if is_unknown else item for is_unknown, item in zip(unknown, arrays)))
+        return forward(
+            call.function, *(next(rest) if is_unknown else item for is_unknown, item in zip(unknown, arrays))
+        )
 
     transpose = jax.linear_transpose(linear, *(item.aval for item in arrays if ad.is_undefined_primal(item)))
     found = iter(transpose([ad.instantiate_zeros(item) for item in cotangents]))
@@ -185,16 +187,25 @@ class _Held:
         whether there are others than before."""
         loaded = len(sys.modules), next(reversed(sys.modules))
         if loaded != self._loaded:
-            self._loaded, self._names = loaded, [name for name in list(sys.modules) if f"{name}.".startswith(_INSIDE)]
+            self._loaded, self._names = (
+                loaded,
+                [name for name in list(sys.modules) if f"{name}.".startswith(_INSIDE)],
+            )
         return [module for name in self._names if (module := sys.modules.get(name)) is not None]
 
     def places(self, modules: list[ModuleType], replacements: dict[int, tuple[Any, Any]]) -> list[Place]:
         """Of each function (its identity, itself, what is to stand for it) its names in these modules."""
         now = tuple(replacements), tuple((id(module), len(vars(module))) for module in modules)
         if now != self._known:
-            places = under_any_name(map(vars, modules), ((original, id(original)) for original, _ in replacements.values()))
+            places = under_any_name(
+                map(vars, modules), ((original, id(original)) for original, _ in replacements.values())
+            )
             self._known, self._found = now, places
-        return [(space, name, replacements[item][1]) for space, name, item in self._found if id(space.get(name)) == item]
+        return [
+            (space, name, replacements[item][1])
+            for space, name, item in self._found
+            if id(space.get(name)) == item
+        ]
 
 
 _held = _Held()
@@ -217,14 +228,24 @@ def seen(names: Iterable[str], scopes: Iterable[dict[str, Any]] = ()) -> Iterato
         replacements[id(loop)] = loop, of_any_length(loop)
     in_parallel = jax.lax.associative_scan
     replacements[id(in_parallel)] = in_parallel, scanned_in_parallel(in_parallel, _traces)
-    with replaced([*methods, *_held.places(_held.modules(), replacements), *under_any_name(scopes, replacements.values())]):
+    with replaced(
+        [
+            *methods,
+            *_held.places(_held.modules(), replacements),
+            *under_any_name(scopes, replacements.values()),
+        ]
+    ):
         yield lambda function: replacements.get(id(function), (function, _with_rule(function)))[1]
 
 
 def _with_rule(function: Any) -> Any:
     """The function with a derivative rule whose bound ``__call__`` this is, looked up again in each call; anything else as it is."""
     held = getattr(function, "__self__", None)
-    return held if isinstance(held, (jax.custom_jvp, jax.custom_vjp)) and function.__name__ == "__call__" else function
+    return (
+        held
+        if isinstance(held, (jax.custom_jvp, jax.custom_vjp)) and function.__name__ == "__call__"
+        else function
+    )
 
 
 def _whole(session: Session, original: Callable[..., Any], rule: Any, *args: Any, **kwargs: Any) -> Any:
@@ -258,14 +279,26 @@ def _method(name: str) -> list[Place]:
     if found is None:
         return []
     kept = vars(holder)[found]
-    return [(holder, found, type(kept)(_by_arrays(_named(name, kept.__func__ if isinstance(kept, staticmethod) else kept.fun))))]
+    return [
+        (
+            holder,
+            found,
+            type(kept)(
+                _by_arrays(_named(name, kept.__func__ if isinstance(kept, staticmethod) else kept.fun))
+            ),
+        )
+    ]
 
 
 def _by_arrays(method: Callable[..., Any]) -> Callable[..., Any]:
     """The method with numbers that were read as arrays: JAX treats an index alike, whether it knows the number or not."""
 
     def call(array: Any, *args: Any, **kwargs: Any) -> Any:
-        return method(array, *(tuple(map(_as_array, item)) if type(item) is tuple else _as_array(item) for item in args), **kwargs)
+        return method(
+            array,
+            *(tuple(map(_as_array, item)) if type(item) is tuple else _as_array(item) for item in args),
+            **kwargs,
+        )
 
     return call
 
@@ -309,7 +342,11 @@ def recorded_as(name: str, function: Callable[..., Any], args: tuple[Any, ...]) 
 
 
 def _bound(name: str, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    if not name.endswith(INDEXED) and current().loops.steps and any(map(current().loops.reads_step, iterate_structure((args, kwargs)))):
+    if (
+        not name.endswith(INDEXED)
+        and current().loops.steps
+        and any(map(current().loops.reads_step, iterate_structure((args, kwargs))))
+    ):
         try:
             return _bound(name, original, *map_structure(_step_as_array, (args, kwargs)))
         # JAX may refuse an array where it wants a number in any words.
@@ -336,7 +373,9 @@ def _bound(name: str, original: Callable[..., Any], args: Any, kwargs: Any) -> A
     return unflatten(results[-1], found)
 
 
-def _abstract_results(name: str, body: Callable[..., Any], tree: Tree, leaves: list[Any]) -> tuple[Any, ...] | None:
+def _abstract_results(
+    name: str, body: Callable[..., Any], tree: Tree, leaves: list[Any]
+) -> tuple[Any, ...] | None:
     """The types of what a call gives, by the row of the function; None where that does not take it."""
     from .lifting.abstract_eval import abstract_eval
 
@@ -344,7 +383,9 @@ def _abstract_results(name: str, body: Callable[..., Any], tree: Tree, leaves: l
     before, _thread.quiet = getattr(_thread, "quiet", False), True
     now = with_numbers(tree)
     try:
-        seen = jax.eval_shape(lambda *arrays: body(*arrays, tree=now), *(_type(leaf, hints(leaf.shape)) for leaf in leaves))
+        seen = jax.eval_shape(
+            lambda *arrays: body(*arrays, tree=now), *(_type(leaf, hints(leaf.shape)) for leaf in leaves)
+        )
     # There are sizes among the arguments, or the user's call is wrong, which the traced body shows as it is.
     except Exception as problem:
         if is_fault(problem):
@@ -352,7 +393,10 @@ def _abstract_results(name: str, body: Callable[..., Any], tree: Tree, leaves: l
         return None
     finally:
         _thread.quiet = before
-    values = [Value("x", ArraySpec(tuple(map(expression_of, leaf.shape)), dtype_name(leaf.dtype))) for leaf in leaves]
+    values = [
+        Value("x", ArraySpec(tuple(map(expression_of, leaf.shape)), dtype_name(leaf.dtype)))
+        for leaf in leaves
+    ]
     args, kwargs = map_structure(expression_of, unflatten(tree, values))
     specs = tuple(ArraySpec(tuple(item.shape), dtype_name(item.dtype)) for item in seen)
     found = abstract_eval(name, args, kwargs, specs, recording.knows)
@@ -362,14 +406,18 @@ def _abstract_results(name: str, body: Callable[..., Any], tree: Tree, leaves: l
         if not recording.loops.reads_step(condition):  # of which the body of the loop has a check
             recording.decide(condition)
     shapes = (tuple(map(symbolic, spec.shape)) for spec in found[0])
-    return tuple(jax.core.ShapedArray(shape, item.dtype, weak_type=item.weak_type) for shape, item in zip(shapes, seen))
+    return tuple(
+        jax.core.ShapedArray(shape, item.dtype, weak_type=item.weak_type) for shape, item in zip(shapes, seen)
+    )
 
 
 def with_numbers(tree: Tree) -> Tree:
     """The same arguments with sizes as they are at the moment."""
     if isinstance(tree, Static):
         return Static(map_structure(lambda item: hint_of(expression_of(item)), tree.value))
-    return replace(tree, children=tuple(map(with_numbers, tree.children))) if isinstance(tree, Branch) else tree
+    return (
+        replace(tree, children=tuple(map(with_numbers, tree.children))) if isinstance(tree, Branch) else tree
+    )
 
 
 def program_of(call: Call, types: Iterable[Any]) -> ClosedJaxpr:
@@ -396,7 +444,20 @@ def _traced(body: Callable[..., Any], leaves: list[Any]) -> ClosedJaxpr:
         raise
 
 
-_PLAIN = (bool, int, float, complex, str, bytes, type(None), slice, type(Ellipsis), np.generic, np.dtype, type)
+_PLAIN = (
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    type(None),
+    slice,
+    type(Ellipsis),
+    np.generic,
+    np.dtype,
+    type,
+)
 
 
 def _is_static(item: Any) -> bool:

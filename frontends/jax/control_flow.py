@@ -44,7 +44,11 @@ def scan(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
     step = _Step(reader, equation, program.in_avals[constants:])
     body = step.body("body", program, operands[:constants])
     given = [*step.arrays(operands[constants:first]), *rows]
-    options = {"length": expression_of(params["length"]), "reverse": bool(params["reverse"]), "checkpoint": is_kept}
+    options = {
+        "length": expression_of(params["length"]),
+        "reverse": bool(params["reverse"]),
+        "checkpoint": is_kept,
+    }
     return step.node("scan", given, [body], carried=carried, sequences=len(rows), **options)
 
 
@@ -69,7 +73,13 @@ def while_loop(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
     some = [] if not many.shape else [partial(_some, many)]
     goes_on = step.body("condition", condition, asked, some)
     kept = [] if not many.shape else [partial(_kept, many, body.out_avals, condition, asked)]
-    return step.node("while_loop", step.arrays(state), [goes_on, step.body("body", body, stepped, kept)], carried=len(state), most=None)
+    return step.node(
+        "while_loop",
+        step.arrays(state),
+        [goes_on, step.body("body", body, stepped, kept)],
+        carried=len(state),
+        most=None,
+    )
 
 
 def cond(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
@@ -88,7 +98,9 @@ def cond(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
 
     if reader.as_words and (place := checked(reader, branches, is_taken, step.origin)) is not None:
         return reader.inlined(equation, branches[place], captured)
-    names = ["otherwise", "then"] if len(branches) == 2 else [f"branch_{place}" for place in range(len(branches))]
+    names = (
+        ["otherwise", "then"] if len(branches) == 2 else [f"branch_{place}" for place in range(len(branches))]
+    )
     bodies = [step.body(name, program, captured) for name, program in zip(names, branches)]
     return step.node("branch", [index if truth is None else truth], bodies)
 
@@ -130,12 +142,20 @@ class _Step:
     """The bodies of one equation: ``avals`` are the types of the inputs that each of them has beside what it captures, ``inputs`` those
     inputs where their sizes are read from them."""
 
-    def __init__(self, reader: Reader, equation: Any, avals: Sequence[Any], inputs: Sequence[Value] | None = None) -> None:
+    def __init__(
+        self, reader: Reader, equation: Any, avals: Sequence[Any], inputs: Sequence[Value] | None = None
+    ) -> None:
         self.reader, self.equation = reader, equation
         self.avals, self._inputs = avals, inputs
         self.origin = reader.origin(equation, f"lax.{equation.primitive.name}")
 
-    def body(self, name: str, program: ClosedJaxpr, captured: Sequence[Any], after: Sequence[Callable[..., list[Any]]] = ()) -> Body:
+    def body(
+        self,
+        name: str,
+        program: ClosedJaxpr,
+        captured: Sequence[Any],
+        after: Sequence[Callable[..., list[Any]]] = (),
+    ) -> Body:
         """The block of a program; its operands are what it captures, then its own inputs. ``after`` changes its results."""
         reader = self.reader
         names = names_of_arguments(program, len(self.avals))
@@ -162,7 +182,12 @@ class _Step:
         return self.reader.read(jax.make_jaxpr(function)(*types), list(operands))[0]
 
     def node(
-        self, op: str, operands: Sequence[Any], bodies: Sequence[Body], outvars: Sequence[Any] | None = None, **params: Any
+        self,
+        op: str,
+        operands: Sequence[Any],
+        bodies: Sequence[Body],
+        outvars: Sequence[Any] | None = None,
+        **params: Any,
     ) -> list[Any]:
         """The node that runs the bodies."""
         regions, captured = close(*bodies)
@@ -211,7 +236,11 @@ def _is_read(program: ClosedJaxpr, place: int) -> bool:
 
 def _without_inputs(program: ClosedJaxpr, places: Sequence[int]) -> ClosedJaxpr:
     """A program without inputs that nothing in it reads."""
-    return _rearranged(program, [var for place, var in enumerate(program.jaxpr.invars) if place not in places], program.jaxpr.outvars)
+    return _rearranged(
+        program,
+        [var for place, var in enumerate(program.jaxpr.invars) if place not in places],
+        program.jaxpr.outvars,
+    )
 
 
 def _rearranged(program: ClosedJaxpr, invars: Sequence[Any], outvars: Sequence[Any]) -> ClosedJaxpr:
@@ -221,17 +250,31 @@ def _rearranged(program: ClosedJaxpr, invars: Sequence[Any], outvars: Sequence[A
         return program
     names = dict(zip(jaxpr.invars, jaxpr.debug_info.arg_names or ()))
     info = jaxpr.debug_info
-    kept = info._replace(arg_names=tuple(names.get(var, "") for var in invars), result_paths=None) if names else info
-    return ClosedJaxpr(jaxpr.replace(invars=list(invars), outvars=list(outvars), debug_info=kept), program.consts)
+    kept = (
+        info._replace(arg_names=tuple(names.get(var, "") for var in invars), result_paths=None)
+        if names
+        else info
+    )
+    return ClosedJaxpr(
+        jaxpr.replace(invars=list(invars), outvars=list(outvars), debug_info=kept), program.consts
+    )
 
 
 # ------------------------------------------------------------------------------------- loops of many, under vmap
 def _some(many: Any, step: _Step, inputs: list[Value], found: list[Any]) -> list[Any]:
-    return [step.small(lambda goes_on: jax.lax.reduce_or(goes_on, tuple(range(goes_on.ndim))), [many], *found)]
+    return [
+        step.small(lambda goes_on: jax.lax.reduce_or(goes_on, tuple(range(goes_on.ndim))), [many], *found)
+    ]
 
 
 def _kept(
-    many: Any, avals: Sequence[Any], condition: ClosedJaxpr, asked: Sequence[Any], step: _Step, inputs: list[Value], found: list[Any]
+    many: Any,
+    avals: Sequence[Any],
+    condition: ClosedJaxpr,
+    asked: Sequence[Any],
+    step: _Step,
+    inputs: list[Value],
+    found: list[Any],
 ) -> list[Any]:
     """What a step leaves in a loop of many, whose truth values have the first axes: for each whether it goes on."""
     (goes_on,) = step.reader.read(condition, [*asked, *inputs])
@@ -239,7 +282,10 @@ def _kept(
     def kept(goes_on: Any, new: Any, old: Any) -> Any:
         return jax.lax.select(jax.lax.broadcast_in_dim(goes_on, new.shape, range(goes_on.ndim)), new, old)
 
-    return [old if new is old else step.small(kept, [many, aval, aval], goes_on, new, old) for aval, new, old in zip(avals, found, inputs)]
+    return [
+        old if new is old else step.small(kept, [many, aval, aval], goes_on, new, old)
+        for aval, new, old in zip(avals, found, inputs)
+    ]
 
 
 # ------------------------------------------------------------------------------------- loops that count
@@ -249,12 +295,22 @@ def _count(reader: Reader, condition: ClosedJaxpr, body: ClosedJaxpr, operands: 
     Its state begins with the counter and the end, its condition compares them, and a step adds 1 to the first and keeps the second.
     """
     program, step = condition.jaxpr, body.jaxpr
-    if asked or len(program.eqns) != 1 or program.eqns[0].primitive.name != "lt" or program.eqns[0].invars != program.invars[:2]:
+    if (
+        asked
+        or len(program.eqns) != 1
+        or program.eqns[0].primitive.name != "lt"
+        or program.eqns[0].invars != program.invars[:2]
+    ):
         return None
     first = len(step.invars) - len(program.invars)
     counter, end = step.invars[first : first + 2]
     added = next((eqn for eqn in step.eqns if step.outvars[0] in eqn.outvars), None)
-    counts = added is not None and added.primitive.name == "add" and added.invars[0] is counter and _is_one(added.invars[1])
+    counts = (
+        added is not None
+        and added.primitive.name == "add"
+        and added.invars[0] is counter
+        and _is_one(added.invars[1])
+    )
     low, high = (_number(reader, item) for item in operands[:2])
     if not counts or step.outvars[1] is not end or low is None or high is None:
         return None
@@ -271,10 +327,22 @@ def _number(reader: Reader, item: Any) -> Any:
     if not isinstance(item, Value):
         return int(item)
     node = reader.maker(item)
-    while node is not None and node.op == f"{PRIMITIVE}convert_element_type_p" and isinstance(node.inputs[0], Value):
+    while (
+        node is not None
+        and node.op == f"{PRIMITIVE}convert_element_type_p"
+        and isinstance(node.inputs[0], Value)
+    ):
         node = reader.maker(node.inputs[0])
-    made = node is not None and node.op == "jax.numpy.asarray" and isinstance(node.inputs[0], (int, np.integer, Size))
-    return (node.inputs[0] if isinstance(node.inputs[0], Size) else int(node.inputs[0])) if made and node is not None else None
+    made = (
+        node is not None
+        and node.op == "jax.numpy.asarray"
+        and isinstance(node.inputs[0], (int, np.integer, Size))
+    )
+    return (
+        (node.inputs[0] if isinstance(node.inputs[0], Size) else int(node.inputs[0]))
+        if made and node is not None
+        else None
+    )
 
 
 def _counted(reader: Reader, equation: Any, length: Any, stepped: list[Any], state: list[Any]) -> list[Any]:
@@ -286,18 +354,26 @@ def _counted(reader: Reader, equation: Any, length: Any, stepped: list[Any], sta
 
     jaxpr, first = body.jaxpr, len(stepped)
     counter, last, *rest = jaxpr.invars[first:]
-    straight = _rearranged(body, [*jaxpr.invars[:first], last, counter, *rest], [jaxpr.outvars[0], *jaxpr.outvars[2:]])
+    straight = _rearranged(
+        body, [*jaxpr.invars[:first], last, counter, *rest], [jaxpr.outvars[0], *jaxpr.outvars[2:]]
+    )
     block = step.body("body", straight, [*stepped, end])
     given = step.arrays([state[0], *state[2:]])
     outputs = [equation.outvars[0], *equation.outvars[2:]]
-    counter, *rest = step.node("scan", given, [block], outvars=outputs, carried=len(given), sequences=0, length=length)
+    counter, *rest = step.node(
+        "scan", given, [block], outvars=outputs, carried=len(given), sequences=0, length=length
+    )
     return [counter, end, *rest]
 
 
 def _truth_of(reader: Reader, index: Value) -> Value | None:
     """The truth value that the index of a branch was made of."""
     node = reader.maker(index)
-    if node is None or node.op != f"{PRIMITIVE}convert_element_type_p" or not isinstance(node.inputs[0], Value):
+    if (
+        node is None
+        or node.op != f"{PRIMITIVE}convert_element_type_p"
+        or not isinstance(node.inputs[0], Value)
+    ):
         return None
     return node.inputs[0] if node.inputs[0].dtype == "bool" else None
 
@@ -316,7 +392,9 @@ def ruled(reader: Reader, equation: Any, inner: ClosedJaxpr, operands: list[Any]
     # JAX alone has both modes, and a custom_vjp has reverse mode alone
     is_forward = not reader.as_words and not equation.primitive.name.startswith("custom_vjp_call")
     try:
-        rule = rule_of(equation, [place for place in call.arrays if reader.has_tangent(operands[place])], is_forward)
+        rule = rule_of(
+            equation, [place for place in call.arrays if reader.has_tangent(operands[place])], is_forward
+        )
     # The rule is the user's code, and may do or refuse anything.
     except Exception as problem:
         if is_fault(problem):
@@ -341,11 +419,19 @@ class Call:
 
     def refuse_closed_over(self) -> None:
         """Refuse gradients of what the function closes over, where that depends on arguments: the rule says nothing of them."""
-        message = self._message("it is taken with respect to an array that the function closes over; pass it as an argument")
+        message = self._message(
+            "it is taken with respect to an array that the function closes over; pass it as an argument"
+        )
         for place in self.arrays:
             item, aval = self.operands[place], self.equation.invars[place].aval
-            if place < self.equation.params.get("num_consts", 0) and has_derivative(aval) and not self.reader.is_constant(item):
-                self.operands[place] = self.reader.made(REFUSE_GRADIENT, (item, item), {"message": message}, self.origin, aval)
+            if (
+                place < self.equation.params.get("num_consts", 0)
+                and has_derivative(aval)
+                and not self.reader.is_constant(item)
+            ):
+                self.operands[place] = self.reader.made(
+                    REFUSE_GRADIENT, (item, item), {"message": message}, self.origin, aval
+                )
 
     def inlined(self) -> list[Any]:
         """The results alone."""
@@ -354,7 +440,9 @@ class Call:
     def kept(self) -> list[Any]:
         """The call itself: the node ``call``, whose region is the function."""
         body = self._function(self.reader.orders)
-        for value, place in zip(body.inputs, self.arrays):  # sizes of the outside that the function reads are those of its own arguments
+        for value, place in zip(
+            body.inputs, self.arrays
+        ):  # sizes of the outside that the function reads are those of its own arguments
             shape = tuple(map(expression_of, self.equation.invars[place].aval.shape))
             value.spec = ArraySpec((*shape, *value.shape[len(shape) :]), value.dtype)
         made = self._append("call", [body], dict(get("call").params))
@@ -369,7 +457,9 @@ class Call:
         for place, aval in enumerate(self.results):
             if has_derivative(aval) and sources:
                 inputs = (values[place], *sources)
-                values[place] = self.reader.made(REFUSE_GRADIENT, inputs, {"message": message}, self.origin, aval)
+                values[place] = self.reader.made(
+                    REFUSE_GRADIENT, inputs, {"message": message}, self.origin, aval
+                )
         return values
 
     def forward_mode(self, rule: Rule, tangents: ClosedJaxpr) -> list[Any]:
@@ -378,7 +468,9 @@ class Call:
         inputs, operands = self._operands()
         avals = [*self.results, *(self.results[place] for place in rule.results)]
         arguments = [*given, *operands]
-        body = self._body("rule", [*given, *inputs], lambda: self.reader.read(tangents, arguments), avals, self._less())
+        body = self._body(
+            "rule", [*given, *inputs], lambda: self.reader.read(tangents, arguments), avals, self._less()
+        )
         return self._node([self._function(), body], rule, kind="jvp")
 
     def reverse_mode(self, rule: Rule) -> list[Any]:
@@ -386,13 +478,19 @@ class Call:
         assert rule.forward is not None and rule.backward is not None
         function, (forward, needed) = self._function(), self._forward(rule.forward)
         residuals = dict(
-            zip(forward.outputs[len(self.results) :], [Value("residual", item.spec) for item in forward.outputs[len(self.results) :]])
+            zip(
+                forward.outputs[len(self.results) :],
+                [Value("residual", item.spec) for item in forward.outputs[len(self.results) :]],
+            )
         )
         inputs, _ = self._operands()
         known = {**dict(zip(forward.inputs, inputs)), **residuals}
         cotangents = self._inputs("cotangent", [self.results[place] for place in rule.results])
         taken = [*self._inputs("result", self.results), *residuals.values(), *cotangents, *inputs]
-        arguments = [*(known.get(item, item) if isinstance(item, Value) else item for item in needed), *cotangents]
+        arguments = [
+            *(known.get(item, item) if isinstance(item, Value) else item for item in needed),
+            *cotangents,
+        ]
         avals, backward = [self.equation.invars[place].aval for place in rule.sources], rule.backward
         body = self._body("rule", taken, lambda: self.reader.read(backward, arguments), avals, self._less())
         bodies = [function, forward, body] if residuals else [function, body]
@@ -421,7 +519,9 @@ class Call:
             made = {value for node in self.reader.nodes for value in node.outputs}
             residuals = dict.fromkeys(item for item in needed if isinstance(item, Value) and item in made)
             behind = {value for node in _contributing(self.reader.nodes, residuals) for value in node.outputs}
-            if any(item in behind for item in found if isinstance(item, Value)) and self._are_alike(inputs, results, found):
+            if any(item in behind for item in found if isinstance(item, Value)) and self._are_alike(
+                inputs, results, found
+            ):
                 results = found
             return [*results, *residuals]
 
@@ -449,7 +549,14 @@ class Call:
     def _input(self, name: str, aval: Any) -> Value:
         return Value(name, self.reader.spec(aval))
 
-    def _body(self, name: str, inputs: Sequence[Value], read: Callable[[], list[Any]], avals: Sequence[Any], orders: int | None) -> Body:
+    def _body(
+        self,
+        name: str,
+        inputs: Sequence[Value],
+        read: Callable[[], list[Any]],
+        avals: Sequence[Any],
+        orders: int | None,
+    ) -> Body:
         """What ``read`` appends, as a block. Outputs are arrays of these types; there may be more of them."""
         reader = self.reader
         before = reader.nodes, reader.around, reader.orders, reader.checks
@@ -470,13 +577,17 @@ class Call:
 
     def _node(self, bodies: Sequence[Body], rule: Rule, kind: str, residuals: int = 0) -> list[Any]:
         places = tuple(self.arrays.index(place) for place in rule.sources)
-        return self._append("custom_derivative", bodies, {"kind": kind, "differentiated": places, "residuals": residuals})
+        return self._append(
+            "custom_derivative", bodies, {"kind": kind, "differentiated": places, "residuals": residuals}
+        )
 
     def _append(self, op: str, bodies: Sequence[Body], params: dict[str, Any]) -> list[Any]:
         regions, captured = close(*bodies)
         outputs = tuple(self._inputs(self.name, self.results))
         inputs = (*(self.operands[place] for place in self.arrays), *captured)
-        self.reader.append(Node(op, inputs, params, self.origin, outputs, CallRecord(op, result=outputs), regions))
+        self.reader.append(
+            Node(op, inputs, params, self.origin, outputs, CallRecord(op, result=outputs), regions)
+        )
         return list(outputs)
 
     def _message(self, why: str) -> str:

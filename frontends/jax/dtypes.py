@@ -35,7 +35,9 @@ def is_key(array: Any) -> bool:
 def words_type(array: Any) -> Any:
     """The type of an array as other frameworks have it: keys are their words of 32 bits, along a last axis."""
     if not is_key(array):
-        return jax.ShapeDtypeStruct(array.shape, array.dtype, weak_type=bool(getattr(array, "weak_type", False)))
+        return jax.ShapeDtypeStruct(
+            array.shape, array.dtype, weak_type=bool(getattr(array, "weak_type", False))
+        )
     if str(array.dtype) != "key<fry>":
         raise UnsupportedOperation(
             f"{array.dtype}: of the keys of jax.random only those of threefry2x32 give the same numbers in other frameworks"

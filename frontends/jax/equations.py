@@ -71,7 +71,9 @@ def shared_call(reader: Reader, equation: Any, inner: ClosedJaxpr, operands: lis
 
 
 log = logging.getLogger("graph_compiler")
-_PASSES_ON = frozenset({"copy_p", "copy", "device_put", "sharding_constraint", "optimization_barrier", "pvary"})
+_PASSES_ON = frozenset(
+    {"copy_p", "copy", "device_put", "sharding_constraint", "optimization_barrier", "pvary"}
+)
 _SAYS = frozenset({"debug_print"})  # what tells of numbers and gives none
 _NAMES = {
     "dot_general_p": "product",
@@ -81,7 +83,12 @@ _NAMES = {
     "reduce_sum_p": "total",
 }
 _RENAMED = {"add_any": "add"}  # of transformations; the same
-_WEAK = {"b": (bool,), "i": (int,), "f": (float,), "c": (complex,)}  # kinds of numbers that are weak as Python writes them
+_WEAK = {
+    "b": (bool,),
+    "i": (int,),
+    "f": (float,),
+    "c": (complex,),
+}  # kinds of numbers that are weak as Python writes them
 NAMED_TUPLES = ("GatherDimensionNumbers", "ScatterDimensionNumbers", "ConvDimensionNumbers")
 
 
@@ -104,7 +111,9 @@ class Reader:
         self.around = Origin()  # of the call that is read at the moment
         self.repeated: frozenset[int] = frozenset()  # programs that are called several times, by identity
         self.checks = True  # error checks are guarded
-        self.orders: int | None = ORDERS  # of derivatives that rules are followed for; None where nobody takes one
+        self.orders: int | None = (
+            ORDERS  # of derivatives that rules are followed for; None where nobody takes one
+        )
 
     def read_whole(self, program: ClosedJaxpr, arguments: list[Any]) -> list[Any]:
         """The results of the program that was recorded: functions that it calls several times stay functions."""
@@ -142,11 +151,17 @@ class Reader:
             return self._call(equation, params["call"], operands)
         if (program := opened(equation)) is not None:
             has_rule = equation.primitive in ad.primitive_jvps and program.jaxpr.eqns
-            return self._by_rule(equation, program, operands) if has_rule else self.inlined(equation, program, operands)
+            return (
+                self._by_rule(equation, program, operands)
+                if has_rule
+                else self.inlined(equation, program, operands)
+            )
         if (inner := called(equation)) is not None:
             if name in RULED:
                 return self._ruled(equation, inner, operands)
-            return (shared_call if id(inner) in self.repeated else Reader.inlined)(self, equation, inner, operands)
+            return (shared_call if id(inner) in self.repeated else Reader.inlined)(
+                self, equation, inner, operands
+            )
         if name in _PASSES_ON:
             return operands
         if name == "size":
@@ -157,9 +172,13 @@ class Reader:
         if name in READ:
             return READ[name](self, equation, operands)
         if name in WRITTEN_OUT and (straight := WRITTEN_OUT[name](params)) is not None:
-            return self.inlined(equation, jax.make_jaxpr(straight)(*(_type(atom.aval) for atom in equation.invars)), operands)
+            return self.inlined(
+                equation, jax.make_jaxpr(straight)(*(_type(atom.aval) for atom in equation.invars)), operands
+            )
         if self.as_words and name in COMBINED and (straight := COMBINED[name](params)) is not None:
-            return self.inlined(equation, jax.make_jaxpr(straight)(*(_type(atom.aval) for atom in equation.invars)), operands)
+            return self.inlined(
+                equation, jax.make_jaxpr(straight)(*(_type(atom.aval) for atom in equation.invars)), operands
+            )
         if name in SOLVES:
             return self.read(*solving(params, operands))
         if name in _SAYS:
@@ -174,13 +193,21 @@ class Reader:
             whole = Program(Callback(equation.primitive, params))
             return self._node(f"{PRIMITIVE}{name}_p", (shapes, *operands), {}, origin, equation, whole)
         if name in CALLBACKS:
-            raise UnsupportedOperation(f"{name}: a call back into Python cannot be recorded; take it out\n    {origin}")
-        if self.as_words and not name.startswith("random_") and any(is_key(atom.aval) for atom in (*equation.invars, *equation.outvars)):
+            raise UnsupportedOperation(
+                f"{name}: a call back into Python cannot be recorded; take it out\n    {origin}"
+            )
+        if (
+            self.as_words
+            and not name.startswith("random_")
+            and any(is_key(atom.aval) for atom in (*equation.invars, *equation.outvars))
+        ):
             return self.inlined(equation, _on_words(equation), operands)
         if name.startswith("random_"):
             keys = tuple(is_key(atom.aval) for atom in equation.invars)
             kept = {key: item.name if key == "impl" else item for key, item in params.items()}
-            drawn = Program(OnWords(equation.primitive, params, keys) if self.as_words else equation.primitive)
+            drawn = Program(
+                OnWords(equation.primitive, params, keys) if self.as_words else equation.primitive
+            )
             return self._node(f"{PRIMITIVE}{name}_p", tuple(operands), kept, origin, equation, drawn)
         if _applies_function(equation) and self.as_words:
             return self.inlined(equation, _applied(equation, origin), operands)
@@ -189,13 +216,28 @@ class Reader:
         ):
             whole = Program(Whole(equation.primitive, params))
             return self._node(f"{PRIMITIVE}{name}_p", tuple(operands), {}, origin, equation, whole)
-        kept = {key: item for key, item in params.items() if not (name.startswith("scatter") and key in ("update_jaxpr", "update_consts"))}
-        return self._node(f"{PRIMITIVE}{name.replace('-', '_')}_p", tuple(operands), kept, origin, equation, Program(equation.primitive))
+        kept = {
+            key: item
+            for key, item in params.items()
+            if not (name.startswith("scatter") and key in ("update_jaxpr", "update_consts"))
+        }
+        return self._node(
+            f"{PRIMITIVE}{name.replace('-', '_')}_p",
+            tuple(operands),
+            kept,
+            origin,
+            equation,
+            Program(equation.primitive),
+        )
 
     def _ruled(self, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
         public = public_of(equation)
         if public is not None and any(isinstance(item, Value) for item in operands):
-            return [self.made(public, tuple(operands), {}, self.origin(equation, public), equation.outvars[0].aval)]
+            return [
+                self.made(
+                    public, tuple(operands), {}, self.origin(equation, public), equation.outvars[0].aval
+                )
+            ]
         return self._by_rule(equation, inner, operands)
 
     def _by_rule(self, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
@@ -222,9 +264,13 @@ class Reader:
         origin = self.origin(equation, call.name)
         if self.as_words:
             # Rows of public functions are tried with arrays while the function is traced, where JAX has not folded any into numbers yet.
-            operands = [self._as_array(item, atom.aval, origin) for item, atom in zip(operands, equation.invars)]
+            operands = [
+                self._as_array(item, atom.aval, origin) for item, atom in zip(operands, equation.invars)
+            ]
         args, kwargs = unflatten(call.arguments, [Shared(item) for item in operands])
-        is_written = sum(isinstance(item, Shared) for item in iterate_structure((args, kwargs))) == len(operands)
+        is_written = sum(isinstance(item, Shared) for item in iterate_structure((args, kwargs))) == len(
+            operands
+        )
         args, kwargs = map_structure(_plain, args), map_structure(_plain, kwargs)
         program = None if call.body is None else Program(body=call.body, operands=tuple(operands))
         is_assigned = _is_assigned(_structure(call.result, equation.outvars))
@@ -239,7 +285,11 @@ class Reader:
         return list(outputs)
 
     def _as_array(self, item: Any, aval: Any, origin: Origin) -> Value:
-        return item if isinstance(item, Value) else self.made("jax.numpy.asarray", (item,), {}, replace(origin, call="asarray"), aval)
+        return (
+            item
+            if isinstance(item, Value)
+            else self.made("jax.numpy.asarray", (item,), {}, replace(origin, call="asarray"), aval)
+        )
 
     def _size(self, equation: Any, size: Any) -> Value:
         origin = self.origin(equation, "shape")
@@ -248,24 +298,46 @@ class Reader:
     def _read(self, equation: Any, array: Any) -> list[Any]:
         origin, number = self.origin(equation, "elements read by Python"), equation.params.get("number")
         if self._decide is None:
-            raise UnsupportedOperation(f"elements are read inside of a function that is called several times, or of a loop\n    {origin}")
+            raise UnsupportedOperation(
+                f"elements are read inside of a function that is called several times, or of a loop\n    {origin}"
+            )
         if number is not None:
             operand = array if isinstance(array, Value) else self.constant(np.asarray(array))
-            self.append(Node(READ_NUMBER, (operand,), {}, origin, (number,), CallRecord(row_key(READ_NUMBER), result=number)))
+            self.append(
+                Node(
+                    READ_NUMBER,
+                    (operand,),
+                    {},
+                    origin,
+                    (number,),
+                    CallRecord(row_key(READ_NUMBER), result=number),
+                )
+            )
         elif isinstance(array, Value):
             self._decide(array, equation.params["seen"].elements, origin)
         return []
 
     def _node(
-        self, op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin, equation: Any, program: Program | None = None
+        self,
+        op: str,
+        inputs: tuple[Any, ...],
+        params: dict[str, Any],
+        origin: Origin,
+        equation: Any,
+        program: Program | None = None,
     ) -> list[Any]:
         outputs = self._outputs(op, [var.aval for var in equation.outvars])
         result = outputs if equation.primitive.multiple_results else outputs[0]
-        weak = any(getattr(atom.aval, "weak_type", False) and not isinstance(atom, Literal) for atom in equation.invars)
+        weak = any(
+            getattr(atom.aval, "weak_type", False) and not isinstance(atom, Literal)
+            for atom in equation.invars
+        )
         self._append(op, inputs, params, origin, outputs, result, program, weak)
         return list(outputs)
 
-    def made(self, op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin, aval: Any) -> Value:
+    def made(
+        self, op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin, aval: Any
+    ) -> Value:
         """The one result of an operation that is no equation."""
         (made,) = outputs = self._outputs(op, [aval])
         self._append(op, inputs, params, origin, outputs, made)
@@ -291,8 +363,19 @@ class Reader:
         program: Program | None = None,
         weak: bool = False,
     ) -> None:
-        arguments = map_structure(expression_of, inputs), {name: _parameter(item) for name, item in params.items()}
-        self.append(Node(op, *arguments, origin, outputs, CallRecord(row_key(op), result=result, extra=program, weak=weak)))
+        arguments = (
+            map_structure(expression_of, inputs),
+            {name: _parameter(item) for name, item in params.items()},
+        )
+        self.append(
+            Node(
+                op,
+                *arguments,
+                origin,
+                outputs,
+                CallRecord(row_key(op), result=result, extra=program, weak=weak),
+            )
+        )
 
     def append(self, node: Node) -> None:
         """One more node."""
@@ -315,12 +398,21 @@ class Reader:
         if (inside := self.stands_for.get(value)) is not None:
             return self.has_tangent(inside)
         node = self.maker(value)
-        return node is None or row_key(node.op).removesuffix("_p") != "stop_gradient" and any(map(self.has_tangent, node.uses))
+        return (
+            node is None
+            or row_key(node.op).removesuffix("_p") != "stop_gradient"
+            and any(map(self.has_tangent, node.uses))
+        )
 
     def is_constant(self, value: Value) -> bool:
         """Return True if a value is known to depend on no argument."""
         node = self.maker(value)
-        return value in self._constants or node is not None and not node.regions and all(map(self.is_constant, node.uses))
+        return (
+            value in self._constants
+            or node is not None
+            and not node.regions
+            and all(map(self.is_constant, node.uses))
+        )
 
 
 # ------------------------------------------------------------------------------------- programs in the place of an equation
@@ -347,7 +439,9 @@ def _applied(equation: Any, origin: Origin) -> ClosedJaxpr:
         for _ in range(x.ndim):
             apply = jax.vmap(apply)
         ones, numbers = jax.numpy.ones_like(places, "int32"), params["dimension_numbers"]
-        hits = jax.lax.scatter_add(jax.numpy.zeros_like(x, "int32"), indices, ones, numbers, unique_indices=True, mode=params["mode"])
+        hits = jax.lax.scatter_add(
+            jax.numpy.zeros_like(x, "int32"), indices, ones, numbers, unique_indices=True, mode=params["mode"]
+        )
         return jax.numpy.where(hits > 0, apply(x), x)
 
     return jax.make_jaxpr(straight)(*(_type(atom.aval) for atom in equation.invars))
@@ -385,7 +479,11 @@ def _structure(tree: Tree, made: Sequence[Any]) -> Any:
 
 def _is_assigned(result: Any) -> bool:
     """Whether a line of Python can assign the arrays of a result: a tuple or list of them, or one."""
-    return all(map(_is_assigned, result)) if type(result) in (tuple, list) else not isinstance(result, dict) and hasattr(result, "aval")
+    return (
+        all(map(_is_assigned, result))
+        if type(result) in (tuple, list)
+        else not isinstance(result, dict) and hasattr(result, "aval")
+    )
 
 
 @dataclass(frozen=True)
@@ -427,7 +525,11 @@ def _held(held: dict[Any, Any], atom: Any) -> Any:
     if not isinstance(atom, Literal):
         return held[atom]
     value = np.asarray(atom.val).astype(atom.aval.dtype)[()]
-    return value.item() if getattr(atom.aval, "weak_type", False) and type(value.item()) in _WEAK.get(value.dtype.kind, ()) else value
+    return (
+        value.item()
+        if getattr(atom.aval, "weak_type", False) and type(value.item()) in _WEAK.get(value.dtype.kind, ())
+        else value
+    )
 
 
 def spec_of(aval: Any) -> ArraySpec:
@@ -439,7 +541,11 @@ def spec_of(aval: Any) -> ArraySpec:
 @functools.lru_cache(maxsize=4096)
 def is_users(file: str) -> bool:
     """Whether a file is the user's, or a library's upon JAX and the like: none of a framework, or of this package."""
-    is_internal = file.startswith("<frozen") or Path(file).name in _PYTHONS or owner_of_file(file) in ("framework", "own")
+    is_internal = (
+        file.startswith("<frozen")
+        or Path(file).name in _PYTHONS
+        or owner_of_file(file) in ("framework", "own")
+    )
     return not is_internal
 
 
@@ -452,6 +558,10 @@ def origin_of(equation: Any, call: str) -> Origin:
     for place, frame in enumerate(getattr(traceback, "frames", ())):
         if is_users(frame.file_name):
             codes, instructions = traceback.raw_frames()
-            told = (stored_names(codes[place], instructions[place]), instructions[place]) if len(codes) > place else ()
+            told = (
+                (stored_names(codes[place], instructions[place]), instructions[place])
+                if len(codes) > place
+                else ()
+            )
             return Origin(frame.file_name, frame.line_num, "", call, *told)
     return Origin(call=call)

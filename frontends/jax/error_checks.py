@@ -26,11 +26,21 @@ class Callback(Whole):
     """A call back into Python, whose results have shapes that are computed at each call."""
 
     def __call__(self, shapes: tuple[tuple[int, ...], ...], *operands: Any) -> Any:
-        types = [jax.ShapeDtypeStruct(shape, aval.dtype) for shape, aval in zip(shapes, self.params["result_avals"])]
-        return jax.pure_callback(self.params["callback"], types, *operands, vmap_method=self.params["vmap_method"])
+        types = [
+            jax.ShapeDtypeStruct(shape, aval.dtype)
+            for shape, aval in zip(shapes, self.params["result_avals"])
+        ]
+        return jax.pure_callback(
+            self.params["callback"], types, *operands, vmap_method=self.params["vmap_method"]
+        )
 
 
-def checked(reader: Reader, branches: tuple[ClosedJaxpr, ...], is_taken: Callable[[int], tuple[Value, bool]], origin: Origin) -> int | None:
+def checked(
+    reader: Reader,
+    branches: tuple[ClosedJaxpr, ...],
+    is_taken: Callable[[int], tuple[Value, bool]],
+    origin: Origin,
+) -> int | None:
     """Return the number of the only branch that computes its results, and guard that it is taken.
 
     None if there is no such branch, or no branch that only calls back into Python. `is_taken` returns a value that tells whether a branch
@@ -51,7 +61,12 @@ def is_called_back(program: ClosedJaxpr) -> bool:
     made: set[Any] = set()
     for equation in jaxpr.eqns:
         inner = called(equation)
-        if equation.primitive.name == PURE or inner is not None and is_called_back(inner) or not made.isdisjoint(_variables(equation)):
+        if (
+            equation.primitive.name == PURE
+            or inner is not None
+            and is_called_back(inner)
+            or not made.isdisjoint(_variables(equation))
+        ):
             made.update(equation.outvars)
     return bool(made) and made.issuperset(jaxpr.outvars)
 

@@ -19,8 +19,12 @@ from .source import JaxCalls
 
 _DTYPE = re.compile(r'jnp\.dtype\("(\w+)"\)')
 _NUMBER = re.compile(r'jnp\.dtype\("(\w+)"\)\.type\("?([\w.+\-()]+)"?\)')
-_ENUM = re.compile(r"lax\.(GatherScatterMode|Precision|RandomAlgorithm|FftType|AccuracyMode|RoundingMethod)\.(\w+)")
-_DATA = re.compile(r"lax\.(GatherDimensionNumbers|ScatterDimensionNumbers|ConvDimensionNumbers)\(([\w=(), ]*)\)")
+_ENUM = re.compile(
+    r"lax\.(GatherScatterMode|Precision|RandomAlgorithm|FftType|AccuracyMode|RoundingMethod)\.(\w+)"
+)
+_DATA = re.compile(
+    r"lax\.(GatherDimensionNumbers|ScatterDimensionNumbers|ConvDimensionNumbers)\(([\w=(), ]*)\)"
+)
 _PRIMITIVE = re.compile(r"lax\.(\w+_p)")
 _FIELD = re.compile(r"(\w+)=\(([\d, ]*)\)")
 
@@ -36,7 +40,9 @@ def read(text: str) -> Any:
     >>> read('jnp.dtype("float32")')
     dtype('float32')
     """
-    dtype, number, enum, data, known = (pattern.fullmatch(text) for pattern in (_DTYPE, _NUMBER, _ENUM, _DATA, _PRIMITIVE))
+    dtype, number, enum, data, known = (
+        pattern.fullmatch(text) for pattern in (_DTYPE, _NUMBER, _ENUM, _DATA, _PRIMITIVE)
+    )
     try:
         if dtype:
             return jax.numpy.dtype(dtype[1])
@@ -45,7 +51,10 @@ def read(text: str) -> Any:
         if enum:
             return Choice(enum[1], getattr(getattr(jax.lax, enum[1]), enum[2]).name)
         if data:
-            fields = ((name, tuple(int(n) for n in items.split(",") if n.strip())) for name, items in _FIELD.findall(data[2]))
+            fields = (
+                (name, tuple(int(n) for n in items.split(",") if n.strip()))
+                for name, items in _FIELD.findall(data[2])
+            )
             return Numbers(data[1], tuple(fields))
         if known and isinstance(found := primitive(known[1]), Primitive):
             return found
@@ -66,7 +75,11 @@ def check(graph: Graph) -> None:
 
     for node in every(graph.nodes):
         key = row_key(node.op)
-        known = primitive(key) is not None and key.isidentifier() if is_primitive(node.op) else rows.get(node.op) is not None
+        known = (
+            primitive(key) is not None and key.isidentifier()
+            if is_primitive(node.op)
+            else rows.get(node.op) is not None
+        )
         if not known and key not in OF_KEYS and node.op not in OWN and not runs_blocks(node.op):
             raise InvalidFile(f"a saved JAX graph may not call {node.op!r:.80}")
         if node.op.startswith(METHOD) and not node.inputs:

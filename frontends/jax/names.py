@@ -23,9 +23,13 @@ METHOD = "jax.Array."
 READ_NUMBER = f"{METHOD}item"  # the only element as a number of Python
 SETITEM = f"{METHOD}__setitem__"  # a copy in which x[index] is something else
 INDEXED = ("__getitem__", "__setitem__")
-CUSTOM = "jax.custom"  # a call of the user's function, with derivatives of its own, which is the first argument
+CUSTOM = (
+    "jax.custom"  # a call of the user's function, with derivatives of its own, which is the first argument
+)
 REFUSE_GRADIENT = f"{PRIMITIVE}refuse_gradient_p"
-OF_LOOPS = frozenset({"jax.numpy.arange", "jax.numpy.logical_and", "jax.numpy.logical_or", "jax.numpy.logical_not"})
+OF_LOOPS = frozenset(
+    {"jax.numpy.arange", "jax.numpy.logical_and", "jax.numpy.logical_or", "jax.numpy.logical_not"}
+)
 """What folded loops of Python's are written with; the user's own calls of these are read as primitives."""
 OWN = frozenset({REFUSE_GRADIENT})  # operations of this project's own, written as helpers
 
@@ -77,11 +81,20 @@ def primitive(name: str) -> Any:
 
 def place_of(name: str) -> str | None:
     """In which of its modules JAX shows the primitive of a name, as source has it; None where it shows it nowhere."""
-    return next((place for place, module in _PLACES.items() if hasattr(module, name) and (place != "primitives" or name in _DRAWING)), None)
+    return next(
+        (
+            place
+            for place, module in _PLACES.items()
+            if hasattr(module, name) and (place != "primitives" or name in _DRAWING)
+        ),
+        None,
+    )
 
 
 _PLACES = {"lax": jax.lax, "lax.linalg": jax.lax.linalg, "primitives": primitives}
-OF_KEYS = frozenset({"random_wrap_p", "random_unwrap_p", "random_seed_p"})  # primitives that only functions of jax.random stand for
+OF_KEYS = frozenset(
+    {"random_wrap_p", "random_unwrap_p", "random_seed_p"}
+)  # primitives that only functions of jax.random stand for
 _DRAWING = frozenset({"random_bits_p", "random_fold_in_p", "random_split_p", "threefry2x32_p"})
 
 
@@ -115,14 +128,20 @@ class ValueNumbers:
             return
         known = None if node.regions else self._call(node)
         for place, value in enumerate(node.outputs):
-            self._numbers[value] = object() if known is None else self._known.setdefault((known, place), len(self._known))
+            self._numbers[value] = (
+                object() if known is None else self._known.setdefault((known, place), len(self._known))
+            )
 
     def _call(self, node: Node) -> Any:
         """What a call does; None where that cannot be compared."""
         inner = jax_record(node).primitive if is_primitive(node.op) else None
         if inner is not None and not isinstance(inner, Primitive):
             return None
-        call = (node.op, _frozen(map_structure(self.of, node.inputs)), _frozen(map_structure(self.of, node.params)))
+        call = (
+            node.op,
+            _frozen(map_structure(self.of, node.inputs)),
+            _frozen(map_structure(self.of, node.params)),
+        )
         try:
             hash(call)
         except TypeError:
@@ -150,7 +169,11 @@ _PLAIN = frozenset({
     "sin", "sinh", "sqrt", "square", "tan", "tanh",
 })  # fmt: skip
 _LAX = {"not": "bitwise_not"}
-_SAID: tuple[dict[str, None], ...] = ({"accuracy": None}, {"out_dtype": None}, {})  # parameters that say nothing
+_SAID: tuple[dict[str, None], ...] = (
+    {"accuracy": None},
+    {"out_dtype": None},
+    {},
+)  # parameters that say nothing
 Written = Callable[[Node, Callable[[Any], Any]], "str | None"]
 
 
@@ -163,7 +186,12 @@ def readable(key: str, node: Node, text: Callable[[Any], Any]) -> str | None:
     if key in _OPERATORS and node.params in _SAID:
         return _operator(key, node, text)
     name = key.removesuffix("_p")
-    if name in _PLAIN and node.params in _SAID and len(node.inputs) == 1 and isinstance(node.inputs[0], Value):
+    if (
+        name in _PLAIN
+        and node.params in _SAID
+        and len(node.inputs) == 1
+        and isinstance(node.inputs[0], Value)
+    ):
         return f"lax.{_LAX.get(name, name)}({text(node.inputs[0])!r})"
     row = _ROWS.get(key)
     return None if row is None else row(node, text)
@@ -172,18 +200,30 @@ def readable(key: str, node: Node, text: Callable[[Any], Any]) -> str | None:
 def _operator(key: str, node: Node, text: Callable[[Any], Any]) -> str | None:
     arrays = [item for item in node.inputs if isinstance(item, Value)]
     numbers = [item for item in node.inputs if not isinstance(item, Value)]
-    if not arrays or len({(item.spec.hints, item.dtype) for item in arrays}) != 1 or len(set(map(id, arrays))) + len(numbers) != 2:
+    if (
+        not arrays
+        or len({(item.spec.hints, item.dtype) for item in arrays}) != 1
+        or len(set(map(id, arrays))) + len(numbers) != 2
+    ):
         return None
     plain = [_plain(item, arrays[0].dtype) for item in numbers]
     if None in plain or (key in _FLOATING and "float" not in arrays[0].dtype):
         return None
-    written = [repr(text(item)) if isinstance(item, Value) else factor(repr(_plain(item, arrays[0].dtype))) for item in node.inputs]
+    written = [
+        repr(text(item)) if isinstance(item, Value) else factor(repr(_plain(item, arrays[0].dtype)))
+        for item in node.inputs
+    ]
     return f" {_OPERATORS[key]} ".join(written)
 
 
 def _plain(number: Any, dtype: str) -> Any:
     """A number as a Python literal, if arrays of this dtype treat it in the same way; else None."""
-    if not isinstance(number, np.generic) or str(number.dtype) != dtype or number.dtype.kind not in "if" or not np.isfinite(number):
+    if (
+        not isinstance(number, np.generic)
+        or str(number.dtype) != dtype
+        or number.dtype.kind not in "if"
+        or not np.isfinite(number)
+    ):
         return None
     plain = int(number) if number.dtype.kind == "i" else float(str(number))
     return plain if number.dtype.type(plain) == number and not (plain == 0 and np.signbit(number)) else None
@@ -191,7 +231,12 @@ def _plain(number: Any, dtype: str) -> Any:
 
 def typed(item: Any) -> Any:
     """A number of numpy's as short text: ``np.float32(0.5)``."""
-    if not isinstance(item, np.generic) or item.dtype.kind not in "iufb" or not hasattr(np, str(item.dtype)) or not np.isfinite(item):
+    if (
+        not isinstance(item, np.generic)
+        or item.dtype.kind not in "iufb"
+        or not hasattr(np, str(item.dtype))
+        or not np.isfinite(item)
+    ):
         return item
     return Text(f"np.{item.dtype if item.dtype.kind != 'b' else 'bool_'}({item!s})")
 
@@ -205,7 +250,11 @@ def _broadcast(node: Node, text: Callable[[Any], Any]) -> str | None:
     number = None if isinstance(item, Value) else _plain(item, node.outputs[0].dtype)
     if number is not None and not axes:
         return f"jnp.full({text(shape)!r}, {number!r}, jnp.{node.outputs[0].dtype})"
-    return f"lax.broadcast_in_dim({text(item)!r}, {text(shape)!r}, {axes!r})" if isinstance(item, Value) else None
+    return (
+        f"lax.broadcast_in_dim({text(item)!r}, {text(shape)!r}, {axes!r})"
+        if isinstance(item, Value)
+        else None
+    )
 
 
 def _converted(node: Node, text: Callable[[Any], Any]) -> str | None:
@@ -213,13 +262,21 @@ def _converted(node: Node, text: Callable[[Any], Any]) -> str | None:
     if params.get("weak_type") or params.get("sharding") is not None or not isinstance(item, Value):
         return None
     dtype = str(node.outputs[0].dtype)
-    return f"{text(item)!r}.astype(jnp.{'bool_' if dtype == 'bool' else dtype})" if hasattr(jax.numpy, dtype) or dtype == "bool" else None
+    return (
+        f"{text(item)!r}.astype(jnp.{'bool_' if dtype == 'bool' else dtype})"
+        if hasattr(jax.numpy, dtype) or dtype == "bool"
+        else None
+    )
 
 
 def _reduced(name: str) -> Written:
     def row(node: Node, text: Callable[[Any], Any]) -> str | None:
         said = {key for key, item in node.params.items() if item is not None}
-        return f"lax.{name}({text(node.inputs[0])!r}, {node.params['axes']!r})" if said == {"axes"} and hasattr(jax.lax, name) else None
+        return (
+            f"lax.{name}({text(node.inputs[0])!r}, {node.params['axes']!r})"
+            if said == {"axes"} and hasattr(jax.lax, name)
+            else None
+        )
 
     return row
 
@@ -242,7 +299,11 @@ def _transposed(node: Node, text: Callable[[Any], Any]) -> str:
 
 
 def _power(node: Node, text: Callable[[Any], Any]) -> str | None:
-    return f"{text(node.inputs[0])!r} ** {node.params['y']}" if set(node.params) == {"y"} and node.params["y"] > 0 else None
+    return (
+        f"{text(node.inputs[0])!r} ** {node.params['y']}"
+        if set(node.params) == {"y"} and node.params["y"] > 0
+        else None
+    )
 
 
 def _iota(node: Node, text: Callable[[Any], Any]) -> str | None:
@@ -255,7 +316,10 @@ def _iota(node: Node, text: Callable[[Any], Any]) -> str | None:
 def _drawn(written: str) -> Written:
     """A function of ``jax.random``, which takes one key."""
     return lambda node, text: (
-        written.format(*(repr(text(item)) for item in node.inputs), **{name: repr(text(item)) for name, item in node.params.items()})
+        written.format(
+            *(repr(text(item)) for item in node.inputs),
+            **{name: repr(text(item)) for name, item in node.params.items()},
+        )
         if all(item.spec.shape == () for item in node.inputs if isinstance(item, Value))
         else None
     )
@@ -290,7 +354,11 @@ _ROWS: dict[str, Written] = {
     "transpose_p": _transposed,
     **{f"device_{name}_p": _collective(name) for name in (*REDUCTIONS, "all_gather")},
     "device_axis_index_p": lambda node, text: f"parallel.axis_index({node.params['axis_name']!r})",
-    "device_axis_indices_p": lambda node, text: f"jnp.arange(parallel.axis_size({node.params['axis_name']!r}))",
-    "device_sharding_hint_p": lambda node, text: f"parallel.hint({text(node.inputs[0])!r}, {node.params['layout']!r})",
+    "device_axis_indices_p": lambda node, text: (
+        f"jnp.arange(parallel.axis_size({node.params['axis_name']!r}))"
+    ),
+    "device_sharding_hint_p": lambda node, text: (
+        f"parallel.hint({text(node.inputs[0])!r}, {node.params['layout']!r})"
+    ),
     **{f"reduce_{name}_p": _reduced(f"reduce_{name}") for name in ("sum", "max", "min", "prod", "and", "or")},
 }

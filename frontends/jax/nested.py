@@ -40,7 +40,9 @@ def solving(params: dict[str, Any], operands: list[Any]) -> tuple[ClosedJaxpr, l
 
 def branch_of_cpu(platforms: Any) -> int:
     """Return the branch of ``lax.platform_dependent`` that other frameworks take: that of a CPU, or the default."""
-    named = next((place for place, names in enumerate(platforms) if names is not None and "cpu" in names), None)
+    named = next(
+        (place for place, names in enumerate(platforms) if names is not None and "cpu" in names), None
+    )
     return platforms.index(None) if named is None else named
 
 
@@ -75,12 +77,19 @@ WRITTEN_OUT = dict.fromkeys(SOLVES, _solve)
 
 def holds_loop(program: Any) -> bool:
     """Whether there is a ``while`` in a program, or in one that is in it."""
-    return any(equation.primitive.name == "while" or any(map(holds_loop, programs_in(equation.params))) for equation in program.eqns)
+    return any(
+        equation.primitive.name == "while" or any(map(holds_loop, programs_in(equation.params)))
+        for equation in program.eqns
+    )
 
 
 def programs_in(params: dict[str, Any]) -> list[Any]:
     """The programs among the parameters of an equation, without their constants."""
-    items = [item for held in params.values() for item in (held if isinstance(held, (tuple, list)) else (held,))]
+    items = [
+        item for held in params.values() for item in (held if isinstance(held, (tuple, list)) else (held,))
+    ]
     return [
-        item.jaxpr if isinstance(item, ClosedJaxpr) else item for item in items if isinstance(item, ClosedJaxpr) or hasattr(item, "eqns")
+        item.jaxpr if isinstance(item, ClosedJaxpr) else item
+        for item in items
+        if isinstance(item, ClosedJaxpr) or hasattr(item, "eqns")
     ]

@@ -21,12 +21,21 @@ _MODES = ("deterministic", "use_running_average")  # attributes that nnx's train
 class _LiveArrays(contracts.Live):
     """Called, the arrays that the models hold under these names at the moment."""
 
-    def __init__(self, names: Iterable[str], owners: Mapping[str, tuple[Any, str]], models: Mapping[str, Model]) -> None:
+    def __init__(
+        self, names: Iterable[str], owners: Mapping[str, tuple[Any, str]], models: Mapping[str, Model]
+    ) -> None:
         self._names = list(names)
-        self._models = {name: models[name] for name in dict.fromkeys(name.removesuffix(owners[name][1]) for name in self._names)}
+        self._models = {
+            name: models[name]
+            for name in dict.fromkeys(name.removesuffix(owners[name][1]) for name in self._names)
+        }
 
     def __call__(self) -> dict[str, Any]:
-        held = {f"{prefix}{name}": array for prefix, model in self._models.items() for name, array in model.arrays().items()}
+        held = {
+            f"{prefix}{name}": array
+            for prefix, model in self._models.items()
+            for name, array in model.arrays().items()
+        }
         return {name: held[name] for name in self._names}
 
 
@@ -43,7 +52,11 @@ class Weights(contracts.Weights):
         self.function, self._places = function, places_of(reach)
         names = {**{id(item): name for name, item, _ in self._places}, **named}
         self._models = dict(_named_models(_model_called(function), reach.found(), names))
-        self._owners = {f"{prefix}{name}": (model, name) for prefix, model in self._models.items() for name in model.arrays()}
+        self._owners = {
+            f"{prefix}{name}": (model, name)
+            for prefix, model in self._models.items()
+            for name in model.arrays()
+        }
 
     @property
     def models(self) -> list[Model]:
@@ -52,7 +65,11 @@ class Weights(contracts.Weights):
 
     def arrays(self) -> dict[str, Any]:
         """The arrays of the moment."""
-        return {f"{prefix}{name}": array for prefix, model in self._models.items() for name, array in model.arrays().items()}
+        return {
+            f"{prefix}{name}": array
+            for prefix, model in self._models.items()
+            for name, array in model.arrays().items()
+        }
 
     @contextmanager
     def called_with(self, arrays: Mapping[str, Any]) -> Iterator[tuple[Any, Callable[[], dict[str, Any]]]]:
@@ -66,7 +83,9 @@ class Weights(contracts.Weights):
             stack.enter_context(replaced(self._places, replacements))
             yield (
                 _called(self.function, replacements),
-                lambda: {f"{prefix}{name}": array for prefix, now in held.items() for name, array in now().items()},
+                lambda: {
+                    f"{prefix}{name}": array for prefix, now in held.items() for name, array in now().items()
+                },
             )
 
     def add(self, name: str, model: Model) -> str:
@@ -137,7 +156,9 @@ class Weights(contracts.Weights):
         parts = [part for module in self._modules() for part in nodes_of(module)]
         before = [(part, name, vars(part)[name]) for part in parts for name in _MODES if name in vars(part)]
         try:
-            with jax.core.eval_context():  # flax lets nobody change a module in another trace than that of its making
+            with (
+                jax.core.eval_context()
+            ):  # flax lets nobody change a module in another trace than that of its making
                 self.set_training(mode)
             yield
         finally:
@@ -149,7 +170,11 @@ def _model_called(function: Any) -> Any:
     """The model that is called, or whose method is, behind wrappers such as that of ``jax.vmap``; otherwise what is behind them."""
     while model_of(function) is None:
         owner = getattr(function, "__self__", None)
-        inner = owner if owner is not None and model_of(owner) is not None else getattr(function, "__wrapped__", None)
+        inner = (
+            owner
+            if owner is not None and model_of(owner) is not None
+            else getattr(function, "__wrapped__", None)
+        )
         if inner is None:
             break
         function = inner
@@ -164,13 +189,17 @@ def _called(function: Any, replacements: Mapping[int, Any]) -> Any:
     return getattr(replacements[id(owner)], function.__name__) if id(owner) in replacements else function
 
 
-def _named_models(called: Any, others: Iterable[Any], names: Mapping[int, str]) -> Iterator[tuple[str, Model]]:
+def _named_models(
+    called: Any, others: Iterable[Any], names: Mapping[int, str]
+) -> Iterator[tuple[str, Model]]:
     """Models with the prefixes of the names of their arrays; parts of other models come last, for arrays that are not named yet."""
     found = {id(item): model for item in (called, *others) if (model := model_of(item)) is not None}
     inside = {id(part) for model in found.values() for part in model.parts() if part is not model.item}
     known: set[int] = set()
     prefixes: set[str] = set()
-    for item, model in sorted(found.items(), key=lambda pair: (pair[1].item is not called, pair[0] in inside)):
+    for item, model in sorted(
+        found.items(), key=lambda pair: (pair[1].item is not called, pair[0] in inside)
+    ):
         if item not in names and not (model.item is called or model.changes):
             continue
         model.leave_out(known)

@@ -54,7 +54,9 @@ class OnWords(Whole):
     keys: tuple[bool, ...]
 
     def __call__(self, *operands: Any) -> Any:
-        given = (jax.random.wrap_key_data(item) if words else item for item, words in zip(operands, self.keys))
+        given = (
+            jax.random.wrap_key_data(item) if words else item for item, words in zip(operands, self.keys)
+        )
         found = super().__call__(*given)
         return jax.random.key_data(found) if is_key(found) else found
 

@@ -90,7 +90,11 @@ class Hypotheses:
 def record_check(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin) -> Node:
     """Return a canonical operation of a check as a recorded call."""
     made = Value("held", TRUTH)
-    name, given = ("jax.numpy.asarray", (np.bool_(params["fill_value"]),)) if op == "full" else (f"jax.numpy.{op}", inputs)
+    name, given = (
+        ("jax.numpy.asarray", (np.bool_(params["fill_value"]),))
+        if op == "full"
+        else (f"jax.numpy.{op}", inputs)
+    )
     return Node(name, given, {}, origin, (made,), CallRecord(row_key(name), result=made))
 
 
@@ -99,7 +103,9 @@ _PLAIN = (bool, int, float, str, type(None))
 
 def outside_of(reached: Reached) -> list[EnvironmentGuard]:
     """What callables refer to; of models what they consist of, for their arrays are parameters."""
-    wide = EnvironmentGuard("{}.jax_enable_x64 is {}", (jax.config, jax.config.jax_enable_x64), "jax_enable_x64")
+    wide = EnvironmentGuard(
+        "{}.jax_enable_x64 is {}", (jax.config, jax.config.jax_enable_x64), "jax_enable_x64"
+    )
     return [wide, *facts_outside(reached, _of_model, _contents)]
 
 
@@ -110,7 +116,9 @@ def reach_of(objects: Iterable[Any]) -> Reached:
 
 def _called(model: Any) -> list[Any]:
     """The code of a model."""
-    return [method for name in ("__call__", "call") if (method := getattr(type(model), name, None)) is not None]
+    return [
+        method for name in ("__call__", "call") if (method := getattr(type(model), name, None)) is not None
+    ]
 
 
 def _is_leaf(item: Any) -> bool:
@@ -122,11 +130,19 @@ def _of_model(model: Any) -> Iterator[EnvironmentGuard]:
     for part, key in settings_of(model):
         own, item = vars(part), vars(part)[key]
         if isinstance(item, _PLAIN) or is_nnx(item):
-            yield EnvironmentGuard("{}.get({}) is {}", (own, key, item), f"the attribute {key} of a {type(part).__name__}", own)
+            yield EnvironmentGuard(
+                "{}.get({}) is {}", (own, key, item), f"the attribute {key} of a {type(part).__name__}", own
+            )
 
 
 def _contents(item: Any) -> bytes | None:
-    return item.tobytes() if isinstance(item, np.ndarray) else bytes(item) if isinstance(item, bytearray) else None
+    return (
+        item.tobytes()
+        if isinstance(item, np.ndarray)
+        else bytes(item)
+        if isinstance(item, bytearray)
+        else None
+    )
 
 
 @contextmanager
@@ -152,7 +168,11 @@ def is_array(item: Any) -> bool:
         return True
     if isinstance(item, (np.generic, type)) or is_symbolic(item):
         return False
-    return hasattr(item, "dtype") and hasattr(item, "shape") and (hasattr(item, "__dlpack__") or hasattr(item, "__array__"))
+    return (
+        hasattr(item, "dtype")
+        and hasattr(item, "shape")
+        and (hasattr(item, "__dlpack__") or hasattr(item, "__array__"))
+    )
 
 
 def opens(item: Any) -> bool:
@@ -187,7 +207,11 @@ class _Attempt:
     def __init__(self, request: Request, hypotheses: Hypotheses) -> None:
         self.function, self.for_jax, self.hypotheses = request.function, request.same_framework, hypotheses
         self.first: dict[int, Size] = {}  # size now -> the symbol of the first axis that has it
-        counting = counting_arguments(self.function, request.args, request.kwargs) if hypotheses.loops else frozenset()
+        counting = (
+            counting_arguments(self.function, request.args, request.kwargs)
+            if hypotheses.loops
+            else frozenset()
+        )
         _, tree = flatten((request.args, request.kwargs), is_array, opens)
         self.tree = with_numbers(plain_classes(tree), counting)
         self.leaves = leaves_at(self.tree, (request.args, request.kwargs))
@@ -195,13 +219,22 @@ class _Attempt:
         self.recorder = Recorder(request.name, "jax")
         self.locator = Locator()
         self.reached = reached = reach_of(self._referred())
-        self.weights = Weights(self.function, reached, named_arguments(self.function, request.args, request.kwargs))
+        self.weights = Weights(
+            self.function, reached, named_arguments(self.function, request.args, request.kwargs)
+        )
         refuse_outside(reached.found())
         functions = reached.functions
-        self.spaces = list({id(function.__globals__): function.__globals__ for function in functions}.values())
+        self.spaces = list(
+            {id(function.__globals__): function.__globals__ for function in functions}.values()
+        )
         self.functions = functions
-        self.globals, self.shown = GlobalReads(functions), Shown(self._reads(request.numbers) if hypotheses.reads else None)
-        self.loops = TracedLoops(self.recorder, self.shown, lambda: self.locator.locate("a step of a loop", 3), hypotheses.loops)
+        self.globals, self.shown = (
+            GlobalReads(functions),
+            Shown(self._reads(request.numbers) if hypotheses.reads else None),
+        )
+        self.loops = TracedLoops(
+            self.recorder, self.shown, lambda: self.locator.locate("a step of a loop", 3), hypotheses.loops
+        )
         self.session = Session(self.shown, SYMBOLS, jax.core.eval_context, example_of, self._hold)
         self.before = EnvironmentGuards([*all_of(functions), *outside_of(reached)])
         self.types: list[Any] = []  # of the arrays
@@ -226,7 +259,9 @@ class _Attempt:
     def run(self) -> Recording:
         """The recording."""
         graph = self.recorder.graph
-        values = [value for index, leaf in enumerate(self.leaves) if (value := self._input(index, leaf)) is not None]
+        values = [
+            value for index, leaf in enumerate(self.leaves) if (value := self._input(index, leaf)) is not None
+        ]
         held = self.weights.arrays()
         for name, array in held.items():
             self.recorder.add_parameter(name, array, self._spec(array))
@@ -246,19 +281,27 @@ class _Attempt:
             if (problem := self.shown.handled()) is not None:
                 raise problem
             if self.shown.reads is not None and not self.shown.reads.answers.are_used():
-                raise TracingError(f"{graph.name} does not read the same elements of its arrays twice, so they cannot be guarded")
+                raise TracingError(
+                    f"{graph.name} does not read the same elements of its arrays twice, so they cannot be guarded"
+                )
             reader = Reader(graph.nodes, self._constant, not self.for_jax, self.recorder.decide_number)
-            found = reader.read_whole(program, [*map(self._narrowed, values), *(graph.parameters[name] for name in held)])
+            found = reader.read_whole(
+                program, [*map(self._narrowed, values), *(graph.parameters[name] for name in held)]
+            )
             graph.nodes[:0] = [_indices_of(axis_name, value) for axis_name, value in self.axes.items()]
             self.loops.settle(behind=len(self.axes))
         return self._finished(found, list(held))
 
     def _traced(self, arrays: list[Any], parameters: list[Any]) -> Any:
         rest = iter(arrays)
-        leaves = [self.numbers[place] if place in self.numbers else next(rest) for place in range(len(self.leaves))]
+        leaves = [
+            self.numbers[place] if place in self.numbers else next(rest) for place in range(len(self.leaves))
+        ]
         args, kwargs = call_of(self.tree, leaves)
         names = list(self.recorder.graph.parameters)
-        self.shown.trace = next((item._trace for item in (*arrays, *parameters) if isinstance(item, jax.core.Tracer)), None)
+        self.shown.trace = next(
+            (item._trace for item in (*arrays, *parameters) if isinstance(item, jax.core.Tracer)), None
+        )
         with self.weights.called_with(dict(zip(names, parameters))) as (called, held):
             with open_regions(regions := JaxRegions(self._expected, self.recorder.numbers)):
                 result = forward(self.replaced(called), *args, **kwargs)
@@ -279,7 +322,9 @@ class _Attempt:
         with self.weights.called_with(held) as (called, _held), answers.noting(), inside:
             forward(called, *args, **kwargs)
         # Only a lifted graph computes with numbers inside of jax.jit, and keys and variables of models are not lifted for JAX itself.
-        is_lifted = not self.for_jax or not (held or any(isinstance(leaf, jax.Array) and is_key(leaf) for leaf in self.leaves))
+        is_lifted = not self.for_jax or not (
+            held or any(isinstance(leaf, jax.Array) and is_key(leaf) for leaf in self.leaves)
+        )
         return Reads(answers, Reading(numbers and is_lifted))
 
     def _given(self, leaf: Any) -> Any:
@@ -291,7 +336,11 @@ class _Attempt:
 
     def _places(self) -> list[Place]:
         """Names that hold something else while the function is traced."""
-        types = types_asked(((scope, name) for scope in self._scopes() for name in (*scope, "type")), self._stands, self.shown.class_of)
+        types = types_asked(
+            ((scope, name) for scope in self._scopes() for name in (*scope, "type")),
+            self._stands,
+            self.shown.class_of,
+        )
         numbers = conversions(looked_up(self.functions), SYMBOLS)
         own = (*self.shown.places(self._scopes()), *self.globals.places(), *self.loops.shims(self.functions))
         return [*types, *numbers, *own, *dimension_shims()]
@@ -311,10 +360,16 @@ class _Attempt:
         given = dtype_name_of(leaf)
         keys = isinstance(leaf, jax.Array) and is_key(leaf)
         dtype = narrowed(given) if self.for_jax else given
-        value = self.recorder.add_input(self.names[index], leaf, self._spec(leaf) if keys else ArraySpec(tuple(leaf.shape), dtype))
+        value = self.recorder.add_input(
+            self.names[index], leaf, self._spec(leaf) if keys else ArraySpec(tuple(leaf.shape), dtype)
+        )
         shape = tuple(symbolic(self._size(value, index, axis)) for axis in range(leaf.ndim))
         weak = self.for_jax and bool(getattr(leaf, "weak_type", False))
-        self.types.append(jax.ShapeDtypeStruct(shape, leaf.dtype if keys else jax.numpy.dtype(narrowed(given)), weak_type=weak))
+        self.types.append(
+            jax.ShapeDtypeStruct(
+                shape, leaf.dtype if keys else jax.numpy.dtype(narrowed(given)), weak_type=weak
+            )
+        )
         return value
 
     def _spec(self, array: Any) -> ArraySpec:
@@ -339,7 +394,14 @@ class _Attempt:
         made = Value(value.name, ArraySpec(value.spec.shape, dtype))
         params, record = {"new_dtype": np.dtype(dtype)}, CallRecord("asarray", result=made)
         self.recorder.graph.nodes.append(
-            Node("jax.lax.convert_element_type_p", (value,), params, Origin(call="the argument"), (made,), record)
+            Node(
+                "jax.lax.convert_element_type_p",
+                (value,),
+                params,
+                Origin(call="the argument"),
+                (made,),
+                record,
+            )
         )
         return made
 
@@ -364,7 +426,9 @@ class _Attempt:
             # numpy's own arrays take no tracer as an index
             with jax.ensure_compile_time_eval():
                 array = jax.numpy.asarray(array)
-        return known or self.recorder.add_constant("constant", array, ArraySpec(tuple(np.shape(array)), dtype_name(array.dtype)))
+        return known or self.recorder.add_constant(
+            "constant", array, ArraySpec(tuple(np.shape(array)), dtype_name(array.dtype))
+        )
 
     def decide(self, size: Any) -> Any:
         """The number of a size, as a guard."""
@@ -422,11 +486,19 @@ class _Attempt:
         leaves, output_tree = self.result
         refuse_escapes(graph.name, output_tree, self.tree, _is_traced)
         arrays = iter(found)
-        graph.outputs = [expression_of(leaf) if is_symbolic(leaf) else self._output(next(arrays)) for leaf in leaves]
+        graph.outputs = [
+            expression_of(leaf) if is_symbolic(leaf) else self._output(next(arrays)) for leaf in leaves
+        ]
         left = {name: self._output(value) for name, value in zip(self.changed, arrays)}
-        graph.effects = [Effect("buffer", name, value) for name, value in left.items() if value is not graph.parameters[name]]
+        graph.effects = [
+            Effect("buffer", name, value)
+            for name, value in left.items()
+            if value is not graph.parameters[name]
+        ]
         graph.input_tree, graph.output_tree = self.tree, output_tree
-        graph.debug = DebugInfo({value: leaf for value, leaf in zip(graph.inputs, self.leaves) if type(leaf) in DTYPES})
+        graph.debug = DebugInfo(
+            {value: leaf for value, leaf in zip(graph.inputs, self.leaves) if type(leaf) in DTYPES}
+        )
         graph.assume(SameArray((NO_ARRAY,) * len(self.leaves)))  # arrays that never change may be one or two
         if self.for_jax and any(getattr(leaf, "weak_type", False) for leaf in self.leaves):
             assume_fact(graph, "weak_type", [bool(getattr(leaf, "weak_type", False)) for leaf in self.leaves])
@@ -438,7 +510,11 @@ class _Attempt:
 
     def _referred(self) -> tuple[Any, ...]:
         function = self.function
-        given = (function.function, *function.given.values()) if isinstance(function, GivenArguments) else (function,)
+        given = (
+            (function.function, *function.given.values())
+            if isinstance(function, GivenArguments)
+            else (function,)
+        )
         return (*given, *referred(self.tree))
 
     def _unchanged(self) -> EnvironmentGuards:
@@ -459,7 +535,14 @@ class _Attempt:
 
 def _indices_of(axis_name: str, value: Value) -> Node:
     record = CallRecord("device_axis_indices_p", result=value)
-    return Node("jax.lax.device_axis_indices_p", (), {"axis_name": axis_name}, Origin(call="the devices"), (value,), record)
+    return Node(
+        "jax.lax.device_axis_indices_p",
+        (),
+        {"axis_name": axis_name},
+        Origin(call="the devices"),
+        (value,),
+        record,
+    )
 
 
 @contextmanager

@@ -105,7 +105,9 @@ def undone(weights: Weights, seed: int) -> Iterator[None]:
         yield
 
 
-def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[str, list[Any]]]:
+def observe(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> list[tuple[str, list[Any]]]:
     """Nothing: calls of JAX are seen in a traced program only, not in a run."""
     forward(function, *args, **kwargs)
     return []

@@ -44,9 +44,13 @@ class JaxRegions(Regions):
     def made(self, item: Any, kind: Kind) -> Any:
         array = as_array(item.expression) if is_symbolic(item) else jax.numpy.asarray(item)
         dtype = jax.numpy.dtype(kind.dtype)
-        if (array.dtype, bool(getattr(array, "weak_type", False))) == (dtype, kind.number) and isinstance(array, jax.core.Tracer):
+        if (array.dtype, bool(getattr(array, "weak_type", False))) == (dtype, kind.number) and isinstance(
+            array, jax.core.Tracer
+        ):
             return array
-        return jax.lax.convert_element_type_p.bind(array, new_dtype=dtype, weak_type=kind.number, sharding=None)
+        return jax.lax.convert_element_type_p.bind(
+            array, new_dtype=dtype, weak_type=kind.number, sharding=None
+        )
 
     def truth(self, item: Any) -> Any:
         item = item if not np.shape(item) else jax.numpy.reshape(item, ())
@@ -67,7 +71,9 @@ class JaxRegions(Regions):
 
     def expect(self, truth: Any) -> None:
         if self.is_inside:
-            raise TracingError("an assertion on values inside of a branch or loop cannot be traced with JAX. Assert what comes out of it")
+            raise TracingError(
+                "an assertion on values inside of a branch or loop cannot be traced with JAX. Assert what comes out of it"
+            )
         expect_p.bind(truth, note=self.expected)
 
     # ------------------------------------------------------------------------------ blocks
@@ -85,9 +91,13 @@ class JaxRegions(Regions):
 
     def while_loop(self, test: Block, body: Block, carried: Arrays, kinds: Sequence[Kind]) -> Arrays:
         with self.inside():
-            return jax.lax.while_loop(lambda arrays: test(*arrays)[0], lambda arrays: tuple(body(*arrays)), tuple(carried))
+            return jax.lax.while_loop(
+                lambda arrays: test(*arrays)[0], lambda arrays: tuple(body(*arrays)), tuple(carried)
+            )
 
-    def scan(self, body: Block, carried: Arrays, kinds: Sequence[Kind], rows: Arrays, length: Any, checkpoint: bool) -> Arrays:
+    def scan(
+        self, body: Block, carried: Arrays, kinds: Sequence[Kind], rows: Arrays, length: Any, checkpoint: bool
+    ) -> Arrays:
         def step(arrays: Any, elements: Any) -> Any:
             found = tuple(body(*arrays, *elements))
             return found[: len(carried)], found[len(carried) :]

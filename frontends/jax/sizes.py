@@ -68,7 +68,9 @@ def decided(size: Any) -> Any:
         return size
     recording = getattr(_recording, "now", None)
     if recording is None:
-        raise TracingError(f"the size {size!r} was kept from a recording that is over; return it from the function instead")
+        raise TracingError(
+            f"the size {size!r} was kept from a recording that is over; return it from the function instead"
+        )
     return recording.decide(size)
 
 
@@ -93,7 +95,14 @@ def symbolic(size: Any) -> Any:
 
 # functions of JAX that ask whether a size is a number and go on with a symbol if not; a name that a version lacks costs a guard
 _TAKE_SYMBOLS = frozenset(
-    {"is_constant_dim", "_canonicalize_dimension", "convert_to_index", "canonicalize_axis", "is_dim", "to_dynamic_slice"}
+    {
+        "is_constant_dim",
+        "_canonicalize_dimension",
+        "convert_to_index",
+        "canonicalize_axis",
+        "is_dim",
+        "to_dynamic_slice",
+    }
 )
 
 
@@ -136,9 +145,16 @@ def _equal(left: Any, right: Any) -> bool | None:
 
 
 # ------------------------------------------------------------------------------------- who asks whether sizes are equal
-_SHORTCUTS = frozenset({"broadcast_in_dim"})  # give equal shapes back as they are, and compute the same without the answer
-_CHECKS_LATER = frozenset({"filter_singleton_dims"})  # take what is 1 apart, and compare the others with each other afterwards
-_BROADCASTS = ("ds", "dlist")  # variables of JAX's broadcasting that hold the sizes beside the one that is compared with 1
+_SHORTCUTS = frozenset(
+    {"broadcast_in_dim"}
+)  # give equal shapes back as they are, and compute the same without the answer
+_CHECKS_LATER = frozenset(
+    {"filter_singleton_dims"}
+)  # take what is 1 apart, and compare the others with each other afterwards
+_BROADCASTS = (
+    "ds",
+    "dlist",
+)  # variables of JAX's broadcasting that hold the sizes beside the one that is compared with 1
 
 
 def _leaves_open(condition: Any, frame: FrameType) -> bool:
@@ -177,7 +193,9 @@ def _is_broadcast(condition: Any, frame: FrameType) -> bool:
             beside = next((caller.f_locals[name] for name in _BROADCASTS if name in caller.f_locals), None)
             if beside is not None:
                 own = atom.arguments[0]
-                return own.hint != 1 or all(expression_of(size) == own or hint_of(expression_of(size)) == 1 for size in beside)
+                return own.hint != 1 or all(
+                    expression_of(size) == own or hint_of(expression_of(size)) == 1 for size in beside
+                )
     return False
 
 
@@ -245,7 +263,12 @@ class SymbolicFloat(SymbolicNumber):
         return repr(self) if not form else format(decided(self.expression), form)
 
 
-for _name in ("sqrt", "exp", "log", "log2"):  # numpy makes object arrays of these numbers, and calls their methods
+for _name in (
+    "sqrt",
+    "exp",
+    "log",
+    "log2",
+):  # numpy makes object arrays of these numbers, and calls their methods
     setattr(SymbolicFloat, _name, unary(_name))
 
 
@@ -315,7 +338,9 @@ def _register(cls: type, python: type) -> None:
     """Makes JAX take a class for a Python number. It offers no public way; a version without these tables goes by ``__jax_array__``."""
     from jax._src import core, dtypes
 
-    core.pytype_aval_mappings[cls] = lambda item: jax.core.ShapedArray((), jax.dtypes.canonicalize_dtype(python), weak_type=True)
+    core.pytype_aval_mappings[cls] = lambda item: jax.core.ShapedArray(
+        (), jax.dtypes.canonicalize_dtype(python), weak_type=True
+    )
     dtypes.register_weak_scalar_type(cls)
     if hasattr(dtypes, "python_scalar_types"):
         dtypes.python_scalar_types.add(cls)
@@ -342,7 +367,10 @@ def _register_einsum() -> None:
 def _contract_path(*operands: Any, **options: Any) -> Any:
     from opt_einsum import contract_path  # type: ignore[import-untyped]
 
-    numbers = [np.broadcast_to(np.float32(0), hints(item.shape)) if hasattr(item, "shape") else item for item in operands]
+    numbers = [
+        np.broadcast_to(np.float32(0), hints(item.shape)) if hasattr(item, "shape") else item
+        for item in operands
+    ]
     _, contractions = contract_path(*numbers, **options)
     arrays = [item for item in operands if hasattr(item, "shape")]
     return arrays, contractions

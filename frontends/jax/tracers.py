@@ -53,13 +53,24 @@ class Shown:
     def places(self, scopes: Iterable[dict[str, Any]]) -> list[Place]:
         """Shims by which tracers are none for the user's code, whose globals are ``scopes``."""
         told = ((Tracer, _shim(self)), (_is_concrete, self._is_concrete))
-        by_module = (vars(jax.core), "is_concrete", self._is_concrete)  # which is on its way out, and given by __getattr__
+        by_module = (
+            vars(jax.core),
+            "is_concrete",
+            self._is_concrete,
+        )  # which is on its way out, and given by __getattr__
         return [*under_any_name((vars(jax.core), *scopes), told), by_module]
 
     def handled(self) -> Exception | None:
         """The first error about elements that the user's code has caught; JAX's own code handles some as well."""
         caught = ((problem, problem.__traceback__) for problem in self.errors)
-        return next((problem for problem, first in caught if first is not None and is_users(first.tb_frame.f_code.co_filename)), None)
+        return next(
+            (
+                problem
+                for problem, first in caught
+                if first is not None and is_users(first.tb_frame.f_code.co_filename)
+            ),
+            None,
+        )
 
     def _is_concrete(self, item: Any) -> bool:
         return self.is_own(item) or bool(_is_concrete(item))
@@ -71,7 +82,9 @@ class Shown:
         if is_key(item):
             asker = behind(sys._getframe(1))
             place = f"{asker.f_code.co_filename}:{asker.f_lineno}"
-            raise TracingError(f"{place}: the class of a key of jax.random is not known while it is recorded; ask for its dtype")
+            raise TracingError(
+                f"{place}: the class of a key of jax.random is not known while it is recorded; ask for its dtype"
+            )
         return self._array_class
 
     def is_own(self, item: Any) -> bool:
@@ -88,7 +101,9 @@ class Shown:
 def _shim(shown: Shown) -> type:
     class Asked(type):
         def __instancecheck__(cls, item: Any) -> bool:
-            return isinstance(item, Tracer) and not (shown.is_own(item) and is_users(sys._getframe(1).f_code.co_filename))
+            return isinstance(item, Tracer) and not (
+                shown.is_own(item) and is_users(sys._getframe(1).f_code.co_filename)
+            )
 
         def __subclasscheck__(cls, other: type) -> bool:
             return issubclass(other, Tracer)
@@ -101,7 +116,9 @@ def _shim(shown: Shown) -> type:
 
 def _noted(session: Session, original: Any, problem: Exception, tracer: Any, *args: Any) -> None:
     original(problem, tracer, *args)
-    if session.trace.is_own(tracer) or not isinstance(tracer, Tracer):  # of a mask among indices JAX gives the type alone
+    if session.trace.is_own(tracer) or not isinstance(
+        tracer, Tracer
+    ):  # of a mask among indices JAX gives the type alone
         session.trace.errors.append(problem)
 
 

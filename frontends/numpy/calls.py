@@ -38,7 +38,15 @@ from .traced import BINARY, COMPARISONS, UNARY, TracedArray, TracedScalar, is_tr
 METHOD = "numpy.ndarray."
 _HOST = (math.__name__, cmath.__name__, builtins.__name__)
 HOST_MATH = tuple(f"{name}." for name in _HOST)  # functions of Python that raise where they have no result
-_MODULES = ("numpy", "numpy.linalg", "numpy.fft", "numpy.lib.stride_tricks", "scipy.special", "numpy.lib.scimath", *_HOST)
+_MODULES = (
+    "numpy",
+    "numpy.linalg",
+    "numpy.fft",
+    "numpy.lib.stride_tricks",
+    "scipy.special",
+    "numpy.lib.scimath",
+    *_HOST,
+)
 PYTHON_MODULES = "numpy.polynomial."  # what these do is recorded, as in code of the user's own
 # Operators share the rows of the ufuncs that they are.
 _OPERATOR_NAMES = {
@@ -70,7 +78,9 @@ def name_of(function: Any) -> str | None:
     if name is not None or not isinstance(function, np.ufunc):
         return name
     own: str = function.__name__
-    return f"scipy.special.{own}" if getattr(sys.modules.get("scipy.special"), own, None) is function else None
+    return (
+        f"scipy.special.{own}" if getattr(sys.modules.get("scipy.special"), own, None) is function else None
+    )
 
 
 @functools.cache
@@ -124,10 +134,25 @@ _WRITERS = frozenset({
     "numpy.place", "numpy.putmask", "numpy.fill_diagonal", "numpy.put_along_axis",
 })  # fmt: skip
 # Calls that give a view or a copy, as the strides of their argument say.
-BY_STRIDES = frozenset({"reshape", "ravel", "ascontiguousarray", "asfortranarray", "asarray", "array", "require"})
+BY_STRIDES = frozenset(
+    {"reshape", "ravel", "ascontiguousarray", "asfortranarray", "asarray", "array", "require"}
+)
 # Functions whose numbers are operands, whose dtype counts; in all others a numpy integer is a number like any.
 _OPERANDS = frozenset(
-    {"where", "full", "full_like", "array", "asarray", "clip", "append", "select", "interp", "digitize", "searchsorted", "isin"}
+    {
+        "where",
+        "full",
+        "full_like",
+        "array",
+        "asarray",
+        "clip",
+        "append",
+        "select",
+        "interp",
+        "digitize",
+        "searchsorted",
+        "isin",
+    }
 )
 _OUT_PLACES = {"dot": 2, "concatenate": 2}
 _TAKES_FUNCTIONS = (type(lambda: None), type(len), functools.partial)
@@ -136,35 +161,51 @@ _TAKES_FUNCTIONS = (type(lambda: None), type(len), functools.partial)
 @functools.cache
 def wish(key: str) -> str:
     """The name that the result of a call would like to have."""
-    last = key.rpartition(".")[2] if not key.endswith((".reduce", ".accumulate", ".outer")) else key.partition(".")[0]
+    last = (
+        key.rpartition(".")[2]
+        if not key.endswith((".reduce", ".accumulate", ".outer"))
+        else key.partition(".")[0]
+    )
     return last.strip("_")
 
 
 def is_operand_call(key: str) -> bool:
     """Whether all arguments are operands: ufuncs and operators, and functions that treat them so."""
-    return key in _OPERANDS or isinstance(getattr(np, key.partition(".")[0], None), np.ufunc) or key == "__setitem__"
+    return (
+        key in _OPERANDS
+        or isinstance(getattr(np, key.partition(".")[0], None), np.ufunc)
+        or key == "__setitem__"
+    )
 
 
-def settled(capture: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def settled(
+    capture: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments with ``out`` as a keyword, and with plain numbers where a call wants numbers: those that were traced become guards."""
     key = row_key(name)
     place = _out_place(key)
     if place is not None and len(args) > place:
         args, kwargs = args[:place] + args[place + 1 :], {**kwargs, "out": args[place]}
     if any(isinstance(item, _TAKES_FUNCTIONS) for item in (*args, *kwargs.values())):
-        raise TracingError(f"{capture.here()}: {name} calls a function of Python for each element, which cannot be recorded; use ufuncs")
+        raise TracingError(
+            f"{capture.here()}: {name} calls a function of Python for each element, which cannot be recorded; use ufuncs"
+        )
     if is_operand_call(key) or key == "__getitem__" or name.startswith("scipy."):
         return args, kwargs
 
     def number(item: Any) -> Any:
         is_whole = isinstance(item, np.integer) and not isinstance(item, np.timedelta64)
-        return operator.index(item) if is_whole and (type(item) is TracedScalar or not is_traced(item)) else item
+        return (
+            operator.index(item) if is_whole and (type(item) is TracedScalar or not is_traced(item)) else item
+        )
 
     first = 0 if key in _NUMBERS_ONLY else 1
     return (*args[:first], *map_structure(number, args[first:])), map_structure(number, kwargs)
 
 
-_NUMBERS_ONLY = frozenset({"zeros", "ones", "empty", "eye", "identity", "arange", "tri", "indices", "fft.fftfreq", "fft.rfftfreq"})
+_NUMBERS_ONLY = frozenset(
+    {"zeros", "ones", "empty", "eye", "identity", "arange", "tri", "indices", "fft.fftfreq", "fft.rfftfreq"}
+)
 
 
 @functools.cache
@@ -177,14 +218,23 @@ def _out_place(key: str) -> int | None:
     except (AttributeError, TypeError, ValueError):
         return None
     names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    return names.index("out") if "out" in names and not any(p.kind is p.VAR_POSITIONAL for p in parameters) else None
+    return (
+        names.index("out")
+        if "out" in names and not any(p.kind is p.VAR_POSITIONAL for p in parameters)
+        else None
+    )
 
 
 def written(capture: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """The arrays that a call writes to; ``TracingError`` where the recording does not follow one of them."""
     out = kwargs.get("out")
     targets = [item for item in (out if isinstance(out, tuple) else (out,)) if item is not None]
-    in_place = name in _WRITERS or name.endswith(".at") or row_key(name) == "nan_to_num" and kwargs.get("copy", True) is False
+    in_place = (
+        name in _WRITERS
+        or name.endswith(".at")
+        or row_key(name) == "nan_to_num"
+        and kwargs.get("copy", True) is False
+    )
     targets += args[:1] if in_place else ()
     for item in targets:
         if type(item) is not TracedArray:
@@ -205,7 +255,9 @@ def as_scalar(capture: Any, number: Any) -> Any:
     """Return a number of Python's as NumPy's scalar; raise ``TracingError`` for a whole number that no type of NumPy holds."""
     scalar: Any = np.asarray(number)[()]
     if not isinstance(scalar, np.generic):
-        raise TracingError(f"{capture.here()}: {number} is larger than any whole number of an array, so it cannot be computed with as one")
+        raise TracingError(
+            f"{capture.here()}: {number} is larger than any whole number of an array, so it cannot be computed with as one"
+        )
     return scalar
 
 
@@ -224,7 +276,12 @@ def is_array(item: Any) -> bool:
     """Whether this is an array or scalar of numpy, or an array of another framework."""
     if isinstance(item, (np.ndarray, np.generic)):
         return True
-    return not isinstance(item, type) and hasattr(item, "dtype") and hasattr(item, "shape") and hasattr(item, "__array__")
+    return (
+        not isinstance(item, type)
+        and hasattr(item, "dtype")
+        and hasattr(item, "shape")
+        and hasattr(item, "__array__")
+    )
 
 
 def as_array(item: Any) -> Any:
@@ -236,7 +293,9 @@ def as_array(item: Any) -> Any:
     return array if array.flags.writeable else array.copy()
 
 
-def given(args: tuple[Any, ...], kwargs: dict[str, Any], open_numbers: Container[Path]) -> tuple[list[Any], Tree]:
+def given(
+    args: tuple[Any, ...], kwargs: dict[str, Any], open_numbers: Container[Path]
+) -> tuple[list[Any], Tree]:
     """What the inputs of a call are, and where they stand."""
     leaves, tree = flatten((args, kwargs), lambda item: is_array(item) or isinstance(item, GENERATORS))
     tree = with_numbers(typed(plain_classes(tree), iter(leaves)), open_numbers)
@@ -251,7 +310,11 @@ def typed(tree: Tree, leaves: Iterator[Any]) -> Tree:
             return TypedLeaf(type(leaf))
         is_scalar = isinstance(leaf, np.ndarray) and leaf.ndim == 0 and leaf.dtype.kind in "biufc"
         return TypedLeaf(leaf.dtype.type) if is_scalar else tree
-    return Branch(tree.type, tree.keys, tuple(typed(child, leaves) for child in tree.children)) if isinstance(tree, Branch) else tree
+    return (
+        Branch(tree.type, tree.keys, tuple(typed(child, leaves) for child in tree.children))
+        if isinstance(tree, Branch)
+        else tree
+    )
 
 
 class Inputs:
@@ -269,7 +332,11 @@ class Inputs:
             value = self._capture.add_number(name, NUMBER_DTYPES[type(item)])
             return symbolic(self._capture, Size.of(Symbol(value, 0, item, "item")))
         array = as_array(item)
-        made = self._capture.add_generator(name, array) if isinstance(array, GENERATORS) else self._capture.add_input(name, array)
+        made = (
+            self._capture.add_generator(name, array)
+            if isinstance(array, GENERATORS)
+            else self._capture.add_input(name, array)
+        )
         self.made.append(self.known.setdefault(id(item), made))
         return self.made[-1]
 
@@ -302,7 +369,11 @@ class NumpyCalls(RecordedCalls):
             return _call(f"{inputs[0]!r}.{node.op.removeprefix(GENERATOR)}", inputs[1:], params)
         if not node.op.startswith(METHOD):
             name = re.sub(r"^numpy\.lib\.stride_tricks\.", "stride_tricks.", node.op)
-            return _call(re.sub(r"^(scipy|graph_compiler|builtins)\.", "", re.sub(r"^numpy\.", "np.", name)), inputs, params)
+            return _call(
+                re.sub(r"^(scipy|graph_compiler|builtins)\.", "", re.sub(r"^numpy\.", "np.", name)),
+                inputs,
+                params,
+            )
         name = node.op.removeprefix(METHOD)
         if name == "__getitem__":
             return f"{factor(repr(inputs[0]))}[{index_text(inputs[1])}]"
@@ -316,11 +387,17 @@ class NumpyCalls(RecordedCalls):
 
     def size(self, array: str, symbol: Symbol) -> str:
         """How a size or stride is read."""
-        return f"{array}.shape[{symbol.axis}]" if symbol.kind == "size" else f"{array}.strides[{symbol.axis}] // {array}.itemsize"
+        return (
+            f"{array}.shape[{symbol.axis}]"
+            if symbol.kind == "size"
+            else f"{array}.strides[{symbol.axis}] // {array}.itemsize"
+        )
 
     def context(self, node: Node) -> str:
         """Calls keep the treatment of floating-point errors that the user has chosen for them."""
-        changed = ", ".join(f'{kind}="{how}"' for kind, how in (node.record.errstate if node.record is not None else ()))
+        changed = ", ".join(
+            f'{kind}="{how}"' for kind, how in (node.record.errstate if node.record is not None else ())
+        )
         return f"np.errstate({changed})" if changed else ""
 
     def spell(self, item: Any) -> str | None:
@@ -333,4 +410,6 @@ class NumpyCalls(RecordedCalls):
 
 
 def _call(name: str, inputs: list[Any], params: dict[str, Any]) -> str:
-    return f"{name}({', '.join([*map(repr, inputs), *(f'{key}={value!r}' for key, value in params.items())])})"
+    return (
+        f"{name}({', '.join([*map(repr, inputs), *(f'{key}={value!r}' for key, value in params.items())])})"
+    )

@@ -45,7 +45,9 @@ def _item(item: Any) -> Any:
         return slice(*map(_bound, (item.start, item.stop, item.step)))
     if isinstance(item, range):
         return list(item)
-    if isinstance(item, list) and any(is_traced(part) or is_symbolic(part) for part in iterate_structure(item)):
+    if isinstance(item, list) and any(
+        is_traced(part) or is_symbolic(part) for part in iterate_structure(item)
+    ):
         return recorded("array")(item)
     if is_traced(item) or is_symbolic(item):
         return item
@@ -71,11 +73,18 @@ class Capture:
         self.is_open = False
         self.states = States()
         is_open, position = lambda: not self.inside, lambda: len(recorder.graph.nodes)
-        self.loops = Loops(recorder, Means("numpy", self._state_of, expression_of, partial(symbolic, self), self.here, is_open, position))
+        self.loops = Loops(
+            recorder,
+            Means(
+                "numpy", self._state_of, expression_of, partial(symbolic, self), self.here, is_open, position
+            ),
+        )
         self.weak: set[Value] = set()  # Python's numbers, which take the type of the arrays beside them
         self.read: set[Value] = set()  # of these, what Python's code has read, and what it computes from that
         self.reads_layout = False  # the function asks how arrays lie in memory
-        self.by_strides: set[Value] = set()  # what calls were given and gave that copy or do not, as the strides say
+        self.by_strides: set[Value] = (
+            set()
+        )  # what calls were given and gave that copy or do not, as the strides say
         self._constants = Constants(recorder, self.locator)
         self._saved: dict[Value, tuple[Any, Any]] = {}
         self._sources: dict[Value, Any] = {}
@@ -132,7 +141,9 @@ class Capture:
         """A call of a ufunc or of one of its methods."""
         name = name_of(ufunc)
         if name is None:
-            raise TracingError(f"{self.here()}: the ufunc {ufunc.__name__} belongs to no public module, so it cannot be recorded")
+            raise TracingError(
+                f"{self.here()}: the ufunc {ufunc.__name__} belongs to no public module, so it cannot be recorded"
+            )
         if "out" in kwargs:
             kwargs = {**kwargs, "out": kwargs["out"][0] if len(kwargs["out"]) == 1 else kwargs["out"]}
         called = ufunc if method == "__call__" else getattr(ufunc, method)
@@ -144,7 +155,9 @@ class Capture:
         if name is None and function.__module__.startswith(PYTHON_MODULES):
             return function.__wrapped__(*args, **kwargs)
         if name is None:
-            raise TracingError(f"{self.here()}: {function.__module__}.{function.__name__} is no public function that can be recorded")
+            raise TracingError(
+                f"{self.here()}: {function.__module__}.{function.__name__} is no public function that can be recorded"
+            )
         answer = ANSWERS.get(row_key(name))
         return answer(self, *args, **kwargs) if answer else self.record(name, function, args, kwargs)
 
@@ -166,14 +179,20 @@ class Capture:
             return lambda *args, **kwargs: METHODS[name](self, array, *args, **kwargs)
         if callable(getattr(seen, name)) and name not in kinds.REFUSED:
             return lambda *args, **kwargs: self.method(array, name, args, kwargs)
-        raise TracingError(f"{self.here()}: {name} of an array cannot be recorded: it shows memory, or runs code that is not seen")
+        raise TracingError(
+            f"{self.here()}: {name} of an array cannot be recorded: it shows memory, or runs code that is not seen"
+        )
 
     def operator(self, name: str, compute: Callable[..., Any], *operands: Any) -> Any:
         """An operator between arrays and numbers."""
         if any(isinstance(item, (str, dict, set)) for item in operands):
             return NotImplemented
         operands = decided(self, row_key(METHOD + name), operands)
-        return self.record(METHOD + name, compute, operands, {}) if any(map(is_traced, operands)) else forward(compute, *operands)
+        return (
+            self.record(METHOD + name, compute, operands, {})
+            if any(map(is_traced, operands))
+            else forward(compute, *operands)
+        )
 
     def getitem(self, array: Traced, index: Any) -> Any:
         """``array[index]``."""
@@ -187,7 +206,11 @@ class Capture:
 
     def _stands_at(self, array: Traced, index: Any, item: Any) -> bool:
         """Whether an item is the view ``array[index]`` itself."""
-        made = self.recorder.maker(item._value) if is_traced(item) and owner_of(item._seen) is owner_of(array._seen) else None
+        made = (
+            self.recorder.maker(item._value)
+            if is_traced(item) and owner_of(item._seen) is owner_of(array._seen)
+            else None
+        )
         if made is None or made.op != f"{METHOD}__getitem__" or made.inputs[0] is not array._value:
             return False
         return bool(made.inputs[1] == map_structure(self._recorded, index))
@@ -220,12 +243,16 @@ class Capture:
             self._save(item)
         result = self._attempt(function, operands, args, kwargs)
         # a complex number of Python's beside a float64 of numpy gives one of Python's
-        weak = type(result) in _NUMBERS and (type(result) is complex or any(item._value in self.weak for item in operands))
+        weak = type(result) in _NUMBERS and (
+            type(result) is complex or any(item._value in self.weak for item in operands)
+        )
         result = kinds.as_scalar(self, result) if weak else result
         is_number = weak or gives_number()
         from_read = any(item._value in self.read for item in operands)
         is_read = is_number and (reads or from_read)
-        noted = CallRecord(key, weak=is_number, read=is_read, random=name.startswith(FUNCTION), errstate=kinds.errstate())
+        noted = CallRecord(
+            key, weak=is_number, read=is_read, random=name.startswith(FUNCTION), errstate=kinds.errstate()
+        )
         found = self._noted(name, inputs, params, operands, written, result, noted)
         if is_number:
             self.weak.add(found._value)
@@ -242,7 +269,9 @@ class Capture:
                 "cannot see it"
             )
         if self.inside:
-            raise TracingError(f"{self.here()}: code inside of a call of numpy uses arrays of the recording, which cannot be followed")
+            raise TracingError(
+                f"{self.here()}: code inside of a call of numpy uses arrays of the recording, which cannot be followed"
+            )
 
     def _attempt(self, function: Callable[..., Any], operands: list[Any], args: Any, kwargs: Any) -> Any:
         """The real call. A failure that the user's code handles is guarded: by the sizes, and by elements where these cause it."""
@@ -253,7 +282,9 @@ class Capture:
             self.inside = False
             self._fix_all_sizes()
             for array in operands:
-                is_of_elements = isinstance(problem, (np.linalg.LinAlgError, ArithmeticError)) or self.call.startswith(HOST_MATH)
+                is_of_elements = isinstance(
+                    problem, (np.linalg.LinAlgError, ArithmeticError)
+                ) or self.call.startswith(HOST_MATH)
                 if is_of_elements or not is_floating(array.dtype.name):
                     self.elements(array)
             raise
@@ -265,19 +296,34 @@ class Capture:
             for axis, seen in enumerate(value.spec.shape):
                 self.decide(Size.of(Symbol(value, axis, seen)))
 
-    def _noted(self, name: str, inputs: Any, params: Any, operands: list[Any], written: list[Any], result: Any, noted: CallRecord) -> Any:
+    def _noted(
+        self,
+        name: str,
+        inputs: Any,
+        params: Any,
+        operands: list[Any],
+        written: list[Any],
+        result: Any,
+        noted: CallRecord,
+    ) -> Any:
         made: dict[int, Any] = {}
-        given = {id(item._seen): item for item in reversed(operands) if isinstance(item._seen, np.ndarray)}  # np.True_ is one object
+        given = {
+            id(item._seen): item for item in reversed(operands) if isinstance(item._seen, np.ndarray)
+        }  # np.True_ is one object
         leaves = [item for item in iterate_structure((result,)) if isinstance(item, _ARRAYS)]
         self._check_result(result, operands)
         for leaf in leaves:
             if id(leaf) not in given:
-                made.setdefault(id(leaf), self.wrapped(leaf, Value(kinds.wish(noted.key), self.spec_of(leaf))))
+                made.setdefault(
+                    id(leaf), self.wrapped(leaf, Value(kinds.wish(noted.key), self.spec_of(leaf)))
+                )
         if noted.key in kinds.BY_STRIDES:
             self.by_strides.update(item._value for item in (*operands, *made.values()))
         known = {**given, **made}
         if made or written or noted.random:
-            outputs = self.recorder.new_values([(item._value.name, item, item._value.spec) for item in made.values()])
+            outputs = self.recorder.new_values(
+                [(item._value.name, item, item._value.spec) for item in made.values()]
+            )
             for item, value in zip(made.values(), outputs):
                 item._value = value
             record = self._record(noted, known, operands, written, list(made.values()), result)
@@ -285,20 +331,40 @@ class Capture:
         return map_structure(lambda item: known[id(item)] if isinstance(item, _ARRAYS) else item, result)
 
     def _record(
-        self, noted: CallRecord, known: dict[int, Any], operands: list[Any], written: list[Any], made: list[Any], result: Any
+        self,
+        noted: CallRecord,
+        known: dict[int, Any],
+        operands: list[Any],
+        written: list[Any],
+        made: list[Any],
+        result: Any,
     ) -> CallRecord:
         """What was noted of a call, with what it returned, wrote to and views."""
-        memory = {id(owner_of(item._seen)): item._value for item in reversed(operands) if isinstance(item._seen, np.ndarray)}
-        owners = {index: id(owner_of(item._seen)) for index, item in enumerate(made) if isinstance(item._seen, np.ndarray)}
+        memory = {
+            id(owner_of(item._seen)): item._value
+            for item in reversed(operands)
+            if isinstance(item._seen, np.ndarray)
+        }
+        owners = {
+            index: id(owner_of(item._seen))
+            for index, item in enumerate(made)
+            if isinstance(item._seen, np.ndarray)
+        }
         return replace(
             noted,
-            result=map_structure(lambda item: known[id(item)]._value if isinstance(item, _ARRAYS) else item, result),
+            result=map_structure(
+                lambda item: known[id(item)]._value if isinstance(item, _ARRAYS) else item, result
+            ),
             writes=tuple(dict.fromkeys(item._value for item in written)),
             views={index: memory[owner] for index, owner in owners.items() if owner in memory},
         )
 
     def _check_result(self, result: Any, operands: list[Any]) -> None:
-        others = [item for item in iterate_structure((result,)) if not isinstance(item, _ARRAYS) and item is not None]
+        others = [
+            item
+            for item in iterate_structure((result,))
+            if not isinstance(item, _ARRAYS) and item is not None
+        ]
         if others and any(self.recorder.varies(item._value) for item in operands):
             raise TracingError(
                 f"{self.here()}: {self.call} gives Python {others[0]!r:.80} of an array that depends on the inputs, and nothing is known "
@@ -307,7 +373,9 @@ class Capture:
 
     def _save(self, item: Any) -> None:
         base = self.recorder.base_of(item._value)
-        if base in self._sources and base not in self._saved and self._sources[base].flags.writeable:  # else numpy refuses
+        if (
+            base in self._sources and base not in self._saved and self._sources[base].flags.writeable
+        ):  # else numpy refuses
             self._saved[base] = (self._sources[base], self._sources[base].copy())
 
     # ------------------------------------------------------------------------------ arrays
@@ -319,9 +387,13 @@ class Capture:
         """Shape and dtype; ``TracingError`` for what no target has."""
         name = kinds.dtype_name(array.dtype)
         if name is None:
-            raise TracingError(f"{self.here()}: arrays of {array.dtype!r} cannot be recorded: no other framework has this data type")
+            raise TracingError(
+                f"{self.here()}: arrays of {array.dtype!r} cannot be recorded: no other framework has this data type"
+            )
         if isinstance(array, np.ndarray) and type(array) not in (np.ndarray, np.memmap):
-            raise TracingError(f"{self.here()}: {type(array).__name__} is a class of arrays of its own; pass np.asarray of it")
+            raise TracingError(
+                f"{self.here()}: {type(array).__name__} is a class of arrays of its own; pass np.asarray of it"
+            )
         return ArraySpec(tuple(map(int, array.shape)), name)
 
     def _recorded(self, item: Any) -> Any:
@@ -351,24 +423,35 @@ class Capture:
     def size(self, value: Value, axis: int) -> Any:
         """One size as an expression."""
         seen = value.spec.shape[axis]
-        fixed = not self.recorder.varies(value) or self.recorder.maker(value) is None and value not in self.recorder.graph.inputs
+        fixed = (
+            not self.recorder.varies(value)
+            or self.recorder.maker(value) is None
+            and value not in self.recorder.graph.inputs
+        )
         return seen if fixed else Size.of(Symbol(value, axis, seen))
 
     def strides_of(self, array: Any) -> tuple[Any, ...]:
         """The steps in bytes between elements, as the user's code may hold them."""
         steps = zip(array.shape, array._seen.strides)
-        symbols = [Symbol(array._value, axis, step // array.itemsize, "stride") for axis, (_, step) in enumerate(steps)]
+        symbols = [
+            Symbol(array._value, axis, step // array.itemsize, "stride")
+            for axis, (_, step) in enumerate(steps)
+        ]
         return tuple(symbolic(self, Size.of(symbol) * array.itemsize) for symbol in symbols)
 
     def flat(self, array: Any) -> Any:
         """``x.flat`` as a view of one axis, which it is where the array is contiguous."""
         if not array._seen.flags.c_contiguous:
-            raise TracingError(f"{self.here()}: flat of an array that is not contiguous cannot be recorded; use ravel, or np.copyto")
+            raise TracingError(
+                f"{self.here()}: flat of an array that is not contiguous cannot be recorded; use ravel, or np.copyto"
+            )
         return self.method(array, "reshape", (-1,), {})
 
     def decide(self, expression: Any) -> Any:
         """The number of a size, as a guard."""
-        return self.recorder.decide_size(expression, self.here()) if isinstance(expression, Size) else expression
+        return (
+            self.recorder.decide_size(expression, self.here()) if isinstance(expression, Size) else expression
+        )
 
     def element(self, array: Traced, convert: Callable[[Any], Any], answer: Any) -> Any:
         """One element as a Python value, under a guard on what ``convert`` keeps of it: the truth value for ``if``, the integer for

@@ -47,7 +47,9 @@ class TracedGenerator:
         )
 
 
-def draw(capture: Any, generator: TracedGenerator | None, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def draw(
+    capture: Any, generator: TracedGenerator | None, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """Records one draw, of ``generator`` or of the functions of ``numpy.random``."""
     if name == "shuffle":
         return _shuffle(capture, generator, *args, **kwargs)
@@ -55,7 +57,9 @@ def draw(capture: Any, generator: TracedGenerator | None, name: str, args: tuple
     given = () if generator is None else (generator,)
     call = _Draw(name, generator is not None)
     try:
-        return capture.record((METHOD if given else FUNCTION) + name, call, (*given, *args), kwargs, lambda: call.gave_number)
+        return capture.record(
+            (METHOD if given else FUNCTION) + name, call, (*given, *args), kwargs, lambda: call.gave_number
+        )
     finally:
         capture.states.note()
 
@@ -67,14 +71,18 @@ class _Draw:
         self.name, self.of_generator, self.gave_number = name, of_generator, False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        found = getattr(args[0] if self.of_generator else np.random, self.name)(*args[self.of_generator :], **kwargs)
+        found = getattr(args[0] if self.of_generator else np.random, self.name)(
+            *args[self.of_generator :], **kwargs
+        )
         self.gave_number = type(found) in (bool, int, float)
         return np.asarray(found)[()] if self.gave_number else found
 
 
 def _shuffle(capture: Any, generator: TracedGenerator | None, x: Any, axis: int = 0) -> None:
     if axis or not hasattr(x, "_seen"):
-        raise TracingError(f"{capture.here()}: shuffle of {type(x).__name__} along axis {axis} cannot be recorded; use permutation")
+        raise TracingError(
+            f"{capture.here()}: shuffle of {type(x).__name__} along axis {axis} cannot be recorded; use permutation"
+        )
     order = draw(capture, generator, "permutation", (x.shape[0],), {})
     capture.setitem(x, Ellipsis, capture.getitem(x, order))
 
@@ -110,7 +118,9 @@ class States:
 
     def check(self, capture: Any) -> None:
         """:class:`UnseenDraw` where something was drawn since then."""
-        if not same_host_state(self.host, host_state()) or self.seen != [repr(state_of(item)) for item in self.generators]:
+        if not same_host_state(self.host, host_state()) or self.seen != [
+            repr(state_of(item)) for item in self.generators
+        ]:
             raise UnseenDraw(
                 f"{capture.recorder.graph.name} draws random numbers in a way that cannot be recorded (inside of another library, or by a "
                 "function that is not known here); they would be the same at every call. Draw them before, and pass them in"

@@ -17,9 +17,13 @@ from . import draws
 from .calls import METHOD, OPERATORS, NumpyCalls, name_of, resolve, row_key
 from .patches import is_replaced
 
-_NAME = re.compile(r"(numpy|scipy\.special)(\.(linalg|fft|ndarray|lib\.stride_tricks))?(\.\w+){1,2}(\.__get__)?", re.ASCII)
+_NAME = re.compile(
+    r"(numpy|scipy\.special)(\.(linalg|fft|ndarray|lib\.stride_tricks))?(\.\w+){1,2}(\.__get__)?", re.ASCII
+)
 _DTYPE = re.compile(r'np\.dtype\("(\w+)"\)|np\.(\w+)', re.ASCII)
-_DISPATCHED = type(np.sum)  # the class of functions that hand themselves over to other arrays, and so can be recorded
+_DISPATCHED = type(
+    np.sum
+)  # the class of functions that hand themselves over to other arrays, and so can be recorded
 _BUILTIN: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
 # Public functions that do no arithmetic: they read and write files, run code, or change how numpy works.
 _REFUSED = frozenset({

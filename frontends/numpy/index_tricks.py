@@ -15,7 +15,13 @@ Recorded = Callable[[str], Callable[..., Any]]  # name of a function of numpy ->
 class Brackets:
     """Stands for one of these objects; ``compute(recorded, items)`` does what its brackets do."""
 
-    def __init__(self, original: Any, recorded: Recorded, is_open: Callable[[], bool], compute: Callable[[Recorded, Any], Any]) -> None:
+    def __init__(
+        self,
+        original: Any,
+        recorded: Recorded,
+        is_open: Callable[[], bool],
+        compute: Callable[[Recorded, Any], Any],
+    ) -> None:
         self._original, self._recorded, self._is_open, self._compute = original, recorded, is_open, compute
 
     def __getitem__(self, items: Any) -> Any:
@@ -41,8 +47,12 @@ def _line(recorded: Recorded, item: Any) -> Any:
 def _parts(recorded: Recorded, items: Any) -> list[Any]:
     """The parts with at least one axis; numbers take the type of the arrays beside them."""
     found = [_line(recorded, item) for item in (items if isinstance(items, tuple) else (items,))]
-    kind = np.result_type(*(hint(part) if _is_number(part) else recorded("asarray")(part).dtype for part in found))
-    return [recorded("array")(part, **({"dtype": kind} if _is_number(part) else {}), ndmin=1) for part in found]
+    kind = np.result_type(
+        *(hint(part) if _is_number(part) else recorded("asarray")(part).dtype for part in found)
+    )
+    return [
+        recorded("array")(part, **({"dtype": kind} if _is_number(part) else {}), ndmin=1) for part in found
+    ]
 
 
 def _is_number(part: Any) -> bool:
@@ -56,7 +66,9 @@ def rows(recorded: Recorded, items: Any) -> Any:
 
 def columns(recorded: Recorded, items: Any) -> Any:
     """np.c_: vectors are columns."""
-    return np.concatenate([part.reshape(-1, 1) if part.ndim == 1 else part for part in _parts(recorded, items)], axis=-1)
+    return np.concatenate(
+        [part.reshape(-1, 1) if part.ndim == 1 else part for part in _parts(recorded, items)], axis=-1
+    )
 
 
 def open_grid(recorded: Recorded, items: Any) -> Any:
@@ -64,7 +76,9 @@ def open_grid(recorded: Recorded, items: Any) -> Any:
     if isinstance(items, slice):
         return _line(recorded, items)
     lines = [_line(recorded, item) for item in items]
-    return tuple(line.reshape([-1 if i == place else 1 for i in range(len(lines))]) for place, line in enumerate(lines))
+    return tuple(
+        line.reshape([-1 if i == place else 1 for i in range(len(lines))]) for place, line in enumerate(lines)
+    )
 
 
 def whole_grid(recorded: Recorded, items: Any) -> Any:
@@ -74,4 +88,9 @@ def whole_grid(recorded: Recorded, items: Any) -> Any:
     return np.stack(recorded("meshgrid")(*(_line(recorded, item) for item in items), indexing="ij"))
 
 
-COMPUTED: dict[str, Callable[[Recorded, Any], Any]] = {"r_": rows, "c_": columns, "ogrid": open_grid, "mgrid": whole_grid}
+COMPUTED: dict[str, Callable[[Recorded, Any], Any]] = {
+    "r_": rows,
+    "c_": columns,
+    "ogrid": open_grid,
+    "mgrid": whole_grid,
+}

@@ -10,7 +10,9 @@ from ...errors import TracingError
 from .traced import Traced, owner_of, seen_of
 
 _LAYOUT = {"C": "c_contiguous", "F": "f_contiguous", "CONTIGUOUS": "c_contiguous", "FORTRAN": "f_contiguous"}
-_NAMES = frozenset({"c_contiguous", "f_contiguous", "contiguous", "fortran", "fnc", "forc"})  # follow from strides and sizes
+_NAMES = frozenset(
+    {"c_contiguous", "f_contiguous", "contiguous", "fortran", "fnc", "forc"}
+)  # follow from strides and sizes
 _OF_MEMORY = {"W": "writeable", "O": "owndata", "A": "aligned"}
 
 
@@ -50,7 +52,9 @@ class Flags:
 def share_memory(capture: Any, a: Any, b: Any, max_work: Any = None) -> bool:
     """Return whether two arrays share memory, if this holds for all sizes."""
     one, other = seen_of(a), seen_of(b)
-    if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)) or owner_of(one) is not owner_of(other):
+    if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)) or owner_of(one) is not owner_of(
+        other
+    ):
         return False
     if (_is_whole(one) or _is_whole(other)) and one.size and other.size:
         return True

@@ -20,11 +20,15 @@ def piecewise(recorded: Recorded, x: Any, condlist: Any, funclist: Any, *args: A
     """np.piecewise: one function for each condition, and optionally one more for elements where none holds."""
     x = recorded("asarray")(x)
     single = np.isscalar(condlist) or (not isinstance(condlist[0], (list, np.ndarray)) and x.ndim != 0)
-    conditions = [recorded("asarray")(condition, dtype=bool) for condition in ([condlist] if single else condlist)]
+    conditions = [
+        recorded("asarray")(condition, dtype=bool) for condition in ([condlist] if single else condlist)
+    ]
     if len(funclist) == len(conditions) + 1:
         conditions.append(~np.logical_or.reduce(recorded("array")(conditions)))
     elif len(funclist) != len(conditions):
-        raise ValueError(f"with {len(conditions)} condition(s), either {len(conditions)} or {len(conditions) + 1} functions are expected")
+        raise ValueError(
+            f"with {len(conditions)} condition(s), either {len(conditions)} or {len(conditions) + 1} functions are expected"
+        )
     result = recorded("zeros_like")(x)
     for condition, function in zip(conditions, funclist):
         result[condition] = function(x[condition], *args, **kwargs) if callable(function) else function
@@ -98,7 +102,10 @@ def polydiv(recorded: Recorded, u: Any, v: Any) -> Any:
 def ndenumerate(recorded: Recorded, arr: Any) -> Iterator[tuple[tuple[int, ...], Any]]:
     """np.ndenumerate: indices and elements, in row-major order."""
     array = recorded("asarray")(arr)
-    return ((place, array[place]) for place in itertools.product(*(range(operator.index(size)) for size in array.shape)))
+    return (
+        (place, array[place])
+        for place in itertools.product(*(range(operator.index(size)) for size in array.shape))
+    )
 
 
 OPENED: dict[str, Callable[..., Any]] = {

@@ -49,7 +49,9 @@ class Kept:
                 values.append(growing)
                 continue
             held, name = place.read(), place.name.removeprefix("self.") or "state"
-            leaves, tree = flatten(held, _is_array_or_number if holds_numbers(held, place.whole) else is_array)
+            leaves, tree = flatten(
+                held, _is_array_or_number if holds_numbers(held, place.whole) else is_array
+            )
             made = [inputs.enter(name, leaf) for leaf in leaves]
             if made:
                 place.write(unflatten(tree, made))
@@ -66,7 +68,11 @@ class Kept:
             if isinstance(now, frozenset):  # a set asks for hashes, so it holds for these sizes
                 now = frozenset(item.number() if is_symbolic(item) else item for item in now)
             is_list = place.whole and not isinstance(now, (frozenset, Fixed))
-            if now is not before and not is_list and not (isinstance(now, (frozenset, Fixed)) and now == before):
+            if (
+                now is not before
+                and not is_list
+                and not (isinstance(now, (frozenset, Fixed)) and now == before)
+            ):
                 replaced.append(Replaced(index, MISSING if now is MISSING else containers.place(now)))
         return State(self.places, tree, tuple(replaced))
 
@@ -115,10 +121,16 @@ class KeptViews(kept_views.KeptViews[Array]):
         return bool(plain) and self.lies(array, owner).taken is not None
 
     def lies(self, array: Array, owner: Array) -> _Lies:
-        size, start, first = owner.itemsize, array.__array_interface__["data"][0], owner.__array_interface__["data"][0]
+        size, start, first = (
+            owner.itemsize,
+            array.__array_interface__["data"][0],
+            owner.__array_interface__["data"][0],
+        )
         steps = tuple(step // size for step in array.strides)
         inside = 0 <= start - first < owner.nbytes and (start - first) % size == 0
-        return _Lies(owner.shape, taking(array.shape, steps, (start - first) // size, owner.shape) if inside else None)
+        return _Lies(
+            owner.shape, taking(array.shape, steps, (start - first) // size, owner.shape) if inside else None
+        )
 
     def rank(self, array: Array) -> int:
         return array.size
@@ -184,7 +196,11 @@ class ArrayPlace(Place):
     def holds(self, array: Any) -> EnvironmentGuard:
         """That this very array is there now, of the shape and type that it has now."""
         kept = "{}[{}] is {}"
-        space = getattr(self.held.item, "space", None) if isinstance(self.held.item, Names) else getattr(self.held.item, "__dict__", None)
+        space = (
+            getattr(self.held.item, "space", None)
+            if isinstance(self.held.item, Names)
+            else getattr(self.held.item, "__dict__", None)
+        )
         if not self.path and isinstance(space, dict) and space.get(self.key) is array:
             items: tuple[Any, ...] = (space, self.key, array)
         elif not self.path and isinstance(self.held.item, (dict, list)):
@@ -192,7 +208,9 @@ class ArrayPlace(Place):
         else:
             kept, items = "{}() is {}", (self.read, array)
         return EnvironmentGuard(
-            f"{kept} and {{}}.shape == {{}} and {{}}.dtype is {{}}", (*items, array, array.shape, array, array.dtype), self.name
+            f"{kept} and {{}}.shape == {{}} and {{}}.dtype is {{}}",
+            (*items, array, array.shape, array, array.dtype),
+            self.name,
         )
 
     def write(self, array: Any) -> None:
@@ -211,7 +229,10 @@ def _with(whole: Any, path: tuple[int, ...], item: Any) -> Any:
 def _defaults(function: types.FunctionType) -> dict[str, Any]:
     """The defaults of a function by the names of its arguments."""
     given, count = function.__defaults__ or (), function.__code__.co_argcount
-    return {**dict(zip(function.__code__.co_varnames[count - len(given) : count], given)), **_keyword_defaults(function)}
+    return {
+        **dict(zip(function.__code__.co_varnames[count - len(given) : count], given)),
+        **_keyword_defaults(function),
+    }
 
 
 def _keyword_defaults(function: types.FunctionType) -> dict[str, Any]:
@@ -223,7 +244,9 @@ def _put_default(function: types.FunctionType, name: str, value: Any) -> None:
         function.__kwdefaults__ = {**_keyword_defaults(function), name: value}
     else:
         names = list(_defaults(function))
-        function.__defaults__ = tuple(value if own == name else old for own, old in zip(names, function.__defaults__ or ()))
+        function.__defaults__ = tuple(
+            value if own == name else old for own, old in zip(names, function.__defaults__ or ())
+        )
 
 
 _DEFAULTS = Kind(_defaults, _put_default)
@@ -266,11 +289,23 @@ class Weights(contracts.Weights):
     """The arrays that a function can reach, by the names of their places; an array in two places has the name of the first."""
 
     def __init__(
-        self, function: Any, functions: Iterable[types.FunctionType] = (), stateful: Iterable[Any] = (), views: KeptViews | None = None
+        self,
+        function: Any,
+        functions: Iterable[types.FunctionType] = (),
+        stateful: Iterable[Any] = (),
+        views: KeptViews | None = None,
     ) -> None:
         owner = getattr(function, "__self__", None)
-        objects = [("", owner)] if owner is not None else [("", function)] if not hasattr(function, "__code__") else []
-        self.world = World((*objects, *((type(item).__name__, item) for item in stateful)), own=stateful, called=[function])
+        objects = (
+            [("", owner)]
+            if owner is not None
+            else [("", function)]
+            if not hasattr(function, "__code__")
+            else []
+        )
+        self.world = World(
+            (*objects, *((type(item).__name__, item) for item in stateful)), own=stateful, called=[function]
+        )
         own_defaults = [one for one in functions if _defaults(one)]
         self.world.held += [Held(one.__name__, one, _DEFAULTS, _defaults(one)) for one in own_defaults]
         self._tuples = [(one, one.__defaults__, one.__kwdefaults__) for one in own_defaults]
@@ -290,11 +325,21 @@ class Weights(contracts.Weights):
         """Puts traced arrays in the place of all arrays, and recorded functions in that of those imported by name; what is ``kept`` becomes
         inputs."""
         self.kept, self._list_shims = kept, list_shims
-        own, inside = kept.parts(), Containers(((), {}, tuple(place.read() for place in kept.places)), is_array)
+        own, inside = (
+            kept.parts(),
+            Containers(((), {}, tuple(place.read() for place in kept.places)), is_array),
+        )
         outside = [held for held in self.world.held if not _is_in(inside, held.item)]
-        parts = [(held, key, item) for held in outside for key, item in held.before.items() if key_of(held, key) not in own]
+        parts = [
+            (held, key, item)
+            for held in outside
+            for key, item in held.before.items()
+            if key_of(held, key) not in own
+        ]
         if twice := [
-            held.name_of(key) for held, key, item in parts if _is_in(inside, item) and not is_array(item) and (id(item), None) not in own
+            held.name_of(key)
+            for held, key, item in parts
+            if _is_in(inside, item) and not is_array(item) and (id(item), None) not in own
         ]:
             raise TracingError(
                 f"{', '.join(twice)} is, or is part of, what is also kept in {', '.join(place.name for place in kept.places)}, which the "
@@ -303,14 +348,21 @@ class Weights(contracts.Weights):
         kept.enter(inputs, list_shims)
         self.views.begin(inputs.known)
         known: dict[int, Any] = {}
-        for held, key, item in (*parts, *(parts if self.views.any else ())):  # once more: views are taken of their owners
+        for held, key, item in (
+            *parts,
+            *(parts if self.views.any else ()),
+        ):  # once more: views are taken of their owners
             new = self._traced(capture, ArrayPlace(held, key), item, known, inputs)
             if new is not item:
                 held.kind.put(held.item, key, new)
                 self._put[Place(held, key).identity] = new
 
-    def _traced(self, capture: Any, place: ArrayPlace, item: Any, known: dict[int, Any], inputs: Inputs) -> Any:
-        if id(item) in inputs.known:  # also an argument, or kept in another place: it is one array now, and may be two later
+    def _traced(
+        self, capture: Any, place: ArrayPlace, item: Any, known: dict[int, Any], inputs: Inputs
+    ) -> Any:
+        if (
+            id(item) in inputs.known
+        ):  # also an argument, or kept in another place: it is one array now, and may be two later
             self._shared.append(Place(place.held, place.key))
             return inputs.known[id(item)]
         if type(item) in (np.ndarray, np.memmap) and item.dtype.kind in "biufc" and item.dtype.isnative:
@@ -346,7 +398,11 @@ class Weights(contracts.Weights):
         found = {place.identity: place for place in (*self.kept.places, *self._shared)}
         for change in self.world.changes():
             is_part = change.key is not ORDER
-            if is_given(change.held.item) or is_part and change.now is self._put.get(Place(change.held, change.key).identity, MISSING):
+            if (
+                is_given(change.held.item)
+                or is_part
+                and change.now is self._put.get(Place(change.held, change.key).identity, MISSING)
+            ):
                 continue
             name = self._name_of(change)
             place = place_at(change.held, change.key)
@@ -359,9 +415,18 @@ class Weights(contracts.Weights):
     def _name_of(self, change: Change) -> str | None:
         """The name of a place where an array stands in for one of its shape and type."""
         old, new = change.before, change.now
-        if not (is_traced(new) and isinstance(old, np.ndarray) and new._seen.shape == old.shape and new.dtype == old.dtype):
+        if not (
+            is_traced(new)
+            and isinstance(old, np.ndarray)
+            and new._seen.shape == old.shape
+            and new.dtype == old.dtype
+        ):
             return None
-        same = (name for name, one in self.places.items() if one.held.item is change.held.item and one.key == change.key and not one.path)
+        same = (
+            name
+            for name, one in self.places.items()
+            if one.held.item is change.held.item and one.key == change.key and not one.path
+        )
         return next(same, None)
 
     def restore(self) -> None:
@@ -377,9 +442,14 @@ class Weights(contracts.Weights):
 
     def hold_types(self, graph: Any) -> Callable[[], bool]:
         """Whether the places hold arrays of the recorded types."""
-        expected = [(self.places[name], value.spec.shape, np.dtype(value.dtype)) for name, value in graph.parameters.items()]
+        expected = [
+            (self.places[name], value.spec.shape, np.dtype(value.dtype))
+            for name, value in graph.parameters.items()
+        ]
         unchanged = conjunction(place.holds(place.read()) for place, _, _ in expected)
-        return lambda: unchanged() or all(_is_like(place.read(), shape, dtype) for place, shape, dtype in expected)
+        return lambda: (
+            unchanged() or all(_is_like(place.read(), shape, dtype) for place, shape, dtype in expected)
+        )
 
     def parts(self) -> set[Key]:
         """The containers and keys of the places."""

@@ -66,7 +66,9 @@ def is_number(item: Any) -> bool:
 def call(current: Callable[[], Any], name: str, original: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     """Record ``original(*args)`` in the recording that runs, or return NotImplemented where it is none of the functions that can be."""
     capture = current()
-    if capture is None or not all(isinstance(leaf, (int, float, complex)) for leaf in iterate_structure(args)):
+    if capture is None or not all(
+        isinstance(leaf, (int, float, complex)) for leaf in iterate_structure(args)
+    ):
         return NotImplemented
     if name in _ROUNDING and not fits_everywhere(args[0]):
         return NotImplemented
@@ -137,13 +139,22 @@ def _patches_recorded(name: str, original: Callable[..., Any]) -> Callable[..., 
 
 def _is_foreign(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether a call makes what is no array of numbers: of texts, of objects, of dates."""
-    elements = 2 if name.startswith("numpy.full") else 1  # what stands behind them as a text is a type or an order
-    types = (kwargs.get("dtype"), *(item for item in args[elements:] if isinstance(item, (str, type, np.dtype)) and _is_type(item)))
+    elements = (
+        2 if name.startswith("numpy.full") else 1
+    )  # what stands behind them as a text is a type or an order
+    types = (
+        kwargs.get("dtype"),
+        *(item for item in args[elements:] if isinstance(item, (str, type, np.dtype)) and _is_type(item)),
+    )
     items = list(iterate_structure((args, kwargs)))
-    if any(isinstance(item, (str, bytes)) for item in iterate_structure(args[:elements])) or any(map(_is_no_number, types)):
+    if any(isinstance(item, (str, bytes)) for item in iterate_structure(args[:elements])) or any(
+        map(_is_no_number, types)
+    ):
         return True
     return any(
-        _is_no_number(getattr(item, "dtype", None)) for item in items if isinstance(item, (np.ndarray, np.generic)) and not is_traced(item)
+        _is_no_number(getattr(item, "dtype", None))
+        for item in items
+        if isinstance(item, (np.ndarray, np.generic)) and not is_traced(item)
     )
 
 
@@ -192,7 +203,11 @@ def _opened(compute: Callable[..., Any], original: Callable[..., Any]) -> Callab
 
 def _expressions(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
     operands = tuple(map(expression_of, args))
-    return operands if current() is not None and all(isinstance(item, (Size, int, float)) for item in operands) else None
+    return (
+        operands
+        if current() is not None and all(isinstance(item, (Size, int, float)) for item in operands)
+        else None
+    )
 
 
 def _made(function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
@@ -214,7 +229,9 @@ def _loops() -> Any:
     return None if capture is None else capture.loops
 
 
-SYMBOLS = Symbols(is_symbolic, _expressions, _made, _number, _length, is_number, functools.partial(call, current))
+SYMBOLS = Symbols(
+    is_symbolic, _expressions, _made, _number, _length, is_number, functools.partial(call, current)
+)
 
 
 _CREATION = (
@@ -245,11 +262,18 @@ def replacements() -> dict[Place, tuple[Any, Any]]:
     for name in (*NAMES, "shuffle"):
         if hasattr(np.random, name):
             replace(np.random, name, functools.partial(_drawing, name))
-    replace(np.lib.stride_tricks, "as_strided", functools.partial(_converting, "numpy.lib.stride_tricks.as_strided"))
+    replace(
+        np.lib.stride_tricks,
+        "as_strided",
+        functools.partial(_converting, "numpy.lib.stride_tricks.as_strided"),
+    )
     for name, opened in OPENED.items():
         replace(np, name, functools.partial(_opened, opened))
     for name, compute in COMPUTED.items():
-        found[np, name] = (getattr(np, name), Brackets(getattr(np, name), recorded, lambda: current() is not None, compute))
+        found[np, name] = (
+            getattr(np, name),
+            Brackets(getattr(np, name), recorded, lambda: current() is not None, compute),
+        )
     return found
 
 
@@ -284,7 +308,10 @@ def _of_lists(function: Any) -> Any:
     @forwards
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         if current() is not None:
-            args = tuple(recorded("array")(item) if isinstance(item, (list, tuple)) and _holds_traced(item) else item for item in args)
+            args = tuple(
+                recorded("array")(item) if isinstance(item, (list, tuple)) and _holds_traced(item) else item
+                for item in args
+            )
         return function(*args, **kwargs)
 
     return wrapper
@@ -310,7 +337,9 @@ def replacement_of(item: Any) -> Any:
         return Vectorized(recorded, item)
     if isinstance(item, types.ModuleType):
         return _stands().get(item)
-    if isinstance(item, functools._lru_cache_wrapper):  # a cache would keep arrays of the recording, or give it those of before
+    if isinstance(
+        item, functools._lru_cache_wrapper
+    ):  # a cache would keep arrays of the recording, or give it those of before
         return item.__wrapped__
     return _by_identity().get(id(item))
 
@@ -322,7 +351,10 @@ def _by_identity() -> dict[int, Any]:
 
 def is_replaced(function: Any) -> bool:
     """Whether a function of numpy is recorded by a replacement."""
-    return any(function is original and module is not np.random for (module, _), (original, _) in replacements().items())
+    return any(
+        function is original and module is not np.random
+        for (module, _), (original, _) in replacements().items()
+    )
 
 
 def recorded(name: str) -> Any:
@@ -337,16 +369,27 @@ def _written_in_python() -> list[dict[str, Any]]:
 
 
 @contextmanager
-def replaced(capture: Any, functions: Iterable[types.FunctionType], others: Iterable[dict[str, Any]] = ()) -> Iterator[None]:
+def replaced(
+    capture: Any, functions: Iterable[types.FunctionType], others: Iterable[dict[str, Any]] = ()
+) -> Iterator[None]:
     """Record the calls of this thread by ``capture`` inside the block: the ``functions`` find the replacements in their modules, and the
     namespaces ``others`` hold them under whatever name they import an original."""
     before = getattr(_here, "capture", None)
-    spaces = [(function.__globals__, name) for function in functions for name in names_read(function.__code__)]
+    spaces = [
+        (function.__globals__, name) for function in functions for name in names_read(function.__code__)
+    ]
     spaces += [(space, "np") for space in _written_in_python()]
-    modules = [(space, name, _stand_of(space[name])) for space, name in spaces if isinstance(space.get(name), types.ModuleType)]
+    modules = [
+        (space, name, _stand_of(space[name]))
+        for space, name in spaces
+        if isinstance(space.get(name), types.ModuleType)
+    ]
     _here.capture = capture
     try:
-        names = [*types_asked(spaces, lambda item: is_traced(item) or is_symbolic(item)), *conversions(looked_up(functions), SYMBOLS)]
+        names = [
+            *types_asked(spaces, lambda item: is_traced(item) or is_symbolic(item)),
+            *conversions(looked_up(functions), SYMBOLS),
+        ]
         imported = probes.under_any_name(others, replacements().values())
         with probes.replaced((*imported, *modules, *names, *loop_shims(functions, _loops))):
             yield

@@ -39,7 +39,11 @@ class UnrecordedSteps:
     def run(self, recorder: Recorder, loop: RecordedLoop, done: int) -> bool:
         """Runs what is left of a loop after so many steps; False, with all arrays as they were, where that cannot be done."""
         rest = rest_of_loop(recorder.graph, loop, done)
-        held = {} if rest is None else {value: array for array, value in recorder.tracked() if isinstance(array, Traced)}
+        held = (
+            {}
+            if rest is None
+            else {value: array for array, value in recorder.tracked() if isinstance(array, Traced)}
+        )
         if rest is None or not held.keys() >= ({*rest.given, *rest.made} - rest.numbers.keys()):
             return False
         given = [rest.numbers[value] if value in rest.numbers else _real(held[value]) for value in rest.given]
@@ -47,8 +51,14 @@ class UnrecordedSteps:
         made = [held[value] for value in rest.made]
         try:
             results = self.loaded(rest.program)(*given)[rest.written :]
-            found = [np.asarray(item)[... if isinstance(one._seen, np.ndarray) else ()] for one, item in zip(made, results)]
-            is_same = all(one._seen.shape == item.shape and one._seen.dtype == item.dtype for one, item in zip(made, found))
+            found = [
+                np.asarray(item)[... if isinstance(one._seen, np.ndarray) else ()]
+                for one, item in zip(made, results)
+            ]
+            is_same = all(
+                one._seen.shape == item.shape and one._seen.dtype == item.dtype
+                for one, item in zip(made, found)
+            )
         # A step may raise anything, which the user's own code is to raise when it is recorded.
         except Exception as problem:
             if is_fault(problem):
@@ -73,20 +83,44 @@ def _real(item: Traced) -> Any:
     return item._seen.item() if item._value in item._capture.weak else seen_of(item)
 
 
-_OPEN = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "float16", "float32", "float64", "complex64", "complex128")
+_OPEN = (
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+)
 _DIVISIONS = ("divide", "floor_divide", "remainder")
-_BY_SIGN = ("power", "left_shift", "right_shift")  # another type, or an error, where the second number is negative
+_BY_SIGN = (
+    "power",
+    "left_shift",
+    "right_shift",
+)  # another type, or an error, where the second number is negative
 _INDEXED = ("__getitem__", "__setitem__")
 _PLACES = ("numpy.argmax", "numpy.argmin", "numpy.ndarray.argmax", "numpy.ndarray.argmin")
 
 
 def number_in(capture: Capture, array: Any) -> Any:
     """The only element, a whole number or float, as a number of Python to be computed with; None where it has to be known."""
-    is_open = capture.reading.symbolic and array.ndim == 0 and array.dtype.name in _OPEN and capture.recorder.varies(array._value)
+    is_open = (
+        capture.reading.symbolic
+        and array.ndim == 0
+        and array.dtype.name in _OPEN
+        and capture.recorder.varies(array._value)
+    )
     if not is_open or array._value in capture.weak:
         return None
     capture.reading.any = True
-    return capture.record(f"{METHOD}item", lambda scalar: np.asarray(scalar.item())[()], (array,), {}, lambda: True, reads=True)
+    return capture.record(
+        f"{METHOD}item", lambda scalar: np.asarray(scalar.item())[()], (array,), {}, lambda: True, reads=True
+    )
 
 
 def fits_everywhere(number: Any) -> bool:
@@ -111,14 +145,17 @@ def decided(capture: Capture, key: str, operands: tuple[Any, ...]) -> tuple[Any,
     if key == "power" and _has_float_power(capture, *operands):
         return operands
     return tuple(
-        capture.elements(item, as_constants=True) if is_traced(item) and item._value in capture.read else item for item in operands
+        capture.elements(item, as_constants=True) if is_traced(item) and item._value in capture.read else item
+        for item in operands
     )
 
 
 def _has_float_power(capture: Capture, base: Any, exponent: Any) -> bool:
     """Return True, under a guard on the base, if the power is a float: a negative base may have a complex one, and 0 an error."""
     numbers = [item for item in (base, exponent) if is_traced(item) and item._value in capture.read]
-    if not any(isinstance(item, float) for item in (base, exponent)) or any(isinstance(item, complex) for item in numbers):
+    if not any(isinstance(item, float) for item in (base, exponent)) or any(
+        isinstance(item, complex) for item in numbers
+    ):
         return False
     if not (is_traced(base) and base._value in capture.read):
         return isinstance(base, (int, float)) and base > 0
@@ -180,7 +217,9 @@ def _of_types(function: Callable[..., Any]) -> Callable[..., Any]:
     return answer
 
 
-def _allclose(capture: Any, a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+def _allclose(
+    capture: Any, a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> bool:
     return bool(np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan).all())
 
 

@@ -19,7 +19,15 @@ from ...forwarding import forward
 from ...ir.aliases import Aliases
 from ...ir.graph import DebugInfo, Effect, Graph, GraphState
 from ...passes.lowering.region_checks import carry_out
-from ...recording import EnvironmentGuards, Reached, Recorder, Recording, Request, facts_outside, refuse_escapes
+from ...recording import (
+    EnvironmentGuards,
+    Reached,
+    Recorder,
+    Recording,
+    Request,
+    facts_outside,
+    refuse_escapes,
+)
 from ...recording.code.ownership import following_libraries
 from ...recording.control_flow import open_regions
 from ...recording.control_flow.grown import finished
@@ -65,10 +73,22 @@ def record(request: Request) -> Recording:
     """
     with following_libraries(True):
         often, numbers = _changed_often(request)
-    grown = request.auto_dynamic.lengths.grown(request.places) if request.auto_dynamic is not None else frozenset()
+    grown = (
+        request.auto_dynamic.lengths.grown(request.places)
+        if request.auto_dynamic is not None
+        else frozenset()
+    )
     steps = None if request.loaded is None else UnrecordedSteps(request.loaded)
-    start = Hypotheses(list(request.places), often, numbers, grown, Reading(request.numbers), KeptViews(), steps)
-    give_up = (_give_up_unrecorded, Undisturbed[Hypotheses](UnseenDraw), partial(_give_up_lists, request), _give_up_views, _give_up_numbers)
+    start = Hypotheses(
+        list(request.places), often, numbers, grown, Reading(request.numbers), KeptViews(), steps
+    )
+    give_up = (
+        _give_up_unrecorded,
+        Undisturbed[Hypotheses](UnseenDraw),
+        partial(_give_up_lists, request),
+        _give_up_views,
+        _give_up_numbers,
+    )
     found: list[Place] = []
 
     def attempt(hypotheses: Hypotheses) -> Recording | Refuted[Hypotheses]:
@@ -128,10 +148,14 @@ def _give_up_numbers(hypotheses: Hypotheses, problem: Exception) -> Hypotheses |
 def _changed_often(request: Request) -> tuple[list[Place], frozenset[Path]]:
     """Numbers that the user has changed before this and earlier recordings: in places, and in the arguments. Of these, those that count
     steps as well."""
-    counting = counting_arguments(request.function, request.args, request.kwargs) if request.numbers else frozenset()
+    counting = (
+        counting_arguments(request.function, request.args, request.kwargs) if request.numbers else frozenset()
+    )
     if request.auto_dynamic is None or not request.numbers:
         return [], counting
-    places = request.auto_dynamic.noted(Weights(request.function, (), request.stateful.objects).world, lambda held, item: None)
+    places = request.auto_dynamic.noted(
+        Weights(request.function, (), request.stateful.objects).world, lambda held, item: None
+    )
     known = {place.identity for place in request.places}
     numbers = request.auto_dynamic.numbers_given(given(request.args, request.kwargs, ())[1])
     return [place for place in places if place.identity not in known], numbers | counting
@@ -139,7 +163,12 @@ def _changed_often(request: Request) -> tuple[list[Place], frozenset[Path]]:
 
 def _attempt(request: Request, hypotheses: Hypotheses) -> tuple[Recording, list[Place]]:
     """A recording, and the places that it shows to be state although they are not known to be."""
-    numbers, grown, reading, views = hypotheses.numbers, hypotheses.grown, hypotheses.reading, hypotheses.views
+    numbers, grown, reading, views = (
+        hypotheses.numbers,
+        hypotheses.grown,
+        hypotheses.reading,
+        hypotheses.views,
+    )
     places = together(hypotheses.known, hypotheses.often)
     function, args, kwargs, stateful = request.function, request.args, request.kwargs, request.stateful
     leaves, tree = given(args, kwargs, numbers)
@@ -155,20 +184,32 @@ def _attempt(request: Request, hypotheses: Hypotheses) -> tuple[Recording, list[
         if hypotheses.steps is not None:
             capture.loops.run_rest = partial(hypotheses.steps.run, capture.recorder)
         known = weights.world.owners()  # places of objects that earlier calls were given are out of reach
-        before, kept, inputs = _before(code), Kept([place for place in places if id(place.held.owner) in known]), Inputs(capture)
+        before, kept, inputs = (
+            _before(code),
+            Kept([place for place in places if id(place.held.owner) in known]),
+            Inputs(capture),
+        )
         asked = _Asked(code, library, capture)
-        call = call_of(tree, [inputs.enter(name, leaf) for name, leaf in zip(input_names(function, args, tree), leaves)])
+        call = call_of(
+            tree, [inputs.enter(name, leaf) for name, leaf in zip(input_names(function, args, tree), leaves)]
+        )
         count = len(inputs.made)
         try:
-            weights.enter(capture, kept, inputs, ListShims(weights.world, (args, kwargs), code.functions, grown))
-            containers = Containers((*call, kept.values), is_traced, weights.world.knows, stateful.arguments(*call))
+            weights.enter(
+                capture, kept, inputs, ListShims(weights.world, (args, kwargs), code.functions, grown)
+            )
+            containers = Containers(
+                (*call, kept.values), is_traced, weights.world.knows, stateful.arguments(*call)
+            )
             with asked.seen, following_libraries(True):
                 shims = replaced(capture, (*code.functions, *library.functions), library.spaces)
                 result = _run(function, *call, capture, weights, leaves, shims)
             finished, found = _finish(capture, result, tree, containers, weights)
             graph = carry_out(finished, checks.recorded)
             _note_sharing(capture, graph, inputs.made, count, views)
-            graph.debug = DebugInfo({value: item for value, item in zip(graph.inputs, leaves) if type(item) in DTYPES})
+            graph.debug = DebugInfo(
+                {value: item for value, item in zip(graph.inputs, leaves) if type(item) in DTYPES}
+            )
         finally:
             weights.restore()
             capture.forget_arrays()
@@ -194,7 +235,10 @@ class _Asked:
     """What code asks for while it runs: globals by text, and settings of the process."""
 
     def __init__(self, code: Reached, library: LibraryCode, capture: Capture) -> None:
-        self.globals, self.settings = GlobalReads(code.functions), Session(symbols=SYMBOLS, outside=capture.states.apart)
+        self.globals, self.settings = (
+            GlobalReads(code.functions),
+            Session(symbols=SYMBOLS, outside=capture.states.apart),
+        )
         spaces = (*(function.__globals__ for function in code.functions), *library.spaces)
         self.seen = probing(_PROBES, self.settings, spaces, self.globals.places())
 
@@ -204,9 +248,17 @@ def _elements(item: Any) -> Any:
 
 
 def _run(
-    function: Any, args: Any, kwargs: Any, capture: BlockCapture, weights: Weights, given: list[Any], shims: AbstractContextManager[None]
+    function: Any,
+    args: Any,
+    kwargs: Any,
+    capture: BlockCapture,
+    weights: Weights,
+    given: list[Any],
+    shims: AbstractContextManager[None],
 ) -> Any:
-    generators = [item for held in weights.world.held for item in held.before.values() if isinstance(item, GENERATORS)]
+    generators = [
+        item for held in weights.world.held for item in held.before.values() if isinstance(item, GENERATORS)
+    ]
     generators += [item for item in given if isinstance(item, GENERATORS)]
     states = [state_of(item) for item in generators]
     capture.states.follow(generators)
@@ -225,14 +277,19 @@ def _run(
 
 
 # ------------------------------------------------------------------------------------- the graph
-def _finish(capture: Capture, result: Any, tree: Tree, containers: Containers, weights: Weights) -> tuple[Graph, list[Place]]:
+def _finish(
+    capture: Capture, result: Any, tree: Tree, containers: Containers, weights: Weights
+) -> tuple[Graph, list[Place]]:
     graph = capture.recorder.graph
     updates, state = containers.updates(), weights.kept.recorded(containers)
     changes = bool(updates or state.replaced)
     result = (result, tuple(containers.new)) if changes else result
     arrays, found = weights.changed(containers.holds)
     graph.effects += [Effect("buffer", name, now._value) for name, now in arrays.items()]
-    leaves, output_tree = flatten(result, lambda item: is_traced(item) or is_symbolic(item) or isinstance(item, (np.ndarray, np.generic)))
+    leaves, output_tree = flatten(
+        result,
+        lambda item: is_traced(item) or is_symbolic(item) or isinstance(item, (np.ndarray, np.generic)),
+    )
     refuse_escapes(graph.name, output_tree, tree, lambda item: is_traced(item) or is_symbolic(item))
     graph.outputs = [_output(capture, leaf) for leaf in leaves]
     first: dict[int, int] = {}
@@ -266,7 +323,10 @@ def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any], count: int,
         graph.call_inputs = count
     aliases = Aliases(graph)
     graph.demand(matmul_precision="highest")  # numpy has no other
-    apart, written_inputs = same.apart(), tuple(same.firsts[index] for index, value in enumerate(graph.inputs) if value in aliases.written)
+    apart, written_inputs = (
+        same.apart(),
+        tuple(same.firsts[index] for index, value in enumerate(graph.inputs) if value in aliases.written),
+    )
     if written_inputs:
         graph.assume(DisjointMemory(tuple(apart), written_inputs))
     held = [value for value in graph.parameters.values() if value in aliases.written]
@@ -284,10 +344,14 @@ def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any], count: int,
         )
     # Such a write reaches the argument, or a copy of it.
     if capture.reads_layout or any(aliases.is_written(value) for value in capture.by_strides):
-        assume_fact(graph, "is_contiguous", [bool(item is None or item._seen.flags.c_contiguous) for item in inputs])
+        assume_fact(
+            graph, "is_contiguous", [bool(item is None or item._seen.flags.c_contiguous) for item in inputs]
+        )
 
 
-def _environment(code: Reached, asked: _Asked, graph: Graph, weights: Weights, containers: Containers) -> EnvironmentGuards:
+def _environment(
+    code: Reached, asked: _Asked, graph: Graph, weights: Weights, containers: Containers
+) -> EnvironmentGuards:
     """What a recording relies on: everything the function refers to but its arrays, and the types of these."""
     free = free_parts(weights.parts() | weights.kept.parts(), containers.holds)
     read_anew = set(map(id, weights.buffers()))
@@ -295,6 +359,12 @@ def _environment(code: Reached, asked: _Asked, graph: Graph, weights: Weights, c
     def contents(item: Any) -> Any:
         return None if id(item) in read_anew else _elements(item)
 
-    facts = [*asked.globals.facts(), *asked.settings.facts(), *facts_outside(code, contents=contents, free=free)]
-    held = EnvironmentGuard("{}()", (weights.hold_types(graph),), "the shape or type of an array that the function keeps")
+    facts = [
+        *asked.globals.facts(),
+        *asked.settings.facts(),
+        *facts_outside(code, contents=contents, free=free),
+    ]
+    held = EnvironmentGuard(
+        "{}()", (weights.hold_types(graph),), "the shape or type of an array that the function keeps"
+    )
     return EnvironmentGuards([held, *weights.views.facts(), *facts] if graph.parameters else facts)

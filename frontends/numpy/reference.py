@@ -23,7 +23,14 @@ def recorded(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: O
     """A canonical operation of a check as a recorded call."""
     made = Value("held", TRUTH) if op == "array" else canonical(op, inputs, params, origin).outputs[0]
     if op == "getitem":
-        return Node(f"{METHOD}__getitem__", (*inputs, params["key"]), {}, origin, (made,), CallRecord("__getitem__", result=made))
+        return Node(
+            f"{METHOD}__getitem__",
+            (*inputs, params["key"]),
+            {},
+            origin,
+            (made,),
+            CallRecord("__getitem__", result=made),
+        )
     return Node(f"numpy.{op}", inputs, dict(params), origin, (made,), CallRecord(op, result=made))
 
 
@@ -83,7 +90,9 @@ def undone(weights: Weights, seed: int) -> Iterator[None]:
     """Afterwards generators and the arrays that the function keeps are as before."""
     places = [(place, place.saved()) for place in weights.kept.places]
     kept = [leaf for _, held in places for leaf in flatten(held, is_array)[0] if isinstance(leaf, np.ndarray)]
-    own = [(place, array) for place in weights.places.values() if isinstance(array := place.read(), np.ndarray)]
+    own = [
+        (place, array) for place in weights.places.values() if isinstance(array := place.read(), np.ndarray)
+    ]
     put_back = [saved(array) for array in (*kept, *(array for _, array in own))]
     with random_kept():
         np.random.seed(seed % 2**32)
@@ -103,7 +112,9 @@ def to_numpy(array: Any) -> Any:
     return np.asarray(array)
 
 
-def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[str, list[Array]]]:
+def observe(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> list[tuple[str, list[Array]]]:
     """Nothing: calls of numpy on plain arrays pass unseen."""
     return []
 

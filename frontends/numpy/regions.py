@@ -40,7 +40,9 @@ class BlockCapture(Capture):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self.blocks: list[dict[Value, tuple[Any, Any]]] = []  # of each open block: the array outside that is written to, and before
+        self.blocks: list[
+            dict[Value, tuple[Any, Any]]
+        ] = []  # of each open block: the array outside that is written to, and before
         self.tied = TiedArrays(self.recorder)
 
     def _attempt(self, function: Callable[..., Any], operands: list[Any], args: Any, kwargs: Any) -> Any:
@@ -56,7 +58,9 @@ class BlockCapture(Capture):
                 whole = self.recorder.array_of(base)
                 item = item if whole is None else whole
             owner = item._seen if item._seen.base is None else item._seen.base
-            self.blocks[-1].setdefault(item._value, (item, owner.copy() if isinstance(owner, np.ndarray) else item._seen.copy()))
+            self.blocks[-1].setdefault(
+                item._value, (item, owner.copy() if isinstance(owner, np.ndarray) else item._seen.copy())
+            )
 
 
 @dataclass(frozen=True)
@@ -101,10 +105,14 @@ class NumpyRegions(RecordedRegions[_Block]):
         return array if array.ndim else array[()]  # NumPy computes with scalars, and gives them back
 
     def _array(self, item: Any, dtype: Any) -> Any:
-        return self.capture.record("numpy.array", lambda item, dtype: np.array(item, dtype)[()], (item,), {"dtype": dtype})
+        return self.capture.record(
+            "numpy.array", lambda item, dtype: np.array(item, dtype)[()], (item,), {"dtype": dtype}
+        )
 
     def _number(self, array: Any) -> Any:
-        return self.capture.record(f"{METHOD}item", lambda scalar: np.asarray(scalar.item())[()], (array,), {}, lambda: True)
+        return self.capture.record(
+            f"{METHOD}item", lambda scalar: np.asarray(scalar.item())[()], (array,), {}, lambda: True
+        )
 
     def copied(self, array: Any) -> Any:
         return np.copy(array)
@@ -117,7 +125,9 @@ class NumpyRegions(RecordedRegions[_Block]):
 
     def where(self, truth: Any, one: Any, other: Any) -> Any:
         weak = all(self.kind(item).number for item in (one, other))
-        return self.capture.record("numpy.where", lambda *args: np.where(*args)[()], (truth, one, other), {}, lambda: weak)
+        return self.capture.record(
+            "numpy.where", lambda *args: np.where(*args)[()], (truth, one, other), {}, lambda: weak
+        )
 
     # ------------------------------------------------------------------------------ rows, of lists that loops make longer
     def may_write(self, kind: Kind) -> bool:
@@ -133,7 +143,9 @@ class NumpyRegions(RecordedRegions[_Block]):
         if name == "sharding_hint":
             return x
         operands = () if x is None else (x if is_traced(x) else self.made(x, self.kind(x)),)
-        return self.capture.record(CALLS + name, functools.partial(_of_one_device, name), (*operands, *params.values()), {})
+        return self.capture.record(
+            CALLS + name, functools.partial(_of_one_device, name), (*operands, *params.values()), {}
+        )
 
     # ------------------------------------------------------------------------------ conditions
     def expect(self, truth: Any) -> None:
@@ -177,17 +189,29 @@ class NumpyRegions(RecordedRegions[_Block]):
     def _stand_ins(self, given: Inputs) -> tuple[list[Value], list[Any]]:
         values, arrays = [], []
         for item, kind in given:
-            dims = tuple(self.capture.size(item._value, axis) for axis in range(item.ndim)) if is_traced(item) else ()
+            dims = (
+                tuple(self.capture.size(item._value, axis) for axis in range(item.ndim))
+                if is_traced(item)
+                else ()
+            )
             seen = np.asarray(hint(seen_of(item)))
             name = item._value.name if is_traced(item) else "number"
             if kind is None:
-                seen, dims, name = seen[0] if len(seen) else np.zeros(seen.shape[1:], seen.dtype), dims[1:], f"{name}_row"
+                seen, dims, name = (
+                    seen[0] if len(seen) else np.zeros(seen.shape[1:], seen.dtype),
+                    dims[1:],
+                    f"{name}_row",
+                )
             seen = np.array(seen, None if kind is None else kind.dtype)
             value = Value((kind.name if kind is not None else "") or name, ArraySpec(dims, seen.dtype.name))
             if kind is not None and kind.number:
                 self.capture.weak.add(value)
             values.append(value)
-            arrays.append((TracedArray if seen.ndim else TracedScalar)(self.capture, seen if seen.ndim else seen[()], value))
+            arrays.append(
+                (TracedArray if seen.ndim else TracedScalar)(
+                    self.capture, seen if seen.ndim else seen[()], value
+                )
+            )
         return values, arrays
 
     def block(self, name: str, function: Block, given: Inputs) -> _Block:
@@ -197,7 +221,9 @@ class NumpyRegions(RecordedRegions[_Block]):
             outputs = [item._value for item in found]
             outside, owners = self.not_made(outputs), self.owners(outputs, list(map(self.kind, found)))
         if any(node.is_random for node in nodes):
-            raise TracingError(f"{self.capture.here()}: random numbers are drawn inside of a branch or loop on values. Draw them before it")
+            raise TracingError(
+                f"{self.capture.here()}: random numbers are drawn inside of a branch or loop on values. Draw them before it"
+            )
         if name in ("body", "condition"):
             self._refuse_numbers(nodes)
         self._refuse_views(nodes)
@@ -225,7 +251,13 @@ class NumpyRegions(RecordedRegions[_Block]):
 
     # ------------------------------------------------------------------------------ the node
     def node(
-        self, op: str, operands: Sequence[Value], blocks: Sequence[_Block], steps: Callable[[], Arrays], names: Sequence[str], **params: Any
+        self,
+        op: str,
+        operands: Sequence[Value],
+        blocks: Sequence[_Block],
+        steps: Callable[[], Arrays],
+        names: Sequence[str],
+        **params: Any,
     ) -> Arrays:
         capture, recorder, like = self.capture, self.recorder, blocks[-1].like
         count = params.get("carried", len(like))
@@ -233,13 +265,19 @@ class NumpyRegions(RecordedRegions[_Block]):
         written = {value: array for block in blocks for value, array in block.written.items()}
         origin = replace(capture.here(), call=op)
         copies = OuterCopies(list(written), origin, "numpy.copy", CallRecord("clone"), self._spec_of)
-        bodies, operands, names, params = copies.node([block.body for block in blocks], operands, names, params)
+        bodies, operands, names, params = copies.node(
+            [block.body for block in blocks], operands, names, params
+        )
         regions, captured = close(*bodies)
         whole = {name: params.get(name, default) for name, default in get(op).params.items()}
         arrays = [*seen[:count], *(array._seen.copy() for array in written.values()), *seen[count:]]
-        made = [capture.wrapped(array, Value(name, capture.spec_of(array))) for array, name in zip(arrays, names)]
+        made = [
+            capture.wrapped(array, Value(name, capture.spec_of(array))) for array, name in zip(arrays, names)
+        ]
         outputs = recorder.new_values([(item._value.name, item, item._value.spec) for item in made])
-        recorder.add_call(op, (*operands, *captured), whole, origin, outputs, CallRecord(op, result=outputs), regions)
+        recorder.add_call(
+            op, (*operands, *captured), whole, origin, outputs, CallRecord(op, result=outputs), regions
+        )
         recorder.varying.update(outputs)
         for item, value in zip(made, outputs):
             item._value = value

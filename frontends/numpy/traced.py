@@ -108,7 +108,9 @@ class Traced:
         return bool((self == item).any())
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        raise TracingError(f"{self._capture.here()}: an array cannot be pickled while the function is recorded")
+        raise TracingError(
+            f"{self._capture.here()}: an array cannot be pickled while the function is recorded"
+        )
 
     def __copy__(self) -> Any:
         return self._capture.method(self, "copy", (), {})
@@ -238,7 +240,11 @@ def within(function: Callable[..., Any], args: tuple[Any, ...]) -> Call:
 def _inside(shape: tuple[int, ...], parts: tuple[Any, ...]) -> Iterator[Any]:
     """The parts of an index, as far as each is a number or a slice."""
     for size, part in zip(shape, parts):
-        if isinstance(part, TracedScalar) and np.issubdtype(part.dtype, np.integer) and not -size <= part._seen < size:
+        if (
+            isinstance(part, TracedScalar)
+            and np.issubdtype(part.dtype, np.integer)
+            and not -size <= part._seen < size
+        ):
             yield max(size - 1, 0)
         elif isinstance(part, (int, slice, TracedScalar)):
             yield part

@@ -42,7 +42,9 @@ class Vectorized:
             return self._joined(results, self._real.otypes, len(self._real.otypes) > 1, loop)
         return self._joined(results, *self._like(function(*(line[(0,) * len(loop)] for line in lines))), loop)
 
-    def _function_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Callable[..., Any], list[Any]]:
+    def _function_of(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Callable[..., Any], list[Any]]:
         """A function of the arguments that are vectorised, and these; others are handed on as they are."""
         excluded = self._real.excluded
         names = [name for name in kwargs if name not in excluded]
@@ -50,22 +52,32 @@ class Vectorized:
 
         def function(*elements: Any) -> Any:
             positional = dict(enumerate(args)) | dict(zip(places, elements))
-            return self._real.pyfunc(*positional.values(), **{**kwargs, **dict(zip(names, elements[len(places) :]))})
+            return self._real.pyfunc(
+                *positional.values(), **{**kwargs, **dict(zip(names, elements[len(places) :]))}
+            )
 
         return function, [*(args[place] for place in places), *(kwargs[name] for name in names)]
 
     @forwards
-    def _of_parts(self, function: Any, arrays: Sequence[Any], inputs: Sequence[Any], outputs: Sequence[Any]) -> Any:
+    def _of_parts(
+        self, function: Any, arrays: Sequence[Any], inputs: Sequence[Any], outputs: Sequence[Any]
+    ) -> Any:
         """With a signature: of arrays of the axes that it names."""
         if len(inputs) != len(arrays):
-            raise TypeError(f"wrong number of positional arguments: expected {len(inputs)}, got {len(arrays)}")
+            raise TypeError(
+                f"wrong number of positional arguments: expected {len(inputs)}, got {len(arrays)}"
+            )
         sizes: dict[str, Any] = {}
         for names, array in zip(inputs, arrays):
             if array.ndim < len(names):
-                raise ValueError(f"{array.ndim}-dimensional argument does not have enough dimensions for all core dimensions {names!r}")
+                raise ValueError(
+                    f"{array.ndim}-dimensional argument does not have enough dimensions for all core dimensions {names!r}"
+                )
             for name, size in zip(names, array.shape[array.ndim - len(names) :]):
                 if sizes.setdefault(name, size) != size:
-                    raise ValueError(f"inconsistent size for core dimension {name!r}: {size!r} vs {sizes[name]!r}")
+                    raise ValueError(
+                        f"inconsistent size for core dimension {name!r}: {size!r} vs {sizes[name]!r}"
+                    )
         lines, loop = _spread(arrays, list(map(len, inputs)))
         results = [function(*(line[place] for line in lines)) for place in _places(loop)]
         if not results:
@@ -73,7 +85,9 @@ class Vectorized:
         kinds, several = self._like(results[0])
         for names, part in zip(outputs, results[0] if several else results[:1]):
             if np.ndim(part) != len(names):
-                raise ValueError(f"a result of {np.ndim(part)} dimensions does not have the core dimensions {names!r}")
+                raise ValueError(
+                    f"a result of {np.ndim(part)} dimensions does not have the core dimensions {names!r}"
+                )
         return self._joined(results, self._real.otypes or kinds, several, loop)
 
     def _like(self, first: Any) -> tuple[list[Any], bool]:
@@ -102,7 +116,10 @@ def _spread(arrays: Sequence[Any], ranks: Sequence[int]) -> tuple[list[Any], tup
     before = [tuple(array.shape[: array.ndim - rank]) for array, rank in zip(arrays, ranks)]
     seen = [tuple(map(operator.index, shape)) for shape in before]  # a number each: this is a loop in Python
     loop = np.broadcast_shapes(*seen)
-    return [np.broadcast_to(array, (*loop, *array.shape[array.ndim - rank :])) for array, rank in zip(arrays, ranks)], loop
+    return [
+        np.broadcast_to(array, (*loop, *array.shape[array.ndim - rank :]))
+        for array, rank in zip(arrays, ranks)
+    ], loop
 
 
 def _places(loop: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
@@ -120,7 +137,9 @@ def _number(element: Any) -> Any:
     capture = element._capture
     if not capture.recorder.varies(element._value):
         return element._seen.item()
-    return capture.record(f"{METHOD}item", lambda scalar: np.asarray(scalar.item())[()], (element,), {}, lambda: True)
+    return capture.record(
+        f"{METHOD}item", lambda scalar: np.asarray(scalar.item())[()], (element,), {}, lambda: True
+    )
 
 
 def vectorize(recorded: Recorded, *args: Any, **kwargs: Any) -> Vectorized:

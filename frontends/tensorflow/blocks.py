@@ -21,8 +21,15 @@ class Block:
         before, assigned = dict(reader.variables), dict(reader.assigned)
         with reader.recorder.block(inputs) as self.nodes:
             self.results = run()
-        changed = {number: held for number, held in reader.variables.items() if number in before and held is not before[number]}
-        self.variables, self.names = changed, {number: reader.assigned[number] for number in changed if number in reader.assigned}
+        changed = {
+            number: held
+            for number, held in reader.variables.items()
+            if number in before and held is not before[number]
+        }
+        self.variables, self.names = (
+            changed,
+            {number: reader.assigned[number] for number in changed if number in reader.assigned},
+        )
         reader.variables.update(before)
         reader.assigned.clear()
         reader.assigned.update(assigned)
@@ -46,18 +53,24 @@ class BlockNode:
     reader: Reader
     operation: Any
 
-    def made(self, op: str, operands: Sequence[Value], bodies: Sequence[Body], like: Sequence[Held], **params: Any) -> list[Held]:
+    def made(
+        self, op: str, operands: Sequence[Value], bodies: Sequence[Body], like: Sequence[Held], **params: Any
+    ) -> list[Held]:
         """Its results, each ``like`` another array."""
         regions, captured = close(*bodies)
         whole = {name: params.get(name, default) for name, default in get(op).params.items()}
         names = [value.name for value in bodies[-1].inputs[: params.get("carried", 0)]]
         wishes = [*names, *["outputs" if op == "scan" else "chosen"] * len(like)]
-        outputs = self.reader.recorder.new_values([(name, one.seen, one.spec) for name, one in zip(wishes, like)])
+        outputs = self.reader.recorder.new_values(
+            [(name, one.seen, one.spec) for name, one in zip(wishes, like)]
+        )
         origin, record = self.reader.origin(self.operation), CallRecord(op, result=outputs)
         self.reader.recorder.add_call(op, (*operands, *captured), whole, origin, outputs, record, regions)
         return [Held(value, one.seen) for value, one in zip(outputs, like)]
 
-    def with_assigned(self, found: Sequence[Held], assigned: Sequence[int], blocks: Sequence[Block]) -> list[Held]:
+    def with_assigned(
+        self, found: Sequence[Held], assigned: Sequence[int], blocks: Sequence[Block]
+    ) -> list[Held]:
         """The results of the operation, once those behind them are left in the variables."""
         own = len(found) - len(assigned)
         names = {number: name for block in blocks for number, name in block.names.items()}

@@ -31,12 +31,20 @@ def _const(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Hel
 
 def _shape(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
     sizes = [sizes_of(operand, tensor) for operand, tensor in zip(operands, operation.inputs)]
-    return [Held(known(shape), tf.shape(operand.seen, operation.get_attr("out_type"))) for shape, operand in zip(sizes, operands)]
+    return [
+        Held(known(shape), tf.shape(operand.seen, operation.get_attr("out_type")))
+        for shape, operand in zip(sizes, operands)
+    ]
 
 
 def _size(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
     sizes = sizes_of(operands[0], operation.inputs[0])
-    return [Held(known(np.prod(np.array(sizes, object)) if sizes else 1), tf.size(operands[0].seen, operation.get_attr("out_type")))]
+    return [
+        Held(
+            known(np.prod(np.array(sizes, object)) if sizes else 1),
+            tf.size(operands[0].seen, operation.get_attr("out_type")),
+        )
+    ]
 
 
 def _rank(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
@@ -57,7 +65,9 @@ def read_of(reader: Reader, operation: Any, handle: Held) -> Held:
     if reader.weights.is_trained(name):
         source = reader.recorder.graph.parameters[name]
         return reader.call(WITH_GRADIENT, (value, source), {}, [found.seen], origin)[0]
-    return reader.call(f"{RAW}StopGradient", (value,), {"T": dtype_name(found.made.dtype)}, [found.seen], origin)[0]
+    return reader.call(
+        f"{RAW}StopGradient", (value,), {"T": dtype_name(found.made.dtype)}, [found.seen], origin
+    )[0]
 
 
 def variable_of(reader: Reader, operation: Any, handle: Held) -> Held:
@@ -77,7 +87,9 @@ def _assign_variable(reader: Reader, operation: Any, operands: Sequence[Held]) -
     if (combined := ASSIGNS[operation.type]) is not None:
         seen = getattr(tf.raw_ops, combined)(x=before.seen, y=new.seen)
         inputs = (reader.value(before), as_operand(new.item))
-        (new,) = reader.call(f"{RAW}{combined}", inputs, {"T": dtype_name(seen.dtype)}, [seen], reader.origin(operation))
+        (new,) = reader.call(
+            f"{RAW}{combined}", inputs, {"T": dtype_name(seen.dtype)}, [seen], reader.origin(operation)
+        )
     reader.variables[number] = new
     reader.assigned[number] = str(reader.weights.name_of(handle.seen, ()))
     return []
@@ -87,9 +99,18 @@ def _gather_variable(reader: Reader, operation: Any, operands: Sequence[Held]) -
     table, indices = read_of(reader, operation, operands[0]), operands[1]
     batch, dtype = operation.get_attr("batch_dims"), dtype_name(table.made.dtype)
     seen = tf.gather(table.seen, indices.seen, axis=batch, batch_dims=batch)
-    attributes = {"batch_dims": batch, "Tparams": dtype, "Tindices": dtype_name(indices.made.dtype), "Taxis": "int32"}
+    attributes = {
+        "batch_dims": batch,
+        "Tparams": dtype,
+        "Tindices": dtype_name(indices.made.dtype),
+        "Taxis": "int32",
+    }
     return reader.call(
-        f"{RAW}GatherV2", (reader.value(table), as_operand(indices.item), batch), attributes, [seen], reader.origin(operation)
+        f"{RAW}GatherV2",
+        (reader.value(table), as_operand(indices.item), batch),
+        attributes,
+        [seen],
+        reader.origin(operation),
     )
 
 
@@ -100,14 +121,19 @@ def sizes_of_variable(reader: Reader, operation: Any, handle: Held) -> tuple[Any
 
 
 def _variable_shape(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    sizes, held = sizes_of_variable(reader, operation, operands[0]), variable_of(reader, operation, operands[0])
+    sizes, held = (
+        sizes_of_variable(reader, operation, operands[0]),
+        variable_of(reader, operation, operands[0]),
+    )
     return [Held(known(sizes), tf.shape(held.seen, operation.get_attr("out_type")))]
 
 
 def _broadcast_axes(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
     """``BroadcastGradientArgs``: over which axes the gradients of two arrays are summed that were broadcast to each other."""
     if not all(isinstance(operand.item, np.ndarray) for operand in operands):
-        raise UnsupportedOperation(f"{operation.type}: the shapes are not known\n    {reader.origin(operation)}")
+        raise UnsupportedOperation(
+            f"{operation.type}: the shapes are not known\n    {reader.origin(operation)}"
+        )
     shapes = [list(operand.item) for operand in operands]
     rank = max(map(len, shapes))
     first, second = ([None] * (rank - len(shape)) + shape for shape in shapes)
@@ -117,7 +143,10 @@ def _broadcast_axes(reader: Reader, operation: Any, operands: Sequence[Held]) ->
         [axis for axis, (one, other) in pairs if _is_spread(reader, operation, one, other)],
         [axis for axis, (one, other) in pairs if _is_spread(reader, operation, other, one)],
     ]
-    return [Held(known(tuple(found)).reshape(len(found)), tf.constant(found, array.dtype)) for found, array in zip(axes, seen)]
+    return [
+        Held(known(tuple(found)).reshape(len(found)), tf.constant(found, array.dtype))
+        for found, array in zip(axes, seen)
+    ]
 
 
 def _is_spread(reader: Reader, operation: Any, size: Any, other: Any) -> bool:
@@ -126,7 +155,11 @@ def _is_spread(reader: Reader, operation: Any, size: Any, other: Any) -> bool:
     is_open = isinstance(size, Size) and size != other and hint_of(other) not in (1, None)
     if is_open or isinstance(size, Size) and size.hint == 1:
         condition = apply("eq", size, 1)
-        return bool(reader.recorder.decide_size(condition, reader.origin(operation)) if isinstance(condition, Size) else condition)
+        return bool(
+            reader.recorder.decide_size(condition, reader.origin(operation))
+            if isinstance(condition, Size)
+            else condition
+        )
     return size is None or hint_of(size) == 1
 
 
@@ -135,7 +168,9 @@ def _ensured(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[H
     if not reader.is_hypothetical:
         reader.seen(operation, operands)
     wanted = tf.TensorShape(operation.get_attr("shape"))
-    pairs = zip(sizes_of(operands[0], operation.inputs[0]), wanted.as_list() if wanted.rank is not None else ())
+    pairs = zip(
+        sizes_of(operands[0], operation.inputs[0]), wanted.as_list() if wanted.rank is not None else ()
+    )
     for size, number in pairs:
         if number is not None and isinstance(condition := apply("eq", size, number), Size):
             reader.recorder.decide_size(condition, reader.origin(operation))

@@ -45,24 +45,48 @@ def branch(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Hel
         return [_handed_out(reader, graphs, given, place, held) for place, held in enumerate(found)]
     if asserts_alone(graphs):
         return reader.results(graphs[0], given)
-    given = [_as_array(reader, operation, held, [graph.inputs[number] for graph in graphs]) for number, held in enumerate(given)]
+    given = [
+        _as_array(reader, operation, held, [graph.inputs[number] for graph in graphs])
+        for number, held in enumerate(given)
+    ]
     node, place = BlockNode(reader, operation), place_of_branch(operation, index.seen)
     bodies = [
         Block(reader, [], _read(reader, graph, [taken_by(held, number) for held in given], number == place))
         for number, graph in enumerate(graphs)
     ]
     assigned = list(dict.fromkeys(number for body in bodies for number in body.assigned))
-    names = ["otherwise", "then"] if len(graphs) == 2 and "If" in operation.type else [f"branch_{place}" for place in range(len(graphs))]
-    outputs = [[*body.results, *(body.variables.get(number, reader.variables[number]) for number in assigned)] for body in bodies]
+    names = (
+        ["otherwise", "then"]
+        if len(graphs) == 2 and "If" in operation.type
+        else [f"branch_{place}" for place in range(len(graphs))]
+    )
+    outputs = [
+        [*body.results, *(body.variables.get(number, reader.variables[number]) for number in assigned)]
+        for body in bodies
+    ]
     taken = outputs[place]
     chosen = [place for place, held in enumerate(taken) if _is_array(held)]
-    if any([results[number].spec for number in chosen] != [taken[number].spec for number in chosen] for results in outputs):
+    if any(
+        [results[number].spec for number in chosen] != [taken[number].spec for number in chosen]
+        for results in outputs
+    ):
         return _chosen_now(reader, operation, index, given)
-    closed = [Body(name, (), *body.closed([results[place] for place in chosen])) for name, body, results in zip(names, bodies, outputs)]
+    closed = [
+        Body(name, (), *body.closed([results[place] for place in chosen]))
+        for name, body, results in zip(names, bodies, outputs)
+    ]
     made = iter(
-        node.made("branch", [reader.value(_inside(reader, operation, index, len(graphs)))], closed, [taken[place] for place in chosen])
+        node.made(
+            "branch",
+            [reader.value(_inside(reader, operation, index, len(graphs)))],
+            closed,
+            [taken[place] for place in chosen],
+        )
     )
-    found = [next(made) if place in chosen else _handed_out(reader, graphs, given, place, held) for place, held in enumerate(taken)]
+    found = [
+        next(made) if place in chosen else _handed_out(reader, graphs, given, place, held)
+        for place, held in enumerate(taken)
+    ]
     return node.with_assigned(found, assigned, bodies)
 
 
@@ -101,7 +125,9 @@ def _inside(reader: Reader, operation: Any, index: Held, count: int) -> Held:
     is_above = arrays.call("GreaterEqual", [index, 0], {"T": "int32"}, seen >= 0)
     is_below = arrays.call("Less", [index, count], {"T": "int32"}, seen < count)
     is_inside = arrays.call("LogicalAnd", [is_above, is_below], {}, (seen >= 0) & (seen < count))
-    return arrays.call("SelectV2", [is_inside, index, count - 1], {"T": "int32"}, tf.where(is_inside.seen, seen, count - 1))
+    return arrays.call(
+        "SelectV2", [is_inside, index, count - 1], {"T": "int32"}, tf.where(is_inside.seen, seen, count - 1)
+    )
 
 
 def _chosen_now(reader: Reader, operation: Any, index: Held, given: Sequence[Held]) -> list[Held]:
@@ -113,7 +139,9 @@ def _chosen_now(reader: Reader, operation: Any, index: Held, given: Sequence[Hel
         )
     reader.recorder.decide_value(reader.value(index), index.seen.numpy().tolist(), origin)
     found = reader.results(branches_of(operation)[place], [taken_by(held, place) for held in given])
-    return [_handed_out(reader, branches_of(operation), given, number, held) for number, held in enumerate(found)]
+    return [
+        _handed_out(reader, branches_of(operation), given, number, held) for number, held in enumerate(found)
+    ]
 
 
 def _as_array(reader: Reader, operation: Any, held: Held, tensors: Sequence[Any]) -> Held:
@@ -178,7 +206,9 @@ class TensorFlowRegions(Regions):
 
     def kind(self, item: Any) -> Kind:
         if not self.is_array(item):
-            return Kind(_DTYPES[type(getattr(item, "hint", item)) if not is_symbolic(item) else int].name, (), True)
+            return Kind(
+                _DTYPES[type(getattr(item, "hint", item)) if not is_symbolic(item) else int].name, (), True
+            )
         if isinstance(item, ops.SymbolicTensor) and item.graph is self.trace.graph:
             return Kind(item.dtype.name, tuple(self.trace.held(item).made.shape))
         dtype = tf.as_dtype(item.dtype)
@@ -196,7 +226,13 @@ class TensorFlowRegions(Regions):
 
     def where(self, truth: Any, one: Any, other: Any) -> Any:
         dtype = next(item.dtype for item in (one, other) if isinstance(item, tf.Tensor))
-        return tf.where(truth, *(item if isinstance(item, tf.Tensor) else tf.convert_to_tensor(item, dtype) for item in (one, other)))
+        return tf.where(
+            truth,
+            *(
+                item if isinstance(item, tf.Tensor) else tf.convert_to_tensor(item, dtype)
+                for item in (one, other)
+            ),
+        )
 
     def length(self, array: Any) -> Any:
         known = self.trace.length(array)
@@ -224,22 +260,38 @@ class TensorFlowRegions(Regions):
             found = tf.cond(truth, lambda: [nothing, *then()], lambda: [nothing, *otherwise()])
         return list(found[1:])
 
-    def while_loop(self, test: RegionBlock, body: RegionBlock, carried: RegionArrays, kinds: Sequence[Kind]) -> RegionArrays:
+    def while_loop(
+        self, test: RegionBlock, body: RegionBlock, carried: RegionArrays, kinds: Sequence[Kind]
+    ) -> RegionArrays:
         with self.inside():
-            return list(tf.while_loop(lambda *arrays: test(*arrays)[0], lambda *arrays: list(body(*arrays)), list(carried)))
+            return list(
+                tf.while_loop(
+                    lambda *arrays: test(*arrays)[0], lambda *arrays: list(body(*arrays)), list(carried)
+                )
+            )
 
     def scan(
-        self, body: RegionBlock, carried: RegionArrays, kinds: Sequence[Kind], rows: RegionArrays, length: Any, checkpoint: bool
+        self,
+        body: RegionBlock,
+        carried: RegionArrays,
+        kinds: Sequence[Kind],
+        rows: RegionArrays,
+        length: Any,
+        checkpoint: bool,
     ) -> RegionArrays:
         if checkpoint:
-            raise TracingError("checkpointing=True is not for functions of TensorFlow: use tf.recompute_grad inside of the loop")
+            raise TracingError(
+                "checkpointing=True is not for functions of TensorFlow: use tf.recompute_grad inside of the loop"
+            )
         count = tf.convert_to_tensor(self.symbolic(length), tf.int32)
 
         def step(place: Any, *arrays: Any) -> list[Any]:
             return [place + 1, *body(*arrays, *(row[place] for row in rows))]
 
         with self.inside():
-            return list(tf.while_loop(lambda place, *arrays: place < count, step, [tf.constant(0), *carried])[1:])
+            return list(
+                tf.while_loop(lambda place, *arrays: place < count, step, [tf.constant(0), *carried])[1:]
+            )
 
     def _stand_in(self, item: Any, kind: Kind | None) -> Any:
         shape = tf.TensorShape(item.shape) if self.is_array(item) else tf.TensorShape(())

@@ -32,7 +32,11 @@ def collective(name: str, x: Any, axis_name: str) -> Any:
 def _exchanged(x: Any, name: str, axis_name: str) -> Any:
     @tf.custom_gradient
     def exchanged(x: Any) -> Any:
-        found = _of_any_size(tf.stack([x] * RECORDED_DEVICES), x.shape) if name == "all_gather" else tf.identity(x)
+        found = (
+            _of_any_size(tf.stack([x] * RECORDED_DEVICES), x.shape)
+            if name == "all_gather"
+            else tf.identity(x)
+        )
         return found, lambda cotangent: _transposed(cotangent, name, axis_name)
 
     return _marked(exchanged(x), name, axis_name)
@@ -44,7 +48,9 @@ def _transposed(cotangent: Any, name: str, axis_name: str) -> Any:
         return tf.gather(_exchanged(cotangent, "psum", axis_name), collective("axis_index", None, axis_name))
     if name in ("psum", "pmean"):
         return _exchanged(cotangent, name, axis_name)
-    raise TypeError("parallel.pmax and pmin have no gradient, as in JAX; take transforms.stop_gradient of what they are given")
+    raise TypeError(
+        "parallel.pmax and pmin have no gradient, as in JAX; take transforms.stop_gradient of what they are given"
+    )
 
 
 def _of_any_size(array: Any, rest: Any = ()) -> Any:
@@ -58,7 +64,10 @@ def _marked(tensor: Any, name: str, axis_name: str) -> Any:
     return tensor
 
 
-_MARKED = ("IdentityN", "PlaceholderWithDefault")  # asking each operation for the mark takes as long as reading it
+_MARKED = (
+    "IdentityN",
+    "PlaceholderWithDefault",
+)  # asking each operation for the mark takes as long as reading it
 
 
 def read(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held] | None:
@@ -70,5 +79,7 @@ def read(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]
     except ValueError:
         return None
     inputs = tuple(map(reader.value, operands[1:]))
-    found = reader.call(CALLS + name, inputs, {"axis_name": axis_name}, [operands[0].seen], reader.origin(operation))
+    found = reader.call(
+        CALLS + name, inputs, {"axis_name": axis_name}, [operands[0].seen], reader.origin(operation)
+    )
     return [*found, *operands[1:]]

@@ -24,7 +24,9 @@ class Count:
 
     length: Any
     counters: Mapping[int, tuple[Any, int]]
-    number_in: Callable[[Any, Any], Any]  # (graph, tensor) -> a whole number that stays the same in all steps; None where it is none
+    number_in: Callable[
+        [Any, Any], Any
+    ]  # (graph, tensor) -> a whole number that stays the same in all steps; None where it is none
 
     def is_number_of_step(self, place: int | None) -> bool:
         """Whether this part of the state is the number of the step."""
@@ -44,7 +46,9 @@ def count_of(condition: Any, body: Any, start: Sequence[Any]) -> Count | None:
         return None
     pairs = ((place, (counting.first(place), counting.step(place))) for place in range(len(start)))
     return Count(
-        steps if nonnegative(steps) else apply("max", steps, 0), {place: pair for place, pair in pairs if None not in pair}, counting.number
+        steps if nonnegative(steps) else apply("max", steps, 0),
+        {place: pair for place, pair in pairs if None not in pair},
+        counting.number,
     )
 
 
@@ -89,12 +93,20 @@ class _Counting:
     def first(self, place: int | None) -> Any:
         """With which number a part of the state begins, where it is known."""
         item = None if place is None else self.start[place]
-        return nested(item) if isinstance(item, np.ndarray) and item.ndim == 0 and type(nested(item)) in (int, Size) else None
+        return (
+            nested(item)
+            if isinstance(item, np.ndarray) and item.ndim == 0 and type(nested(item)) in (int, Size)
+            else None
+        )
 
     def step(self, place: int | None) -> Any:
         """Which number other than 0 a step adds to a part of the state; None where it does something else."""
         operation = None if place is None else behind(self.body.outputs[place]).op
-        if operation is None or operation.type not in ("AddV2", "Add", "Sub") or input_behind(self.body, operation.inputs[0]) != place:
+        if (
+            operation is None
+            or operation.type not in ("AddV2", "Add", "Sub")
+            or input_behind(self.body, operation.inputs[0]) != place
+        ):
             return None
         added = self.number(self.body, operation.inputs[1])
         return (-added if operation.type == "Sub" else added) if type(added) is int and added != 0 else None

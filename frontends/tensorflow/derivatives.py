@@ -34,7 +34,9 @@ def identity(reader: Reader, operation: Any, operands: Sequence[Held]) -> Sequen
         return operands
     arrays = [reader.value(operand) for operand in operands]
     if reader.orders == 0:
-        return _refused(reader, operation, operands, arrays, f"the derivative of order {ORDERS + 1} is asked for")
+        return _refused(
+            reader, operation, operands, arrays, f"the derivative of order {ORDERS + 1} is asked for"
+        )
     try:
         rule, cotangents, gradients = _traced(operation, name)
     # The rule is the user's code, or that of a loaded function which did not keep it.
@@ -43,8 +45,16 @@ def identity(reader: Reader, operation: Any, operands: Sequence[Held]) -> Sequen
             raise
         return _refused(reader, operation, operands, arrays, f"it cannot be traced: {problem}")
     count = next((place for place, gradient in enumerate(gradients) if gradient is not None), len(gradients))
-    sources = [place for place, gradient in enumerate(gradients) if gradient is not None and has_derivative(arrays[place].spec)]
-    return _Ruled(reader, operation, operands, arrays).node(rule, cotangents, gradients, count, sources) if sources else operands
+    sources = [
+        place
+        for place, gradient in enumerate(gradients)
+        if gradient is not None and has_derivative(arrays[place].spec)
+    ]
+    return (
+        _Ruled(reader, operation, operands, arrays).node(rule, cotangents, gradients, count, sources)
+        if sources
+        else operands
+    )
 
 
 def _traced(operation: Any, name: str) -> tuple[Any, list[Any], list[Any]]:
@@ -53,12 +63,18 @@ def _traced(operation: Any, name: str) -> tuple[Any, list[Any], list[Any]]:
     with operation.graph.as_default():
         rule = FuncGraph("rule")
         with rule.as_default(), seen_by_tapes():  # of the rule
-            cotangents = [tf.compat.v1.placeholder(tensor.dtype, tensor.shape) for tensor in operation.outputs]
-            gradients = [None if one is None else tf.convert_to_tensor(one) for one in rule_of(operation, *cotangents)]
+            cotangents = [
+                tf.compat.v1.placeholder(tensor.dtype, tensor.shape) for tensor in operation.outputs
+            ]
+            gradients = [
+                None if one is None else tf.convert_to_tensor(one) for one in rule_of(operation, *cotangents)
+            ]
     return rule, cotangents, gradients
 
 
-def _refused(reader: Reader, operation: Any, operands: Sequence[Held], arrays: Sequence[Value], why: str) -> list[Held]:
+def _refused(
+    reader: Reader, operation: Any, operands: Sequence[Held], arrays: Sequence[Value], why: str
+) -> list[Held]:
     """The operands, of which no gradient may be taken."""
     origin = reader.origin(operation)
     message = (
@@ -67,7 +83,9 @@ def _refused(reader: Reader, operation: Any, operands: Sequence[Held], arrays: S
     )
     params = {"message": " ".join(message.split())}
     return [
-        reader.call(REFUSE_GRADIENT, (value,), params, [held.seen], origin)[0] if has_derivative(value.spec) else held
+        reader.call(REFUSE_GRADIENT, (value,), params, [held.seen], origin)[0]
+        if has_derivative(value.spec)
+        else held
         for value, held in zip(arrays, operands)
     ]
 
@@ -75,31 +93,46 @@ def _refused(reader: Reader, operation: Any, operands: Sequence[Held], arrays: S
 class _Ruled:
     """The node of one call. Its operands are the results of the function and its arguments."""
 
-    def __init__(self, reader: Reader, operation: Any, operands: Sequence[Held], arrays: Sequence[Value]) -> None:
+    def __init__(
+        self, reader: Reader, operation: Any, operands: Sequence[Held], arrays: Sequence[Value]
+    ) -> None:
         self.reader, self.operation, self.operands, self.arrays = reader, operation, operands, arrays
 
-    def node(self, rule: Any, cotangents: Sequence[Any], gradients: Sequence[Any], count: int, sources: list[int]) -> list[Held]:
+    def node(
+        self, rule: Any, cotangents: Sequence[Any], gradients: Sequence[Any], count: int, sources: list[int]
+    ) -> list[Held]:
         """The first ``count`` operands are the results, whose cotangents the rule takes; it gives the gradients of the ``sources``."""
         results = self.operands[:count]
         function = self._inputs("x", self.arrays)
         whole = self._inputs("x", self.arrays)
-        given = [Value("cotangent", value.spec) for value in self.arrays[:count] if has_derivative(value.spec)]
+        given = [
+            Value("cotangent", value.spec) for value in self.arrays[:count] if has_derivative(value.spec)
+        ]
         taken = [*self._inputs("result", self.arrays[:count]), *given, *whole]
         derivatives = [place for place in range(count) if has_derivative(self.arrays[place].spec)]
-        held = {id(cotangents[place]): Held(value, self.operands[place].seen) for place, value in zip(derivatives, given)}
+        held = {
+            id(cotangents[place]): Held(value, self.operands[place].seen)
+            for place, value in zip(derivatives, given)
+        }
         held.update((id(tensor), self._zeros(tensor)) for tensor in cotangents if id(tensor) not in held)
-        block = Block(self.reader, taken, lambda: self._read(rule, held, [gradients[place] for place in sources]))
+        block = Block(
+            self.reader, taken, lambda: self._read(rule, held, [gradients[place] for place in sources])
+        )
         bodies = [
             Body("function", function, (), function[:count]),
             Body("function_rule", taken, *block.closed(block.results)),
         ]
         params = {"kind": "vjp", "differentiated": tuple(sources), "residuals": 0}
-        made = BlockNode(self.reader, self.operation).made("custom_derivative", self.arrays, bodies, results, **params)
+        made = BlockNode(self.reader, self.operation).made(
+            "custom_derivative", self.arrays, bodies, results, **params
+        )
         return [*made, *self.operands[count:]]
 
     def _read(self, rule: Any, held: dict[int, Held], wanted: Sequence[Any]) -> list[Held]:
         reader = self.reader
-        outside = {id(inner): reader.held[id(outer)] for outer, inner in rule.captures if id(outer) in reader.held}
+        outside = {
+            id(inner): reader.held[id(outer)] for outer, inner in rule.captures if id(outer) in reader.held
+        }
         reader.orders -= 1
         try:
             return reader.values_of(rule, {**outside, **held}, wanted)

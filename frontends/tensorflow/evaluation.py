@@ -25,7 +25,9 @@ from .operations import declared, for_execution, in_order
 from .partial_operations import READS, WRITES, result_of
 
 MISSING = (tf.errors.UnimplementedError, tf.errors.InvalidArgumentError, tf.errors.NotFoundError)
-_WORDS = re.compile(r"\bCPU\b(?!:)|only supports N\w+|Could not find device for node|does not support dilations")
+_WORDS = re.compile(
+    r"\bCPU\b(?!:)|only supports N\w+|Could not find device for node|does not support dilations"
+)
 _LAYOUTS = ("NCHW", "NCDHW")
 _KERNELS = frozenset({
     "AvgPool", "AvgPool3D", "AvgPool3DGrad", "AvgPoolGrad", "Conv2D", "Conv2DBackpropFilter", "Conv2DBackpropInput", "Conv3D",
@@ -46,12 +48,18 @@ def run_by_xla(operation: Any, operands: Sequence[Any]) -> list[Any]:
     """
     fixed = [place for place, array in enumerate(operands) if array.dtype.is_integer]
     arrays = [array for place, array in enumerate(operands) if place not in fixed]
-    attributes = {attribute.name: operation.node_def.attr[attribute.name] for attribute in definition(operation.type).attr}
+    attributes = {
+        attribute.name: operation.node_def.attr[attribute.name]
+        for attribute in definition(operation.type).attr
+    }
 
     @tf.function(jit_compile=True, autograph=False)
     def compiled(*arrays: Any) -> list[Any]:
         rest = iter(arrays)
-        given = [tf.constant(array.numpy(), array.dtype) if place in fixed else next(rest) for place, array in enumerate(operands)]
+        given = [
+            tf.constant(array.numpy(), array.dtype) if place in fixed else next(rest)
+            for place, array in enumerate(operands)
+        ]
         graph: Any = ops.get_default_graph()
         return list(graph._create_op_internal(operation.type, given, attrs=attributes).outputs)
 
@@ -85,7 +93,10 @@ def _zeros(item: Any) -> Any:
 def has_grouped_gradient(dtype: str) -> bool:
     """Return True if TensorFlow has a kernel for the gradient of a convolution in groups on this processor."""
     given = {"filter": tf.zeros((1, 1, 1, 2), dtype), "out_backprop": tf.zeros((1, 1, 1, 2), dtype)}
-    return _runs("Conv2DBackpropInput", {"input_sizes": [1, 1, 1, 2], **given, "strides": [1, 1, 1, 1], "padding": "VALID"})
+    return _runs(
+        "Conv2DBackpropInput",
+        {"input_sizes": [1, 1, 1, 2], **given, "strides": [1, 1, 1, 1], "padding": "VALID"},
+    )
 
 
 def _runs(key: str, given: dict[str, Any]) -> bool:
@@ -175,7 +186,9 @@ class Evaluator:
     def assign(self, kind: str, number: int, array: Any) -> None:
         """Gives a variable other elements."""
         combined = ASSIGNS[kind]
-        self.variables[number] = array if combined is None else getattr(tf.raw_ops, combined)(x=self.variables[number], y=array)
+        self.variables[number] = (
+            array if combined is None else getattr(tf.raw_ops, combined)(x=self.variables[number], y=array)
+        )
 
     def _loop(self, operation: Any, state: list[Any]) -> list[Any]:
         condition, body = function_of(operation, "cond"), function_of(operation, "body")
@@ -204,7 +217,13 @@ class _Tried(dict[int, Any]):
 def executed(operation: Any, operands: Sequence[Any]) -> Sequence[Any]:
     """Return what TensorFlow's eager runtime gives for an operation, or XLA where TensorFlow has no kernel on this processor."""
     try:
-        found = execute.quick_execute(operation.type, len(operation.outputs), list(operands), for_execution(operation), context.context())
+        found = execute.quick_execute(
+            operation.type,
+            len(operation.outputs),
+            list(operands),
+            for_execution(operation),
+            context.context(),
+        )
     except MISSING as problem:
         if not is_missing(problem):
             raise
@@ -301,7 +320,9 @@ def is_call(operation: Any) -> bool:
 
 def called(operation: Any) -> Any:
     """The traced graph of the function that an operation calls."""
-    return function_of(operation, "f") if operation.type in CALLS else graph_of(operation.graph, operation.type)
+    return (
+        function_of(operation, "f") if operation.type in CALLS else graph_of(operation.graph, operation.type)
+    )
 
 
 @functools.lru_cache(maxsize=64)

@@ -13,8 +13,18 @@ import tensorflow as tf
 from ... import errors
 
 _PYTHONS = frozenset({"contextlib.py", "functools.py"})
-_LIBRARIES = tuple(f"{os.sep}site-packages{os.sep}{name}{os.sep}" for name in ("keras", "keras_hub", "tensorflow_probability", "wrapt"))
-BELOW = ("tensorflow.", "numpy.", "wrapt.", "graph_compiler.", "functools.", "contextlib.")  # they know that a function is traced
+_LIBRARIES = tuple(
+    f"{os.sep}site-packages{os.sep}{name}{os.sep}"
+    for name in ("keras", "keras_hub", "tensorflow_probability", "wrapt")
+)
+BELOW = (
+    "tensorflow.",
+    "numpy.",
+    "wrapt.",
+    "graph_compiler.",
+    "functools.",
+    "contextlib.",
+)  # they know that a function is traced
 PACKAGES = (*BELOW, "keras.", "keras_hub.")
 
 
@@ -34,5 +44,7 @@ def is_users(file: str) -> bool:
     >>> is_users(tf.__file__), is_users("model.py")
     (False, True)
     """
-    inside = file.startswith((*_INTERNAL, "<frozen", "<__autograph")) or any(library in file for library in _LIBRARIES)
+    inside = file.startswith((*_INTERNAL, "<frozen", "<__autograph")) or any(
+        library in file for library in _LIBRARIES
+    )
     return not (inside or Path(file).name in _PYTHONS)

@@ -39,13 +39,21 @@ def _skip(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held
 
 def _advanced(reader: Reader, operation: Any, handle: Held, algorithm: Held, delta: Held) -> Held:
     if not isinstance(algorithm.item, np.ndarray) or algorithm.item.item() != _PHILOX:
-        raise UnsupportedOperation(f"a generator by another algorithm than Philox\n    {reader.origin(operation)}")
+        raise UnsupportedOperation(
+            f"a generator by another algorithm than Philox\n    {reader.origin(operation)}"
+        )
     arrays, before = Arrays(reader, operation), variable_of(reader, operation, handle)
     kind = dtype_name(delta.made.dtype)
-    wide = arrays.call("Cast", [delta], {"SrcT": kind, "DstT": "int64", "Truncate": False}, tf.cast(delta.seen, tf.int64))
+    wide = arrays.call(
+        "Cast", [delta], {"SrcT": kind, "DstT": "int64", "Truncate": False}, tf.cast(delta.seen, tf.int64)
+    )
     steps = arrays.call("Mul", [wide, 256], {"T": "int64"}, wide.seen * 256)
-    row = arrays.call("Reshape", [steps, (1,)], {"T": "int64", "Tshape": "int32"}, tf.reshape(steps.seen, [1]))
-    whole = arrays.call("Pad", [row, ((0, 2),)], {"T": "int64", "Tpaddings": "int32"}, tf.pad(row.seen, [[0, 2]]))
+    row = arrays.call(
+        "Reshape", [steps, (1,)], {"T": "int64", "Tshape": "int32"}, tf.reshape(steps.seen, [1])
+    )
+    whole = arrays.call(
+        "Pad", [row, ((0, 2),)], {"T": "int64", "Tpaddings": "int32"}, tf.pad(row.seen, [[0, 2]])
+    )
     after = arrays.call("AddV2", [before, whole], {"T": "int64"}, advanced(before.seen, delta.seen))
     number = handle_number(handle.seen)
     reader.variables[number], reader.assigned[number] = after, str(reader.weights.name_of(handle.seen, ()))
@@ -56,18 +64,29 @@ def _drawn(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Hel
     """Numbers of a state, as an operation without one draws them from its count and key."""
     handle, algorithm, shape, *bounds = operands
     arrays = Arrays(reader, operation)
-    count = Held(known(np.prod(shape.item) if shape.item.size else 1), tf.reduce_prod(tf.cast(shape.seen, tf.int64)))
+    count = Held(
+        known(np.prod(shape.item) if shape.item.size else 1), tf.reduce_prod(tf.cast(shape.seen, tf.int64))
+    )
     state = _advanced(reader, operation, handle, algorithm, count)
     counter, key = (_words(arrays, state, first, size) for first, size in ((0, 2), (2, 1)))
     name, dtype = _STATELESS[operation.type], operation.get_attr("dtype")
     given = {"shape": shape.seen, "key": key.seen, "counter": counter.seen, "alg": _PHILOX}
     given.update(zip(("minval", "maxval"), (bound.seen for bound in bounds)) if bounds else {"dtype": dtype})
     attributes = {"dtype": dtype_name(dtype), "Tshape": dtype_name(shape.made.dtype)}
-    return [arrays.call(name, [shape, key, counter, _PHILOX, *bounds], attributes, getattr(tf.raw_ops, name)(**given))]
+    return [
+        arrays.call(
+            name, [shape, key, counter, _PHILOX, *bounds], attributes, getattr(tf.raw_ops, name)(**given)
+        )
+    ]
 
 
 def _words(arrays: Arrays, state: Held, first: int, size: int) -> Held:
-    part = arrays.call("Slice", [state, (first,), (size,)], {"T": "int64", "Index": "int32"}, state.seen[first : first + size])
+    part = arrays.call(
+        "Slice",
+        [state, (first,), (size,)],
+        {"T": "int64", "Index": "int32"},
+        state.seen[first : first + size],
+    )
     return arrays.call("Bitcast", [part], {"T": "int64", "type": "uint64"}, tf.bitcast(part.seen, tf.uint64))
 
 

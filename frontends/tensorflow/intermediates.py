@@ -31,7 +31,9 @@ class Intermediate:
     branch: int | None = None
 
 
-def intermediate_of(reader: Reader, graphs: Sequence[Any], given: Sequence[Held], place: int) -> Intermediate | None:
+def intermediate_of(
+    reader: Reader, graphs: Sequence[Any], given: Sequence[Held], place: int
+) -> Intermediate | None:
     """What the output of the branches at this place hands out; None where it is no ``Optional``."""
     makers = [_maker(graph.outputs[place]) for graph in graphs]
     if not any(operation.type == _FULL for operation in makers):
@@ -43,7 +45,11 @@ def intermediate_of(reader: Reader, graphs: Sequence[Any], given: Sequence[Held]
 def taken_by(held: Held, branch: int) -> Held:
     """What the gradient of one branch gets: of what the branches hand out, its own."""
     item = held.item
-    return Held(replace(item, branch=branch), held.seen) if isinstance(item, Intermediate) and item.branch is None else held
+    return (
+        Held(replace(item, branch=branch), held.seen)
+        if isinstance(item, Intermediate) and item.branch is None
+        else held
+    )
 
 
 def _maker(tensor: Any) -> Any:
@@ -72,7 +78,9 @@ def _value(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Hel
     before = dict(reader.variables)
     reader.variables.update(kept.variables)
     try:
-        return reader.values_of(graph, dict(zip(map(id, graph.inputs), kept.given)), kept.tensors[kept.branch])
+        return reader.values_of(
+            graph, dict(zip(map(id, graph.inputs), kept.given)), kept.tensors[kept.branch]
+        )
     finally:
         reader.variables.update(before)
 

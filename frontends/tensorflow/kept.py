@@ -24,7 +24,14 @@ from .outside import HIDDEN, is_bookkeeping
 from .tracing import is_array, opens
 
 _FLAGS = (type(MISSING), type(None), bool)
-_MADE = (tf.Variable, keras.Variable, tf.Module, keras.Layer, keras.optimizers.Optimizer, keras.metrics.Metric)
+_MADE = (
+    tf.Variable,
+    keras.Variable,
+    tf.Module,
+    keras.Layer,
+    keras.optimizers.Optimizer,
+    keras.metrics.Metric,
+)
 Enter = Callable[[str, Any], Any]
 # Lists of layers and modules, whose attributes tell who tracks the variables in them.
 for _tracked in (TrackedList, ListWrapper):
@@ -41,9 +48,13 @@ class _Everywhere:
 class Kept:
     """What a function and ``layers`` of Keras hold before a recording, and the ``places`` that are known to be state."""
 
-    def __init__(self, function: Any, layers: Iterable[Any], places: Sequence[Place] = (), numbers: bool = True) -> None:
+    def __init__(
+        self, function: Any, layers: Iterable[Any], places: Sequence[Place] = (), numbers: bool = True
+    ) -> None:
         layers, owner = list(layers), getattr(function, "__self__", None)
-        roots = [("", owner)] if owner is not None else [] if hasattr(function, "__code__") else [("", function)]
+        roots = (
+            [("", owner)] if owner is not None else [] if hasattr(function, "__code__") else [("", function)]
+        )
         self.world = World((*roots, *((layer.name, layer) for layer in layers)), HIDDEN, layers, [function])
         # What variables note of themselves is no state: what they hold are parameters.
         parts = (part for held in self.world.held for part in held.before.values())
@@ -82,7 +93,11 @@ class Kept:
         for index, (place, before) in enumerate(zip(self.places, self.values)):
             now = place.read()
             is_list = place.whole and not isinstance(now, (frozenset, Fixed))
-            if now is not before and not is_list and not (isinstance(now, (frozenset, Fixed)) and now == before):
+            if (
+                now is not before
+                and not is_list
+                and not (isinstance(now, (frozenset, Fixed)) and now == before)
+            ):
                 replaced.append(Replaced(index, MISSING if now is MISSING else containers.place(now)))
         return State(self.places, tree, tuple(replaced))
 
@@ -121,7 +136,9 @@ class Kept:
 
     def free(self, is_given: Callable[[Any], bool] = lambda item: False) -> FreeParts:
         """Return the parts of containers that a graph reads at each call: the places, and the containers that are given or in a place."""
-        return free_parts(((id(place.held.owner), None if place.whole else place.key) for place in self.places), is_given)
+        return free_parts(
+            ((id(place.held.owner), None if place.whole else place.key) for place in self.places), is_given
+        )
 
 
 def _is_tensor(item: Any) -> bool:
@@ -138,4 +155,8 @@ def _is_made(change: Change) -> bool:
     if flatten(change.now, _is_traced, opens)[0]:
         return False
     is_first = type(change.before) in _FLAGS
-    return is_first and not is_whole(change.held.item) or bool(flatten(change.now, lambda item: isinstance(item, _MADE), opens)[0])
+    return (
+        is_first
+        and not is_whole(change.held.item)
+        or bool(flatten(change.now, lambda item: isinstance(item, _MADE), opens)[0])
+    )

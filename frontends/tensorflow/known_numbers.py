@@ -53,7 +53,13 @@ def symbols_of(trace: Numbers) -> Symbols:
     def made(function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
         return symbolic(trace, computed_number(function, operands, trace.decide))
 
-    asked = (is_symbolic, opened, made, trace.number, trace.length)  # by shims that AutoGraph rewrites: it knows ``int`` inside of them
+    asked = (
+        is_symbolic,
+        opened,
+        made,
+        trace.number,
+        trace.length,
+    )  # by shims that AutoGraph rewrites: it knows ``int`` inside of them
     return Symbols(*map(tf.autograph.experimental.do_not_convert, asked))
 
 
@@ -85,9 +91,17 @@ def elements_of(recorder: Recorder, operands: Sequence[Held], places: Sequence[i
     """
     if recorder.in_block:
         return None
-    found = {place: operands[place] for place in places if isinstance(operands[place], Held) and _is_told(recorder, operands[place])}
+    found = {
+        place: operands[place]
+        for place in places
+        if isinstance(operands[place], Held) and _is_told(recorder, operands[place])
+    }
     varying = frozenset(place for place, held in found.items() if recorder.varies(held.item))
-    return Elements({place: held.seen.numpy().tolist() for place, held in found.items()}, varying) if found else None
+    return (
+        Elements({place: held.seen.numpy().tolist() for place, held in found.items()}, varying)
+        if found
+        else None
+    )
 
 
 def _is_told(recorder: Recorder, held: Held) -> bool:
@@ -98,7 +112,9 @@ def tied(b: Any, elements: Elements, place: int, operand: Value) -> Any:
     """The operand at a place as numbers, which it has to be in each call of the graph."""
     held = elements.held[place]
     if place in elements.varying:
-        b.graph.guards.append(Guard(operand, held, b.origin, rounding_of(b, operand) if is_floating(operand.dtype) else 0.0))
+        b.graph.guards.append(
+            Guard(operand, held, b.origin, rounding_of(b, operand) if is_floating(operand.dtype) else 0.0)
+        )
     return _nested(held)
 
 
@@ -109,7 +125,12 @@ def _nested(rows: Any) -> Any:
 Known = np.ndarray[Any, Any]  # of dtype object
 _MOST = 64  # elements; longer ones are data
 _INTEGERS = frozenset({"int32", "int64"})
-_EXACT = {"bfloat16": 2**8, "float16": 2**11, "float32": 2**24, "float64": 2**53}  # floats hold whole numbers up to these
+_EXACT = {
+    "bfloat16": 2**8,
+    "float16": 2**11,
+    "float32": 2**24,
+    "float64": 2**53,
+}  # floats hold whole numbers up to these
 DECIDE = "decide"  # what rules find beside the attributes: tells whether a condition on sizes holds, which is then a guard
 _FEW_OF = frozenset({*_INTEGERS, "bool"})
 
@@ -129,7 +150,13 @@ def nested(array: Known) -> Any:
     >>> nested(known(((1, 2), (3, 4)))), nested(known(5))
     (((1, 2), (3, 4)), 5)
     """
-    return array[()] if array.ndim == 0 else tuple(map(nested, array)) if array.ndim > 1 else tuple(array.tolist())
+    return (
+        array[()]
+        if array.ndim == 0
+        else tuple(map(nested, array))
+        if array.ndim > 1
+        else tuple(array.tolist())
+    )
 
 
 def is_few(dtype: str, count: int, rank: int) -> bool:
@@ -142,7 +169,9 @@ def is_few(dtype: str, count: int, rank: int) -> bool:
     return rank == 0 and dtype != "string" or dtype in _FEW_OF and count <= _MOST
 
 
-def computed(key: str, operands: list[Known], attributes: dict[str, Any], decide: Callable[[Size], Any]) -> list[Known] | None:
+def computed(
+    key: str, operands: list[Known], attributes: dict[str, Any], decide: Callable[[Size], Any]
+) -> list[Known] | None:
     """What an operation gives for arrays whose elements are known; None where it is none of arithmetic on shapes, or gives too much.
 
     ``decide`` gives the number that a size or a condition on sizes is now, which is then a guard.
@@ -174,7 +203,11 @@ def in_range(array: Known, dtype: str) -> Known | None:
     span, least = 2 ** int(dtype.removeprefix("int")), -(2 ** (int(dtype.removeprefix("int")) - 1))
     if all(least <= hint_of(item) < least + span for item in array.ravel()):
         return array
-    return known(np.frompyfunc(lambda item: (item - least) % span + least, 1, 1)(array)) if _is_plain(array) else None
+    return (
+        known(np.frompyfunc(lambda item: (item - least) % span + least, 1, 1)(array))
+        if _is_plain(array)
+        else None
+    )
 
 
 def _decided(array: Known, decide: Callable[[Size], Any]) -> Known:
@@ -234,7 +267,11 @@ def index_of(attributes: dict[str, Any], begin: Any, end: Any, strides: Any) -> 
             return ...
         if has("new_axis_mask"):
             return None
-        return first if has("shrink_axis_mask") else slice(None if has("begin_mask") else first, None if has("end_mask") else last, step)
+        return (
+            first
+            if has("shrink_axis_mask")
+            else slice(None if has("begin_mask") else first, None if has("end_mask") else last, step)
+        )
 
     return tuple(one(place, *parts) for place, parts in enumerate(zip(begin, end, strides)))
 
@@ -288,7 +325,10 @@ def _split(attributes: dict[str, Any], x: Known) -> list[Known]:
 
 
 def _parts(x: Known, sizes: Known, axis: int) -> list[Any]:
-    lengths = [x.shape[axis] - sum(size for size in sizes if size >= 0) if size < 0 else size for size in map(int, sizes)]
+    lengths = [
+        x.shape[axis] - sum(size for size in sizes if size >= 0) if size < 0 else size
+        for size in map(int, sizes)
+    ]
     return np.split(x, np.cumsum(lengths)[:-1].tolist(), axis)
 
 
@@ -366,7 +406,14 @@ def _difference(attributes: dict[str, Any], x: Known, y: Known) -> list[Known]:
     return [x[places], known(places)]
 
 
-_COMPARED = {"Less": "lt", "LessEqual": "le", "Greater": "gt", "GreaterEqual": "ge", "Equal": "eq", "NotEqual": "ne"}
+_COMPARED = {
+    "Less": "lt",
+    "LessEqual": "le",
+    "Greater": "gt",
+    "GreaterEqual": "ge",
+    "Equal": "eq",
+    "NotEqual": "ne",
+}
 _RULES: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("AddV2", "Add"), _elementwise(lambda x, y: x + y)),
     "Sub": _elementwise(lambda x, y: x - y),
@@ -397,7 +444,9 @@ _RULES: dict[str, Callable[..., Any]] = {
     "LogicalOr": _elementwise(lambda x, y: _joined("or", x, y)),
     "LogicalNot": _elementwise(negate),
     "Abs": _elementwise(abs),
-    **dict.fromkeys(("Select", "SelectV2"), lambda attributes, chosen, x, y: np.where(chosen.astype(bool), x, y)),
+    **dict.fromkeys(
+        ("Select", "SelectV2"), lambda attributes, chosen, x, y: np.where(chosen.astype(bool), x, y)
+    ),
     "BroadcastArgs": _broadcast_shape,
     "BroadcastTo": lambda attributes, x, shape: np.broadcast_to(x, tuple(map(int, shape))),
     "Tile": lambda attributes, x, multiples: np.tile(x, tuple(map(int, multiples))),
@@ -413,8 +462,12 @@ _RULES: dict[str, Callable[..., Any]] = {
     "Pack": lambda attributes, *parts: np.stack(parts, attributes["axis"]),
     "Unpack": _split,
     "ConcatV2": lambda attributes, *parts: np.concatenate(parts[:-1], int(parts[-1])),
-    "StridedSlice": lambda attributes, x, *bounds: strided(attributes, x, *(bound.astype(int) for bound in bounds)),
-    "Slice": lambda attributes, x, begin, size: x[tuple(slice(b, None if n == -1 else b + n) for b, n in zip(begin, size))],
+    "StridedSlice": lambda attributes, x, *bounds: strided(
+        attributes, x, *(bound.astype(int) for bound in bounds)
+    ),
+    "Slice": lambda attributes, x, begin, size: x[
+        tuple(slice(b, None if n == -1 else b + n) for b, n in zip(begin, size))
+    ],
     "GatherV2": lambda attributes, x, indices, axis: np.take(x, indices.astype(int), int(axis)),
     "ExpandDims": lambda attributes, x, axis: np.expand_dims(x, int(axis)),
     "Squeeze": lambda attributes, x: np.squeeze(x, tuple(attributes["squeeze_dims"]) or None),
@@ -431,7 +484,15 @@ _NEED_NUMBERS = {
 
 
 # Operands whose sizes are numbers, as guards: conditions, and what is compared one by one.
-_DECIDED = {"SelectV2": (0,), "Select": (0,), "All": (0,), "Any": (0,), "Where": (0,), "Sign": (0,), "ListDiff": (0, 1)}
+_DECIDED = {
+    "SelectV2": (0,),
+    "Select": (0,),
+    "All": (0,),
+    "Any": (0,),
+    "Where": (0,),
+    "Sign": (0,),
+    "ListDiff": (0, 1),
+}
 
 
 def fits(key: str, operands: list[Known]) -> bool:

@@ -33,8 +33,13 @@ class Arrays:
 
     def call(self, name: str, operands: Sequence[Any], attributes: dict[str, Any], seen: Any) -> Held:
         """One call that gives an array like ``seen``."""
-        inputs = tuple(tuple(map(self._operand, item)) if isinstance(item, list) else self._operand(item) for item in operands)
-        return self.reader.call(f"{RAW}{name}", inputs, attributes, [seen], self.reader.origin(self.operation))[0]
+        inputs = tuple(
+            tuple(map(self._operand, item)) if isinstance(item, list) else self._operand(item)
+            for item in operands
+        )
+        return self.reader.call(
+            f"{RAW}{name}", inputs, attributes, [seen], self.reader.origin(self.operation)
+        )[0]
 
     def _operand(self, item: Any) -> Any:
         return as_operand(item.item) if isinstance(item, Held) else item
@@ -53,18 +58,26 @@ class Arrays:
         """Rows as one array."""
         arrays = [self.array(row) for row in rows]
         dtype = dtype_name(arrays[0].made.dtype)
-        return self.call("Pack", [arrays], {"N": len(rows), "T": dtype, "axis": 0}, tf.stack([row.seen for row in rows]))
+        return self.call(
+            "Pack", [arrays], {"N": len(rows), "T": dtype, "axis": 0}, tf.stack([row.seen for row in rows])
+        )
 
     def joined(self, parts: Sequence[Held]) -> Held:
         """Arrays one behind the other."""
         if len(parts) == 1:
             return parts[0]
         attributes = {"N": len(parts), "T": dtype_name(parts[0].made.dtype), "Tidx": "int32"}
-        return self.call("ConcatV2", [list(parts), 0], attributes, tf.concat([part.seen for part in parts], 0))
+        return self.call(
+            "ConcatV2", [list(parts), 0], attributes, tf.concat([part.seen for part in parts], 0)
+        )
 
     def row(self, array: Held, index: Held, seen: Any) -> Held:
         """One row, or several."""
-        dtypes = {"Tparams": dtype_name(seen.dtype), "Tindices": dtype_name(index.made.dtype), "Taxis": "int32"}
+        dtypes = {
+            "Tparams": dtype_name(seen.dtype),
+            "Tindices": dtype_name(index.made.dtype),
+            "Taxis": "int32",
+        }
         return self.call("GatherV2", [array, index, 0], {"batch_dims": 0, **dtypes}, seen)
 
     def written(self, array: Held, places: Held, rows: Held, seen: Any) -> Held:
@@ -72,7 +85,11 @@ class Arrays:
         dtype = dtype_name(rows.made.dtype)
         attributes = {"T": dtype, "Tindices": dtype_name(places.made.dtype), "bad_indices_policy": ""}
         is_one = places.made.shape.rank == 0
-        places, rows = (self.deeper(places, 2), self.deeper(self.array(rows), 1)) if is_one else (self.deeper(places, -1), self.array(rows))
+        places, rows = (
+            (self.deeper(places, 2), self.deeper(self.array(rows), 1))
+            if is_one
+            else (self.deeper(places, -1), self.array(rows))
+        )
         return self.call("TensorScatterUpdate", [array, places, rows], attributes, seen)
 
     def deeper(self, held: Held, axes: int) -> Held:
@@ -83,7 +100,9 @@ class Arrays:
             if isinstance(held.item, np.ndarray):
                 held = Held(np.expand_dims(held.item, axis), seen)
             else:
-                held = self.call("ExpandDims", [held, axis], {"T": dtype_name(seen.dtype), "Tdim": "int32"}, seen)
+                held = self.call(
+                    "ExpandDims", [held, axis], {"T": dtype_name(seen.dtype), "Tdim": "int32"}, seen
+                )
         return held
 
     def reversed(self, array: Held) -> Held:
@@ -106,10 +125,15 @@ class Arrays:
     def reshaped(self, array: Held, shape: Sequence[Any]) -> Held:
         """In another shape."""
         seen = tf.reshape(array.seen, [hint_of(size) for size in shape])
-        return self.call("Reshape", [array, tuple(shape)], {"T": dtype_name(seen.dtype), "Tshape": "int32"}, seen)
+        return self.call(
+            "Reshape", [array, tuple(shape)], {"T": dtype_name(seen.dtype), "Tshape": "int32"}, seen
+        )
 
 
-_ZEROS: dict[str, Any] = {"bool": False, **dict.fromkeys(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"), 0)}
+_ZEROS: dict[str, Any] = {
+    "bool": False,
+    **dict.fromkeys(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"), 0),
+}
 
 
 def number_in(held: Held) -> Any:
@@ -171,7 +195,9 @@ def filled(arrays: Arrays, held: Held, shape: Sequence[Any] | None = None) -> He
     if isinstance(item, Value):
         return Held(item, held.seen)
     if not isinstance(item, Unfilled):
-        raise UnsupportedOperation(f"{arrays.operation.type}: a list of tensors is used otherwise than row by row\n    {_origin(arrays)}")
+        raise UnsupportedOperation(
+            f"{arrays.operation.type}: a list of tensors is used otherwise than row by row\n    {_origin(arrays)}"
+        )
     if isinstance(item.length, int) and item.rows.keys() == set(range(item.length)) and item.rows:
         return Held(arrays.stack([item.rows[place] for place in range(item.length)]).item, held.seen)
     found = shape if (own := item.row_shape()) is None else own
@@ -215,7 +241,12 @@ def _shape_in(held: Held) -> tuple[Any, ...] | None:
 def _length_in(reader: Reader, operation: Any, held: Held) -> Any:
     """How many tensors a list has; where that is computed from elements, it is a guard on them."""
     number, recorder = number_in(held), reader.recorder
-    if number is None and isinstance(held.item, Value) and not recorder.in_block and not recorder.is_random(held.item):
+    if (
+        number is None
+        and isinstance(held.item, Value)
+        and not recorder.in_block
+        and not recorder.is_random(held.item)
+    ):
         number = int(held.seen)
         recorder.decide_value(held.item, number, reader.origin(operation))
     if number is None:
@@ -261,12 +292,19 @@ def scattered(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[
     if operation.type == "TensorListScatterV2":
         rows, places, _, length = operands
         size = _length_in(reader, operation, length)
-        before = Held(Unfilled(_grown(size, places) if hint_of(size) < 0 else size, dtype_name(rows.made.dtype)), seen)
+        before = Held(
+            Unfilled(_grown(size, places) if hint_of(size) < 0 else size, dtype_name(rows.made.dtype)), seen
+        )
     else:
         before, rows, places = operands
     rows = arrays.array(rows)
     array = filled(arrays, before, all_sizes(rows.item)[1:])
-    return [Held(arrays.written(array, places, rows, stack_of(seen, rows.made.shape[1:], rows.made.dtype)).item, seen)]
+    return [
+        Held(
+            arrays.written(array, places, rows, stack_of(seen, rows.made.shape[1:], rows.made.dtype)).item,
+            seen,
+        )
+    ]
 
 
 def _grown(size: Any, places: Held) -> Any:
@@ -279,7 +317,9 @@ def split(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held
     """``TensorListSplit``: parts of an array, of lengths that are given."""
     array, _, lengths = operands
     if not isinstance(lengths.item, np.ndarray):
-        raise UnsupportedOperation(f"{operation.type}: the lengths are computed from elements of arrays\n    {reader.origin(operation)}")
+        raise UnsupportedOperation(
+            f"{operation.type}: the lengths are computed from elements of arrays\n    {reader.origin(operation)}"
+        )
     arrays, first, rows = Arrays(reader, operation), 0, dict[int, Held]()
     for place, length in enumerate(lengths.item.tolist()):
         rows[place] = arrays.part(arrays.array(array), first, length)
@@ -314,7 +354,11 @@ def popped(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Hel
     seen = reader.seen(operation, operands)
     if isinstance(held.item, Unfilled) and held.item.rows:
         last = max(held.item.rows)
-        rest = replace(held.item, length=last, rows={place: row for place, row in held.item.rows.items() if place != last})
+        rest = replace(
+            held.item,
+            length=last,
+            rows={place: row for place, row in held.item.rows.items() if place != last},
+        )
         return [Held(rest, seen[0]), Held(held.item.rows[last].item, seen[1])]
     arrays = Arrays(reader, operation)
     array = _array(arrays, held)
@@ -332,7 +376,11 @@ def stacked(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[He
 def concatenated(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
     """``TensorListConcatV2``: all rows one behind the other, and how long each was."""
     held, arrays, seen = operands[0], Arrays(reader, operation), reader.seen(operation, operands)
-    if isinstance(held.item, Unfilled) and isinstance(held.item.length, int) and held.item.rows.keys() == set(range(held.item.length)):
+    if (
+        isinstance(held.item, Unfilled)
+        and isinstance(held.item.length, int)
+        and held.item.rows.keys() == set(range(held.item.length))
+    ):
         rows = [arrays.array(held.item.rows[place]) for place in range(held.item.length)]
         lengths = known(tuple(all_sizes(row.item)[0] for row in rows))
         return [arrays.joined(rows), Held(lengths, seen[1])]
@@ -347,14 +395,20 @@ def length_of(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[
     (seen,), held = reader.seen(operation, operands), operands[0]
     length = all_sizes(held.item)[0] if isinstance(held.item, Value) else getattr(held.item, "length", None)
     if length is None:
-        raise UnsupportedOperation(f"{operation.type}: a list that a loop fills is asked for its length\n    {reader.origin(operation)}")
+        raise UnsupportedOperation(
+            f"{operation.type}: a list that a loop fills is asked for its length\n    {reader.origin(operation)}"
+        )
     return [Held(known(length), seen)]
 
 
 def element_shape(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
     """``TensorListElementShape``: the sizes of a row, as far as the list knows them."""
     (seen,), sizes = reader.seen(operation, operands), _sizes_in_list(operands[0])
-    return [Held(known(tuple(seen.numpy().tolist()) if sizes is None or seen.shape.rank == 0 else sizes[1:]), seen)]
+    return [
+        Held(
+            known(tuple(seen.numpy().tolist()) if sizes is None or seen.shape.rank == 0 else sizes[1:]), seen
+        )
+    ]
 
 
 # ------------------------------------------------------------------------------------- changed
@@ -365,14 +419,23 @@ def with_item(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[
     if isinstance(held.item, Awaited):
         return [Held(Written(row), seen)]
     if isinstance(held.item, Unfilled) and isinstance(place, int):
-        length = apply("max", held.item.length, place + 1) if operation.get_attr("resize_if_index_out_of_bounds") else held.item.length
+        length = (
+            apply("max", held.item.length, place + 1)
+            if operation.get_attr("resize_if_index_out_of_bounds")
+            else held.item.length
+        )
         return [Held(replace(held.item, length=length, rows={**held.item.rows, place: row}), seen)]
-    arrays, sizes = Arrays(reader, operation), all_sizes(row.item) if isinstance(row.item, Value) else tuple(row.made.shape)
+    arrays, sizes = (
+        Arrays(reader, operation),
+        all_sizes(row.item) if isinstance(row.item, Value) else tuple(row.made.shape),
+    )
     array = filled(arrays, held, sizes)
     for size, wanted in zip(sizes, all_sizes(array.item)[1:]):
         if isinstance(condition := apply("eq", size, wanted), Size):
             reader.recorder.decide_size(condition, reader.origin(operation))
-    return [Held(arrays.written(array, index, row, stack_of(seen, row.made.shape, row.made.dtype)).item, seen)]
+    return [
+        Held(arrays.written(array, index, row, stack_of(seen, row.made.shape, row.made.dtype)).item, seen)
+    ]
 
 
 def pushed(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
@@ -397,7 +460,9 @@ def _of_outside(reader: Reader, operation: Any, row: Held) -> Held:
     recorder, origin = reader.recorder, reader.origin(operation)
 
     def outside(item: Any) -> Any:
-        is_inner = isinstance(item, Size) and any(recorder.is_inside(symbol.source) for symbol in item.symbols())
+        is_inner = isinstance(item, Size) and any(
+            recorder.is_inside(symbol.source) for symbol in item.symbols()
+        )
         return recorder.decide_size(item, origin) if is_inner else item
 
     return Held(known([*map(outside, row.item.ravel())]).reshape(row.item.shape), row.seen)
@@ -407,8 +472,15 @@ def resized(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[He
     """``TensorListResize``: more tensors, of a list in the making."""
     held, length = operands
     if not isinstance(held.item, Unfilled):
-        raise UnsupportedOperation(f"{operation.type}: a list that is filled is made longer\n    {reader.origin(operation)}")
-    return [Held(replace(held.item, length=_length_in(reader, operation, length)), reader.seen(operation, operands)[0])]
+        raise UnsupportedOperation(
+            f"{operation.type}: a list that is filled is made longer\n    {reader.origin(operation)}"
+        )
+    return [
+        Held(
+            replace(held.item, length=_length_in(reader, operation, length)),
+            reader.seen(operation, operands)[0],
+        )
+    ]
 
 
 def _of_lists(name: str) -> Handler:
@@ -425,14 +497,20 @@ def _of_lists(name: str) -> Handler:
         lists = [filled(arrays, operand, _common_shape(operands)) for operand in operands]
         whole = [elements_of(one) for one in lists]
         attributes = {"N": len(lists), "T": whole[0].item.dtype}
-        return [Held(arrays.call("AddN", [whole], attributes, tf.add_n([one.seen for one in whole])).item, seen)]
+        return [
+            Held(arrays.call("AddN", [whole], attributes, tf.add_n([one.seen for one in whole])).item, seen)
+        ]
 
     return handler
 
 
 def _zeros_like(arrays: Arrays, held: Held) -> Any:
     sizes = _sizes_in_list(held)
-    return replace(held.item, rows={}) if isinstance(held.item, Unfilled) else arrays.zeros(sizes or (), held.item.dtype).item
+    return (
+        replace(held.item, rows={})
+        if isinstance(held.item, Unfilled)
+        else arrays.zeros(sizes or (), held.item.dtype).item
+    )
 
 
 def _common_shape(operands: Sequence[Held]) -> Any:

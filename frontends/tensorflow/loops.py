@@ -23,12 +23,25 @@ from .blocks import Block, BlockNode
 from .counting import Count, behind, count_of, input_behind, is_steady, uses_of
 from .evaluation import BRANCHES, CALLS, LOOPS, branches_of, constant_of, function_of
 from .known_numbers import known
-from .lists import Arrays, Awaited, Repeated, Rows, Unfilled, Written, all_sizes, elements_of, filled, stack_of
+from .lists import (
+    Arrays,
+    Awaited,
+    Repeated,
+    Rows,
+    Unfilled,
+    Written,
+    all_sizes,
+    elements_of,
+    filled,
+    stack_of,
+)
 from .reader import Handler, Reader
 from .variables import Held
 
 _SUMS = ("AddV2", "Add", "Sub")
-_CHANGES = frozenset({f"TensorList{name}" for name in ("SetItem", "PushBack", "PopBack", "Resize", "ScatterIntoExistingList")})
+_CHANGES = frozenset(
+    {f"TensorList{name}" for name in ("SetItem", "PushBack", "PopBack", "Resize", "ScatterIntoExistingList")}
+)
 
 
 @dataclass(frozen=True)
@@ -58,18 +71,43 @@ def roles_of(body: Any, operands: Sequence[Held], count: Count | None) -> Roles:
     """The roles of the parts of a state that begins as ``operands``; in a loop that does not count, all that changes is carried."""
     places = range(len(operands))
     if count is None:
-        return Roles([place for place in places if operands[place].item is not None and not is_steady(body, place)], [], [], {}, {})
+        return Roles(
+            [place for place in places if operands[place].item is not None and not is_steady(body, place)],
+            [],
+            [],
+            {},
+            {},
+        )
     lists = [place for place in places if body.inputs[place].dtype == tf.variant]
     filled = [place for place in lists if isinstance(operands[place].item, Value)]
     rows = [place for place in filled if _is_read_in_order(body, place, count)]
-    popped = [place for place in lists if isinstance(operands[place].item, (Value, Repeated)) and _pop(body, place) is not None]
+    popped = [
+        place
+        for place in lists
+        if isinstance(operands[place].item, (Value, Repeated)) and _pop(body, place) is not None
+    ]
     writes = {place: write for place in lists if (write := _write(body, place, operands)) is not None}
-    stacked = {place: filling for place, write in writes.items() if (filling := _filling(body, write, count, operands)) is not None}
-    last = {place: int(constant_of(found.op)) for place, write in writes.items() if (found := _constant_place(write)) is not None}
-    handled = [*(writes[place] for place in (*stacked, *last)), *(use for place in rows for use in uses_of(body.inputs[place]))]
+    stacked = {
+        place: filling
+        for place, write in writes.items()
+        if (filling := _filling(body, write, count, operands)) is not None
+    }
+    last = {
+        place: int(constant_of(found.op))
+        for place, write in writes.items()
+        if (found := _constant_place(write)) is not None
+    }
+    handled = [
+        *(writes[place] for place in (*stacked, *last)),
+        *(use for place in rows for use in uses_of(body.inputs[place])),
+    ]
     idle = [place for place in count.counters if _only_counts(body, place, handled)]
     others = {*rows, *popped, *stacked, *last, *idle}
-    carried = [place for place in places if operands[place].item is not None and not is_steady(body, place) and place not in others]
+    carried = [
+        place
+        for place in places
+        if operands[place].item is not None and not is_steady(body, place) and place not in others
+    ]
     return Roles(carried, rows, popped, stacked, last)
 
 
@@ -77,7 +115,8 @@ def roles_of(body: Any, operands: Sequence[Held], count: Count | None) -> Roles:
 def _is_read_in_order(body: Any, place: int, count: Count) -> bool:
     uses = list(uses_of(body.inputs[place])) if is_steady(body, place) and not _leaves(body, place) else []
     return bool(uses) and all(
-        use.type == "TensorListGetItem" and count.is_number_of_step(input_behind(body, use.inputs[1])) for use in uses
+        use.type == "TensorListGetItem" and count.is_number_of_step(input_behind(body, use.inputs[1]))
+        for use in uses
     )
 
 
@@ -155,14 +194,23 @@ def _only_tells_rows(number: Any, added: Any, handled: Sequence[Any]) -> bool:
 
 def _leaves(body: Any, place: int) -> bool:
     """Whether a step gives a part of the state on as another part."""
-    return any(other != place and input_behind(body, tensor) == place for other, tensor in enumerate(body.outputs))
+    return any(
+        other != place and input_behind(body, tensor) == place for other, tensor in enumerate(body.outputs)
+    )
 
 
 # ------------------------------------------------------------------------------------- rows
 def is_changed(tensor: Any) -> bool:
     """Whether something writes to a list of tensors."""
-    inner = ((outer, one) for use in uses_of(tensor) for graph, inputs in _graphs_of(use) for outer, one in zip(inputs, graph.inputs))
-    return any(use.type in _CHANGES for use in uses_of(tensor)) or any(outer is tensor and is_changed(one) for outer, one in inner)
+    inner = (
+        (outer, one)
+        for use in uses_of(tensor)
+        for graph, inputs in _graphs_of(use)
+        for outer, one in zip(inputs, graph.inputs)
+    )
+    return any(use.type in _CHANGES for use in uses_of(tensor)) or any(
+        outer is tensor and is_changed(one) for outer, one in inner
+    )
 
 
 def static_row_shape(tensor: Any) -> tuple[int, ...] | None:
@@ -190,7 +238,10 @@ def _graphs_of(operation: Any) -> Iterator[tuple[Any, Sequence[Any]]]:
 def while_loop(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
     """``While``: as a ``scan`` where it counts. Variables that a step assigns are carried, too."""
     body = function_of(operation, "body")
-    operands = [Held(None, held.seen) if _is_unread(reader, operation, place, held) else held for place, held in enumerate(operands)]
+    operands = [
+        Held(None, held.seen) if _is_unread(reader, operation, place, held) else held
+        for place, held in enumerate(operands)
+    ]
     count = count_of(function_of(operation, "cond"), body, [operand.item for operand in operands])
     roles = roles_of(body, operands, count)
     arrays = Arrays(reader, operation)
@@ -198,7 +249,11 @@ def while_loop(reader: Reader, operation: Any, operands: Sequence[Held]) -> list
     for place in roles.carried:
         if isinstance(operands[place].item, Unfilled):
             shape = static_row_shape(body.inputs[place])
-            given[place] = filled(arrays, operands[place], _shape_of_a_row(reader, operation, operands, place) if shape is None else shape)
+            given[place] = filled(
+                arrays,
+                operands[place],
+                _shape_of_a_row(reader, operation, operands, place) if shape is None else shape,
+            )
     loop = _Loop(reader, operation, given, count, roles)
     while more := loop.read():
         loop.variables += more
@@ -212,14 +267,18 @@ def _is_unread(reader: Reader, operation: Any, place: int, held: Held) -> bool:
     return is_empty and not list(uses_of(end)) and id(end) not in reader.wanted
 
 
-def _shape_of_a_row(reader: Reader, operation: Any, operands: Sequence[Held], number: int) -> tuple[int, ...] | None:
+def _shape_of_a_row(
+    reader: Reader, operation: Any, operands: Sequence[Held], number: int
+) -> tuple[int, ...] | None:
     """The shape of the first row of a list that a loop writes, on the arrays of the call."""
     dtype = tf.as_dtype(operands[number].item.dtype)
     with reader.evaluator.trying():
         tensors = reader.evaluator.operation(operation, [operand.seen for operand in operands])[number]
     for place in range(int(tf.raw_ops.TensorListLength(input_handle=tensors))):
         with contextlib.suppress(tf.errors.InvalidArgumentError):
-            row = tf.raw_ops.TensorListGetItem(input_handle=tensors, index=place, element_shape=-1, element_dtype=dtype)
+            row = tf.raw_ops.TensorListGetItem(
+                input_handle=tensors, index=place, element_shape=-1, element_dtype=dtype
+            )
             return tuple(row.shape)
     return None
 
@@ -240,12 +299,17 @@ class _Loop:
         popped = [place for place in self.roles.popped if isinstance(self.operands[place].item, Value)]
         whole = [elements_of(self.operands[place]) for place in (*self.roles.rows, *popped)]
         count = len(self.roles.rows)
-        self.sequences = dict(zip((*self.roles.rows, *popped), [*whole[:count], *map(self.arrays.reversed, whole[count:])]))
+        self.sequences = dict(
+            zip((*self.roles.rows, *popped), [*whole[:count], *map(self.arrays.reversed, whole[count:])])
+        )
 
     def read(self) -> list[int]:
         """Reads a step; the numbers of variables that it assigns and that are not carried yet."""
         reader = self.reader
-        held = [*(self.operands[place] for place in self.roles.carried), *(reader.variables[number] for number in self.variables)]
+        held = [
+            *(self.operands[place] for place in self.roles.carried),
+            *(reader.variables[number] for number in self.variables),
+        ]
         self.start = [reader.value(one) for one in held]
         self.state = [Held(Value(value.name, value.spec), one.seen) for value, one in zip(self.start, held)]
         self.row = [self._first_row(sequence) for sequence in self.sequences.values()]
@@ -264,17 +328,26 @@ class _Loop:
         carried = len(self.roles.carried)
         self.reader.variables.update(zip(self.variables, self.state[carried:]))
         given = dict(zip(self.roles.carried, self.state))
-        given.update((place, Held(Rows(row), self.operands[place].seen)) for place, row in zip(self.sequences, self.row))
+        given.update(
+            (place, Held(Rows(row), self.operands[place].seen))
+            for place, row in zip(self.sequences, self.row)
+        )
         given.update((place, Held(Awaited(), self.operands[place].seen)) for place in self._written)
         with self.reader.hypothetically(not self._has_steps()):
-            return self.reader.results(graph, [given.get(place, operand) for place, operand in enumerate(self.operands)])
+            return self.reader.results(
+                graph, [given.get(place, operand) for place, operand in enumerate(self.operands)]
+            )
 
     def _has_steps(self) -> bool:
         """Whether the loop takes a step on the arrays of the call."""
         if self.count is not None:
             return self._steps() != 0
         with self.reader.evaluator.trying():
-            return bool(self.reader.evaluator.graph(function_of(self.operation, "cond"), [operand.seen for operand in self.operands])[0])
+            return bool(
+                self.reader.evaluator.graph(
+                    function_of(self.operation, "cond"), [operand.seen for operand in self.operands]
+                )[0]
+            )
 
     @property
     def _written(self) -> list[int]:
@@ -285,9 +358,15 @@ class _Loop:
     def results(self) -> list[Held]:
         """The node, and what the loop gives."""
         ends = self.reader.evaluator.operation(self.operation, [operand.seen for operand in self.operands])
-        given = [*(self.step.results[place] for place in self.roles.carried), *(self.step.variables[number] for number in self.variables)]
+        given = [
+            *(self.step.results[place] for place in self.roles.carried),
+            *(self.step.variables[number] for number in self.variables),
+        ]
         self._check_shapes(given)
-        seen = [*(ends[place] for place in self.roles.carried), *(self.reader.variables[number].seen for number in self.variables)]
+        seen = [
+            *(ends[place] for place in self.roles.carried),
+            *(self.reader.variables[number].seen for number in self.variables),
+        ]
         like = [Held(one.item, array) for one, array in zip(self.state, seen)]
         made = self._while(given, like) if self.count is None else self._scan(given, like, ends)
         for number, held in zip(self.variables, made[len(self.roles.carried) :]):
@@ -299,7 +378,9 @@ class _Loop:
         inputs = [one.item for one in self.state]
         condition = Body("condition", inputs, *self.goes_on.closed(self.goes_on.results))
         bodies = [condition, Body("body", inputs, *self.step.closed(given))]
-        return BlockNode(self.reader, self.operation).made("while_loop", self.start, bodies, like, carried=len(self.start), most=None)
+        return BlockNode(self.reader, self.operation).made(
+            "while_loop", self.start, bodies, like, carried=len(self.start), most=None
+        )
 
     def _scan(self, given: Sequence[Held], like: Sequence[Held], ends: Sequence[Any]) -> list[Held]:
         assert self.count is not None
@@ -309,7 +390,9 @@ class _Loop:
         sequences = [sequence.item for sequence in self.sequences.values()]
         params = {"carried": len(self.start), "sequences": len(sequences), "length": self.count.length}
         body = Body("body", inputs, *self.step.closed([*given, *written.values()]))
-        return BlockNode(self.reader, self.operation).made("scan", [*self.start, *sequences], [body], [*like, *whole], **params)
+        return BlockNode(self.reader, self.operation).made(
+            "scan", [*self.start, *sequences], [body], [*like, *whole], **params
+        )
 
     def _row(self, place: int) -> Held:
         item = self.step.results[place].item
@@ -344,7 +427,11 @@ class _Loop:
         """The lists that steps have written: arrays, and lists of the one row that the last step wrote."""
         first = len(self.roles.carried) + len(self.variables)
         outputs = dict(zip(self._stacked(), made[first:]))
-        found = {place: Held(Repeated(self._row(place)), ends[place]) for place in self._written if place not in outputs}
+        found = {
+            place: Held(Repeated(self._row(place)), ends[place])
+            for place in self._written
+            if place not in outputs
+        }
         for place, array in outputs.items():
             item = self._last(place, array, made) if place in self.roles.last else self._joined(place, array)
             found[place] = Held(item, ends[place])
@@ -359,7 +446,11 @@ class _Loop:
         low = _lowest(filling, count)
         rest = before.item.length - low - count if not self._grows(place) else 0
         sizes = all_sizes(rows.item)[1:]
-        parts = [self._kept_rows(before, 0, low, sizes), rows, self._kept_rows(before, low + count, rest, sizes)]
+        parts = [
+            self._kept_rows(before, 0, low, sizes),
+            rows,
+            self._kept_rows(before, low + count, rest, sizes),
+        ]
         return self.arrays.joined([part for part in parts if part is not None]).item
 
     def _grows(self, place: int) -> bool:
@@ -369,14 +460,22 @@ class _Loop:
         return bool(hint_of(end) <= 0) and self._holds(apply("le", end, 0))
 
     def _holds(self, condition: Any) -> bool:
-        return bool(self.reader.recorder.decide_size(condition, self.origin) if hasattr(condition, "hint") else condition)
+        return bool(
+            self.reader.recorder.decide_size(condition, self.origin)
+            if hasattr(condition, "hint")
+            else condition
+        )
 
     def _kept_rows(self, before: Held, first: Any, count: Any, sizes: Sequence[Any]) -> Held | None:
         """Rows of the list that no step writes; None where there are none."""
         if hint_of(count) == 0 and self._holds(apply("eq", count, 0)):
             return None
         rows = before.item.rows
-        if isinstance(first, int) and isinstance(count, int) and all(place in rows for place in range(first, first + count)):
+        if (
+            isinstance(first, int)
+            and isinstance(count, int)
+            and all(place in rows for place in range(first, first + count))
+        ):
             return self.arrays.stack([rows[place] for place in range(first, first + count)])
         if not rows:
             return self.arrays.zeros((count, *sizes), before.item.dtype)
@@ -385,13 +484,19 @@ class _Loop:
     def _last(self, place: int, outputs: Held, made: Sequence[Held]) -> Unfilled:
         """The list with what the last step has written: often an array that is carried, else the last of the outputs of all steps."""
         before, row, written = self.operands[place].item, self.roles.last[place], self._row(place)
-        same = (held for carried, held in zip(self.roles.carried, made) if self.step.results[carried].item is written.item)
+        same = (
+            held
+            for carried, held in zip(self.roles.carried, made)
+            if self.step.results[carried].item is written.item
+        )
         if (found := next(same, None)) is None:
             assert self.count is not None
             last = self.count.length - 1
             seen = outputs.seen[-1] if outputs.made.shape[0] else written.seen
             found = self.arrays.row(outputs, Held(known(last), tf.constant(hint_of(last))), seen)
-        return Unfilled(apply("max", before.length, row + 1), before.dtype, before.shape, {**before.rows, row: found})
+        return Unfilled(
+            apply("max", before.length, row + 1), before.dtype, before.shape, {**before.rows, row: found}
+        )
 
     def _kept(self, place: int, end: Any) -> Held:
         """What stays as it is, or only counts."""

@@ -32,7 +32,12 @@ def made_later(operation: Any, operands: Sequence[Held]) -> Later | None:
     shape = None if rule is None else _shape_of(rule, operation, operands)
     if shape is None:
         return None
-    return Later(shape, operation.outputs[0].dtype, lambda arrays: executed(operation, arrays)[0], [each.made for each in operands])
+    return Later(
+        shape,
+        operation.outputs[0].dtype,
+        lambda arrays: executed(operation, arrays)[0],
+        [each.made for each in operands],
+    )
 
 
 def _shape_of(rule: Rule, operation: Any, operands: Sequence[Held]) -> Shape | None:
@@ -43,7 +48,13 @@ def _shape_of(rule: Rule, operation: Any, operands: Sequence[Held]) -> Shape | N
     if None not in dims and all(_SHAPE(tensor).is_fully_defined() for tensor in operation.inputs):
         return tuple(dims)
     shape = rule(operation, operands, [tuple(held.made.shape) for held in operands])
-    return shape if shape is not None and len(shape) == len(dims) and all(dim in (None, size) for dim, size in zip(dims, shape)) else None
+    return (
+        shape
+        if shape is not None
+        and len(shape) == len(dims)
+        and all(dim in (None, size) for dim, size in zip(dims, shape))
+        else None
+    )
 
 
 # ------------------------------------------------------------------------------------- rules
@@ -98,7 +109,9 @@ def _pooled(operation: Any, operands: Sequence[Held], shapes: list[Shape]) -> Sh
     return _windowed(operation, shapes[0], window, [1] * len(window), shapes[0][-1])
 
 
-def _windowed(operation: Any, given: Shape, window: Sequence[int], dilations: Sequence[int], channels: Any) -> Shape | None:
+def _windowed(
+    operation: Any, given: Shape, window: Sequence[int], dilations: Sequence[int], channels: Any
+) -> Shape | None:
     """The sizes of what windows make that move over an array, whose channels are last."""
     padding, strides = operation.get_attr("padding"), operation.get_attr("strides")
     is_usual = operation.get_attr("data_format") in (b"NHWC", b"NDHWC") and padding in (b"SAME", b"VALID")
@@ -112,7 +125,11 @@ def _windowed(operation: Any, given: Shape, window: Sequence[int], dilations: Se
 def _numbers(held: Held) -> Any:
     """The elements of an array that are numbers; None where they are not known."""
     item = held.item
-    return item.tolist() if isinstance(item, np.ndarray) and all(isinstance(one, int) for one in item.ravel()) else None
+    return (
+        item.tolist()
+        if isinstance(item, np.ndarray) and all(isinstance(one, int) for one in item.ravel())
+        else None
+    )
 
 
 _RULES: dict[str, Rule] = {
@@ -120,9 +137,16 @@ _RULES: dict[str, Rule] = {
     **dict.fromkeys(("MaxPool", "MaxPool3D", "AvgPool", "AvgPool3D"), _pooled),
     **dict.fromkeys(("Mean", "Sum", "Max", "Min", "Prod"), _reduced),
     **dict.fromkeys(("Pad", "PadV2"), _padded),
-    **dict.fromkeys(("Add", "AddV2", "Sub", "Mul", "RealDiv", "Maximum", "Minimum", "SquaredDifference"), _together),
-    **dict.fromkeys(("Relu", "Relu6", "Elu", "Selu", "LeakyRelu", "Sigmoid", "Tanh", "Erf", "Softplus", "Softsign"), _of_first),
-    **dict.fromkeys(("Neg", "Abs", "Exp", "Log", "Square", "Sqrt", "Rsqrt", "Softmax", "LogSoftmax"), _of_first),
+    **dict.fromkeys(
+        ("Add", "AddV2", "Sub", "Mul", "RealDiv", "Maximum", "Minimum", "SquaredDifference"), _together
+    ),
+    **dict.fromkeys(
+        ("Relu", "Relu6", "Elu", "Selu", "LeakyRelu", "Sigmoid", "Tanh", "Erf", "Softplus", "Softsign"),
+        _of_first,
+    ),
+    **dict.fromkeys(
+        ("Neg", "Abs", "Exp", "Log", "Square", "Sqrt", "Rsqrt", "Softmax", "LogSoftmax"), _of_first
+    ),
     **dict.fromkeys(("Reshape", "Squeeze", "ExpandDims", "Transpose"), _none),
     "BiasAdd": _with_bias,
     "MatMul": _product,

@@ -77,7 +77,11 @@ def _in_mode(original: Callable[[Any], Any], training: bool) -> Callable[[Any], 
 
     def context_of(layer: Any) -> Any:
         context = original(layer)
-        if threading.get_ident() == thread and context.entry_layer is layer and getattr(context, "training", None) is None:
+        if (
+            threading.get_ident() == thread
+            and context.entry_layer is layer
+            and getattr(context, "training", None) is None
+        ):
             context.training = training
         return context
 

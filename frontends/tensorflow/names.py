@@ -13,7 +13,9 @@ CONVERT = "tf.convert_to_tensor"  # numbers and sizes as an array
 REFUSE_GRADIENT = "tf.refuse_gradient"  # the array, of which no gradient may be taken
 WITH_GRADIENT = "tf.with_gradient"  # the first array, whose gradient is that of the second one
 READ = "tf.Tensor.item"  # the only element as a number of Python
-OWN = frozenset({CONVERT, REFUSE_GRADIENT, WITH_GRADIENT, READ})  # operations of this project's own, written as helpers
+OWN = frozenset(
+    {CONVERT, REFUSE_GRADIENT, WITH_GRADIENT, READ}
+)  # operations of this project's own, written as helpers
 
 
 def row_key(op: str) -> str:
@@ -43,4 +45,9 @@ def types_of_operands(key: str) -> frozenset[str]:
     ['N', 'T', 'Tidx']
     """
     fields = ("type_attr", "number_attr", "type_list_attr")
-    return frozenset(name for argument in definition(key).input_arg for field in fields if (name := getattr(argument, field)))
+    return frozenset(
+        name
+        for argument in definition(key).input_arg
+        for field in fields
+        if (name := getattr(argument, field))
+    )

@@ -12,7 +12,10 @@ from .names import definition, row_key
 
 def dtypes_of_operands(node: Node) -> tuple[Any, ...]:
     """A data type for each operand of a recorded node; a tuple of them for a list of operands."""
-    return tuple(_dtype(argument, node.params, item) for argument, item in zip(definition(row_key(node.op)).input_arg, node.inputs))
+    return tuple(
+        _dtype(argument, node.params, item)
+        for argument, item in zip(definition(row_key(node.op)).input_arg, node.inputs)
+    )
 
 
 def _dtype(argument: Any, attributes: dict[str, Any], operand: Any) -> Any:

@@ -21,7 +21,11 @@ def declared(operation: Any) -> Any:
 
 def attributes_of(operation: Any) -> dict[str, Any]:
     """The attributes of an operation as plain data; functions and tensors among them are read by what knows them, and left out here."""
-    plain_ones = (attribute for attribute in declared(operation).attr if attribute.type not in ("func", "list(func)", "tensor"))
+    plain_ones = (
+        attribute
+        for attribute in declared(operation).attr
+        if attribute.type not in ("func", "list(func)", "tensor")
+    )
     return {attribute.name: plain(operation.get_attr(attribute.name)) for attribute in plain_ones}
 
 
@@ -65,7 +69,11 @@ def in_order(operations: Iterable[Any], done: set[int]) -> Iterator[Any]:
         waiting = [operation]
         while waiting:
             last = waiting[-1]
-            missing = [tensor.op for tensor in last.inputs if id(tensor.op) not in done] if id(last) not in done else []
+            missing = (
+                [tensor.op for tensor in last.inputs if id(tensor.op) not in done]
+                if id(last) not in done
+                else []
+            )
             waiting += missing
             if not missing:
                 waiting.pop()
@@ -80,7 +88,9 @@ def origin_of(operation: Any, around: Origin) -> Origin:
     line = getattr(operation.graph, "lines", {}).get(id(operation))  # noted by the graph
     if line is not None:
         return Origin(line[0], line[1], _scope_of(operation), call)
-    frames = operation.traceback.get_user_frames() if operation.traceback else ()  # a list of TensorFlow's own would be made of hundreds
+    frames = (
+        operation.traceback.get_user_frames() if operation.traceback else ()
+    )  # a list of TensorFlow's own would be made of hundreds
     for frame in reversed(frames):
         if is_users(frame.filename):
             return Origin(frame.filename, frame.lineno, _scope_of(operation), call)

@@ -25,7 +25,9 @@ class Later:
 
     __slots__ = ("__weakref__", "_array", "_operands", "_run", "dtype", "shape")
 
-    def __init__(self, shape: Sequence[int], dtype: Any, run: Callable[[list[Any]], Any], operands: Sequence[Any] = ()) -> None:
+    def __init__(
+        self, shape: Sequence[int], dtype: Any, run: Callable[[list[Any]], Any], operands: Sequence[Any] = ()
+    ) -> None:
         self.shape, self.dtype, self._run, self._operands = tf.TensorShape(shape), dtype, run, operands
         self._array: Any = None
 
@@ -63,7 +65,9 @@ _NO_LAYERS = (
     keras.constraints.Constraint,
 )
 _WHOLE = (keras.Layer, *_NO_LAYERS)
-_USED = frozenset({"_dtype_policy", "_supports_masking", "activity_regularizer", "autocast"})  # by each call of a layer
+_USED = frozenset(
+    {"_dtype_policy", "_supports_masking", "activity_regularizer", "autocast"}
+)  # by each call of a layer
 _OF_MODELS = (
     "_inputs",
     "_inputs_struct",
@@ -74,7 +78,9 @@ _OF_MODELS = (
     "_outputs",
     "_outputs_struct",
 )
-HIDDEN = frozenset({*vars(keras.Layer(name="layer")), *vars(keras.Model(name="model")), *_OF_MODELS, "optimizer"} - _USED)
+HIDDEN = frozenset(
+    {*vars(keras.Layer(name="layer")), *vars(keras.Model(name="model")), *_OF_MODELS, "optimizer"} - _USED
+)
 _CALLED = frozenset({"call", "build", "compute_mask"})  # by Keras, of the user's layers
 
 _FUNCTION = tf.function(lambda: None)
@@ -89,20 +95,35 @@ def outside_of(reached: Reached, roots: Iterable[Any], free: FreeParts) -> list[
         yield from () if isinstance(owner, keras.Layer) else _of_keras(owner, free)
 
     of_calls = FreeParts(lambda holder: _kept_by_tensorflow(holder) or free.keys_of(holder))
-    facts = (fact for layer in layers_of(reached, roots) for fact in (*_of_layer(layer), *_of_keras(layer, free)))
+    facts = (
+        fact for layer in layers_of(reached, roots) for fact in (*_of_layer(layer), *_of_keras(layer, free))
+    )
     return [*facts_outside(reached, of_others, _contents, of_calls), *facts, *_settings(reached)]
 
 
 def is_bookkeeping(holder: Any, key: Any) -> bool:
     """Return True for attributes that are no state of the user's, but what TensorFlow and Keras note of a call."""
-    return key in _kept_by_tensorflow(holder) or isinstance(holder, _WHOLE) and isinstance(key, str) and _is_hidden(key)
+    return (
+        key in _kept_by_tensorflow(holder)
+        or isinstance(holder, _WHOLE)
+        and isinstance(key, str)
+        and _is_hidden(key)
+    )
 
 
 def _of_keras(owner: Any, free: FreeParts) -> Iterator[EnvironmentGuard]:
     """One fact for all attributes of an object of Keras: its own code, which reads them, is not looked into."""
-    if isinstance(owner, _WHOLE) and (names := [name for name in _attributes(owner) if not free(owner, name)]):
-        own, read, what = vars(owner), operator.itemgetter(*names, names[0]), f"{type(owner).__name__} {getattr(owner, 'name', '')}"
-        yield EnvironmentGuard("{}({}({}), {})", (same_items, read, own, read(own)), f"an attribute of {what.rstrip()}", own)
+    if isinstance(owner, _WHOLE) and (
+        names := [name for name in _attributes(owner) if not free(owner, name)]
+    ):
+        own, read, what = (
+            vars(owner),
+            operator.itemgetter(*names, names[0]),
+            f"{type(owner).__name__} {getattr(owner, 'name', '')}",
+        )
+        yield EnvironmentGuard(
+            "{}({}({}), {})", (same_items, read, own, read(own)), f"an attribute of {what.rstrip()}", own
+        )
 
 
 def _attributes(owner: Any) -> list[str]:
@@ -116,7 +137,9 @@ def _is_hidden(name: str) -> bool:
 def _settings(reached: Reached) -> Iterator[EnvironmentGuard]:
     """What Keras is told for the whole process, where something within reach is Keras'."""
     if any(_module_of(item).partition(".")[0] == "keras" for item in reached.found()):
-        yield EnvironmentGuard("{}() == {}", (_configured, _configured()), "a setting of Keras (keras.config)")
+        yield EnvironmentGuard(
+            "{}() == {}", (_configured, _configured()), "a setting of Keras (keras.config)"
+        )
 
 
 def _configured() -> tuple[Any, ...]:
@@ -125,12 +148,25 @@ def _configured() -> tuple[Any, ...]:
 
 
 def _module_of(item: Any) -> str:
-    return item.__name__ if isinstance(item, ModuleType) else item.__module__ if isinstance(item, FunctionType) else type(item).__module__
+    return (
+        item.__name__
+        if isinstance(item, ModuleType)
+        else item.__module__
+        if isinstance(item, FunctionType)
+        else type(item).__module__
+    )
 
 
 def layers_of(reached: Reached, roots: Iterable[Any]) -> list[Any]:
     """The layers of Keras among these, and those inside of them."""
-    return list(dict.fromkeys(layer for item in (*roots, *reached.found()) if isinstance(item, keras.Layer) for layer in _layers_of(item)))
+    return list(
+        dict.fromkeys(
+            layer
+            for item in (*roots, *reached.found())
+            if isinstance(item, keras.Layer)
+            for layer in _layers_of(item)
+        )
+    )
 
 
 def reach_of(objects: Iterable[Any]) -> Reached:
@@ -153,16 +189,31 @@ def _parts(item: Any) -> list[Any]:
     """The code of a layer, a module or a ``tf.function``, and what of the user's an object of Keras calls."""
     found = list(_behind(item))
     if isinstance(item, (keras.Layer, tf.Module)):
-        found = [method for name in ("call", "__call__") if (method := getattr(type(item), name, None)) is not None]
+        found = [
+            method for name in ("call", "__call__") if (method := getattr(type(item), name, None)) is not None
+        ]
     if isinstance(item, _WHOLE):
-        found += [type(item), *(part for one in (_layers_of(item) if isinstance(item, keras.Layer) else [item]) for part in _of_users(one))]
+        found += [
+            type(item),
+            *(
+                part
+                for one in (_layers_of(item) if isinstance(item, keras.Layer) else [item])
+                for part in _of_users(one)
+            ),
+        ]
     return found
 
 
 def _of_users(item: Any) -> list[Any]:
     """An object of Keras whose class is the user's, and what it holds that has attributes or code of the user's."""
     held = [vars(item)[name] for name in _attributes(item)]
-    own = [one for one in held if isinstance(one, (*_NO_LAYERS, dict)) or isinstance(one, FunctionType) and not _is_library(one.__module__)]
+    own = [
+        one
+        for one in held
+        if isinstance(one, (*_NO_LAYERS, dict))
+        or isinstance(one, FunctionType)
+        and not _is_library(one.__module__)
+    ]
     return own if _is_library(type(item).__module__) else [item, *own]
 
 
@@ -185,7 +236,9 @@ def _layers_of(layer: keras.Layer) -> list[Any]:
 
 def _of_layer(layer: keras.Layer) -> Iterator[EnvironmentGuard]:
     own = vars(layer) if type(layer).trainable is keras.Layer.trainable else None  # which reads nothing else
-    yield EnvironmentGuard("{}.trainable is {}", (layer, layer.trainable), f"whether the layer {layer.name} is trainable", own)
+    yield EnvironmentGuard(
+        "{}.trainable is {}", (layer, layer.trainable), f"whether the layer {layer.name} is trainable", own
+    )
 
 
 def _contents(item: Any) -> bytes | None:

@@ -8,8 +8,13 @@ from typing import Any
 import tensorflow as tf
 
 _SCATTERS = ("Update", "Add", "Sub", "Min", "Max")
-_BY_ROWS = {f"ResourceScatter{kind}": f"TensorScatter{kind}" for kind in _SCATTERS}  # whose places are numbers of rows
-FACTORS = {"ResourceScatterMul": "Mul", "ResourceScatterDiv": "RealDiv"}  # of all rows, by the product of what each row gets
+_BY_ROWS = {
+    f"ResourceScatter{kind}": f"TensorScatter{kind}" for kind in _SCATTERS
+}  # whose places are numbers of rows
+FACTORS = {
+    "ResourceScatterMul": "Mul",
+    "ResourceScatterDiv": "RealDiv",
+}  # of all rows, by the product of what each row gets
 
 WRITES = {
     **{f"ResourceScatterNd{kind}": f"TensorScatter{kind}" for kind in _SCATTERS},
@@ -32,8 +37,12 @@ def result_of(operation: Any, array: Any, operands: Sequence[Any]) -> Any:
         return getattr(tf.raw_ops, FACTORS[kind])(x=array, y=factors(array, *operands))
     if kind in _BY_ROWS:
         operands = [tf.expand_dims(operands[0], -1), *operands[1:]]
-    masks = {one.name: operation.get_attr(one.name) for one in operation.op_def.attr if one.name.endswith("_mask")}
-    return getattr(tf.raw_ops, (WRITES | READS)[kind])(**dict(zip(_PARAMETERS[kind], [array, *operands])), **masks)
+    masks = {
+        one.name: operation.get_attr(one.name) for one in operation.op_def.attr if one.name.endswith("_mask")
+    }
+    return getattr(tf.raw_ops, (WRITES | READS)[kind])(
+        **dict(zip(_PARAMETERS[kind], [array, *operands])), **masks
+    )
 
 
 def factors(array: Any, places: Any, rows: Any) -> Any:

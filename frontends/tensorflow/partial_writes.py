@@ -41,7 +41,11 @@ def _multiplied_rows(reader: Reader, operation: Any, operands: Sequence[Held]) -
     """``ResourceScatterMul`` and ``ResourceScatterDiv``, of which one row may get several factors."""
     handle, places, rows = operands
     _refuse_one_for_many(reader, operation, operands)
-    before, arrays, dtype = variable_of(reader, operation, handle), Arrays(reader, operation), dtype_name(rows.seen.dtype)
+    before, arrays, dtype = (
+        variable_of(reader, operation, handle),
+        Arrays(reader, operation),
+        dtype_name(rows.seen.dtype),
+    )
     count, seen, kind = (
         sizes_of_variable(reader, operation, handle)[0],
         factors(before.seen, places.seen, rows.seen),
@@ -59,13 +63,21 @@ def _multiplied_rows(reader: Reader, operation: Any, operands: Sequence[Held]) -
     wide = _with_axis(reader, operation, places)
     after = tf.tensor_scatter_nd_update(before.seen, wide.seen, new.seen)
     attributes = {"T": dtype, "Tindices": kind, "bad_indices_policy": ""}
-    _hold(reader, handle, arrays.call("TensorScatterUpdate", [arrays.array(before), wide, new], attributes, after))
+    _hold(
+        reader,
+        handle,
+        arrays.call("TensorScatterUpdate", [arrays.array(before), wide, new], attributes, after),
+    )
     return []
 
 
 def _refuse_one_for_many(reader: Reader, operation: Any, operands: Sequence[Held]) -> None:
     handle, places, rows = operands
-    if rows.seen.shape.rank == 0 and places.seen.shape.rank != 0 or variable_of(reader, operation, handle).seen.shape.rank == 0:
+    if (
+        rows.seen.shape.rank == 0
+        and places.seen.shape.rank != 0
+        or variable_of(reader, operation, handle).seen.shape.rank == 0
+    ):
         raise UnsupportedOperation(
             f"{operation.type} of one number for many rows; give it a row for each (tf.fill)\n    {reader.origin(operation)}"
         )
@@ -99,11 +111,18 @@ def _hold(reader: Reader, handle: Held, array: Held) -> None:
 def _made(reader: Reader, operation: Any, array: Held, operands: dict[str, Held]) -> Held:
     name = (WRITES | READS)[operation.type]
     declared = definition(name)
-    own = {"T": dtype_name(array.made.dtype), "Tparams": dtype_name(array.made.dtype), "bad_indices_policy": "", **attributes_of(operation)}
+    own = {
+        "T": dtype_name(array.made.dtype),
+        "Tparams": dtype_name(array.made.dtype),
+        "bad_indices_policy": "",
+        **attributes_of(operation),
+    }
     attributes = {attribute.name: own[attribute.name] for attribute in declared.attr}
     masks = {attribute: value for attribute, value in attributes.items() if attribute.endswith("_mask")}
     first = declared.input_arg[0].name
-    seen = getattr(tf.raw_ops, name)(**{first: array.seen}, **{key: held.seen for key, held in operands.items()}, **masks)
+    seen = getattr(tf.raw_ops, name)(
+        **{first: array.seen}, **{key: held.seen for key, held in operands.items()}, **masks
+    )
     inputs = (reader.value(array), *(as_operand(held.item) for held in operands.values()))
     record = CallRecord(extra=elements_of(reader.recorder, [array, *operands.values()], static_places(name)))
     return reader.call(f"{RAW}{name}", inputs, attributes, [seen], reader.origin(operation), record)[0]

@@ -93,14 +93,24 @@ def _seeds() -> PutBack:
 
 
 def _settings() -> PutBack:
-    found = (keras.config.floatx(), keras.config.epsilon(), keras.config.image_data_format(), tf.config.functions_run_eagerly())
+    found = (
+        keras.config.floatx(),
+        keras.config.epsilon(),
+        keras.config.image_data_format(),
+        tf.config.functions_run_eagerly(),
+    )
     setters = (
         keras.config.set_floatx,
         keras.config.set_epsilon,
         keras.config.set_image_data_format,
         tf.config.run_functions_eagerly,
     )
-    getters = (keras.config.floatx, keras.config.epsilon, keras.config.image_data_format, tf.config.functions_run_eagerly)
+    getters = (
+        keras.config.floatx,
+        keras.config.epsilon,
+        keras.config.image_data_format,
+        tf.config.functions_run_eagerly,
+    )
 
     def put_back() -> None:
         for item, now, put in zip(found, getters, setters):
@@ -145,4 +155,11 @@ def _keras_names() -> PutBack:
     return put_back
 
 
-_SAVED: tuple[Callable[[], PutBack], ...] = (_variable_scope, _graphs, _eager_context, _seeds, _settings, _keras)
+_SAVED: tuple[Callable[[], PutBack], ...] = (
+    _variable_scope,
+    _graphs,
+    _eager_context,
+    _seeds,
+    _settings,
+    _keras,
+)

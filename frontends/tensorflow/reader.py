@@ -50,7 +50,9 @@ class NotingGraph(FuncGraph):
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self.lines: dict[int, Line] = {}  # of the user's, by the identity of the operation that was made there
+        self.lines: dict[
+            int, Line
+        ] = {}  # of the user's, by the identity of the operation that was made there
         self._stack = tf_stack.extract_stack()
         self._noting = 0  # the thread that makes an operation whose line is noted
 
@@ -83,7 +85,11 @@ def _users_line() -> Line | None:
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and not is_users(frame.f_code.co_filename):
         frame = frame.f_back
-    return None if frame is None or _WRITTEN_ANEW in frame.f_code.co_filename else (frame.f_code.co_filename, frame.f_lineno)
+    return (
+        None
+        if frame is None or _WRITTEN_ANEW in frame.f_code.co_filename
+        else (frame.f_code.co_filename, frame.f_lineno)
+    )
 
 
 ORDERS = 2  # of derivatives that are followed: a rule may use the function that it is the rule of
@@ -104,11 +110,24 @@ class _Progress:
 class Reader:
     """Appends the operations of traced graphs to the nodes of a recorder. ``layers`` are the names of Keras' layers."""
 
-    def __init__(self, recorder: Recorder, weights: Weights, handlers: Mapping[str, Handler], layers: Iterable[str] = ()) -> None:
-        self.recorder, self.weights, self.handlers, self.layers = recorder, weights, handlers, frozenset(layers)
+    def __init__(
+        self,
+        recorder: Recorder,
+        weights: Weights,
+        handlers: Mapping[str, Handler],
+        layers: Iterable[str] = (),
+    ) -> None:
+        self.recorder, self.weights, self.handlers, self.layers = (
+            recorder,
+            weights,
+            handlers,
+            frozenset(layers),
+        )
         self.around = Origin()  # of the call that is read at the moment
         self.orders = ORDERS  # of derivatives that rules are followed for
-        self.is_hypothetical = False  # whether what is read is not run on the arrays of the call: a branch that is not taken
+        self.is_hypothetical = (
+            False  # whether what is read is not run on the arrays of the call: a branch that is not taken
+        )
         self.held: dict[int, Held] = {}  # by the identity of the tensor
         self.variables: dict[int, Held] = {}  # what the variables hold, by the number of their handle
         self.assigned: dict[int, str] = {}  # number of the handle -> name, of variables that were assigned
@@ -154,7 +173,10 @@ class Reader:
 
     def _take_captures(self, graph: Any, progress: _Progress) -> None:
         """Arrays and variables of the outside that a graph has come to refer to."""
-        outside, inside = graph.external_captures, graph.internal_captures  # ``captures`` are put together anew for each
+        outside, inside = (
+            graph.external_captures,
+            graph.internal_captures,
+        )  # ``captures`` are put together anew for each
         fresh, progress.captured = zip(outside[progress.captured :], inside[progress.captured :]), len(inside)
         for outer, inner in fresh:
             if id(inner) in self.held:
@@ -162,12 +184,17 @@ class Reader:
             if id(outer) in self.held:
                 self.held[id(inner)] = self.held[id(outer)]
             else:
-                self.held[id(inner)] = self._handle(outer, graph) if outer.dtype == tf.resource else self.constant(outer)
+                self.held[id(inner)] = (
+                    self._handle(outer, graph) if outer.dtype == tf.resource else self.constant(outer)
+                )
 
     def _handle(self, handle: Any, graph: Any) -> Held:
         """The handle of a variable, which becomes a parameter."""
         number = handle_number(handle)
-        if number not in self.variables and (name := self.weights.name_of(handle, _watched(graph))) is not None:
+        if (
+            number not in self.variables
+            and (name := self.weights.name_of(handle, _watched(graph))) is not None
+        ):
             variable = self.weights.variables[name]
             array = tf.raw_ops.ReadVariableOp(resource=variable.handle, dtype=variable.dtype)
             self.variables[number] = Held(self.recorder.add_parameter(name, array, spec_of(array)), array)
@@ -179,17 +206,23 @@ class Reader:
         if dtype in ("string", "variant", "resource"):
             return Held(None, array)
         if of_shapes.is_few(dtype, int(np.size(elements)), np.ndim(elements)):
-            return Held(known(np.asarray(elements).tolist()).reshape(np.shape(elements)), tf.convert_to_tensor(array))
+            return Held(
+                known(np.asarray(elements).tolist()).reshape(np.shape(elements)), tf.convert_to_tensor(array)
+            )
         found = self.recorder.find(array) if isinstance(array, tf.Tensor) else None
         return Held(
-            found or self.recorder.add_constant("constant", tf.convert_to_tensor(array), spec_of(array)), tf.convert_to_tensor(array)
+            found or self.recorder.add_constant("constant", tf.convert_to_tensor(array), spec_of(array)),
+            tf.convert_to_tensor(array),
         )
 
     # ------------------------------------------------------------------------------ operations
     def _operation(self, operation: Any) -> None:
         for tensor in operation.inputs:
             self._read_again(tensor)
-        operands, handler = [self.held[id(tensor)] for tensor in operation.inputs], self.handlers.get(operation.type)
+        operands, handler = (
+            [self.held[id(tensor)] for tensor in operation.inputs],
+            self.handlers.get(operation.type),
+        )
         if (exchanged := collectives.read(self, operation, operands)) is not None:
             found: Sequence[Held] = exchanged
         elif is_call(operation):
@@ -197,7 +230,9 @@ class Reader:
         elif operation.type in PASSES_ON:
             found = operands[: len(operation.outputs)]
         else:
-            found = self.computed(operation, operands) if handler is None else handler(self, operation, operands)
+            found = (
+                self.computed(operation, operands) if handler is None else handler(self, operation, operands)
+            )
         self.held.update(zip(map(id, operation.outputs), found))
 
     def _read_again(self, tensor: Any) -> None:
@@ -221,7 +256,9 @@ class Reader:
         around, self.around = self.around, self.origin(operation)
         try:
             graph = called(operation)  # gradients may have added outputs since it was called
-            return self.values_of(graph, dict(zip(map(id, graph.inputs), operands)), graph.outputs[: len(operation.outputs)])
+            return self.values_of(
+                graph, dict(zip(map(id, graph.inputs), operands)), graph.outputs[: len(operation.outputs)]
+            )
         finally:
             self.around = around
 
@@ -229,16 +266,24 @@ class Reader:
         """An operation on arrays, or on what is known of shapes. What gives no array (a list that only gradients need) is followed, not
         recorded."""
         attributes = attributes_of(operation)
-        if any(kind in operation.type for kind in _WAITS):  # it is not run: a queue that is empty would never answer
+        if any(
+            kind in operation.type for kind in _WAITS
+        ):  # it is not run: a queue that is empty would never answer
             raise UnsupportedOperation(_no_array(operation, operation.inputs[0], self.origin(operation)))
-        if any(one.item is None and handle_number(one.seen) in self.variables for one in operands):  # it is not run either
+        if any(
+            one.item is None and handle_number(one.seen) in self.variables for one in operands
+        ):  # it is not run either
             raise UnsupportedOperation(
                 f"{operation.type}: a kernel of TensorFlow's own that reads or writes a variable; compute with what the variable holds, "
                 f"and assign the result\n    {self.origin(operation)}"
             )
         seen = self.seen(operation, operands)
         arrays = [operand.item for operand in operands if isinstance(operand.item, np.ndarray)]
-        if len(arrays) == len(operands) and of_shapes.takes_integers(operation.type, attributes) and of_shapes.fits(operation.type, arrays):
+        if (
+            len(arrays) == len(operands)
+            and of_shapes.takes_integers(operation.type, attributes)
+            and of_shapes.fits(operation.type, arrays)
+        ):
             found = of_shapes.computed(operation.type, arrays, attributes, self._decide(operation)) or ()
             whole = [of_shapes.in_range(array, dtype_name(one.dtype)) for array, one in zip(found, seen)]
             if found and all(array is not None for array in whole):
@@ -257,7 +302,9 @@ class Reader:
         if operation.type != "Minimum" or operation.outputs[0].shape.rank != 0:
             return None
         (number, other) = (
-            (operands[0].item, operands[1].item) if isinstance(operands[0].item, np.ndarray) else (operands[1].item, operands[0].item)
+            (operands[0].item, operands[1].item)
+            if isinstance(operands[0].item, np.ndarray)
+            else (operands[1].item, operands[0].item)
         )
         made = self.recorder.maker(other) if isinstance(other, Value) else None
         if made is None or row_key(made.op) != "Maximum" or not isinstance(number, np.ndarray):
@@ -268,14 +315,22 @@ class Reader:
     def _decide(self, operation: Any) -> Callable[[Size], Any]:
         return lambda size: self.recorder.decide_size(size, self.origin(operation))
 
-    def node(self, operation: Any, operands: Sequence[Any], attributes: dict[str, Any], seen: Sequence[Any]) -> list[Held]:
+    def node(
+        self, operation: Any, operands: Sequence[Any], attributes: dict[str, Any], seen: Sequence[Any]
+    ) -> list[Held]:
         """A node for an operation, of operands and lists of them; arrays that are known stand in it as numbers."""
         static = static_places(operation.type)
         inputs = tuple(
-            tuple(map(self._operand, item)) if isinstance(item, list) else as_operand(item.item) if place in static else self._operand(item)
+            tuple(map(self._operand, item))
+            if isinstance(item, list)
+            else as_operand(item.item)
+            if place in static
+            else self._operand(item)
             for place, item in enumerate(operands)
         )
-        record = CallRecord(random=declared(operation).is_stateful, extra=elements_of(self.recorder, operands, static))
+        record = CallRecord(
+            random=declared(operation).is_stateful, extra=elements_of(self.recorder, operands, static)
+        )
         return self.call(f"{RAW}{operation.type}", inputs, attributes, seen, self.origin(operation), record)
 
     def call(
@@ -284,9 +339,13 @@ class Reader:
     ) -> list[Held]:  # fmt: skip
         """A node that gives arrays of these shapes; ``record`` has what else is noted of it."""
         name = op.rpartition(".")[2].lower()
-        outputs = self.recorder.new_values([(_NAMES.get(name, name), array, spec_of(array)) for array in seen])
+        outputs = self.recorder.new_values(
+            [(_NAMES.get(name, name), array, spec_of(array)) for array in seen]
+        )
         result = outputs[0] if len(outputs) == 1 else outputs
-        self.recorder.add_call(op, inputs, attributes, origin, outputs, replace(record, key=op.rpartition(".")[2], result=result))
+        self.recorder.add_call(
+            op, inputs, attributes, origin, outputs, replace(record, key=op.rpartition(".")[2], result=result)
+        )
         return [Held(*pair) for pair in zip(outputs, seen)]
 
     def _operand(self, held: Held) -> Any:
@@ -299,10 +358,14 @@ class Reader:
         if isinstance(held.item, Value):
             return held.item
         if not isinstance(held.item, np.ndarray):
-            raise UnsupportedOperation(f"{what_is(held.seen)} have no counterpart in other frameworks, and are no result of a graph")
+            raise UnsupportedOperation(
+                f"{what_is(held.seen)} have no counterpart in other frameworks, and are no result of a graph"
+            )
         if not held.item.size:
             return self.recorder.add_constant("constant", held.seen, spec_of(held.seen))
-        made = self.call(CONVERT, (nested(held.item),), {"dtype": dtype_name(held.made.dtype)}, [held.seen], self.around)
+        made = self.call(
+            CONVERT, (nested(held.item),), {"dtype": dtype_name(held.made.dtype)}, [held.seen], self.around
+        )
         assert isinstance(made[0].item, Value)
         return made[0].item
 
@@ -357,7 +420,16 @@ class _Seen:
         self._held[number] = Held(self._held[number].item, array)
 
 
-_WAITS = ("QueueEnqueue", "QueueDequeue", "QueueSize", "QueueIsClosed", "QueueClose", "Stage", "Barrier", "Mutex")
+_WAITS = (
+    "QueueEnqueue",
+    "QueueDequeue",
+    "QueueSize",
+    "QueueIsClosed",
+    "QueueClose",
+    "Stage",
+    "Barrier",
+    "Mutex",
+)
 
 
 def as_operand(item: Any) -> Any:
@@ -377,12 +449,20 @@ _NAMES = {
 
 def is_numeric(dtype: tf.DType) -> bool:
     """Whether arrays of this type hold numbers or truth values."""
-    return bool(dtype.is_numpy_compatible) and dtype not in (tf.string, tf.resource, tf.variant) and not dtype.is_quantized
+    return (
+        bool(dtype.is_numpy_compatible)
+        and dtype not in (tf.string, tf.resource, tf.variant)
+        and not dtype.is_quantized
+    )
 
 
 def what_is(tensor: Any) -> str:
     """What a tensor without numbers holds, in words."""
-    what = {tf.string: "texts", tf.resource: "tables, queues or iterators", tf.variant: "sets of tensors (ragged, sparse, datasets)"}
+    what = {
+        tf.string: "texts",
+        tf.resource: "tables, queues or iterators",
+        tf.variant: "sets of tensors (ragged, sparse, datasets)",
+    }
     return what.get(tensor.dtype, f"arrays of {tensor.dtype.name}")
 
 

@@ -46,7 +46,17 @@ from ...sizes import Size, Symbol, expression_of, is_symbolic
 from ...trees import Tree, call_of, flatten, plain_classes, referred
 from ..common.lifter import input_names
 from ..common.read_numbers import DTYPES, Reading
-from . import assertions, bookkeeping, branches, derivatives, generators, intermediates, lists, loops, partial_writes
+from . import (
+    assertions,
+    bookkeeping,
+    branches,
+    derivatives,
+    generators,
+    intermediates,
+    lists,
+    loops,
+    partial_writes,
+)
 from . import assertions as checks
 from .branches import TensorFlowRegions
 from .evaluation import computing
@@ -74,7 +84,9 @@ class Created:
         original = BaseResourceVariable.__init__
 
         def made(variable: Any, *args: Any, **kwargs: Any) -> None:
-            self.count += not isinstance(variable, _UnreadVariable)  # what an assignment returns is the variable that was assigned
+            self.count += not isinstance(
+                variable, _UnreadVariable
+            )  # what an assignment returns is the variable that was assigned
             forward(original, variable, *args, **kwargs)
 
         def started(next_creator: Callable[..., Any], **kwargs: Any) -> Any:
@@ -89,7 +101,18 @@ class Created:
             yield
 
 
-_READERS = (bookkeeping, assertions, branches, loops, lists, derivatives, partial_writes, generators, intermediates, grouped_volumes)
+_READERS = (
+    bookkeeping,
+    assertions,
+    branches,
+    loops,
+    lists,
+    derivatives,
+    partial_writes,
+    generators,
+    intermediates,
+    grouped_volumes,
+)
 _HANDLERS = {kind: handler for module in _READERS for kind, handler in module.READ.items()}
 _MOST_REFUTED = 5  # new places of state are found by recording; they may lead the function to more
 # What TensorFlow, Keras and Python's own functions raise if a size is None, or an int32, where they need a number. What the kernels of
@@ -116,7 +139,14 @@ def record(request: Request) -> Recording:
 
     with recording_lock:
         try:
-            return recorded(lambda hypotheses: _Attempt(request, hypotheses).run(), start, give_up, _MOST_REFUTED, too_many, request.name)
+            return recorded(
+                lambda hypotheses: _Attempt(request, hypotheses).run(),
+                start,
+                give_up,
+                _MOST_REFUTED,
+                too_many,
+                request.name,
+            )
         except GraphCompilerError:
             raise
         # The user's code may raise anything: what TensorFlow says of its tracing is told in the user's terms, all else is raised as it is.
@@ -162,7 +192,11 @@ def _without_numbers(hypotheses: Hypotheses, problem: Exception) -> Hypotheses |
 def _fixed_axes(arrays: list[Any]) -> tuple[Axes, ...]:
     """The axes whose sizes are those of the call, as guards, the fewest first: channels, which layers need as a number; all but the first;
     all."""
-    channels = Axes((index, array.ndim - 1) for index, array in enumerate(arrays) if array.ndim > 1 and array.dtype.is_floating)
+    channels = Axes(
+        (index, array.ndim - 1)
+        for index, array in enumerate(arrays)
+        if array.ndim > 1 and array.dtype.is_floating
+    )
     every = Axes((index, axis) for index, array in enumerate(arrays) for axis in range(array.ndim))
     return channels, Axes((index, axis) for index, axis in every if axis > 0), every
 
@@ -173,7 +207,11 @@ def _stems_from_sizes(problem: Exception) -> bool:
     What TensorFlow says of them differs between its functions and versions, so the class decides. With all sizes fixed, an exception that
     has nothing to do with them is raised once more, and leaves the recording.
     """
-    if not isinstance(problem, _OF_OPEN_SIZES) or isinstance(problem, GraphCompilerError) or owner_of(type(problem)) == "user":
+    if (
+        not isinstance(problem, _OF_OPEN_SIZES)
+        or isinstance(problem, GraphCompilerError)
+        or owner_of(type(problem)) == "user"
+    ):
         return False
     last = problem.__traceback__
     while last is not None and last.tb_next is not None:
@@ -184,7 +222,11 @@ def _stems_from_sizes(problem: Exception) -> bool:
 def _raises(last: TracebackType) -> bool:
     """Whether an exception comes from a ``raise`` of the user's code."""
     code = last.tb_frame.f_code
-    return is_users(code.co_filename) and owner_of(last.tb_frame) != "python" and code.co_code[last.tb_lasti] == dis.opmap["RAISE_VARARGS"]
+    return (
+        is_users(code.co_filename)
+        and owner_of(last.tb_frame) != "python"
+        and code.co_code[last.tb_lasti] == dis.opmap["RAISE_VARARGS"]
+    )
 
 
 def _is_open(item: Any) -> bool:
@@ -203,7 +245,9 @@ def _told(name: str, problem: Exception) -> Exception:
         why = "assigns a variable that is an argument, of which a graph gets what it holds; keep it in the function or its object"
     elif isinstance(problem, (tf.errors.OperatorNotAllowedInGraphError, NotImplementedError, Unanswered)):
         lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
-        words = next((line for line in lines if line.startswith(type(problem).__name__)), lines[0] if lines else "")
+        words = next(
+            (line for line in lines if line.startswith(type(problem).__name__)), lines[0] if lines else ""
+        )
         why = f"needs the elements of an array while a function inside of it is traced ({words.partition('. ')[0]})"
     else:
         return problem
@@ -216,13 +260,21 @@ def _place(problem: Exception) -> str:
     """The last line of the user's that led to an exception, also in code that AutoGraph has rewritten."""
     rewritten = getattr(getattr(problem, "ag_error_metadata", None), "translated_stack", ())
     found = [(frame.filename, frame.lineno) for frame in rewritten if is_users(frame.filename)]
-    own = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(problem.__traceback__) if is_users(frame.filename)]
+    own = [
+        (frame.filename, frame.lineno)
+        for frame in traceback.extract_tb(problem.__traceback__)
+        if is_users(frame.filename)
+    ]
     return "{}:{}".format(*(found[0] if found else own[-1] if own else ("unknown file", 0)))
 
 
 def _example_of(tensor: Any) -> Any:
     """Return a tensor of ones of the dtype and shape of a symbolic one, with 2 for unknown sizes; any other tensor unchanged."""
-    return tensor if hasattr(tensor, "numpy") else tf.ones([2 if size is None else size for size in tensor.shape], tensor.dtype)
+    return (
+        tensor
+        if hasattr(tensor, "numpy")
+        else tf.ones([2 if size is None else size for size in tensor.shape], tensor.dtype)
+    )
 
 
 @dataclass
@@ -247,13 +299,20 @@ class _Attempt:
         self.tree: Tree = plain_classes(tree)
         self.reached = reached = reach_of(self._referred())
         refuse_outside(reached.found())
-        self.globals, self.session = GlobalReads(reached.functions), Session(outside=tf.init_scope, concrete=_example_of)
+        self.globals, self.session = (
+            GlobalReads(reached.functions),
+            Session(outside=tf.init_scope, concrete=_example_of),
+        )
         layers = layers_of(reached, self._referred())
         self.kept = Kept(request.function, layers, hypotheses.known, hypotheses.numbers)
         locks.only(self.kept.may_change)
-        self.before = EnvironmentGuards([*all_of(reached.functions), *outside_of(reached, self._referred(), self.kept.free())])
+        self.before = EnvironmentGuards(
+            [*all_of(reached.functions), *outside_of(reached, self._referred(), self.kept.free())]
+        )
         self.mode = mode_of(request.function)
-        self.weights = Weights((request.function, getattr(request.function, "__self__", None), *reached.found()), self.mode)
+        self.weights = Weights(
+            (request.function, getattr(request.function, "__self__", None), *reached.found()), self.mode
+        )
         self.recorder = Recorder(request.name, "tensorflow")
         self.weights.places = self.kept.places
         locator = Locator()
@@ -293,9 +352,13 @@ class _Attempt:
     def _traced(self, trace: Trace, leaves: list[Any]) -> tuple[list[Any], Tree]:
         """The leaves of the result (values, sizes), and its structure."""
         names = input_names(_called(self.request.function), self.request.args, self.tree)
-        arrays = [self._argument(trace, index, name, leaf) for index, (name, leaf) in enumerate(zip(names, leaves))]
+        arrays = [
+            self._argument(trace, index, name, leaf) for index, (name, leaf) in enumerate(zip(names, leaves))
+        ]
         firsts, count = self._firsts(leaves), len(self.recorder.graph.inputs)
-        args, kwargs = call_of(self.tree, [array if first == NO_ARRAY else arrays[first] for array, first in zip(arrays, firsts)])
+        args, kwargs = call_of(
+            self.tree, [array if first == NO_ARRAY else arrays[first] for array, first in zip(arrays, firsts)]
+        )
         self.kept.enter(partial(self._state, trace))
         self.firsts = (*firsts, *(NO_ARRAY,) * (len(self.recorder.graph.inputs) - count))
         self.containers = Containers((args, kwargs, self.kept.values), _is_open, self.kept.world.knows)
@@ -306,15 +369,23 @@ class _Attempt:
             self._refuse_caught(trace)
             self.state = self._state_after(count)
             result = (result, tuple(self.containers.new)) if self.state.updates is not None else result
-            found, tree = flatten(result, lambda item: is_array(item) or is_symbolic(item) or isinstance(item, keras.KerasTensor), opens)
+            found, tree = flatten(
+                result,
+                lambda item: is_array(item) or is_symbolic(item) or isinstance(item, keras.KerasTensor),
+                opens,
+            )
             tensors = [item if is_symbolic(item) else tf.identity(item) for item in found]
         with computing():
-            return [expression_of(item) if is_symbolic(item) else self._output(trace, item) for item in tensors], tree
+            return [
+                expression_of(item) if is_symbolic(item) else self._output(trace, item) for item in tensors
+            ], tree
 
     def _firsts(self, leaves: list[Any]) -> tuple[int, ...]:
         """The number of the first leaf that is the same object, where the code may ask; otherwise arrays, which never change, may be one or
         two."""
-        if len(leaves) < 2 or not any(compares_identities(function.__code__) for function in self.reached.functions):
+        if len(leaves) < 2 or not any(
+            compares_identities(function.__code__) for function in self.reached.functions
+        ):
             return (NO_ARRAY,) * len(leaves)
         given = list(map(id, leaves))
         return tuple(map(given.index, given))
@@ -330,15 +401,21 @@ class _Attempt:
 
     def _argument(self, trace: Trace, index: int, name: str, leaf: Any) -> Any:
         array = as_tensor(leaf)
-        return self._input(trace, name, leaf, array, [(index, axis) in self.hypotheses.fixed for axis in range(array.ndim)])
+        return self._input(
+            trace, name, leaf, array, [(index, axis) in self.hypotheses.fixed for axis in range(array.ndim)]
+        )
 
     def _input(self, trace: Trace, name: str, leaf: Any, array: Any, fixed: list[bool]) -> Any:
         if not is_numeric(array.dtype):
-            raise UnsupportedOperation(f"{self.request.name}: {name} holds {what_is(array)}, which have no counterpart in other frameworks")
+            raise UnsupportedOperation(
+                f"{self.request.name}: {name} holds {what_is(array)}, which have no counterpart in other frameworks"
+            )
         value = self.recorder.add_input(name, leaf, ArraySpec(tuple(array.shape), array.dtype.name))
         for axis, is_fixed in enumerate(fixed):
             if is_fixed:
-                self.recorder.decide_size(Size.of(Symbol(value, axis, int(array.shape[axis]))), trace.locator.locate("a size", 2))
+                self.recorder.decide_size(
+                    Size.of(Symbol(value, axis, int(array.shape[axis]))), trace.locator.locate("a size", 2)
+                )
         return trace.argument(value, array, fixed)
 
     def _state(self, trace: Trace, name: str, leaf: Any) -> Any:
@@ -364,27 +441,44 @@ class _Attempt:
     def _finished(self, outputs: list[Any], tree: Tree) -> Recording:
         graph = self.recorder.graph
         refuse_escapes(
-            graph.name, tree, self.tree, lambda item: is_symbolic(item) or isinstance(item, tf.Tensor) and not hasattr(item, "numpy")
+            graph.name,
+            tree,
+            self.tree,
+            lambda item: is_symbolic(item) or isinstance(item, tf.Tensor) and not hasattr(item, "numpy"),
         )
         graph.outputs = outputs
         first: dict[int, int] = {}
-        graph.state = replace(self.state, same_outputs=tuple(first.setdefault(id(item), place) for place, item in enumerate(outputs)))
+        graph.state = replace(
+            self.state,
+            same_outputs=tuple(first.setdefault(id(item), place) for place, item in enumerate(outputs)),
+        )
         with computing():
-            left = {name: self.reader.value(self.reader.variables[number]) for number, name in self.reader.assigned.items()}
-        graph.effects = [Effect("buffer", name, value) for name, value in left.items() if value is not graph.parameters[name]]
+            left = {
+                name: self.reader.value(self.reader.variables[number])
+                for number, name in self.reader.assigned.items()
+            }
+        graph.effects = [
+            Effect("buffer", name, value)
+            for name, value in left.items()
+            if value is not graph.parameters[name]
+        ]
         graph.input_tree, graph.output_tree = self.tree, tree
         graph.assume(SameArray(self.firsts))
         self.recorder.forget_arrays()
         is_opened = self.hypotheses.reading.any or bool(self.kept.places and self.hypotheses.numbers)
         environment = self._environment()
-        return Recording(carry_out(graph, checks.recorded), self.weights, environment, self.kept.places, is_opened)
+        return Recording(
+            carry_out(graph, checks.recorded), self.weights, environment, self.kept.places, is_opened
+        )
 
     def _referred(self) -> tuple[Any, ...]:
         return (self.request.function, *referred(self.tree))
 
     def _refuse_traced(self, found: list[Place]) -> None:
         """Raise ``TracingError`` if Python code of a ``tf.function`` may have changed a place: TensorFlow runs it while it traces alone."""
-        traced = [item.python_function for item in (*self._referred(), *self.reached.found()) if is_compiled(item)]
+        traced = [
+            item.python_function for item in (*self._referred(), *self.reached.found()) if is_compiled(item)
+        ]
         if traced and self.kept.is_changed_by(found, traced):
             what = ", ".join(place.name for place in found)
             raise TracingError(

@@ -96,7 +96,11 @@ def copied(leaves: Sequence[Any]) -> list[Any]:
 
 def to_numpy(array: Any) -> Any:
     """The elements as a numpy array; bfloat16, which numpy lacks, as float32."""
-    return np.asarray((tf.cast(array, tf.float32) if dtype_of_array(array) == "bfloat16" else tf.convert_to_tensor(array)).numpy())
+    return np.asarray(
+        (
+            tf.cast(array, tf.float32) if dtype_of_array(array) == "bfloat16" else tf.convert_to_tensor(array)
+        ).numpy()
+    )
 
 
 def random_kept() -> AbstractContextManager[None]:
@@ -108,7 +112,10 @@ def random_kept() -> AbstractContextManager[None]:
 def undone(weights: Weights, seed: int) -> Iterator[None]:
     """Put variables and other state back after the block. Inside of it layers are called in the mode of the graph's function."""
     places = [(place, place.saved()) for place in weights.places]
-    with weights.mode.applied(), weights.holding({name: variable.read_value() for name, variable in weights.variables.items()}):
+    with (
+        weights.mode.applied(),
+        weights.holding({name: variable.read_value() for name, variable in weights.variables.items()}),
+    ):
         try:
             yield
         finally:
@@ -116,7 +123,9 @@ def undone(weights: Weights, seed: int) -> Iterator[None]:
                 place.write(before)
 
 
-def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[str, list[Any]]]:
+def observe(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> list[tuple[str, list[Any]]]:
     """Nothing: operations are seen in a traced graph only, not in a run."""
     forward(function, *args, **kwargs)
     return []

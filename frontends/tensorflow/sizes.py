@@ -118,15 +118,32 @@ def _answered(name: str) -> Any:
     before = getattr(tf.TensorShape, name)
 
     def method(shape: AskedShape, *args: Any) -> Any:
-        return before(shape if asked_by(*PACKAGES) or tf.TensorShape.is_fully_defined(shape) else shape.decided(), *args)
+        return before(
+            shape if asked_by(*PACKAGES) or tf.TensorShape.is_fully_defined(shape) else shape.decided(), *args
+        )
 
     return method
 
 
 _KNOWN = tf.TensorShape.dims.fget
 AskedShape.dims = property(lambda shape: _KNOWN(shape if asked_by(*PACKAGES) else shape.decided()))
-_answer(AskedShape, "__str__", "__repr__", "__hash__", "merge_with", "with_rank", "with_rank_at_least", "with_rank_at_most")
-_answer(AskedShape, "assert_is_compatible_with", "is_subtype_of", "most_specific_compatible_shape", "most_specific_common_supertype")
+_answer(
+    AskedShape,
+    "__str__",
+    "__repr__",
+    "__hash__",
+    "merge_with",
+    "with_rank",
+    "with_rank_at_least",
+    "with_rank_at_most",
+)
+_answer(
+    AskedShape,
+    "assert_is_compatible_with",
+    "is_subtype_of",
+    "most_specific_compatible_shape",
+    "most_specific_common_supertype",
+)
 
 
 class Shape(AskedShape):
@@ -137,7 +154,11 @@ class Shape(AskedShape):
         self.numbers = numbers
 
     def __getitem__(self, key: Any) -> Any:
-        return Shape(super().__getitem__(key), self.numbers[key]) if isinstance(key, slice) else self.numbers[key]
+        return (
+            Shape(super().__getitem__(key), self.numbers[key])
+            if isinstance(key, slice)
+            else self.numbers[key]
+        )
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.numbers)
@@ -146,7 +167,9 @@ class Shape(AskedShape):
         if isinstance(other, tf.TensorShape) and other.rank is None:
             return False
         others = other if isinstance(other, (list, tuple)) else getattr(other, "numbers", None) or list(other)  # type: ignore[call-overload]
-        return len(others) == len(self.numbers) and all(bool(one == two) for one, two in zip(self.numbers, others))
+        return len(others) == len(self.numbers) and all(
+            bool(one == two) for one, two in zip(self.numbers, others)
+        )
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -158,7 +181,9 @@ class Shape(AskedShape):
         others = getattr(other, "numbers", None) or tf.TensorShape(other)
         if isinstance(others, tf.TensorShape) and others.rank is None:
             return True
-        return len(others) == len(self.numbers) and all(two is None or bool(one == two) for one, two in zip(self.numbers, others))
+        return len(others) == len(self.numbers) and all(
+            two is None or bool(one == two) for one, two in zip(self.numbers, others)
+        )
 
     def is_fully_defined(self) -> bool:
         """To the user's code all sizes are known."""
@@ -172,7 +197,10 @@ class Shape(AskedShape):
 
     def concatenate(self, other: Any) -> Any:
         """Both shapes, one behind the other."""
-        return Shape(super().concatenate(other), (*self.numbers, *(getattr(other, "numbers", None) or tf.TensorShape(other))))
+        return Shape(
+            super().concatenate(other),
+            (*self.numbers, *(getattr(other, "numbers", None) or tf.TensorShape(other))),
+        )
 
     def decided(self) -> Any:
         """The shape with the numbers that its sizes are now, as guards."""
@@ -204,10 +232,21 @@ class NeededShape(AskedShape):
 
     @forwards
     def decided(self) -> Any:
-        raise RuntimeError(f"all sizes of a tensor of shape {tf.TensorShape(self)} are needed, which are unknown while it is traced")
+        raise RuntimeError(
+            f"all sizes of a tensor of shape {tf.TensorShape(self)} are needed, which are unknown while it is traced"
+        )
 
 
-_answer(NeededShape, "__eq__", "__ne__", "as_list", "num_elements", "is_fully_defined", "assert_is_fully_defined", "is_compatible_with")
+_answer(
+    NeededShape,
+    "__eq__",
+    "__ne__",
+    "as_list",
+    "num_elements",
+    "is_fully_defined",
+    "assert_is_fully_defined",
+    "is_compatible_with",
+)
 
 
 def beside_shapes(name: str) -> Any:
@@ -215,6 +254,8 @@ def beside_shapes(name: str) -> Any:
     before = getattr(tf.TensorShape, name)
 
     def method(shape: Any, other: Any) -> Any:
-        return before(shape, other.decided() if isinstance(other, AskedShape) and not asked_by(*PACKAGES) else other)
+        return before(
+            shape, other.decided() if isinstance(other, AskedShape) and not asked_by(*PACKAGES) else other
+        )
 
     return method

@@ -32,7 +32,9 @@ _FUNCTIONS = {
     "SelectV2": "where", "Maximum": "maximum", "Minimum": "minimum",
     "LogicalAnd": "logical_and", "LogicalNot": "logical_not", "LogicalOr": "logical_or",
 }  # fmt: skip
-_HELPERS = {"XlaDynamicUpdateSlice": "dynamic_update_slice"}  # of the prelude, for what tf.raw_ops does not have
+_HELPERS = {
+    "XlaDynamicUpdateSlice": "dynamic_update_slice"
+}  # of the prelude, for what tf.raw_ops does not have
 _RENAMED = {("Squeeze", "axis"): "squeeze_dims"}  # parameters in tf.raw_ops -> the attributes that they are
 _DEFAULTS: dict[type, str] = {bool: "bool", int: "int32", float: "float32", complex: "complex128"}
 
@@ -40,7 +42,10 @@ _DEFAULTS: dict[type, str] = {bool: "bool", int: "int32", float: "float32", comp
 class TensorFlowCalls(RecordedCalls):
     """The dialect of recorded TensorFlow graphs."""
 
-    imports: Mapping[str, str] = {"tf": "import tensorflow as tf", "parallel": "from graph_compiler import parallel"}
+    imports: Mapping[str, str] = {
+        "tf": "import tensorflow as tf",
+        "parallel": "from graph_compiler import parallel",
+    }
     prelude = (
         "size", "sizes", "scalar", "item", "refuse_gradient", "with_gradient", "while_loop", "scan", "dynamic_update_slice",
         "grouped_conv2d", "by_xla",
@@ -65,7 +70,9 @@ class TensorFlowCalls(RecordedCalls):
             return f"item({text(node.inputs[0])!r})"
         if node.op.startswith(CALLS):
             return _exchanged(key, [repr(text(item)) for item in (*node.inputs, node.params["axis_name"])])
-        operands = [_operand(*each, text) for each in zip(node.inputs, _missing_types(node), dtypes_of_operands(node))]
+        operands = [
+            _operand(*each, text) for each in zip(node.inputs, _missing_types(node), dtypes_of_operands(node))
+        ]
         if key in _OPERATORS and any(map(_is_array, node.inputs)):
             return f"{factor(operands[0])} {_OPERATORS[key]} {factor(operands[1])}"
         if key in _FUNCTIONS:
@@ -80,13 +87,19 @@ class TensorFlowCalls(RecordedCalls):
         names = parameters_of(key)
         groups = _groups_without_gradient(node) if key == "Conv2D" else 1
         declared = {_RENAMED.get((key, name), name): name for name in names}
-        attributes = [f"{name}={self._attribute(key, own, node.params[own], text)}" for own, name in declared.items() if own in node.params]
+        attributes = [
+            f"{name}={self._attribute(key, own, node.params[own], text)}"
+            for own, name in declared.items()
+            if own in node.params
+        ]
         named = [f"{name}={operand}" for name, operand in zip(names, operands)]
         if not has_kernel(node, names):
             return f"by_xla(tf.raw_ops.{key})({', '.join([*named, *attributes])})"
         if groups > 1:
             return f"grouped_conv2d({', '.join([*operands, f'{groups=}', *attributes])})"
-        return f"tf.raw_ops.{key}({', '.join([*named, *attributes])}){'[0]' if _gives_list_of_one(node) else ''}"
+        return (
+            f"tf.raw_ops.{key}({', '.join([*named, *attributes])}){'[0]' if _gives_list_of_one(node) else ''}"
+        )
 
     def _attribute(self, key: str, name: str, value: Any, text: Callable[[Any], Any]) -> str:
         kind = next(attribute.type for attribute in definition(key).attr if attribute.name == name)
@@ -113,7 +126,11 @@ def _groups_without_gradient(node: Node) -> int:
 
 
 def _exchanged(name: str, operands: list[str]) -> str:
-    return f"tf.range(parallel.axis_size({operands[0]}))" if name == "axis_indices" else f"parallel.{name}({', '.join(operands)})"
+    return (
+        f"tf.range(parallel.axis_size({operands[0]}))"
+        if name == "axis_indices"
+        else f"parallel.{name}({', '.join(operands)})"
+    )
 
 
 @functools.cache
@@ -147,7 +164,10 @@ def _missing_types(node: Node) -> list[Any]:
         is_told = attribute in told if attribute else False
         return None if is_told or _is_array(item) or own.get(attribute, _default(item)) == dtype else dtype
 
-    return [missing(argument.type_attr, *each) for argument, *each in zip(declared, node.inputs, dtypes_of_operands(node))]
+    return [
+        missing(argument.type_attr, *each)
+        for argument, *each in zip(declared, node.inputs, dtypes_of_operands(node))
+    ]
 
 
 @functools.cache

@@ -46,12 +46,18 @@ def is_array(item: Any) -> bool:
         return True
     if isinstance(item, (np.generic, type)) or is_symbolic(item):
         return False
-    return hasattr(item, "dtype") and hasattr(item, "shape") and (hasattr(item, "__dlpack__") or hasattr(item, "__array__"))
+    return (
+        hasattr(item, "dtype")
+        and hasattr(item, "shape")
+        and (hasattr(item, "__dlpack__") or hasattr(item, "__array__"))
+    )
 
 
 def opens(item: Any) -> bool:
     """Whether a plain object may be taken apart into its attributes: not models, whose arrays are parameters."""
-    return not isinstance(item, (tf.Module, keras.Layer)) and not type(item).__module__.startswith(("tensorflow.", "keras."))
+    return not isinstance(item, (tf.Module, keras.Layer)) and not type(item).__module__.startswith(
+        ("tensorflow.", "keras.")
+    )
 
 
 def unwrapped(structure: Any) -> Any:
@@ -82,8 +88,12 @@ def as_tensor(array: Any) -> Any:
 # It goes through as many steps as there are samples where the number of steps is unknown.
 _THROUGH_TIME = "keras.src.layers.rnn.time_distributed."
 _MODULES = ("keras.src.backend.tensorflow.", "keras.src.layers.preprocessing.", _THROUGH_TIME)
-_CALL, _CONCRETE = (inspect.unwrap(method).__code__ for method in (Function.__call__, Function.get_concrete_function))
-_OTHERS = frozenset({("keras.src.backend.tensorflow.numpy", "add")})  # of these modules: it only looks for a bias, by sets of sizes
+_CALL, _CONCRETE = (
+    inspect.unwrap(method).__code__ for method in (Function.__call__, Function.get_concrete_function)
+)
+_OTHERS = frozenset(
+    {("keras.src.backend.tensorflow.numpy", "add")}
+)  # of these modules: it only looks for a bias, by sets of sizes
 
 
 def wants_numbers(depth: int) -> bool:
@@ -95,7 +105,11 @@ def wants_numbers(depth: int) -> bool:
 def inside(traced: Any, depth: int) -> Any:
     """The shape of a tensor in a ``tf.function``, which may have to be known where it is asked for, ``depth`` frames above the caller."""
     module = _asking(depth + 1)[0]
-    is_needed = module == _THROUGH_TIME or not module.startswith(PACKAGES) and not _has_signature(sys._getframe(depth + 1))
+    is_needed = (
+        module == _THROUGH_TIME
+        or not module.startswith(PACKAGES)
+        and not _has_signature(sys._getframe(depth + 1))
+    )
     return NeededShape(traced) if is_needed else traced
 
 
@@ -119,7 +133,9 @@ def built_or_as_before(layers: Iterable[Any]) -> Iterator[None]:
 
     Keras has put an input of the sizes of this tracing before them, and would refuse to build the model with other ones.
     """
-    before = [(model, model._layers) for model in layers if isinstance(model, keras.Sequential) and not model.built]
+    before = [
+        (model, model._layers) for model in layers if isinstance(model, keras.Sequential) and not model.built
+    ]
     try:
         yield
     except Exception:
@@ -141,11 +157,15 @@ class Unanswered(TypeError, AttributeError, Signal):
 class Trace:
     """A graph in the making, and its reader."""
 
-    def __init__(self, recorder: Recorder, reader: Reader, locator: Locator, reading: Reading, is_open: bool = True) -> None:
+    def __init__(
+        self, recorder: Recorder, reader: Reader, locator: Locator, reading: Reading, is_open: bool = True
+    ) -> None:
         self.recorder, self.reader, self.locator, self.reading = recorder, reader, locator, reading
         self.is_open = is_open  # whether more sizes of the arguments may be fixed
         self.graph = NotingGraph(recorder.graph.name)
-        self.failed: Exception | None = None  # what an operation raised, which the user's code may have caught
+        self.failed: Exception | None = (
+            None  # what an operation raised, which the user's code may have caught
+        )
 
     def argument(self, value: Value, array: Any, fixed: Sequence[bool]) -> Any:
         """A tensor for an array of the arguments; the sizes of axes that are not ``fixed`` are unknown."""
@@ -177,7 +197,9 @@ class Trace:
 
     def number(self, tensor: Any) -> Any:
         """The only element of a tensor, a whole number or float, as a number to be computed with; the tensor where it has to be known."""
-        if not (isinstance(tensor, ops.SymbolicTensor) and tensor.graph is self.graph and self.reading.symbolic):
+        if not (
+            isinstance(tensor, ops.SymbolicTensor) and tensor.graph is self.graph and self.reading.symbolic
+        ):
             return tensor
         held = self.held(tensor)
         if np.size(held.seen) != 1 or not can_be_symbols(seen := held.seen.numpy().item()):
@@ -187,7 +209,12 @@ class Trace:
         if not self.recorder.varies(held.item) or self.recorder.is_random(held.item):
             return tensor
         self.reading.any = True
-        return symbolic(self, record_read(self.recorder, READ, held.item, seen, self.locator.locate(READ, 3), CallRecord("item")))
+        return symbolic(
+            self,
+            record_read(
+                self.recorder, READ, held.item, seen, self.locator.locate(READ, 3), CallRecord("item")
+            ),
+        )
 
     def tensor(self, size: Size, dtype: Any) -> Any:
         """A size as a scalar of the traced graph."""
@@ -204,7 +231,8 @@ class Trace:
         held = self.held(tensor)
         if isinstance(held.item, np.ndarray):
             return np.array(
-                [self.decide(one) if isinstance(one, Size) else one for one in held.item.ravel()], held.made.dtype.as_numpy_dtype
+                [self.decide(one) if isinstance(one, Size) else one for one in held.item.ravel()],
+                held.made.dtype.as_numpy_dtype,
             ).reshape(held.item.shape)
         origin, elements = self.locator.locate(call, 3), held.seen.numpy()
         if np.size(elements) > _MOST:
@@ -226,7 +254,9 @@ class Trace:
 
     def length(self, tensor: Any) -> Any:
         """What ``len`` gives of a tensor: a size; None of anything else, and where TensorFlow has an error."""
-        if not (isinstance(tensor, ops.SymbolicTensor) and tensor.graph is self.graph and _SHAPE(tensor).rank):
+        if not (
+            isinstance(tensor, ops.SymbolicTensor) and tensor.graph is self.graph and _SHAPE(tensor).rank
+        ):
             return None
         return self._open_shape(tensor, _SHAPE(tensor))[0]
 
@@ -241,11 +271,19 @@ class Trace:
     def _told_shape(self, tensor: Any, shape: Any) -> Any:
         """A shape that a tensor is said to have, without the numbers that are symbols: that they are its sizes is a guard."""
         numbers = getattr(shape, "numbers", shape)
-        if not isinstance(numbers, (list, tuple)) or not any(type(number) is SizeNumber for number in numbers):
+        if not isinstance(numbers, (list, tuple)) or not any(
+            type(number) is SizeNumber for number in numbers
+        ):
             return shape
         own = self._open_shape(tensor, _SHAPE(tensor)) if tensor.graph is self.graph else _SHAPE(tensor)
-        is_so = [type(number) is SizeNumber and size is not None and bool(size == number) for number, size in zip(numbers, own)]
-        return [None if known else int(number) if type(number) is SizeNumber else number for known, number in zip(is_so, numbers)]
+        is_so = [
+            type(number) is SizeNumber and size is not None and bool(size == number)
+            for number, size in zip(numbers, own)
+        ]
+        return [
+            None if known else int(number) if type(number) is SizeNumber else number
+            for known, number in zip(is_so, numbers)
+        ]
 
     @contextmanager
     def answering(self) -> Iterator[None]:
@@ -256,8 +294,16 @@ class Trace:
             *((BaseResourceVariable, name, self._of_variable(name)) for name in names),
             *((tf, name, answer) for name, answer in (self._modes() | self._questions()).items()),
             *((tf.TensorShape, name, beside_shapes(name)) for name in ("is_compatible_with", "merge_with")),
-            (tf, "ensure_shape", lambda x, shape, name=None, said=tf.ensure_shape: said(x, self._told_shape(x, shape), name)),
-            (ops.SymbolicTensor, "set_shape", lambda x, shape, said=tf.Tensor.set_shape: said(x, self._told_shape(x, shape))),
+            (
+                tf,
+                "ensure_shape",
+                lambda x, shape, name=None, said=tf.ensure_shape: said(x, self._told_shape(x, shape), name),
+            ),
+            (
+                ops.SymbolicTensor,
+                "set_shape",
+                lambda x, shape, said=tf.Tensor.set_shape: said(x, self._told_shape(x, shape)),
+            ),
             self.graph.place(),
             (OwnedIterator, "__next__", lambda iterator: self._next_element(iterator)),  # noqa: PLW0108  (as __iter__ below)
         )
@@ -287,14 +333,23 @@ class Trace:
 
         def asked(name: str, answer: bool) -> Callable[[], bool]:
             before = getattr(tf, name)
-            return lambda: answer if tf.compat.v1.get_default_graph() is self.graph and not asked_by(*BELOW) else before()
+            return lambda: (
+                answer
+                if tf.compat.v1.get_default_graph() is self.graph and not asked_by(*BELOW)
+                else before()
+            )
 
-        return {"executing_eagerly": asked("executing_eagerly", True), "inside_function": asked("inside_function", False)}
+        return {
+            "executing_eagerly": asked("executing_eagerly", True),
+            "inside_function": asked("inside_function", False),
+        }
 
     def _questions(self) -> dict[str, Any]:
         """What code that runs eagerly hears of tensors and sizes, by functions of TensorFlow."""
 
-        def asked(name: str, concerns: Callable[[Any], bool], answer: Callable[..., Any]) -> Callable[..., Any]:
+        def asked(
+            name: str, concerns: Callable[[Any], bool], answer: Callable[..., Any]
+        ) -> Callable[..., Any]:
             before = getattr(tf, name)
 
             def function(*args: Any, **kwargs: Any) -> Any:
@@ -312,7 +367,9 @@ class Trace:
             "is_tensor": asked("is_tensor", lambda item: type(item) is SizeNumber, lambda x: False),
             "is_symbolic_tensor": asked("is_symbolic_tensor", is_own, lambda tensor: False),
             "get_static_value": asked(
-                "get_static_value", is_own, lambda tensor, partial=False: self.elements(tensor, "tf.get_static_value")
+                "get_static_value",
+                is_own,
+                lambda tensor, partial=False: self.elements(tensor, "tf.get_static_value"),
             ),
         }
 
@@ -335,7 +392,11 @@ class Trace:
 
     def _device(self, tensor: Any) -> str:
         """Where the array of the call is."""
-        return str(self.held(tensor).seen.device if tensor.graph is self.graph and not asked_by(*PACKAGES) else _DEVICE(tensor))
+        return str(
+            self.held(tensor).seen.device
+            if tensor.graph is self.graph and not asked_by(*PACKAGES)
+            else _DEVICE(tensor)
+        )
 
     def _methods(self) -> dict[str, Any]:
         def of_elements(name: str, answer: Callable[[Any], Any]) -> Callable[..., Any]:
@@ -352,15 +413,23 @@ class Trace:
 
         return {
             **{name: of_elements(name, answer) for name, answer in self.answers.items()},
-            **{f"__{kind}{name}__": _beside_sizes(f"__{kind}{name}__") for name in _OPERATORS for kind in ("", "r")},
+            **{
+                f"__{kind}{name}__": _beside_sizes(f"__{kind}{name}__")
+                for name in _OPERATORS
+                for kind in ("", "r")
+            },
             **{f"__{name}__": _beside_sizes(f"__{name}__") for name in _COMPARISONS},
             **{name: self._text(name) for name in ("__str__", "__repr__", "__format__")},
-            **dict.fromkeys(("__copy__", "__deepcopy__"), lambda tensor, *memo: tensor),  # a tensor never changes
+            **dict.fromkeys(
+                ("__copy__", "__deepcopy__"), lambda tensor, *memo: tensor
+            ),  # a tensor never changes
             "__reduce__": lambda tensor: self._pickled(tensor),  # noqa: PLW0108  (as __iter__ below)
             "__hash__": tf.Tensor.__hash__,
             "device": property(self._device),
             "__iter__": lambda tensor: self._rows(tensor),  # noqa: PLW0108  (a bound method would be given no tensor)
-            "__len__": lambda tensor: int(self.length(tensor) if tensor.graph is self.graph else tensor.shape[0]),
+            "__len__": lambda tensor: int(
+                self.length(tensor) if tensor.graph is self.graph else tensor.shape[0]
+            ),
             "shape": property(self.shape, tf.Tensor.shape.fset),
         }
 
@@ -378,7 +447,9 @@ class Trace:
 _SHAPE, _DEVICE = tf.Tensor.shape.fget, ops.SymbolicTensor.device.fget
 
 
-def _taken(pred: bool, true_fn: Callable[[], Any], false_fn: Callable[[], Any], name: str | None = None) -> Any:
+def _taken(
+    pred: bool, true_fn: Callable[[], Any], false_fn: Callable[[], Any], name: str | None = None
+) -> Any:
     """What ``tf.cond`` gives for a truth value of Python, as a comparison of sizes: TensorFlow takes none while it traces."""
     return true_fn() if pred else false_fn()
 
@@ -391,6 +462,8 @@ def _beside_sizes(name: str) -> Callable[..., Any]:
     def method(tensor: Any, other: Any) -> Any:
         if isinstance(other, list) and name in ("__mul__", "__rmul__") and asked_by("keras."):
             return NotImplemented  # a list that is repeated: Keras takes the tensor for a number, as sizes are eagerly
-        return original(tensor, tf.convert_to_tensor(other, tensor.dtype) if type(other) is SizeNumber else other)
+        return original(
+            tensor, tf.convert_to_tensor(other, tensor.dtype) if type(other) is SizeNumber else other
+        )
 
     return method

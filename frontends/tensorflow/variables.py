@@ -59,7 +59,10 @@ def sizes_of(held: Held, tensor: Any) -> tuple[Any, ...]:
         return tuple(held.made.shape)
     dims = tensor.shape.as_list() if tensor.shape.rank is not None else [None] * held.item.ndim
     known = zip(dims, held.item.shape)
-    return tuple(hint if dim is not None else Size.of(Symbol(held.item, axis, hint)) for axis, (dim, hint) in enumerate(known))
+    return tuple(
+        hint if dim is not None else Size.of(Symbol(held.item, axis, hint))
+        for axis, (dim, hint) in enumerate(known)
+    )
 
 
 def named_variables(objects: Iterable[Any]) -> Iterator[tuple[str, Any]]:
@@ -80,8 +83,12 @@ def named_variables(objects: Iterable[Any]) -> Iterator[tuple[str, Any]]:
 
 def _of_module(module: tf.Module) -> Iterator[tuple[str, Any]]:
     """Of layers of Keras in a module, their own names."""
-    yield from named_variables(part for part in module._flatten(predicate=lambda item: isinstance(item, keras.Layer)))
-    for path, variable in module._flatten(predicate=lambda item: isinstance(item, tf.Variable), with_path=True):
+    yield from named_variables(
+        part for part in module._flatten(predicate=lambda item: isinstance(item, keras.Layer))
+    )
+    for path, variable in module._flatten(
+        predicate=lambda item: isinstance(item, tf.Variable), with_path=True
+    ):
         yield ".".join(map(str, path)), variable
 
 
@@ -112,7 +119,9 @@ class Weights(contracts.Weights):
         self._has_layers = any(isinstance(item, keras.Layer) for item in objects)
         self._names: dict[int, str] = {}  # id of the handle -> name
         self.variables: dict[str, Any] = {}  # of TensorFlow
-        self._marked: dict[str, Any] = {}  # those of Keras, whose mark ``trainable`` counts, where it keeps them
+        self._marked: dict[
+            str, Any
+        ] = {}  # those of Keras, whose mark ``trainable`` counts, where it keeps them
         for name, variable in named_variables(objects):
             self._add(name, variable)
 
@@ -156,17 +165,28 @@ class Weights(contracts.Weights):
     def facts(self, names: Iterable[str]) -> list[EnvironmentGuard]:
         """That variables which may take arrays of other shapes hold arrays of the shapes of now; of code that reads one of these ``names``,
         that those which are marked as trainable are so still."""
-        asked = [pair for pair in self._marked.items() if isinstance(pair[1], keras.Variable)] if not _ASKED.isdisjoint(names) else []
+        asked = (
+            [pair for pair in self._marked.items() if isinstance(pair[1], keras.Variable)]
+            if not _ASKED.isdisjoint(names)
+            else []
+        )
         return [
             *(
                 EnvironmentGuard(
-                    "tuple({}.read_value().shape) == {}", (one, tuple(one.read_value().shape)), f"the shape of the variable {name}"
+                    "tuple({}.read_value().shape) == {}",
+                    (one, tuple(one.read_value().shape)),
+                    f"the shape of the variable {name}",
                 )
                 for name, one in self.variables.items()
                 if not one.shape.is_fully_defined()
             ),
             *(
-                EnvironmentGuard("{}.trainable is {}", (one, one.trainable), f"whether the variable {name} is trainable", vars(one))
+                EnvironmentGuard(
+                    "{}.trainable is {}",
+                    (one, one.trainable),
+                    f"whether the variable {name} is trainable",
+                    vars(one),
+                )
                 for name, one in asked
             ),
         ]
@@ -196,7 +216,9 @@ class Weights(contracts.Weights):
     def is_trained(self, name: str) -> bool:
         """Whether an optimizer trains it."""
         variable = self.variables[name]
-        return bool(self._marked[name].trainable) and bool(variable.dtype.is_floating or variable.dtype.is_complex)
+        return bool(self._marked[name].trainable) and bool(
+            variable.dtype.is_floating or variable.dtype.is_complex
+        )
 
     @contextmanager
     def holding(self, values: Mapping[str, Any]) -> Iterator[None]:
@@ -211,8 +233,19 @@ class Weights(contracts.Weights):
                 self.rebind(name, array)
 
 
-_ASKED = frozenset({"trainable", "trainable_variables", "trainable_weights", "non_trainable_variables", "non_trainable_weights"})
-_MANY, _OFTEN = 24, 8  # variables, and calls, from which on one function that reads all takes less time than it takes to trace
+_ASKED = frozenset(
+    {
+        "trainable",
+        "trainable_variables",
+        "trainable_weights",
+        "non_trainable_variables",
+        "non_trainable_weights",
+    }
+)
+_MANY, _OFTEN = (
+    24,
+    8,
+)  # variables, and calls, from which on one function that reads all takes less time than it takes to trace
 
 
 class LiveArrays(contracts.Live):
@@ -234,7 +267,9 @@ class LiveArrays(contracts.Live):
 
     def __call__(self) -> dict[str, Any]:
         if not tf.executing_eagerly() or record.could_possibly_record():
-            return {name: variable.read_value() for name, variable in self._variables.items()}  # as TensorFlow sees it read
+            return {
+                name: variable.read_value() for name, variable in self._variables.items()
+            }  # as TensorFlow sees it read
         self._calls += 1
         together = self._calls > _OFTEN and len(self._variables) > _MANY
         read = dict(zip(self._variables, self._together() if together else self._read()))
@@ -247,7 +282,10 @@ class LiveArrays(contracts.Live):
 
     def _read(self) -> list[Any]:
         """The tensors of the moment, in the memory of the variables."""
-        return [tf.raw_ops.ReadVariableOp(resource=variable.handle, dtype=variable.dtype) for variable in self._variables.values()]
+        return [
+            tf.raw_ops.ReadVariableOp(resource=variable.handle, dtype=variable.dtype)
+            for variable in self._variables.values()
+        ]
 
     @functools.cached_property
     def _together(self) -> Any:

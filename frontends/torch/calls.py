@@ -29,16 +29,23 @@ _OPERATORS = {
     "__rlshift__": "{1} << {0}", "__rrshift__": "{1} >> {0}", "__rmul__": "{1} * {0}", "__radd__": "{1} + {0}",
 }  # fmt: skip
 _ARITY = {
-    key: len(set(re.findall(r"\{(\d?)\}", template))) if "1" in template else template.count("{}") for key, template in _OPERATORS.items()
+    key: len(set(re.findall(r"\{(\d?)\}", template))) if "1" in template else template.count("{}")
+    for key, template in _OPERATORS.items()
 }
 _METHOD = "torch.Tensor."
 # Operators that stand for what devices exchange while a function is recorded; what runs finds its axis, ``vmap``'s too.
 _COLLECTIVES = {
     "torch.ops.graph_compiler.axis_index": "parallel.axis_index({})",
     "torch.ops.graph_compiler.axis_indices": "torch.arange(parallel.axis_size({}), dtype=torch.int32)",
-    **{f"torch.ops.graph_compiler.{name}": f"parallel.{name}({{}}, {{}})" for name in (*REDUCTIONS, "all_gather")},
+    **{
+        f"torch.ops.graph_compiler.{name}": f"parallel.{name}({{}}, {{}})"
+        for name in (*REDUCTIONS, "all_gather")
+    },
     # under derivatives
-    **{f"torch.ops.graph_compiler.{name}_kernel.default": f"parallel.{name}({{}}, {{}})" for name in (*REDUCTIONS, "all_gather")},
+    **{
+        f"torch.ops.graph_compiler.{name}_kernel.default": f"parallel.{name}({{}}, {{}})"
+        for name in (*REDUCTIONS, "all_gather")
+    },
 }
 
 

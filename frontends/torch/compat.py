@@ -16,18 +16,26 @@ HigherOrderOperator: Any = _ops.HigherOrderOperator
 TorchDispatchMode: Any = _python_dispatch.TorchDispatchMode
 
 # Modes and overrides
-no_torch_function: Callable[[], Any] = torch._C.DisableTorchFunction  # a context: calls go to kernels, past modes and classes
-no_torch_dispatch: Callable[[], Any] = torch._C._DisableTorchDispatch  # a context: modes below torch's functions see no kernels
+no_torch_function: Callable[[], Any] = (
+    torch._C.DisableTorchFunction
+)  # a context: calls go to kernels, past modes and classes
+no_torch_dispatch: Callable[[], Any] = (
+    torch._C._DisableTorchDispatch
+)  # a context: modes below torch's functions see no kernels
 count_function_modes: Callable[[], int] = torch._C._len_torch_function_stack
 count_dispatch_modes: Callable[[], int] = torch._C._len_torch_dispatch_stack
 function_mode_at: Callable[[int], Any] = torch._C._get_function_stack_at
 dispatch_mode_at: Callable[[int], Any] = torch._C._get_dispatch_stack_at
 pop_function_mode: Callable[[], Any] = overrides._pop_mode
-without_function_mode: Callable[[], Any] = overrides._pop_mode_temporarily  # a context: the innermost mode sees no calls
+without_function_mode: Callable[[], Any] = (
+    overrides._pop_mode_temporarily
+)  # a context: the innermost mode sees no calls
 push_function_mode: Callable[[Any], None] = overrides._push_mode
 pop_dispatch_mode: Callable[[], Any] = _python_dispatch._pop_mode
 push_dispatch_mode: Callable[[Any], None] = _python_dispatch._push_mode
-no_modes: Callable[[], Any] = _python_dispatch._disable_current_modes  # a context: no mode of any kind sees calls
+no_modes: Callable[[], Any] = (
+    _python_dispatch._disable_current_modes
+)  # a context: no mode of any kind sees calls
 function_modes: Callable[[], list[Any]] = overrides._get_current_function_mode_stack
 disabled_torch_function: Any = torch._C._disabled_torch_function_impl
 disabled_torch_dispatch: Any = torch._C._disabled_torch_dispatch_impl
@@ -37,7 +45,9 @@ deterministic_warns: Callable[[], bool] = torch._C._get_deterministic_algorithms
 default_device: Any = torch._GLOBAL_DEVICE_CONTEXT  # its ``device_context``, of the thread
 
 # Transforms (torch.func, torch.vmap) and tracing
-current_transform: Callable[[], Any] = torch._C._functorch.peek_interpreter_stack  # None outside of transforms
+current_transform: Callable[[], Any] = (
+    torch._C._functorch.peek_interpreter_stack
+)  # None outside of transforms
 has_transforms: Callable[[], bool] = torch._C._are_functorch_transforms_active
 is_wrapped: Callable[[torch.Tensor], bool] = torch._C._functorch.is_functorch_wrapped_tensor
 is_batched: Callable[[torch.Tensor], bool] = torch._C._functorch.is_batchedtensor
@@ -46,12 +56,18 @@ batch_axis: Callable[[torch.Tensor], Any] = torch._C._functorch.maybe_get_bdim
 jit_trace: Callable[[], Any] = torch._C._get_tracing_state
 
 # Autograd
-is_grad_enabled: Callable[[], bool] = torch._C.is_grad_enabled  # torch.is_grad_enabled is a shim while something is recorded
+is_grad_enabled: Callable[[], bool] = (
+    torch._C.is_grad_enabled
+)  # torch.is_grad_enabled is a shim while something is recorded
 is_inference_mode_enabled: Callable[[], bool] = torch._C.is_inference_mode_enabled
 current_autograd_node: Callable[[], Any] = torch._C._current_autograd_node
-set_versions: Callable[[tuple[torch.Tensor, ...], tuple[int, ...]], None] = torch._C._autograd._unsafe_set_version_counter
+set_versions: Callable[[tuple[torch.Tensor, ...], tuple[int, ...]], None] = (
+    torch._C._autograd._unsafe_set_version_counter
+)
 
-versions_preserved: Callable[[tuple[torch.Tensor, ...]], Any] = torch.autograd._unsafe_preserve_version_counter
+versions_preserved: Callable[[tuple[torch.Tensor, ...]], Any] = (
+    torch.autograd._unsafe_preserve_version_counter
+)
 
 # Modules whose functions are public under other names
 NN_KERNELS: Any = torch._C._nn

@@ -22,7 +22,10 @@ from .process.settings import unwound
 from .reference import undone
 from .state.state import State
 
-_CLOSE = {2: 5e-2, 4: 1e-3}  # bytes of a real element -> difference as a part of the largest: other kernels may have been chosen
+_CLOSE = {
+    2: 5e-2,
+    4: 1e-3,
+}  # bytes of a real element -> difference as a part of the largest: other kernels may have been chosen
 
 
 # told that they are compiled, optimisers compute with tensors of float32 what they compute with Python's numbers otherwise
@@ -80,7 +83,12 @@ class Seen:
 
 
 def differs_outside(
-    graph: Graph, state: State, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], seen: Seen
+    graph: Graph,
+    state: State,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    seen: Seen,
 ) -> bool:
     """Runs the function once more with ``is_compiling()`` False, and tells whether the result differs from ``seen``.
 
@@ -112,5 +120,9 @@ def _is_close(found: torch.Tensor, wanted: torch.Tensor) -> bool:
         return False
     if not (wanted.is_floating_point() or wanted.is_complex()):
         return torch.equal(found, wanted)
-    largest = wanted.nan_to_num(0, 0, 0).abs().max().item() if wanted.numel() and not wanted.is_complex() else 1.0
-    return torch.allclose(found, wanted, rtol=0, atol=_CLOSE.get(wanted.element_size(), 1e-3) * largest, equal_nan=True)
+    largest = (
+        wanted.nan_to_num(0, 0, 0).abs().max().item() if wanted.numel() and not wanted.is_complex() else 1.0
+    )
+    return torch.allclose(
+        found, wanted, rtol=0, atol=_CLOSE.get(wanted.element_size(), 1e-3) * largest, equal_nan=True
+    )

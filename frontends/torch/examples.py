@@ -37,7 +37,11 @@ def _require_hub(name: str) -> None:
     transformers would try again for half a minute.
     """
     hub: Any = importlib.import_module("huggingface_hub")
-    if Path(name).exists() or hub.constants.HF_HUB_OFFLINE or isinstance(hub.try_to_load_from_cache(name, "config.json"), str):
+    if (
+        Path(name).exists()
+        or hub.constants.HF_HUB_OFFLINE
+        or isinstance(hub.try_to_load_from_cache(name, "config.json"), str)
+    ):
         return
     try:
         hub.HfApi().model_info(name, timeout=_SECONDS)
@@ -77,14 +81,20 @@ def _candidates(model: Any) -> Iterator[Inputs]:
         beside.insert(0, {"decoder_input_ids": tokens[:1]})
     for main in _main_inputs(model, tokens):
         for more in beside:
-            yield {**main, **{name: tensor.expand(len(next(iter(main.values()))), -1) for name, tensor in more.items()}}
+            yield {
+                **main,
+                **{name: tensor.expand(len(next(iter(main.values()))), -1) for name, tensor in more.items()},
+            }
 
 
 def _main_inputs(model: Any, tokens: torch.Tensor) -> Iterator[Inputs]:
     text = {"input_ids": tokens, "attention_mask": torch.ones_like(tokens)}
     if model.main_input_name == "input_ids":
         yield text
-        yield from ({**{name: tensor[:1] for name, tensor in text.items()}, "pixel_values": image} for image in _images(model))
+        yield from (
+            {**{name: tensor[:1] for name, tensor in text.items()}, "pixel_values": image}
+            for image in _images(model)
+        )
     for make in _SIGNALS.get(model.main_input_name, ()):
         yield from ({model.main_input_name: signal.to(_dtype(model))} for signal in make(model))
 
@@ -92,7 +102,9 @@ def _main_inputs(model: Any, tokens: torch.Tensor) -> Iterator[Inputs]:
 def _images(model: Any) -> Iterator[torch.Tensor]:
     sizes = [_found(model.config, "image_size"), 224]
     channels = _found(model.config, "num_channels") or 3
-    for size in dict.fromkeys(tuple(size) if isinstance(size, (list, tuple)) else (size, size) for size in sizes if size):
+    for size in dict.fromkeys(
+        tuple(size) if isinstance(size, (list, tuple)) else (size, size) for size in sizes if size
+    ):
         yield _noise(1, channels, *size)
 
 
@@ -112,7 +124,13 @@ def _noise(*shape: int) -> torch.Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(0))
 
 
-_BINS = ("num_mel_bins", "feature_size", "input_feat_per_channel", "feature_projection_input_dim", "input_channels")
+_BINS = (
+    "num_mel_bins",
+    "feature_size",
+    "input_feat_per_channel",
+    "feature_projection_input_dim",
+    "input_channels",
+)
 _SIGNALS: dict[str, tuple[Callable[[Any], Iterator[torch.Tensor]], ...]] = {
     "pixel_values": (_images,),
     "input_values": (_sounds,),
@@ -124,7 +142,9 @@ def _found(config: Any, name: str) -> Any:
     """An entry of a configuration, or of the configurations inside of it."""
     if getattr(config, name, None) is not None:
         return getattr(config, name)
-    inner = (item for key, item in vars(config).items() if key.endswith("_config") and hasattr(item, "to_dict"))
+    inner = (
+        item for key, item in vars(config).items() if key.endswith("_config") and hasattr(item, "to_dict")
+    )
     return next((found for item in inner if (found := _found(item, name)) is not None), None)
 
 

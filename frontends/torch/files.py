@@ -21,7 +21,9 @@ from .compat import OpOverload
 from .gradients.rules import REFUSE_GRADIENT
 from .lifting.table import rows
 
-_NAME = re.compile(r"torch(\.(nn\.functional|linalg|fft|special|Tensor|_C\._nn|_VF|ops\.aten))?(\.\w+){1,2}", re.ASCII)
+_NAME = re.compile(
+    r"torch(\.(nn\.functional|linalg|fft|special|Tensor|_C\._nn|_VF|ops\.aten))?(\.\w+){1,2}", re.ASCII
+)
 _OBJECT = re.compile(r"torch\.(\w+)")
 _DEVICE = re.compile(r'torch\.device\("(cpu|cuda|mps|meta)(:\d+)?"\)')
 _CREATES = frozenset({
@@ -80,7 +82,13 @@ def check(graph: Graph) -> None:
 
 
 def _check_guard(node: Node) -> None:
-    if len(node.inputs) != 1 or not isinstance(node.inputs[0], Size) or node.params or node.outputs or node.regions:
+    if (
+        len(node.inputs) != 1
+        or not isinstance(node.inputs[0], Size)
+        or node.params
+        or node.outputs
+        or node.regions
+    ):
         raise InvalidFile("a guard of a saved block is one condition on sizes")
 
 
@@ -105,7 +113,9 @@ def _allowed(op: str) -> bool:
     overridable = torch.overrides.get_testing_overrides()
     has_row = not key.startswith("__") and rows.get(key) is not None
     if op.startswith("torch.ops."):
-        return isinstance(function, OpOverload) and (has_row or key in {getattr(known, "__name__", "") for known in overridable})
+        return isinstance(function, OpOverload) and (
+            has_row or key in {getattr(known, "__name__", "") for known in overridable}
+        )
     if function in overridable or (has_row and callable(function)):
         return True  # torch knows it for a call that modes see, or there is a row of what it computes
     return key in _CREATES and not op.startswith("torch.Tensor.") and name_of(function) == op

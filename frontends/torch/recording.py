@@ -38,7 +38,18 @@ from ...recording.state.append_only import ListShims
 from ...recording.state.container_updates import Containers
 from ...recording.state.locks import reserved
 from ...recording.state.places import Place, together
-from ...trees import Path, Tree, call_of, flatten, has_arrays_alone, iterate_structure, leaves_at, plain_classes, referred, statics
+from ...trees import (
+    Path,
+    Tree,
+    call_of,
+    flatten,
+    has_arrays_alone,
+    iterate_structure,
+    leaves_at,
+    plain_classes,
+    referred,
+    statics,
+)
 from ..common.read_numbers import DTYPES, Reading, with_numbers
 from .basics.arguments import given_objects, input_names, is_array, opens, taken_for_arrays, to_tensor
 from .basics.names import row_key
@@ -54,7 +65,15 @@ from .gradients.rules import RULES
 from .memory.kept_views import KeptViews
 from .numbers.keys import KeySizes
 from .numbers.numbers import asks_for_types_unseen, conversion_shims, symbols_of, type_shims, typed
-from .process.generators import ENCODERS, HOST_DRAWS, SEEDS, Generators, encoder_facts, generators_in, is_generator
+from .process.generators import (
+    ENCODERS,
+    HOST_DRAWS,
+    SEEDS,
+    Generators,
+    encoder_facts,
+    generators_in,
+    is_generator,
+)
 from .process.settings import CLOCKS, SETTING_READS, is_listening, with_compiler_if_wanted
 from .state.known_places import changed_often, converted, note_changes, outermost
 from .state.outside import environment_guards_of, outside_of
@@ -84,7 +103,9 @@ def as_installed(first: Attempt, attempt: Callable[[], Attempt]) -> Recording | 
     again: Recording | None = None
     try:
         made = attempt()
-        if not (made.left or made.is_other_code) and same_program(first.recording.graph, made.recording.graph):
+        if not (made.left or made.is_other_code) and same_program(
+            first.recording.graph, made.recording.graph
+        ):
             again = made.recording
     # The user's code runs, and may raise anything: what it raises is reported where it is recorded with state.
     except Exception as problem:
@@ -112,7 +133,9 @@ def record_check(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origi
     return Node(f"torch.{name}", given, named, origin, (made,), CallRecord(row_key(name), result=made))
 
 
-def _arguments(op: str, inputs: tuple[Any, ...], params: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _arguments(
+    op: str, inputs: tuple[Any, ...], params: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     if op == "full":
         return (params["shape"], params["fill_value"]), {"dtype": torch.bool}
     if op == "getitem":
@@ -128,7 +151,12 @@ class Reads:
     """What the code of one attempt asks for beside the calls of torch, which ``session`` is told."""
 
     def __init__(
-        self, capture: Capture, session: Session, spaces: list[Space], functions: list[types.FunctionType], tensors: list[Any]
+        self,
+        capture: Capture,
+        session: Session,
+        spaces: list[Space],
+        functions: list[types.FunctionType],
+        tensors: list[Any],
     ) -> None:
         self.capture, self.session, self.spaces, self.functions = capture, session, spaces, functions
         self.attributes = AttributeReads(capture, session, tensors)
@@ -160,11 +188,17 @@ class Reads:
     def facts(self) -> list[EnvironmentGuard]:
         """What was read is what it was."""
         session = self.session
-        told = [*member_facts(session), *encoder_facts(session), *session.facts()] if session.was_told() else []
+        told = (
+            [*member_facts(session), *encoder_facts(session), *session.facts()] if session.was_told() else []
+        )
         return [*self.attributes.facts, *self.globals.facts(), *told]
 
 
-_PRECISIONS = {"highest": "highest", "high": "high", "medium": "default"}  # of float32 products, in torch's words and in JAX's
+_PRECISIONS = {
+    "highest": "highest",
+    "high": "high",
+    "medium": "default",
+}  # of float32 products, in torch's words and in JAX's
 
 
 @dataclass
@@ -228,7 +262,12 @@ def _given(request: Request, open_numbers: frozenset[Path]) -> tuple[Tree, dict[
 
 
 def _state(
-    request: Request, hypotheses: Hypotheses, weights: Weights, capture: Capture, functions: list[types.FunctionType], tree: Tree
+    request: Request,
+    hypotheses: Hypotheses,
+    weights: Weights,
+    capture: Capture,
+    functions: list[types.FunctionType],
+    tree: Tree,
 ) -> State:
     """What the function can reach, as it is before the attempt."""
     objects = () if has_arrays_alone(tree) else slotted(statics(tree))
@@ -265,7 +304,10 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
     """Runs and records the function once, with the places of the request as state and by what earlier attempts have shown."""
     function, args = request.function, request.args
     tree, arrays, tensors = _given(request, hypotheses.numbers)
-    weights, hypotheses.weights = hypotheses.weights or Weights(function, given_objects(function, args, tree)), None
+    weights, hypotheses.weights = (
+        hypotheses.weights or Weights(function, given_objects(function, args, tree)),
+        None,
+    )
     spaces = [Space.of(function)] if weights.are_none else spaces_of(_entries(weights))
     functions = [each for space in spaces for each in space.functions]
     keys, reading = hypotheses.keys, hypotheses.reading
@@ -281,16 +323,27 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
     with recording_lock, reserved() as locks, probing(OF_ENCODERS, session):
         recorder = Recorder(request.name, "torch")
         views, by_kernel = hypotheses.kept_views, hypotheses.by_kernel
-        capture = Capture(recorder, weights, request.same_framework, request.draws, keys, reading, by_kernel, views)
-        session.trace, session.outside, session.hold = capture, partial(_outside, capture), partial(_hold, weights)
-        entered = [enter(capture, leaf_name, item) for leaf_name, item in zip(input_names(function, args, tree), tensors)]
+        capture = Capture(
+            recorder, weights, request.same_framework, request.draws, keys, reading, by_kernel, views
+        )
+        session.trace, session.outside, session.hold = (
+            capture,
+            partial(_outside, capture),
+            partial(_hold, weights),
+        )
+        entered = [
+            enter(capture, leaf_name, item)
+            for leaf_name, item in zip(input_names(function, args, tree), tensors)
+        ]
         capture.count_call_inputs, capture.arrays = len(entered), arrays
         call = call_of(tree, entered)
         state = _state(request, hypotheses, weights, capture, functions, tree)
         locks.only(state.may_change)
         capture.generators.refuse_seeds_read(functions)
         try:
-            containers = Containers((*call, state.enter(capture)), is_array, state.world.knows, request.stateful.arguments(*call))
+            containers = Containers(
+                (*call, state.enter(capture)), is_array, state.world.knows, request.stateful.arguments(*call)
+            )
             reads = Reads(capture, session, spaces, functions, tensors)
             with _listening(request, state, reads, hypotheses.compiled) as claim:
                 capture.first_run = FirstRun(lambda: claim.asked)
@@ -303,24 +356,41 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
                 hold_to_parameters(capture, spaces)
             found = state.finish(capture, containers)
             graph = carry_out(capture.finish(result, tree, containers, state), record_check)
-            graph.demand(matmul_precision=_PRECISIONS[torch.get_float32_matmul_precision()], casts_are_written=is_any_autocast_enabled())
-            graph.debug = DebugInfo({value: item for value, item in zip(graph.inputs, tensors) if type(item) in DTYPES})
+            graph.demand(
+                matmul_precision=_PRECISIONS[torch.get_float32_matmul_precision()],
+                casts_are_written=is_any_autocast_enabled(),
+            )
+            graph.debug = DebugInfo(
+                {value: item for value, item in zip(graph.inputs, tensors) if type(item) in DTYPES}
+            )
             left = {place: place.saved() for place in found}
         finally:
             keys.forget()
             state.restore()
             capture.forget_arrays()
-        is_other_code = claim.asked and not found and differs_outside(graph, state, function, *call_of(tree, tensors), seen)
-    facts = environment_guards_of(weights, graph, session.noted(TRAINING), capture.history.mode_changed and not torch.is_grad_enabled())
+        is_other_code = (
+            claim.asked
+            and not found
+            and differs_outside(graph, state, function, *call_of(tree, tensors), seen)
+        )
+    facts = environment_guards_of(
+        weights, graph, session.noted(TRAINING), capture.history.mode_changed and not torch.is_grad_enabled()
+    )
     facts += [
         *capture.gradients.facts(),
         *reads.facts(),
         *hypotheses.kept_views.facts(graph, weights, state.places),
     ]
     given = () if has_arrays_alone(tree) else referred(tree)
-    facts += outside_of((function, *given, *reads.globals.functions()), state.free(containers), weights, containers.holds)
+    facts += outside_of(
+        (function, *given, *reads.globals.functions()), state.free(containers), weights, containers.holds
+    )
     has_numbers = reading.any or bool(hypotheses.numbers)
-    return Attempt(Recording(graph, weights, EnvironmentGuards(facts, versions_of), state.places, has_numbers), left, is_other_code)
+    return Attempt(
+        Recording(graph, weights, EnvironmentGuards(facts, versions_of), state.places, has_numbers),
+        left,
+        is_other_code,
+    )
 
 
 @contextmanager
@@ -333,7 +403,11 @@ def _outside(capture: Capture) -> Iterator[None]:
 def _hold(weights: Weights, called: Any, arrays: Mapping[str, Any]) -> Mapping[str, Any]:
     """Make the parameters of a graph that the function calls parameters of the recording: those of a module of it, which is kept."""
     known = vars(called).get("_module_within")
-    if known is None or known[0].keys() != arrays.keys() or any(known[0][name] is not array for name, array in arrays.items()):
+    if (
+        known is None
+        or known[0].keys() != arrays.keys()
+        or any(known[0][name] is not array for name, array in arrays.items())
+    ):
         with no_torch_function(), no_torch_dispatch():
             known = vars(called)["_module_within"] = arrays, called.as_module()
     module = known[1]
@@ -345,7 +419,10 @@ def _hold(weights: Weights, called: Any, arrays: Mapping[str, Any]) -> Mapping[s
 def _entries(weights: Weights) -> list[Entry]:
     """What a call of the function runs: its own code, and ``forward`` of its modules."""
     own = [] if isinstance(weights.function, torch.nn.Module) else [entry_of(weights.function)]
-    return [*own, *((getattr(cls, "forward", None), cls) for cls in {type(module) for module in weights.modules()})]
+    return [
+        *own,
+        *((getattr(cls, "forward", None), cls) for cls in {type(module) for module in weights.modules()}),
+    ]
 
 
 def _tensors(leaves: list[Any], function: Any) -> dict[int, Any]:
@@ -360,7 +437,11 @@ def _tensors(leaves: list[Any], function: Any) -> dict[int, Any]:
     if not foreign:
         return made
     weights = function.parameters() if isinstance(function, torch.nn.Module) else ()
-    elsewhere = [tensor.device for tensor in (*made.values(), *itertools.islice(weights, 1)) if tensor.device.type not in ("cpu", "meta")]
+    elsewhere = [
+        tensor.device
+        for tensor in (*made.values(), *itertools.islice(weights, 1))
+        if tensor.device.type not in ("cpu", "meta")
+    ]
     for key in foreign if elsewhere else ():
         made[key] = made[key].to(elsewhere[0])
     return made
@@ -372,11 +453,15 @@ _MOST_ROUNDS = 5  # new places of state are found by recording; they may lead th
 def record(request: Request) -> Recording:
     """Runs the function and records it; one whose weights are on ``meta`` with zeros in their places, and in those of such arguments."""
     check_outside(request)
-    weights = Weights(request.function, given_objects(request.function, request.args, leaves_and_tree(request)[1]))
+    weights = Weights(
+        request.function, given_objects(request.function, request.args, leaves_and_tree(request)[1])
+    )
     if weights.are_none or not weights.awaited():
         return _recorded(request, weights)
     with stood_in(weights):
-        made = _recorded(replace(request, args=with_elements(request.args), kwargs=with_elements(request.kwargs)))
+        made = _recorded(
+            replace(request, args=with_elements(request.args), kwargs=with_elements(request.kwargs))
+        )
     made.weights.named_again()
     return made
 
@@ -404,7 +489,9 @@ class _Search:
         self.hypotheses = Hypotheses(not request.same_framework, Reading(request.numbers))
         if request.numbers and request.auto_dynamic is not None:
             given = request.auto_dynamic.numbers_given(leaves_and_tree(request)[1])
-            self.hypotheses.numbers = given | counting_arguments(request.function, request.args, request.kwargs)
+            self.hypotheses.numbers = given | counting_arguments(
+                request.function, request.args, request.kwargs
+            )
         if request.auto_dynamic is not None:
             self.hypotheses.grown = request.auto_dynamic.lengths.grown(request.places)
 
@@ -447,13 +534,19 @@ class _Search:
     def without_guesses(self, problem: Exception) -> _Search | None:
         """Sizes in keys, kernels taken one by one and kept views have alternatives of their own."""
         guesses = self.hypotheses
-        goes_on = guesses.keys.next_attempt(problem) or guesses.by_kernel.next_attempt() or guesses.kept_views.next_attempt()
+        goes_on = (
+            guesses.keys.next_attempt(problem)
+            or guesses.by_kernel.next_attempt()
+            or guesses.kept_views.next_attempt()
+        )
         return self if goes_on else None
 
     @gives_up("making numbers that Python reads inputs or symbols")
     def without_numbers(self, problem: Exception) -> _Search | None:
         """Numbers are constants."""
-        if not (self.request.numbers and (self.known or self.hypotheses.reading.any or self.hypotheses.numbers)):
+        if not (
+            self.request.numbers and (self.known or self.hypotheses.reading.any or self.hypotheses.numbers)
+        ):
             return None
         self.request = replace(self.request, numbers=False)
         self.hypotheses.without_numbers()

@@ -133,7 +133,9 @@ class _Observer(TorchFunctionMode):
         super().__init__()
         self.seen: list[tuple[str, list[torch.Tensor]]] = []
 
-    def __torch_function__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+    def __torch_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
         result = forward(function, *args, **(kwargs or {}))
         tensors = [item for item in iterate_structure((result,)) if isinstance(item, torch.Tensor)]
         if tensors:
@@ -141,7 +143,9 @@ class _Observer(TorchFunctionMode):
         return result
 
 
-def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[str, list[torch.Tensor]]]:
+def observe(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> list[tuple[str, list[torch.Tensor]]]:
     """What every public torch call of a run gave, in order."""
     with _Observer() as observer:
         forward(function, *args, **kwargs)

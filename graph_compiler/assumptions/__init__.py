@@ -18,7 +18,15 @@ from .keyword_order import KeywordOrder as KeywordOrder
 from .same_array import SameArray as SameArray
 
 # The order is that in which a call is checked.
-_ORDER: tuple[type[Assumption], ...] = (KeywordOrder, Guard, IndexBounds, SameArray, InputFact, InputAttribute, DisjointMemory)
+_ORDER: tuple[type[Assumption], ...] = (
+    KeywordOrder,
+    Guard,
+    IndexBounds,
+    SameArray,
+    InputFact,
+    InputAttribute,
+    DisjointMemory,
+)
 KINDS: dict[str, type[Assumption]] = {kind.kind: kind for kind in _ORDER}
 
 

@@ -108,11 +108,17 @@ class DisjointMemory:
 
     def lines(self, names: Names) -> list[str]:
         names.bind(overlap=overlap)
-        return [names.require(f"not overlap([{', '.join(map(names.given, self.arrays))}], {self._written()})")]
+        return [
+            names.require(f"not overlap([{', '.join(map(names.given, self.arrays))}], {self._written()})")
+        ]
 
     def broken_by(self, call: Call) -> str | None:
-        if max(self.arrays) < len(call.leaves) and overlap([call.leaves[number] for number in self.arrays], self._written()):
-            return "an array that is written to shares memory with another one, or its elements with each other"
+        if max(self.arrays) < len(call.leaves) and overlap(
+            [call.leaves[number] for number in self.arrays], self._written()
+        ):
+            return (
+                "an array that is written to shares memory with another one, or its elements with each other"
+            )
         return None
 
     def mapped(self, replaced: Replaced) -> DisjointMemory:

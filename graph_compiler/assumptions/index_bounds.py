@@ -33,11 +33,20 @@ class IndexBounds:
 
     def lines(self, names: Names) -> list[str]:
         names.bind(lies_within=lies_within)
-        texts = [item.text(names.size) if isinstance(item, Size) else repr(item) for item in (self.low, self.high, self.besides)]
-        return [names.require(f"(elements := {names.on_host(self.number)}) is None or lies_within(elements, {', '.join(texts)})")]
+        texts = [
+            item.text(names.size) if isinstance(item, Size) else repr(item)
+            for item in (self.low, self.high, self.besides)
+        ]
+        return [
+            names.require(
+                f"(elements := {names.on_host(self.number)}) is None or lies_within(elements, {', '.join(texts)})"
+            )
+        ]
 
     def broken_by(self, call: Call) -> str | None:
-        low, high = (substitute(item, call.size) if isinstance(item, Size) else item for item in (self.low, self.high))
+        low, high = (
+            substitute(item, call.size) if isinstance(item, Size) else item for item in (self.low, self.high)
+        )
         elements = call.on_host(self.number)
         if elements is None or lies_within(elements, low, high, self.besides):
             return None
@@ -53,7 +62,9 @@ class IndexBounds:
     def from_json(cls, data: Any, read: Reader) -> IndexBounds:
         number, low, high, besides = row(data, 4)
         low, high = read.item(low), read.item(high)
-        if not all(type(item) is int or isinstance(item, Size) for item in (low, high)) or type(besides) not in (int, type(None)):
+        if not all(type(item) is int or isinstance(item, Size) for item in (low, high)) or type(
+            besides
+        ) not in (int, type(None)):
             raise InvalidFile("bounds of indices are no sizes")
         symbols = [symbol for item in (low, high) if isinstance(item, Size) for symbol in item.symbols()]
         if not all(symbol.source in read.inputs and symbol.kind == "size" for symbol in symbols):

@@ -26,7 +26,10 @@ class InputAttribute:
         return [names.require(f"attribute_of({names.given(self.number)}, {self.name!r}) == {self.held!r}")]
 
     def broken_by(self, call: Call) -> str | None:
-        if self.number >= len(call.leaves) or (now := attribute_of(call.leaves[self.number], self.name)) == self.held:
+        if (
+            self.number >= len(call.leaves)
+            or (now := attribute_of(call.leaves[self.number], self.name)) == self.held
+        ):
             return None
         return f"{call.inputs[self.number].name} has {now or 'no'} .{self.name} and was recorded with {self.held or 'none'}"
 

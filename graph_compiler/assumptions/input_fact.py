@@ -39,7 +39,9 @@ class InputFact:
     def lines(self, names: Names) -> list[str]:
         names.bind(**{f"{self.fact}_of": _reader(self.fact)})
         return [
-            names.require(f"{self.fact}_of({names.given(number)}) {'is' if isinstance(wanted, bool) else '=='} {wanted!r}")
+            names.require(
+                f"{self.fact}_of({names.given(number)}) {'is' if isinstance(wanted, bool) else '=='} {wanted!r}"
+            )
             for number, wanted in enumerate(self.expected)
         ]
 
@@ -58,7 +60,10 @@ class InputFact:
         return self
 
     def to_json(self, write: Writer) -> Any:
-        return [self.fact, [list(wanted) if isinstance(wanted, tuple) else wanted for wanted in self.expected]]
+        return [
+            self.fact,
+            [list(wanted) if isinstance(wanted, tuple) else wanted for wanted in self.expected],
+        ]
 
     @classmethod
     def from_json(cls, data: Any, read: Reader) -> InputFact:
@@ -123,8 +128,14 @@ def _layout(array: Any) -> Fact:
     """
     if _is_contiguous(array):
         return True
-    steps = array.stride() if hasattr(array, "stride") else tuple(step // array.itemsize for step in array.strides)
-    order = tuple(sorted((axis for axis, size in enumerate(array.shape) if size != 1), key=lambda axis: -steps[axis]))
+    steps = (
+        array.stride()
+        if hasattr(array, "stride")
+        else tuple(step // array.itemsize for step in array.strides)
+    )
+    order = tuple(
+        sorted((axis for axis, size in enumerate(array.shape) if size != 1), key=lambda axis: -steps[axis])
+    )
     reach = 1
     for axis in reversed(order):
         if steps[axis] != reach:

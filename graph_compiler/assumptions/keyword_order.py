@@ -19,7 +19,11 @@ class KeywordOrder:
     keywords: tuple[str, ...]
 
     def lines(self, names: Names) -> list[str]:
-        return [names.require(f"[name for name in kwargs if name in {self.keywords!r}] == {list(self.keywords)!r}")]
+        return [
+            names.require(
+                f"[name for name in kwargs if name in {self.keywords!r}] == {list(self.keywords)!r}"
+            )
+        ]
 
     def broken_by(self, call: Call) -> str | None:
         now = [name for name in call.kwargs if name in self.keywords]

@@ -39,7 +39,10 @@ class SameArray:
         if len(apart) == 2:
             return [*is_one, names.require(f"{apart[0]} is not {apart[1]}")]
         if len(apart) > 2:
-            return [*is_one, names.require(f"len({{{', '.join(f'id({name})' for name in apart)}}}) == {len(apart)}")]
+            return [
+                *is_one,
+                names.require(f"len({{{', '.join(f'id({name})' for name in apart)}}}) == {len(apart)}"),
+            ]
         return is_one
 
     def broken_by(self, call: Call) -> str | None:
@@ -59,9 +62,16 @@ class SameArray:
 
     @classmethod
     def from_json(cls, data: Any, read: Reader) -> SameArray:
-        if type(data) is not list or len(data) > len(read.inputs) or not all(type(first) is int for first in data):
+        if (
+            type(data) is not list
+            or len(data) > len(read.inputs)
+            or not all(type(first) is int for first in data)
+        ):
             raise InvalidFile("same_array has no numbers of inputs")
-        if not all(first == NO_ARRAY or 0 <= first <= number and data[first] == first for number, first in enumerate(data)):
+        if not all(
+            first == NO_ARRAY or 0 <= first <= number and data[first] == first
+            for number, first in enumerate(data)
+        ):
             raise InvalidFile("same_array has numbers of what is no first array")
         return cls(tuple(data))
 
@@ -71,4 +81,7 @@ def first_of_each(graph: Graph) -> list[int]:
     is assumed.
     """
     known = [first for assumption in graph.assumed(SameArray) for first in assumption.firsts]
-    return [known[number] if number < len(known) and known[number] != NO_ARRAY else number for number in range(len(graph.inputs))]
+    return [
+        known[number] if number < len(known) and known[number] != NO_ARRAY else number
+        for number in range(len(graph.inputs))
+    ]

@@ -34,9 +34,16 @@ _INPUT_FILES = "Inputs: .npz by name, .npy by position, .json by name or positio
 _RESULT_FILE = "A .npz, .npy or .json file for the result; without it, JSON on stdout."
 To = Annotated[
     str | None,
-    typer.Option("--to", help="What to write for (see doctor); without it what it is written in.", show_default=False),
+    typer.Option(
+        "--to", help="What to write for (see doctor); without it what it is written in.", show_default=False
+    ),
 ]
-From = Annotated[str | None, typer.Option("--from", help="What the original is written in, where that cannot be told.", show_default=False)]
+From = Annotated[
+    str | None,
+    typer.Option(
+        "--from", help="What the original is written in, where that cannot be told.", show_default=False
+    ),
+]
 Inputs = Annotated[
     list[str],
     typer.Option(
@@ -51,7 +58,13 @@ Json = Annotated[bool, typer.Option("--json", help="Print one object of JSON and
 Debug = Annotated[bool, typer.Option("--debug", help="Print tracebacks.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
 Page = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Where the page is written; without it, to a temporary folder.", show_default=False)
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        help="Where the page is written; without it, to a temporary folder.",
+        show_default=False,
+    ),
 ]
 
 
@@ -63,12 +76,20 @@ def _console() -> Console:
 @ending
 def convert(
     source: Source,
-    output: Annotated[Path, typer.Option("--output", "-o", help="A .zip file, or a folder where there is no suffix.", show_default=False)],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", help="A .zip file, or a folder where there is no suffix.", show_default=False
+        ),
+    ],
     to: To = None,
     given: Inputs = [],  # noqa: B006  # typer reads it
     framework: From = None,
     verified: Annotated[
-        bool, typer.Option("--verify/--no-verify", help="Compare it with the original on fresh inputs and at other sizes.")
+        bool,
+        typer.Option(
+            "--verify/--no-verify", help="Compare it with the original on fresh inputs and at other sizes."
+        ),
     ] = True,
     freeze: Annotated[bool, typer.Option("--freeze", help="Take the weights for constants.")] = False,
     force: Force = False,
@@ -109,7 +130,9 @@ def _say_converted(found: dict[str, Any]) -> None:
             "parameters"
         )
     )
-    console.print(escape(f"{'recorded' if found['has_original'] else 'loaded'} in {found['seconds']:.1f} s; {how}"))
+    console.print(
+        escape(f"{'recorded' if found['has_original'] else 'loaded'} in {found['seconds']:.1f} s; {how}")
+    )
     console.print(escape(f"saved as {found['file']}, {found['bytes']:,} bytes"))
 
 
@@ -120,9 +143,14 @@ def inspect(
     to: To = None,
     given: Inputs = [],  # noqa: B006
     framework: From = None,
-    text: Annotated[bool, typer.Option("--source", help="Print the generated source and nothing else.")] = False,
+    text: Annotated[
+        bool, typer.Option("--source", help="Print the generated source and nothing else.")
+    ] = False,
     depth: Annotated[
-        int | None, typer.Option("--depth", min=0, help="Levels of modules that are shown; all without it.", show_default=False)
+        int | None,
+        typer.Option(
+            "--depth", min=0, help="Levels of modules that are shown; all without it.", show_default=False
+        ),
     ] = None,
     json_output: Json = False,
     debug: Debug = False,
@@ -133,13 +161,20 @@ def inspect(
     made = graph_of(source, to, given, framework)
     graph = made.graph
     if json_output:
-        return {**made.to_json(), "modules": graph.summary().to_dicts(), "source_text": graph.source, "explanation": graph.explain()}
+        return {
+            **made.to_json(),
+            "modules": graph.summary().to_dicts(),
+            "source_text": graph.source,
+            "explanation": graph.explain(),
+        }
     if text:
         print(graph.source, end="")
         return None
     console = _console()
     console.print(
-        graph.summary(depth) if console.is_terminal else str(graph.summary(depth)), soft_wrap=not console.is_terminal, markup=False
+        graph.summary(depth) if console.is_terminal else str(graph.summary(depth)),
+        soft_wrap=not console.is_terminal,
+        markup=False,
     )
     console.print(escape(graph.explain()), soft_wrap=True)
     return None
@@ -153,7 +188,9 @@ def show(
     to: To = None,
     given: Inputs = [],  # noqa: B006
     framework: From = None,
-    opened: Annotated[bool | None, typer.Option("--open/--no-open", help="Open it in the browser.", show_default=False)] = None,
+    opened: Annotated[
+        bool | None, typer.Option("--open/--no-open", help="Open it in the browser.", show_default=False)
+    ] = None,
     force: Force = False,
     json_output: Json = False,
     debug: Debug = False,
@@ -204,8 +241,15 @@ def run(
     seconds = time.perf_counter() - started
     if output is not None:
         outputs.write(leaves, output)
-    shapes = {name: f"{leaf.dtype}{list(leaf.shape)}" if hasattr(leaf, "shape") else type(leaf).__name__ for name, leaf in leaves.items()}
-    found = {"seconds": round(seconds, 6), "shapes": shapes, **({"file": str(output)} if output else {"result": outputs.as_json(leaves)})}
+    shapes = {
+        name: f"{leaf.dtype}{list(leaf.shape)}" if hasattr(leaf, "shape") else type(leaf).__name__
+        for name, leaf in leaves.items()
+    }
+    found = {
+        "seconds": round(seconds, 6),
+        "shapes": shapes,
+        **({"file": str(output)} if output else {"result": outputs.as_json(leaves)}),
+    }
     if not json_output:
         _say_result(found, output)
     return found

@@ -34,7 +34,10 @@ class Converted:
             "source": graph.pipeline.frontend.name,
             "target": graph.pipeline.target.name,
             "variants": len(graph.variants),
-            "inputs": [f"{value.name} {value.dtype}{list(value.spec.hints)}" for value in graph.variants[0].graph.inputs],
+            "inputs": [
+                f"{value.name} {value.dtype}{list(value.spec.hints)}"
+                for value in graph.variants[0].graph.inputs
+            ],
             "operations": total.operations,
             "parameters": total.parameters,
             "multiply_adds": total.multiply_adds,
@@ -46,7 +49,9 @@ class Converted:
         }
 
 
-def graph_of(source: str, to: str | None, texts: Sequence[str], framework: str | None = None, freeze: bool = False) -> Converted:
+def graph_of(
+    source: str, to: str | None, texts: Sequence[str], framework: str | None = None, freeze: bool = False
+) -> Converted:
     """Return the graph of a source: loaded if it was saved, otherwise recorded with the given inputs or the
     original's own examples.
 
@@ -55,7 +60,9 @@ def graph_of(source: str, to: str | None, texts: Sequence[str], framework: str |
     started = time.perf_counter()
     if sources.is_saved(source):
         if texts:
-            raise WrongInput(f"{source} is a saved graph, which is recorded already: --input is for originals")
+            raise WrongInput(
+                f"{source} is a saved graph, which is recorded already: --input is for originals"
+            )
         with working(f"Loading {source}"):
             return Converted(api.load(source, to), time.perf_counter() - started)
     given = inputs.parsed(texts)
@@ -66,15 +73,21 @@ def graph_of(source: str, to: str | None, texts: Sequence[str], framework: str |
         options.update(args=given[0], kwargs=given[1])
     started = time.perf_counter()
     graph = api.compile(function, to=to, **options)
-    if not graph.variants and not any(given):  # of a model that can tell its inputs, and is written in the target itself
+    if not graph.variants and not any(
+        given
+    ):  # of a model that can tell its inputs, and is written in the target itself
         _record_examples(graph)
     if not graph.variants:
-        raise WrongInput(f"{source} needs example inputs, --input {names[0]}=float32[2,3]: its arguments are {', '.join(names)}")
+        raise WrongInput(
+            f"{source} needs example inputs, --input {names[0]}=float32[2,3]: its arguments are {', '.join(names)}"
+        )
     return Converted(graph, time.perf_counter() - started)
 
 
 def _record_examples(graph: Graph) -> None:
-    frontend = getattr(graph.pipeline, "frontend", None)  # None where only a call can tell what it is written in
+    frontend = getattr(
+        graph.pipeline, "frontend", None
+    )  # None where only a call can tell what it is written in
     if frontend is not None and (examples := frontend.example_inputs(graph.pipeline.function)):
         graph.add_variant((), examples, "its own example inputs")
 

@@ -55,7 +55,9 @@ def numbers(version: str | None) -> tuple[int, ...]:
 
 def _torchvision_differs(versions: Versions, environment: Mapping[str, str]) -> bool:
     torch, vision = numbers(versions.get("torch")), numbers(versions.get("torchvision"))
-    return len(torch) > 1 and len(vision) > 1 and torch[0] == 2 and vision[0] == 0 and vision[1] != torch[1] + 15
+    return (
+        len(torch) > 1 and len(vision) > 1 and torch[0] == 2 and vision[0] == 0 and vision[1] != torch[1] + 15
+    )
 
 
 CONFLICTS: tuple[Conflict, ...] = (
@@ -100,14 +102,26 @@ def installed(name: str) -> str | None:
 
 def examined(quick: bool = False) -> dict[str, Any]:
     """Return all findings. `problems` lists what is wrong in words. With `quick`, only versions are compared."""
-    versions = {name: installed(name) for name in (*PACKAGES, "jaxlib", "torchvision", "keras", "tensorflow-cpu", "tensorflow-gpu")}
+    versions = {
+        name: installed(name)
+        for name in (*PACKAGES, "jaxlib", "torchvision", "keras", "tensorflow-cpu", "tensorflow-gpu")
+    }
     packages = {name: _package(name, versions[name], quick) for name in PACKAGES}
     problems = [f"{name}: {package['problem']}" for name, package in packages.items() if package["problem"]]
     problems += conflicts(versions, os.environ)
-    registered = {kind: {name: entry.module for name, entry in found.all().items()} for kind, found in _REGISTRIES.items()}
-    problems += [f"{name}: {problem}" for found in _REGISTRIES.values() for name, problem in found.problems.items()]
+    registered = {
+        kind: {name: entry.module for name, entry in found.all().items()}
+        for kind, found in _REGISTRIES.items()
+    }
+    problems += [
+        f"{name}: {problem}" for found in _REGISTRIES.values() for name, problem in found.problems.items()
+    ]
     conversions = (
-        {} if quick else _conversions([name for name, package in packages.items() if package["version"] and not package["problem"]])
+        {}
+        if quick
+        else _conversions(
+            [name for name, package in packages.items() if package["version"] and not package["problem"]]
+        )
     )
     problems += [f"{pair}: {found}" for pair, found in conversions.items() if found != "works"]
     return {
@@ -145,7 +159,12 @@ def _failure(code: str) -> str:
     """Return the last line of the error that code raises in a new interpreter, or an empty string."""
     try:
         done = subprocess.run(
-            [sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=_SECONDS, env=_environment()
+            [sys.executable, "-c", code],
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            env=_environment(),
         )
     except subprocess.TimeoutExpired:
         return f"did not end within {_SECONDS} s"
@@ -190,7 +209,12 @@ def _converted(source: str, targets: list[str]) -> dict[str, str]:
     code = _CODE.format(imports=imports, targets=targets, function=function, source=source, argument=argument)
     try:
         done = subprocess.run(
-            [sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=_SECONDS, env=_environment()
+            [sys.executable, "-c", code],
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            env=_environment(),
         )
         lines, ended = done.stdout.splitlines(), f"the process ended with code {done.returncode}"
     except subprocess.TimeoutExpired:
@@ -203,7 +227,10 @@ def table(found: Mapping[str, Any]) -> Any:
     """Return packages and conversions as a table of rich."""
     from rich.table import Table
 
-    drawn = Table(title=f"graph_compiler {found['graph_compiler']}, Python {found['python']}, {found['platform']}", title_justify="left")
+    drawn = Table(
+        title=f"graph_compiler {found['graph_compiler']}, Python {found['python']}, {found['platform']}",
+        title_justify="left",
+    )
     for head in ("", "version", "at least", ""):
         drawn.add_column(head, overflow="fold")
     for name, package in found["packages"].items():

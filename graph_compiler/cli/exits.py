@@ -84,7 +84,11 @@ def line_of(problem: BaseException) -> str:
 
 def _place_of(problem: BaseException) -> str:
     """Return the location of the innermost frame in the user's own files, or an empty string."""
-    frames = [frame for frame in traceback.extract_tb(problem.__traceback__) if owner_of_file(frame.filename) == "user"]
+    frames = [
+        frame
+        for frame in traceback.extract_tb(problem.__traceback__)
+        if owner_of_file(frame.filename) == "user"
+    ]
     frames = [frame for frame in frames if not frame.filename.startswith("<")]
     return f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
 
@@ -98,7 +102,9 @@ def ending(command: Command) -> Command:
     def ended(*args: Any, json_output: bool = False, debug: bool = False, **options: Any) -> None:
         out = sys.stdout
         try:
-            with contextlib.redirect_stdout(sys.stderr) if json_output else contextlib.nullcontext():  # the user's own prints are no JSON
+            with (
+                contextlib.redirect_stdout(sys.stderr) if json_output else contextlib.nullcontext()
+            ):  # the user's own prints are no JSON
                 found = command(*args, json_output=json_output, debug=debug, **options)
         except (typer.Exit, typer.Abort):
             raise
@@ -123,7 +129,12 @@ def ending(command: Command) -> Command:
 def _report(problem: BaseException, json_output: bool, out: Any) -> int:
     code, line = code_of(problem), line_of(problem)
     if json_output:
-        found = {"error": type(problem).__name__, "message": line, "problems": list(getattr(problem, "problems", ())), "exit": int(code)}
+        found = {
+            "error": type(problem).__name__,
+            "message": line,
+            "problems": list(getattr(problem, "problems", ())),
+            "exit": int(code),
+        }
         out.write(f"{json.dumps(found, indent=2)}\n")
     else:
         sys.stderr.write(f"graph-compiler: {line}\n")
@@ -139,12 +150,17 @@ def end_when_interrupted() -> None:
     Python raises ``KeyboardInterrupt`` in the main thread, and only between two of its own instructions. A framework that compiles in C++
     delays it, and a callback, a finaliser or a bare ``except`` of any library drops it.
     """
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    ):
         return  # A program that calls this one, or the shell that has put it in the background, decides about signals.
     reader, writer = socket.socketpair()
     writer.setblocking(False)
     signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
-    threading.Thread(target=_watch, args=(reader, writer), name="graph_compiler interrupts", daemon=True).start()
+    threading.Thread(
+        target=_watch, args=(reader, writer), name="graph_compiler interrupts", daemon=True
+    ).start()
 
 
 def exit_interrupted() -> None:
@@ -153,7 +169,9 @@ def exit_interrupted() -> None:
     """
     discard_partial()
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(AttributeError, ValueError, OSError):  # None, closed, or a pipe that nobody reads
+        with contextlib.suppress(
+            AttributeError, ValueError, OSError
+        ):  # None, closed, or a pipe that nobody reads
             stream.flush()
     os._exit(Exit.INTERRUPTED)
 

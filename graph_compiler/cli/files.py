@@ -127,7 +127,10 @@ def _read_json(file: Path, dtypes: dict[str, str]) -> tuple[list[Any], dict[str,
     if isinstance(held, dict):
         return [], {name: _as_array(item, dtypes.get(name), file) for name, item in held.items()}
     if isinstance(held, list):
-        return [_as_array(item, dtypes.get(names[place]) if place < len(names) else None, file) for place, item in enumerate(held)], {}
+        return [
+            _as_array(item, dtypes.get(names[place]) if place < len(names) else None, file)
+            for place, item in enumerate(held)
+        ], {}
     raise WrongInput(f"{file} holds neither an object of inputs by name nor a list of them")
 
 
@@ -171,11 +174,17 @@ def fitted(given: Given, graph: IRGraph) -> Given:
     to names, or from names to positions.
     """
     (args, kwargs), found = given, list(paths(graph.input_tree))
-    by_place = {path[1]: value.name for path, value in zip(found, graph.inputs) if path[0] == 0 and len(path) == 2}
+    by_place = {
+        path[1]: value.name for path, value in zip(found, graph.inputs) if path[0] == 0 and len(path) == 2
+    }
     by_name = list(dict.fromkeys(path[1] for path in found if path[0] == 1 and path[1] not in kwargs))
     places = min(len(args), len(by_place))
     named = {**dict(zip(by_name, args[places:])), **kwargs}
-    more = [named.pop(by_place[place]) for place in sorted(by_place) if place >= places and by_place[place] in named]
+    more = [
+        named.pop(by_place[place])
+        for place in sorted(by_place)
+        if place >= places and by_place[place] in named
+    ]
     return (*args[:places], *more, *args[places + len(by_name) :]), named
 
 
@@ -238,7 +247,9 @@ def write(leaves: Mapping[str, Any], path: Path) -> None:
     elif len(arrays) == 1:
         np.save(path, next(iter(arrays.values())))
     else:
-        raise WrongInput(f"{path} holds one array, and the result has {len(arrays)}: write it to .npz or .json")
+        raise WrongInput(
+            f"{path} holds one array, and the result has {len(arrays)}: write it to .npz or .json"
+        )
 
 
 def checked_path(path: Path, suffixes: tuple[str, ...], force: bool) -> Path:

@@ -57,11 +57,15 @@ def original(source: str) -> Any:
         return _callable(_object(source), source)
     path = Path(source)
     if path.is_dir() and not (path / "config.json").is_file():
-        raise WrongInput(f"{source} is a folder, and neither a saved graph (graph.json) nor a model of Hugging Face (config.json) is in it")
+        raise WrongInput(
+            f"{source} is a folder, and neither a saved graph (graph.json) nor a model of Hugging Face (config.json) is in it"
+        )
     if path.suffix == ".py":
         raise WrongInput(f"{source} is a Python file: name the object in it, {source}:NAME")
     if not path.exists() and names_a_file(source):
-        raise WrongInput(f"there is no file or folder {source}, and it is no MODULE:OBJECT and no name of a model (owner/name)")
+        raise WrongInput(
+            f"there is no file or folder {source}, and it is no MODULE:OBJECT and no name of a model (owner/name)"
+        )
     with working(f"Loading {source}"):
         return _pretrained(source)
 
@@ -71,7 +75,9 @@ def _pretrained(source: str) -> Any:
         return pretrained(source)
     except (OSError, ValueError, RuntimeError) as problem:
         first = next(iter(str(problem).strip().splitlines()), type(problem).__name__)
-        raise WrongInput(f"{source} is no file, no MODULE:OBJECT, and no model that can be loaded: {first}") from None
+        raise WrongInput(
+            f"{source} is no file, no MODULE:OBJECT, and no model that can be loaded: {first}"
+        ) from None
 
 
 def _object(source: str) -> Any:
@@ -96,7 +102,9 @@ def _module(name: str) -> ModuleType:
     if not path.is_file():
         raise WrongInput(f"there is no file {name}")
     sys.path.insert(0, str(path.resolve().parent))
-    module_name = path.stem if path.stem not in sys.modules else f"given_{path.stem}"  # a file may be called as a module of Python
+    module_name = (
+        path.stem if path.stem not in sys.modules else f"given_{path.stem}"
+    )  # a file may be called as a module of Python
     spec = importlib.util.spec_from_file_location(module_name, path)
     if spec is None or spec.loader is None:
         raise WrongInput(f"{name} is no Python file")
@@ -125,7 +133,9 @@ def _callable(found: Any, source: str) -> Any:
                 f"{source} is a class, and making an object of it without arguments fails: {problem}. Name an object or a function"
             ) from None
     if not callable(found):
-        raise WrongInput(f"{source} is {type(found).__name__!r}, which cannot be called: name a function or a model")
+        raise WrongInput(
+            f"{source} is {type(found).__name__!r}, which cannot be called: name a function or a model"
+        )
     return found
 
 
@@ -139,7 +149,13 @@ def written_in(function: Any) -> str | None:
         return None
     name = getattr(function, "__module__", None) or ""
     module = sys.modules.get(name)
-    imported = [item.__name__ for item in vars(module).values() if isinstance(item, ModuleType)] if module else []
+    imported = (
+        [item.__name__ for item in vars(module).values() if isinstance(item, ModuleType)] if module else []
+    )
     named = {one.partition(".")[0] for one in (name, *imported)}
-    found = [entry.name for entry in frontends.all().values() if not named.isdisjoint(entry.packages[:1]) and not entry.is_everywhere]
+    found = [
+        entry.name
+        for entry in frontends.all().values()
+        if not named.isdisjoint(entry.packages[:1]) and not entry.is_everywhere
+    ]
     return found[0] if len(found) == 1 else None

@@ -44,7 +44,9 @@ class Weight(NamedTuple):
         """
         if self.after is None:
             return f"{self.holder}[{quoted(self.before)}]"
-        number = f"{index} + {self.more}" if self.more > 0 else f"{index} - {-self.more}" if self.more else index
+        number = (
+            f"{index} + {self.more}" if self.more > 0 else f"{index} - {-self.more}" if self.more else index
+        )
         before, after = (part.replace("{", "{{").replace("}", "}}") for part in (self.before, self.after))
         return f"{self.holder}[f{quoted(f'{before}{{{number}}}{after}')}]"
 
@@ -89,7 +91,10 @@ def _numbered(nodes: Sequence[Node], held: Mapping[Value, Held]) -> Numbered:
     weights: dict[int, Weight] = {}
     for place, operands in enumerate(zip(*(node.inputs for node in nodes))):
         entries = [held.get(operand) if isinstance(operand, Value) else None for operand in operands]
-        names, holders = [entry.name for entry in entries if entry], {entry.holder if entry else "" for entry in entries}
+        names, holders = (
+            [entry.name for entry in entries if entry],
+            {entry.holder if entry else "" for entry in entries},
+        )
         if len(names) < len(nodes) or len(holders) > 1:
             continue
         (holder,) = holders
@@ -160,11 +165,17 @@ def stacks_of(graph: Graph) -> dict[Node, Stack]:
     uses = Counter(value for node in graph.nodes for value in node.uses)
     uses.update(graph.roots())
     written = {effect.target for effect in graph.effects if effect.kind == "buffer"}
-    names = {value: name for name, value in graph.parameters.items() if uses[value] == 1 and name not in written}
+    names = {
+        value: name for name, value in graph.parameters.items() if uses[value] == 1 and name not in written
+    }
     found = {}
     for node in graph.nodes:
         if node.op == "stack" and node.params["axis"] == 0 and all(item in names for item in node.inputs):
-            told = common([names[item] for item in node.inputs]) if len(node.uses) == len(node.inputs) > 1 else None
+            told = (
+                common([names[item] for item in node.inputs])
+                if len(node.uses) == len(node.inputs) > 1
+                else None
+            )
             if told is not None and "*" not in f"{told[0]}{told[1]}":
                 found[node] = Stack(f"{told[0]}*{told[1]}", tuple(told[2]))
     return found

@@ -7,9 +7,14 @@ import re
 
 from ..ops.text import factor
 
-LONGEST_INNER, LONGEST = 60, 96  # characters of an expression that is put into another one, and of what results
+LONGEST_INNER, LONGEST = (
+    60,
+    96,
+)  # characters of an expression that is put into another one, and of what results
 _STRING = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'')
-_WORD = re.compile(r"(?<![\w.])\w+(?!\w)(?!\s*=(?!=))")  # where it stands for a value, and is no name of a keyword
+_WORD = re.compile(
+    r"(?<![\w.])\w+(?!\w)(?!\s*=(?!=))"
+)  # where it stands for a value, and is no name of a keyword
 _NEGATIVE = re.compile(r"(?<=[(,\[] )\((-[\w.]+)\)(?=[,)\]])|(?<=[(\[])\((-[\w.]+)\)(?=[,)\]])")
 
 
@@ -47,7 +52,9 @@ def _stands_alone(masked: str, start: int, end: int) -> bool:
 def _binds_more(inner: str, before: str, after: str) -> bool:
     """Return True if `inner` binds more tightly than the operators on both sides."""
     own = _weakest(inner)
-    sides = [_BINDS.get(side, 0) for side in (_operator_at_end(before), _operator_at_start(after.lstrip())) if side]
+    sides = [
+        _BINDS.get(side, 0) for side in (_operator_at_end(before), _operator_at_start(after.lstrip())) if side
+    ]
     return own > 0 and all(0 < side < own for side in sides)
 
 
@@ -89,7 +96,9 @@ def tidied(expression: str) -> str:
 
 
 WIDTH = 120
-_START = re.compile(r"(?:return |[\w.,: ()\[\]]* = |\w+: |\w+=(?!=))?")  # what stands before an expression, with strings as words
+_START = re.compile(
+    r"(?:return |[\w.,: ()\[\]]* = |\w+: |\w+=(?!=))?"
+)  # what stands before an expression, with strings as words
 _OPERATOR = re.compile(r" (?=(?:[-+*/@%&|^<>]|//|\*\*|<<|>>|[<>=!]=) )")
 _KEPT = ("#", "raise ", "if ", "with ", "del ")  # more lines would not help to read these
 
@@ -137,7 +146,13 @@ def _inside(masked: str) -> tuple[int, int] | None:
     commas, operators, brackets, has_slice = _outside_of_brackets(masked, start, len(masked))
     if (commas or operators) and not has_slice:
         return start, len(masked)
-    if commas or operators or not brackets or brackets[-1][1] != len(masked) - 1 or brackets[-1][1] == brackets[-1][0] + 1:
+    if (
+        commas
+        or operators
+        or not brackets
+        or brackets[-1][1] != len(masked) - 1
+        or brackets[-1][1] == brackets[-1][0] + 1
+    ):
         return None
     return brackets[-1][0] + 1, brackets[-1][1]
 
@@ -150,7 +165,9 @@ def _parts(line: str, masked: str, left: int, right: int) -> tuple[list[str], st
     return [part for part in parts if part], "," if commas else ""
 
 
-def _outside_of_brackets(masked: str, left: int, right: int) -> tuple[list[int], list[int], list[tuple[int, int]], bool]:
+def _outside_of_brackets(
+    masked: str, left: int, right: int
+) -> tuple[list[int], list[int], list[tuple[int, int]], bool]:
     """Return the positions of commas, operators and outermost bracket pairs, and whether a colon occurs."""
     depth, opened, has_slice = 0, 0, False
     commas: list[int] = []

@@ -12,8 +12,12 @@ from ..errors import FrameworkNotInstalled
 from .source import Program
 from .standing_alone import ERRORS
 
-_last = [0]  # number of a file. No itertools.count: torch.compile asks that for a copy, which Python 3.14 refuses
-_retired: list[str] = []  # of functions that are gone: dropped here, for the collector may run while linecache goes through its entries
+_last = [
+    0
+]  # number of a file. No itertools.count: torch.compile asks that for a copy, which Python 3.14 refuses
+_retired: list[
+    str
+] = []  # of functions that are gone: dropped here, for the collector may run while linecache goes through its entries
 
 
 def load(program: Program, extra: Mapping[str, Any] | None = None) -> Callable[..., Any]:
@@ -26,7 +30,10 @@ def load(program: Program, extra: Mapping[str, Any] | None = None) -> Callable[.
         linecache.cache.pop(_retired.pop(), None)
     _last[0] += 1
     filename = f"<graph_compiler {program.name} {_last[0]}>"
-    scope: dict[str, Any] = {**program.globals, **(extra or {})}  # without a __name__, by which torch's compiler would import it
+    scope: dict[str, Any] = {
+        **program.globals,
+        **(extra or {}),
+    }  # without a __name__, by which torch's compiler would import it
     try:
         exec(compile(program.source, filename, "exec"), scope)
     except ModuleNotFoundError as problem:

@@ -11,7 +11,17 @@ from typing import Any
 
 from ..ir.graph import Graph
 from ..naming import Namespace
-from ..trees import Branch, Leaf, Static, Tree, is_called_with_items, is_dataclass_mapping, is_namedtuple, maker_of, making
+from ..trees import (
+    Branch,
+    Leaf,
+    Static,
+    Tree,
+    is_called_with_items,
+    is_dataclass_mapping,
+    is_namedtuple,
+    maker_of,
+    making,
+)
 
 _SPELLED = (bool, int, float, complex, str, bytes, type(None))
 # Imports of the functions that make containers.
@@ -21,7 +31,10 @@ _IMPORTS = {
     "dataclasses": "import dataclasses",
     "defaultdict": "from collections import defaultdict",
 }
-MAKERS = (*_IMPORTS, *(name for name, item in vars(making).items() if isinstance(item, FunctionType)))  # names in their source
+MAKERS = (
+    *_IMPORTS,
+    *(name for name, item in vars(making).items() if isinstance(item, FunctionType)),
+)  # names in their source
 
 
 @dataclasses.dataclass
@@ -46,7 +59,9 @@ class ResultText:
 def result_text(graph: Graph, literal: Callable[[Any], Any], names: Namespace) -> ResultText:
     """Return the expression that builds the outputs of `graph`. `literal` returns the text of a leaf."""
     result = ResultText()
-    result.text = _Results(result, names, (repr(literal(leaf)) for leaf in graph.outputs)).text(graph.output_tree)
+    result.text = _Results(result, names, (repr(literal(leaf)) for leaf in graph.outputs)).text(
+        graph.output_tree
+    )
     return result
 
 
@@ -66,7 +81,9 @@ class _Results:
     def _static(self, value: Any) -> str:
         if type(value) in _SPELLED and value == value and abs(hash(value)) != 314159:
             return repr(value)
-        if type(value) is slice and all(type(item) in _SPELLED for item in (value.start, value.stop, value.step)):
+        if type(value) is slice and all(
+            type(item) in _SPELLED for item in (value.start, value.stop, value.step)
+        ):
             return repr(value)
         if type(value) in (tuple, list) and all(type(item) in _SPELLED for item in value):
             return repr(value)
@@ -77,7 +94,11 @@ class _Results:
         if isinstance(value, type):
             return self._class(value)
         if isinstance(value, enum.Enum):
-            return f"{self._class(type(value))}[{value.name!r}]" if value.name in type(value).__members__ else None
+            return (
+                f"{self._class(type(value))}[{value.name!r}]"
+                if value.name in type(value).__members__
+                else None
+            )
         own_hash: Any = type(value).__hash__
         if own_hash in (None, object.__hash__):
             return self._member(value)
@@ -93,7 +114,11 @@ class _Results:
     def _member(self, value: Any) -> str | None:
         """Return the name of a module member whose `repr` is its name, such as `torch.float32`, or None."""
         module, _, name = repr(value).rpartition(".")
-        return self._imported(module, name) if name and getattr(sys.modules.get(module), name, None) is value else None
+        return (
+            self._imported(module, name)
+            if name and getattr(sys.modules.get(module), name, None) is value
+            else None
+        )
 
     def _named_object(self, value: Any) -> str:
         name = self.names.lasting(f"{type(value).__name__.lower()}_value")
@@ -107,10 +132,16 @@ class _Results:
         if cls is list:
             return f"[{', '.join(children)}]"
         if cls is dict:
-            return "{" + ", ".join(f"{self._static(key)}: {child}" for key, child in zip(tree.keys, children)) + "}"
+            return (
+                "{"
+                + ", ".join(f"{self._static(key)}: {child}" for key, child in zip(tree.keys, children))
+                + "}"
+            )
         name = self._class(cls)
         if issubclass(cls, (tuple, list)) and is_called_with_items(cls):
-            return f"{name}({', '.join(children)})" if is_namedtuple(cls) else f"{name}([{', '.join(children)}])"
+            return (
+                f"{name}({', '.join(children)})" if is_namedtuple(cls) else f"{name}([{', '.join(children)}])"
+            )
         if is_dataclass_mapping(cls) and _is_called_by_name(tree):
             return f"{name}({', '.join(f'{key}={child}' for key, child in zip(tree.keys, children))})"
         return f"{self._maker(cls)}({name}, {self._keys(tree.keys)}, [{', '.join(children)}])"

@@ -45,7 +45,9 @@ class Definitions:
     named: dict[str, str] = field(default_factory=dict)
     taken: dict[str, None] = field(default_factory=dict)
     open: list[Namespace] = field(default_factory=list)  # of the functions that are being written
-    origins: dict[str, list[tuple[int, Origin]]] = field(default_factory=dict)  # text -> the lines of its nodes, counted from 0
+    origins: dict[str, list[tuple[int, Origin]]] = field(
+        default_factory=dict
+    )  # text -> the lines of its nodes, counted from 0
 
     def add(self, wanted: str, text: str, suffixes: Sequence[str], names: Namespace) -> str:
         """Return the name for a definition, which stands in `text` as `OWN_NAME`. `wanted` is the preferred
@@ -54,7 +56,11 @@ class Definitions:
         if text not in self.named:
             free = (f"{legal(wanted)}_{count}" if count else legal(wanted) for count in itertools.count())
             everywhere = (names, *self.open)
-            name = next(name for name in free if not any(f"{name}{suffix}" in space for suffix in ("", *suffixes) for space in everywhere))
+            name = next(
+                name
+                for name in free
+                if not any(f"{name}{suffix}" in space for suffix in ("", *suffixes) for space in everywhere)
+            )
             self.taken.update(dict.fromkeys(f"{name}{suffix}" for suffix in ("", *suffixes)))
             for space in everywhere:
                 space.reserve(*self.taken)
@@ -129,7 +135,12 @@ class Scope:
     """Block that is being written. `roots` are the values needed after its last node."""
 
     def __init__(
-        self, shared: Shared, nodes: Sequence[Node], roots: Iterable[Value], outer: Scope | None = None, region: Region | None = None
+        self,
+        shared: Shared,
+        nodes: Sequence[Node],
+        roots: Iterable[Value],
+        outer: Scope | None = None,
+        region: Region | None = None,
     ) -> None:
         self.shared, self.dialect = shared, shared.dialect
         self.names: Namespace = shared.names if outer is None else outer.names
@@ -144,7 +155,9 @@ class Scope:
         self.last_use = last_uses(nodes, self.needed)
         self.uses = Counter(chain.from_iterable(map(Node.reads, nodes)))
         self.folded: set[Value] = set()  # those that have no line of their own
-        self.foldable: list[tuple[int, Node, str]] = []  # lines that may go into the next: where they end, what they compute
+        self.foldable: list[
+            tuple[int, Node, str]
+        ] = []  # lines that may go into the next: where they end, what they compute
         self.ends: list[tuple[int, Node, str]] = []  # the same of lines that make what the block gives
         self.released: dict[Node, list[Value]] = {}  # what nothing needs after a node that is being written
         self.wishes: dict[Value, str] = {}
@@ -191,7 +204,11 @@ class Scope:
         spaces = (self.names, self.shared.names, *self.shared.definitions.open)
         base = legal(f"{type(item).__name__.lower()}_object")
         free = (f"{base}_{count}" if count else base for count in counted())
-        name = next(name for name in free if name not in self.shared.globals and not any(name in space for space in spaces))
+        name = next(
+            name
+            for name in free
+            if name not in self.shared.globals and not any(name in space for space in spaces)
+        )
         for space in spaces:
             space.reserve(name)
         self.shared.globals[name] = item
@@ -247,7 +264,9 @@ class Scope:
         expression = tidied(self._with_folded(node, expression))
         self.origins.append((len(self.lines), node.origin))
         self.line((_STEP if self.context else "") + (f"{targets} = {expression}" if targets else expression))
-        gives_array = len(node.outputs) == 1 and targets == self.text[node.outputs[0]]  # and no tuple or list of one
+        gives_array = (
+            len(node.outputs) == 1 and targets == self.text[node.outputs[0]]
+        )  # and no tuple or list of one
         if gives_array and self._may_be_folded(node):
             self.foldable.append((len(self.lines), node, expression))
         elif gives_array and not self.context and not self.uses[node.outputs[0]]:
@@ -297,7 +316,9 @@ class Scope:
         self.shared.structured[node.op](self, node)
         written = [place for place in range(before, len(self.lines)) if self.lines[place]] or [before]
         self.origins.append((written[0], node.origin))
-        self.inner_origins.append((written[-1], node.origin))  # where most targets call the functions that they have defined above
+        self.inner_origins.append(
+            (written[-1], node.origin)
+        )  # where most targets call the functions that they have defined above
         gone = self.released.pop(node, None)
         self._delete(node, self._release_after(node) if gone is None else gone)
 
@@ -307,7 +328,11 @@ class Scope:
 
     def name(self, node: Node) -> list[str]:
         """Return names for the outputs of a node, with `_` for unused ones among several."""
-        unused = self.made.intersection(self.last_use.get(node, ())).intersection(node.outputs) if len(node.outputs) > 1 else ()
+        unused = (
+            self.made.intersection(self.last_use.get(node, ())).intersection(node.outputs)
+            if len(node.outputs) > 1
+            else ()
+        )
         names = []
         for value in node.outputs:
             self.text[value] = "_" if value in unused else self.new(self.wishes.get(value, value.name))
@@ -346,7 +371,9 @@ class Scope:
         """Return the values that are not needed after this node, and free their names; reusing a name frees
         the memory.
         """
-        gone = [value for value in self.last_use.get(node, ()) if value in self.made and value not in node.outputs]
+        gone = [
+            value for value in self.last_use.get(node, ()) if value in self.made and value not in node.outputs
+        ]
         self.free(map(self.text.__getitem__, gone))
         return gone
 
@@ -354,7 +381,11 @@ class Scope:
         """Write `del` for large values that are no longer needed and whose names the outputs of the node did
         not reuse.
         """
-        large = [self.text[value] for value in gone if value not in self.folded and bytes_of(value) >= _DELETED_FROM_BYTES]
+        large = [
+            self.text[value]
+            for value in gone
+            if value not in self.folded and bytes_of(value) >= _DELETED_FROM_BYTES
+        ]
         if not large:
             return
         taken = {self.text[value] for value in node.outputs}
@@ -378,7 +409,9 @@ class Scope:
         """
         block = region.block
         scope = Scope(self.shared, block.nodes, values_in(block.outputs), self, region)
-        scope.text.update(zip(block.inputs, [*inputs, *(repr(self.literal(item)) for item in captured)], strict=True))
+        scope.text.update(
+            zip(block.inputs, [*inputs, *(repr(self.literal(item)) for item in captured)], strict=True)
+        )
         scope.write()
         return Inside(scope, scope.results(block.outputs))
 
@@ -394,7 +427,11 @@ class Scope:
             _, node, expression = self.ends.pop()
             places = [place for place, item in enumerate(outputs) if item is node.outputs[0]]
             has_effect |= bool(node.writes or node.is_random)
-            if len(places) != 1 or sum(map(len, text)) + len(expression) > LONGEST or (has_effect and places[0] > first):
+            if (
+                len(places) != 1
+                or sum(map(len, text)) + len(expression) > LONGEST
+                or (has_effect and places[0] > first)
+            ):
                 break
             text[places[0]] = expression
             first = min(first, places[0])
@@ -423,8 +460,12 @@ class Scope:
 
     def _drop_unread(self, name: str, outputs: Sequence[str]) -> None:
         """Remove the line that assigns `name` if nothing reads it."""
-        place = next((place for place, text in enumerate(self.lines) if text.lstrip().startswith(f"{name} = ")), None)
-        if place is not None and not any(name in _NAME.findall(text) for text in (*self.lines[:place], *self.lines[place + 1 :], *outputs)):
+        place = next(
+            (place for place, text in enumerate(self.lines) if text.lstrip().startswith(f"{name} = ")), None
+        )
+        if place is not None and not any(
+            name in _NAME.findall(text) for text in (*self.lines[:place], *self.lines[place + 1 :], *outputs)
+        ):
             del self.lines[place]
             for origins in (self.origins, self.inner_origins):
                 origins[:] = [(line - (line > place), origin) for line, origin in origins]
@@ -440,11 +481,16 @@ class Scope:
         scope = Scope(self.shared, (), ())
         scope.names, scope.module = names, self.module
         write(scope, OWN_NAME)
-        lines = ["\n".join(broken(line.lstrip(), len(line) - len(line.lstrip()))) if line else "" for line in scope.lines]
+        lines = [
+            "\n".join(broken(line.lstrip(), len(line) - len(line.lstrip()))) if line else ""
+            for line in scope.lines
+        ]
         text = "\n".join(lines)
         name = definitions.add(wanted, text, suffixes, self.shared.names)
         begins = [0, *accumulate(line.count("\n") + 1 for line in lines)]
-        definitions.origins[text] = [(begins[place], origin) for place, origin in (*scope.origins, *scope.inner_origins)]
+        definitions.origins[text] = [
+            (begins[place], origin) for place, origin in (*scope.origins, *scope.inner_origins)
+        ]
         definitions.open.pop()
         return name
 
@@ -464,7 +510,9 @@ class Scope:
         """Append the lines of an inner scope at the current indentation."""
         lines = list(dropwhile(lambda text: not text, inside.scope.lines))
         first = len(self.lines) - (len(inside.scope.lines) - len(lines))
-        self.inner_origins += [(first + place, origin) for place, origin in (*inside.scope.origins, *inside.scope.inner_origins)]
+        self.inner_origins += [
+            (first + place, origin) for place, origin in (*inside.scope.origins, *inside.scope.inner_origins)
+        ]
         for text in lines:
             self.line(text)
 

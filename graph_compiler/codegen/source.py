@@ -80,9 +80,13 @@ class _Writer:
         else:
             self.prelude, self.helpers = prelude, _names_of(prelude)
         always = [*self.imports, "parameters", "constants", "math", *ERRORS, *MAKERS]
-        self.own = Namespace(reserved=always).unique(graph.name)  # a helper of this name is in the way only where it is used
+        self.own = Namespace(reserved=always).unique(
+            graph.name
+        )  # a helper of this name is in the way only where it is used
         self.names = Namespace(reserved=[*always, *self.helpers, self.own])
-        self.shared = Shared(dialect, target.structured, self.names, reserved=(*always, *self.helpers, self.own))
+        self.shared = Shared(
+            dialect, target.structured, self.names, reserved=(*always, *self.helpers, self.own)
+        )
         self.shared.numbered = numbered_calls(graph) if graph.parameters or graph.constants else {}
         self.shared.stacks = stacks_of(graph) if graph.parameters and HELPER in self.helpers else {}
         self.scope = Scope(self.shared, graph.nodes, graph.roots())
@@ -109,25 +113,38 @@ class _Writer:
         scope.write(self._guards_on if self.inner_guards else None)
         checks = tuple(guard for guard in graph.guards if isinstance(guard.condition, Value))
         is_array = isinstance(graph.output_tree, Leaf) and not checks and not graph.effects
-        result = ResultText(scope.results(graph.outputs)[0]) if is_array else result_text(graph, scope.literal, self.names)
+        result = (
+            ResultText(scope.results(graph.outputs)[0])
+            if is_array
+            else result_text(graph, scope.literal, self.names)
+        )
         self._return(result, checks)
-        leading = tuple(name for name, held in (("parameters", graph.parameters), ("constants", graph.constants)) if held)
+        leading = tuple(
+            name for name, held in (("parameters", graph.parameters), ("constants", graph.constants)) if held
+        )
         inputs = tuple(map(scope.text.__getitem__, graph.inputs))
         lines = list(map(_laid_out, _needed(scope.lines[:reads], scope.lines[reads:])))
         body = "\n".join(lines)
         definitions = self.shared.definitions.texts()
         helpers = _helpers(self.prelude, "\n".join([*definitions, body]), self.helpers)
         helpers += _helpers(making, "\n".join(maker.__name__ for maker in result.makers))
-        name = self.names.lasting(self.own) if self.own in {helper.__name__ for helper in helpers} else self.own
+        name = (
+            self.names.lasting(self.own) if self.own in {helper.__name__ for helper in helpers} else self.own
+        )
         head = [*self.dialect.decorators(graph), *broken(f"def {name}({', '.join([*leading, *inputs])}):")]
         source = self._module(header, [*definitions, "\n".join([*head, body, ""])], helpers, result)
         bound = {**scope.shared.globals, **result.globals}
         own = self._origins(source, lines, scope.origins)
-        inner = (*self.shared.definitions.origins_in(source), *self._origins(source, lines, scope.inner_origins))
+        inner = (
+            *self.shared.definitions.origins_in(source),
+            *self._origins(source, lines, scope.inner_origins),
+        )
         stacks = tuple(dict.fromkeys(self.shared.stacks.values()))
         return Program(source, name, leading, inputs, bound, checks, own, inner, stacks)
 
-    def _origins(self, source: str, lines: list[str], origins: list[tuple[int, Origin]]) -> tuple[tuple[int, Origin], ...]:
+    def _origins(
+        self, source: str, lines: list[str], origins: list[tuple[int, Origin]]
+    ) -> tuple[tuple[int, Origin], ...]:
         """Return line numbers counted from the end of the source, since leading lines may have been dropped."""
         after = [0, *itertools.accumulate(line.count("\n") + 1 for line in reversed(lines))]
         end, last = source.count("\n") + 1, len(self.scope.lines)
@@ -152,7 +169,9 @@ class _Writer:
                 scope.line(f"{names} = {self.dialect.sizes(scope.text[value])}")
             else:
                 for axis in sorted(axes):
-                    scope.line(f"{scope.symbols[axes[axis]]} = {self.dialect.size(scope.text[value], axes[axis])}")
+                    scope.line(
+                        f"{scope.symbols[axes[axis]]} = {self.dialect.size(scope.text[value], axes[axis])}"
+                    )
 
     # ------------------------------------------------------------------------------ guards and the result
     def _guards_on(self, made: Iterable[Value]) -> None:
@@ -179,7 +198,9 @@ class _Writer:
         scope.line(f"return {', '.join(parts)}")
 
     # ------------------------------------------------------------------------------ the whole text
-    def _module(self, header: str, functions: list[str], helpers: list[FunctionType], result: ResultText) -> str:
+    def _module(
+        self, header: str, functions: list[str], helpers: list[FunctionType], result: ResultText
+    ) -> str:
         used = {*_identifiers("\n".join(functions)), *itertools.chain.from_iterable(map(_used_by, helpers))}
         imports = [line for name, line in self.imports.items() if name in used]
         if "math" in used:
@@ -278,7 +299,9 @@ def _source_of(helper: FunctionType) -> str:
     """Return the source of a helper, with its `spelled` names replaced by those of the target."""
     spelled: dict[str, str] = vars(helper).get("spelled", {})
     return (
-        re.sub(r"\b\w+\b", lambda word: spelled.get(word[0], word[0]), inspect.getsource(helper)) if spelled else inspect.getsource(helper)
+        re.sub(r"\b\w+\b", lambda word: spelled.get(word[0], word[0]), inspect.getsource(helper))
+        if spelled
+        else inspect.getsource(helper)
     )
 
 
@@ -286,7 +309,9 @@ def _source_of(helper: FunctionType) -> str:
 def _used_by(helper: FunctionType) -> tuple[str, ...]:
     """Return the distinct names that a helper uses, without its own arguments and variables."""
     codes = list(_codes_in(helper.__code__))
-    own = {name for code in codes for name in (*code.co_varnames, *code.co_cellvars)} - {name for code in codes for name in code.co_names}
+    own = {name for code in codes for name in (*code.co_varnames, *code.co_cellvars)} - {
+        name for code in codes for name in code.co_names
+    }
     return tuple(name for name in dict.fromkeys(_identifiers(_source_of(helper))) if name not in own)
 
 

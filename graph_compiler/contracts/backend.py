@@ -137,7 +137,11 @@ class Target(Protocol):
 
     @default
     def compile(
-        self, function: Callable[..., Any], options: dict[str, Any], static: tuple[int, ...] = (), text: str | None = None
+        self,
+        function: Callable[..., Any],
+        options: dict[str, Any],
+        static: tuple[int, ...] = (),
+        text: str | None = None,
     ) -> Callable[..., Any]:
         """The function wrapped in the framework's own compiler; as it is where there is none. ``static``: positions of arguments that are
         Python numbers which sizes are made of; ``text``: the source of the function, where it depends on nothing else, so that what is made
@@ -161,7 +165,9 @@ class Target(Protocol):
         return False
 
     @default
-    def compile_by_default(self, function: Callable[..., Any], static: tuple[int, ...] = (), text: str | None = None) -> Callable[..., Any]:
+    def compile_by_default(
+        self, function: Callable[..., Any], static: tuple[int, ...] = (), text: str | None = None
+    ) -> Callable[..., Any]:
         """Return the function, compiled as suits it best; arguments as of :meth:`compile`. Its attribute ``describe_compilation``, if it
         has one, is a function that returns in words how it runs."""
         return self.compile(function, {}, static, text)
@@ -195,7 +201,9 @@ class Target(Protocol):
 
     @property
     @default
-    def either(self) -> Callable[[tuple[Any, ...], tuple[Any, ...], Callable[[], Any], Callable[[], Any]], Any] | None:
+    def either(
+        self,
+    ) -> Callable[[tuple[Any, ...], tuple[Any, ...], Callable[[], Any], Callable[[], Any]], Any] | None:
         """A function of checks, their guards, and two functions that give lists of arrays: what the first gives where all guards hold, else
         what the second gives, as a branch of the program that the framework traces. None where it has no such branch."""
         return None

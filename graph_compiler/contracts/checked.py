@@ -45,7 +45,11 @@ def _missing(contract: type, item: Any, path: str) -> Iterator[str]:
     derives = contract in type(item).__mro__
     for name, member in _members(contract).items():
         function = member.fget if isinstance(member, property) else member
-        is_inherited = derives and inspect.getattr_static(type(item), name) is member and name not in getattr(item, "__dict__", {})
+        is_inherited = (
+            derives
+            and inspect.getattr_static(type(item), name) is member
+            and name not in getattr(item, "__dict__", {})
+        )
         if is_inherited and getattr(function, "is_default", False):
             continue
         if is_inherited or not hasattr(item, name):
@@ -73,5 +77,7 @@ def _purpose(function: Any) -> str:
 def _contract_of(contract: type, function: Any) -> type | None:
     """The contract of a member that is a part with members of its own, by its annotation."""
     annotation = getattr(function, "__annotations__", {}).get("return")
-    found = vars(sys.modules[contract.__module__]).get(annotation) if isinstance(annotation, str) else annotation
+    found = (
+        vars(sys.modules[contract.__module__]).get(annotation) if isinstance(annotation, str) else annotation
+    )
     return found if isinstance(found, type) and getattr(found, "_is_protocol", False) else None

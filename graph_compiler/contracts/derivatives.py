@@ -103,13 +103,17 @@ class Derivatives(Protocol):
         """``state, outputs = step(state, row)`` for each row of arrays that have as many: the last state, and the outputs stacked along a
         first axis. With ``checkpoint`` reverse mode computes steps again."""
 
-    def pulled(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
+    def pulled(
+        self, function: Function, primals: Arrays
+    ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """Reverse mode: results, what is handed on, and the function from cotangents of the results to cotangents of the primals."""
 
     def pushed(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
         """Forward mode: results, what is handed on, and the tangents of the results."""
 
-    def linearised(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
+    def linearised(
+        self, function: Function, primals: Arrays
+    ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """Results, what is handed on, and the function from tangents of the primals to tangents of the results."""
 
     @default
@@ -123,7 +127,9 @@ class Derivatives(Protocol):
     def named(self, array: Any, name: str) -> Any:
         """The array, by a name that policies of :meth:`rematerialised` know."""
 
-    def rematerialised(self, function: Callable[[Arrays], Arrays], policy: Policy) -> Callable[[Arrays], Arrays]:
+    def rematerialised(
+        self, function: Callable[[Arrays], Arrays], policy: Policy
+    ) -> Callable[[Arrays], Arrays]:
         """The function, of which reverse mode keeps only what the policy says, and computes the rest again: ``"nothing"``, ``"dots"`` (the
         results of matrix products), ``"everything"``, ``"min_cut"`` (the fewest bytes that no product has to be computed again for), or the
         values of these names."""

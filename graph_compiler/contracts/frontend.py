@@ -199,7 +199,9 @@ class Reference(Protocol):
     def ranges(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[float, float], ...]:
         """The least and greatest element of each array in the arguments."""
         arrays = [np.asarray(self.to_numpy(array)) for array in self.leaves(args, kwargs)]
-        return tuple((float(array.min()), float(array.max())) if array.size else (0.0, 0.0) for array in arrays)
+        return tuple(
+            (float(array.min()), float(array.max())) if array.size else (0.0, 0.0) for array in arrays
+        )
 
     @default
     def with_facts(self, array: Any, facts: Mapping[str, Any]) -> Any:
@@ -222,7 +224,9 @@ class Reference(Protocol):
         return nullcontext()
 
     @default
-    def observe(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[str, list[Any]]]:
+    def observe(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> list[tuple[str, list[Any]]]:
         """Name and results of every call that a run makes; nothing where a run does not show them."""
         function(*args, **kwargs)
         return []

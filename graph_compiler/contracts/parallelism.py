@@ -72,7 +72,9 @@ def is_count(devices: Any) -> bool:
 def require_count(count: int, known: int, kind: str) -> int:
     """Return ``count``, or raise ``InvalidOption`` unless there are as many devices of this kind."""
     if not 1 <= count <= known:
-        raise InvalidOption(f"devices= is {count}, and has to be a number from 1 to {known}, for there are {known} {kind}")
+        raise InvalidOption(
+            f"devices= is {count}, and has to be a number from 1 to {known}, for there are {known} {kind}"
+        )
     return int(count)
 
 
@@ -100,7 +102,9 @@ def running_over(axis_name: str | None, framework: str, native: Any = None) -> I
 def running_axes() -> Mapping[str, str]:
     """Names of the axes that the code of this moment runs over, each with its framework; while a function is recorded those that began in
     it, for it may run over others than those it is recorded in."""
-    return {name: framework for name, (framework, _, recording) in _axes.get().items() if recording is regions()}
+    return {
+        name: framework for name, (framework, _, recording) in _axes.get().items() if recording is regions()
+    }
 
 
 def native_axis(axis_name: str, framework: str) -> Any:
@@ -196,17 +200,30 @@ class Parallelism(Protocol):
         """An array inside of a function that :meth:`partitioned` runs, laid out so."""
 
     def partitioned(
-        self, function: Callable[[Arrays, Arrays], Arrays], mesh: Any, batch: Sequence[str], split: Sequence[bool], local_batch: bool
+        self,
+        function: Callable[[Arrays, Arrays], Arrays],
+        mesh: Any,
+        batch: Sequence[str],
+        split: Sequence[bool],
+        local_batch: bool,
     ) -> Callable[[Arrays, Arrays], Arrays]:
         """A function of laid-out arrays and of arguments as if it ran on one device. Arguments that are ``split`` are divided
         along their first axis over the axes ``batch`` of the mesh; ``local_batch`` as in :class:`Spread`."""
 
     # ------------------------------------------------------------------------------ training
-    def training_over_axis(self, held: Held, make: Make, axis: DeviceAxis, local_batch: bool) -> tuple[Training, Held]:
+    def training_over_axis(
+        self, held: Held, make: Make, axis: DeviceAxis, local_batch: bool
+    ) -> tuple[Training, Held]:
         """Steps that split a batch over the axis, and what they hold, whole on every device: the mean of the devices' losses is trained."""
 
     def training_over_mesh(
-        self, held: Held, make: Make, mesh: Any, layouts: Mapping[str, Layout], batch: Sequence[str], local_batch: bool
+        self,
+        held: Held,
+        make: Make,
+        mesh: Any,
+        layouts: Mapping[str, Layout],
+        batch: Sequence[str],
+        local_batch: bool,
     ) -> tuple[Training, Held]:
         """Steps over a mesh, as if they ran on one device, and what they hold, laid out by the names of parameters."""
 

@@ -78,7 +78,9 @@ class Training(Protocol):
     def begun(self, make: Make, trained: Arrays) -> Any:
         """The state of the optimizer before its first update. ``trained`` are the arrays that are held."""
 
-    def updated(self, make: Make, held: Held, gradients: Arrays, rate: Any, is_finite: Any) -> tuple[Arrays, Any]:
+    def updated(
+        self, make: Make, held: Held, gradients: Arrays, rate: Any, is_finite: Any
+    ) -> tuple[Arrays, Any]:
         """The trained arrays, and the state of the optimizer, after one update: with this learning rate (None: that of the optimizer), and
         where ``is_finite`` (None: always)."""
 
@@ -139,7 +141,9 @@ class Training(Protocol):
         return array
 
     # ------------------------------------------------------------------------------ gradients
-    def gradients(self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays) -> tuple[Any, Any, Arrays]:
+    def gradients(
+        self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays
+    ) -> tuple[Any, Any, Arrays]:
         """Value, what is handed on, and the gradient of a function that gives a number and more; zeros where nothing depends on an
         array."""
 

@@ -56,8 +56,15 @@ def _captured(body: Body) -> Iterable[Value]:
     value has.
     """
     made = {*body.inputs, *(value for node in body.nodes for value in node.outputs)}
-    read = [(node.inputs, node.params, [list(region.sizes.values()) for region in node.regions]) for node in body.nodes]
-    items = list(iterate_structure((read, list(body.outputs), [value.shape for node in body.nodes for value in node.outputs])))
+    read = [
+        (node.inputs, node.params, [list(region.sizes.values()) for region in node.regions])
+        for node in body.nodes
+    ]
+    items = list(
+        iterate_structure(
+            (read, list(body.outputs), [value.shape for node in body.nodes for value in node.outputs])
+        )
+    )
     values = dict.fromkeys(item for item in items if isinstance(item, Value) and item not in made)
     known = {dim for value in (*body.inputs, *values) for dim in value.shape if isinstance(dim, Size)}
     yield from values
@@ -84,11 +91,15 @@ class _Closing:
     def region(self) -> Region:
         inputs = tuple(map(self._input, (*self.body.inputs, *self.captured)))
         nodes = tuple(copied(node, self.own, self._mapped) for node in self.body.nodes)
-        return Region(self.body.name, Block(inputs, nodes, tuple(map(self._mapped, self.body.outputs))), self.sizes)
+        return Region(
+            self.body.name, Block(inputs, nodes, tuple(map(self._mapped, self.body.outputs))), self.sizes
+        )
 
     def _input(self, value: Value) -> Value:
         made = self.own[value] = Value(value.name, value.spec)
-        made.spec = ArraySpec(tuple(self._input_size(made, axis, dim) for axis, dim in enumerate(value.shape)), value.dtype)
+        made.spec = ArraySpec(
+            tuple(self._input_size(made, axis, dim) for axis, dim in enumerate(value.shape)), value.dtype
+        )
         return made
 
     def _input_size(self, made: Value, axis: int, dim: Any) -> Any:
@@ -144,7 +155,9 @@ class Builder:
     %sum: float32[x.shape[0]]
     """
 
-    def __init__(self, graph: Graph, origin: Origin = _NOWHERE, outside: Callable[[Value], Node | None] | None = None) -> None:
+    def __init__(
+        self, graph: Graph, origin: Origin = _NOWHERE, outside: Callable[[Value], Node | None] | None = None
+    ) -> None:
         self.graph, self.origin = graph, origin
         self._made: dict[Value, Node] = {}
         self._outside = graph.maker if outside is None and graph.nodes else outside
@@ -184,13 +197,22 @@ class Builder:
         made = self._made.get(item)
         return self._outside(item) if made is None and self._outside is not None else made
 
-    def append(self, name: str, inputs: tuple[Any, ...], params: dict[str, Any], specs: Any, regions: tuple[Region, ...] = ()) -> Any:
+    def append(
+        self,
+        name: str,
+        inputs: tuple[Any, ...],
+        params: dict[str, Any],
+        specs: Any,
+        regions: tuple[Region, ...] = (),
+    ) -> Any:
         """Append a node whose output specs are known, without checks, and return its output, or a tuple of
         outputs.
         """
         several = isinstance(specs, tuple)
         shared: dict[int, Size] = {}
-        outputs = tuple(_output(name, self.settled(spec), shared) for spec in (specs if several else (specs,)))
+        outputs = tuple(
+            _output(name, self.settled(spec), shared) for spec in (specs if several else (specs,))
+        )
         node = Node(name, inputs, params, self.origin, outputs, regions=regions)
         self.graph.nodes.append(node)
         self._made.update(dict.fromkeys(outputs, node))
@@ -220,7 +242,9 @@ class Builder:
             outputs = write(*inputs)
         return Body(name, tuple(inputs), tuple(nodes), tuple(outputs))
 
-    def run(self, name: str, operands: Sequence[Any], bodies: Sequence[Body], **params: Any) -> tuple[Value, ...]:
+    def run(
+        self, name: str, operands: Sequence[Any], bodies: Sequence[Body], **params: Any
+    ) -> tuple[Value, ...]:
         """Append the node of an operation that runs `bodies` (see :mod:`..ops.control`) and return its
         outputs.
 
@@ -233,7 +257,11 @@ class Builder:
         op, inputs = get(name), (*operands, *captured)
         params = check_params(op, params)
         made: tuple[Value, ...] = self.append(
-            name, inputs, params, op.infer(*map(_spec, inputs), **op.named_regions(regions), **params), regions
+            name,
+            inputs,
+            params,
+            op.infer(*map(_spec, inputs), **op.named_regions(regions), **params),
+            regions,
         )
         return made
 
@@ -285,7 +313,9 @@ def symbolic(value: Value, axes: Any, shared: dict[int, Size] | None = None) -> 
             return known.setdefault(id(dim), Size.of(Symbol(value, axis, dim.hint)))
         return Size.of(Symbol(value, axis, dim)) if axis in axes else dim
 
-    value.spec = ArraySpec(tuple(settled(axis, dim) for axis, dim in enumerate(value.spec.shape)), value.spec.dtype)
+    value.spec = ArraySpec(
+        tuple(settled(axis, dim) for axis, dim in enumerate(value.spec.shape)), value.spec.dtype
+    )
 
 
 def _has_inner(region: Region, dim: Any) -> bool:

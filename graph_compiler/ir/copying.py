@@ -20,13 +20,18 @@ def copied(node: Node, own: dict[Value, Any], mapped: Callable[[Any], Any]) -> N
     def whole(structure: Any) -> Any:
         return map_structure(mapped, structure)
 
-    regions = tuple(replace(region, sizes={symbol: mapped(size) for symbol, size in region.sizes.items()}) for region in node.regions)
+    regions = tuple(
+        replace(region, sizes={symbol: mapped(size) for symbol, size in region.sizes.items()})
+        for region in node.regions
+    )
     inputs, params = whole(node.inputs), whole(node.params)
     outputs = tuple(Value(value.name, value.spec) for value in node.outputs)
     own.update(zip(node.outputs, outputs))
     for value in outputs:
         value.spec = ArraySpec(tuple(map(mapped, value.shape)), value.dtype)
-    return Node(node.op, inputs, params, node.origin, outputs, node.record and node.record.mapped(whole), regions)
+    return Node(
+        node.op, inputs, params, node.origin, outputs, node.record and node.record.mapped(whole), regions
+    )
 
 
 def copied_among(node: Node, pairs: Iterable[tuple[Value, Value]]) -> Node | None:

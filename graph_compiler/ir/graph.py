@@ -103,7 +103,12 @@ class Guard:
 
     def to_json(self, write: Writer) -> Any:
         """Return condition, expected elements, origin and rounding."""
-        return [write.item(self.condition), write.item(self.expected), write.origin(self.origin), self.rounding]
+        return [
+            write.item(self.condition),
+            write.item(self.expected),
+            write.origin(self.origin),
+            self.rounding,
+        ]
 
     @classmethod
     def from_json(cls, data: Any, read: Reader) -> Guard:
@@ -126,7 +131,9 @@ def check(guard: Guard, is_recorded: bool = False) -> Node:
     check on elements out of its region.
     """
     details = (guard.expected, guard.rounding) if isinstance(guard.condition, Value) else ()
-    return Node(GUARD, (guard.condition, *details), {}, guard.origin, (), CallRecord(GUARD) if is_recorded else None)
+    return Node(
+        GUARD, (guard.condition, *details), {}, guard.origin, (), CallRecord(GUARD) if is_recorded else None
+    )
 
 
 def guard_of(node: Node) -> Guard | None:
@@ -134,7 +141,11 @@ def guard_of(node: Node) -> Guard | None:
     if node.op != GUARD:
         return None
     condition, *details = node.inputs
-    return Guard(condition, True, node.origin) if not details else Guard(condition, details[0], node.origin, details[1])
+    return (
+        Guard(condition, True, node.origin)
+        if not details
+        else Guard(condition, details[0], node.origin, details[1])
+    )
 
 
 def reads_elements(guard: Guard) -> bool:
@@ -217,9 +228,16 @@ class GraphState:
 
 def to_networkx(graph: Graph) -> networkx.MultiDiGraph:
     """Return the graph as described at :meth:`Graph.to_networkx`."""
-    sources = [("input", value) for value in graph.inputs] + [("parameter", value) for value in graph.parameters.values()]
+    sources = [("input", value) for value in graph.inputs] + [
+        ("parameter", value) for value in graph.parameters.values()
+    ]
     drawn = networkx.MultiDiGraph(name=graph.name, dialect=graph.dialect)
-    return _filled(drawn, sources + [("constant", value) for value, _ in graph.constants.values()], graph.nodes, graph.outputs)
+    return _filled(
+        drawn,
+        sources + [("constant", value) for value, _ in graph.constants.values()],
+        graph.nodes,
+        graph.outputs,
+    )
 
 
 def _filled(
@@ -228,7 +246,15 @@ def _filled(
     place: dict[Value, tuple[int, int]] = {}  # value -> number of the node, index of the output
     for kind, value in sources:
         place[value] = len(drawn), 0
-        drawn.add_node(len(drawn), kind=kind, op=kind, name=value.name, params={}, shapes=(value.spec.hints,), dtypes=(value.dtype,))
+        drawn.add_node(
+            len(drawn),
+            kind=kind,
+            op=kind,
+            name=value.name,
+            params={},
+            shapes=(value.spec.hints,),
+            dtypes=(value.dtype,),
+        )
     for node in nodes:
         number = len(drawn)
         drawn.add_node(number, **_attributes(node))
@@ -242,7 +268,12 @@ def _filled(
 
 def _region(region: Region) -> networkx.MultiDiGraph:
     block = region.block
-    return _filled(networkx.MultiDiGraph(name=region.name), [("input", value) for value in block.inputs], block.nodes, list(block.outputs))
+    return _filled(
+        networkx.MultiDiGraph(name=region.name),
+        [("input", value) for value in block.inputs],
+        block.nodes,
+        list(block.outputs),
+    )
 
 
 def _attributes(node: Node) -> dict[str, Any]:
@@ -261,7 +292,9 @@ def _attributes(node: Node) -> dict[str, Any]:
     }
 
 
-def _connect(drawn: networkx.MultiDiGraph, number: int, arguments: Any, place: dict[Value, tuple[int, int]]) -> None:
+def _connect(
+    drawn: networkx.MultiDiGraph, number: int, arguments: Any, place: dict[Value, tuple[int, int]]
+) -> None:
     for value in values_in(arguments):
         maker, output = place[value]
         drawn.add_edge(maker, number, value=value.name, output=output)
@@ -334,7 +367,9 @@ class Graph:
     def derive(self, **changes: Any) -> Graph:
         """Return a copy with the given changes. Lists and dicts are copied; values and nodes are shared."""
         fields = {
-            name: (list(value) if isinstance(value, list) else dict(value) if isinstance(value, dict) else value)
+            name: (
+                list(value) if isinstance(value, list) else dict(value) if isinstance(value, dict) else value
+            )
             for name, value in vars(self).items()
             if name != "_makers"
         }
@@ -356,9 +391,15 @@ class Graph:
         made = list(block.outputs)
         outputs, made = made[: len(self.outputs)], made[len(self.outputs) :]
         conditions, values = made[: len(self.guards)], made[len(self.guards) :]
-        guards = [replace(guard, condition=condition) for guard, condition in zip(self.guards, conditions) if condition is not True]
+        guards = [
+            replace(guard, condition=condition)
+            for guard, condition in zip(self.guards, conditions)
+            if condition is not True
+        ]
         effects = [replace(effect, value=value) for effect, value in zip(self.effects, values, strict=True)]
-        return self.derive(nodes=list(block.nodes), outputs=outputs, guards=_distinct(guards), effects=effects)
+        return self.derive(
+            nodes=list(block.nodes), outputs=outputs, guards=_distinct(guards), effects=effects
+        )
 
     def maker(self, value: Value) -> Node | None:
         """Return the node that produces `value`, or None for inputs, parameters, constants and values of
@@ -407,7 +448,11 @@ class Graph:
         """
         if not self.guards:
             return []
-        return [guard for guard in self.guards if isinstance(guard.condition, Size) and self._at_entry(guard.condition)]
+        return [
+            guard
+            for guard in self.guards
+            if isinstance(guard.condition, Size) and self._at_entry(guard.condition)
+        ]
 
     def inner_guards(self) -> list[tuple[Guard, Size]]:
         """Return the guards on sizes of intermediate arrays, with their conditions. The function checks them
@@ -419,7 +464,10 @@ class Graph:
         return [(guard, condition) for guard, condition in sized if not self._at_entry(condition)]
 
     def _at_entry(self, condition: Size) -> bool:
-        return all(self.maker(symbol.source) is None and symbol.kind in ("size", "item") for symbol in condition.symbols())
+        return all(
+            self.maker(symbol.source) is None and symbol.kind in ("size", "item")
+            for symbol in condition.symbols()
+        )
 
     def sources(self) -> Iterator[Value]:
         """Yield the values that no node produces: inputs, parameters and constants."""
@@ -432,7 +480,9 @@ class Graph:
         """Yield the symbols of all sizes in nodes, outputs and guards; symbols may repeat."""
         conditions = [guard.condition for guard in self.guards]
         shared = [size for node in self.nodes for region in node.regions for size in region.sizes.values()]
-        for item in iterate_structure((conditions, self.outputs, shared, [(node.inputs, node.params) for node in self.nodes])):
+        for item in iterate_structure(
+            (conditions, self.outputs, shared, [(node.inputs, node.params) for node in self.nodes])
+        ):
             if isinstance(item, Size):
                 yield from item.symbols()
 
@@ -440,7 +490,12 @@ class Graph:
         """Return the inputs that are Python numbers on which sizes or bounds of slices depend, so a compiler
         must treat them as static.
         """
-        return {symbol.source for size in _sizes_in_params(self.nodes) for symbol in size.symbols() if symbol.kind == "item"}
+        return {
+            symbol.source
+            for size in _sizes_in_params(self.nodes)
+            for symbol in size.symbols()
+            if symbol.kind == "item"
+        }
 
     def to_networkx(self) -> networkx.MultiDiGraph:
         """Return the graph as a ``networkx.MultiDiGraph``.
@@ -481,7 +536,10 @@ def to_text(graph: Graph, around: Node | None = None, lines: int = 10) -> str:
     """
     names = _Names()
     head = f"graph {graph.name} ({graph.dialect}): {', '.join(map(names.declared, graph.inputs))}"
-    body = [("->" if around is not None and node is around else "  ", depth, text) for node, depth, text in _lines(names, graph.nodes, 0)]
+    body = [
+        ("->" if around is not None and node is around else "  ", depth, text)
+        for node, depth, text in _lines(names, graph.nodes, 0)
+    ]
     if around is not None:
         middle = next((place for place, line in enumerate(body) if line[0] == "->"), 0)
         body = body[max(0, middle - lines) : middle + lines + 1]
@@ -491,7 +549,11 @@ def to_text(graph: Graph, around: Node | None = None, lines: int = 10) -> str:
 
 def _lines(names: _Names, nodes: Iterable[Node], depth: int) -> Iterator[tuple[Node | None, int, str]]:
     for node in nodes:
-        line = f"  # {node.origin.file.replace(chr(92), '/').rpartition('/')[2]}:{node.origin.line}" if node.origin.file else ""
+        line = (
+            f"  # {node.origin.file.replace(chr(92), '/').rpartition('/')[2]}:{node.origin.line}"
+            if node.origin.file
+            else ""
+        )
         yield node, depth, f"{names.node(node)}{line}"
         for region in node.regions:
             inner = _Names()
@@ -525,7 +587,9 @@ class _Names:
 
     def node(self, node: Node) -> str:
         """Return the text of a node: outputs with their specs, operation, inputs and params."""
-        arguments = [self.text(item) for item in node.inputs] + [f"{key}={self.text(item)}" for key, item in node.params.items()]
+        arguments = [self.text(item) for item in node.inputs] + [
+            f"{key}={self.text(item)}" for key, item in node.params.items()
+        ]
         outputs = ", ".join(map(self.declared, node.outputs)) or "-"
         return f"{outputs} = {node.op}({', '.join(arguments)})"
 

@@ -37,15 +37,30 @@ log = logging.getLogger("graph_compiler")
 def tree_to_json(tree: Tree, item: Callable[[Any], Any]) -> Any:
     """Return the JSON form of a tree. `item` writes keys and static values."""
     if isinstance(tree, Leaf):
-        return {"number": tree.type.__name__} if isinstance(tree, TypedLeaf) and tree.type in _NUMBERS.values() else "*"
+        return (
+            {"number": tree.type.__name__}
+            if isinstance(tree, TypedLeaf) and tree.type in _NUMBERS.values()
+            else "*"
+        )
     if isinstance(tree, Static):
         fixed = isinstance(tree.value, Fixed)
         value = tree.value.value if fixed else tree.value
-        return {"of_class": _name_of(value)} if isinstance(value, type) and not fixed else {"fixed" if fixed else "static": item(value)}
-    items = [(key, child) for key, child in zip(tree.keys, tree.children) if not isinstance(key, Setting)]  # a setting may be code
+        return (
+            {"of_class": _name_of(value)}
+            if isinstance(value, type) and not fixed
+            else {"fixed" if fixed else "static": item(value)}
+        )
+    items = [
+        (key, child) for key, child in zip(tree.keys, tree.children) if not isinstance(key, Setting)
+    ]  # a setting may be code
     children = [tree_to_json(child, item) for _, child in items]
     cls = tree.type
-    return {"class": _name_of(cls), "form": _form(cls), "keys": [item(key) for key, _ in items], "children": children}
+    return {
+        "class": _name_of(cls),
+        "form": _form(cls),
+        "keys": [item(key) for key, _ in items],
+        "children": children,
+    }
 
 
 def _name_of(cls: type) -> str:
@@ -104,7 +119,9 @@ def _named_class(name: Any, known: KnownClasses) -> type:
     module, _, qualified = name.partition(":") if isinstance(name, str) else ("", "", "")
     found = _PLAIN.get(module) if not qualified else known(module, qualified)
     if found is None:
-        raise InvalidFile(f"the class {qualified or name} of {module}, which is not known here; import its module before")
+        raise InvalidFile(
+            f"the class {qualified or name} of {module}, which is not known here; import its module before"
+        )
     return found
 
 
@@ -141,8 +158,14 @@ class KnownClasses:
         if not isinstance(found, type) or (found.__module__, found.__qualname__) != (module, name):
             return None
         is_pythons = module.partition(".")[0] in sys.stdlib_module_names
-        is_plain = issubclass(found, tuple) or (issubclass(found, Mapping) and dataclasses.is_dataclass(found))
-        takes = (is_plain or is_trusted or not is_pythons) and not hasattr(found, "__del__") and not issubclass(found, _NEVER)
+        is_plain = issubclass(found, tuple) or (
+            issubclass(found, Mapping) and dataclasses.is_dataclass(found)
+        )
+        takes = (
+            (is_plain or is_trusted or not is_pythons)
+            and not hasattr(found, "__del__")
+            and not issubclass(found, _NEVER)
+        )
         return found if takes else None
 
     def note_unknown(self, module: str, name: str, form: Any) -> None:
@@ -169,7 +192,9 @@ def _imported(module: str) -> Any:
 
 Spell = Callable[[Any], "str | None"]
 Read = Callable[[str], Any]
-LINE = re.compile(r"[^\"\\\x00-\x1f\x7f\u0085\u2028\u2029]*")  # fit for a comment, a docstring and a quoted message
+LINE = re.compile(
+    r"[^\"\\\x00-\x1f\x7f\u0085\u2028\u2029]*"
+)  # fit for a comment, a docstring and a quoted message
 NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 DTYPE = re.compile(r"[A-Za-z_]\w*(<\w+>)?", re.ASCII)  # those of random keys name their generator: key<fry>
 KEY = re.compile(r"[\w.\-/ :]+", re.ASCII)
@@ -194,30 +219,47 @@ class Encoder:
         """Return the graph as JSON data. Raise `InvalidFile` if it refers to objects of this process."""
         graph = self.graph
         _refuse_unsaved(graph)
-        for value in (*graph.sources(), *([self.key] if self.key else []), *(v for node in graph.nodes for v in node.outputs)):
+        for value in (
+            *graph.sources(),
+            *([self.key] if self.key else []),
+            *(v for node in graph.nodes for v in node.outputs),
+        ):
             self.number(value)
         body = {
             "name": named(graph.name),
             "dialect": graph.dialect,
             "inputs": [self.number(value) for value in graph.inputs],
             "input_tree": tree_to_json(graph.input_tree, self.item),
-            "parameters": {matching(KEY, name): self.number(value) for name, value in graph.parameters.items()},
-            "constants": {matching(KEY, name): self.number(value) for name, (value, _) in graph.constants.items()},
+            "parameters": {
+                matching(KEY, name): self.number(value) for name, value in graph.parameters.items()
+            },
+            "constants": {
+                matching(KEY, name): self.number(value) for name, (value, _) in graph.constants.items()
+            },
             "nodes": [self._node(node) for node in graph.nodes],
             "outputs": self.item(graph.outputs),
             "output_tree": tree_to_json(graph.output_tree, self.item),
-            "assumptions": [[assumption.kind, assumption.to_json(self)] for assumption in graph.all_assumptions()],
+            "assumptions": [
+                [assumption.kind, assumption.to_json(self)] for assumption in graph.all_assumptions()
+            ],
             "effects": [[e.kind, e.target, self.number(e.value)] for e in graph.effects],
             "key": self.number(self.key) if self.key else None,
             "number_outputs": list(graph.number_outputs),
             "demands": self._demands(),
         }
-        body["values"] = [[named(value.name), value.dtype, [self.item(dim) for dim in value.shape]] for value in self.values]
+        body["values"] = [
+            [named(value.name), value.dtype, [self.item(dim) for dim in value.shape]] for value in self.values
+        ]
         return body
 
     def _demands(self) -> list[Any]:
         demands = self.graph.demands
-        return [demands.matmul_precision, _line(demands.source_only), _line(demands.wide), demands.casts_are_written]
+        return [
+            demands.matmul_precision,
+            _line(demands.source_only),
+            _line(demands.wide),
+            demands.casts_are_written,
+        ]
 
     def number(self, value: Value) -> int:
         """Return the index of `value` in the table of values."""
@@ -255,7 +297,11 @@ class Encoder:
         if node.record is None:
             return None
         given = {name: getattr(node.record, name) for name in _RECORDED}
-        return {name: self.item(item) for name, item in given.items() if item is not None and item is not False and item not in ((), {})}
+        return {
+            name: self.item(item)
+            for name, item in given.items()
+            if item is not None and item is not False and item not in ((), {})
+        }
 
     def origin(self, origin: Origin) -> list[Any]:
         """Return the JSON form of a source location."""
@@ -268,7 +314,10 @@ class Encoder:
         if isinstance(item, Value):
             return {"!": "value", "v": self.number(item)}
         if isinstance(item, Size):
-            return {"!": "size", "v": [[[self._atom(atom) for atom in monomial], factor] for monomial, factor in item.terms()]}
+            return {
+                "!": "size",
+                "v": [[[self._atom(atom) for atom in monomial], factor] for monomial, factor in item.terms()],
+            }
         if isinstance(item, dict):
             return {"!": "dict", "v": [[self.item(key), self.item(part)] for key, part in item.items()]}
         if isinstance(item, (tuple, list)):
@@ -329,8 +378,13 @@ class Decoder:
         self.known = known or KnownClasses()
         self.data, self.read, self.arrays, self.kinds, self.key_of = data, read, arrays, kinds, key_of
         self.inputs: list[Value] = []
-        self.regions: dict[tuple[int, ...], tuple[Any, Region]] = {}  # by their depth and inputs, with what is written of them
-        self.values = [Value(matching(KEY, name), ArraySpec((), matching(DTYPE, dtype))) for name, dtype, _ in data["values"]]
+        self.regions: dict[
+            tuple[int, ...], tuple[Any, Region]
+        ] = {}  # by their depth and inputs, with what is written of them
+        self.values = [
+            Value(matching(KEY, name), ArraySpec((), matching(DTYPE, dtype)))
+            for name, dtype, _ in data["values"]
+        ]
         for value, (_, dtype, shape) in zip(self.values, data["values"]):
             value.spec = ArraySpec(tuple(self._dim(dim) for dim in shape), dtype)
 
@@ -339,18 +393,30 @@ class Decoder:
         data = self.data
         graph = Graph(matching(KEY, data["name"]), matching(NAME, data["dialect"]))
         graph.inputs = self.inputs = [self.value(number) for number in data["inputs"]]
-        graph.input_tree, graph.output_tree = (tree_from_json(data[name], self.item, self.known) for name in ("input_tree", "output_tree"))
-        graph.parameters = {matching(KEY, name): self.value(number) for name, number in data["parameters"].items()}
-        graph.constants = {matching(KEY, name): (self.value(number), self.arrays[name]) for name, number in data["constants"].items()}
+        graph.input_tree, graph.output_tree = (
+            tree_from_json(data[name], self.item, self.known) for name in ("input_tree", "output_tree")
+        )
+        graph.parameters = {
+            matching(KEY, name): self.value(number) for name, number in data["parameters"].items()
+        }
+        graph.constants = {
+            matching(KEY, name): (self.value(number), self.arrays[name])
+            for name, number in data["constants"].items()
+        }
         if data["key"] is not None:
             graph.randomness = Randomness(self.value(data["key"]))
         graph.number_outputs = tuple(map(_place, data["number_outputs"]))
         graph.demands = _demands(*data["demands"])
         graph.nodes = [self._node(1, *node) for node in data["nodes"]]
         graph.outputs = self.item(data["outputs"])
-        assumptions = [self.kinds[_one_of(kind, tuple(self.kinds))].from_json(about, self) for kind, about in data["assumptions"]]
+        assumptions = [
+            self.kinds[_one_of(kind, tuple(self.kinds))].from_json(about, self)
+            for kind, about in data["assumptions"]
+        ]
         graph.guards = [assumption for assumption in assumptions if isinstance(assumption, Guard)]
-        graph.assumptions = tuple(assumption for assumption in assumptions if not isinstance(assumption, Guard))
+        graph.assumptions = tuple(
+            assumption for assumption in assumptions if not isinstance(assumption, Guard)
+        )
         graph.effects = [
             Effect(_one_of(kind, ("argument", "buffer", "constant")), target, self.value(number))
             for kind, target, number in data["effects"]
@@ -370,7 +436,15 @@ class Decoder:
         return dim
 
     def _node(
-        self, depth: int, op: str, inputs: Any, params: Any, origin: Any, record: Any, outputs: list[int], regions: list[Any]
+        self,
+        depth: int,
+        op: str,
+        inputs: Any,
+        params: Any,
+        origin: Any,
+        record: Any,
+        outputs: list[int],
+        regions: list[Any],
     ) -> Node:
         inputs, params = self.item(inputs), self.item(params)
         if type(op) is not str or not isinstance(inputs, tuple) or not isinstance(params, dict):
@@ -380,15 +454,23 @@ class Decoder:
         inner = tuple(self._region(depth, *region) for region in regions)
         return Node(op, inputs, params, self.origin(origin), made, self._record(op, record, len(made)), inner)
 
-    def _region(self, depth: int, name: str, inputs: list[int], nodes: list[Any], outputs: Any, sizes: list[Any]) -> Region:
+    def _region(
+        self, depth: int, name: str, inputs: list[int], nodes: list[Any], outputs: Any, sizes: list[Any]
+    ) -> Region:
         if depth > DEEPEST:
             raise InvalidFile(f"regions are more than {DEEPEST} deep")
         written = (name, nodes, outputs, sizes)
         found = self.regions.get((depth, *inputs))
         if found is not None and found[0] == written:  # one function, called again
             return found[1]
-        block = Block(tuple(map(self.value, inputs)), tuple(self._node(depth + 1, *node) for node in nodes), tuple(self.item(outputs)))
-        region = Region(matching(NAME, name), block, {self._symbol(symbol): self.item(size) for symbol, size in sizes})
+        block = Block(
+            tuple(map(self.value, inputs)),
+            tuple(self._node(depth + 1, *node) for node in nodes),
+            tuple(self.item(outputs)),
+        )
+        region = Region(
+            matching(NAME, name), block, {self._symbol(symbol): self.item(size) for symbol, size in sizes}
+        )
         self.regions[(depth, *inputs)] = written, region
         return region
 
@@ -400,7 +482,9 @@ class Decoder:
 
     def _record(self, op: str, data: Any, count: int) -> CallRecord | None:
         if (data is None) != (self.data["dialect"] == "canonical"):
-            raise InvalidFile(f"{op:.80} is a call of a canonical graph, or has no record in one of recorded calls")
+            raise InvalidFile(
+                f"{op:.80} is a call of a canonical graph, or has no record in one of recorded calls"
+            )
         if data is None:
             return None
         known: dict[str, Any] = {_one_of(name, _RECORDED): self.item(item) for name, item in data.items()}
@@ -443,7 +527,9 @@ class Decoder:
     def _product(self, atoms: Any, factor: Any) -> Any:
         product: Any = _number(factor)
         for atom in atoms:
-            product = self._atom(atom) if type(product) is int and product == 1 else product * self._atom(atom)
+            product = (
+                self._atom(atom) if type(product) is int and product == 1 else product * self._atom(atom)
+            )
         return product
 
     def _atom(self, data: Any) -> Size:
@@ -510,7 +596,9 @@ def _place(item: Any) -> int:
 
 def _demands(precision: Any, source_only: Any, wide: Any, casts_are_written: Any = False) -> TargetDemands:
     precision = None if precision is None else _one_of(precision, ("highest", "high", "default"))
-    return TargetDemands(precision, matching(LINE, source_only), matching(LINE, wide), casts_are_written is True)
+    return TargetDemands(
+        precision, matching(LINE, source_only), matching(LINE, wide), casts_are_written is True
+    )
 
 
 def _refuse_unsaved(graph: Graph) -> None:

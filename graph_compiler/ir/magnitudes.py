@@ -22,7 +22,9 @@ Range = tuple[float, float]
 OF_ARRAY, MIXED = (1.0, -1.0), (2.0, -2.0)  # no number lies between these
 _ENDLESS = (-math.inf, math.inf)
 _STEPS = float(1 << 15)  # of a loop: what is computed from two of its numbers still fits
-_GIVEN = float((1 << 30) - (1 << 17))  # whole numbers that are arguments, and sizes: two of them and some counts fit, no product does
+_GIVEN = float(
+    (1 << 30) - (1 << 17)
+)  # whole numbers that are arguments, and sizes: two of them and some counts fit, no product does
 _MOST = float((1 << 31) - 1)  # the narrowest type that a target has for Python's numbers
 _LITTLE = 64  # what a counter counts in one step
 _ROUNDS = 5
@@ -62,7 +64,9 @@ def _largest(numbers: Range) -> float:
 def _run(nodes: Sequence[Node], known: dict[Value, Range]) -> bool:
     """Record the ranges of all results in `known`. Return False if one is too wide."""
     for node in nodes:
-        made = _BLOCKS[node.op](node, known) if node.op in _BLOCKS else [_range(node, known)] * len(node.outputs)
+        made = (
+            _BLOCKS[node.op](node, known) if node.op in _BLOCKS else [_range(node, known)] * len(node.outputs)
+        )
         if node.op in _BLOCKS and _ENDLESS in made:  # whatever it gives, a number inside of it is too large
             return False
         for value, numbers in zip(node.outputs, made):
@@ -101,7 +105,9 @@ def _range(node: Node, known: _Ranges) -> Range:
     if node.op in _CHOICES or node.op in _EXTREMES and not all(map(_is_told, operands)):
         return _either(operands[_CHOICES.get(node.op, 0) :])
     if not all(map(_is_told, operands)):
-        is_mixed = MIXED in operands or any(isinstance(item, Value) and _is_told(known[item]) for item in node.inputs)
+        is_mixed = MIXED in operands or any(
+            isinstance(item, Value) and _is_told(known[item]) for item in node.inputs
+        )
         return MIXED if is_mixed else OF_ARRAY
     return _RULES[node.op](*operands) if node.op in _RULES else _ENDLESS
 
@@ -129,7 +135,11 @@ def _shifted(one: Range, by: Range) -> Range:
     return _products(one, (1.0, 2.0 ** by[1])) if by[0] >= 0 and by[1] < 64 else _ENDLESS
 
 
-_BOUNDED = {"remainder": -math.inf, "fmod": -math.inf, "bitwise_and": 0.0}  # by the second operand, if it is not less than this
+_BOUNDED = {
+    "remainder": -math.inf,
+    "fmod": -math.inf,
+    "bitwise_and": 0.0,
+}  # by the second operand, if it is not less than this
 _CHOICES = {"where": 1, "astype": 0, "copy": 0}  # the first of the operands that they give one of
 _EXTREMES: dict[str, Callable[..., Range]] = {
     "minimum": lambda one, other: (min(one[0], other[0]), min(one[1], other[1])),
@@ -180,7 +190,9 @@ def _loop(node: Node, known: dict[Value, Range]) -> list[Range]:
     rows = node.params.get("sequences", 0)
     carried, rest = given[:count], [*[OF_ARRAY] * rows, *given[count + rows :]]
     for turn in range(_ROUNDS):
-        asked = [numbers for region in node.regions[:-1] for numbers in _inside(region, [*carried, *rest], known)]
+        asked = [
+            numbers for region in node.regions[:-1] for numbers in _inside(region, [*carried, *rest], known)
+        ]
         made = [_either(pair) for pair in zip(carried, _inside(node.regions[-1], [*carried, *rest], known))]
         if _ENDLESS in (*asked, *made) or any(new == MIXED != old for old, new in zip(carried, made)):
             break
@@ -194,7 +206,9 @@ def _stays(old: Range, new: Range) -> bool:
     return (
         new == old
         or _is_told(new)
-        and all(one == other or abs(one) >= _STEPS and abs(one - other) <= _LITTLE for one, other in zip(old, new))
+        and all(
+            one == other or abs(one) >= _STEPS and abs(one - other) <= _LITTLE for one, other in zip(old, new)
+        )
     )
 
 
@@ -210,7 +224,9 @@ def _widest(old: Range, new: Range) -> Range:
     """Widen a bound that still moves to the range of arguments, which `(low + high) // 2` approaches."""
     if not (_is_told(old) and _is_told(new)):
         return new
-    return min(new[0], -_GIVEN) if new[0] < old[0] else new[0], max(new[1], _GIVEN) if new[1] > old[1] else new[1]
+    return min(new[0], -_GIVEN) if new[0] < old[0] else new[0], max(new[1], _GIVEN) if new[1] > old[
+        1
+    ] else new[1]
 
 
 _BLOCKS: dict[str, Callable[[Node, dict[Value, Range]], list[Range]]] = {

@@ -153,7 +153,9 @@ class Node:
 
     def reads(self) -> list[Value]:
         """Return the values that the node reads, once per use."""
-        return values_in((self.inputs, self.params, *(list(region.sizes.values()) for region in self.regions)))
+        return values_in(
+            (self.inputs, self.params, *(list(region.sizes.values()) for region in self.regions))
+        )
 
     @property
     def key(self) -> str:
@@ -322,4 +324,8 @@ class Region:
         """Return the specs of the array outputs, with sizes expressed in the enclosing scope. Outputs that
         are numbers or sizes are skipped.
         """
-        return tuple(ArraySpec(tuple(map(self.outward, item.shape)), item.dtype) for item in self.block.outputs if isinstance(item, Value))
+        return tuple(
+            ArraySpec(tuple(map(self.outward, item.shape)), item.dtype)
+            for item in self.block.outputs
+            if isinstance(item, Value)
+        )

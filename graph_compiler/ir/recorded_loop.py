@@ -47,14 +47,18 @@ def _forms(loop: RecordedLoop, left_out: int, seen: Any) -> Iterator[Any]:
     yield first + Size.of(Symbol(object(), 0, done)) * loop.step
     if abs(loop.step) == 1:
         last = loop.stop - loop.step
-        yield last - Size.of(Symbol(object(), 0, max(0, (hint_of(last) - int(seen)) // loop.step))) * loop.step
+        yield (
+            last - Size.of(Symbol(object(), 0, max(0, (hint_of(last) - int(seen)) // loop.step))) * loop.step
+        )
 
 
 def _is_true(condition: Size) -> bool:
     atom = next(condition.atoms())
     if not isinstance(atom, Apply) or condition != Size.of(atom) or atom.function not in _PROOFS:
         return False
-    return all(type(hint_of(item)) is int for item in atom.arguments) and _PROOFS[atom.function](*atom.arguments)
+    return all(type(hint_of(item)) is int for item in atom.arguments) and _PROOFS[atom.function](
+        *atom.arguments
+    )
 
 
 _PROOFS: dict[str, Callable[[Any, Any], bool]] = {
@@ -96,7 +100,9 @@ class Mark:
 
     def moved(self, places: Sequence[int]) -> Mark:
         """The mark where as many nodes as there were have become ``places`` of these."""
-        return replace(self, position=places[self.position], asked=None if self.asked is None else places[self.asked])
+        return replace(
+            self, position=places[self.position], asked=None if self.asked is None else places[self.asked]
+        )
 
 
 @dataclass(eq=False, slots=True)

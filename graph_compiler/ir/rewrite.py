@@ -90,7 +90,11 @@ class Rewriter:
     def _symbol(self, symbol: Symbol) -> Any:
         if not self.is_replaced(symbol.source):
             return Size.of(symbol)
-        dim = self.dimension(symbol.source, symbol.axis) if symbol.kind == "size" and self._is_canonical else None
+        dim = (
+            self.dimension(symbol.source, symbol.axis)
+            if symbol.kind == "size" and self._is_canonical
+            else None
+        )
         return dim if dim is not None else Size.of(symbol.of(self.value(symbol.source)))
 
     def finish(self) -> Block:

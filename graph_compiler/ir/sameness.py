@@ -21,7 +21,9 @@ def same_program(left: Graph, right: Graph, same_array: Callable[[Any, Any], boo
     (True, False)
     """
     captured = [{name: array for name, (_, array) in graph.constants.items()} for graph in (left, right)]
-    if captured[0].keys() != captured[1].keys() or not all(same_array(array, captured[1][name]) for name, array in captured[0].items()):
+    if captured[0].keys() != captured[1].keys() or not all(
+        same_array(array, captured[1][name]) for name, array in captured[0].items()
+    ):
         return False
     descriptions = _description(left), _description(right)
     try:
@@ -90,7 +92,9 @@ def _node(node: Node, plain: Callable[[Any], Any]) -> tuple[Any, ...]:
     return (node.op, map_structure(plain, (node.inputs, node.params)), node.no_grad, regions)
 
 
-def _numbered(sources: Iterable[Value], nodes: Iterable[Node], with_specs: bool = False) -> Callable[[Any], Any]:
+def _numbered(
+    sources: Iterable[Value], nodes: Iterable[Node], with_specs: bool = False
+) -> Callable[[Any], Any]:
     """Return a function that describes values and sizes by the order in which values are produced."""
     numbers = {value: number for number, value in enumerate(sources)}
     for node in nodes:

@@ -45,10 +45,14 @@ def _foreign(region: Region) -> Iterator[str]:
     """Yield faults for reads of outer values, and for sizes whose array is not in the region."""
     made = set(region.block.inputs)
     for inner in region.block.nodes:
-        yield from (f"{region.name} uses %{value.name} of the outside" for value in inner.uses if value not in made)
+        yield from (
+            f"{region.name} uses %{value.name} of the outside" for value in inner.uses if value not in made
+        )
         made.update(inner.outputs)
     yield from (
-        f"{region.name} gives %{value.name}, which it does not make" for value in values_in(region.block.outputs) if value not in made
+        f"{region.name} gives %{value.name}, which it does not make"
+        for value in values_in(region.block.outputs)
+        if value not in made
     )
     for symbol in region.sizes:
         if symbol.source not in region.block.inputs:
@@ -92,7 +96,9 @@ def _lengths_of_pairs(node: Node) -> Iterator[str]:
     if own in region.sizes or pairs[0].shape[axis] != length:
         yield f"axis {axis} of %{pairs[0].name} of {region.name} has a length that the outside knows, and pairs are combined by any number"
         return
-    hint = None if node.record is None else pairs[0].spec.hints[axis]  # arrays of a recorded call have the sizes that were seen
+    hint = (
+        None if node.record is None else pairs[0].spec.hints[axis]
+    )  # arrays of a recorded call have the sizes that were seen
     for value in (*pairs[1:], *values_in(region.block.outputs)):
         if value.shape[axis] not in (length, hint):
             yield f"axis {axis} of %{value.name} of {region.name} is {value.shape[axis]} long, and not as long as there are pairs"
@@ -116,7 +122,10 @@ def _changed(node: Node, operands: tuple[Any, ...]) -> Iterator[str]:
             continue
         made = {value for inner in region.block.nodes for value in inner.outputs}
         for place, spec in enumerate(region.specs_outside()):
-            if any(isinstance(dim, Size) and any(symbol.source in made for symbol in dim.symbols()) for dim in spec.shape):
+            if any(
+                isinstance(dim, Size) and any(symbol.source in made for symbol in dim.symbols())
+                for dim in spec.shape
+            ):
                 yield f"output {place} of {region.name} is {spec}, and a size of it is known in the region alone"
             wanted = operands[place].shape if place < carried else spec.shape
             for dim, other in zip(spec.shape, wanted):

@@ -57,7 +57,12 @@ def _smaller(value: Size) -> Iterator[Any]:
 
 def _relaxed(value: Size, term: Any, rest: Any, atom: Apply) -> Iterator[Any]:
     subtracted = _leading(rest) < 0
-    if atom.function == "floordiv" and subtracted and isinstance(atom.arguments[1], int) and atom.arguments[1] > 0:
+    if (
+        atom.function == "floordiv"
+        and subtracted
+        and isinstance(atom.arguments[1], int)
+        and atom.arguments[1] > 0
+    ):
         yield (value - term) * atom.arguments[1] + rest * atom.arguments[0]
     elif atom.function == "mod" and subtracted:
         yield value - term + rest * atom.arguments[0]

@@ -21,7 +21,9 @@ COLLECTIVES = (*REDUCTIONS, "all_gather", "axis_index", "axis_indices")
 RECORDED_DEVICES = 3
 """The devices that an axis has while a function is recorded: more than one, for arrays of one row are broadcast."""
 
-KERNELS = tuple(f"{name}_kernel" for name in (*REDUCTIONS, "all_gather"))  # calls of torch under derivatives that are recorded
+KERNELS = tuple(
+    f"{name}_kernel" for name in (*REDUCTIONS, "all_gather")
+)  # calls of torch under derivatives that are recorded
 
 # Bare names of calls, those of JAX's primitives too, whose results the devices decide: they are no constants where their operands are.
 DEPEND_ON_DEVICES = frozenset((*COLLECTIVES, *KERNELS, *(f"device_{name}_p" for name in COLLECTIVES)))

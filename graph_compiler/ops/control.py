@@ -28,7 +28,9 @@ class RegionSpec(Protocol):
 
 
 @declare(_SECTION, regions=("body",))
-def call(*operands: ArraySpec, body: RegionSpec, checkpoint: bool = False, strong_zero: bool = False) -> _Specs:
+def call(
+    *operands: ArraySpec, body: RegionSpec, checkpoint: bool = False, strong_zero: bool = False
+) -> _Specs:
     """The outputs of ``body(*operands)``. Several nodes may share one region: it is written as one function (jaxpr ``closed_call``).
 
     ``checkpoint`` keeps the operands alone, and computes the body again in the backward pass (``jax.checkpoint``). ``strong_zero`` says
@@ -48,12 +50,16 @@ def branch(index: ArraySpec, /, *operands: ArraySpec, branches: Sequence[RegionS
     for other in others:
         _same("branches", other, first)
     if index.shape or (index.dtype == "bool" and len(branches) != 2):
-        raise InvalidGraph(f"a branch is chosen by one integer, or one truth value of two branches; got {index} for {len(branches)}")
+        raise InvalidGraph(
+            f"a branch is chosen by one integer, or one truth value of two branches; got {index} for {len(branches)}"
+        )
     return first
 
 
 @declare(_SECTION, regions=("condition", "body"))
-def while_loop(*operands: ArraySpec, condition: RegionSpec, body: RegionSpec, carried: int, most: Dim | None = None) -> _Specs:
+def while_loop(
+    *operands: ArraySpec, condition: RegionSpec, body: RegionSpec, carried: int, most: Dim | None = None
+) -> _Specs:
     """The carried arrays after ``carried = body(*carried, *captured)`` was run while ``condition(*carried, *captured)``
     (``jax.lax.while_loop``).
 
@@ -69,7 +75,13 @@ def while_loop(*operands: ArraySpec, condition: RegionSpec, body: RegionSpec, ca
 
 @declare(_SECTION, regions=("body",))
 def scan(
-    *operands: ArraySpec, body: RegionSpec, carried: int, sequences: int, length: Dim, reverse: bool = False, checkpoint: bool = False
+    *operands: ArraySpec,
+    body: RegionSpec,
+    carried: int,
+    sequences: int,
+    length: Dim,
+    reverse: bool = False,
+    checkpoint: bool = False,
 ) -> _Specs:
     """``carried, outputs = body(*carried, *elements, *captured)`` for each row of the sequences (``jax.lax.scan``).
 
@@ -84,7 +96,9 @@ def scan(
 
 
 @declare(_SECTION, regions=("combine",))
-def associative_scan(*operands: ArraySpec, combine: RegionSpec, sequences: int, axis: int, reverse: bool = False) -> _Specs:
+def associative_scan(
+    *operands: ArraySpec, combine: RegionSpec, sequences: int, axis: int, reverse: bool = False
+) -> _Specs:
     """All prefixes: for ``[a, b, c, ...]`` along ``axis``, ``[a, combine(a, b), combine(combine(a, b), c), ...]``
     (``jax.lax.associative_scan``).
 
@@ -95,15 +109,30 @@ def associative_scan(*operands: ArraySpec, combine: RegionSpec, sequences: int, 
     begins at the last element: ``[..., combine(combine(z, y), x), combine(z, y), z]``.
     """
     own = operands[:sequences]
-    if not own or len(own) < sequences or any(not 0 <= axis < spec.ndim for spec in own) or len({spec.hints[axis] for spec in own}) != 1:
-        raise InvalidGraph(f"an associative scan along axis {axis} takes arrays of one length along it; got {[*own]}")
-    _same("combine", [without_axis(spec, axis) for spec in combine.specs_outside()], [without_axis(spec, axis) for spec in own])
+    if (
+        not own
+        or len(own) < sequences
+        or any(not 0 <= axis < spec.ndim for spec in own)
+        or len({spec.hints[axis] for spec in own}) != 1
+    ):
+        raise InvalidGraph(
+            f"an associative scan along axis {axis} takes arrays of one length along it; got {[*own]}"
+        )
+    _same(
+        "combine",
+        [without_axis(spec, axis) for spec in combine.specs_outside()],
+        [without_axis(spec, axis) for spec in own],
+    )
     return own
 
 
 @declare(_SECTION, regions=("*regions",))
 def custom_derivative(
-    *operands: ArraySpec, regions: Sequence[RegionSpec], kind: str, differentiated: tuple[int, ...], residuals: int = 0
+    *operands: ArraySpec,
+    regions: Sequence[RegionSpec],
+    kind: str,
+    differentiated: tuple[int, ...],
+    residuals: int = 0,
 ) -> _Specs:
     """The results of ``function(*operands)``, whose derivative with respect to the ``differentiated`` operands (their places) is what
     ``rule`` gives.
@@ -125,7 +154,9 @@ def custom_derivative(
     function, *others, rule = regions
     results = function.specs_outside()
     if kind not in ("jvp", "vjp") or len(others) != bool(residuals):
-        raise InvalidGraph(f"a derivative of the kind {kind!r} with {len(regions)} regions and {residuals} residuals")
+        raise InvalidGraph(
+            f"a derivative of the kind {kind!r} with {len(regions)} regions and {residuals} residuals"
+        )
     if others:
         given = others[0].specs_outside()
         _same("the forward function", given[: len(results)], results)
@@ -133,7 +164,11 @@ def custom_derivative(
             raise InvalidGraph(
                 f"the forward function gives {len(given)} arrays where {len(results)} results and {residuals} residuals are needed"
             )
-    wanted = [operands[place] for place in differentiated] if kind == "vjp" else [*results, *filter(has_derivative, results)]
+    wanted = (
+        [operands[place] for place in differentiated]
+        if kind == "vjp"
+        else [*results, *filter(has_derivative, results)]
+    )
     _same("the rule", rule.specs_outside(), wanted)
     return results
 
@@ -159,7 +194,9 @@ def without_axis(spec: ArraySpec, axis: int) -> ArraySpec:
 def _same(what: str, given: Sequence[ArraySpec], wanted: Sequence[ArraySpec]) -> None:
     """Data types and shapes as they are now: whether sizes are the same in all calls is a guard, or known, where the region was made."""
     if [(spec.dtype, spec.hints) for spec in given] != [(spec.dtype, spec.hints) for spec in wanted]:
-        raise InvalidGraph(f"{what} gives {[*given]} where {[*wanted]} is needed: shapes and data types stay the same")
+        raise InvalidGraph(
+            f"{what} gives {[*given]} where {[*wanted]} is needed: shapes and data types stay the same"
+        )
 
 
 def runs_blocks(op: str) -> bool:

@@ -62,7 +62,9 @@ def rfft(x: ArraySpec, /, *, n: Dim | None = None, axis: int = -1, norm: str = "
 @declare(_SECTION)
 def irfft(x: ArraySpec, /, *, n: Dim | None = None, axis: int = -1, norm: str = "backward") -> ArraySpec:
     """The inverse of ``rfft``; ``n`` is even where it is not given."""
-    return ArraySpec(_resized(x, None, (axis,), 2 * (x.shape[axis] - 1) if n is None else n), real_of(x.dtype))
+    return ArraySpec(
+        _resized(x, None, (axis,), 2 * (x.shape[axis] - 1) if n is None else n), real_of(x.dtype)
+    )
 
 
 @declare(_SECTION)
@@ -155,4 +157,6 @@ def istft(
 ) -> ArraySpec:
     """The signal of which ``x`` is the ``stft``: overlapping parts are added and divided by the squares of the windows."""
     whole = n_fft + hop_length * (x.shape[-1] - 1) - (2 * (n_fft // 2) if center else 0)
-    return ArraySpec((*x.shape[:-2], whole if length is None else length), x.dtype if as_complex else real_of(x.dtype))
+    return ArraySpec(
+        (*x.shape[:-2], whole if length is None else length), x.dtype if as_complex else real_of(x.dtype)
+    )

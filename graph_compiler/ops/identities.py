@@ -67,7 +67,9 @@ _IDENTITIES: dict[str, Callable[..., bool]] = {
 _NEUTRAL_TRUTHS = {"logical_and": "ones", "bitwise_and": "ones", "logical_or": "zeros", "bitwise_or": "zeros"}
 
 
-def identity_of(name: str, inputs: tuple[Any, ...], params: dict[str, Any], maker: Callable[[Any], Made | None]) -> Any:
+def identity_of(
+    name: str, inputs: tuple[Any, ...], params: dict[str, Any], maker: Callable[[Any], Made | None]
+) -> Any:
     """The input that the operation would give back unchanged (the first, or either of two truth values), otherwise None.
 
     ``maker`` tells which node made an input; None where it comes from outside or is no array.
@@ -84,6 +86,11 @@ def _beside(op: str, maker: Callable[[Any], Made | None], x: Any, y: Any) -> Any
     """The array of truth values that stands beside a single one made by ``op``, which any shape takes as it is."""
     for array, other in ((x, y), (y, x)):
         made = maker(other)
-        if made is not None and made.op == op and other.ndim == 0 and other.dtype == "bool" == getattr(array, "dtype", None):
+        if (
+            made is not None
+            and made.op == op
+            and other.ndim == 0
+            and other.dtype == "bool" == getattr(array, "dtype", None)
+        ):
             return array
     return None

@@ -45,7 +45,13 @@ def gathered_shape(x: ArraySpec, indices: tuple[ArraySpec, ...], axes: tuple[int
 
 @declare(_SECTION)
 def scatter_nd(
-    x: ArraySpec, values: Input, /, *indices: ArraySpec, axes: tuple[int, ...], reduce: str | None = None, include_self: bool = True
+    x: ArraySpec,
+    values: Input,
+    /,
+    *indices: ArraySpec,
+    axes: tuple[int, ...],
+    reduce: str | None = None,
+    include_self: bool = True,
 ) -> ArraySpec:
     """``x`` with ``values``, broadcast, written to the elements that ``gather_nd`` would read."""
     _check_reduce(reduce)
@@ -56,7 +62,9 @@ def scatter_nd(
 
 
 @declare(_SECTION)
-def dynamic_slice(x: ArraySpec, /, *starts: Input, axes: tuple[int, ...], sizes: tuple[Dim, ...]) -> ArraySpec:
+def dynamic_slice(
+    x: ArraySpec, /, *starts: Input, axes: tuple[int, ...], sizes: tuple[Dim, ...]
+) -> ArraySpec:
     """``x[.., starts[0]:starts[0] + sizes[0], ..]`` along each of the ascending ``axes``: windows whose starts are computed.
 
     They lie inside of ``x``; negative starts count from the end.
@@ -67,7 +75,9 @@ def dynamic_slice(x: ArraySpec, /, *starts: Input, axes: tuple[int, ...], sizes:
 
 
 @declare(_SECTION)
-def dynamic_update_slice(x: ArraySpec, update: ArraySpec, /, *starts: Input, axes: tuple[int, ...]) -> ArraySpec:
+def dynamic_update_slice(
+    x: ArraySpec, update: ArraySpec, /, *starts: Input, axes: tuple[int, ...]
+) -> ArraySpec:
     """``x`` with ``update``, which has its axes, in the place of the window that ``dynamic_slice`` takes."""
     if update.ndim != x.ndim:
         raise InvalidGraph(f"the update {update} must have the axes of {x}")
@@ -75,9 +85,13 @@ def dynamic_update_slice(x: ArraySpec, update: ArraySpec, /, *starts: Input, axe
     return x
 
 
-def _check_windows(x: ArraySpec, starts: tuple[Input, ...], axes: tuple[int, ...], sizes: tuple[Dim, ...]) -> None:
+def _check_windows(
+    x: ArraySpec, starts: tuple[Input, ...], axes: tuple[int, ...], sizes: tuple[Dim, ...]
+) -> None:
     if not len(starts) == len(axes) == len(sizes) or list(axes) != sorted(set(axes)) or axes[-1] >= x.ndim:
-        raise InvalidGraph(f"{len(starts)} starts and the sizes {sizes} for windows along the axes {axes} of {x}")
+        raise InvalidGraph(
+            f"{len(starts)} starts and the sizes {sizes} for windows along the axes {axes} of {x}"
+        )
 
 
 @decomposition("dynamic_slice")
@@ -92,7 +106,10 @@ def _dynamic_update_slice(b: Any, x: Any, update: Any, *starts: Any, axes: tuple
     """Index arrays for neighbouring axes, which stand where these stood."""
     start_at, span = dict(zip(axes, starts)), range(axes[0], axes[-1] + 1)
     shapes = [tuple(update.shape[axis] if other == axis else 1 for other in span) for axis in span]
-    places = [b.reshape(_places(b, start_at.get(axis, 0), update.shape[axis]), shape=shape) for axis, shape in zip(span, shapes)]
+    places = [
+        b.reshape(_places(b, start_at.get(axis, 0), update.shape[axis]), shape=shape)
+        for axis, shape in zip(span, shapes)
+    ]
     return b.scatter_nd(x, update, *places, axes=tuple(span))
 
 
@@ -102,7 +119,14 @@ def _places(b: Any, start: Any, size: Dim) -> Any:
 
 @declare(_SECTION)
 def scatter(
-    x: ArraySpec, indices: ArraySpec, values: Input, /, *, axis: int, reduce: str | None = None, include_self: bool = True
+    x: ArraySpec,
+    indices: ArraySpec,
+    values: Input,
+    /,
+    *,
+    axis: int,
+    reduce: str | None = None,
+    include_self: bool = True,
 ) -> ArraySpec:
     """``x`` with ``values[i, j, ..]`` written to ``x[i, indices[i, j, ..], ..]``, the index in the place of ``axis``.
 
@@ -140,7 +164,11 @@ def diagonal(x: ArraySpec, /, *, offset: int = 0, axis1: int = -2, axis2: int = 
 
 
 def _diagonal_size(rows: Dim, columns: Dim, offset: int) -> Any:
-    shorter = rows - abs(offset) if rows == columns else apply("min", rows + min(offset, 0), columns - max(offset, 0))
+    shorter = (
+        rows - abs(offset)
+        if rows == columns
+        else apply("min", rows + min(offset, 0), columns - max(offset, 0))
+    )
     return shorter if nonnegative(shorter) else apply("max", shorter, 0)
 
 

@@ -25,7 +25,10 @@ def einsum(*arrays: ArraySpec, equation: str) -> ArraySpec:
         before, dots, after = labels.partition("...")
         if len(before) + len(after) > array.ndim or (not dots and len(before) != array.ndim):
             raise InvalidGraph(f"einsum {equation!r}: {labels!r} does not fit an array of {array.ndim} axes")
-        named = [*zip(before, array.shape, strict=False), *zip(reversed(after), reversed(array.shape), strict=False)]
+        named = [
+            *zip(before, array.shape, strict=False),
+            *zip(reversed(after), reversed(array.shape), strict=False),
+        ]
         for label, dim in named:
             sizes[label] = _joined(sizes.get(label, 1), dim)
         batch = broadcast(batch, array.shape[len(before) : array.ndim - len(after)])
@@ -88,7 +91,9 @@ def geqrf(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec]:
 
 
 @declare(_SECTION)
-def ormqr(x: ArraySpec, tau: ArraySpec, x2: ArraySpec, /, *, left: bool = True, transpose: bool = False) -> ArraySpec:
+def ormqr(
+    x: ArraySpec, tau: ArraySpec, x2: ArraySpec, /, *, left: bool = True, transpose: bool = False
+) -> ArraySpec:
     """The product of the whole Q of ``geqrf`` (or its adjoint) with ``x2``, from the left or the right."""
     return x2
 
@@ -102,7 +107,14 @@ def cond(x: ArraySpec, /, *, ord: Any = 2) -> ArraySpec:
 # ---------------------------------------------------------------------------------------------- solutions
 @declare(_SECTION)
 def solve_triangular(
-    x1: ArraySpec, x2: ArraySpec, /, *, upper: bool, left: bool = True, transpose: bool = False, unit_diagonal: bool = False
+    x1: ArraySpec,
+    x2: ArraySpec,
+    /,
+    *,
+    upper: bool,
+    left: bool = True,
+    transpose: bool = False,
+    unit_diagonal: bool = False,
 ) -> ArraySpec:
     """The solution of ``x1 @ x == x2`` (or ``x @ x1 == x2``) for triangular ``x1``, or its transpose; leading axes broadcast."""
     return ArraySpec(broadcast(x1.shape[:-2], x2.shape[:-2]) + x2.shape[-2:], dtype_of(x1, x2))
@@ -139,7 +151,9 @@ def cholesky_inverse(x: ArraySpec, /, *, upper: bool = False) -> ArraySpec:
 def lstsq(x1: ArraySpec, x2: ArraySpec, /, *, rcond: float | None = None) -> tuple[ArraySpec, ArraySpec]:
     """The least-norm solution of least ``|x1 @ x - x2|``, and the rank of ``x1``; ``rcond`` is ``max(M, N) * eps`` where it is None."""
     batch = broadcast(x1.shape[:-2], x2.shape[:-2])
-    return ArraySpec((*batch, x1.shape[-1], x2.shape[-1]), dtype_of(x1, x2)), ArraySpec(x1.shape[:-2], "int64")
+    return ArraySpec((*batch, x1.shape[-1], x2.shape[-1]), dtype_of(x1, x2)), ArraySpec(
+        x1.shape[:-2], "int64"
+    )
 
 
 @declare(_SECTION)
@@ -198,6 +212,8 @@ def lu_unpack(lu: ArraySpec, pivots: ArraySpec, /) -> tuple[ArraySpec, ArraySpec
 
 
 @declare(_SECTION)
-def lu_solve(lu: ArraySpec, pivots: ArraySpec, x2: ArraySpec, /, *, left: bool = True, adjoint: bool = False) -> ArraySpec:
+def lu_solve(
+    lu: ArraySpec, pivots: ArraySpec, x2: ArraySpec, /, *, left: bool = True, adjoint: bool = False
+) -> ArraySpec:
     """The solution of ``A @ x == x2`` (or ``x @ A == x2``, or with A's adjoint) from what ``lu_factor`` gives for A."""
     return ArraySpec(broadcast(lu.shape[:-2], x2.shape[:-2]) + x2.shape[-2:], dtype_of(lu, x2))

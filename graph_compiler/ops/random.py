@@ -51,7 +51,9 @@ def philox(keys: ArraySpec, counts: ArraySpec, /) -> ArraySpec:
 
 
 @declare(_SECTION)
-def random_uniform(key: ArraySpec, /, *, shape: _Shape, low: Any = 0.0, high: Any = 1.0, dtype: str) -> ArraySpec:
+def random_uniform(
+    key: ArraySpec, /, *, shape: _Shape, low: Any = 0.0, high: Any = 1.0, dtype: str
+) -> ArraySpec:
     """Numbers in [low, high), all equally likely."""
     return ArraySpec(shape, dtype)
 
@@ -117,7 +119,9 @@ def random_binomial(key: ArraySpec, count: ArraySpec, probability: ArraySpec, /)
 
 
 @declare(_SECTION)
-def random_categorical(key: ArraySpec, weights: ArraySpec, /, *, samples: Dim, replacement: bool = True) -> ArraySpec:
+def random_categorical(
+    key: ArraySpec, weights: ArraySpec, /, *, samples: Dim, replacement: bool = True
+) -> ArraySpec:
     """Indices along the last axis, drawn in proportion to ``weights``; without ``replacement`` each at most once."""
     return ArraySpec((*weights.shape[:-1], samples), "int64")
 

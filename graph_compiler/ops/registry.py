@@ -124,7 +124,9 @@ class Op:
         if self.regions[:1] and self.regions[0].startswith("*"):
             return {self.regions[0][1:]: regions}
         if len(regions) != len(self.regions):
-            raise InvalidGraph(f"{self.name} runs {', '.join(self.regions) or 'no block'}; {len(regions)} regions were given")
+            raise InvalidGraph(
+                f"{self.name} runs {', '.join(self.regions) or 'no block'}; {len(regions)} regions were given"
+            )
         return dict(zip(self.regions, regions))
 
 
@@ -133,7 +135,9 @@ _DECOMPOSITIONS: dict[str, Callable[..., Any]] = {}
 REQUIRED = inspect.Parameter.empty
 
 
-def declare(section: str, *, name: str | None = None, regions: tuple[str, ...] = ()) -> Callable[[Rule], Rule]:
+def declare(
+    section: str, *, name: str | None = None, regions: tuple[str, ...] = ()
+) -> Callable[[Rule], Rule]:
     """Declare an operation of a section by its shape and dtype rule. A second one of the same name is a ``DuplicateRow``."""
     if section not in SECTIONS:
         raise UnknownOperation(
@@ -143,7 +147,9 @@ def declare(section: str, *, name: str | None = None, regions: tuple[str, ...] =
     def register(rule: Rule) -> Rule:
         op = _op_of(name or rule.__name__.rstrip("_"), section, rule, regions)
         if op.name in _OPS:
-            raise DuplicateRow(f"operation {op.name!r} is declared twice: in {_OPS[op.name].section} and in {section}")
+            raise DuplicateRow(
+                f"operation {op.name!r} is declared twice: in {_OPS[op.name].section} and in {section}"
+            )
         _OPS[op.name] = op
         return rule
 
@@ -164,8 +170,12 @@ def _op_of(name: str, section: str, rule: Callable[..., Any], regions: tuple[str
             inputs.append(parameter.name)
             required += parameter.default is parameter.empty
         else:
-            raise TypeError(f"{name}: array inputs come before '/', parameters after '*'; {parameter.name!r} is neither")
-    return Op(name, section, rule, tuple(inputs), required, variadic, params, inspect.getdoc(rule) or "", regions)
+            raise TypeError(
+                f"{name}: array inputs come before '/', parameters after '*'; {parameter.name!r} is neither"
+            )
+    return Op(
+        name, section, rule, tuple(inputs), required, variadic, params, inspect.getdoc(rule) or "", regions
+    )
 
 
 def decomposition(name: str) -> Callable[[Rule], Rule]:
@@ -213,7 +223,9 @@ def check_params(op: Op, params: dict[str, Any]) -> dict[str, Any]:
         return params
     for name in params:
         if name not in op.params:
-            raise UnknownOperation(f"operation {op.name!r} has no parameter {name!r}{nearest(name, op.params)}")
+            raise UnknownOperation(
+                f"operation {op.name!r} has no parameter {name!r}{nearest(name, op.params)}"
+            )
     whole = {name: params.get(name, default) for name, default in op.params.items()}
     missing = [name for name, value in whole.items() if value is REQUIRED]
     if missing:

@@ -98,7 +98,9 @@ def normalise_axes(axis: int | tuple[int, ...] | None, rank: int) -> tuple[int, 
     return tuple(normalise_axis(a, rank) for a in (axis if isinstance(axis, tuple) else (axis,)))
 
 
-def reduced(x: ArraySpec, axis: int | tuple[int, ...] | None, keepdims: bool, dtype: str | None = None) -> ArraySpec:
+def reduced(
+    x: ArraySpec, axis: int | tuple[int, ...] | None, keepdims: bool, dtype: str | None = None
+) -> ArraySpec:
     """The spec after reducing over ``axis``."""
     gone = set(normalise_axes(axis, x.ndim))
     if keepdims:
@@ -108,7 +110,9 @@ def reduced(x: ArraySpec, axis: int | tuple[int, ...] | None, keepdims: bool, dt
     return ArraySpec(shape, dtype or x.dtype)
 
 
-def window_output(size: Dim, kernel: Dim, stride: Dim, padding: tuple[Any, Any], dilation: int, ceil_mode: bool = False) -> Any:
+def window_output(
+    size: Dim, kernel: Dim, stride: Dim, padding: tuple[Any, Any], dilation: int, ceil_mode: bool = False
+) -> Any:
     """How many windows of a convolution or pooling fit (torch.nn.MaxPool2d, "Shape").
 
     With ``ceil_mode`` a last window may reach beyond the end, if it starts inside of the array or of its padding before.
@@ -184,7 +188,9 @@ def _one_an_axis(name: str) -> Callable[[Params, ArraySpec, Order], Moved | None
 
     def moved(params: Params, x: ArraySpec, order: Order) -> Moved | None:
         items = params[name]
-        return ({**params, name: tuple(items[axis] for axis in order)}, order) if len(items) == x.ndim else None
+        return (
+            ({**params, name: tuple(items[axis] for axis in order)}, order) if len(items) == x.ndim else None
+        )
 
     return moved
 
@@ -203,7 +209,11 @@ def _reshaped(params: Params, x: ArraySpec, order: Order) -> Moved | None:
     if order != to_last(x.ndim) or len(shape) < 2 or tuple(shape[:2]) != tuple(x.shape[:2]):
         return None
     if len(shape) == 2:
-        return ({"shape": shape}, (0, 1)) if all(isinstance(dim, int) and dim == 1 for dim in x.shape[2:]) else None
+        return (
+            ({"shape": shape}, (0, 1))
+            if all(isinstance(dim, int) and dim == 1 for dim in x.shape[2:])
+            else None
+        )
     return {"shape": (shape[0], *shape[2:], shape[1])}, to_last(len(shape))
 
 
@@ -215,10 +225,28 @@ def _laid_out(params: Params, x: ArraySpec, order: Order) -> Moved | None:
     return {**params, "layout": CHANNELS_LAST}, order
 
 
-_BY_ELEMENT = ("elementwise", "activations", "special")  # sections whose operations look at one element of each array at a time
+_BY_ELEMENT = (
+    "elementwise",
+    "activations",
+    "special",
+)  # sections whose operations look at one element of each array at a time
 _BUT_FOR = {"glu", "softmax", "log_softmax", "view_as_complex", "view_as_real"}
 ELEMENTWISE = [name for name, op in all_ops().items() if op.section in _BY_ELEMENT and name not in _BUT_FOR]
-_REDUCTIONS = ("sum", "prod", "mean", "var", "std", "max", "min", "all", "any", "count_nonzero", "logsumexp", "nansum", "nanmean")
+_REDUCTIONS = (
+    "sum",
+    "prod",
+    "mean",
+    "var",
+    "std",
+    "max",
+    "min",
+    "all",
+    "any",
+    "count_nonzero",
+    "logsumexp",
+    "nansum",
+    "nanmean",
+)
 _ALONG = (
     "softmax", "log_softmax", "glu", "normalize", "batch_norm", "group_norm", "instance_norm", "flip", "roll", "split",
     "cumulative_sum", "cumulative_prod", "cummax", "cummin", "logcumsumexp",
@@ -229,7 +257,9 @@ ROWS: dict[str, Row] = {
     **dict.fromkeys(_REDUCTIONS, Row(_reduced)),
     **dict.fromkeys(("argmax", "argmin"), Row(_found)),
     **dict.fromkeys(_ALONG, Row(_along)),
-    **dict.fromkeys(("conv", "conv_transpose", "max_pool", "avg_pool", "adaptive_avg_pool", "interpolate"), Row(_laid_out)),
+    **dict.fromkeys(
+        ("conv", "conv_transpose", "max_pool", "avg_pool", "adaptive_avg_pool", "interpolate"), Row(_laid_out)
+    ),
     "concat": Row(_along, "all"),
     "pad": Row(_one_an_axis("padding")),
     "tile": Row(_one_an_axis("repetitions")),
@@ -254,7 +284,9 @@ def declare_unary(section: str, rule: Callable[[Input], ArraySpec], meanings: Ma
         declare(section, name=name)(infer)
 
 
-def declare_binary(section: str, rule: Callable[[Input, Input], ArraySpec], meanings: Mapping[str, str]) -> None:
+def declare_binary(
+    section: str, rule: Callable[[Input, Input], ArraySpec], meanings: Mapping[str, str]
+) -> None:
     """Declares one operation of two operands for each ``name: meaning``."""
     for name, meaning in meanings.items():
 

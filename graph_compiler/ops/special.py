@@ -103,7 +103,9 @@ def frexp(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec]:
 
 
 @declare(_SECTION)
-def isclose(x1: Input, x2: Input, /, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> ArraySpec:
+def isclose(
+    x1: Input, x2: Input, /, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> ArraySpec:
     """Whether ``abs(x1 - x2) <= atol + rtol * abs(x2)``; infinities are close to themselves only, NaN where ``equal_nan``."""
     return predicate(x1, x2)
 
@@ -115,7 +117,9 @@ def logit(x: ArraySpec, /, *, eps: float | None = None) -> ArraySpec:
 
 
 @declare(_SECTION)
-def nan_to_num(x: ArraySpec, /, *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> ArraySpec:
+def nan_to_num(
+    x: ArraySpec, /, *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> ArraySpec:
     """Other numbers for NaN and the infinities; None is the largest and smallest finite number."""
     return x
 

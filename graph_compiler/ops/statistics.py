@@ -19,7 +19,9 @@ def logsumexp(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> 
 
 
 @declare(_SECTION)
-def nansum(x: ArraySpec, /, *, axis: Axis = None, dtype: str | None = None, keepdims: bool = False) -> ArraySpec:
+def nansum(
+    x: ArraySpec, /, *, axis: Axis = None, dtype: str | None = None, keepdims: bool = False
+) -> ArraySpec:
     """The sum over ``axis`` with NaN counted as zero."""
     return reduced(x, axis, keepdims, dtype or accumulated(x.dtype))
 
@@ -36,7 +38,9 @@ def nanmean(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> Ar
 
 
 @declare(_SECTION)
-def lower_median(x: ArraySpec, /, *, axis: int, keepdims: bool = False, skip_nan: bool = False) -> tuple[ArraySpec, ArraySpec]:
+def lower_median(
+    x: ArraySpec, /, *, axis: int, keepdims: bool = False, skip_nan: bool = False
+) -> tuple[ArraySpec, ArraySpec]:
     """The element in the middle of the order along ``axis``, the lower of two, and its index; NaN where there is one, or skipped."""
     return reduced(x, axis, keepdims), reduced(x, axis, keepdims, "int64")
 
@@ -49,7 +53,14 @@ def mode(x: ArraySpec, /, *, axis: int, keepdims: bool = False) -> tuple[ArraySp
 
 @declare(_SECTION)
 def quantile(
-    x: ArraySpec, q: Input, /, *, axis: int | None = None, keepdims: bool = False, interpolation: str = "linear", skip_nan: bool = False
+    x: ArraySpec,
+    q: Input,
+    /,
+    *,
+    axis: int | None = None,
+    keepdims: bool = False,
+    interpolation: str = "linear",
+    skip_nan: bool = False,
 ) -> ArraySpec:
     """The ``q``-th quantiles along ``axis``; the axes of ``q`` come first. ``interpolation``: linear, lower, higher, midpoint, nearest."""
     return ArraySpec(shape_of(q) + reduced(x, axis, keepdims).shape, x.dtype)
@@ -83,7 +94,9 @@ def trapezoid(y: ArraySpec, x: ArraySpec | None = None, /, *, dx: Any = 1.0, axi
 
 
 @declare(_SECTION)
-def cumulative_trapezoid(y: ArraySpec, x: ArraySpec | None = None, /, *, dx: Any = 1.0, axis: int = -1) -> ArraySpec:
+def cumulative_trapezoid(
+    y: ArraySpec, x: ArraySpec | None = None, /, *, dx: Any = 1.0, axis: int = -1
+) -> ArraySpec:
     """The running integral of ``y`` along ``axis`` by the trapezoid rule; one element less than ``y``."""
     shape = _against(y, x, axis)
     size = shape[axis]
@@ -98,7 +111,9 @@ def _against(y: ArraySpec, x: ArraySpec | None, axis: int) -> tuple[Any, ...]:
 
 # ---------------------------------------------------------------------------------------------- counting
 @declare(_SECTION)
-def bincount(x: ArraySpec, weights: ArraySpec | None = None, /, *, minlength: Any = 0, hint: int = 0) -> ArraySpec:
+def bincount(
+    x: ArraySpec, weights: ArraySpec | None = None, /, *, minlength: Any = 0, hint: int = 0
+) -> ArraySpec:
     """How often each of 0, 1, 2 ... is in the vector ``x``, or the sum of ``weights`` there; ``hint`` long while recording."""
     return ArraySpec((Unknown(hint),), weights.dtype if weights is not None else "int64")
 
@@ -116,14 +131,23 @@ def histogram_bin_edges(x: ArraySpec, /, *, bins: int, range: tuple[float, float
 
 
 @declare(_SECTION)
-def histogram(x: ArraySpec, bin_edges: ArraySpec, weights: ArraySpec | None = None, /, *, density: bool = False) -> ArraySpec:
+def histogram(
+    x: ArraySpec, bin_edges: ArraySpec, weights: ArraySpec | None = None, /, *, density: bool = False
+) -> ArraySpec:
     """How many elements (or what weight of them) are between the edges, the last one included; ``density``: the integral is 1."""
     return ArraySpec((bin_edges.shape[0] - 1,), x.dtype)
 
 
 # ---------------------------------------------------------------------------------------------- correlation and distances
 @declare(_SECTION)
-def cov(x: ArraySpec, fweights: ArraySpec | None = None, aweights: ArraySpec | None = None, /, *, correction: float = 1) -> ArraySpec:
+def cov(
+    x: ArraySpec,
+    fweights: ArraySpec | None = None,
+    aweights: ArraySpec | None = None,
+    /,
+    *,
+    correction: float = 1,
+) -> ArraySpec:
     """The covariances of the rows of ``x``; a 0-d array for one variable. Frequency weights are integers, importance weights any."""
     return ArraySpec(() if x.ndim < 2 else (x.shape[0], x.shape[0]), x.dtype)
 
@@ -144,7 +168,9 @@ def cosine_similarity(x1: ArraySpec, x2: ArraySpec, /, *, axis: int, epsilon: fl
 def _cosine_similarity(b: Any, x1: Any, x2: Any, *, axis: int, epsilon: float) -> Any:
     shape = broadcast(x1.shape, x2.shape)
     whole = (b.broadcast_to(x, shape=shape) for x in (x1, x2))
-    first, second = (b.divide(x, b.maximum(b.vector_norm(x, axis=axis, keepdims=True), epsilon)) for x in whole)
+    first, second = (
+        b.divide(x, b.maximum(b.vector_norm(x, axis=axis, keepdims=True), epsilon)) for x in whole
+    )
     return b.sum(b.multiply(first, second), axis=axis)
 
 

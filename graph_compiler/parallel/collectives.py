@@ -115,7 +115,9 @@ def _of_axis(name: str, x: Any, axis_name: str, has_array: bool) -> Any:
     """What an engine that runs over the axis says of it."""
     if not isinstance(axis_name, str):
         raise _no_axis(name, axis_name)
-    for engine in [_engine(name, x, axis_name)] if has_array or axis_name in running_axes() else loaded_engines():
+    for engine in (
+        [_engine(name, x, axis_name)] if has_array or axis_name in running_axes() else loaded_engines()
+    ):
         try:
             return getattr(engine, name)(axis_name)
         except LookupError:
@@ -147,7 +149,9 @@ def _recorded(name: str, item: Any, axis_name: str) -> Any:
     """The call in a function that is recorded."""
     recording = regions()
     assert recording is not None
-    backend_of(recording.module.__name__.partition(".")[0]).parallelism()  # which has operators for it in torch
+    backend_of(
+        recording.module.__name__.partition(".")[0]
+    ).parallelism()  # which has operators for it in torch
     return recording.collective(name, item, axis_name=axis_name)
 
 
@@ -157,14 +161,19 @@ def _arranged(axis: int, tiled: bool, stacked: Any) -> Any:
         return stacked
     rank = len(stacked.shape) - tiled
     if not -rank <= axis < rank:
-        raise InvalidOption(f"parallel.all_gather: axis= is {axis}, and the result has {rank} axes; pass one of {-rank} to {rank - 1}")
+        raise InvalidOption(
+            f"parallel.all_gather: axis= is {axis}, and the result has {rank} axes; pass one of {-rank} to {rank - 1}"
+        )
     owner = owner_of(stacked)
     words = (backend_of(owner).derivatives() if owner is not None else None) or Plain()
     if not tiled:
         return words.move_axis(stacked, 0, axis)
     axis %= len(stacked.shape) - 1
     sizes = [words.size(stacked, place) for place in range(len(stacked.shape))]
-    return words.reshape(words.move_axis(stacked, 0, axis), (*sizes[1 : axis + 1], sizes[0] * sizes[axis + 1], *sizes[axis + 2 :]))
+    return words.reshape(
+        words.move_axis(stacked, 0, axis),
+        (*sizes[1 : axis + 1], sizes[0] * sizes[axis + 1], *sizes[axis + 2 :]),
+    )
 
 
 def _engine(name: str, item: Any, axis_name: str) -> Parallelism:
@@ -176,7 +185,9 @@ def _engine(name: str, item: Any, axis_name: str) -> Parallelism:
 
 
 def _no_axis(name: str, axis_name: Any) -> InvalidOption:
-    known = f"it runs over {', '.join(map(repr, running_axes()))}" if running_axes() else "it runs on one device"
+    known = (
+        f"it runs over {', '.join(map(repr, running_axes()))}" if running_axes() else "it runs on one device"
+    )
     return InvalidOption(
         f"parallel.{name}: axis_name= is {axis_name!r}, and the code here runs over no such axis; {known}. Call the function by "
         f"parallel.Parallel(function, axis_name={axis_name!r}) or transforms.vmap(function, axis_name={axis_name!r})"

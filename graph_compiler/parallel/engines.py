@@ -19,16 +19,24 @@ def engine_named(framework: str, what: str) -> Parallelism:
     """The means of a framework. ``NotCompilable`` where it has none."""
     found = backend_of(framework).parallelism()
     if found is None:
-        others = [entry.name for entry in backends.own.values() if entry.has_derivatives and importlib.util.find_spec(entry.packages[0])]
+        others = [
+            entry.name
+            for entry in backends.own.values()
+            if entry.has_derivatives and importlib.util.find_spec(entry.packages[0])
+        ]
         instead = ", ".join(f"graph_compiler.transpile(f, to={name!r})" for name in others)
-        raise NotCompilable(f"{what}: {framework} runs on one device; use {instead or 'a framework that runs on many'}")
+        raise NotCompilable(
+            f"{what}: {framework} runs on one device; use {instead or 'a framework that runs on many'}"
+        )
     return found
 
 
 def framework_of_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """The framework that a graph is written for, or that a plain function runs in for these arguments."""
     if not callable(function):
-        raise NotCompilable(f"{function!r} cannot run on many devices: a function, a graph or a model is needed")
+        raise NotCompilable(
+            f"{function!r} cannot run on many devices: a function, a graph or a model is needed"
+        )
     graph = graph_of(function)
     return target_of(graph, args, kwargs) if graph is not None else framework_for(function, args, kwargs)
 
@@ -46,4 +54,12 @@ def loaded_engines() -> Iterator[Parallelism]:
             yield found
 
 
-__all__ = ["engine_named", "engine_of_arrays", "framework_of_call", "graph_of", "loaded_engines", "name_of", "owner_of"]
+__all__ = [
+    "engine_named",
+    "engine_of_arrays",
+    "framework_of_call",
+    "graph_of",
+    "loaded_engines",
+    "name_of",
+    "owner_of",
+]

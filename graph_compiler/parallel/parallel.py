@@ -65,7 +65,10 @@ class GivenCall:
 @functools.lru_cache(maxsize=256)
 def _tree_of_arrays(count: int, names: tuple[str, ...]) -> tuple[list[int], Tree]:
     """Of a call whose arguments are arrays and nothing else: so many, and these; and the order of the leaves."""
-    return flatten((list(range(count)), dict(zip(names, range(count, count + len(names))))), lambda item: type(item) is int)
+    return flatten(
+        (list(range(count)), dict(zip(names, range(count, count + len(names))))),
+        lambda item: type(item) is int,
+    )
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,14 @@ class SplitCall:
     the same program serves.
     """
 
-    def __init__(self, engine: Parallelism, name: str, axis: DeviceAxis, given: GivenCall, replicated: Sequence[int] | None) -> None:
+    def __init__(
+        self,
+        engine: Parallelism,
+        name: str,
+        axis: DeviceAxis,
+        given: GivenCall,
+        replicated: Sequence[int] | None,
+    ) -> None:
         self._engine, self._name, self._axis, self._replicated = engine, name, axis, replicated
         self.static, self._places, self.tree, leaves = given.static, given.places, given.tree, given.leaves
         self.arguments = Arguments(given.static, given.tree, given.is_flat)
@@ -99,7 +109,9 @@ class SplitCall:
         if replicated is None:
             self.split = tuple(bool(leaf.shape) and not engine.is_replicated(leaf, axis) for leaf in leaves)
         else:
-            self.split = tuple(bool(leaf.shape) and self._is_batch(path) for leaf, path in zip(leaves, self._paths))
+            self.split = tuple(
+                bool(leaf.shape) and self._is_batch(path) for leaf, path in zip(leaves, self._paths)
+            )
 
     @functools.cached_property
     def _paths(self) -> list[Path]:
@@ -111,7 +123,12 @@ class SplitCall:
     @functools.cached_property
     def key(self) -> Hashable:
         """What a program is made for."""
-        return self.tree, self.split, tuple((tuple(array.shape), array.dtype) for array in self.arrays), tuple(self.static.items())
+        return (
+            self.tree,
+            self.split,
+            tuple((tuple(array.shape), array.dtype) for array in self.arrays),
+            tuple(self.static.items()),
+        )
 
     def unhashable(self, problem: TypeError) -> InvalidOption:
         """The error for a static argument that cannot be hashed."""
@@ -147,7 +164,10 @@ class SplitCall:
 
     def first_part(self) -> tuple[list[Any], dict[str, Any]]:
         """Arguments as the first device gets them."""
-        parts = [array[: array.shape[0] // self._axis.size] if is_split else array for array, is_split in zip(self.arrays, self.split)]
+        parts = [
+            array[: array.shape[0] // self._axis.size] if is_split else array
+            for array, is_split in zip(self.arrays, self.split)
+        ]
         return self.arguments.of(parts)
 
 
@@ -161,9 +181,20 @@ class FlatFunction:
     """
 
     def __init__(
-        self, function: Callable[..., Any], names: Sequence[str] | None, given: Arguments, engine: Parallelism, framework: str
+        self,
+        function: Callable[..., Any],
+        names: Sequence[str] | None,
+        given: Arguments,
+        engine: Parallelism,
+        framework: str,
     ) -> None:
-        self._function, self._names, self._given, self._engine, self._framework = function, names, given, engine, framework
+        self._function, self._names, self._given, self._engine, self._framework = (
+            function,
+            names,
+            given,
+            engine,
+            framework,
+        )
         self._result: Tree | None = None
         self.is_of_one_array = False  # what it has returned
 
@@ -178,7 +209,9 @@ class FlatFunction:
         for array, leaf in zip(native, leaves):
             if array is None:
                 name = getattr(self._function, "__name__", "the function")
-                raise CallMismatch(f"Parallel of {name}: it gives a {type(leaf).__name__}, which is no array of {self._framework}")
+                raise CallMismatch(
+                    f"Parallel of {name}: it gives a {type(leaf).__name__}, which is no array of {self._framework}"
+                )
         return native
 
     def result(self, arrays: Arrays) -> Any:
@@ -210,7 +243,9 @@ class _Sent:
 
     def is_of(self, parameters: Mapping[str, Any]) -> bool:
         """Whether they are these."""
-        return [*parameters] == [*self.given] and all(map(operator.is_, self.given.values(), parameters.values()))
+        return [*parameters] == [*self.given] and all(
+            map(operator.is_, self.given.values(), parameters.values())
+        )
 
 
 class _Means:
@@ -316,9 +351,17 @@ class Parallel:
         require_reduction(reduce)
         if not isinstance(axis_name, str):
             raise InvalidOption(f"axis_name= is {axis_name!r}, and has to be a text")
-        self.function, self.devices, self.reduce, self.axis_name, self.local_batch = function, devices, reduce, axis_name, local_batch
+        self.function, self.devices, self.reduce, self.axis_name, self.local_batch = (
+            function,
+            devices,
+            reduce,
+            axis_name,
+            local_batch,
+        )
         self._static = _positions("static_argnums", static_argnums)
-        self._replicated = None if replicated_argnums is None else _positions("replicated_argnums", replicated_argnums)
+        self._replicated = (
+            None if replicated_argnums is None else _positions("replicated_argnums", replicated_argnums)
+        )
         self._means: dict[tuple[type, ...], _Means] = {}  # classes of arrays in the arguments ->
         self._programs: dict[Hashable, _Program] = {}
         self._known: set[Hashable] = set()  # keys of calls that were checked
@@ -333,7 +376,11 @@ class Parallel:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         arrays: Arrays = []
         ready = self._ready
-        if ready is None or likeness((*args, kwargs), ready.means.kinds, arrays) != ready.alike or not ready.is_current():
+        if (
+            ready is None
+            or likeness((*args, kwargs), ready.means.kinds, arrays) != ready.alike
+            or not ready.is_current()
+        ):
             ready, arrays = self._made_ready(args, kwargs)
         program = ready.program
         try:
@@ -376,7 +423,9 @@ class Parallel:
 
     def _new_means(self, framework: str) -> _Means:
         engine = engine_named(framework, self.__name__)
-        opened = _OpenGraph(self.function) if isinstance(self.function, Graph) else engine.opened(self.function)
+        opened = (
+            _OpenGraph(self.function) if isinstance(self.function, Graph) else engine.opened(self.function)
+        )
         return _Means(framework, engine, engine.axis(self.devices, self.axis_name), opened)
 
     def _split(self, means: _Means, given: GivenCall) -> SplitCall:
@@ -398,8 +447,20 @@ class Parallel:
 
     def _program(self, means: _Means, call: SplitCall, names: list[str]) -> _Program:
         of_parameters = means.opened is not None
-        flat = FlatFunction(means.opened or self.function, names if of_parameters else None, call.arguments, means.engine, means.framework)
-        how = Spread(means.axis, (*(False for _ in names), *call.split), self._reduction(), self.local_batch, len(names))
+        flat = FlatFunction(
+            means.opened or self.function,
+            names if of_parameters else None,
+            call.arguments,
+            means.engine,
+            means.framework,
+        )
+        how = Spread(
+            means.axis,
+            (*(False for _ in names), *call.split),
+            self._reduction(),
+            self.local_batch,
+            len(names),
+        )
         return _Program(flat, means.engine.spread(flat, how), self.reduce != first)
 
     def _reduction(self) -> str | Callable[[Any], Any]:
@@ -415,7 +476,9 @@ class Parallel:
             except Exception as problem:
                 if is_fault(problem):
                     raise
-                raise self._misreduced(f"fails with {type(problem).__name__}: {problem}", stacked) from problem
+                raise self._misreduced(
+                    f"fails with {type(problem).__name__}: {problem}", stacked
+                ) from problem
             if not is_value(found):
                 raise self._misreduced(f"gives a {type(found).__name__}, and has to give an array", stacked)
             return found
@@ -443,7 +506,9 @@ class Parallel:
 
     def _has_checks(self) -> bool:
         """Whether elements decide which variant of a graph runs."""
-        return isinstance(self.function, Graph) and any(variant.program.checks for variant in self.function.variants)
+        return isinstance(self.function, Graph) and any(
+            variant.program.checks for variant in self.function.variants
+        )
 
     def _require_equal(self, means: _Means, flat: FlatFunction, results: Arrays) -> None:
         differ = [means.engine.differing(array, means.axis) for array in results]
@@ -458,13 +523,17 @@ class Parallel:
 def _positions(option: str, given: Any) -> tuple[int, ...]:
     found = tuple(given) if isinstance(given, (tuple, list, range)) else (given,)
     if any(type(number) is not int or number < 0 for number in found):
-        raise InvalidOption(f"{option}= is {given!r}, and has to be a position of an argument, or several, counted from 0")
+        raise InvalidOption(
+            f"{option}= is {given!r}, and has to be a position of an argument, or several, counted from 0"
+        )
     return found
 
 
 def _place(place: int, args: tuple[Any, ...], name: str) -> int:
     if place >= len(args):
-        raise CallMismatch(f"{name}: static_argnums= names argument {place}, and {len(args)} are given by position")
+        raise CallMismatch(
+            f"{name}: static_argnums= names argument {place}, and {len(args)} are given by position"
+        )
     return place
 
 

@@ -49,10 +49,17 @@ def replicate(tree: T, devices: Any = None, axis_name: str = "device", *, local_
     """
     if isinstance(tree, TrainState):
         engine = engine_named(tree.graph.pipeline.target.name, "parallel.replicate")
-        return with_training(tree, *engine.training_over_axis(tree.held, tree.plan.make, engine.axis(devices, axis_name), local_batch))
+        return with_training(
+            tree,
+            *engine.training_over_axis(
+                tree.held, tree.plan.make, engine.axis(devices, axis_name), local_batch
+            ),
+        )
     engine = engine_of_arrays(tree, "parallel.replicate")
     leaves, structure = flatten(tree, is_array)
-    found: T = unflatten(structure, engine.replicated(list(map(engine.array, leaves)), engine.axis(devices, axis_name)))
+    found: T = unflatten(
+        structure, engine.replicated(list(map(engine.array, leaves)), engine.axis(devices, axis_name))
+    )
     return found
 
 

@@ -15,9 +15,19 @@ Rule = Union[Layout, Callable[[Sequence[int], Mapping[str, int], Layout], Layout
 Rules = Mapping[str, Rule]
 
 # How a linear map is split: by its outputs, or by its inputs, after which the devices' results are added up.
-_BY_OUTPUTS = ("q_proj", "k_proj", "v_proj", "gate_proj", "up_proj", "lm_head")  # Llama and its like, whose weights are [outputs, inputs]
+_BY_OUTPUTS = (
+    "q_proj",
+    "k_proj",
+    "v_proj",
+    "gate_proj",
+    "up_proj",
+    "lm_head",
+)  # Llama and its like, whose weights are [outputs, inputs]
 _BY_INPUTS = ("o_proj", "down_proj")
-_EMBEDDINGS = ("embed_tokens", "wte")  # [words, features]; torch cannot use rows that are split over words twice
+_EMBEDDINGS = (
+    "embed_tokens",
+    "wte",
+)  # [words, features]; torch cannot use rows that are split over words twice
 _CONV1D_BY_OUTPUTS = ("c_attn", "c_fc")  # GPT-2, whose weights are [inputs, outputs]
 _CONV1D_BY_INPUTS = ("c_proj",)
 
@@ -61,7 +71,11 @@ def fsdp(axis: str = "data") -> Ready:
 
     def longest(shape: Sequence[int], sizes: Mapping[str, int], layout: Layout) -> Layout:
         taken = (*layout, *(None for _ in shape[len(layout) :]))
-        free = [place for place, size in enumerate(shape) if taken[place] is None and size and size % sizes[axis] == 0]
+        free = [
+            place
+            for place, size in enumerate(shape)
+            if taken[place] is None and size and size % sizes[axis] == 0
+        ]
         best = max(free, key=lambda place: shape[place], default=None)
         return tuple(axis if place == best else name for place, name in enumerate(taken))
 
@@ -69,7 +83,9 @@ def fsdp(axis: str = "data") -> Ready:
     return Ready({"*": longest})
 
 
-def layouts_of(shapes: Mapping[str, Sequence[int]], rules: Any, sizes: Mapping[str, int]) -> dict[str, Layout]:
+def layouts_of(
+    shapes: Mapping[str, Sequence[int]], rules: Any, sizes: Mapping[str, int]
+) -> dict[str, Layout]:
     """The layout of each parameter: that of the first pattern that matches its name, or whole; of several sets of rules one after the
     other.
 
@@ -109,25 +125,39 @@ def _require_rules(rules: Rules, names: Mapping[str, Any], sizes: Mapping[str, i
             f"{', '.join(known)}{more}"
         )
     for pattern, rule in rules.items():
-        axes = [rule.axis] if hasattr(rule, "axis") else [] if callable(rule) else list(names_in(rule, f"rules= has for {pattern!r}"))
+        axes = (
+            [rule.axis]
+            if hasattr(rule, "axis")
+            else []
+            if callable(rule)
+            else list(names_in(rule, f"rules= has for {pattern!r}"))
+        )
         for axis in axes:
             if axis not in sizes:
-                raise InvalidOption(f"rules= has for {pattern!r} the axis {axis!r}; axes of the mesh are {', '.join(map(repr, sizes))}")
+                raise InvalidOption(
+                    f"rules= has for {pattern!r} the axis {axis!r}; axes of the mesh are {', '.join(map(repr, sizes))}"
+                )
 
 
 def names_in(layout: Any, where: str) -> Iterator[str]:
     """The axes of the mesh that a layout names. ``InvalidOption`` for what is no layout."""
     for entry in layout if isinstance(layout, (tuple, list)) else (3,):
         names = (entry,) if isinstance(entry, str) or entry is None else entry
-        if not isinstance(names, (tuple, list)) or not all(name is None or isinstance(name, str) for name in names):
-            raise InvalidOption(f"{where} {layout!r}; a layout is a tuple with the name of an axis of the mesh, or None, for each axis")
+        if not isinstance(names, (tuple, list)) or not all(
+            name is None or isinstance(name, str) for name in names
+        ):
+            raise InvalidOption(
+                f"{where} {layout!r}; a layout is a tuple with the name of an axis of the mesh, or None, for each axis"
+            )
         yield from (name for name in names if name is not None)
 
 
 def require_fit(what: str, shape: Sequence[int], layout: Layout, sizes: Mapping[str, int]) -> None:
     """``InvalidOption`` where an array of this shape cannot be split so."""
     if len(layout) > len(shape):
-        raise InvalidOption(f"{what} has the shape {list(shape)}, and its layout {layout!r} more axes; leave some out")
+        raise InvalidOption(
+            f"{what} has the shape {list(shape)}, and its layout {layout!r} more axes; leave some out"
+        )
     names = list(names_in(layout, f"{what} has the layout"))
     for name in names:
         if name not in sizes or names.count(name) > 1:

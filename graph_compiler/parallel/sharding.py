@@ -38,7 +38,9 @@ class Sharded:
         self._sizes, self._programs = sizes, dict[Hashable, _Program]()
         held = graph.parameters
         self.layouts = layouts_of({name: tuple(array.shape) for name, array in held.items()}, rules, sizes)
-        self.parameters = {name: self._engine.laid_out(array, mesh, self.layouts[name]) for name, array in held.items()}
+        self.parameters = {
+            name: self._engine.laid_out(array, mesh, self.layouts[name]) for name, array in held.items()
+        }
         self.__name__ = graph.name
 
     def __repr__(self) -> str:
@@ -85,7 +87,9 @@ class _Program:
     def __init__(self, sharded: Sharded, tree: Tree, names: list[str], split: Sequence[bool]) -> None:
         engine, mesh = sharded._engine, sharded.mesh
         self._sharded, self._tree, self._names, self._result = sharded, tree, names, tree
-        self._run: Callable[[Arrays, Arrays], Arrays] = engine.partitioned(self._flat, mesh, sharded._batch, split, sharded._local_batch)
+        self._run: Callable[[Arrays, Arrays], Arrays] = engine.partitioned(
+            self._flat, mesh, sharded._batch, split, sharded._local_batch
+        )
 
     def _flat(self, parameters: Arrays, arrays: Arrays) -> Arrays:
         args, kwargs, rng = unflatten(self._tree, arrays)
@@ -99,13 +103,27 @@ class _Program:
 
 
 @overload
-def shard(graph: Graph, mesh: Any, rules: Any, *, batch: str | Sequence[str] | None = None, local_batch: bool = False) -> Sharded: ...
+def shard(
+    graph: Graph,
+    mesh: Any,
+    rules: Any,
+    *,
+    batch: str | Sequence[str] | None = None,
+    local_batch: bool = False,
+) -> Sharded: ...
 @public
 @overload
 def shard(
-    graph: TrainState, mesh: Any, rules: Any, *, batch: str | Sequence[str] | None = None, local_batch: bool = False
+    graph: TrainState,
+    mesh: Any,
+    rules: Any,
+    *,
+    batch: str | Sequence[str] | None = None,
+    local_batch: bool = False,
 ) -> TrainState: ...
-def shard(graph: Any, mesh: Any, rules: Any, *, batch: str | Sequence[str] | None = None, local_batch: bool = False) -> Any:
+def shard(
+    graph: Any, mesh: Any, rules: Any, *, batch: str | Sequence[str] | None = None, local_batch: bool = False
+) -> Any:
     """Return a graph whose parameters are sharded over a mesh. Results are those of one device.
 
     Args:
@@ -176,9 +194,14 @@ def _constrained(mesh: Any, engine: Parallelism, array: Any, layout: Layout) -> 
 def _sharded_state(state: TrainState, mesh: Any, rules: Any, batch: Any, local_batch: bool) -> TrainState:
     engine = engine_named(state.graph.pipeline.target.name, f"shard of {state.graph.name}")
     sizes = axes_of(engine, mesh, state.graph.name)
-    layouts = layouts_of({name: tuple(array.shape) for name, array in state.held.parameters.items()}, rules, sizes)
+    layouts = layouts_of(
+        {name: tuple(array.shape) for name, array in state.held.parameters.items()}, rules, sizes
+    )
     return with_training(
-        state, *engine.training_over_mesh(state.held, state.plan.make, mesh, layouts, _batch_axes(batch, sizes), local_batch)
+        state,
+        *engine.training_over_mesh(
+            state.held, state.plan.make, mesh, layouts, _batch_axes(batch, sizes), local_batch
+        ),
     )
 
 
@@ -197,5 +220,7 @@ def _batch_axes(batch: Any, sizes: Mapping[str, int]) -> tuple[str, ...]:
         return ("data",) if "data" in sizes else ()
     found = (batch,) if isinstance(batch, str) else tuple(batch)
     if unknown := [name for name in found if name not in sizes]:
-        raise InvalidOption(f"batch= names {unknown[0]!r}; axes of the mesh are {', '.join(map(repr, sizes))}")
+        raise InvalidOption(
+            f"batch= names {unknown[0]!r}; axes of the mesh are {', '.join(map(repr, sizes))}"
+        )
     return found

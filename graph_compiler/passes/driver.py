@@ -69,7 +69,11 @@ class _Inside:
 
     def _node(self, node: Node) -> Node:
         regions = tuple(map(self._region, node.regions))
-        return node if all(new is old for new, old in zip(regions, node.regions)) else replace(node, regions=regions)
+        return (
+            node
+            if all(new is old for new, old in zip(regions, node.regions))
+            else replace(node, regions=regions)
+        )
 
     def _region(self, region: Region) -> Region:
         if id(region) not in self.done:

@@ -38,7 +38,10 @@ class Interpreter:
         ``program.parameters``."""
         program = self.program
         constants = [self.constant(value, array) for value, array in program.constants.values()]
-        return self.block(Block(tuple(program.sources()), tuple(program.nodes), tuple(program.outputs)), [*inputs, *parameters, *constants])
+        return self.block(
+            Block(tuple(program.sources()), tuple(program.nodes), tuple(program.outputs)),
+            [*inputs, *parameters, *constants],
+        )
 
     # ------------------------------------------------------------------------------ what a subclass says
     def operation(self, node: Node, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -80,15 +83,26 @@ class Interpreter:
         for node in block.nodes:
             operands, params = self._given(held, node.inputs), self._given(held, node.params)
             run = _RUN.get(node.op) if node.regions else None
-            found = self.operation(node, operands, params) if run is None else run(self, node, operands, params)
-            held.update(zip(node.outputs, found if len(node.outputs) > 1 or isinstance(found, (tuple, list)) else (found,)))
+            found = (
+                self.operation(node, operands, params) if run is None else run(self, node, operands, params)
+            )
+            held.update(
+                zip(
+                    node.outputs,
+                    found if len(node.outputs) > 1 or isinstance(found, (tuple, list)) else (found,),
+                )
+            )
         return [self._given(held, item) for item in block.outputs]
 
     def _given(self, held: dict[Value, Any], structure: Any) -> Any:
         def given(item: Any) -> Any:
             if isinstance(item, Value):
                 return held[item]
-            return substitute(item, lambda symbol: self.size(held[symbol.source], symbol)) if isinstance(item, Size) else item
+            return (
+                substitute(item, lambda symbol: self.size(held[symbol.source], symbol))
+                if isinstance(item, Size)
+                else item
+            )
 
         return map_structure(given, structure)
 
@@ -117,11 +131,16 @@ class Interpreter:
         state, sequences, captured = list(operands[:carried]), operands[carried:own], operands[own:]
         rows: list[list[Any]] = [[]] * length
         for place in reversed(range(length)) if params["reverse"] else range(length):
-            found = self.region(node.regions[0], [*state, *(self.row(item, place) for item in sequences), *captured])
+            found = self.region(
+                node.regions[0], [*state, *(self.row(item, place) for item in sequences), *captured]
+            )
             state, rows[place] = found[:carried], found[carried:]
         outputs = node.outputs[carried:]
         shapes = [(length, *value.spec.hints[1:]) for value in outputs]
-        return [*state, *(self.stack([row[k] for row in rows], value, shapes[k]) for k, value in enumerate(outputs))]
+        return [
+            *state,
+            *(self.stack([row[k] for row in rows], value, shapes[k]) for k, value in enumerate(outputs)),
+        ]
 
     def _associative_scan(self, node: Node, operands: tuple[Any, ...], params: dict[str, Any]) -> list[Any]:
         """One after the other: in which order pairs are combined is left open."""
@@ -133,9 +152,14 @@ class Interpreter:
         made: list[list[Any]] = [[]] * length
         for before, place in zip((None, *places), places):
             given = [self.section(item, axis, place) for item in sequences]
-            made[place] = given if before is None else self.region(node.regions[0], [*made[before], *given, *captured])
+            made[place] = (
+                given if before is None else self.region(node.regions[0], [*made[before], *given, *captured])
+            )
         shapes = [(*value.spec.hints[:axis], length, *value.spec.hints[axis + 1 :]) for value in node.outputs]
-        return [self.joined([row[k] for row in made], value, axis, shapes[k]) for k, value in enumerate(node.outputs)]
+        return [
+            self.joined([row[k] for row in made], value, axis, shapes[k])
+            for k, value in enumerate(node.outputs)
+        ]
 
 
 _RUN = {

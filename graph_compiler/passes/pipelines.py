@@ -44,7 +44,9 @@ def loops(target: Backend, roll: str, keys: Keys | None = None) -> list[GraphPas
 
 def layers(target: Backend, roll: str, keys: Keys | None = None) -> list[GraphPass]:
     """The pass that makes one function of equal layers, where they are not to be written out and the target has functions."""
-    return [partial(repeated_layers, keys=keys)] if roll != "never" and "call" in target.rows.structured else []
+    return (
+        [partial(repeated_layers, keys=keys)] if roll != "never" and "call" in target.rows.structured else []
+    )
 
 
 def _layer_scans(target: Backend, roll: str) -> list[GraphPass]:
@@ -56,7 +58,14 @@ def canonical_passes(target: Backend, roll: str, refuses_outside: bool) -> list[
     """What is done to canonical operations; ``refuses_outside``: of a source that refuses indices outside of an axis. Functions with
     operations that want another layout are written out before: from one of them to the next arrays would change it back."""
     rows = target.rows
-    in_arrays: list[GraphPass] = [full_selections, bounded_loops, dce, full_widths, moving_slices, still_places]
+    in_arrays: list[GraphPass] = [
+        full_selections,
+        bounded_loops,
+        dce,
+        full_widths,
+        moving_slices,
+        still_places,
+    ]
     return [
         *([] if rows.counts else in_arrays),
         forward_writes,

@@ -33,7 +33,9 @@ def refuse_escapes(name: str, result: Tree, arguments: Tree, is_recorded: Callab
     for value in held:
         if id(value) in given or isinstance(value, _CLOSED):
             continue
-        if (problem := next((words for cls, words in _RUNNING.items() if isinstance(value, cls)), None)) is not None:
+        if (
+            problem := next((words for cls, words in _RUNNING.items() if isinstance(value, cls)), None)
+        ) is not None:
             raise TracingError(f"{name} returns a {type(value).__name__}, {problem}")
         if holds(value, is_recorded):
             raise TracingError(
@@ -71,5 +73,7 @@ def holds(root: Any, is_recorded: Callable[[Any], bool]) -> bool:
 def _inside(item: Any) -> list[Any]:
     if isinstance(item, types.FunctionType):
         return [*(item.__closure__ or ()), *(item.__defaults__ or ()), *(item.__kwdefaults__ or {}).values()]
-    is_closed = isinstance(item, _CLOSED[:3]) or package_of(type(item).__module__) == OWN  # a size leads to the whole recording
+    is_closed = (
+        isinstance(item, _CLOSED[:3]) or package_of(type(item).__module__) == OWN
+    )  # a size leads to the whole recording
     return [] if is_closed else gc.get_referents(item)

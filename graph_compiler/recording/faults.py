@@ -25,7 +25,11 @@ BUGS = (InvalidGraph, UnknownOperation, DuplicateRow, InternalError)
 
 def owner_of_frame(frame: FrameType) -> Owner:
     """Return who runs a frame. Generated code, and those that are marked, run calls of the user."""
-    if frame.f_code in FORWARDING or frame.f_code.co_filename.startswith(GENERATED) or _PRELUDE in frame.f_globals.get("__name__", ""):
+    if (
+        frame.f_code in FORWARDING
+        or frame.f_code.co_filename.startswith(GENERATED)
+        or _PRELUDE in frame.f_globals.get("__name__", "")
+    ):
         return "user"
     owner = owner_of(frame)
     return "own" if owner == "own" else "framework" if owner in ("framework", "python") else "user"

@@ -11,7 +11,9 @@ from typing import Any
 from .reachability.snapshot import World
 from .state.locks import Reserved
 
-recording_lock = threading.RLock()  # one for all frameworks: with one for each, two that record each other's functions would wait for ever
+recording_lock = (
+    threading.RLock()
+)  # one for all frameworks: with one for each, two that record each other's functions would wait for ever
 
 
 def is_mine() -> bool:

@@ -55,9 +55,13 @@ class Recorder:
         self.arguments: set[Value] = set()  # of the blocks that are open
         self._inputs: list[set[Value]] = []  # of each of them, its own
         self._pairs: list[set[Value]] = []  # of each of them, the inputs that are any number of pairs
-        self._around: list[tuple[list[Node], Makers]] = []  # the nodes outside of each open block, outermost first
+        self._around: list[
+            tuple[list[Node], Makers]
+        ] = []  # the nodes outside of each open block, outermost first
         self.loops: Loops | None = None
-        self._checked: list[set[Any]] = []  # keys of the guards that are checks of each open block, which hold in it alone
+        self._checked: list[
+            set[Any]
+        ] = []  # keys of the guards that are checks of each open block, which hold in it alone
 
     # ------------------------------------------------------------------------------ arrays
     def find(self, array: Any) -> Value | None:
@@ -137,7 +141,12 @@ class Recorder:
     ) -> Node:
         """A new node, which makes ``outputs``."""
         node = Node(op, inputs, params, origin, outputs, record, regions)
-        if not self.varying.isdisjoint(node.uses) or node.is_random or node.depends_on_devices or _reads_sizes(node):
+        if (
+            not self.varying.isdisjoint(node.uses)
+            or node.is_random
+            or node.depends_on_devices
+            or _reads_sizes(node)
+        ):
             self.varying.update(outputs)
             self.varying.update(map(self.base_of, node.writes))
             self.varying.update(node.writes)
@@ -148,7 +157,14 @@ class Recorder:
         self.graph.nodes.append(node)
         return node
 
-    def add_value(self, op: str, inputs: tuple[Any, ...], origin: Origin, made: tuple[str, Any, ArraySpec], record: CallRecord) -> Value:
+    def add_value(
+        self,
+        op: str,
+        inputs: tuple[Any, ...],
+        origin: Origin,
+        made: tuple[str, Any, ArraySpec],
+        record: CallRecord,
+    ) -> Value:
         """The one array (name, array, spec) that a new node makes, and that its call returned."""
         (value,) = self.new_values([made])
         self.add_call(op, inputs, {}, origin, (value,), replace(record, result=value))
@@ -246,7 +262,9 @@ class Recorder:
             if size.type is not bool:
                 raise LengthAsked(f"{origin}: the number of pairs is asked for")
             return size.hint
-        condition = (size if size.hint else negate(size)) if size.type is bool else apply("eq", size, size.hint)
+        condition = (
+            (size if size.hint else negate(size)) if size.type is bool else apply("eq", size, size.hint)
+        )
         if isinstance(condition, Size):
             self._guard(Guard(condition, True, origin), condition)
         return size.hint
@@ -283,7 +301,9 @@ class Recorder:
         self._guards.add(key)
         if in_place and self.in_block or any(map(self.is_inside, values_in((guard.condition,)))):
             self._checked[-1].add(key)
-            self.graph.nodes.append(check(guard, is_recorded=True))  # sizes are known there, and elements may be others in each step
+            self.graph.nodes.append(
+                check(guard, is_recorded=True)
+            )  # sizes are known there, and elements may be others in each step
         else:
             self.graph.guards.append(guard)
 

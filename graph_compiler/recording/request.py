@@ -46,7 +46,10 @@ def gave_up(name: str, way: str, problem: BaseException) -> GaveUp:
 
 
 def _place(problem: BaseException) -> str:
-    frames = [(owner_of_frame(frame), frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(problem.__traceback__)]
+    frames = [
+        (owner_of_frame(frame), frame.f_code.co_filename, line)
+        for frame, line in traceback.walk_tb(problem.__traceback__)
+    ]
     known = [frame for frame in frames if frame[0] == "user" and not frame[1].startswith("<")] or frames
     return f"{known[-1][1]}:{known[-1][2]}" if known else "an unknown line"
 
@@ -63,8 +66,14 @@ class GivenArguments:
         self.function, self.given = function, dict(given)
         self.__wrapped__, self.__name__ = function, getattr(function, "__name__", type(function).__name__)
         parameters = inspect.signature(function).parameters
-        self._order = [name for name, one in parameters.items() if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
-        self.__signature__ = inspect.Signature([one for name, one in parameters.items() if name not in self.given])
+        self._order = [
+            name
+            for name, one in parameters.items()
+            if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+        ]
+        self.__signature__ = inspect.Signature(
+            [one for name, one in parameters.items() if name not in self.given]
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         named, rest, placed = dict(self.given), list(args), []
@@ -91,8 +100,14 @@ def give_arguments(
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError) as problem:
-        raise InvalidOption(f"parameters= names arguments, and {function!r:.60} does not say which it takes: {problem}") from None
-    order = [name for name, one in parameters.items() if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+        raise InvalidOption(
+            f"parameters= names arguments, and {function!r:.60} does not say which it takes: {problem}"
+        ) from None
+    order = [
+        name
+        for name, one in parameters.items()
+        if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+    ]
     args, names = tuple(args), [*parameters]
     placed = dict(zip(order, args))
     found = {**placed, **kwargs}
@@ -103,7 +118,11 @@ def give_arguments(
         )
     left = [item for name, item in placed.items() if name not in wanted]
     given = GivenArguments(function, {name: found[name] for name in wanted})
-    return given, (*left, *args[len(order) :]), {name: item for name, item in kwargs.items() if name not in wanted}
+    return (
+        given,
+        (*left, *args[len(order) :]),
+        {name: item for name, item in kwargs.items() if name not in wanted},
+    )
 
 
 def _name_of(which: Any, names: list[str]) -> str:

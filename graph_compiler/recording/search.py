@@ -49,7 +49,12 @@ def gives_up(words: str) -> Callable[[Way], Way]:
 
 
 def recorded(
-    attempt: Attempt[H], hypotheses: H, give_up: Sequence[GiveUp[H]], most: int, too_many: Callable[[], str], name: str = "function"
+    attempt: Attempt[H],
+    hypotheses: H,
+    give_up: Sequence[GiveUp[H]],
+    most: int,
+    too_many: Callable[[], str],
+    name: str = "function",
 ) -> Recording:
     """Return the recording of the first attempt that refutes nothing.
 
@@ -78,7 +83,9 @@ def recorded(
             if not isinstance(found, Refuted):
                 return replace(found, gave_up=tuple(left)) if left else found
             hypotheses, refuted = found.hypotheses, refuted + 1
-            left += [gave_up(name, found.way, found.problem)] if found.problem is not None and found.way else []
+            left += (
+                [gave_up(name, found.way, found.problem)] if found.problem is not None and found.way else []
+            )
         raise TracingError(too_many())
     finally:
         lists.may_grow = before

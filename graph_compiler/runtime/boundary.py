@@ -88,7 +88,9 @@ def shortened(problem: BaseException) -> TracebackType | None:
         is_hidden = _is_own(trace.tb_frame)
         is_inside = is_hidden if owner != "framework" else is_inside
         if owner == "framework":
-            is_hidden = isinstance(problem, GraphCompilerError) or is_inside and place < max(users, default=-1)
+            is_hidden = (
+                isinstance(problem, GraphCompilerError) or is_inside and place < max(users, default=-1)
+            )
         if not is_hidden:
             kept.append(trace)
         trace = trace.tb_next
@@ -104,7 +106,10 @@ def _is_own(frame: FrameType) -> bool:
 
 def _is_bug(problem: Exception) -> bool:
     """Return True if this package has raised the exception, and not on purpose. Errors of files are told by the operating system."""
-    return not isinstance(problem, (GraphCompilerError, OSError, MemoryError)) and owner_of_problem(problem.__traceback__) != "user"
+    return (
+        not isinstance(problem, (GraphCompilerError, OSError, MemoryError))
+        and owner_of_problem(problem.__traceback__) != "user"
+    )
 
 
 def _with_causes(problem: BaseException) -> Iterator[BaseException]:
@@ -123,7 +128,9 @@ def _internal_error(problem: Exception, doing: str) -> InternalError:
     where = f", raised at {own[-1][0].co_filename}:{own[-1][1]} in {own[-1][0].co_name}" if own else ""
     done = stage.noted(problem) or f"running {doing}"
     text = next((line.strip() for line in str(problem).splitlines() if line.strip()), "")
-    return InternalError(f"{_place(frames, problem)}: {done} failed with {type(problem).__name__}: {text}{where}. {_REPORT}")
+    return InternalError(
+        f"{_place(frames, problem)}: {done} failed with {type(problem).__name__}: {text}{where}. {_REPORT}"
+    )
 
 
 def _place(frames: list[FrameType], problem: Exception) -> str:
@@ -143,4 +150,8 @@ def _place(frames: list[FrameType], problem: Exception) -> str:
 
 
 def _is_line_of_user(frame: FrameType) -> bool:
-    return owner_of_frame(frame) == "user" and not _is_own(frame) and not frame.f_code.co_filename.startswith("<")
+    return (
+        owner_of_frame(frame) == "user"
+        and not _is_own(frame)
+        and not frame.f_code.co_filename.startswith("<")
+    )

@@ -29,7 +29,11 @@ class Compilation:
         return dict(self.options) if self.is_compiled(target) else None
 
     def compile(
-        self, target: Target, function: Callable[..., Any], static: tuple[int, ...] = (), text: str | None = None
+        self,
+        target: Target,
+        function: Callable[..., Any],
+        static: tuple[int, ...] = (),
+        text: str | None = None,
     ) -> Callable[..., Any]:
         """Return ``function`` compiled for ``target``, or ``function`` itself if it runs operation by operation."""
         options = self.options_for(target)

@@ -65,7 +65,12 @@ def compile_class(cls: type, compile_one: Compile) -> type:
     Of a framework's own class only what a call runs is compiled: its other methods are there to look after it.
     """
     own = [base for base in reversed(cls.__mro__[:-1]) if not _of_framework(base, cls)]
-    members = {name: item for base in own for name, item in vars(base).items() if isinstance(item, types.FunctionType)}
+    members = {
+        name: item
+        for base in own
+        for name, item in vars(base).items()
+        if isinstance(item, types.FunctionType)
+    }
     wanted = {name for name in members if not name.startswith("_") or name == "__call__"}
     if is_of_framework(cls):
         wanted = set(trait("entry_methods")) & wanted or {"__call__"} & wanted
@@ -73,7 +78,13 @@ def compile_class(cls: type, compile_one: Compile) -> type:
     return type(
         cls.__name__,
         (cls,),
-        {**methods, "__module__": cls.__module__, "__doc__": cls.__doc__, COMPILED: True, "__qualname__": cls.__qualname__},
+        {
+            **methods,
+            "__module__": cls.__module__,
+            "__doc__": cls.__doc__,
+            COMPILED: True,
+            "__qualname__": cls.__qualname__,
+        },
     )
 
 
@@ -109,15 +120,26 @@ def _member(name: str, item: Any, root: str, compile_one: Compile, done: dict[An
         if item not in done:
             done[item] = compile_class(item, compile_one)
         return done[item]
-    if isinstance(item, types.FunctionType) and not inspect.isgeneratorfunction(item) and not inspect.iscoroutinefunction(item):
+    if (
+        isinstance(item, types.FunctionType)
+        and not inspect.isgeneratorfunction(item)
+        and not inspect.iscoroutinefunction(item)
+    ):
         return compile_one(item)
     return item
 
 
 def _has_calls(cls: type) -> bool:
     """Whether its objects are called as functions are, and methods of theirs run then: not so those of ``torch.autograd.Function``."""
-    calls = [vars(base)[name] for name in ("__call__", *trait("entry_methods")) for base in cls.__mro__[:-1] if name in vars(base)]
-    return any("__call__" in vars(base) for base in cls.__mro__[:-1]) and all(isinstance(item, types.FunctionType) for item in calls)
+    calls = [
+        vars(base)[name]
+        for name in ("__call__", *trait("entry_methods"))
+        for base in cls.__mro__[:-1]
+        if name in vars(base)
+    ]
+    return any("__call__" in vars(base) for base in cls.__mro__[:-1]) and all(
+        isinstance(item, types.FunctionType) for item in calls
+    )
 
 
 def _inside(name: str, root: str) -> bool:

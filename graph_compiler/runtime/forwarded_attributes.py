@@ -24,7 +24,11 @@ def passed_on(graph: Any, name: str) -> Any:
         return graph
     if isinstance(getattr(item, "__self__", item), type) or not callable(item):
         return item
-    is_method = isinstance(item, MethodType) and item.__self__ is original and entry_method(type(original)) is not None
+    is_method = (
+        isinstance(item, MethodType)
+        and item.__self__ is original
+        and entry_method(type(original)) is not None
+    )
     if is_method and getattr(graph.pipeline, "same_framework", False):
         return MethodType(item.__func__, _as_original(graph, original))
     raise AttributeError(
@@ -37,6 +41,12 @@ def _as_original(graph: Any, original: Any) -> Any:
     """An object with everything that the original holds, of a class whose entry method is the graph."""
     cls = type(original)
     methods = [name for name in trait("entry_methods") if hasattr(cls, name)]
-    made: Any = object.__new__(type(cls.__name__, (cls,), {**dict.fromkeys(methods, staticmethod(graph)), "__module__": cls.__module__}))
+    made: Any = object.__new__(
+        type(
+            cls.__name__,
+            (cls,),
+            {**dict.fromkeys(methods, staticmethod(graph)), "__module__": cls.__module__},
+        )
+    )
     made.__dict__ = original.__dict__
     return made

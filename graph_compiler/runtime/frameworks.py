@@ -71,7 +71,9 @@ class MissingFrontend:
         self.array_access = self.files = self.reference = self
 
     def __getattr__(self, name: str) -> Any:
-        raise FrameworkNotInstalled(f"this needs the framework that the graph was recorded in: {self._problem}")
+        raise FrameworkNotInstalled(
+            f"this needs the framework that the graph was recorded in: {self._problem}"
+        )
 
     def is_own(self, item: Any) -> bool:
         """No."""

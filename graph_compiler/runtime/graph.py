@@ -94,7 +94,10 @@ class Inspected:
     def state(self) -> Mapping[str, Any]:
         """Buffers that a call writes, and other state that it keeps, by name, with current values."""
         written = {name for variant in self._variants for name in variant.written_buffers()}
-        return {**{name: array for name, array in self.parameters.items() if name in written}, **state_of(self._variants)}
+        return {
+            **{name: array for name, array in self.parameters.items() if name in written},
+            **state_of(self._variants),
+        }
 
     @property
     def trained(self) -> frozenset[str]:
@@ -106,8 +109,15 @@ class Inspected:
     @property
     def _differentiable(self) -> frozenset[str]:
         """Names of the parameters that have derivatives, whether or not the original trains them: :attr:`trained` and :attr:`frozen`."""
-        owners, written = {name: recording.weights for name, recording in self._recordings().items() if recording}, set(self.state)
-        known = {name for name, weights in owners.items() if weights.is_trained(name) and (weights.tells_buffers or name not in written)}
+        owners, written = (
+            {name: recording.weights for name, recording in self._recordings().items() if recording},
+            set(self.state),
+        )
+        known = {
+            name
+            for name, weights in owners.items()
+            if weights.is_trained(name) and (weights.tells_buffers or name not in written)
+        }
         return frozenset(known | (set(self.parameters) - owners.keys() - written))
 
     @property
@@ -116,11 +126,19 @@ class Inspected:
         (``requires_grad=False``).
         """
         owners = self._recordings()
-        return frozenset(name for name in self._differentiable if (owner := owners.get(name)) is not None and owner.weights.is_frozen(name))
+        return frozenset(
+            name
+            for name in self._differentiable
+            if (owner := owners.get(name)) is not None and owner.weights.is_frozen(name)
+        )
 
     def _recordings(self) -> Mapping[str, Any]:
         """By the name of a parameter, the recording of the first variant that has it: of several models each has its own."""
-        return {name: variant.recording for variant in reversed(self._variants) for name in variant.graph.parameters}
+        return {
+            name: variant.recording
+            for variant in reversed(self._variants)
+            for name in variant.graph.parameters
+        }
 
     @property
     def constants(self) -> Mapping[str, Any]:
@@ -137,7 +155,9 @@ class Inspected:
         """More general or faster ways to record that were tried and abandoned; each says what and why. Results
         are right all the same.
         """
-        return tuple(dict.fromkeys([*(each for variant in self._variants for each in variant.gave_up), *self._gave_up]))
+        return tuple(
+            dict.fromkeys([*(each for variant in self._variants for each in variant.gave_up), *self._gave_up])
+        )
 
     def to_networkx(self) -> networkx.MultiDiGraph:
         """Return the first variant as a ``networkx.MultiDiGraph`` of operations."""
@@ -165,7 +185,11 @@ class Inspected:
         >>> graph_compiler.compile(lambda x: (x.sin() + 1).sin(), args=(torch.ones(2),)).function_frequencies()
         {'torch.Tensor.sin': 2, 'torch.Tensor.add': 1}
         """
-        return dict(Counter(node.op for variant in self._variants for node in every(variant.graph.nodes)).most_common())
+        return dict(
+            Counter(
+                node.op for variant in self._variants for node in every(variant.graph.nodes)
+            ).most_common()
+        )
 
 
 class Graph(Retraced, Inspected, Viewed):
@@ -188,13 +212,22 @@ class Graph(Retraced, Inspected, Viewed):
     _from_bytes: ClassVar[Callable[[bytes], Graph]]  # what a pickle calls
     _method: LazyMethod | None = None  # of a function: what it is as a method
 
-    def __init__(self, pipeline: Pipeline, name: str, on_miss: str = "retrace", max_variants: int = 16, on_limit: str = "original") -> None:
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        name: str,
+        on_miss: str = "retrace",
+        max_variants: int = 16,
+        on_limit: str = "original",
+    ) -> None:
         self.pipeline, self.name = pipeline, name
         self._on_miss, self._limit, self._statements_traced = on_miss, Limit(max_variants, on_limit), None
         self._variants: list[Variant] = []
         # the latest calls that no variant was recorded for, and why; and the latest ways to record that failed, of no variant
         self._refused, self._gave_up = deque[str](maxlen=16), deque[GaveUp](maxlen=16)
-        self._lock = threading.RLock()  # of the thread that records and runs for the first time; calls of what is recorded need none
+        self._lock = (
+            threading.RLock()
+        )  # of the thread that records and runs for the first time; calls of what is recorded need none
         self.__name__, self.__doc__ = name, getattr(pipeline.function, "__doc__", None)
         self.__signature__ = signature_of(pipeline.function)  # which tf.function and others ask for
 
@@ -230,7 +263,13 @@ class Graph(Retraced, Inspected, Viewed):
 
     @public
     def verify(
-        self, runs: int = 2, rtol: float | None = None, atol: float | None = None, seed: int = 0, args: Any = None, kwargs: Any = None
+        self,
+        runs: int = 2,
+        rtol: float | None = None,
+        atol: float | None = None,
+        seed: int = 0,
+        args: Any = None,
+        kwargs: Any = None,
     ) -> Verified:
         """Run the original and every variant on fresh random inputs, and compare their results, arguments and
         buffers. Restore all state.
@@ -450,9 +489,15 @@ class Graph(Retraced, Inspected, Viewed):
         missing, as for a loaded graph. Return None if it is unknown.
         """
         known = self.__signature__
-        return call_signature(self._variants[0].graph) if known is None and not self.pipeline.has_original else known
+        return (
+            call_signature(self._variants[0].graph)
+            if known is None and not self.pipeline.has_original
+            else known
+        )
 
-    def _spread(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def _spread(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the arguments of a call that passes all of them in one dict or list, as separate arguments.
 
         Calls of an original that takes such a container itself are returned unchanged.
@@ -474,8 +519,14 @@ class Graph(Retraced, Inspected, Viewed):
         """
         for variant in self._variants:
             if variant.recording is None or not variant.recording.weights.has_modes:
-                why = "was loaded from a file" if not self.pipeline.has_original else f"is written in {self.pipeline.frontend.name}"
-                raise NotTraced(f"{self.name} {why}: there are no modules of an original whose mode could change")
+                why = (
+                    "was loaded from a file"
+                    if not self.pipeline.has_original
+                    else f"is written in {self.pipeline.frontend.name}"
+                )
+                raise NotTraced(
+                    f"{self.name} {why}: there are no modules of an original whose mode could change"
+                )
             variant.recording.weights.set_training(mode)
         return self
 

@@ -31,8 +31,12 @@ class LazyGraph(Graph):
     def __getattribute__(self, name: str) -> Any:
         if name in _NEED_A_VARIANT and not self._variants:
             if self._refused:
-                raise NotTraced(f"{self.name} has no {name}, for nothing of it is recorded: its last call was refused. explain() says why")
-            raise NotTraced(f"{self.name} has not been called yet, so it has no {name}; call it once, or compile it with args=")
+                raise NotTraced(
+                    f"{self.name} has no {name}, for nothing of it is recorded: its last call was refused. explain() says why"
+                )
+            raise NotTraced(
+                f"{self.name} has not been called yet, so it has no {name}; call it once, or compile it with args="
+            )
         return super().__getattribute__(name)
 
     def __reduce__(self) -> Any:
@@ -55,7 +59,9 @@ class LazyGraph(Graph):
         """Before its first call one of a copy of the original; functions are not copied."""
         if self._variants:
             return super().__copy__()
-        made = memo[id(self)] = self._by(replace(self.pipeline, function=copy.deepcopy(self.pipeline.function, memo)))
+        made = memo[id(self)] = self._by(
+            replace(self.pipeline, function=copy.deepcopy(self.pipeline.function, memo))
+        )
         return made
 
     def __repr__(self) -> str:

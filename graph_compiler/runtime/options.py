@@ -34,13 +34,20 @@ def refusing_unknown(*also: Callable[..., Any]) -> Callable[[Decorated], Decorat
 
     def decorate(function: Decorated) -> Decorated:
         named: tuple[Callable[..., Any], ...] = (function, *also)
-        known = [p.name for one in named for p in inspect.signature(one).parameters.values() if p.kind is p.KEYWORD_ONLY]
+        known = [
+            p.name
+            for one in named
+            for p in inspect.signature(one).parameters.values()
+            if p.kind is p.KEYWORD_ONLY
+        ]
 
         @functools.wraps(function)  # whose signature names the options of ``also``, too
         def checked(*objs: Any, **options: Any) -> Any:
             for name in options:
                 if name not in known:
-                    raise InvalidOption(f"{function.__name__} has no option {name}={nearest(_ALSO_CALLED.get(name, name), known)}")
+                    raise InvalidOption(
+                        f"{function.__name__} has no option {name}={nearest(_ALSO_CALLED.get(name, name), known)}"
+                    )
             check_options(options)
             return function(*objs, **options)
 
@@ -70,7 +77,9 @@ def check_options(options: Mapping[str, Any]) -> None:
         if name in _WANTED and not _WANTED[name][0](item):
             raise InvalidOption(f"{name}= is {shown(item)}, and has to be {_WANTED[name][1]}")
     if options.get("compile_options") and not options.get("return_backend_compiled_fn"):
-        raise InvalidOption("compile_options= are for the compiler of the target, which is only used with return_backend_compiled_fn=True")
+        raise InvalidOption(
+            "compile_options= are for the compiler of the target, which is only used with return_backend_compiled_fn=True"
+        )
 
 
 def path_of(name: str, item: Any) -> Path:
@@ -82,7 +91,9 @@ def path_of(name: str, item: Any) -> Path:
     """
     if isinstance(item, (str, os.PathLike)) and os.fspath(item):
         return Path(item)
-    raise InvalidOption(f"{name} is {shown(item)}, and has to be the name of a file or folder, as a text or pathlib.Path")
+    raise InvalidOption(
+        f"{name} is {shown(item)}, and has to be the name of a file or folder, as a text or pathlib.Path"
+    )
 
 
 def require_function(user: str, item: Any) -> None:
@@ -98,7 +109,11 @@ def shown(item: Any) -> str:
     ("'retry'", 'an object of type list')
     """
     text = repr(item)
-    return text if len(text) <= 60 and "\n" not in text and not hasattr(item, "shape") else f"an object of type {type(item).__name__}"
+    return (
+        text
+        if len(text) <= 60 and "\n" not in text and not hasattr(item, "shape")
+        else f"an object of type {type(item).__name__}"
+    )
 
 
 def _is_list(item: Any) -> bool:
@@ -121,7 +136,13 @@ def _one_or_more(kind: type | tuple[type, ...]) -> Callable[[Any], bool]:
     """Whether it is one of these, or several of them; None for none."""
 
     def fits(item: Any) -> bool:
-        several = item if isinstance(item, (tuple, list, set, frozenset, range)) else () if item is None else (item,)
+        several = (
+            item
+            if isinstance(item, (tuple, list, set, frozenset, range))
+            else ()
+            if item is None
+            else (item,)
+        )
         return all(isinstance(one, kind) and not isinstance(one, bool) for one in several)
 
     return fits
@@ -131,7 +152,11 @@ def _paths_from(kind: type) -> Callable[[Any], bool]:
     """Whether it is a list of paths whose first part is one of these."""
 
     def fits(item: Any) -> bool:
-        paths = [path if isinstance(path, (tuple, list)) else (path,) for path in item or ()] if _is_list(item) else None
+        paths = (
+            [path if isinstance(path, (tuple, list)) else (path,) for path in item or ()]
+            if _is_list(item)
+            else None
+        )
         return paths is not None and all(path and isinstance(path[0], kind) for path in paths)
 
     return fits
@@ -152,10 +177,19 @@ _WANTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "seed": (lambda item: isinstance(item, Integral) and not isinstance(item, bool), "a whole number"),
     "trace_control_flow": (lambda item: item is None or isinstance(item, bool), "True, False or None"),
     "compile_options": (_is_names, "a dict of options of the target's compiler"),
-    "passes": (lambda item: isinstance(item, (tuple, list)) and all(map(callable, item)), "a list of passes (graph_compiler.passes.Pass)"),
+    "passes": (
+        lambda item: isinstance(item, (tuple, list)) and all(map(callable, item)),
+        "a list of passes (graph_compiler.passes.Pass)",
+    ),
     "stateful": (_is_list, "a tuple or list of objects: stateful=[cache]"),
-    "arg_stateful_idxs": (_paths_from(int), "a list of paths, each from the position of an argument: [[0], [1, 0]]"),
-    "kwarg_stateful_idxs": (_paths_from(str), "a list of paths, each from the name of an argument: [['cache'], ['caches', 0]]"),
+    "arg_stateful_idxs": (
+        _paths_from(int),
+        "a list of paths, each from the position of an argument: [[0], [1, 0]]",
+    ),
+    "kwarg_stateful_idxs": (
+        _paths_from(str),
+        "a list of paths, each from the name of an argument: [['cache'], ['caches', 0]]",
+    ),
     "parameters": (_one_or_more((int, str)), "the name or position of an argument, or a list of these"),
     "static_argnums": (_one_or_more(int), "a position or a list of positions; names go into static_argnames"),
     "static_argnames": (_one_or_more(str), "a name or a list of names; positions go into static_argnums"),

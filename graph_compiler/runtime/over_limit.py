@@ -36,20 +36,28 @@ class Limit:
 
     def lets_original_run(self, graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether the original runs in the place of one more variant."""
-        return self.is_reached(graph) and self.options[1] != "raise" and _why_not(graph.pipeline, args, kwargs) is None
+        return (
+            self.is_reached(graph)
+            and self.options[1] != "raise"
+            and _why_not(graph.pipeline, args, kwargs) is None
+        )
 
     def run_original(self, graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The original's result, in arrays of the target; a warning at the first such call."""
         self.calls += 1
         if self.calls == 1:
             _tell(graph, args, kwargs)
-        return graph.pipeline.border.call(graph.pipeline.call_original, args, kwargs, recorded_types(graph.variants))
+        return graph.pipeline.border.call(
+            graph.pipeline.call_original, args, kwargs, recorded_types(graph.variants)
+        )
 
     def refuse(self, graph: Graph, why: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """``TooManyVariants``, and why the original does not run."""
         because = None if self.options[1] == "raise" else _why_not(graph.pipeline, args, kwargs)
         also = f" ({because})" if because else ""
-        raise TooManyVariants(f"{graph.name} was recorded {len(graph.variants)} times and this call fits none: {why}{also}. {_REMEDY}")
+        raise TooManyVariants(
+            f"{graph.name} was recorded {len(graph.variants)} times and this call fits none: {why}{also}. {_REMEDY}"
+        )
 
     def explain(self) -> str:
         """Line of :meth:`Graph.explain`; empty where no call went beyond the limit."""
@@ -67,7 +75,11 @@ def _why_not(pipeline: Pipeline, args: tuple[Any, ...], kwargs: dict[str, Any]) 
         return None
     if any(map(native.is_traced, given)):
         return f"{native.name} traces this call, in which the original cannot run"
-    return f"{native.name} follows this call for a gradient, which would stop at the original" if native.follows(given) else None
+    return (
+        f"{native.name} follows this call for a gradient, which would stop at the original"
+        if native.follows(given)
+        else None
+    )
 
 
 def _tell(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -51,15 +51,33 @@ class Compiles(Protocol):
     def __call__(self, obj: ModuleType, /, **options: Unpack[CompileOptions]) -> ModuleType: ...
     @overload
     def __call__(
-        self, obj: Callable[..., Any], /, *, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None, **options: Unpack[CompileOptions]
+        self,
+        obj: Callable[..., Any],
+        /,
+        *,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any] | None = None,
+        **options: Unpack[CompileOptions],
     ) -> Graph: ...
     @overload
     def __call__(
-        self, obj: Callable[..., Any], /, *, args: None = None, kwargs: Mapping[str, Any], **options: Unpack[CompileOptions]
+        self,
+        obj: Callable[..., Any],
+        /,
+        *,
+        args: None = None,
+        kwargs: Mapping[str, Any],
+        **options: Unpack[CompileOptions],
     ) -> Graph: ...
     @overload
     def __call__(
-        self, obj: Callable[..., Any], /, *, args: None = None, kwargs: None = None, **options: Unpack[CompileOptions]
+        self,
+        obj: Callable[..., Any],
+        /,
+        *,
+        args: None = None,
+        kwargs: None = None,
+        **options: Unpack[CompileOptions],
     ) -> LazyGraph: ...
     @overload
     def __call__(
@@ -74,7 +92,11 @@ class Compiles(Protocol):
     ) -> tuple[Graph, ...]: ...
     @overload
     def __call__(
-        self, *, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None, **options: Unpack[CompileOptions]
+        self,
+        *,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any] | None = None,
+        **options: Unpack[CompileOptions],
     ) -> Callable[[Callable[..., Any]], Graph]: ...
     @overload
     def __call__(

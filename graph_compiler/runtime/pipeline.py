@@ -73,7 +73,11 @@ _WORDS: Any = {"break_long_words": False, "break_on_hyphens": False}
 def header_of(pipeline: Pipeline, recorded: IRGraph, graph: IRGraph, counts: str) -> str:
     """Return the docstring of a generated module; ``counts`` is what stands in front of the number of operations."""
     frontend, target = pipeline.frontend.name, pipeline.target.name
-    what = f"recorded in {frontend} and written for {target}" if frontend != target else f"recorded in {frontend}"
+    what = (
+        f"recorded in {frontend} and written for {target}"
+        if frontend != target
+        else f"recorded in {frontend}"
+    )
     inputs = ", ".join(f"{value.name} {value.dtype}{list(value.spec.hints)}" for value in recorded.inputs)
     operations = count_all(graph.nodes)
     counted = f"{counts}{operations} operation{'' if operations == 1 else 's'}"
@@ -90,7 +94,11 @@ def _conditions(graph: IRGraph) -> list[str]:
     told = []
     if holds := dict.fromkeys(repr(guard.condition) for guard in graph.entry_guards()):
         told.append(f"Holds while: {', '.join(holds)}.")
-    if checked := [f"{guard.condition.name} is {guard.expected!r:.40}" for guard in graph.guards if isinstance(guard.condition, Value)]:
+    if checked := [
+        f"{guard.condition.name} is {guard.expected!r:.40}"
+        for guard in graph.guards
+        if isinstance(guard.condition, Value)
+    ]:
         told.append(f"Checked after the call: {', '.join(checked)}.")
     return told
 
@@ -183,14 +191,20 @@ class Pipeline:
         name_by_variables(every(recording.graph.nodes))
         stage.name = "simplifying"
         is_unrolled = options.roll == "never" or not plan.folds
-        run.is_recorded, run.is_open, run.gave_up = True, bool(self._places) or recording.opened, recording.gave_up
+        run.is_recorded, run.is_open, run.gave_up = (
+            True,
+            bool(self._places) or recording.opened,
+            recording.gave_up,
+        )
         run.has_loops = bool(recording.graph.loops) and not is_unrolled
         folded, _ = fold_loops(recording.graph, self.target.rows.counts, is_unrolled)
         made = self._simplified(replace(recording, graph=folded), args, kwargs, why)
         made.folds_loops = run.has_loops
         return made
 
-    def _simplified(self, recording: Recording, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
+    def _simplified(
+        self, recording: Recording, args: tuple[Any, ...], kwargs: dict[str, Any], why: str
+    ) -> Variant:
         graph = self._frozen(recording) if self.options.freeze else recording.graph.derive()
         if len(extra := _extra_keywords(self.function, kwargs)) > 1:
             graph.assume(KeywordOrder(extra))
@@ -206,7 +220,9 @@ class Pipeline:
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The original's own result."""
-        return forward(self.function, *map(unfixed, args), **{name: unfixed(item) for name, item in kwargs.items()})
+        return forward(
+            self.function, *map(unfixed, args), **{name: unfixed(item) for name, item in kwargs.items()}
+        )
 
     def call_original(self, *args: Any, **kwargs: Any) -> Any:
         """As :meth:`call`, with the arguments as a call has them."""
@@ -221,7 +237,9 @@ class Pipeline:
     @property
     def border(self) -> Border:
         """Takes calls of the original across."""
-        return Border(self.frontend, self.target.target, True) if self.methods is None else self.methods.border
+        return (
+            Border(self.frontend, self.target.target, True) if self.methods is None else self.methods.border
+        )
 
     def fail_as_original(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Runs the original, whose recording for this call has ended with an exception of its own and was undone: what it changes before it
@@ -258,10 +276,14 @@ class Pipeline:
         """A recording in the target framework."""
         graph = recorded.graph
         is_lifted = graph.dialect == "canonical" or graph.demands.is_lifted
-        as_recorded = self.same_framework and not is_lifted and (self.target.rows.counts or not moves_with_steps(graph))
+        as_recorded = (
+            self.same_framework and not is_lifted and (self.target.rows.counts or not moves_with_steps(graph))
+        )
         if not as_recorded:
             stage.name = f"translating to {self.target.name}"
-            graph = self.simplified_canonical(graph if graph.dialect == "canonical" else self.frontend.lift_graph(graph))
+            graph = self.simplified_canonical(
+                graph if graph.dialect == "canonical" else self.frontend.lift_graph(graph)
+            )
             self.target.dialect.check(graph)
             self.options.numbers.check(self.name, graph, self.target.target)
         graph = self._passed_on(passed(graph, *([trip_bounds] if self.target.rows.forward_while else [])))
@@ -274,12 +296,21 @@ class Pipeline:
         program = write(graph.derive(output_tree=output_tree), dialect, header, self.target.dialect)
         if not self.same_framework and (held := graph.state.places):
             self._note_places(held.kept())
-        constants = {key: array if as_recorded else twin_of(_array(array), native.adopt) for key, (_, array) in graph.constants.items()}
-        parameters: Any = recorded.weights.live(list(graph.parameters)) if as_recorded else self.native_weights(recorded, graph)
+        constants = {
+            key: array if as_recorded else twin_of(_array(array), native.adopt)
+            for key, (_, array) in graph.constants.items()
+        }
+        parameters: Any = (
+            recorded.weights.live(list(graph.parameters))
+            if as_recorded
+            else self.native_weights(recorded, graph)
+        )
         environment = environment.with_derived(parameters) if parameters.is_counted else environment
         store = recorded.weights.rebind if as_recorded else parameters.leave
         write_back = (
-            None if as_recorded or graph.state.places is None else WriteBack(graph, self.frontend.array_access, native, self._copied)
+            None
+            if as_recorded or graph.state.places is None
+            else WriteBack(graph, self.frontend.array_access, native, self._copied)
         )
         reference = self.frontend.reference
         return Variant(
@@ -329,13 +360,19 @@ class Pipeline:
     def simplified(self, graph: IRGraph) -> IRGraph:
         """The recorded graph without what contributes nothing or is the same at every call."""
         roll, keys = self.options.roll, Keys()
-        graph = passed(graph, drop_snapshots, dce, *loops(self.target, roll, keys), *layers(self.target, roll, keys))
+        graph = passed(
+            graph, drop_snapshots, dce, *loops(self.target, roll, keys), *layers(self.target, roll, keys)
+        )
         if not self.options.include_generators:
             graph = passed(graph, partial(bake_generators, copy=self.frontend.reference.COPY))
             if (state := graph.randomness.recorded_from) is not None:
                 graph = graph.derive(randomness=replace(graph.randomness, recorded_from=None))
-                graph = passed(graph, partial(repeat_draws, state=state, calls=self.frontend.reference.RANDOM_STATE))
-        if self.frontend.dialect is not None and (self.options.array_caching or not self.options.include_generators):
+                graph = passed(
+                    graph, partial(repeat_draws, state=state, calls=self.frontend.reference.RANDOM_STATE)
+                )
+        if self.frontend.dialect is not None and (
+            self.options.array_caching or not self.options.include_generators
+        ):
             graph = passed(graph, partial(constant_folding, evaluate=self._evaluate))
         return passed(graph, cse, dce, simplify_guards)
 
@@ -347,7 +384,9 @@ class Pipeline:
         require_loaded(self.name, recording.weights, recording.graph.parameters)
         live = recording.weights.live(list(recording.graph.parameters))()
         names = list(live)
-        return freeze(recording.graph, dict(zip(names, self.frontend.reference.copied([live[name] for name in names]))))[0]
+        return freeze(
+            recording.graph, dict(zip(names, self.frontend.reference.copied([live[name] for name in names])))
+        )[0]
 
     def _passed_on(self, graph: IRGraph) -> IRGraph:
         """The program after the user's own passes, which are checked whatever the environment says."""
@@ -374,7 +413,9 @@ class Pipeline:
 
     def _evaluate(self, graph: IRGraph) -> list[Any]:
         program = self.source_text(graph, "Constants.")
-        leading = ({name: array for name, (_, array) in graph.constants.items()},) if program.arguments else ()
+        leading = (
+            ({name: array for name, (_, array) in graph.constants.items()},) if program.arguments else ()
+        )
         with self.frontend.reference.random_kept():
             return list(load(program)(*leading))
 
@@ -383,7 +424,9 @@ class Pipeline:
         """The weights of a variant that runs in another framework."""
         if not (graph.parameters or graph.effects):
             return NoWeights()
-        return NativeWeights(recorded.weights, graph, recorded.graph, self.target.target, self._adopted, self._copied)
+        return NativeWeights(
+            recorded.weights, graph, recorded.graph, self.target.target, self._adopted, self._copied
+        )
 
 
 def _extra_keywords(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> tuple[str, ...]:

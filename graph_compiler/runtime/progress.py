@@ -65,7 +65,9 @@ class working:
             self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._thread is not None:
             self._ended.set()
             if self._is_drawing:  # what is drawn has to be gone before the next line is written
@@ -100,7 +102,12 @@ def _rich_line() -> Iterator[Callable[[str], Any]]:
     from rich.spinner import Spinner
 
     spinner = Spinner("dots")
-    options: Any = {"auto_refresh": False, "transient": True, "redirect_stdout": False, "redirect_stderr": False}
+    options: Any = {
+        "auto_refresh": False,
+        "transient": True,
+        "redirect_stdout": False,
+        "redirect_stderr": False,
+    }
     with Live(spinner, console=Console(stderr=True), **options) as live:
 
         def show(text: str) -> None:

@@ -25,7 +25,9 @@ def raise_refused(variant: Variant, problem: Exception) -> NoReturn:
     origin = None if words is None else _origin(variant.program, problem)
     if origin is None:
         raise problem
-    raise TargetRefused(f"{origin}: {variant.target.name} refuses what was recorded there: {words}") from problem
+    raise TargetRefused(
+        f"{origin}: {variant.target.name} refuses what was recorded there: {words}"
+    ) from problem
 
 
 def _origin(program: Program, problem: Exception) -> Origin | None:
@@ -36,7 +38,9 @@ def _origin(program: Program, problem: Exception) -> Origin | None:
         if frame.f_code.co_filename.startswith(f"<graph_compiler {program.name} ")
     ]
     known = sorted((*program.origins, *program.inner_origins), key=lambda pair: pair[0])
-    for line in reversed(lines):  # a nested function, or a helper in front of the function, whose lines are none of a call
+    for line in reversed(
+        lines
+    ):  # a nested function, or a helper in front of the function, whose lines are none of a call
         place = bisect.bisect_right(known, line, key=lambda pair: pair[0])
         if place:
             return known[place - 1][1]

@@ -67,7 +67,9 @@ class StatementsTraced:
         """The variant, if it gives what the original gives; its results are numbers of Python where those are."""
         assert made.recording is not None
         graph, recorded = self._graph, made.recording.graph
-        if outgrows(recorded if recorded.dialect == "canonical" else graph.pipeline.frontend.lift_graph(recorded)):
+        if outgrows(
+            recorded if recorded.dialect == "canonical" else graph.pipeline.frontend.lift_graph(recorded)
+        ):
             raise NotCompilable("a whole number of Python may become larger than those of arrays")
         if self._loses_gradients(made):
             raise NotCompilable("a loop would be one that has no gradient")
@@ -86,7 +88,9 @@ class StatementsTraced:
     def _loses_gradients(self, made: Variant) -> bool:
         """Whether the function can be differentiated in the target as it runs alone; at a second call, in its own framework too."""
         pipeline, is_first = self._graph.pipeline, not self._graph.variants
-        if not pipeline.target.rows.forward_while or not (is_first or backends.get(pipeline.frontend.name).has_derivatives):
+        if not pipeline.target.rows.forward_while or not (
+            is_first or backends.get(pipeline.frontend.name).has_derivatives
+        ):
             return False
         return _has_open_loop(made) and not any(map(_has_open_loop, self._graph.variants))
 
@@ -102,7 +106,11 @@ class StatementsTraced:
     def _covers(self, new: Variant, old: Variant) -> bool:
         """Whether a variant takes what another was recorded for: arguments of its types, and of its sizes."""
         same_types = list(map(_type_of, _arrays(new))) == list(map(_type_of, _arrays(old)))
-        if old.recording is None or not same_types or not _is_as_general(new.graph.input_tree, old.graph.input_tree):
+        if (
+            old.recording is None
+            or not same_types
+            or not _is_as_general(new.graph.input_tree, old.graph.input_tree)
+        ):
             return False
         leaves = synthetic_leaves(old.recording, self._graph.pipeline.frontend.reference, {}, 0)
         return new.match(*unflatten(old.graph.input_tree, leaves)) is not None
@@ -116,8 +124,13 @@ class StatementsTraced:
             return False
         if not graph.variants:
             return True
-        given = [(dtype_name(array), len(array.shape)) for array in graph.pipeline.frontend.reference.leaves(args, kwargs)]
-        known = (one for one in graph.variants if one.environment.holds())  # others miss for what is outside of the call
+        given = [
+            (dtype_name(array), len(array.shape))
+            for array in graph.pipeline.frontend.reference.leaves(args, kwargs)
+        ]
+        known = (
+            one for one in graph.variants if one.environment.holds()
+        )  # others miss for what is outside of the call
         return any(given == [_type_of(value) for value in _arrays(one)] for one in known)
 
     def _pipeline(self) -> Pipeline:
@@ -134,7 +147,11 @@ def is_written_out(function: Any, nodes: Sequence[Node]) -> bool:
 
 def _has_open_loop(variant: Variant) -> bool:
     """Whether floats are carried by a loop of which only its elements say how long it is at most."""
-    loops = (node for node in every(variant.graph.nodes) if node.op == "while_loop" and node.params.get("most") is None)
+    loops = (
+        node
+        for node in every(variant.graph.nodes)
+        if node.op == "while_loop" and node.params.get("most") is None
+    )
     return any(is_inexact(value.dtype) for node in loops for value in node.outputs)
 
 
@@ -149,7 +166,11 @@ def _arrays(variant: Variant) -> list[Value]:
     """The arrays among the arguments that were recorded."""
     assert variant.recording is not None
     leaves, values = leaves_of(variant.graph.input_tree), variant.graph.inputs_of_call
-    return [value for leaf, value in zip(leaves, values) if not isinstance(leaf, TypedLeaf) or leaf.type not in _NUMBERS]
+    return [
+        value
+        for leaf, value in zip(leaves, values)
+        if not isinstance(leaf, TypedLeaf) or leaf.type not in _NUMBERS
+    ]
 
 
 def _type_of(value: Value) -> tuple[str, int]:
@@ -158,7 +179,11 @@ def _type_of(value: Value) -> tuple[str, int]:
 
 def _is_as_general(new: Tree, old: Tree) -> bool:
     if isinstance(new, Branch) and isinstance(old, Branch):
-        return new.type is old.type and new.keys == old.keys and all(map(_is_as_general, new.children, old.children))
+        return (
+            new.type is old.type
+            and new.keys == old.keys
+            and all(map(_is_as_general, new.children, old.children))
+        )
     if isinstance(new, TypedLeaf) and isinstance(old, Static):
         return type(old.value) is new.type
     return new == old

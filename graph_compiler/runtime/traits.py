@@ -15,7 +15,9 @@ from ..sizes import Size
 def numbers_of(graph: Graph) -> list[int]:
     """Places of the outputs that are computed from numbers."""
     sizes = ((place, item) for place, item in enumerate(graph.outputs) if isinstance(item, Size))
-    return [place for place, size in sizes if any(symbol.kind in ("item", "number") for symbol in size.symbols())]
+    return [
+        place for place, size in sizes if any(symbol.kind in ("item", "number") for symbol in size.symbols())
+    ]
 
 
 def arrays_written(graph: Graph) -> tuple[tuple[str, Any], ...]:
@@ -23,7 +25,10 @@ def arrays_written(graph: Graph) -> tuple[tuple[str, Any], ...]:
     written = Aliases(graph).written
     if not written:
         return ()
-    kinds = [("parameters", graph.parameters.items()), ("constants", ((name, value) for name, (value, _) in graph.constants.items()))]
+    kinds = [
+        ("parameters", graph.parameters.items()),
+        ("constants", ((name, value) for name, (value, _) in graph.constants.items())),
+    ]
     found = [("inputs", index) for index, value in enumerate(graph.inputs) if value in written]
     return (*found, *((kind, name) for kind, held in kinds for name, value in held if value in written))
 
@@ -58,4 +63,8 @@ def plain_number(target: Target, result: Any) -> Any:
     """Return a result that is a number in the original as a number of Python; the array where the target traces or differentiates."""
     # numpy's float64 is a float, and an array to everybody else
     is_plain = type(result) in (bool, int, float, complex)
-    return result if is_plain or target.is_traced(result) or target.follows((result,)) else target.elements(result)
+    return (
+        result
+        if is_plain or target.is_traced(result) or target.follows((result,))
+        else target.elements(result)
+    )

@@ -41,7 +41,9 @@ class UnifiedGraph:
             everywhere = {name for name, entry in frontends.known().items() if entry.is_everywhere}
             found = [name for name in found if name not in everywhere]
         if len(found) > 1:
-            raise GuardFailed(f"{self.name} was called with arrays of {' and '.join(found)}; a call runs in one framework")
+            raise GuardFailed(
+                f"{self.name} was called with arrays of {' and '.join(found)}; a call runs in one framework"
+            )
         return found[0] if found else self._source
 
     def _frameworks_of(self, leaf: Any) -> list[str]:
@@ -54,7 +56,9 @@ class UnifiedGraph:
             return False
         import numpy as np
 
-        return not isinstance(item, np.generic) and bool(self._frameworks_of(item))  # numpy's scalars are numbers
+        return not isinstance(item, np.generic) and bool(
+            self._frameworks_of(item)
+        )  # numpy's scalars are numbers
 
     def __repr__(self) -> str:
         return f"<unified graph of {self.name}, used in {', '.join(self.graphs) or 'no framework yet'}>"

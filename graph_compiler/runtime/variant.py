@@ -24,7 +24,17 @@ from ..recording.state.locks import StateLock
 from ..recording.state.places import State, planned_places
 from ..trees import leaves_at, paths, unflatten
 from .calling.following import Following, follow
-from .calling.matcher import NO_FIT, Attempt, Missed, Undecided, UnknownMatch, dispatcher, matcher, matching, unknown_matcher
+from .calling.matcher import (
+    NO_FIT,
+    Attempt,
+    Missed,
+    Undecided,
+    UnknownMatch,
+    dispatcher,
+    matcher,
+    matching,
+    unknown_matcher,
+)
 from .compilation import Compilation
 from .foreign_objects.methods import Methods
 from .foreign_objects.state_owners import owners_of
@@ -41,10 +51,16 @@ Leading = tuple[Any, ...]
 def set_apart(variant: Variant, leading: Leading, leaves: Leading) -> tuple[Leading, Leading, dict[Any, Any]]:
     """What the flat function of a variant takes, with copies of the arrays that it writes to, and these as state."""
     arrays = zip(variant.writes, variant.arrays_written(leading, leaves))
-    written = [(name, array) for (kind, key), array in arrays if (name := _name(variant, kind, key)) is not None]
+    written = [
+        (name, array) for (kind, key), array in arrays if (name := _name(variant, kind, key)) is not None
+    ]
     copies = {id(array): variant.target.copy(array) for _, array in written}
     held = tuple({name: copies.get(id(array), array) for name, array in given.items()} for given in leading)
-    return held, tuple(copies.get(id(leaf), leaf) for leaf in leaves), {name: copies[id(array)] for name, array in written}
+    return (
+        held,
+        tuple(copies.get(id(leaf), leaf) for leaf in leaves),
+        {name: copies[id(array)] for name, array in written},
+    )
 
 
 def _name(variant: Variant, kind: str, key: Any) -> Any:
@@ -74,12 +90,24 @@ class Variant:
     why: str = "first call"
     compilation: Compilation = field(default_factory=Compilation)
     recording: Recorded | None = None
-    saved: Callable[[Any], Callable[[], None]] | None = None  # gives what puts back an array that the flat function writes to
-    store: Callable[[str, Any], None] = lambda name, value: None  # gives a buffer of the user's model, or of the graph, another array
-    write_back: WriteBack | None = None  # of state in the user's objects, which hold arrays of another framework
-    is_own: Callable[[Any], bool] | None = None  # tells arrays of the source framework; None of a graph that was loaded
-    watch: Callable[[Sequence[Any]], Callable[[], bool]] | None = None  # of arrays: tells later whether they are still unwritten
-    methods: Methods | None = None  # of objects that hold arrays of the target; None in the original's framework
+    saved: Callable[[Any], Callable[[], None]] | None = (
+        None  # gives what puts back an array that the flat function writes to
+    )
+    store: Callable[[str, Any], None] = lambda name, value: (
+        None
+    )  # gives a buffer of the user's model, or of the graph, another array
+    write_back: WriteBack | None = (
+        None  # of state in the user's objects, which hold arrays of another framework
+    )
+    is_own: Callable[[Any], bool] | None = (
+        None  # tells arrays of the source framework; None of a graph that was loaded
+    )
+    watch: Callable[[Sequence[Any]], Callable[[], bool]] | None = (
+        None  # of arrays: tells later whether they are still unwritten
+    )
+    methods: Methods | None = (
+        None  # of objects that hold arrays of the target; None in the original's framework
+    )
     folds_loops: bool = False  # of the user's code, for other lengths too
     gave_up: tuple[GaveUp, ...] = ()  # what was tried before it and failed
     following: Following | None = None  # what programs of the target's compiler hold of this variant
@@ -88,7 +116,11 @@ class Variant:
         self.flat = flat = self.target.placed(load(self.program), self.graph, self.program)
         self.compile_options = self.compilation.options_for(self.target)  # None: operation by operation
         self.function = self.compilation.compile(self.target, flat, self._static(), self.program.whole)
-        reading = None if self.compile_options is None or self._static() else captured(self.parameters, self.program, flat)
+        reading = (
+            None
+            if self.compile_options is None or self._static()
+            else captured(self.parameters, self.program, flat)
+        )
         self.called = self.function if reading is None else self.compilation.compile(self.target, reading)
         self._handed = self.program.arguments[0 if reading is None else 1 :]
         self.as_read = as_read(self.parameters, self.program, self.graph, flat)
@@ -96,35 +128,68 @@ class Variant:
         self._host_state: Any = None
         self._tracer = self.target.tracer
         self._expected = [(guard.expected, guard.rounding) for guard in self.program.checks]
-        self._updates = self.graph.state.updates  # None where a call changes no container and no place; else () at least
+        self._updates = (
+            self.graph.state.updates
+        )  # None where a call changes no container and no place; else () at least
         self._take = self.methods.taking(self._updates) if self.methods and self._updates else None
         self._shapes = {name: value.spec.hints for name, value in self.graph.parameters.items()}
         self._returns_more = bool(self.graph.effects or self.program.checks)
         self._changes = bool(self.graph.effects or self._updates is not None)  # more than its own arrays
         self._leading = self._leading_arguments()
-        self._numbers = [*self.graph.number_outputs, *([] if self.compile_options is None else numbers_of(self.graph))]
+        self._numbers = [
+            *self.graph.number_outputs,
+            *([] if self.compile_options is None else numbers_of(self.graph)),
+        ]
         self.writes = arrays_written(self.graph)
         self._saves = bool(self.writes and (self.program.checks or has_inner_checks(self.graph)))
         self._watches = bool(self.writes) and self.watch is not None
         self.is_random = self.graph.randomness.key is not None
         self.siblings: Sequence[Variant] = ()  # all variants of its graph
-        self._draws = any(node.is_random for node in every(self.graph.nodes))  # from a generator that the framework holds
+        self._draws = any(
+            node.is_random for node in every(self.graph.nodes)
+        )  # from a generator that the framework holds
         self.last_failure = ""
-        self._only_computes = not any((self.is_random, self._draws, self._changes, self._saves, self._watches, self.state, self._numbers))
-        owners = owners_of(self.graph, self.writes, self.recording.weights if self.recording else None, self.constants)
+        self._only_computes = not any(
+            (
+                self.is_random,
+                self._draws,
+                self._changes,
+                self._saves,
+                self._watches,
+                self.state,
+                self._numbers,
+            )
+        )
+        owners = owners_of(
+            self.graph, self.writes, self.recording.weights if self.recording else None, self.constants
+        )
         self.turn = StateLock(owners) if owners else None  # of a graph without state, calls wait for nobody
 
     def _dispatcher(self) -> Attempt:
         """:meth:`attempt` of a graph that only computes: without a look at what it has not, in one function."""
         parameters: Any = self.parameters
         follows = parameters in self.environment.derived  # up to date once the condition holds
-        leading = {"parameters": "parameters.current" if follows else "parameters()", "constants": "constants"}
+        leading = {
+            "parameters": "parameters.current" if follows else "parameters()",
+            "constants": "constants",
+        }
         found = matching(self.graph, self.target, self.is_own, misfit="no_fit")
         call = f"function({', '.join([*(leading[name] for name in self._handed), *found.names])})"
         bound = {"function": self.called, "parameters": self.as_read, "constants": self.constants}
-        bound.update(no_fit=NO_FIT, failed=self._failed, checked=self._checked, followed=functools.partial(follow, self))
+        bound.update(
+            no_fit=NO_FIT,
+            failed=self._failed,
+            checked=self._checked,
+            followed=functools.partial(follow, self),
+        )
         is_followed = None if self._tracer is None else self._tracer.is_following
-        return dispatcher(self.environment.condition, found, f"checked({call})" if self.program.checks else call, bound, is_followed)
+        return dispatcher(
+            self.environment.condition,
+            found,
+            f"checked({call})" if self.program.checks else call,
+            bound,
+            is_followed,
+        )
 
     def _checked(self, outcome: Any) -> Any:
         """The result among what the flat function returned, once its guards hold."""
@@ -133,7 +198,11 @@ class Variant:
     def _static(self) -> tuple[int, ...]:
         """Positions of the arguments that are numbers from which sizes are computed."""
         numbers = self.graph.numbers_of_sizes()
-        return tuple(len(self.program.arguments) + place for place, value in enumerate(self.graph.inputs) if value in numbers)
+        return tuple(
+            len(self.program.arguments) + place
+            for place, value in enumerate(self.graph.inputs)
+            if value in numbers
+        )
 
     @functools.cached_property
     def match(self) -> Any:
@@ -142,7 +211,11 @@ class Variant:
         match, state = matcher(self.graph, self.target, held, self.is_own), self.state
         if state is None:
             return match
-        return self._drawing(match, state) if state.draws else lambda args, kwargs, held=None: match(args, kwargs, held or state.read())
+        return (
+            self._drawing(match, state)
+            if state.draws
+            else lambda args, kwargs, held=None: match(args, kwargs, held or state.read())
+        )
 
     def _drawing(self, match: Any, state: State) -> Any:
         """As ``match``, with numbers that Python and numpy draw; as if they had not been drawn where the call does not fit."""
@@ -157,7 +230,9 @@ class Variant:
         return drawn
 
     def __repr__(self) -> str:
-        inputs = ", ".join(f"{value.name} {value.dtype}{list(value.spec.hints)}" for value in self.graph.inputs)
+        inputs = ", ".join(
+            f"{value.name} {value.dtype}{list(value.spec.hints)}" for value in self.graph.inputs
+        )
         return f"<variant of {self.graph.name} for {self.target.name}: {inputs or 'no arrays'}; {count_all(self.graph.nodes)} operations>"
 
     @property
@@ -206,7 +281,9 @@ class Variant:
         leaves = self.match(args, kwargs) if self.environment.holds() else None
         return NO_FIT if leaves is None else self.run(leaves, args, kwargs)
 
-    def run(self, leaves: tuple[Any, ...], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] = _NONE) -> Any:
+    def run(
+        self, leaves: tuple[Any, ...], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] = _NONE
+    ) -> Any:
         """The result for array leaves that matched, or :class:`Missed` where a guard or the function fails; then nothing was written.
 
         ``args`` and ``kwargs`` are those of the call, whose arrays and containers are changed as the original changes them.
@@ -236,7 +313,9 @@ class Variant:
         except Exception as problem:
             return self._failed(problem, unwritten)
 
-    def _run_and_apply(self, leaves: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    def _run_and_apply(
+        self, leaves: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Any:
         try:
             leading = self._leading()
         except GuardFailed as problem:
@@ -270,7 +349,10 @@ class Variant:
         leaves = list(leaves_at(self.graph.output_tree, result))
         for place in self._numbers:
             leaves[place] = plain_number(self.target, leaves[place])
-        return unflatten(self.graph.output_tree if self.methods is None else self.methods.tree(self.graph.output_tree), leaves)
+        return unflatten(
+            self.graph.output_tree if self.methods is None else self.methods.tree(self.graph.output_tree),
+            leaves,
+        )
 
     @functools.cached_property
     def match_unknown(self) -> UnknownMatch | None:
@@ -308,7 +390,9 @@ class Variant:
             if has_written or self.target.is_signal(problem) or is_fault(problem):
                 raise problem
             self.last_failure = f"it fails with {type(problem).__name__}: {problem}"
-            return Missed(self.last_failure, problem)  # not kept here: its traceback holds the arrays of the call
+            return Missed(
+                self.last_failure, problem
+            )  # not kept here: its traceback holds the arrays of the call
         self.last_failure = str(problem)
         return Missed(self.last_failure)
 
@@ -318,13 +402,19 @@ class Variant:
         return [leaves[key] if kind == "inputs" else held[kind][key] for kind, key in self.writes]
 
     def _watched(self, leading: tuple[Any, ...], leaves: tuple[Any, ...]) -> Callable[[], bool] | None:
-        return self.watch(self.arrays_written(leading, leaves)) if self._watches and self.watch is not None else None
+        return (
+            self.watch(self.arrays_written(leading, leaves))
+            if self._watches and self.watch is not None
+            else None
+        )
 
     def _guarded(self, result: Any, checks: tuple[Any, ...]) -> Any:
         """``result``, once the guards on elements hold; while the target traces, they become operations of the program that it writes."""
         if any(map(self.target.is_traced, checks)):
             if len(self.siblings) > 1 and self._only_computes and self.target.either is not None:
-                raise Undecided(f"elements that decide are not known while {self.target.name} traces the call")
+                raise Undecided(
+                    f"elements that decide are not known while {self.target.name} traces the call"
+                )
             return self.target.checked(result, checks, self.program.checks)
         self._check(checks)
         return result
@@ -333,10 +423,20 @@ class Variant:
         for (expected, rounding), value in zip(self._expected, checks):
             seen = self.target.elements(value)
             if seen is not expected and not same_elements(seen, expected, rounding):
-                origin = next(guard.origin for guard, check in zip(self.program.checks, checks) if check is value)
-                raise GuardFailed(f"elements handed to Python were {expected!r} while recording and are {seen!r} now, read by {origin}")
+                origin = next(
+                    guard.origin for guard, check in zip(self.program.checks, checks) if check is value
+                )
+                raise GuardFailed(
+                    f"elements handed to Python were {expected!r} while recording and are {seen!r} now, read by {origin}"
+                )
 
-    def _apply(self, effects: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any], held: tuple[Any, ...]) -> None:
+    def _apply(
+        self,
+        effects: tuple[Any, ...],
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        held: tuple[Any, ...],
+    ) -> None:
         written = [effect for effect in self.graph.effects if effect.kind == "argument"]
         given = leaves_at(self.graph.input_tree, (args, kwargs)) if written else []
         for effect, value in zip(self.graph.effects, effects):
@@ -376,7 +476,11 @@ class Variant:
             ) from problem
 
     def pure(
-        self, parameters: Mapping[str, Any], leaves: tuple[Any, ...], rng: Any = None, held: tuple[Any, ...] = ()
+        self,
+        parameters: Mapping[str, Any],
+        leaves: tuple[Any, ...],
+        rng: Any = None,
+        held: tuple[Any, ...] = (),
     ) -> tuple[Any, dict[str, Any]]:
         """``(result, state)`` as a pure function: effects are returned, not applied."""
         whole, checks = self.unchecked(parameters, leaves, rng, held)
@@ -395,7 +499,9 @@ class Variant:
         writes to stay as they are, and what it writes is state."""
         if self.is_random:
             if rng is None:
-                raise CallMismatch(f"{self.graph.name} draws random numbers: pass a key, rng={self.target.a_key}, another at each call")
+                raise CallMismatch(
+                    f"{self.graph.name} draws random numbers: pass a key, rng={self.target.a_key}, another at each call"
+                )
             leaves = (*leaves, rng)
         require_shapes(self.graph.name, self._shapes, parameters)
         leading, is_apart = self._leading(parameters), bool(self.writes) and not in_place
@@ -410,7 +516,11 @@ class Variant:
 
     def _target_of(self, effect: Effect) -> Any:
         """What an effect changes: of a place its name."""
-        return self.write_back.name_of(effect.target) if effect.kind == "place" and self.write_back is not None else effect.target
+        return (
+            self.write_back.name_of(effect.target)
+            if effect.kind == "place" and self.write_back is not None
+            else effect.target
+        )
 
 
 def _nothing() -> None:

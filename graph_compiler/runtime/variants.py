@@ -116,7 +116,9 @@ class Retraced:
         if not any(map(target.is_traced, iterate_structure((args, kwargs)))):
             return None
         try:
-            result, state = purely(self._graph, self._graph.parameters, args, kwargs, None, None, in_place=True)
+            result, state = purely(
+                self._graph, self._graph.parameters, args, kwargs, None, None, in_place=True
+            )
         except GuardFailed:  # a variant that fits is recorded, or it is said why it cannot be
             return None
         if state:
@@ -133,7 +135,9 @@ class Retraced:
                 self._require_leave(why, args, kwargs)
                 variant = self._recorded_in_turn(turns, args, kwargs, why)
             except GraphCompilerError as problem:
-                self._refused.append(f"{why}: {type(problem).__name__}" + (f": {problem}" if why not in str(problem) else ""))
+                self._refused.append(
+                    f"{why}: {type(problem).__name__}" + (f": {problem}" if why not in str(problem) else "")
+                )
                 raise
             # The user's own exception, of whatever kind: the original leaves behind what it changes before it raises.
             except Exception as problem:
@@ -155,7 +159,9 @@ class Retraced:
             self._adopt(variant)  # now that it has run: other threads take what they find here
             return result
 
-    def _recorded_in_turn(self, turns: ExitStack, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, folds: bool = True) -> Variant:
+    def _recorded_in_turn(
+        self, turns: ExitStack, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, folds: bool = True
+    ) -> Variant:
         """A new variant. From before it is recorded until it has run, other calls leave the state as it is: it was recorded with it."""
         with recording_lock:
             self._take_turns(turns)
@@ -217,15 +223,30 @@ class Retraced:
         with self._recording():
             return self._adopt(self._recorded(tuple(args or ()), dict(kwargs or {}), why))
 
-    def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, folds: bool = True, is_called: bool = False) -> Variant:
+    def _recorded(
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        why: str,
+        folds: bool = True,
+        is_called: bool = False,
+    ) -> Variant:
         """A variant that is not among those of the graph yet. ``is_called``: by a call that missed, not asked for."""
         self.pipeline = self.pipeline.settled(args, kwargs)
         args, kwargs = with_recorded_types(self._variants, args, kwargs)
         started = time.perf_counter()
         with recording_lock, host_state_kept(), self.pipeline.frontend.unrecorded(), converting(self.name):
-            traced = self._with_statements_traced(args, kwargs, why) if is_called and folds and self._variants else None
+            traced = (
+                self._with_statements_traced(args, kwargs, why)
+                if is_called and folds and self._variants
+                else None
+            )
             variant = traced or (self.pipeline if folds else self.pipeline.written_out)(args, kwargs, why)
-            nodes = variant.recording.graph.nodes if folds and not self._variants and variant.recording is not None else ()
+            nodes = (
+                variant.recording.graph.nodes
+                if folds and not self._variants and variant.recording is not None
+                else ()
+            )
             if len(nodes) > LONG and is_written_out(self.pipeline.function, nodes):
                 variant = self._with_statements_traced(args, kwargs, why) or variant
             if self.pipeline.options.verify:
@@ -236,10 +257,16 @@ class Retraced:
                 verify_variant(self._graph, variant, args, kwargs)
         if log.isEnabledFor(logging.INFO):
             known, taken = len(self._variants), time.perf_counter() - started
-            log.info(recorded_text(self.name, self.pipeline.frontend.name, known, self._limit.options[0], variant, taken))
+            log.info(
+                recorded_text(
+                    self.name, self.pipeline.frontend.name, known, self._limit.options[0], variant, taken
+                )
+            )
         return variant
 
-    def _with_statements_traced(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant | None:
+    def _with_statements_traced(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str
+    ) -> Variant | None:
         self._statements_traced = self._statements_traced or StatementsTraced(self._graph)
         return self._statements_traced.variant(args, kwargs, why)
 
@@ -256,11 +283,16 @@ class Retraced:
         self._variants.append(variant)
         return variant
 
-    def _why_missed(self, args: tuple[Any, ...], kwargs: dict[str, Any], given: Mapping[str, Any] | None = None) -> str:
+    def _why_missed(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], given: Mapping[str, Any] | None = None
+    ) -> str:
         """Why a call, with the state that is ``given`` by name, fits none of the variants, in words."""
         from .calling.mismatch import why_missed
 
         return (
-            "; ".join(f"variant {i}: {why_missed(variant, args, kwargs, given)}" for i, variant in enumerate(self._variants))
+            "; ".join(
+                f"variant {i}: {why_missed(variant, args, kwargs, given)}"
+                for i, variant in enumerate(self._variants)
+            )
             or "first call"
         )

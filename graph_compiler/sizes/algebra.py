@@ -22,7 +22,9 @@ _OF_TWO = ("atan2", "copysign", "fmod", "hypot", "remainder")
 
 # name -> (what it computes, type of the result or None for "as the arguments", how Python writes it)
 FUNCTIONS: dict[str, tuple[Callable[..., Any], type | None, str]] = {
-    **{name: (getattr(math, name), float, f"math.{name}({{}})") for name in _OF_ONE if hasattr(math, name)},  # some are younger than others
+    **{
+        name: (getattr(math, name), float, f"math.{name}({{}})") for name in _OF_ONE if hasattr(math, name)
+    },  # some are younger than others
     **{name: (getattr(math, name), float, f"math.{name}({{}}, {{}})") for name in _OF_TWO},
     "log_to": (math.log, float, "math.log({}, {})"),
     "pow_float": (math.pow, float, "math.pow({}, {})"),
@@ -331,7 +333,9 @@ class Size:
         if not (_integral(self) and _integral(other)):
             return apply("floordiv", self, other)
         whole, rest = _divide(self, other)
-        quotient: Scalar = whole + (rest if isinstance(rest, int) and rest == 0 else apply("floordiv", rest, other))
+        quotient: Scalar = whole + (
+            rest if isinstance(rest, int) and rest == 0 else apply("floordiv", rest, other)
+        )
         return quotient
 
     def __rfloordiv__(self, other: Scalar) -> Scalar:
@@ -389,7 +393,9 @@ class Size:
             return " * ".join(f"({size.text(symbol_text)})" for size in sums)
         parts: list[str] = []
         for monomial, coefficient in sorted(self._terms.values(), key=lambda term: term[1] < 0):
-            text = _product_text(monomial, abs(coefficient), symbol_text, alone=len(self._terms) == 1 and coefficient > 0)
+            text = _product_text(
+                monomial, abs(coefficient), symbol_text, alone=len(self._terms) == 1 and coefficient > 0
+            )
             sign = ("- " if parts else "-") if coefficient < 0 else ("+ " if parts else "")
             parts.append(sign + text)
         return " ".join(parts)
@@ -407,7 +413,9 @@ def _is_left_whole(value: Scalar) -> bool:
     """Return True if the size contains a product that was too large to expand. Expanding further factors
     would repeat it.
     """
-    return isinstance(value, Size) and any(isinstance(atom, Apply) and atom.function == "mul" for atom in value.atoms())
+    return isinstance(value, Size) and any(
+        isinstance(atom, Apply) and atom.function == "mul" for atom in value.atoms()
+    )
 
 
 def _terms_of(value: Scalar) -> dict[Any, tuple[Monomial, int]]:
@@ -442,7 +450,11 @@ def _term(monomial: Monomial, coefficient: int) -> Dim:
 
 def _operand_text(value: Scalar, symbol_text: Callable[[Symbol], str], bare: bool) -> str:
     if not isinstance(value, Size):
-        text = repr(value) if isinstance(value, int) or math.isfinite(value) else f"math.{value!r}".replace("math.-", "-math.")
+        text = (
+            repr(value)
+            if isinstance(value, int) or math.isfinite(value)
+            else f"math.{value!r}".replace("math.-", "-math.")
+        )
         return text if bare or not text.startswith("-") else f"({text})"
     text = value.text(symbol_text)
     return text if bare or _is_call(value) or " " not in text and not text.startswith("-") else f"({text})"
@@ -452,10 +464,18 @@ def _is_call(size: Size) -> bool:
     """Return True if the text is a call or enclosed in parentheses."""
     (_, coefficient), *more = size.terms()
     atoms = list(size.atoms())
-    return not more and coefficient == 1 and len(atoms) == 1 and isinstance(atoms[0], Apply) and atoms[0].is_whole
+    return (
+        not more
+        and coefficient == 1
+        and len(atoms) == 1
+        and isinstance(atoms[0], Apply)
+        and atoms[0].is_whole
+    )
 
 
-def _product_text(monomial: Monomial, coefficient: int, symbol_text: Callable[[Symbol], str], alone: bool) -> str:
+def _product_text(
+    monomial: Monomial, coefficient: int, symbol_text: Callable[[Symbol], str], alone: bool
+) -> str:
     factors = []
     for atom in monomial:
         text = symbol_text(atom) if isinstance(atom, Symbol) else atom.text(symbol_text)
@@ -489,7 +509,9 @@ def apply(function: str, *arguments: Scalar) -> Scalar:
     """
     if not any(isinstance(argument, Size) for argument in arguments):
         return FUNCTIONS[function][0](*arguments)  # type: ignore[no-any-return]
-    if len(arguments) == 2 and arguments[0] == arguments[1] and _integral(arguments[0]):  # NaN is not equal to itself
+    if (
+        len(arguments) == 2 and arguments[0] == arguments[1] and _integral(arguments[0])
+    ):  # NaN is not equal to itself
         if function in ("eq", "le", "ge"):
             return True
         if function in ("ne", "lt", "gt"):
@@ -504,7 +526,9 @@ def negate(condition: Scalar) -> Scalar:
     if not isinstance(condition, Size):
         return not condition
     atom = next(condition.atoms())
-    if isinstance(atom, Apply) and atom.function in NEGATED and all(map(_integral, atom.arguments)):  # NaN is neither less nor not less
+    if (
+        isinstance(atom, Apply) and atom.function in NEGATED and all(map(_integral, atom.arguments))
+    ):  # NaN is neither less nor not less
         return apply(NEGATED[atom.function], *atom.arguments)
     return apply("not", condition)
 

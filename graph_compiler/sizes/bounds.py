@@ -37,7 +37,12 @@ def widest(size: Scalar, at: Callable[[Symbol], int]) -> float:
     """
     if not isinstance(size, Size):
         return abs(size) if type(size) is int else 0
-    parts = [widest(argument, at) for atom in size.atoms() if isinstance(atom, Apply) for argument in atom.arguments]
+    parts = [
+        widest(argument, at)
+        for atom in size.atoms()
+        if isinstance(atom, Apply)
+        for argument in atom.arguments
+    ]
     try:
         own = abs(hint_of(substitute(size, at))) if size.type is int else 0
     except ArithmeticError:
@@ -146,7 +151,11 @@ def _step(compared: Compared) -> Solved | None:
         return _of_sum(terms, compared.function, compared.number)
     atom = atoms[0]
     rule = _RULES.get(atom.function) if isinstance(atom, Apply) and len(atoms) == 1 else None
-    return rule(*atom.arguments, compared.function, compared.number) if rule and isinstance(atom, Apply) else None
+    return (
+        rule(*atom.arguments, compared.function, compared.number)
+        if rule and isinstance(atom, Apply)
+        else None
+    )
 
 
 def _of_sum(terms: list[Any], function: str, number: int) -> Solved | None:
@@ -177,7 +186,9 @@ def _divided(size: Size, function: str, number: int, factor: int) -> Solved:
 
 def _of_floordiv(left: Scalar, right: Scalar, function: str, number: int) -> Solved | None:
     """Solve a comparison of `left // right` for a positive `right`."""
-    if not (isinstance(left, Size) and left.type is int and type(right) is int and right > 0) or function not in ("ge", "le"):
+    if not (
+        isinstance(left, Size) and left.type is int and type(right) is int and right > 0
+    ) or function not in ("ge", "le"):
         return None
     return Compared(left, function, number * right + (right - 1 if function == "le" else 0))
 
@@ -189,7 +200,10 @@ def _of_extreme(settled: str) -> Callable[..., Solved | None]:
 
     def rule(left: Scalar, right: Scalar, function: str, number: int) -> Solved | None:
         size, bound = (left, right) if isinstance(left, Size) else (right, left)
-        if not (isinstance(size, Size) and size.type is int and type(bound) is int) or function not in ("ge", "le"):
+        if not (isinstance(size, Size) and size.type is int and type(bound) is int) or function not in (
+            "ge",
+            "le",
+        ):
             return None
         holds = bound >= number if function == "ge" else bound <= number
         if function == settled:
@@ -199,4 +213,8 @@ def _of_extreme(settled: str) -> Callable[..., Solved | None]:
     return rule
 
 
-_RULES: dict[str, Callable[..., Solved | None]] = {"floordiv": _of_floordiv, "max": _of_extreme("ge"), "min": _of_extreme("le")}
+_RULES: dict[str, Callable[..., Solved | None]] = {
+    "floordiv": _of_floordiv,
+    "max": _of_extreme("ge"),
+    "min": _of_extreme("le"),
+}

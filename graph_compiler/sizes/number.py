@@ -12,7 +12,9 @@ from typing import Any, NoReturn
 from ..forwarding import forwards
 from .algebra import Scalar, Size, apply, hint_of
 
-Decide = Callable[[Size], Any]  # gives the number that a size has now, and notes that the recording relies on it
+Decide = Callable[
+    [Size], Any
+]  # gives the number that a size has now, and notes that the recording relies on it
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 Rule = Callable[..., Scalar]  # of operands, and of a Decide
 
@@ -48,7 +50,9 @@ def rule(function: str) -> Rule:
 
 
 def _quotient(dividend: Scalar, divisor: Scalar, decide: Decide) -> Scalar:
-    compute = operator.floordiv if _whole(dividend) and _whole(divisor) else functools.partial(apply, "floordiv")
+    compute = (
+        operator.floordiv if _whole(dividend) and _whole(divisor) else functools.partial(apply, "floordiv")
+    )
     result: Scalar = computed(compute, (dividend, divisor), decide)
     return result
 
@@ -74,7 +78,9 @@ def _inverted(number: Scalar, decide: Decide) -> Any:
 
 def _rounded(function: str) -> Rule:
     """Return the rule of a rounding function, which leaves integers unchanged."""
-    return lambda number, decide: number if _whole(number) else computed(functools.partial(apply, function), (number,), decide)
+    return lambda number, decide: (
+        number if _whole(number) else computed(functools.partial(apply, function), (number,), decide)
+    )
 
 
 def _holds(condition: Scalar, decide: Decide) -> bool:
@@ -269,7 +275,9 @@ def binary(function: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
         if operand is None:
             return NotImplemented
         own = self.number() if type(operand) is complex else self.expression  # expressions are real
-        return self.computed(compute(operand, own, self.decide) if reflected else compute(own, operand, self.decide))
+        return self.computed(
+            compute(operand, own, self.decide) if reflected else compute(own, operand, self.decide)
+        )
 
     return method
 
@@ -283,7 +291,11 @@ def unary(function: str) -> Callable[[Any], Any]:
 def _comparison(function: str) -> Callable[[Any, Any], Any]:
     def method(self: SymbolicNumber, other: Any) -> Any:
         operand = self.operand(other)
-        return NotImplemented if operand is None or type(operand) is complex else self.compared(function, operand)
+        return (
+            NotImplemented
+            if operand is None or type(operand) is complex
+            else self.compared(function, operand)
+        )
 
     return method
 

@@ -57,7 +57,11 @@ def _taken_apart(batch: Any, graph: Graph, target: Target) -> Batch:
         )
     inputs, wanted = batch
     leaves, tree = flatten((_call(inputs, graph), wanted), _is_array)
-    return Batch(leaves, [leaf if isinstance(leaf, target.array_types) else _converted(leaf, target) for leaf in leaves], tree)
+    return Batch(
+        leaves,
+        [leaf if isinstance(leaf, target.array_types) else _converted(leaf, target) for leaf in leaves],
+        tree,
+    )
 
 
 def _converted(leaf: Any, target: Target) -> Any:
@@ -86,7 +90,9 @@ def _call(inputs: Any, graph: Graph) -> tuple[tuple[Any, ...], dict[str, Any]]:
         return (inputs,), {}
     if isinstance(inputs, (tuple, list)):
         return tuple(inputs), {}
-    if isinstance(inputs, dict) or hasattr(inputs, "keys"):  # a batch of a tokenizer is a mapping of its own class
+    if isinstance(inputs, dict) or hasattr(
+        inputs, "keys"
+    ):  # a batch of a tokenizer is a mapping of its own class
         return (), {str(name): inputs[name] for name in inputs}
     return (inputs,), {}
 

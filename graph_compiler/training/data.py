@@ -106,11 +106,15 @@ class _Pass:
         self._thread.join()
 
 
-def _read(loader: Iterable[Any], engine: Training, where: Any, batches: queue.Queue[Any], stopped: threading.Event) -> None:
+def _read(
+    loader: Iterable[Any], engine: Training, where: Any, batches: queue.Queue[Any], stopped: threading.Event
+) -> None:
     """Puts batches into the queue until the loader ends or fails, or nobody wants more."""
     try:
         for batch in loader:
-            placed = map_structure(lambda item: _placed(engine, item, where) if _is_array(item) else item, batch)
+            placed = map_structure(
+                lambda item: _placed(engine, item, where) if _is_array(item) else item, batch
+            )
             if not _put(batches, (placed, None), stopped):
                 return
         _put(batches, (_END, None), stopped)
@@ -153,7 +157,9 @@ def _place(where: Any) -> tuple[Training, Any]:
     if isinstance(where, TrainState):
         return where.plan.engine, where.plan.engine.device_of(where.held)
     known = [entry for entry in backends.own.values() if entry.has_derivatives]
-    if isinstance(where, str) and (entry := next((entry for entry in known if where in (entry.name, *entry.aliases)), None)):
+    if isinstance(where, str) and (
+        entry := next((entry for entry in known if where in (entry.name, *entry.aliases)), None)
+    ):
         engine = backend_of(entry.name).training_engine()
         assert engine is not None
         return engine, None

@@ -42,7 +42,9 @@ def save(plan: Plan, held: Held, step: int, path: str | os.PathLike[str]) -> Non
         pieces = safetensors_of(arrays, target.to_bytes, {KEY: json.dumps(about, allow_nan=False)})
         _replace(Path(path), pieces)
     except KeyError as problem:
-        raise NotSerialisable(f"an array has the type {problem}, which a safetensors file cannot hold; nothing was written") from problem
+        raise NotSerialisable(
+            f"an array has the type {problem}, which a safetensors file cannot hold; nothing was written"
+        ) from problem
 
 
 def load(plan: Plan, like: Held, path: str | os.PathLike[str]) -> tuple[Held, int]:
@@ -58,8 +60,18 @@ def load(plan: Plan, like: Held, path: str | os.PathLike[str]) -> tuple[Held, in
             arrays = _native(path, Hashed(file), about, target)
     except InvalidFile:
         raise
-    except (ValueError, KeyError, TypeError, OSError, OverflowError, MemoryError, GraphCompilerError) as problem:
-        raise InvalidFile(f"{path} is no saved state, or a damaged one: {type(problem).__name__}: {problem}") from problem
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        OSError,
+        OverflowError,
+        MemoryError,
+        GraphCompilerError,
+    ) as problem:
+        raise InvalidFile(
+            f"{path} is no saved state, or a damaged one: {type(problem).__name__}: {problem}"
+        ) from problem
     return _held(plan, like, arrays, path), about["step"]
 
 
@@ -67,8 +79,14 @@ def load(plan: Plan, like: Held, path: str | os.PathLike[str]) -> tuple[Held, in
 def _arrays(plan: Plan, held: Held) -> Arrays:
     """All that is held, by group and name."""
     engine = plan.engine
-    found = {f"{group}/{name}": engine.storable(array) for group in _GROUPS for name, array in engine.values(getattr(held, group)).items()}
-    found.update((f"optimizer/{name}", array) for name, array in engine.optimizer_arrays(plan.make, held).items())
+    found = {
+        f"{group}/{name}": engine.storable(array)
+        for group in _GROUPS
+        for name, array in engine.values(getattr(held, group)).items()
+    }
+    found.update(
+        (f"optimizer/{name}", array) for name, array in engine.optimizer_arrays(plan.make, held).items()
+    )
     found.update((f"rng/{name}", array) for name, array in engine.rng_arrays(held.rng).items())
     return found
 
@@ -116,7 +134,9 @@ def _about(path: Path, file: IO[bytes]) -> dict[str, Any]:
     about: dict[str, Any] = json.loads(json.loads(file.read(length))["__metadata__"][KEY])
     if about["format"] != FORMAT or about["version"] != VERSION:
         found = f"{about['format']}, version {about['version']}"
-        raise InvalidFile(f"{path} is of the format {found}, and {FORMAT}, version {VERSION}, can be read here")
+        raise InvalidFile(
+            f"{path} is of the format {found}, and {FORMAT}, version {VERSION}, can be read here"
+        )
     if type(about["step"]) is not int or about["step"] < 0:
         raise InvalidFile(f"{path} says that it is of step {about['step']!r}")
     file.seek(0)
@@ -130,7 +150,9 @@ def _native(path: Path, file: Hashed, about: Mapping[str, Any], target: Target) 
         dtype, *shape = specs[name]
         arrays[name] = target.from_bytes(stored, dtype, tuple(shape))
         if _spec(arrays[name]) != specs[name]:
-            raise InvalidFile(f"{path} holds {name} as {dtype}, which {target.name} has as {_spec(arrays[name])[0]} as it is set up here")
+            raise InvalidFile(
+                f"{path} holds {name} as {dtype}, which {target.name} has as {_spec(arrays[name])[0]} as it is set up here"
+            )
     if digest.hexdigest() != about["sha256"] or arrays.keys() != specs.keys():
         raise InvalidFile(f"{path} was altered or damaged since it was saved")
     return arrays
@@ -139,8 +161,16 @@ def _native(path: Path, file: Hashed, about: Mapping[str, Any], target: Target) 
 def _require_same(plan: Plan, like: Held, about: Mapping[str, Any], path: Path) -> None:
     """``InvalidFile`` where the file is of another training."""
     found = {"target": plan.graph.pipeline.target.name, "optimizer": plan.optimizer_name}
-    wrong = [f"its {name} is {about[name]}, and that of the state {own}" for name, own in found.items() if about[name] != own]
-    wanted = {f"{group}/{name}": _stored_spec(plan, array) for group in _GROUPS for name, array in getattr(like, group).items()}
+    wrong = [
+        f"its {name} is {about[name]}, and that of the state {own}"
+        for name, own in found.items()
+        if about[name] != own
+    ]
+    wanted = {
+        f"{group}/{name}": _stored_spec(plan, array)
+        for group in _GROUPS
+        for name, array in getattr(like, group).items()
+    }
     given = {name: spec for name, spec in about["arrays"].items() if name.partition("/")[0] in _GROUPS}
     wrong += [f"missing: {name}" for name in wanted if name not in given]
     wrong += [f"unexpected: {name}" for name in given if name not in wanted]
@@ -150,7 +180,9 @@ def _require_same(plan: Plan, like: Held, about: Mapping[str, Any], path: Path) 
         if given.get(name, spec) != spec
     ]
     if wrong:
-        raise InvalidFile(f"{path} holds another training than the state that it is loaded for:\n  " + "\n  ".join(wrong))
+        raise InvalidFile(
+            f"{path} holds another training than the state that it is loaded for:\n  " + "\n  ".join(wrong)
+        )
 
 
 def _shown(spec: list[Any]) -> str:
@@ -160,17 +192,24 @@ def _shown(spec: list[Any]) -> str:
 def _held(plan: Plan, like: Held, arrays: Arrays, path: Path) -> Held:
     engine = plan.engine
     groups: dict[str, Arrays] = {
-        group: {name: _restored(engine, group, arrays[f"{group}/{name}"], array) for name, array in getattr(like, group).items()}
+        group: {
+            name: _restored(engine, group, arrays[f"{group}/{name}"], array)
+            for name, array in getattr(like, group).items()
+        }
         for group in _GROUPS
     }
     rest = {kind: _under(arrays, kind) for kind in ("optimizer", "rng")}
     first = next(iter(engine.values(groups["trained"]).values()))
     held = Held(**groups, rng=engine.with_rng_arrays(rest["rng"], first))
     try:
-        held = Held(**groups, rng=held.rng, optimizer=engine.with_optimizer_arrays(plan.make, held, rest["optimizer"]))
+        held = Held(
+            **groups, rng=held.rng, optimizer=engine.with_optimizer_arrays(plan.make, held, rest["optimizer"])
+        )
         made = {name: _spec(array) for name, array in engine.optimizer_arrays(plan.make, held).items()}
     except (KeyError, ValueError, TypeError) as problem:
-        raise InvalidFile(f"{path} holds the state of another optimizer: {type(problem).__name__}: {problem}") from problem
+        raise InvalidFile(
+            f"{path} holds the state of another optimizer: {type(problem).__name__}: {problem}"
+        ) from problem
     if made != {name: _spec(array) for name, array in rest["optimizer"].items()}:
         raise InvalidFile(f"{path} holds the state of another optimizer, or of one with other options")
     return held

@@ -20,7 +20,11 @@ Callback = Callable[[TrainState, Metrics], Any]
 
 @public
 def fit(
-    state: TrainState, data: Iterable[Any], epochs: int = 1, callbacks: Sequence[Callback] = (), progress: bool = True
+    state: TrainState,
+    data: Iterable[Any],
+    epochs: int = 1,
+    callbacks: Sequence[Callback] = (),
+    progress: bool = True,
 ) -> tuple[TrainState, list[Metrics]]:
     """Train on all batches of ``data``, ``epochs`` times, and return ``(state, history)``.
 
@@ -129,7 +133,9 @@ def _bar(is_shown: bool) -> AbstractContextManager[_Quiet]:
         is_shown = False
     if not is_shown:
         return nullcontext(_Quiet())
-    return _Shown(Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()))
+    return _Shown(
+        Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    )
 
 
 class _Shown(AbstractContextManager[_Quiet]):

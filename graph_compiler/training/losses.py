@@ -18,7 +18,14 @@ from ..trees import map_structure
 from .failing import telling
 
 Loss = Callable[[Any, Any], Any]
-_OWN = ("loss", "gradient_norm", "loss_scale", "epoch", "steps", "seconds")  # what steps and :func:`fit` tell under these names
+_OWN = (
+    "loss",
+    "gradient_norm",
+    "loss_scale",
+    "epoch",
+    "steps",
+    "seconds",
+)  # what steps and :func:`fit` tell under these names
 
 
 class FramedLoss:
@@ -42,7 +49,9 @@ class FramedLoss:
         if self._graph is None and written_in not in (None, target):
             self._graph = transpile(function, source=written_in, to=target)
         self._target = target
-        self._source = source if self._graph is None and written_in is None and source != target else None  # which it may be code of
+        self._source = (
+            source if self._graph is None and written_in is None and source != target else None
+        )  # which it may be code of
         self.place = place_of(function)
 
     @property
@@ -99,7 +108,9 @@ class FramedLoss:
             found, more = found
         shape = getattr(found, "shape", None)
         if shape is None or not hasattr(found, "dtype") or len(shape) != 0:
-            what = f"an array of the shape {list(shape)}" if shape is not None else f"a {type(found).__name__}"
+            what = (
+                f"an array of the shape {list(shape)}" if shape is not None else f"a {type(found).__name__}"
+            )
             raise CallMismatch(
                 f"the loss {self.name} has to give one number, or that and a dict of metrics, and gives {what}; take the mean or sum of it"
                 f"{self.place}"
@@ -114,7 +125,11 @@ class FramedLoss:
         if name in _OWN:
             what = "under a name that training itself uses: give it another one"
         elif not isinstance(metric, (int, float)) and len(getattr(metric, "shape", (0,))) != 0:
-            shown = f"an array of the shape {list(metric.shape)}" if hasattr(metric, "shape") else f"a {type(metric).__name__}"
+            shown = (
+                f"an array of the shape {list(metric.shape)}"
+                if hasattr(metric, "shape")
+                else f"a {type(metric).__name__}"
+            )
             what = f"which is {shown}, and has to be one number; take the mean or sum of it"
         if what is not None:
             raise CallMismatch(f"the loss {self.name} gives a metric {name!r}, {what}{self.place}")

@@ -18,8 +18,12 @@ Rate = Callable[[int], Any]
 _SHARES: Mapping[str, Callable[[float, Mapping[str, float]], float]] = {
     "constant": lambda done, options: 1.0,
     "linear": lambda done, options: 1 + (options["end"] - 1) * done,
-    "cosine": lambda done, options: options["end"] + (1 - options["end"]) * (1 + math.cos(math.pi * done)) / 2,
-    "polynomial": lambda done, options: options["end"] + (1 - options["end"]) * (1 - done) ** options["power"],
+    "cosine": lambda done, options: (
+        options["end"] + (1 - options["end"]) * (1 + math.cos(math.pi * done)) / 2
+    ),
+    "polynomial": lambda done, options: (
+        options["end"] + (1 - options["end"]) * (1 - done) ** options["power"]
+    ),
     "exponential": lambda done, options: options["end"] ** done,
 }
 """The share of the peak where a part ``done`` (0 to 1) of the steps after the warm-up is over."""
@@ -66,21 +70,33 @@ def schedule(name: str, learning_rate: float | None = None, **options: float) ->
     [0.05, 0.1, 0.1, 0.075, 0.05, 0.025, 0.0]
     """
     if name not in tuple(_SHARES):
-        raise InvalidOption(f"there is no schedule {name!r}{nearest(str(name), _SHARES) or f'; there are {sorted(_SHARES)}'}")
+        raise InvalidOption(
+            f"there is no schedule {name!r}{nearest(str(name), _SHARES) or f'; there are {sorted(_SHARES)}'}"
+        )
     peak: Any = learning_rate
     if peak is not None and not (isinstance(peak, (int, float)) and math.isfinite(peak)):
-        raise InvalidOption(f"learning_rate= of the schedule {name!r} is {learning_rate!r}, and has to be a finite number")
+        raise InvalidOption(
+            f"learning_rate= of the schedule {name!r} is {learning_rate!r}, and has to be a finite number"
+        )
     given: Mapping[str, Any] = options
     for option, value in given.items():
         if option not in _OPTIONS:
-            raise InvalidOption(f"a schedule has no option {option}={nearest(option, _OPTIONS)}; it has {', '.join(_OPTIONS)}")
+            raise InvalidOption(
+                f"a schedule has no option {option}={nearest(option, _OPTIONS)}; it has {', '.join(_OPTIONS)}"
+            )
         if not isinstance(value, (int, float)) or value < 0:
-            raise InvalidOption(f"{option}= of the schedule {name!r} is {value!r}, and has to be a number >= 0")
+            raise InvalidOption(
+                f"{option}= of the schedule {name!r} is {value!r}, and has to be a number >= 0"
+            )
     found = {**_OPTIONS, **options}
     if name != "constant" and found["steps"] <= found["warmup"]:
-        raise InvalidOption(f"the schedule {name!r} needs steps=, more than the {found['warmup']} of its warmup=")
+        raise InvalidOption(
+            f"the schedule {name!r} needs steps=, more than the {found['warmup']} of its warmup="
+        )
     if name == "exponential" and not found["end"]:
-        raise InvalidOption("the schedule 'exponential' never ends at 0: give end=, the share of the rate that is left after all steps")
+        raise InvalidOption(
+            "the schedule 'exponential' never ends at 0: give end=, the share of the rate that is left after all steps"
+        )
     return Schedule(name, learning_rate, found)
 
 
@@ -94,7 +110,9 @@ def rate_of(given: Any, own: Any, has_rate: bool) -> Rate | None:
             "to this optimizer itself"
         )
     if isinstance(given, str):
-        raise InvalidOption(f"schedule= is {given!r}: a name needs its steps, schedule=training.schedule({given!r}, steps=...)")
+        raise InvalidOption(
+            f"schedule= is {given!r}: a name needs its steps, schedule=training.schedule({given!r}, steps=...)"
+        )
     if not callable(given):
         raise InvalidOption(
             f"schedule= is {given!r}, and has to be training.schedule(name, ...) or a function of the step that gives a rate"
@@ -122,7 +140,9 @@ def called(rate: Rate, step: int) -> float:
     except Exception as problem:
         if is_fault(problem):
             raise
-        raise InvalidOption(f"the schedule gives no number for step {step}: {type(problem).__name__}: {problem}") from problem
+        raise InvalidOption(
+            f"the schedule gives no number for step {step}: {type(problem).__name__}: {problem}"
+        ) from problem
     if not math.isfinite(found):
         raise InvalidOption(f"the schedule gives {found} for step {step}")
     return found
@@ -137,7 +157,14 @@ ROWS: Mapping[str, Mapping[str, Any]] = {
     "sgd": {"learning_rate": 1e-3, "momentum": 0.0, "nesterov": False, "weight_decay": 0.0},
     "adam": {"learning_rate": 1e-3, **_BETAS, "weight_decay": 0.0, "amsgrad": False},
     "adamw": {"learning_rate": 1e-3, **_BETAS, "weight_decay": 1e-2, "amsgrad": False},
-    "rmsprop": {"learning_rate": 1e-2, "decay": 0.99, "eps": 1e-8, "momentum": 0.0, "centered": False, "weight_decay": 0.0},
+    "rmsprop": {
+        "learning_rate": 1e-2,
+        "decay": 0.99,
+        "eps": 1e-8,
+        "momentum": 0.0,
+        "centered": False,
+        "weight_decay": 0.0,
+    },
     "adagrad": {"learning_rate": 1e-2, "eps": 1e-10, "initial_accumulator": 0.0, "weight_decay": 0.0},
     "adadelta": {"learning_rate": 1.0, "decay": 0.9, "eps": 1e-6, "weight_decay": 0.0},
     "adamax": {"learning_rate": 2e-3, **_BETAS, "weight_decay": 0.0},
@@ -154,7 +181,9 @@ _ALSO_CALLED = {
     "lr": "learning_rate", "beta_1": "b1", "beta1": "b1", "beta_2": "b2", "beta2": "b2", "epsilon": "eps", "alpha": "decay", "rho": "decay",
     "initial_accumulator_value": "initial_accumulator",
 }  # fmt: skip
-_NOT_ALIKE = {"adafactor": "each framework has its own step sizes, factored second moments and clipping for it"}
+_NOT_ALIKE = {
+    "adafactor": "each framework has its own step sizes, factored second moments and clipping for it"
+}
 
 
 @dataclass(frozen=True)
@@ -198,9 +227,13 @@ def optimizer(name: str, **options: Any) -> Optimizer:
     graph_compiler.errors.InvalidOption: there is no optimizer 'adamm'; did you mean 'adam' or 'nadam' or 'adamw'?
     """
     if name in _NOT_ALIKE:
-        raise InvalidOption(f"there is no {name!r} that is the same everywhere: {_NOT_ALIKE[name]}. Pass the framework's own optimizer")
+        raise InvalidOption(
+            f"there is no {name!r} that is the same everywhere: {_NOT_ALIKE[name]}. Pass the framework's own optimizer"
+        )
     if name not in ROWS:
-        raise InvalidOption(f"there is no optimizer {name!r}{nearest(str(name), ROWS) or f': there are {_listed(ROWS)}'}")
+        raise InvalidOption(
+            f"there is no optimizer {name!r}{nearest(str(name), ROWS) or f': there are {_listed(ROWS)}'}"
+        )
     given = {own: value for option, item in options.items() for own, value in _spelt(option, item)}
     for option, value in given.items():
         _check(name, option, value)
@@ -244,12 +277,16 @@ def _spelt(option: str, value: Any) -> list[tuple[str, Any]]:
 def _check(name: str, option: str, value: Any) -> None:
     known = ROWS[name]
     if option not in known:
-        raise InvalidOption(f"the optimizer {name!r} has no option {option}={nearest(option, known)}; it has {', '.join(known)}")
+        raise InvalidOption(
+            f"the optimizer {name!r} has no option {option}={nearest(option, known)}; it has {', '.join(known)}"
+        )
     if option == "learning_rate" and callable(value):
         return
     is_flag = isinstance(known[option], bool)
     if is_flag is not isinstance(value, bool) or not is_flag and not _is_number(value):
-        raise InvalidOption(f"{option}= of the optimizer {name!r} is {value!r}, and has to be {'a bool' if is_flag else 'a number >= 0'}")
+        raise InvalidOption(
+            f"{option}= of the optimizer {name!r} is {value!r}, and has to be {'a bool' if is_flag else 'a number >= 0'}"
+        )
 
 
 def _is_number(value: Any) -> bool:

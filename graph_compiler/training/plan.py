@@ -18,7 +18,10 @@ from .failing import telling
 from .losses import FramedLoss
 from .optimizers import Rate
 
-_FIRST_SCALE, _GROWS_AFTER = 2.0**16, 2000  # of torch.amp.GradScaler; it is doubled then, and halved where a gradient is not finite
+_FIRST_SCALE, _GROWS_AFTER = (
+    2.0**16,
+    2000,
+)  # of torch.amp.GradScaler; it is doubled then, and halved where a gradient is not finite
 _NEAR_ZERO = 1e-6  # as torch.nn.utils.clip_grad_norm_ adds it to the norm
 
 
@@ -62,13 +65,17 @@ class Plan:
         return any(variant.is_random for variant in self.graph.variants)
 
     # ------------------------------------------------------------------------------ pure functions of arrays
-    def step(self, held: Held, arrays: list[Any], rate: Any, tree: Tree, is_last: bool) -> tuple[Held, Arrays]:
+    def step(
+        self, held: Held, arrays: list[Any], rate: Any, tree: Tree, is_last: bool
+    ) -> tuple[Held, Arrays]:
         """One training step: what is held then, and metrics. ``is_last`` of the batches whose gradients are added up for one update."""
         held, (gradients, metrics) = self.compute(held, arrays, rate, tree)
         held, more = self.apply(held, gradients, rate, is_last)
         return held, {**metrics, **more}
 
-    def compute(self, held: Held, arrays: list[Any], rate: Any, tree: Tree) -> tuple[Held, tuple[Arrays, Arrays]]:
+    def compute(
+        self, held: Held, arrays: list[Any], rate: Any, tree: Tree
+    ) -> tuple[Held, tuple[Arrays, Arrays]]:
         """Gradients by name and metrics, and what is held after the model was called: buffers and random numbers."""
         engine = self.engine
         args, kwargs, wanted = put_together(tree, arrays)
@@ -86,10 +93,17 @@ class Plan:
             _, (value, metrics, changed), gradients = engine.gradients(value_of, held.trained)
         if scale is not None:
             gradients = engine.scaled(gradients, 1 / scale)
-        held = replace(held, rng=rng, buffers=engine.put(held.buffers, changed), places=engine.put(held.places, changed))
-        if changed.keys() & held.trained.keys():  # weights that the model itself writes to, as those of spectral norm
+        held = replace(
+            held, rng=rng, buffers=engine.put(held.buffers, changed), places=engine.put(held.places, changed)
+        )
+        if (
+            changed.keys() & held.trained.keys()
+        ):  # weights that the model itself writes to, as those of spectral norm
             held = replace(held, trained=engine.put(held.trained, changed))
-        metrics = {"loss": engine.detached(value), **{name: self._metric(item) for name, item in metrics.items()}}
+        metrics = {
+            "loss": engine.detached(value),
+            **{name: self._metric(item) for name, item in metrics.items()},
+        }
         return held, engine.agreed(gradients, metrics)
 
     def apply(self, held: Held, gradients: Arrays, rate: Any, is_last: bool) -> tuple[Held, Arrays]:
@@ -111,16 +125,27 @@ class Plan:
             held = replace(held, ema=engine.put(held.ema, averaged))
         if is_finite is not None:
             metrics["loss_scale"] = engine.values(held.scaling)["scale"]
-            held = replace(held, scaling=engine.put(held.scaling, self._rescaled(engine.values(held.scaling), is_finite)))
+            held = replace(
+                held, scaling=engine.put(held.scaling, self._rescaled(engine.values(held.scaling), is_finite))
+            )
         return held, metrics
 
-    def outputs(self, parameters: Arrays, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any, places: Arrays) -> tuple[Any, Arrays]:
+    def outputs(
+        self, parameters: Arrays, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any, places: Arrays
+    ) -> tuple[Any, Arrays]:
         """The model's outputs in training mode, and what the call changes, by name."""
         compiled = self.engine.compiles_models and self.compile_options is not None
         with in_mode(self.graph, True):
             draws = any(variant.is_random for variant in self.graph.variants if variant.environment.holds())
-            with telling(f"the model {self.graph.name}", (*args, *kwargs.values()), "", self.graph.pipeline.target.target):
-                return self.graph._purely(parameters, args, kwargs, key if draws else None, places or None, compiled)
+            with telling(
+                f"the model {self.graph.name}",
+                (*args, *kwargs.values()),
+                "",
+                self.graph.pipeline.target.target,
+            ):
+                return self.graph._purely(
+                    parameters, args, kwargs, key if draws else None, places or None, compiled
+                )
 
     # ------------------------------------------------------------------------------ parts
     def _require_differentiable(self, value: Any) -> None:
@@ -149,7 +174,9 @@ class Plan:
         """The scale of the loss after an update, or after one that was left out."""
         where, scale, good = self.engine.where, scaling["scale"], scaling["good"]
         none = good * 0
-        due = where(good + 1 >= _GROWS_AFTER, {"scale": scale * 2, "good": none}, {"scale": scale, "good": good + 1})
+        due = where(
+            good + 1 >= _GROWS_AFTER, {"scale": scale * 2, "good": none}, {"scale": scale, "good": good + 1}
+        )
         return where(is_finite, due, {"scale": scale * 0.5, "good": none})
 
     def first_scaling(self) -> Arrays:

@@ -25,7 +25,14 @@ from .losses import FramedLoss
 from .optimizers import made, rate_of
 from .plan import Plan
 
-_HALF = {"float32": None, "f32": None, "bfloat16": "bfloat16", "bf16": "bfloat16", "float16": "float16", "f16": "float16"}
+_HALF = {
+    "float32": None,
+    "f32": None,
+    "bfloat16": "bfloat16",
+    "bf16": "bfloat16",
+    "float16": "float16",
+    "f16": "float16",
+}
 
 
 def precision_of(name: Any) -> str | None:
@@ -53,9 +60,14 @@ def replaced(plan: Plan, held: Held, parameters: Mapping[str, Any]) -> Held:
     rest = replace(held, fixed=fixed, buffers=buffers)
     if not arrays.keys() & held.trained.keys():
         return rest
-    values = {**engine.values(held.trained), **{name: array for name, array in arrays.items() if name in held.trained}}
+    values = {
+        **engine.values(held.trained),
+        **{name: array for name, array in arrays.items() if name in held.trained},
+    }
     trained = {name: engine.trainable(array) for name, array in values.items()}
-    optimizer = engine.with_optimizer_arrays(plan.make, replace(rest, trained=trained), engine.optimizer_arrays(plan.make, held))
+    optimizer = engine.with_optimizer_arrays(
+        plan.make, replace(rest, trained=trained), engine.optimizer_arrays(plan.make, held)
+    )
     return replace(rest, trained=trained, optimizer=optimizer)
 
 
@@ -66,14 +78,20 @@ def _kept(plan: Plan, group: Arrays, arrays: Arrays) -> Arrays:
 def _like(plan: Plan, known: Arrays, parameters: Mapping[str, Any]) -> Arrays:
     """The given arrays as those of the target. ``CallMismatch`` for a name, a shape or a type that is not that of a parameter."""
     found = {name: plan.graph.pipeline.target.target.convert(array) for name, array in parameters.items()}
-    wrong = [f"{name!r} is none of its parameters{nearest(name, list(known))}" for name in found if name not in known]
+    wrong = [
+        f"{name!r} is none of its parameters{nearest(name, list(known))}"
+        for name in found
+        if name not in known
+    ]
     wrong += [
         f"{name} is {_shown(array)}, and its parameter {_shown(known[name])}"
         for name, array in found.items()
         if name in known and _shown(array) != _shown(known[name])
     ]
     if wrong:
-        raise CallMismatch(f"these cannot take the place of parameters of {plan.graph.name}: " + "; ".join(wrong))
+        raise CallMismatch(
+            f"these cannot take the place of parameters of {plan.graph.name}: " + "; ".join(wrong)
+        )
     return found
 
 
@@ -102,20 +120,26 @@ def created(
     _check(accumulate, clip_norm, ema)
     half = precision_of(precision)
     if loss is None:
-        raise InvalidOption("loss= is missing: a function of the outputs and the target, loss=lambda outputs, target: ...")
+        raise InvalidOption(
+            "loss= is missing: a function of the outputs and the target, loss=lambda outputs, target: ..."
+        )
     graph = with_precision(_graph_of(model, to, given), half)
     target = graph.pipeline.target.name
     engine = _engine_of(target)
     make, name, own_rate = made(optimizer, engine, target)
     rate = rate_of(schedule, own_rate, own_rate is not None or engine.has_rate(make))
     framed = FramedLoss(loss, graph.pipeline.frontend.name, target)
-    plan = Plan(graph, engine, make, name, rate, framed, accumulate, clip_norm, ema, is_scaled=half == "float16")
+    plan = Plan(
+        graph, engine, make, name, rate, framed, accumulate, clip_norm, ema, is_scaled=half == "float16"
+    )
     return plan, _held(plan, freeze)
 
 
 def _check(accumulate: Any, clip_norm: Any, ema: Any) -> None:
     if type(accumulate) is not int or accumulate < 1:
-        raise InvalidOption(f"accumulate= is {accumulate!r}, and has to be the number of batches of an update, 1 or more")
+        raise InvalidOption(
+            f"accumulate= is {accumulate!r}, and has to be the number of batches of an update, 1 or more"
+        )
     if clip_norm is not None and not (isinstance(clip_norm, (int, float)) and clip_norm > 0):
         raise InvalidOption(f"clip_norm= is {clip_norm!r}, and has to be a number > 0")
     if ema is not None and not (isinstance(ema, float) and 0 < ema < 1):
@@ -135,10 +159,14 @@ def _graph_of(model: Any, to: str | None, given: Given) -> Graph:
     if not graph.variants and (args is not None or kwargs is not None):
         graph.add_variant(tuple(args or ()), dict(kwargs or {}), "args= of TrainState.create")
     if not graph.variants:
-        raise InvalidOption(f"{graph.name} is not recorded yet: give an example of its inputs, args=(x,), or call the graph once before")
+        raise InvalidOption(
+            f"{graph.name} is not recorded yet: give an example of its inputs, args=(x,), or call the graph once before"
+        )
     _engine_of(graph.pipeline.target.name)
     with in_mode(graph, True):
-        if (args is not None or kwargs is not None) and not any(variant.environment.holds() for variant in graph.variants):
+        if (args is not None or kwargs is not None) and not any(
+            variant.environment.holds() for variant in graph.variants
+        ):
             graph.add_variant(tuple(args or ()), dict(kwargs or {}), "training mode")
         if args is not None or kwargs is not None:
             settle(graph, tuple(args or ()), kwargs or {})
@@ -172,10 +200,18 @@ def _held(plan: Plan, patterns: Sequence[str]) -> Held:
         raise InvalidOption(f"{graph.name} has no parameter that could be trained: {_why_none(graph, names)}")
     held = Held(
         trained,
-        fixed={name: engine.kept(array) for name, array in arrays.items() if name not in trained and name not in written},
-        buffers={name: engine.kept(arrays[name]) for name in arrays if name in written and name not in trained},
+        fixed={
+            name: engine.kept(array)
+            for name, array in arrays.items()
+            if name not in trained and name not in written
+        },
+        buffers={
+            name: engine.kept(arrays[name]) for name in arrays if name in written and name not in trained
+        },
         places={name: engine.kept(array) for name, array in places.items()},
-        ema={name: engine.kept(array) for name, array in engine.values(trained).items()} if plan.ema is not None else {},
+        ema={name: engine.kept(array) for name, array in engine.values(trained).items()}
+        if plan.ema is not None
+        else {},
         accumulated=_zeros(engine, trained) if plan.accumulate > 1 else {},
         scaling={name: engine.kept(array) for name, array in plan.first_scaling().items()},
         rng=engine.generator(next(iter(engine.values(trained).values()))),
@@ -184,7 +220,9 @@ def _held(plan: Plan, patterns: Sequence[str]) -> Held:
 
 
 def _zeros(engine: Training, trained: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: engine.kept(engine.zeros_like(array)) for name, array in engine.values(dict(trained)).items()}
+    return {
+        name: engine.kept(engine.zeros_like(array)) for name, array in engine.values(dict(trained)).items()
+    }
 
 
 def _place(graph: Graph, name: str, item: Any) -> Any:
@@ -200,10 +238,14 @@ def _place(graph: Graph, name: str, item: Any) -> Any:
 def _frozen(names: Sequence[str], patterns: Sequence[str]) -> set[str]:
     """The names that a pattern fits. ``InvalidOption`` for one that fits none."""
     if isinstance(patterns, str):
-        raise InvalidOption(f"freeze= is {patterns!r}, and has to be a list of patterns: freeze=[{patterns!r}]")
+        raise InvalidOption(
+            f"freeze= is {patterns!r}, and has to be a list of patterns: freeze=[{patterns!r}]"
+        )
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
-            raise InvalidOption(f"freeze= has {pattern!r}, which fits no parameter{nearest(pattern, names)}; they are {', '.join(names)}")
+            raise InvalidOption(
+                f"freeze= has {pattern!r}, which fits no parameter{nearest(pattern, names)}; they are {', '.join(names)}"
+            )
     return {name for name in names for pattern in patterns if fnmatchcase(name, pattern)}
 
 
@@ -222,7 +264,10 @@ def _why_none(graph: Graph, names: Sequence[str]) -> str:
     if graph.frozen:
         return f"the model itself keeps all of them from training, {', '.join(sorted(graph.frozen)[:3])} and so on: let it train some first"
     told: Any = graph.pipeline.frontend.where_parameters_are
-    return str(told or "arrays of numbers that its code refers to are constants; make those that are to be trained parameters of a module")
+    return str(
+        told
+        or "arrays of numbers that its code refers to are constants; make those that are to be trained parameters of a module"
+    )
 
 
 @dataclass(eq=False, repr=False)
@@ -309,7 +354,13 @@ class TrainState:
         """
         # moved
 
-        options = {"accumulate": accumulate, "clip_norm": clip_norm, "schedule": schedule, "ema": ema, "freeze": freeze}
+        options = {
+            "accumulate": accumulate,
+            "clip_norm": clip_norm,
+            "schedule": schedule,
+            "ema": ema,
+            "freeze": freeze,
+        }
         plan, held = created(model, optimizer, loss, to, (args, kwargs, parameters), precision, **options)
         return cls(plan, held)
 
@@ -327,7 +378,9 @@ class TrainState:
         without ``ema=``.
         """
         if self.plan.ema is None:
-            raise InvalidOption("this state keeps no running mean of its parameters: create it with ema=, as ema=0.999")
+            raise InvalidOption(
+                "this state keeps no running mean of its parameters: create it with ema=, as ema=0.999"
+            )
         return dict(self._copied("ema", lambda held: {**held.parameters, **held.ema}))
 
     @property
@@ -452,7 +505,9 @@ class TrainState:
                 dtypes that differ are listed.
         """
         if not isinstance(like, TrainState):
-            raise InvalidOption(f"like= is a {type(like).__name__}, and has to be a TrainState, created as the saved one was")
+            raise InvalidOption(
+                f"like= is a {type(like).__name__}, and has to be a TrainState, created as the saved one was"
+            )
         held, step = load(like.plan, like.held, path)
         return cls(like.plan, held, step, like.programs if like.plan.engine.is_pure else {})
 

@@ -131,7 +131,11 @@ def _program(state: TrainState, kind: str, taken: Batch) -> tuple[Held, Any]:
     plan, is_last = state.plan, state.is_last
     key = (kind, taken.tree, is_last, plan.decided_by_elements)
     if key not in state.programs:
-        step = partial(plan.step, tree=taken.tree, is_last=is_last) if kind == "step" else partial(plan.compute, tree=taken.tree)
+        step = (
+            partial(plan.step, tree=taken.tree, is_last=is_last)
+            if kind == "step"
+            else partial(plan.compute, tree=taken.tree)
+        )
         state.programs[key] = plan.engine.compiled(step, kind == "step", plan.compile_options)
     return state.programs[key](state.held, taken.arrays, _rate(state))
 
@@ -160,14 +164,22 @@ def _recorded_if_new(state: TrainState, taken: Batch, run: Callable[[], Any]) ->
 def _record(state: TrainState, taken: Batch) -> None:
     """Records the model and the loss for a batch, in training mode, where they are not recorded for such a one."""
     plan, graph, engine, held = state.plan, state.plan.graph, state.plan.engine, state.held
-    copies = {id(array): engine.snapshot(array) for array in taken.arrays}  # beside the parameters; what is one array stays one
+    copies = {
+        id(array): engine.snapshot(array) for array in taken.arrays
+    }  # beside the parameters; what is one array stays one
     args, kwargs, wanted = put_together(taken.tree, [copies[id(array)] for array in taken.arrays])
-    parameters = {name: engine.snapshot(array) for name, array in held.parameters.items()}  # a graph may write to its buffers
-    rng = engine.with_rng_arrays(engine.rng_arrays(held.rng), next(iter(parameters.values())))  # the step draws the same numbers anew
+    parameters = {
+        name: engine.snapshot(array) for name, array in held.parameters.items()
+    }  # a graph may write to its buffers
+    rng = engine.with_rng_arrays(
+        engine.rng_arrays(held.rng), next(iter(parameters.values()))
+    )  # the step draws the same numbers anew
 
     def outputs() -> Any:
         key = engine.key(rng)[0]
-        run: Callable[..., Any] = lambda parameters, key: plan.outputs(parameters, args, kwargs, key, held.places)  # noqa: E731  (traced)
+        run: Callable[..., Any] = lambda parameters, key: plan.outputs(
+            parameters, args, kwargs, key, held.places
+        )  # noqa: E731  (traced)
         return (run if plan.decided_by_elements else engine.once(run))(parameters, key)[0]
 
     with in_mode(graph, True), engine.drawing(rng):

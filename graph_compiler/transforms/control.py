@@ -48,13 +48,17 @@ def checkpoint(function: Any, policy: str | Iterable[str] = "nothing") -> Transf
     """
     names = None if isinstance(policy, str) or not isinstance(policy, Iterable) else tuple(policy)
     if policy not in POLICIES if names is None else not all(isinstance(item, str) for item in names):
-        raise InvalidOption(f"policy= is {policy!r}, and has to be one of {', '.join(map(repr, POLICIES))}, or a collection of names")
+        raise InvalidOption(
+            f"policy= is {policy!r}, and has to be one of {', '.join(map(repr, POLICIES))}, or a collection of names"
+        )
 
     def rule(found: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         leaves, tree = flatten((args, kwargs), is_value)
         flat = Flat(found, "checkpoint", tree)
         kept: Any = policy if names is None else names
-        return flat.result(found.derivatives.rematerialised(flat, kept)(list(map(found.derivatives.array, leaves))))
+        return flat.result(
+            found.derivatives.rematerialised(flat, kept)(list(map(found.derivatives.array, leaves)))
+        )
 
     return Transformed(function, rule, "checkpoint")
 
@@ -70,7 +74,9 @@ def name(value: T, name: str) -> T:
         value: Arrays in any structure, of any framework.
         name: The name.
     """
-    named: T = map_structure(lambda item: item if (owner := owner_of(item)) is None else _named(owner, item, name), value)
+    named: T = map_structure(
+        lambda item: item if (owner := owner_of(item)) is None else _named(owner, item, name), value
+    )
     return named
 
 
@@ -119,7 +125,11 @@ Checkpoint = bool | int | str
 
 @public
 def scan(
-    f: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: Any = None, length: int | None = None, checkpoint: Checkpoint = False
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    carry: Any,
+    xs: Any = None,
+    length: int | None = None,
+    checkpoint: Checkpoint = False,
 ) -> tuple[Any, Any]:
     """Compute ``carry, y = f(carry, x)`` for each row ``x`` of ``xs``; return the last carry and the stacked
     ``y`` (``jax.lax.scan``).
@@ -153,7 +163,9 @@ def scan(
 
 
 @public
-def fori_loop(low: int, high: int, body: Callable[[Any, Any], Any], init: Any, checkpoint: Checkpoint = False) -> Any:
+def fori_loop(
+    low: int, high: int, body: Callable[[Any, Any], Any], init: Any, checkpoint: Checkpoint = False
+) -> Any:
     """Compute ``state = body(i, state)`` for ``i`` from ``low`` to ``high - 1``, with gradients, and return the
     last state (``jax.lax.fori_loop``).
 
@@ -176,7 +188,9 @@ def fori_loop(low: int, high: int, body: Callable[[Any, Any], Any], init: Any, c
     """
     require_function("fori_loop", body)
     if not all(isinstance(bound, (int, np.integer)) for bound in (low, high)):
-        raise InvalidOption(f"fori_loop of {name_of(body)}: low= and high= are integers of Python, not {low!r} and {high!r}")
+        raise InvalidOption(
+            f"fori_loop of {name_of(body)}: low= and high= are integers of Python, not {low!r} and {high!r}"
+        )
     rows, tree = flatten(np.arange(low, max(low, high)), is_value)
     count = len(rows[0])
     if not count:
@@ -196,19 +210,29 @@ def _segment(checkpoint: Checkpoint, length: int) -> int | None:
         return max(1, math.isqrt(length))
     if isinstance(checkpoint, int) and checkpoint > 0:
         return checkpoint
-    raise InvalidOption(f"checkpoint= is {checkpoint!r}, and has to be True, False, 'sqrt', 'steps' or a number of steps")
+    raise InvalidOption(
+        f"checkpoint= is {checkpoint!r}, and has to be True, False, 'sqrt', 'steps' or a number of steps"
+    )
 
 
 def _length(f: Any, rows: Sequence[Any], length: int | None) -> int:
-    sizes = {len(item) if isinstance(item, (list, tuple)) else item.shape[0] for item in rows if getattr(item, "shape", (0,))}
+    sizes = {
+        len(item) if isinstance(item, (list, tuple)) else item.shape[0]
+        for item in rows
+        if getattr(item, "shape", (0,))
+    }
     if any(not getattr(item, "shape", ()) for item in rows):
-        raise CallMismatch(f"scan of {name_of(f)}: xs has an array without axes; its rows are those of the first axis{where(f)}")
+        raise CallMismatch(
+            f"scan of {name_of(f)}: xs has an array without axes; its rows are those of the first axis{where(f)}"
+        )
     if length is not None:
         sizes.add(length)
     if not sizes:
         raise InvalidOption(f"scan of {name_of(f)}: there is nothing to go through; pass xs= or length=")
     if len(sizes) > 1:
-        raise CallMismatch(f"scan of {name_of(f)}: the arrays of xs and length= have {sorted(sizes)} rows, and need one number{where(f)}")
+        raise CallMismatch(
+            f"scan of {name_of(f)}: the arrays of xs and length= have {sorted(sizes)} rows, and need one number{where(f)}"
+        )
     # Of a size that TensorFlow does not know while it traces, which it may be told then, Python says what it says of the user's own int.
     count: int = forward(int, sizes.pop())
     return count
@@ -218,11 +242,27 @@ class _Loop:
     """One loop, as steps of lists of arrays."""
 
     def __init__(
-        self, f: Any, words: str, carry: Any, rows: list[Any], rows_tree: Tree, length: int, segment: int | None, named: Any = None
+        self,
+        f: Any,
+        words: str,
+        carry: Any,
+        rows: list[Any],
+        rows_tree: Tree,
+        length: int,
+        segment: int | None,
+        named: Any = None,
     ) -> None:
-        self.f, self.words, self.length, self.segment = f, f"{words} of {name_of(named or f)}", length, segment
+        self.f, self.words, self.length, self.segment = (
+            f,
+            f"{words} of {name_of(named or f)}",
+            length,
+            segment,
+        )
         self.named = named or f
-        owner = next((found for item in iterate_structure((carry, rows)) if (found := owner_of(item)) is not None), None)
+        owner = next(
+            (found for item in iterate_structure((carry, rows)) if (found := owner_of(item)) is not None),
+            None,
+        )
         self.derivatives: Derivatives = backend_of(owner).derivatives() if owner is not None else Plain()  # type: ignore[assignment]
         state, self.tree = flatten(carry, is_value)
         self.state, self.rows_tree = list(map(self.derivatives.array, state)), rows_tree
@@ -233,8 +273,14 @@ class _Loop:
     def run(self) -> tuple[Any, Any]:
         """The last carry, and the outputs."""
         if not self.length:
-            raise CallMismatch(f"{self.words}: there is no step, so nobody knows the outputs; leave the loop out{where(self.named)}")
-        state, outputs = self._in_segments() if self.segment else self._scanned(self.step, self.state, self.rows, self.segment is not None)
+            raise CallMismatch(
+                f"{self.words}: there is no step, so nobody knows the outputs; leave the loop out{where(self.named)}"
+            )
+        state, outputs = (
+            self._in_segments()
+            if self.segment
+            else self._scanned(self.step, self.state, self.rows, self.segment is not None)
+        )
         assert self.outputs is not None
         return unflatten(self.tree, state), unflatten(self.outputs, outputs)
 
@@ -243,10 +289,14 @@ class _Loop:
         given = unflatten(self.rows_tree, row) if self.has_rows else None
         made = self.f(unflatten(self.tree, state), given)
         if not (isinstance(made, tuple) and len(made) == 2):
-            raise CallMismatch(f"{self.words}: a step gives (carry, output), not {type(made).__name__}{where(self.named)}")
+            raise CallMismatch(
+                f"{self.words}: a step gives (carry, output), not {type(made).__name__}{where(self.named)}"
+            )
         new, _ = flatten(made[0], is_value)
         if len(new) != len(state):
-            raise CallMismatch(f"{self.words}: a step gives {len(new)} arrays to carry, and is given {len(state)}{where(self.named)}")
+            raise CallMismatch(
+                f"{self.words}: a step gives {len(new)} arrays to carry, and is given {len(state)}{where(self.named)}"
+            )
         new = list(map(self.derivatives.array, new))
         for place, (array, old) in enumerate(zip(new, state)):
             if tuple(array.shape) != tuple(old.shape):

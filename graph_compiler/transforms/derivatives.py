@@ -56,7 +56,9 @@ class Strong(Wrapped):
         """The graph of the function with the pass; of what a transform has given, the transform of that."""
         inner = self.function
         if isinstance(inner, Transformed):
-            return Transformed(Strong(inner.function, None), inner.rule, inner.words, inner.inner).found(args, kwargs)
+            return Transformed(Strong(inner.function, None), inner.rule, inner.words, inner.inner).found(
+                args, kwargs
+            )
         if isinstance(inner, Wrapped):
             return inner.found(args, kwargs)
         graph = graph_of(inner)
@@ -68,9 +70,16 @@ class Strong(Wrapped):
     def _of_plain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
         framework = framework_for(self.function, args, kwargs)
         has_derivatives = backend_of(framework).derivatives() is not None
-        graph = strong_graph(recorded(self.function, framework, framework if has_derivatives else by_itself()))
+        graph = strong_graph(
+            recorded(self.function, framework, framework if has_derivatives else by_itself())
+        )
         found = self._of_graph(graph, args, kwargs)
-        if is_inside() and (held := [*_closed_over(self.function), *(name for one in graph.variants for name in _held(one.graph))]):
+        if is_inside() and (
+            held := [
+                *_closed_over(self.function),
+                *(name for one in graph.variants for name in _held(one.graph)),
+            ]
+        ):
             raise CallMismatch(
                 f"{self.__name__} is recorded for strong_zero=True inside of another transform, and holds arrays beside its arguments "
                 f"({', '.join(held)}): a derivative would take them for constants. Make them arguments, or take strong_zero=True in the "
@@ -85,8 +94,13 @@ class Strong(Wrapped):
 
     def _with_arrays(self, derivatives: Derivatives, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         numbers, names = self.chosen or (range(len(args)), tuple(kwargs))
-        places = {number % len(args) for number in numbers if args} | {position_of(self.function, name, args) for name in names}
-        convert = functools.partial(map_structure, lambda item: derivatives.array(item) if isinstance(item, (float, complex)) else item)
+        places = {number % len(args) for number in numbers if args} | {
+            position_of(self.function, name, args) for name in names
+        }
+        convert = functools.partial(
+            map_structure,
+            lambda item: derivatives.array(item) if isinstance(item, (float, complex)) else item,
+        )
         given = tuple(convert(item) if place in places else item for place, item in enumerate(args))
         return given, {name: convert(item) if name in names else item for name, item in kwargs.items()}
 
@@ -95,7 +109,11 @@ def _closed_over(function: Any) -> list[str]:
     """Names of variables around a function that hold arrays."""
     code, cells = getattr(function, "__code__", None), getattr(function, "__closure__", None) or ()
     named = zip(code.co_freevars if code is not None else (), cells)
-    return [name for name, cell in named if any(owner_of(item) is not None for item in iterate_structure(_content(cell)))]
+    return [
+        name
+        for name, cell in named
+        if any(owner_of(item) is not None for item in iterate_structure(_content(cell)))
+    ]
 
 
 def _content(cell: Any) -> Any:
@@ -164,7 +182,12 @@ def grad(
     (tensor(nan), tensor(0.))
     """
     function = strongly(function, strong_zero, chosen := positions(argnums, argnames))
-    return Transformed(function, _rule("grad", argnums, argnames, has_aux, _gradient_alone), "grad", differences=How(chosen, has_aux))
+    return Transformed(
+        function,
+        _rule("grad", argnums, argnames, has_aux, _gradient_alone),
+        "grad",
+        differences=How(chosen, has_aux),
+    )
 
 
 @public
@@ -266,7 +289,13 @@ def _value_and_gradient(call: Call, results: Arrays, handed: Arrays, gradient: A
 
 
 @public
-def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False, strong_zero: bool = False) -> Any:
+def jvp(
+    function: Any,
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    has_aux: bool = False,
+    strong_zero: bool = False,
+) -> Any:
     """Call ``function`` and return ``(result, tangent)``: the result and its directional derivative. With
     ``has_aux`` also aux.
 
@@ -338,7 +367,9 @@ def hvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], strong_z
     tensor([6., 0.])
     """
     primals, tangents = _arguments("hvp", function, primals=primals, tangents=tangents)
-    gradient = grad(function, argnums=0 if len(primals) == 1 else tuple(range(len(primals))), strong_zero=strong_zero)
+    gradient = grad(
+        function, argnums=0 if len(primals) == 1 else tuple(range(len(primals))), strong_zero=strong_zero
+    )
     return jvp(gradient, primals, tangents)[1]
 
 
@@ -413,7 +444,10 @@ def jacfwd(
 
 @public
 def hessian(
-    function: Any, argnums: int | Sequence[int] | None = None, argnames: str | Sequence[str] | None = None, strong_zero: bool = False
+    function: Any,
+    argnums: int | Sequence[int] | None = None,
+    argnames: str | Sequence[str] | None = None,
+    strong_zero: bool = False,
 ) -> Transformed:
     """Return a function that computes second derivatives: ``jacfwd(jacrev(function))``.
 
@@ -442,7 +476,11 @@ Shapes = list[tuple[int, ...]]
 
 
 def _jacobian_rule(
-    words: str, jacobians: Callable[[Call], tuple[Columns, Shapes, Arrays]], argnums: Any, argnames: Any, has_aux: bool
+    words: str,
+    jacobians: Callable[[Call], tuple[Columns, Shapes, Arrays]],
+    argnums: Any,
+    argnames: Any,
+    has_aux: bool,
 ) -> Callable[..., Any]:
     chosen = positions(argnums, argnames)
 
@@ -467,7 +505,9 @@ def _by_rows(call: Call) -> tuple[Columns, Shapes, Arrays]:
 
     def rows(place: int) -> Arrays:
         basis = derivatives.basis(results[place])
-        pulled = _mapped(derivatives, lambda given: pull([*zeros[:place], *given, *zeros[place + 1 :]]), basis)
+        pulled = _mapped(
+            derivatives, lambda given: pull([*zeros[:place], *given, *zeros[place + 1 :]]), basis
+        )
         rows = [derivatives.split(array, 0, results[place]) for array in pulled]
         return list(map(derivatives.conjugate, rows)) if derivatives.is_complex(results[place]) else rows
 
@@ -488,7 +528,11 @@ def _by_columns(call: Call) -> tuple[Columns, Shapes, Arrays]:
         return [derivatives.split(derivatives.move_axis(item, 0, -1), -1, array) for item in found]
 
     by_argument = [columns(place) for place in range(len(call.arrays))]
-    return [[column[place] for column in by_argument] for place in range(len(results))], _shapes(results), handed
+    return (
+        [[column[place] for column in by_argument] for place in range(len(results))],
+        _shapes(results),
+        handed,
+    )
 
 
 def _shapes(arrays: Arrays) -> Shapes:

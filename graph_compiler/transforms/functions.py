@@ -27,7 +27,18 @@ from ..runtime.boundary import public
 from ..runtime.deferred import DeferredPipeline
 from ..runtime.frameworks import backend_of
 from ..runtime.options import require_function
-from ..trees import Branch, Path, Static, Tree, flatten, is_container, iterate_structure, map_structure, paths, unflatten
+from ..trees import (
+    Branch,
+    Path,
+    Static,
+    Tree,
+    flatten,
+    is_container,
+    iterate_structure,
+    map_structure,
+    paths,
+    unflatten,
+)
 from .called_graphs import called_graphs
 
 Rule = Callable[["Function", tuple[Any, ...], dict[str, Any]], Any]
@@ -109,9 +120,17 @@ class Transformed(Wrapped):
         inner: Callable[..., Arguments] = lambda *args, **kwargs: (args, kwargs),
         differences: Any = None,
     ) -> None:
-        if not isinstance(function, Wrapped):  # a wrapper is found by its arguments, and need not be callable itself
+        if not isinstance(
+            function, Wrapped
+        ):  # a wrapper is found by its arguments, and need not be callable itself
             require_function(words, function)
-        self.function, self.rule, self.words, self.inner, self.differences = function, rule, words, inner, differences
+        self.function, self.rule, self.words, self.inner, self.differences = (
+            function,
+            rule,
+            words,
+            inner,
+            differences,
+        )
         self.__name__ = f"{words}({name_of(function)})"
         self.__doc__ = getattr(function, "__doc__", None)
 
@@ -149,7 +168,9 @@ class Transformed(Wrapped):
         from .verifying import recorded_call, verified
 
         if self.differences is None:
-            raise NotCompilable(f"{self.__name__} is no derivative: verify compares grad, value_and_grad, jacrev, jacfwd and hessian")
+            raise NotCompilable(
+                f"{self.__name__} is no derivative: verify compares grad, value_and_grad, jacrev, jacfwd and hessian"
+            )
         if not args and not kwargs:
             args, kwargs = recorded_call(self)
         return verified(self, args, kwargs, self.differences, rtol, seed)
@@ -158,7 +179,13 @@ class Transformed(Wrapped):
     def source(self) -> str:
         """How the framework's function is called, and the source of the graph that is transformed, where it is one."""
         graph = graph_of(self.function)
-        inner = self.function.source if isinstance(self.function, Transformed) else graph.source if graph is not None else ""
+        inner = (
+            self.function.source
+            if isinstance(self.function, Transformed)
+            else graph.source
+            if graph is not None
+            else ""
+        )
         return f"# {self.__name__}\n{inner}"
 
 
@@ -177,18 +204,30 @@ def found_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> F
         record_first(function, args, kwargs)
         prepare = functools.partial(record_first, function)
         return Function(
-            function, derivatives, framework, name_of(function), untrained_of(function), number=_numbers_of(graph), prepare=prepare
+            function,
+            derivatives,
+            framework,
+            name_of(function),
+            untrained_of(function),
+            number=_numbers_of(graph),
+            prepare=prepare,
         )
     if graph is not None:
         instead = ", ".join(f"graph.to({entry.name!r})" for entry in with_derivatives())
-        raise NotCompilable(f"{framework} has no derivatives: transform one of {instead} in the place of this graph of {graph.name}")
+        raise NotCompilable(
+            f"{framework} has no derivatives: transform one of {instead} in the place of this graph of {graph.name}"
+        )
     return _of_another(function, framework, args, kwargs)
 
 
 def framework_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """The framework that a plain function runs in for these arguments: that of the graphs that its code calls, if it is one and the code
     names no other; else that of the arrays, which have the derivatives; of several, the one that its code names, or the first."""
-    owners = list(dict.fromkeys(owner for item in iterate_structure((args, kwargs)) if (owner := owner_of(item)) is not None))
+    owners = list(
+        dict.fromkeys(
+            owner for item in iterate_structure((args, kwargs)) if (owner := owner_of(item)) is not None
+        )
+    )
     written = targets_called(function)
     if len(written) == 1 and written != owners and framework_of(function, arrays=False) in (None, *written):
         return written[0]
@@ -210,7 +249,11 @@ def owner_of(item: Any) -> str | None:
 
 def _loaded() -> list[tuple[str, Derivatives]]:
     """Frameworks with derivatives that are imported: others have no arrays."""
-    names = [entry.name for entry in backends.known().values() if entry.has_derivatives and entry.packages[0] in sys.modules]
+    names = [
+        entry.name
+        for entry in backends.known().values()
+        if entry.has_derivatives and entry.packages[0] in sys.modules
+    ]
     return [(name, found) for name in names if (found := backend_of(name).derivatives()) is not None]
 
 
@@ -222,7 +265,15 @@ def _of_another(function: Any, framework: str, args: tuple[Any, ...], kwargs: di
     record_first(written, args, kwargs)
     target, prepare = written.pipeline.target.name, functools.partial(record_first, written)
     hand_back = handing_back(written, framework)
-    return Function(written, derivatives, target, name_of(function), hand_back=hand_back, number=_numbers_of(written), prepare=prepare)
+    return Function(
+        written,
+        derivatives,
+        target,
+        name_of(function),
+        hand_back=hand_back,
+        number=_numbers_of(written),
+        prepare=prepare,
+    )
 
 
 def _numbers_of(graph: Graph | None) -> Callable[[Any], Any]:
@@ -234,13 +285,18 @@ def _numbers_of(graph: Graph | None) -> Callable[[Any], Any]:
 
 
 def _wide(item: Any) -> Any:
-    return np.asarray(item) if isinstance(item, (float, complex)) and not isinstance(item, np.generic) else item
+    return (
+        np.asarray(item) if isinstance(item, (float, complex)) and not isinstance(item, np.generic) else item
+    )
 
 
 def handing_back(graph: Graph, framework: str) -> Callable[[Any], Any]:
     """Makes the arrays in a result of a graph those of a framework."""
     target, own = backend_of(graph.pipeline.target.name), backend_of(framework).target
-    return functools.partial(map_structure, lambda item: own.convert(target.target.to_numpy(item)) if _is_array(target, item) else item)
+    return functools.partial(
+        map_structure,
+        lambda item: own.convert(target.target.to_numpy(item)) if _is_array(target, item) else item,
+    )
 
 
 def _is_array(backend: Any, item: Any) -> bool:
@@ -250,7 +306,9 @@ def _is_array(backend: Any, item: Any) -> bool:
 @functools.lru_cache(maxsize=256)
 def recorded(function: Any, framework: str, to: str) -> Graph:
     """The function of one framework as a graph for another, which its first call records."""
-    graph: Graph = compile(function, source=framework, to=to, trace_control_flow=False)  # whose gradient some targets have not
+    graph: Graph = compile(
+        function, source=framework, to=to, trace_control_flow=False
+    )  # whose gradient some targets have not
     return graph
 
 
@@ -258,7 +316,11 @@ def record_first(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     """Records a graph for arguments that fit no variant, while they have elements; what these decide in it only a call can tell."""
     if not isinstance(function, Graph) or any(map(_is_followed, iterate_structure((args, kwargs)))):
         return
-    fits = [variant for variant in function.variants if not variant.state and variant.match(args, kwargs) is not None]
+    fits = [
+        variant
+        for variant in function.variants
+        if not variant.state and variant.match(args, kwargs) is not None
+    ]
     if not fits:
         function.add_variant(args, kwargs, "a transform of this call")
     elif fits and all(variant.program.checks for variant in fits):
@@ -268,7 +330,9 @@ def record_first(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 def _is_followed(item: Any) -> bool:
     """Whether a compiler or a transform of the item's framework follows it, so that it has no elements to look at."""
     owner = owner_of(item)
-    return owner is not None and bool(_derivatives_of(owner).is_followed(item) or backend_of(owner).target.is_traced(item))
+    return owner is not None and bool(
+        _derivatives_of(owner).is_followed(item) or backend_of(owner).target.is_traced(item)
+    )
 
 
 def _derivatives_of(framework: str) -> Derivatives:
@@ -304,7 +368,9 @@ def graph_of(function: Any) -> Graph | None:
 def target_of(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """The framework that a graph is written for; of one that waits for its first call, that for these arguments."""
     pipeline: Any = graph.pipeline
-    found: str = (pipeline.settled(args, kwargs) if isinstance(pipeline, DeferredPipeline) else pipeline).target.name
+    found: str = (
+        pipeline.settled(args, kwargs) if isinstance(pipeline, DeferredPipeline) else pipeline
+    ).target.name
     return found
 
 
@@ -327,7 +393,9 @@ def by_itself() -> str:
     known = with_derivatives()
     found = next((entry.name for entry in known if importlib.util.find_spec(entry.packages[0])), None)
     if found is None:
-        raise NotCompilable(f"no framework with derivatives is installed: {' or '.join(entry.install for entry in known)}")
+        raise NotCompilable(
+            f"no framework with derivatives is installed: {' or '.join(entry.install for entry in known)}"
+        )
     return found
 
 
@@ -415,10 +483,16 @@ def is_value(item: Any) -> bool:
 
 Names = Sequence[str]
 
-_OF_ALL = ("jvp", "vjp", "linearize")  # which are taken of all arguments, of which some may have no derivative
+_OF_ALL = (
+    "jvp",
+    "vjp",
+    "linearize",
+)  # which are taken of all arguments, of which some may have no derivative
 
 
-def positions(argnums: int | Sequence[int] | None, argnames: str | Names | None) -> tuple[tuple[int, ...], tuple[str, ...]]:
+def positions(
+    argnums: int | Sequence[int] | None, argnames: str | Names | None
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Which arguments are meant: the first one where nothing is said. ``InvalidOption`` for what is neither a number nor a name."""
     if argnums is None:
         argnums = () if argnames is not None else 0
@@ -476,11 +550,15 @@ class Call:
         """Where an argument stands in the call; one that is named may be given by position."""
         if isinstance(key, int) and -len(self._args) <= key < len(self._args):
             return key % len(self._args)
-        if isinstance(key, str) and (key in self._kwargs or (place := position_of(self.function.call, key, self._args)) is not None):
+        if isinstance(key, str) and (
+            key in self._kwargs or (place := position_of(self.function.call, key, self._args)) is not None
+        ):
             return key if key in self._kwargs else place  # type: ignore[return-value]
         what = f"argument {key}" if isinstance(key, int) else f"argument {key!r}"
         given = ", ".join((f"{len(self._args)} by position", *map(repr, self._kwargs)))
-        raise CallMismatch(f"{self.words} of {self.function.name}: there is no {what}; given are {given}{where(self.function.call)}")
+        raise CallMismatch(
+            f"{self.words} of {self.function.name}: there is no {what}; given are {given}{where(self.function.call)}"
+        )
 
     def _has_derivative(self, leaf: Any, path: Path) -> bool:
         is_untrained = self._places[path[0]] == 0 and len(path) == 2 and path[1] in self.function.untrained
@@ -488,10 +566,16 @@ class Call:
 
     def _require_differentiable(self) -> None:
         if not self._places:
-            raise InvalidOption(f"{self.words} of {self.function.name}: say of which argument, argnums= or argnames=")
+            raise InvalidOption(
+                f"{self.words} of {self.function.name}: say of which argument, argnums= or argnames="
+            )
         for place in self._places if not any(self._has) or self.words not in _OF_ALL else ():
             argument = self._held(place)[place]
-            found = [self.function.derivatives.array(item) for item in iterate_structure(argument) if is_value(item)]
+            found = [
+                self.function.derivatives.array(item)
+                for item in iterate_structure(argument)
+                if is_value(item)
+            ]
             if is_container(type(argument)) and not [*iterate_structure(argument)]:
                 continue  # the gradient of a graph's parameters where it has none
             if not any(map(self.function.derivatives.is_differentiable, found)):
@@ -521,7 +605,10 @@ class Call:
                 f"{self.words} of {self.function.name}: tangents have {len(leaves)} arrays, and the arguments {len(self._leaves)}"
             )
         tangents = [array for array, has in zip(leaves, self._has) if has]
-        return [matching(self, "tangent", place, item, array) for place, (item, array) in enumerate(zip(tangents, self.arrays))]
+        return [
+            matching(self, "tangent", place, item, array)
+            for place, (item, array) in enumerate(zip(tangents, self.arrays))
+        ]
 
     # ------------------------------------------------------------------------------ its derivatives
     def pulled(self) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
@@ -559,7 +646,9 @@ class Call:
         """Return the arguments of the function with these arrays in the place of those with derivatives."""
         args, kwargs = list(self._args), dict(self._kwargs)
         given = iter(arrays)
-        found = unflatten(self._tree, [next(given) if has else leaf for leaf, has in zip(self._leaves, self._has)])
+        found = unflatten(
+            self._tree, [next(given) if has else leaf for leaf, has in zip(self._leaves, self._has)]
+        )
         for place, argument in zip(self._places, found):
             (args if isinstance(place, int) else kwargs)[place] = argument  # type: ignore[index]
         return tuple(args), kwargs
@@ -612,9 +701,14 @@ class Call:
         _, has = self._of_result()
         leaves, _ = flatten(given, is_value)
         if len(leaves) != len(has):
-            raise CallMismatch(f"{self.words} of {self.function.name}: {len(leaves)} cotangents were given for {len(has)} results")
+            raise CallMismatch(
+                f"{self.words} of {self.function.name}: {len(leaves)} cotangents were given for {len(has)} results"
+            )
         chosen = [array for array, one in zip(leaves, has) if one]
-        return [matching(self, "cotangent", place, item, array) for place, (item, array) in enumerate(zip(chosen, results))]
+        return [
+            matching(self, "cotangent", place, item, array)
+            for place, (item, array) in enumerate(zip(chosen, results))
+        ]
 
     def _of_result(self) -> tuple[Tree, list[bool]]:
         assert self._result is not None
@@ -625,7 +719,9 @@ def _with_zeros(tree: Tree) -> Tree:
     """The structure with zeros for its whole numbers, which have no derivative."""
     if isinstance(tree, Static):
         return Static(type(tree.value)(0)) if type(tree.value) in (int, bool) else tree
-    return replace(tree, children=tuple(map(_with_zeros, tree.children))) if isinstance(tree, Branch) else tree
+    return (
+        replace(tree, children=tuple(map(_with_zeros, tree.children))) if isinstance(tree, Branch) else tree
+    )
 
 
 def matching(call: Call, kind: str, place: int, item: Any, array: Any) -> Any:

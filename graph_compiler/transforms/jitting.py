@@ -33,7 +33,9 @@ class Jitted(Wrapped):
         """The graph for these arguments, which is recorded before a transform follows them."""
         return found_for(*self._chosen(args, kwargs))
 
-    def _chosen(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Graph, tuple[Any, ...], dict[str, Any]]:
+    def _chosen(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Graph, tuple[Any, ...], dict[str, Any]]:
         framework = framework_for(self.function, args, kwargs)
         derivatives = backend_of(framework).derivatives()
         if derivatives is None:
@@ -65,7 +67,9 @@ class Jitted(Wrapped):
         try:
             return derivatives.placed(derivatives.array(item), self.device)
         except ValueError as problem:
-            raise InvalidOption(f"jit of {name_of(self.function)}: device= is {self.device!r}, which there is not: {problem}") from problem
+            raise InvalidOption(
+                f"jit of {name_of(self.function)}: device= is {self.device!r}, which there is not: {problem}"
+            ) from problem
 
     @property
     def graph(self) -> Graph | None:

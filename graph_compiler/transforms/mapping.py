@@ -57,10 +57,14 @@ def vmap(
             [0., 2.]])
     """
     if randomness not in _RANDOMNESS:
-        raise InvalidOption(f"randomness= is {randomness!r}, and has to be one of {', '.join(map(repr, _RANDOMNESS))}")
+        raise InvalidOption(
+            f"randomness= is {randomness!r}, and has to be one of {', '.join(map(repr, _RANDOMNESS))}"
+        )
     if batch_axis is not None:
         if in_axes != 0:
-            raise InvalidOption(f"in_axes= is {in_axes!r}, and batch_axis= {batch_axis!r}: two words for one option; pass one of them")
+            raise InvalidOption(
+                f"in_axes= is {in_axes!r}, and batch_axis= {batch_axis!r}: two words for one option; pass one of them"
+            )
         in_axes = batch_axis
 
     def rule(found: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -91,7 +95,9 @@ def _put_together(found: Function, how: How, flat: Flat, arrays: Arrays, out_axe
         results = found.derivatives.mapped(flat, how)(arrays)
     axes = list(_spread(out_axes, flat.result(results), "out_axes"))
     if None in axes:
-        raise InvalidOption(f"vmap of {found.name}: out_axes= is {out_axes!r}; every result has an axis for its slices{where(found.call)}")
+        raise InvalidOption(
+            f"vmap of {found.name}: out_axes= is {out_axes!r}; every result has an axis for its slices{where(found.call)}"
+        )
     for place, (array, axis) in enumerate(zip(results, axes)):
         if not -len(array.shape) <= axis < len(array.shape):  # type: ignore[operator]
             raise CallMismatch(
@@ -104,8 +110,13 @@ def _put_together(found: Function, how: How, flat: Flat, arrays: Arrays, out_axe
 def _axes(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Any) -> tuple[int | None, ...]:
     """The axis of each array of the call."""
     if isinstance(in_axes, (tuple, list)) and len(in_axes) != len(args):
-        raise InvalidOption(f"vmap of {name}: in_axes= has {len(in_axes)} entries for {len(args)} arguments by position")
-    return (*_spread(tuple(in_axes) if isinstance(in_axes, list) else in_axes, args, "in_axes"), *_spread(0, kwargs, "in_axes"))
+        raise InvalidOption(
+            f"vmap of {name}: in_axes= has {len(in_axes)} entries for {len(args)} arguments by position"
+        )
+    return (
+        *_spread(tuple(in_axes) if isinstance(in_axes, list) else in_axes, args, "in_axes"),
+        *_spread(0, kwargs, "in_axes"),
+    )
 
 
 def _spread(axes: Any, item: Any, option: str) -> Iterator[int | None]:
@@ -119,7 +130,9 @@ def _spread(axes: Any, item: Any, option: str) -> Iterator[int | None]:
         for one, part in zip(axes, item):
             yield from _spread(one, part, option)
     else:
-        raise InvalidOption(f"{option}= has {axes!r} where there is {type(item).__name__}; it takes a number, None, or a structure like it")
+        raise InvalidOption(
+            f"{option}= has {axes!r} where there is {type(item).__name__}; it takes a number, None, or a structure like it"
+        )
 
 
 def _size(found: Function, arrays: Arrays, axes: Sequence[int | None], axis_size: int | None) -> int | None:
@@ -128,7 +141,9 @@ def _size(found: Function, arrays: Arrays, axes: Sequence[int | None], axis_size
     for place, (array, axis) in enumerate(zip(arrays, axes)):
         if axis is not None:
             if not -len(array.shape) <= axis < len(array.shape):
-                raise CallMismatch(f"vmap of {found.name}: array {place} has the shape {list(array.shape)}, and no axis {axis}")
+                raise CallMismatch(
+                    f"vmap of {found.name}: array {place} has the shape {list(array.shape)}, and no axis {axis}"
+                )
             sizes[place] = array.shape[axis]
     if axis_size is None and not sizes:
         raise CallMismatch(f"vmap of {found.name}: no argument has an axis; pass axis_size=")
@@ -136,5 +151,7 @@ def _size(found: Function, arrays: Arrays, axes: Sequence[int | None], axis_size
     wanted = axis_size if axis_size is not None else next(iter(known.values()), None)
     if others := {place: size for place, size in known.items() if size != wanted}:
         shapes = ", ".join(f"array {place} has {size}" for place, size in others.items())
-        raise CallMismatch(f"vmap of {found.name}: there are {wanted} slices, and {shapes} along its axis{where(found.call)}")
+        raise CallMismatch(
+            f"vmap of {found.name}: there are {wanted} slices, and {shapes} along its axis{where(found.call)}"
+        )
     return None if wanted is None else int(wanted)

@@ -13,7 +13,17 @@ from ..recording.faults import is_fault
 from ..runtime.frameworks import backend_of
 from ..runtime.verify.synthetic_inputs import synthetic_call
 from ..trees import flatten, map_structure
-from .functions import Arguments, Call, Function, Transformed, found_for, graph_of, is_array, is_value, owner_of
+from .functions import (
+    Arguments,
+    Call,
+    Function,
+    Transformed,
+    found_for,
+    graph_of,
+    is_array,
+    is_value,
+    owner_of,
+)
 
 Chosen = tuple[Sequence[int], Sequence[str]]
 
@@ -37,7 +47,9 @@ class How:
     has_value: bool = False
 
 
-def verified(transformed: Transformed, args: Any, kwargs: Any, how: How, rtol: float | None, seed: int) -> Verified:
+def verified(
+    transformed: Transformed, args: Any, kwargs: Any, how: How, rtol: float | None, seed: int
+) -> Verified:
     """See :meth:`graph_compiler.transforms.Transformed.verify`."""
     derivatives = found_for(transformed.function, *transformed.inner(*args, **kwargs)).derivatives
     with derivatives.wide():
@@ -57,9 +69,15 @@ def recorded_call(transformed: Transformed) -> Arguments:
     """Arguments like those of the recording of the graph whose derivative this is. ``CallMismatch`` where there is none."""
     function = _differentiated(transformed)
     graph = graph_of(function)
-    variant = next((variant for variant in graph.variants if variant.recording is not None), None) if graph is not None else None
+    variant = (
+        next((variant for variant in graph.variants if variant.recording is not None), None)
+        if graph is not None
+        else None
+    )
     if graph is None or variant is None:
-        raise CallMismatch(f"{transformed.__name__}.verify(): nothing is recorded that tells its arguments; pass some, as to a call of it")
+        raise CallMismatch(
+            f"{transformed.__name__}.verify(): nothing is recorded that tells its arguments; pass some, as to a call of it"
+        )
     args, kwargs = synthetic_call(variant, graph.pipeline.frontend.reference)
     return ((graph.parameters,) if function is not graph else ()) + args, kwargs
 
@@ -78,7 +96,9 @@ def _wide(derivatives: Any, item: Any) -> Any:
     array = derivatives.array(item)
     if not derivatives.is_differentiable(array):
         return item
-    return derivatives.array(_numpy(array).astype("complex128" if derivatives.is_complex(array) else "float64"))
+    return derivatives.array(
+        _numpy(array).astype("complex128" if derivatives.is_complex(array) else "float64")
+    )
 
 
 def _numpy(array: Any) -> Any:
@@ -86,7 +106,9 @@ def _numpy(array: Any) -> Any:
     return np.asarray(array) if owner is None else backend_of(owner).target.to_numpy(array)
 
 
-def _compared(transformed: Transformed, args: Any, kwargs: Any, how: How, rtol: float | None, seed: int) -> Verified:
+def _compared(
+    transformed: Transformed, args: Any, kwargs: Any, how: How, rtol: float | None, seed: int
+) -> Verified:
     found = found_for(transformed.function, *transformed.inner(*args, **kwargs))
     call = Call(found, f"{transformed.words}.verify", args, kwargs, how.chosen, how.has_aux)
     own = [_numpy(array) for array in call.arrays]
@@ -100,7 +122,12 @@ def _compared(transformed: Transformed, args: Any, kwargs: Any, how: How, rtol: 
     along = (
         _jacobian_along(leaves, call.places_with_derivatives(), directions, len(expected))
         if how.is_jacobian
-        else [sum(np.real(np.vdot(leaves[place], one)) for place, one in zip(call.places_with_derivatives(), directions))]
+        else [
+            sum(
+                np.real(np.vdot(leaves[place], one))
+                for place, one in zip(call.places_with_derivatives(), directions)
+            )
+        ]
     )
     return _agreed(transformed, along, expected, dtype, rtol)
 
@@ -108,7 +135,9 @@ def _compared(transformed: Transformed, args: Any, kwargs: Any, how: How, rtol: 
 def _narrowest(transformed: Transformed, own: list[Any], args: Any, kwargs: Any) -> Any:
     """The type with the fewest digits that is computed in: a function of JAX computes with 32 bits what it is given with 64."""
     found = found_for(_differentiated(transformed), args, kwargs)
-    results = [_numpy(found.derivatives.array(item)) for item in flatten(found.call(*args, **kwargs), is_value)[0]]
+    results = [
+        _numpy(found.derivatives.array(item)) for item in flatten(found.call(*args, **kwargs), is_value)[0]
+    ]
     types = [np.result_type(*own), *(array.dtype for array in results if array.dtype.kind in "fc")]
     return max(types, key=lambda dtype: float(np.finfo(dtype).eps))
 
@@ -119,7 +148,9 @@ def _direction(random: np.random.Generator, array: Any) -> Any:
     return np.asarray(made, array.dtype)
 
 
-def _differences(found: Function, call: Call, own: list[Any], directions: list[Any], precision: float) -> list[Any]:
+def _differences(
+    found: Function, call: Call, own: list[Any], directions: list[Any], precision: float
+) -> list[Any]:
     """Of each result along the directions, by four calls: the error is of the fourth order of the step."""
     largest = max((float(np.abs(array).max(initial=0)) for array in own), default=0.0)
     step = precision**0.2 * max(1.0, largest) * 0.5
@@ -130,17 +161,23 @@ def _differences(found: Function, call: Call, own: list[Any], directions: list[A
         return [_numpy(array) for array in results]
 
     near, far = zip(at(1), at(-1)), zip(at(2), at(-2))
-    return [(8 * (up - down) - (above - below)) / (12 * step) for (up, down), (above, below) in zip(near, far)]
+    return [
+        (8 * (up - down) - (above - below)) / (12 * step) for (up, down), (above, below) in zip(near, far)
+    ]
 
 
 def _jacobian_along(leaves: list[Any], places: list[int], directions: list[Any], results: int) -> list[Any]:
     """The Jacobians of each result times the directions."""
     count = len(leaves) // results
     rows = [leaves[result * count : (result + 1) * count] for result in range(results)]
-    return [sum(np.tensordot(row[place], one, one.ndim) for place, one in zip(places, directions)) for row in rows]
+    return [
+        sum(np.tensordot(row[place], one, one.ndim) for place, one in zip(places, directions)) for row in rows
+    ]
 
 
-def _agreed(transformed: Transformed, found: list[Any], expected: list[Any], dtype: Any, rtol: float | None) -> Verified:
+def _agreed(
+    transformed: Transformed, found: list[Any], expected: list[Any], dtype: Any, rtol: float | None
+) -> Verified:
     wanted = rtol if rtol is not None else float(np.finfo(dtype).eps) ** 0.5 * 50
     worst = 0.0
     for one, other in zip(found, expected, strict=True):

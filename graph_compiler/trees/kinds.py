@@ -63,7 +63,9 @@ def _is_struct_sequence(cls: type) -> bool:
 
 def _struct_sequence_items(value: Any) -> Iterator[tuple[Any, Any]]:
     cls = type(value)
-    names = [name for name, field in vars(cls).copy().items() if isinstance(field, types.MemberDescriptorType)]
+    names = [
+        name for name, field in vars(cls).copy().items() if isinstance(field, types.MemberDescriptorType)
+    ]
     return iter(list(zip(names, value)))
 
 
@@ -74,7 +76,9 @@ def _default_dict_items(value: Any) -> Iterator[tuple[Any, Any]]:
 
 def _dataclass_items(value: Any) -> Iterator[tuple[Any, Any]]:
     """Return the fields, then other attributes, such as those set by `__post_init__`."""
-    names = dict.fromkeys((*(field.name for field in dataclasses.fields(value)), *getattr(value, "__dict__", ())))
+    names = dict.fromkeys(
+        (*(field.name for field in dataclasses.fields(value)), *getattr(value, "__dict__", ()))
+    )
     return ((name, getattr(value, name)) for name in names if hasattr(value, name))
 
 
@@ -87,7 +91,9 @@ _registered: dict[type, tuple[Callable[[Any], Iterable[tuple[Any, Any]]], Callab
 
 
 def register_container(
-    cls: type, items: Callable[[Any], Iterable[tuple[Any, Any]]], make: Callable[[type, Sequence[Any], Sequence[Any]], Any]
+    cls: type,
+    items: Callable[[Any], Iterable[tuple[Any, Any]]],
+    make: Callable[[type, Sequence[Any], Sequence[Any]], Any],
 ) -> None:
     """Treat objects of a class, and of its subclasses that are not registered themselves, as containers.
 
@@ -124,7 +130,9 @@ def parts_of(value: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
 
 
 # A row: (does it apply to this class?, its (key, child) pairs, an object of the class from keys and children)
-_KINDS: tuple[tuple[Callable[[type], bool], Callable[[Any], Iterable[tuple[Any, Any]]], Callable[..., Any]], ...] = (
+_KINDS: tuple[
+    tuple[Callable[[type], bool], Callable[[Any], Iterable[tuple[Any, Any]]], Callable[..., Any]], ...
+] = (
     (is_namedtuple, lambda value: zip(value._fields, value), making.make_tuple),
     (_is_struct_sequence, _struct_sequence_items, making.make_called),
     (lambda cls: issubclass(cls, tuple), enumerate, making.make_tuple),
@@ -134,7 +142,11 @@ _KINDS: tuple[tuple[Callable[[type], bool], Callable[[Any], Iterable[tuple[Any, 
     (is_dataclass_mapping, lambda value: value.items(), making.make_dataclass_mapping),
     (lambda cls: issubclass(cls, Mapping), lambda value: value.items(), making.make_mapping),
     (dataclasses.is_dataclass, _dataclass_items, making.make_object),
-    (lambda cls: issubclass(cls, types.SimpleNamespace), lambda value: vars(value).items(), making.make_namespace),
+    (
+        lambda cls: issubclass(cls, types.SimpleNamespace),
+        lambda value: vars(value).items(),
+        making.make_namespace,
+    ),
 )
 
 
@@ -181,4 +193,8 @@ def is_called_with_items(cls: type) -> bool:
     (True, False, [3, 4])
     """
     own = (base for base in cls.__mro__ if base.__flags__ & _MADE_IN_PYTHON)
-    return not any({"__new__", "__init__"} & vars(base).keys() for base in own if not {"_fields", "n_sequence_fields"} & vars(base).keys())
+    return not any(
+        {"__new__", "__init__"} & vars(base).keys()
+        for base in own
+        if not {"_fields", "n_sequence_fields"} & vars(base).keys()
+    )

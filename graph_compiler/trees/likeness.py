@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 
-def likeness(items: Iterable[Any], kinds: Mapping[type, Callable[[Any], Any]], arrays: list[Any]) -> list[Any]:
+def likeness(
+    items: Iterable[Any], kinds: Mapping[type, Callable[[Any], Any]], arrays: list[Any]
+) -> list[Any]:
     """Return a description that is equal for items of equal structure whose arrays have equal properties, and
     append the arrays to `arrays`.
 

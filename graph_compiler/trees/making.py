@@ -50,7 +50,9 @@ def make_dataclass_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any
     """Return a mapping that is a dataclass, with its items in the order of `keys`, which need not be that of the fields."""
     items = dict(zip(keys, children))
     fields = [field for field in dataclasses.fields(cls) if field.init]
-    required = [field.name for field in fields if field.default is field.default_factory is dataclasses.MISSING]
+    required = [
+        field.name for field in fields if field.default is field.default_factory is dataclasses.MISSING
+    ]
     names = [field.name for field in fields if field.name in items]
     made = cls(**{**dict.fromkeys(required), **{name: items[name] for name in names}})
     if not isinstance(made, dict):

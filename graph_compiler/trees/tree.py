@@ -30,7 +30,20 @@ def unfixed(value: Any) -> Any:
     return value.value if isinstance(value, Fixed) else value
 
 
-_COMPARED_BY_VALUE = (Fixed, bool, int, float, complex, str, bytes, type(None), enum.Enum, slice, range, frozenset)
+_COMPARED_BY_VALUE = (
+    Fixed,
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    type(None),
+    enum.Enum,
+    slice,
+    range,
+    frozenset,
+)
 # Classes that are compared by value too, by name, so that nothing has to be imported for it: their objects never change.
 _VALUE_CLASSES = frozenset({
     ("fractions", "Fraction"),
@@ -39,7 +52,16 @@ _VALUE_CLASSES = frozenset({
     ("datetime", "timezone"),
 })  # fmt: skip
 _MOST_PARTS = 1024  # of an object that is compared by what it holds: each costs every call a comparison
-_NEVER_OPENED = (str, bytes, type, types.ModuleType, types.FunctionType, types.MethodType, types.BuiltinFunctionType, enum.Enum)
+_NEVER_OPENED = (
+    str,
+    bytes,
+    type,
+    types.ModuleType,
+    types.FunctionType,
+    types.MethodType,
+    types.BuiltinFunctionType,
+    enum.Enum,
+)
 _STATIC = (*_COMPARED_BY_VALUE, *_NEVER_OPENED)
 
 
@@ -137,7 +159,12 @@ def _is_value(item: Any) -> bool:
     """Return True for immutable objects that are compared by value."""
     cls = type(item)
     name = (cls.__module__, cls.__name__)
-    return isinstance(item, _COMPARED_BY_VALUE) or name in _VALUE_CLASSES or cls.__module__ == "numpy.dtypes" or name in trait("values")
+    return (
+        isinstance(item, _COMPARED_BY_VALUE)
+        or name in _VALUE_CLASSES
+        or cls.__module__ == "numpy.dtypes"
+        or name in trait("values")
+    )
 
 
 def _attributes(value: Any) -> list[tuple[str, Any]]:
@@ -184,7 +211,11 @@ def _is_plain(value: Any) -> bool:
         if _is_value(item) or isinstance(item, type):
             continue
         is_container = isinstance(item, (list, tuple, dict))
-        if seen > _MOST_PARTS or not is_container and (callable(item) or not hasattr(item, "__dict__") or _has_slots(type(item))):
+        if (
+            seen > _MOST_PARTS
+            or not is_container
+            and (callable(item) or not hasattr(item, "__dict__") or _has_slots(type(item)))
+        ):
             return False
         waiting += item.values() if isinstance(item, dict) else item if is_container else vars(item).values()
     return True
@@ -205,7 +236,9 @@ def _flatten(
     if isinstance(value, _STATIC) or id(value) in above:
         return Static(value)
     kind = kind_of(type(value))
-    opened = kind is None and (always(value) or open_objects(value) and _is_all_attributes(cast(Hashable, type(value))))
+    opened = kind is None and (
+        always(value) or open_objects(value) and _is_all_attributes(cast(Hashable, type(value)))
+    )
     items = kind[1](value) if kind else (_attributes(value) if opened else ())
     before, above = len(leaves), (*above, id(value))
     pairs = [(key, _flatten(child, is_leaf, leaves, open_objects, above, always)) for key, child in items]
@@ -354,7 +387,9 @@ def map_structure(function: Callable[[Any], Any], value: Any) -> Any:
     if cls is tuple or cls is list:
         return cls(
             [
-                function(item) if type(item) in _leaves or not isinstance(item, _STRUCTURES) else map_structure(function, item)
+                function(item)
+                if type(item) in _leaves or not isinstance(item, _STRUCTURES)
+                else map_structure(function, item)
                 for item in value
             ]
         )
@@ -364,7 +399,9 @@ def map_structure(function: Callable[[Any], Any], value: Any) -> Any:
         return slice(*(map_structure(function, part) for part in (value.start, value.stop, value.step)))
     if cls not in _leaves and isinstance(value, (tuple, list)):  # torch.Size, named tuples, struct sequences
         items = [map_structure(function, item) for item in value]
-        return type(value)(*items) if is_namedtuple(cls) else tuple(items) if isinstance(value, tuple) else items
+        return (
+            type(value)(*items) if is_namedtuple(cls) else tuple(items) if isinstance(value, tuple) else items
+        )
     return function(value)
 
 

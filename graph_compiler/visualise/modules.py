@@ -51,7 +51,9 @@ def _shared(paths: Sequence[str]) -> str:
     >>> _shared(["layers.0.query", "layers.0.key"]), _shared(["a", "b"])
     ('layers.0', '')
     """
-    together = itertools.takewhile(lambda parts: len(set(parts)) == 1, zip(*(path.split(".") for path in paths)))
+    together = itertools.takewhile(
+        lambda parts: len(set(parts)) == 1, zip(*(path.split(".") for path in paths))
+    )
     return ".".join(parts[0] for parts in together)
 
 
@@ -97,11 +99,25 @@ def rows_of(graph: Graph, variant: Variant) -> list[Row]:
     rows = []
     for path in _in_order(modules):
         inside = [found for name, found in arrays.items() if not path or f"{name}.".startswith(f"{path}.")]
-        elements, trained = sum(size for size, _ in inside), sum(size for size, is_trained in inside if is_trained)
+        elements, trained = (
+            sum(size for size, _ in inside),
+            sum(size for size, is_trained in inside if is_trained),
+        )
         shapes = outputs.get(path, ())
         depth = path.count(".") + 1 if path else 0
         kind = _kind_of(graph.pipeline.function, path)
-        rows.append(Row(path, kind, depth, operations[path], shapes, elements, trained, None if counted is None else counted.get(path, 0)))
+        rows.append(
+            Row(
+                path,
+                kind,
+                depth,
+                operations[path],
+                shapes,
+                elements,
+                trained,
+                None if counted is None else counted.get(path, 0),
+            )
+        )
     return rows
 
 
@@ -147,7 +163,9 @@ def _multiply_adds(graph: Graph, variant: Variant) -> Mapping[str, int | None] |
     """Return the multiply-adds per module, or None if the graph cannot be lifted to canonical operations."""
     recorded = variant.recording.graph if variant.recording is not None else variant.graph
     try:
-        canonical = recorded if recorded.dialect == "canonical" else graph.pipeline.frontend.lift_graph(recorded)
+        canonical = (
+            recorded if recorded.dialect == "canonical" else graph.pipeline.frontend.lift_graph(recorded)
+        )
     except UnsupportedOperation:
         return None
     canonical = without_checks(canonical)
@@ -184,7 +202,10 @@ def _shown(values: Mapping[Value, None]) -> tuple[str, ...]:
 def _parameters(graph: IRGraph, recording: Recorded | None) -> dict[str, tuple[int, bool]]:
     """Return, for each parameter, its number of elements and whether it is trained."""
     weights = None if recording is None else recording.weights
-    return {name: (math.prod(value.spec.hints), weights is None or _is_trained(weights, name)) for name, value in graph.parameters.items()}
+    return {
+        name: (math.prod(value.spec.hints), weights is None or _is_trained(weights, name))
+        for name, value in graph.parameters.items()
+    }
 
 
 def _is_trained(weights: Weights, name: str) -> bool:
@@ -197,7 +218,9 @@ def _kind_of(function: Any, path: str) -> str:
     """
     found = getattr(function, "__self__", function)
     for part in path.split(".") if path else ():
-        found = getattr(found, part, None) if not isinstance(found, (list, tuple, dict)) else _item(found, part)
+        found = (
+            getattr(found, part, None) if not isinstance(found, (list, tuple, dict)) else _item(found, part)
+        )
         if found is None:
             return ""
     return (

@@ -35,11 +35,17 @@ def _steps(x: Shape, *weights: Shape) -> int:
 def _multi_dot(out: Shape, *shapes: Shape) -> int:
     """Return the count for the cheapest order of products."""
     first, *_, end = shapes
-    sizes = [first[0] if len(first) == 2 else 1, *(shape[-1] for shape in shapes[:-1]), end[1] if len(end) == 2 else 1]
+    sizes = [
+        first[0] if len(first) == 2 else 1,
+        *(shape[-1] for shape in shapes[:-1]),
+        end[1] if len(end) == 2 else 1,
+    ]
 
     @functools.cache
     def least(i: int, j: int) -> int:
-        return min((least(i, k) + least(k, j) + sizes[i] * sizes[k] * sizes[j] for k in range(i + 1, j)), default=0)
+        return min(
+            (least(i, k) + least(k, j) + sizes[i] * sizes[k] * sizes[j] for k in range(i + 1, j)), default=0
+        )
 
     return least(0, len(shapes))
 
@@ -51,7 +57,9 @@ def _einsum(out: Shape, *shapes: Shape, equation: str) -> int:
     left, _, result = equation.replace(" ", "").partition("->")
     terms = [_labels(term, len(shape)) for term, shape in zip(left.split(","), shapes)]
     sizes = {
-        label: max(size, 1) for term, shape in zip(terms, shapes) for label, size in sorted(zip(term, shape), key=lambda pair: pair[1])
+        label: max(size, 1)
+        for term, shape in zip(terms, shapes)
+        for label, size in sorted(zip(term, shape), key=lambda pair: pair[1])
     }
     kept, total = set(terms[0]), 0
     for number, term in enumerate(terms[1:], 1):
@@ -64,7 +72,11 @@ def _einsum(out: Shape, *shapes: Shape, equation: str) -> int:
 def _labels(term: str, ndim: int) -> list[str]:
     """Return the labels of the axes. Axes of ``...`` are numbered from the right."""
     before, dots, after = term.partition("...")
-    return [*before, *(f"...{place}" for place in range(ndim - len(before) - len(after), 0, -1)), *after] if dots else [*term]
+    return (
+        [*before, *(f"...{place}" for place in range(ndim - len(before) - len(after), 0, -1)), *after]
+        if dots
+        else [*term]
+    )
 
 
 RULES: dict[str, Callable[..., int]] = {
@@ -76,7 +88,9 @@ RULES: dict[str, Callable[..., int]] = {
     "conv_channels_last": lambda out, x, kernel, *rest, **params: math.prod(out) * math.prod(kernel[:-1]),
     "conv_transpose": lambda out, x, weight, *rest, **params: math.prod(x) * math.prod(weight[1:]),
     "scaled_dot_product_attention": _attention,
-    "lstm": lambda out, x, h, c, ih, hh, b=None, d=None, hr=None, *rest, **params: _steps(x, ih, hh, *((hr,) if hr else ())),
+    "lstm": lambda out, x, h, c, ih, hh, b=None, d=None, hr=None, *rest, **params: _steps(
+        x, ih, hh, *((hr,) if hr else ())
+    ),
     "gru": _recurrent,
     "rnn": _recurrent,
     "tensordot": lambda out, x1, x2, *, axes: math.prod(out) * math.prod(x1[axis] for axis in axes[0]),
@@ -117,7 +131,9 @@ def _times(node: Node) -> Fraction:
         return Fraction(hint_of(node.params.get("length", 1)))
     axis, pair = node.params["axis"], node.regions[0].block.inputs[0]
     elements: int = node.outputs[0].spec.hints[axis]
-    combined = max(2 * elements - elements.bit_length() - 1, 0)  # first in pairs, and then those at even places
+    combined = max(
+        2 * elements - elements.bit_length() - 1, 0
+    )  # first in pairs, and then those at even places
     return Fraction(combined, max(pair.spec.hints[axis], 1))
 
 

@@ -69,7 +69,9 @@ def excerpts(places: Iterable[tuple[str, int]]) -> dict[str, dict[int, str]]:
     found = {}
     for file, numbers in wanted.items():
         lines = _lines(file)
-        if texts := {number: lines[number - 1].rstrip() for number in sorted(numbers) if number <= len(lines)}:
+        if texts := {
+            number: lines[number - 1].rstrip() for number in sorted(numbers) if number <= len(lines)
+        }:
             found[file] = texts
     return found
 
@@ -130,7 +132,14 @@ def grouped(name: str, paths: Sequence[str], most: int = MOST_CHILDREN) -> Group
     >>> grouped("net", ["", "a", "a.b", "a.b", "", "a"]).to_json()
     ['net', '', ['0-0', ['a', 'a', ['1-1', ['b', 'a.b', ['2-3']]]], '4-5']]
     """
-    return _split(Group(name, "", _inside([(number, tuple(filter(None, path.split(".")))) for number, path in enumerate(paths)], 0)), most)
+    return _split(
+        Group(
+            name,
+            "",
+            _inside([(number, tuple(filter(None, path.split(".")))) for number, path in enumerate(paths)], 0),
+        ),
+        most,
+    )
 
 
 def _inside(items: Iterable[tuple[int, tuple[str, ...]]], depth: int) -> list[Group | int]:
@@ -153,7 +162,9 @@ def _joined(group: Group) -> Group | int:
     if len(group.children) > 1:
         return group
     inner = group.children[0]
-    return Group(f"{group.name}.{inner.name}", inner.path, inner.children) if isinstance(inner, Group) else inner
+    return (
+        Group(f"{group.name}.{inner.name}", inner.path, inner.children) if isinstance(inner, Group) else inner
+    )
 
 
 def _split(group: Group, most: int) -> Group:
@@ -162,7 +173,10 @@ def _split(group: Group, most: int) -> Group:
     while len(children) > most:
         size = max(2, most // 2)  # few parts, each of which is still easy to look at
         starts = range(0, len(children), size)
-        children = [_part(children[start : start + size], f"part {start // size + 1} of {len(starts)}") for start in starts]
+        children = [
+            _part(children[start : start + size], f"part {start // size + 1} of {len(starts)}")
+            for start in starts
+        ]
     return Group(group.name, group.path, children)
 
 
@@ -233,7 +247,12 @@ class Description:
     def __init__(self, variant: Variant) -> None:
         self.variant, self.graph = variant, without_checks(variant.graph)
         self.items = Items()
-        self.ops, self.names, self.kinds, self.modules = Table[str](), Table[str](), Table[str](), Table[str]()
+        self.ops, self.names, self.kinds, self.modules = (
+            Table[str](),
+            Table[str](),
+            Table[str](),
+            Table[str](),
+        )
         self.specs, self.places = Table[tuple[str, str]](), Table[tuple[str, int]]()
         self.maker: dict[Value, int] = {}
         self.held: dict[Value, int] = {}
@@ -276,7 +295,10 @@ class Description:
 
     # ------------------------------------------------------------------------------ items
     def _held(self) -> None:
-        groups = [("parameter", self.graph.parameters.items()), ("constant", ((n, v) for n, (v, _) in self.graph.constants.items()))]
+        groups = [
+            ("parameter", self.graph.parameters.items()),
+            ("constant", ((n, v) for n, (v, _) in self.graph.constants.items())),
+        ]
         for kind, held in groups:
             for name, value in held:
                 self.held[value] = len(self.arrays)
@@ -293,13 +315,25 @@ class Description:
         origin = node.origin
         name = node.outputs[0].name if node.outputs else ""
         place = (origin.file, origin.line) if origin.file else ("", 0)
-        self._item(node.outputs, node.op, name, kind_of(node.op), module, place, line, (node.inputs, node.params))
+        self._item(
+            node.outputs, node.op, name, kind_of(node.op), module, place, line, (node.inputs, node.params)
+        )
 
     def _output(self) -> None:
-        self._item((), "output", "output", "output", "", ("", 0), self.variant.source.count("\n"), self.graph.outputs)
+        self._item(
+            (), "output", "output", "output", "", ("", 0), self.variant.source.count("\n"), self.graph.outputs
+        )
 
     def _item(
-        self, made: Iterable[Value], op: str, name: str, kind: str, module: str, place: tuple[str, int], line: int, arguments: Any
+        self,
+        made: Iterable[Value],
+        op: str,
+        name: str,
+        kind: str,
+        module: str,
+        place: tuple[str, int],
+        line: int,
+        arguments: Any,
     ) -> None:
         items, number = self.items, len(self.items.op)
         for column, entry in (
@@ -336,11 +370,15 @@ class Description:
 
     def _state(self) -> Iterator[list[Any]]:
         for effect in self.graph.effects:
-            target = self.graph.inputs[effect.target].name if isinstance(effect.target, int) else effect.target
+            target = (
+                self.graph.inputs[effect.target].name if isinstance(effect.target, int) else effect.target
+            )
             yield [f"{effect.kind} {target}", self._makers((effect.value,))]
         told = {effect.target for effect in self.graph.effects}
         yield from ([f"buffer {name}", []] for name in sorted(self.variant.written_buffers() - told))
-        named = {value.name: number for value, number in self.maker.items() if number < len(self.graph.inputs)}
+        named = {
+            value.name: number for value, number in self.maker.items() if number < len(self.graph.inputs)
+        }
         for place in self.variant.state.kept() if self.variant.state else ():
             yield [f"kept in {place.name}", [named[place.name]] if place.name in named else []]
 
@@ -410,7 +448,11 @@ _MOST_LINES = 200
 def show(graph: Graph, path: str | os.PathLike[str] | None, open: bool | None) -> Path:
     """Write the page and open it; see :meth:`graph_compiler.Graph.show`."""
     text = html(graph)
-    file = Path(path) if path is not None else Path(tempfile.mkdtemp(prefix="graph_compiler_")) / f"{_file_name(graph.name)}.html"
+    file = (
+        Path(path)
+        if path is not None
+        else Path(tempfile.mkdtemp(prefix="graph_compiler_")) / f"{_file_name(graph.name)}.html"
+    )
     file.write_text(text, "utf-8")
     file = file.resolve()
     if open or (open is None and path is None and _somebody_looks()):
@@ -429,9 +471,17 @@ def notebook_html(graph: Graph) -> str:
     parts = [f"<code>{head}</code>"]
     for number, variant in enumerate(graph.variants):
         lines = variant.source.splitlines()
-        more = f"\n… {len(lines) - _MOST_LINES} more lines: see .variants[{number}].source" if len(lines) > _MOST_LINES else ""
-        inputs = ", ".join(f"{value.name} {value.dtype}{list(value.spec.hints)}" for value in variant.graph.inputs)
-        title = escaping.escape(f"variant {number}: {inputs or 'no arrays'}; {count_all(variant.graph.nodes)} operations")
+        more = (
+            f"\n… {len(lines) - _MOST_LINES} more lines: see .variants[{number}].source"
+            if len(lines) > _MOST_LINES
+            else ""
+        )
+        inputs = ", ".join(
+            f"{value.name} {value.dtype}{list(value.spec.hints)}" for value in variant.graph.inputs
+        )
+        title = escaping.escape(
+            f"variant {number}: {inputs or 'no arrays'}; {count_all(variant.graph.nodes)} operations"
+        )
         text = escaping.escape("\n".join(lines[:_MOST_LINES]) + more)
         parts.append(f"<details><summary>{title}</summary><pre>{text}</pre></details>")
     return f"<div>{''.join(parts)}<small><code>.show()</code> draws it, <code>.summary()</code> counts it</small></div>"
@@ -450,7 +500,9 @@ def _somebody_looks() -> bool:
     """Return True in a notebook, and in a terminal with a display."""
     if _in_notebook():
         return True
-    has_screen = sys.platform in ("win32", "darwin") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    has_screen = sys.platform in ("win32", "darwin") or bool(
+        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    )
     return has_screen and sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("CI")
 
 
@@ -460,6 +512,8 @@ def _shown_in_notebook(text: str) -> bool:
     from importlib import import_module
 
     display = import_module("IPython.display")
-    frame = f'<iframe srcdoc="{escaping.escape(text)}" style="width: 100%; height: 640px; border: 0"></iframe>'
+    frame = (
+        f'<iframe srcdoc="{escaping.escape(text)}" style="width: 100%; height: 640px; border: 0"></iframe>'
+    )
     display.display(display.HTML(frame))
     return True

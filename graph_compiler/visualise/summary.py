@@ -41,7 +41,10 @@ class Summary:
         self.name, self.depth = graph.name, depth
         self.rows: Sequence[Row] = tuple(rows_of(graph, variant))
         source, target = graph.pipeline.frontend.name, graph.pipeline.target.name
-        inputs = ", ".join(f"{value.name} {value.dtype}{list(value.spec.hints)}" for value in variant.graph.inputs) or "no arrays"
+        inputs = (
+            ", ".join(f"{value.name} {value.dtype}{list(value.spec.hints)}" for value in variant.graph.inputs)
+            or "no arrays"
+        )
         for_target = f", written for {target}," if target != source else ""
         self.title = f"{graph.name}, recorded in {source}{for_target} with {inputs}"
 
@@ -74,14 +77,21 @@ class Summary:
         """Totals in words."""
         total = self.total
         operations = f"{total.operations:,} operation{'' if total.operations == 1 else 's'}"
-        sums = "calls that cannot be counted" if total.multiply_adds is None else f"{total.multiply_adds:,} multiply-adds"
+        sums = (
+            "calls that cannot be counted"
+            if total.multiply_adds is None
+            else f"{total.multiply_adds:,} multiply-adds"
+        )
         return f"{operations}; {total.parameters:,} parameters, {total.trained:,} of them trained; {sums}"
 
     def __str__(self) -> str:
         cells = [_HEADS, *self._cells()]
         widths = [max(len(row[column]) for row in cells) for column in range(len(_HEADS))]
         aligned = [str.rjust if column in _NUMBERS else str.ljust for column in range(len(widths))]
-        lines = ["  ".join(align(cell, width) for align, cell, width in zip(aligned, row, widths)).rstrip() for row in cells]
+        lines = [
+            "  ".join(align(cell, width) for align, cell, width in zip(aligned, row, widths)).rstrip()
+            for row in cells
+        ]
         rule = "-" * max(map(len, lines))
         return "\n".join([self.title, lines[0], rule, *lines[1:], rule, self.footer])
 
@@ -92,11 +102,22 @@ class Summary:
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(title=Text(self.title), caption=Text(self.footer), title_justify="left", caption_justify="left", box=SIMPLE_HEAD)
+        table = Table(
+            title=Text(self.title),
+            caption=Text(self.footer),
+            title_justify="left",
+            caption_justify="left",
+            box=SIMPLE_HEAD,
+        )
         cells = self._cells()
         shown = [column for column, head in enumerate(_HEADS) if any(row[column] for row in cells)]
         for column in shown:
-            table.add_column(_HEADS[column], justify="right" if column in _NUMBERS else "left", no_wrap=column != _OUTPUT, overflow="fold")
+            table.add_column(
+                _HEADS[column],
+                justify="right" if column in _NUMBERS else "left",
+                no_wrap=column != _OUTPUT,
+                overflow="fold",
+            )
         for row in cells:
             table.add_row(*(Text(row[column]) for column in shown))
         return table
@@ -105,7 +126,8 @@ class Summary:
         def row(cells: Sequence[str], tag: str) -> str:
             styles = ("right" if column in _NUMBERS else "left" for column in range(len(cells)))
             inside = (
-                f'<{tag} style="text-align:{style};white-space:pre">{escaping.escape(cell)}</{tag}>' for cell, style in zip(cells, styles)
+                f'<{tag} style="text-align:{style};white-space:pre">{escaping.escape(cell)}</{tag}>'
+                for cell, style in zip(cells, styles)
             )
             return f"<tr>{''.join(inside)}</tr>"
 
@@ -129,7 +151,11 @@ def summary(graph: Graph, depth: int | None = None, variant: int = 0) -> Summary
     variant that does not exist.
     """
     if depth is not None and (type(depth) is not int or depth < 0):
-        raise InvalidOption(f"depth= is {shown(depth)}, and has to be how many levels of modules are shown, or None for all")
+        raise InvalidOption(
+            f"depth= is {shown(depth)}, and has to be how many levels of modules are shown, or None for all"
+        )
     if type(variant) is not int or not 0 <= variant < len(graph.variants):
-        raise InvalidOption(f"variant= is {shown(variant)}, and {graph.name} has the variants 0 to {len(graph.variants) - 1}")
+        raise InvalidOption(
+            f"variant= is {shown(variant)}, and {graph.name} has the variants 0 to {len(graph.variants) - 1}"
+        )
     return Summary(graph, variant, depth)

@@ -9,7 +9,14 @@ from typing import Any
 
 import torch
 
-from graph_compiler.assumptions import DisjointMemory, IndexBounds, InputAttribute, InputFact, KeywordOrder, SameArray
+from graph_compiler.assumptions import (
+    DisjointMemory,
+    IndexBounds,
+    InputAttribute,
+    InputFact,
+    KeywordOrder,
+    SameArray,
+)
 from graph_compiler.errors import TracingError
 from graph_compiler.ir.graph import Guard
 
@@ -193,7 +200,14 @@ SAMPLES = (
         keeps=lambda: scaled(3.0, 5),
         breaks=lambda: scaled(4.0, 3),
         words=r"x has 4\.0 \.scale and was recorded with 3\.0",
-        hostile=([2, "scale", "3.0"], [-1, "scale", "3.0"], [CODE, "scale", "3.0"], [0, ["scale"], "3.0"], [0, "scale", 3.0], [0, "scale"]),
+        hostile=(
+            [2, "scale", "3.0"],
+            [-1, "scale", "3.0"],
+            [CODE, "scale", "3.0"],
+            [0, ["scale"], "3.0"],
+            [0, "scale", 3.0],
+            [0, "scale"],
+        ),
     ),
     Sample(
         "memory of its own",
@@ -203,7 +217,16 @@ SAMPLES = (
         keeps=lambda: call(torch.zeros(5, 4), ones(5, 4)),
         breaks=overlapping,
         words="an array that is written to shares memory with another one",
-        hostile=([[0, 1], [CODE]], [[0, CODE], [0]], [[0, 7], [7]], [[0, 1], []], [[1], [0]], [[0, 1], 0], [[0, 1], [False]], [0, 1]),
+        hostile=(
+            [[0, 1], [CODE]],
+            [[0, CODE], [0]],
+            [[0, 7], [7]],
+            [[0, 1], []],
+            [[1], [0]],
+            [[0, 1], 0],
+            [[0, 1], [False]],
+            [0, 1],
+        ),
         raises=TracingError,
     ),
     Sample(

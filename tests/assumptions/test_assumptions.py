@@ -88,7 +88,9 @@ def test_sizes_in_it_become_those_of_the_other_graph() -> None:
     assert IndexBounds(0, 1, size).mapped(lambda item: changed.get(item, item)) == IndexBounds(0, 1, 7)
     holds_always = Guard(apply("eq", size, 3), True, Origin())
     assert holds_always.mapped(lambda item: changed.get(item, item)) is None
-    assert Guard(size, True, Origin("f.py", 3), 0.5).mapped(lambda item: changed.get(item, item)) == Guard(7, True, Origin("f.py", 3), 0.5)
+    assert Guard(size, True, Origin("f.py", 3), 0.5).mapped(lambda item: changed.get(item, item)) == Guard(
+        7, True, Origin("f.py", 3), 0.5
+    )
 
 
 @each
@@ -116,7 +118,11 @@ def test_a_loaded_graph_checks_it(sample: Sample, tmp_path: Path) -> None:
 
 @each
 def test_hostile_data_is_refused(sample: Sample) -> None:
-    values = [Value("x", ArraySpec((3, 2), "float32")), Value("y", ArraySpec((3, 2), "float32")), Value("z", ArraySpec((3, 2), "float32"))]
+    values = [
+        Value("x", ArraySpec((3, 2), "float32")),
+        Value("y", ArraySpec((3, 2), "float32")),
+        Value("z", ArraySpec((3, 2), "float32")),
+    ]
     for data in sample.hostile:
         with pytest.raises(InvalidFile):
             KINDS[sample.kind.kind].from_json(data, reader(values, values[:2]))  # type: ignore[attr-defined]
@@ -125,7 +131,11 @@ def test_hostile_data_is_refused(sample: Sample) -> None:
 def reader(values: list[Value], inputs: list[Value]) -> Decoder:
     """Reads what was written of these values."""
     decoder = Decoder(
-        {"values": [[value.name, value.dtype, list(value.spec.hints)] for value in values]}, lambda text: None, {}, KINDS, str
+        {"values": [[value.name, value.dtype, list(value.spec.hints)] for value in values]},
+        lambda text: None,
+        {},
+        KINDS,
+        str,
     )
     decoder.values, decoder.inputs = list(values), inputs
     return decoder
@@ -137,7 +147,11 @@ def test_every_kind_has_a_sample() -> None:
 
 def test_no_note_is_left(checkout: Path) -> None:
     """What a stage tells the next one of a graph is a typed field: there is no attribute for everything else."""
-    files = [file for room in ("graph_compiler", "frontends", "backends") for file in (checkout / room).rglob("*.py")]
+    files = [
+        file
+        for room in ("graph_compiler", "frontends", "backends")
+        for file in (checkout / room).rglob("*.py")
+    ]
     assert len(files) > 500
     assert [str(file) for file in files if ".notes" in file.read_text(encoding="utf-8")] == []
 
@@ -152,5 +166,8 @@ class Unlisted:
 def test_a_kind_without_a_row_says_where_it_belongs() -> None:
     graph = Graph("f", "canonical")
     graph.assume(Unlisted())  # type: ignore[arg-type]
-    with pytest.raises(InvalidGraph, match=r"Unlisted is not in the table of assumptions: add it to _ORDER in graph_compiler/assumptions"):
+    with pytest.raises(
+        InvalidGraph,
+        match=r"Unlisted is not in the table of assumptions: add it to _ORDER in graph_compiler/assumptions",
+    ):
         in_order(graph)

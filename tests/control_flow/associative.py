@@ -26,7 +26,9 @@ def recurrence(a: Any, b: Any) -> Any:
 
 
 def other_axis(x: Any) -> Any:
-    return lax.associative_scan(_affine, (jnp.cos(x), x), axis=-1), lax.associative_scan(_affine, (jnp.cos(x), x), axis=1, reverse=True)
+    return lax.associative_scan(_affine, (jnp.cos(x), x), axis=-1), lax.associative_scan(
+        _affine, (jnp.cos(x), x), axis=1, reverse=True
+    )
 
 
 def products(x: Any) -> Any:
@@ -41,7 +43,10 @@ def captured(x: Any, scale: Any) -> Any:
     shift = np.array([0.5, -1.0], "float32")
 
     def together(left: Any, right: Any) -> Any:
-        return {"y": left["y"] + right["y"], "most": jnp.minimum(jnp.maximum(left["most"], right["most"]), most * scale + shift.sum())}
+        return {
+            "y": left["y"] + right["y"],
+            "most": jnp.minimum(jnp.maximum(left["most"], right["most"]), most * scale + shift.sum()),
+        }
 
     return lax.associative_scan(together, {"y": x, "most": x * 2})
 
@@ -72,12 +77,18 @@ def element_wise(x: Any) -> Any:
 
 def of_many(x: Any, w: Any) -> Any:
     """Under vmap, along another axis than the batch; the operator reads what is mapped and what is not."""
-    weighted = jax.vmap(lambda row, scale: lax.associative_scan(lambda a, b: a + b + a * b * scale * w, row), in_axes=(1, 0), out_axes=1)
+    weighted = jax.vmap(
+        lambda row, scale: lax.associative_scan(lambda a, b: a + b + a * b * scale * w, row),
+        in_axes=(1, 0),
+        out_axes=1,
+    )
     return jax.vmap(lambda row: lax.associative_scan(_affine, (jnp.cos(row), row))[1])(x), weighted(x, x[0])
 
 
 def in_loop(x: Any) -> Any:
-    return lax.scan(lambda held, row: (held + lax.associative_scan(jnp.add, row * held), held), jnp.ones_like(x[0]), x)
+    return lax.scan(
+        lambda held, row: (held + lax.associative_scan(jnp.add, row * held), held), jnp.ones_like(x[0]), x
+    )
 
 
 def loop_inside(x: Any) -> Any:
@@ -91,7 +102,10 @@ def loop_inside(x: Any) -> Any:
 
 def in_branch(x: Any) -> Any:
     return lax.cond(
-        x.sum() > 0, lambda y: lax.associative_scan(jnp.add, y), lambda y: lax.associative_scan(jnp.minimum, y, reverse=True), x
+        x.sum() > 0,
+        lambda y: lax.associative_scan(jnp.add, y),
+        lambda y: lax.associative_scan(jnp.minimum, y, reverse=True),
+        x,
     )
 
 
@@ -106,11 +120,15 @@ def slope(x: Any) -> Any:
 
 
 def slopes_of_many(x: Any) -> Any:
-    return jax.vmap(jax.grad(lambda row: (lax.associative_scan(_affine, (jnp.cos(row), row), reverse=True)[1] ** 2).sum()))(x)
+    return jax.vmap(
+        jax.grad(lambda row: (lax.associative_scan(_affine, (jnp.cos(row), row), reverse=True)[1] ** 2).sum())
+    )(x)
 
 
 def tangent(x: Any, w: Any) -> Any:
-    return jax.jvp(lambda w: lax.associative_scan(lambda a, b: a + b + w * a * b, x), (w,), (jnp.ones_like(w),))
+    return jax.jvp(
+        lambda w: lax.associative_scan(lambda a, b: a + b + w * a * b, x), (w,), (jnp.ones_like(w),)
+    )
 
 
 def compiled(x: Any) -> Any:
@@ -118,7 +136,9 @@ def compiled(x: Any) -> Any:
 
 
 def integers(x: Any) -> Any:
-    return lax.associative_scan(jnp.bitwise_xor, x), lax.associative_scan(jnp.minimum, x, axis=1, reverse=True)
+    return lax.associative_scan(jnp.bitwise_xor, x), lax.associative_scan(
+        jnp.minimum, x, axis=1, reverse=True
+    )
 
 
 def kept_number(x: Any) -> Any:

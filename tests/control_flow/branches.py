@@ -52,7 +52,9 @@ def under_vmap(x: Any) -> Any:
 
 
 def switch_under_vmap(x: Any, kinds: Any) -> Any:
-    return jax.vmap(lambda kind, row: lax.switch(kind, [jnp.sin, lambda r: r * r, lambda r: r], row))(kinds, x)
+    return jax.vmap(lambda kind, row: lax.switch(kind, [jnp.sin, lambda r: r * r, lambda r: r], row))(
+        kinds, x
+    )
 
 
 def root_of_zero(x: Any, flag: Any) -> Any:
@@ -111,7 +113,9 @@ _CALLS = tuple((floats(n), number(f)) for n, f in _FLAGS)
 _TWO = tuple((floats(n), floats(n, seed=1), number(f)) for n, f in _FLAGS)
 
 PROGRAMS = {
-    "switch out of range": Program(out_of_range, tuple((floats(n), number(i, "int32")) for n, i in ((3, 1), (4, -5), (2, 9), (3, 0)))),
+    "switch out of range": Program(
+        out_of_range, tuple((floats(n), number(i, "int32")) for n, i in ((3, 1), (4, -5), (2, 9), (3, 0)))
+    ),
     "unused operands": Program(unused_operands, _TWO),
     "results that are arguments": Program(swapped, _TWO),
     "numbers": Program(numbers, _CALLS),
@@ -119,13 +123,19 @@ PROGRAMS = {
     "tree of a branch": Program(tree, _CALLS),
     "one branch": Program(one_branch, tuple((floats(n), number(i, "int32")) for n, i in ((3, 0), (4, 2)))),
     "cond under vmap": Program(under_vmap, ((floats(4, 3),), (floats(6, 2),))),
-    "switch under vmap": Program(switch_under_vmap, tuple((floats(n, 3), whole(n, low=-1, high=4)) for n in (4, 7))),
+    "switch under vmap": Program(
+        switch_under_vmap, tuple((floats(n, 3), whole(n, low=-1, high=4)) for n in (4, 7))
+    ),
     "root of zero": Program(root_of_zero, tuple((positive(n) * (f > 0), number(f)) for n, f in _FLAGS)),
     "no results": Program(no_results, _CALLS),
     "chain": Program(chain, ((floats(3),), (-positive(4),), (positive(5) * 3,))),
-    "flag": Program(of_a_flag, tuple((whole(n), number(f, "bool")) for n, f in ((3, True), (4, False))), "none"),
+    "flag": Program(
+        of_a_flag, tuple((whole(n), number(f, "bool")) for n, f in ((3, True), (4, False))), "none"
+    ),
     "big branches": Program(big_branches, _CALLS),
-    "product in a branch": Program(product_in_branch, tuple((floats(n, 3), floats(3, 2), number(f)) for n, f in _FLAGS)),
+    "product in a branch": Program(
+        product_in_branch, tuple((floats(n, 3), floats(3, 2), number(f)) for n, f in _FLAGS)
+    ),
     "sizes in a branch": Program(sizes_in_branch, _CALLS),
     "platform": Program(platform, ((floats(3),), (floats(4),))),
 }

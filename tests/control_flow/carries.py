@@ -25,10 +25,17 @@ def welford(rows: Any) -> Any:
         count = moments.count + 1
         mean = moments.mean + (row - moments.mean) / count
         squares = moments.squares + (row - moments.mean) * (row - mean)
-        return {"moments": Moments(count, mean, squares), "others": (jnp.maximum(largest, row.max()), seen + 1)}, {"mean": mean}
+        return {
+            "moments": Moments(count, mean, squares),
+            "others": (jnp.maximum(largest, row.max()), seen + 1),
+        }, {"mean": mean}
 
     zeros = jnp.zeros_like(rows[0])
-    return lax.scan(step, {"moments": Moments(0.0, zeros, zeros), "others": (jnp.float32(-9.0).astype(rows.dtype), 0)}, rows)
+    return lax.scan(
+        step,
+        {"moments": Moments(0.0, zeros, zeros), "others": (jnp.float32(-9.0).astype(rows.dtype), 0)},
+        rows,
+    )
 
 
 def total(rows: Any, start: Any) -> Any:
@@ -37,7 +44,12 @@ def total(rows: Any, start: Any) -> Any:
 
 def returns(rewards: Any, discount: Any) -> Any:
     """From the last step to the first."""
-    return lax.scan(lambda after, reward: ((reward + discount * after), reward + discount * after), 0.0 * rewards[0], rewards, reverse=True)
+    return lax.scan(
+        lambda after, reward: ((reward + discount * after), reward + discount * after),
+        0.0 * rewards[0],
+        rewards,
+        reverse=True,
+    )
 
 
 def without_rows(x: Any) -> Any:
@@ -67,12 +79,19 @@ def drawn(rows: Any, seed: Any) -> Any:
 def keys_as_rows(rows: Any, seed: Any) -> Any:
     keys = jax.random.split(jax.random.key(seed), 4)
     return lax.scan(
-        lambda held, key: (held * 0.5 + jax.random.bernoulli(key, 0.5, held.shape), jax.random.randint(key, (), 0, 9)), rows, keys
+        lambda held, key: (
+            held * 0.5 + jax.random.bernoulli(key, 0.5, held.shape),
+            jax.random.randint(key, (), 0, 9),
+        ),
+        rows,
+        keys,
     )
 
 
 def numbers_of_python(x: Any) -> Any:
-    return lax.fori_loop(0, 5, lambda i, held: (held[0] + 1, held[1] * 0.5 + x.sum() * i, not_if(held[2])), (0, 1.0, True))
+    return lax.fori_loop(
+        0, 5, lambda i, held: (held[0] + 1, held[1] * 0.5 + x.sum() * i, not_if(held[2])), (0, 1.0, True)
+    )
 
 
 def not_if(flag: Any) -> Any:
@@ -84,7 +103,10 @@ def counts(x: Any) -> Any:
 
     def step(held: Any, item: Any) -> Any:
         many, ever, best = held
-        return (many + (item > 2), ever | (item == 7), jnp.maximum(best, item.astype(jnp.int8))), (ever, many.astype(jnp.uint8))
+        return (many + (item > 2), ever | (item == 7), jnp.maximum(best, item.astype(jnp.int8))), (
+            ever,
+            many.astype(jnp.uint8),
+        )
 
     return lax.scan(step, (0, False, jnp.int8(-5)), x)
 
@@ -103,7 +125,9 @@ def xorshift(words: Any) -> Any:
 
 
 def half(rows: Any) -> Any:
-    return lax.scan(lambda held, row: (held * jnp.asarray(0.5, rows.dtype) + row, held), jnp.zeros_like(rows[0]), rows)
+    return lax.scan(
+        lambda held, row: (held * jnp.asarray(0.5, rows.dtype) + row, held), jnp.zeros_like(rows[0]), rows
+    )
 
 
 def mandelbrot(points: Any) -> Any:
@@ -119,7 +143,9 @@ def mandelbrot(points: Any) -> Any:
 
 
 def rotated(points: Any, turns: Any) -> Any:
-    return lax.scan(lambda held, turn: (held * jnp.exp(1j * turn.astype(points.dtype)), jnp.real(held)), points, turns)
+    return lax.scan(
+        lambda held, turn: (held * jnp.exp(1j * turn.astype(points.dtype)), jnp.real(held)), points, turns
+    )
 
 
 def weak(rows: Any) -> Any:
@@ -168,7 +194,9 @@ def nothing_changes(rows: Any) -> Any:
 def twice_the_same(rows: Any) -> Any:
     """The same array stands in several places."""
     start = rows[0]
-    (a, b), outs = lax.scan(lambda held, row: ((held[0] + row, held[1] * row), (row, row)), (start, start), rows)
+    (a, b), outs = lax.scan(
+        lambda held, row: ((held[0] + row, held[1] * row), (row, row)), (start, start), rows
+    )
     return a, b, outs, start
 
 
@@ -182,7 +210,9 @@ def no_carry(rows: Any) -> Any:
 
 def empty_trees(rows: Any) -> Any:
     return lax.scan(
-        lambda held, row: ({"a": held["a"] + row, "none": None, "empty": ()}, ()), {"a": rows[0], "none": None, "empty": ()}, rows
+        lambda held, row: ({"a": held["a"] + row, "none": None, "empty": ()}, ()),
+        {"a": rows[0], "none": None, "empty": ()},
+        rows,
     )
 
 
@@ -201,7 +231,8 @@ PROGRAMS = {
     "reverse": Program(returns, tuple((floats(n), number(0.9)) for n in (5, 1, 9))),
     "without rows": Program(without_rows, each(floats, (4,), (1,), (9,))),
     "captured weights": Program(
-        captured, tuple((floats(n, i), floats(i, h), floats(h, h), floats(h)) for n, i, h in ((4, 2, 3), (6, 3, 2)))
+        captured,
+        tuple((floats(n, i), floats(i, h), floats(h, h), floats(h)) for n, i, h in ((4, 2, 3), (6, 3, 2))),
     ),
     "random draws": Program(drawn, tuple((floats(n, 3), whole(high=99, seed=n)) for n in (4, 6))),
     "keys as rows": Program(keys_as_rows, tuple((floats(n), whole(high=99, seed=n)) for n in (3, 5))),
@@ -210,14 +241,22 @@ PROGRAMS = {
     "uint32": Program(xorshift, tuple((whole(n, high=2**31, dtype="uint32"),) for n in (4, 9)), "none"),
     "float16": Program(half, tuple((floats(n, 3, dtype="float16"),) for n in (4, 7)), "none"),
     "bfloat16": Program(half, tuple((jnp.asarray(floats(n, 3), "bfloat16"),) for n in (4, 7)), "none"),
-    "complex in a while": Program(mandelbrot, tuple(((floats(n) + 1j * floats(n, seed=3)).astype("complex64"),) for n in (6, 9)), "none"),
+    "complex in a while": Program(
+        mandelbrot, tuple(((floats(n) + 1j * floats(n, seed=3)).astype("complex64"),) for n in (6, 9)), "none"
+    ),
     "complex in a scan": Program(
-        rotated, tuple(((floats(2) + 1j * floats(2, seed=3)).astype("complex64"), floats(n)) for n in (6, 9)), "none"
+        rotated,
+        tuple(((floats(2) + 1j * floats(2, seed=3)).astype("complex64"), floats(n)) for n in (6, 9)),
+        "none",
     ),
     "weak type": Program(weak, each(floats, (4, 2), (6, 3))),
     "weak type of halves": Program(weak, tuple((floats(n, 2, dtype="float16"),) for n in (4, 7)), "none"),
     "weak integer": Program(weak_integer, ((whole(4),), (whole(9),)), "none"),
-    "keys in a while": Program(keys_in_a_while, tuple((floats(n), number(most)) for n, most in ((3, 2.0), (4, 0.3), (2, 6.0))), "forward"),
+    "keys in a while": Program(
+        keys_in_a_while,
+        tuple((floats(n), number(most)) for n, most in ((3, 2.0), (4, 0.3), (2, 6.0))),
+        "forward",
+    ),
     "changing places": Program(fibonacci, each(floats, (4,), (7,), (1,))),
     "three change places": Program(rotated_names, each(floats, (4, 2), (7, 3))),
     "a row as carry": Program(row_as_carry, each(floats, (4, 2), (7, 3))),

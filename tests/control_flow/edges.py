@@ -16,7 +16,9 @@ from .table import Program, each, floats, number, positive, whole
 def same_key(rows: Any) -> Any:
     """Each step draws the same numbers."""
     key = jax.random.key(3)
-    return lax.scan(lambda held, row: (held + jax.random.uniform(key, row.shape, row.dtype) * row, None), rows[0], rows)[0]
+    return lax.scan(
+        lambda held, row: (held + jax.random.uniform(key, row.shape, row.dtype) * row, None), rows[0], rows
+    )[0]
 
 
 def folded_key(x: Any) -> Any:
@@ -74,12 +76,16 @@ def mixed_state(x: Any) -> Any:
     def goes_on(held: Any) -> Any:
         return (held[0] < 5) & jnp.all(held[1] < 100)
 
-    return lax.while_loop(goes_on, lambda held: (held[0] + 1, held[1] * 2, held[1].max() > 3, held[3]), (0, x, False, x.sum()))
+    return lax.while_loop(
+        goes_on, lambda held: (held[0] + 1, held[1] * 2, held[1].max() > 3, held[3]), (0, x, False, x.sum())
+    )
 
 
 def constant_outputs(rows: Any) -> Any:
     """Steps put out a number, a size, and an array that each of them makes anew."""
-    return lax.scan(lambda held, row: (held, (1.0, rows.shape[1], jnp.arange(rows.shape[1]))), rows.sum(), rows)
+    return lax.scan(
+        lambda held, row: (held, (1.0, rows.shape[1], jnp.arange(rows.shape[1]))), rows.sum(), rows
+    )
 
 
 def sizes_in_steps(rows: Any) -> Any:
@@ -96,7 +102,11 @@ def backwards_over_two(x: Any, y: Any) -> Any:
 
 
 def branch_in_condition(x: Any) -> Any:
-    return lax.while_loop(lambda held: lax.cond(held.sum() > 10, lambda: False, lambda: held.max() < 50), lambda held: held * 1.5, x)
+    return lax.while_loop(
+        lambda held: lax.cond(held.sum() > 10, lambda: False, lambda: held.max() < 50),
+        lambda held: held * 1.5,
+        x,
+    )
 
 
 def scan_in_condition(x: Any) -> Any:
@@ -116,7 +126,9 @@ def ends_that_are_given(x: Any, low: Any, high: Any) -> Any:
 
 def names_that_collide(x: Any) -> Any:
     body, condition = x * 2, x.sum()
-    out = lax.while_loop(lambda held: held[1] < condition, lambda held: (held[0] + body, held[1] + 100.0), (x, 0.0 * condition))
+    out = lax.while_loop(
+        lambda held: held[1] < condition, lambda held: (held[0] + body, held[1] + 100.0), (x, 0.0 * condition)
+    )
     return out, body, condition
 
 
@@ -137,7 +149,9 @@ def while_in_scan_under_vmap(rows: Any) -> Any:
 
 def switch_in_loop_under_vmap(x: Any, kinds: Any) -> Any:
     branches = [lambda held: held + 1, lambda held: held * 2]
-    return jax.vmap(lambda one, kind: lax.fori_loop(0, 3, lambda _, held: lax.switch(kind, branches, held), one))(x, kinds)
+    return jax.vmap(
+        lambda one, kind: lax.fori_loop(0, 3, lambda _, held: lax.switch(kind, branches, held), one)
+    )(x, kinds)
 
 
 def without_nan(x: Any) -> Any:
@@ -160,11 +174,15 @@ PROGRAMS = {
     "written outside": Program(written_outside, each(floats, (3,), (5,))),
     "sorted rows": Program(sorted_rows, each(floats, (3, 4), (2, 5))),
     "quotients": Program(quotients, _PAIRS, "none"),
-    "quotient by zero": Program(quotient_by_zero, tuple((number(7, "int32"), number(b, "int32")) for b in (2, 0)), "none"),
+    "quotient by zero": Program(
+        quotient_by_zero, tuple((number(7, "int32"), number(b, "int32")) for b in (2, 0)), "none"
+    ),
     "factor": Program(factor, tuple((floats(n, n), number(flag)) for n, flag in _FLAGS)),
     "bytes that wrap": Program(bytes_that_wrap, _BYTES, "none"),
     "hash": Program(hashed, ((whole(4),), (whole(30),)), "none"),
-    "seven branches": Program(seven_branches, tuple((floats(3), number(kind, "int32")) for kind in (0, 3, 6, 9, -2))),
+    "seven branches": Program(
+        seven_branches, tuple((floats(3), number(kind, "int32")) for kind in (0, 3, 6, 9, -2))
+    ),
     "mixed state": Program(mixed_state, ((floats(3),), (floats(5),), (floats(2, scale=999.0),)), "forward"),
     "constant outputs": Program(constant_outputs, each(floats, (3, 2), (5, 1))),
     "sizes in steps": Program(sizes_in_steps, each(floats, (3, 4), (2, 5))),
@@ -174,14 +192,18 @@ PROGRAMS = {
     "scan in a condition": Program(scan_in_condition, each(floats, (3,), (5,)), "forward"),
     "from three": Program(from_three, each(floats, (5,), (6,))),
     "ends that are given": Program(
-        ends_that_are_given, tuple((floats(3), number(a, "int32"), number(b, "int32")) for a, b in ((0, 4), (5, 2))), "forward"
+        ends_that_are_given,
+        tuple((floats(3), number(a, "int32"), number(b, "int32")) for a, b in ((0, 4), (5, 2))),
+        "forward",
     ),
     "names that collide": Program(names_that_collide, ((floats(3),), (positive(4) * 200,)), "forward"),
     "one after another": Program(one_after_another, each(floats, (3,), (5,))),
     "while in scan under vmap": Program(
         while_in_scan_under_vmap, tuple((floats(n, m, scale=9.0),) for n, m in ((3, 4), (2, 5))), "forward"
     ),
-    "switch in loop under vmap": Program(switch_in_loop_under_vmap, tuple((floats(n), whole(n, low=-1, high=4)) for n in (3, 5))),
+    "switch in loop under vmap": Program(
+        switch_in_loop_under_vmap, tuple((floats(n), whole(n, low=-1, high=4)) for n in (3, 5))
+    ),
     "without NaN": Program(without_nan, ((floats(3),), (np.asarray([1, np.nan], "float32"),))),
     "captured rows": Program(captured_rows, each(floats, (3, 2), (4, 3))),
 }

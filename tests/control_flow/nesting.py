@@ -33,7 +33,9 @@ def while_in_scan(rows: Any) -> Any:
     """Each row is halved until it is small."""
 
     def step(count: Any, row: Any) -> Any:
-        small, many = lax.while_loop(lambda held: jnp.abs(held[0]).sum() > 1, lambda held: (held[0] * 0.5, held[1] + 1), (row, 0))
+        small, many = lax.while_loop(
+            lambda held: jnp.abs(held[0]).sum() > 1, lambda held: (held[0] * 0.5, held[1] + 1), (row, 0)
+        )
         return count + many, small
 
     return lax.scan(step, 0, rows)
@@ -95,7 +97,12 @@ def cond_in_cond(x: Any, a: Any, b: Any) -> Any:
 
 def three_loops(cube: Any) -> Any:
     return lax.scan(
-        lambda t, plane: (lax.scan(lambda t, row: (lax.scan(lambda t, x: (jnp.sin(t) + x, None), t, row)[0], t), t, plane)[0], t),
+        lambda t, plane: (
+            lax.scan(lambda t, row: (lax.scan(lambda t, x: (jnp.sin(t) + x, None), t, row)[0], t), t, plane)[
+                0
+            ],
+            t,
+        ),
         cube[0, 0, 0],
         cube,
     )
@@ -176,13 +183,17 @@ def newton(x: Any) -> Any:
         y, before, count = held
         return (jnp.max(jnp.abs(y - before)) > 1e-4) & (count < 20) & ~jnp.isnan(y).any()
 
-    y, _, count = lax.while_loop(goes_on, lambda held: (0.5 * (held[0] + x / held[0]), held[0], held[2] + 1), (x + 1, x, 0))
+    y, _, count = lax.while_loop(
+        goes_on, lambda held: (0.5 * (held[0] + x / held[0]), held[0], held[2] + 1), (x + 1, x, 0)
+    )
     return y, count
 
 
 def bounded_newton(x: Any) -> Any:
     """Newton's method as a loop of a fixed length that keeps what has converged."""
-    return lax.fori_loop(0, 12, lambda i, y: jnp.where(jnp.abs(y * y - x) < 1e-6, y, 0.5 * (y + x / y)), x + 1)
+    return lax.fori_loop(
+        0, 12, lambda i, y: jnp.where(jnp.abs(y * y - x) < 1e-6, y, 0.5 * (y + x / y)), x + 1
+    )
 
 
 def bisection(low: Any, high: Any) -> Any:
@@ -231,25 +242,46 @@ PROGRAMS = {
     "scan of scan": Program(scan_of_scan, each(floats, *_PAIRS)),
     "loop in loop": Program(product_by_hand, ((floats(2, 3), floats(3, 4)), (floats(3, 2), floats(2, 1)))),
     "while in scan": Program(while_in_scan, tuple((floats(n, 3, scale=3.0),) for n in (3, 5)), "forward"),
-    "scan in while": Program(scan_in_while, tuple((floats(n, 3), number(most)) for n, most in ((3, 4.0), (5, 0.0), (2, 9.0))), "forward"),
+    "scan in while": Program(
+        scan_in_while,
+        tuple((floats(n, 3), number(most)) for n, most in ((3, 4.0), (5, 0.0), (2, 9.0))),
+        "forward",
+    ),
     "cond in scan": Program(cond_in_scan, each(floats, *_PAIRS)),
-    "scan in cond": Program(scan_in_cond, tuple((floats(n, 3), number(f)) for n, f in ((3, 1), (5, -1), (2, 1)))),
+    "scan in cond": Program(
+        scan_in_cond, tuple((floats(n, 3), number(f)) for n, f in ((3, 1), (5, -1), (2, 1)))
+    ),
     "deep": Program(deep, tuple((floats(n, 3), number(f)) for n, f in ((3, 1), (5, -1), (6, 1))), "forward"),
     "switch in loop": Program(switch_in_loop, tuple((whole(n, low=-1, high=6), floats(3)) for n in (5, 9))),
-    "cond in cond": Program(cond_in_cond, tuple((floats(3), number(a), number(b)) for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1)))),
+    "cond in cond": Program(
+        cond_in_cond,
+        tuple((floats(3), number(a), number(b)) for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1))),
+    ),
     "three loops": Program(three_loops, each(floats, (2, 3, 4), (3, 2, 2))),
-    "early stop": Program(early_stop, tuple((floats(n), number(most)) for n, most in ((6, 2.0), (8, 0.1), (3, 99.0)))),
+    "early stop": Program(
+        early_stop, tuple((floats(n), number(most)) for n, most in ((6, 2.0), (8, 0.1), (3, 99.0)))
+    ),
     "map with a branch": Program(mapped, each(floats, *_PAIRS)),
     "map in map": Program(mapped_in_map, each(floats, (2, 3, 4), (3, 2, 2))),
     "nested jit": Program(nested_jit, each(floats, *_PAIRS)),
     "bubble sort": Program(bubble_sort, each(floats, (4,), (6,))),
-    "edit distance": Program(edit_distance, tuple((whole(n, high=3), whole(m, high=3, seed=1)) for n, m in ((4, 5), (6, 2))), "none"),
+    "edit distance": Program(
+        edit_distance,
+        tuple((whole(n, high=3), whole(m, high=3, seed=1)) for n, m in ((4, 5), (6, 2))),
+        "none",
+    ),
     "stencil": Program(stencil, each(floats, (5,), (8,))),
     "windows": Program(windows, each(floats, (5,), (8,))),
     "newton": Program(newton, each(positive, (3,), (5,)), "forward"),
     "bounded newton": Program(bounded_newton, each(positive, (3,), (5,))),
-    "bisection": Program(bisection, ((number(0), number(1)), (number(-2), number(3)), (number(0), number(0))), "forward"),
-    "gcd": Program(gcd, tuple((number(a, "int32"), number(b, "int32")) for a, b in ((12, 18), (7, 0), (1071, 462))), "none"),
+    "bisection": Program(
+        bisection, ((number(0), number(1)), (number(-2), number(3)), (number(0), number(0))), "forward"
+    ),
+    "gcd": Program(
+        gcd,
+        tuple((number(a, "int32"), number(b, "int32")) for a, b in ((12, 18), (7, 0), (1071, 462))),
+        "none",
+    ),
     "while under vmap": Program(collatz, ((whole(4, low=1, high=30),), (whole(6, low=1, high=9),)), "none"),
     "power iteration": Program(power_iteration, each(positive, (3, 3), (4, 4))),
     "no steps of a while": Program(no_steps_of_while, each(floats, (3,), (4,)), "forward"),

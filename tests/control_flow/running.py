@@ -23,7 +23,10 @@ Arguments = tuple[Any, ...]
 # ------------------------------------------------------------------------------------- arguments
 def as_jax(args: Arguments, dtype: str = "float32") -> Arguments:
     """Arguments as JAX has them; float32 as ``dtype``."""
-    return tuple(item if isinstance(item, jax.Array) else jax_array(item, dtype if item.dtype == "float32" else None) for item in args)
+    return tuple(
+        item if isinstance(item, jax.Array) else jax_array(item, dtype if item.dtype == "float32" else None)
+        for item in args
+    )
 
 
 def calls_of(program: Program, dtype: str = "float32") -> list[Arguments]:
@@ -72,7 +75,9 @@ def check_values(program: Program, to: str, original: Program | None = None) -> 
         found = graph(*given)
         assert_same(found, results_of(original or program, args))
         if to == "numpy":
-            shared = [item for item in leaves(found).values() if any(np.shares_memory(item, arg) for arg in given)]
+            shared = [
+                item for item in leaves(found).values() if any(np.shares_memory(item, arg) for arg in given)
+            ]
             assert not shared, "a result lies in the memory of an argument"
     assert len(graph.variants) == (len(calls) if program.by_size else 1), graph.explain()
     return graph
@@ -94,9 +99,16 @@ def check_tf_function(program: Program, way: str, original: Program | None = Non
     tf = pytest.importorskip("tensorflow")
     calls = calls_of(program)
     graph = recorded(program, "tensorflow", calls[0])
-    signature = [tf.TensorSpec([None] * item.ndim, str(item.dtype)) for item in calls[0]] if way == "unknown sizes" else None
+    signature = (
+        [tf.TensorSpec([None] * item.ndim, str(item.dtype)) for item in calls[0]]
+        if way == "unknown sizes"
+        else None
+    )
     traced = tf.function(
-        lambda *args: graph.functional(graph.parameters, *args), input_signature=signature, jit_compile=way == "XLA", autograph=False
+        lambda *args: graph.functional(graph.parameters, *args),
+        input_signature=signature,
+        jit_compile=way == "XLA",
+        autograph=False,
     )
     for args in calls:
         assert_same(traced(*native(args, "tensorflow")), results_of(original or program, args))
@@ -125,14 +137,24 @@ def weighted(result: Any) -> Any:
 
 
 def _weights(array: Any) -> Any:
-    numbers = np.cos(np.arange(1.0, 1 + int(np.prod(array.shape)))).reshape(tuple(array.shape)).astype(dtype_name(array))
-    return pytest.importorskip("torch").tensor(numbers) if type(array).__module__.startswith("torch") else numbers
+    numbers = (
+        np.cos(np.arange(1.0, 1 + int(np.prod(array.shape))))
+        .reshape(tuple(array.shape))
+        .astype(dtype_name(array))
+    )
+    return (
+        pytest.importorskip("torch").tensor(numbers)
+        if type(array).__module__.startswith("torch")
+        else numbers
+    )
 
 
 def weighted_of_tensors(tf: Any, result: Any) -> Any:
     """The same for TensorFlow, where sizes may be unknown."""
     arrays = [item for item in tf.nest.flatten(result) if tf.is_tensor(item)]
-    parts = [tf.reduce_sum(array * _cosines(tf, array)) for array in (arrays[place] for place in _floats(arrays))]
+    parts = [
+        tf.reduce_sum(array * _cosines(tf, array)) for array in (arrays[place] for place in _floats(arrays))
+    ]
     return sum(parts[1:], parts[0]) if parts else tf.constant(0.0)
 
 
@@ -145,7 +167,9 @@ def _with(args: Arguments, places: list[int], items: Any) -> Arguments:
     return tuple(changed.get(place, item) for place, item in enumerate(args))
 
 
-def gradient_by_jax(function: Callable[..., Any], args: Arguments, mode: str) -> Callable[[list[Any]], list[Any]]:
+def gradient_by_jax(
+    function: Callable[..., Any], args: Arguments, mode: str
+) -> Callable[[list[Any]], list[Any]]:
     """The gradients by all floats among the arguments: backwards, or forwards where there is no other way."""
     places = _floats(args)
     total = lambda items: weighted(function(*_with(args, places, items)))  # noqa: E731
@@ -202,8 +226,14 @@ def by_tf_function(**options: Any) -> Callable[..., list[Any]]:
         def run(*given: Any) -> Any:
             return _tape(tf, function, given, [given[place] for place in places])
 
-        signature = [tf.TensorSpec([None] * item.ndim, str(item.dtype)) for item in args] if options.get("unknown") else None
-        traced = tf.function(run, input_signature=signature, jit_compile=options.get("xla", False), autograph=False)
+        signature = (
+            [tf.TensorSpec([None] * item.ndim, str(item.dtype)) for item in args]
+            if options.get("unknown")
+            else None
+        )
+        traced = tf.function(
+            run, input_signature=signature, jit_compile=options.get("xla", False), autograph=False
+        )
         return [item.numpy() for item in traced(*native(args, "tensorflow"))]
 
     return taken
@@ -227,6 +257,9 @@ def check_gradients(program: Program, way: str, dtype: str, original: Program | 
     function = graph if way in ("tape", "torch") else lambda *args: graph.functional(graph.parameters, *args)
     relative, absolute = tolerance(dtype)
     for args in calls[:1] if program.by_size else calls:
-        found, expected = taken(function, args, program.gradient), of_original((original or program).function, args, program.gradient)
+        found, expected = (
+            taken(function, args, program.gradient),
+            of_original((original or program).function, args, program.gradient),
+        )
         for one, other in zip(found, expected, strict=True):
             np.testing.assert_allclose(one, other, rtol=10 * relative, atol=10 * absolute)

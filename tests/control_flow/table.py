@@ -22,7 +22,9 @@ class Program:
     calls: tuple[tuple[Any, ...], ...]
     gradient: Mode = "reverse"
     jits: bool = True  # whether ``jax.jit`` takes it: nnx puts no module together inside of one that has its weights from outside
-    by_size: bool = False  # whether JAX's own code is Python whose steps depend on sizes, so that each size is a variant
+    by_size: bool = (
+        False  # whether JAX's own code is Python whose steps depend on sizes, so that each size is a variant
+    )
     wide: bool = True  # whether it takes float64; weights of models stay float32
 
 
@@ -36,7 +38,9 @@ def positive(*shape: int, seed: int = 0) -> np.ndarray[Any, Any]:
     return np.random.default_rng(seed + sum(shape)).uniform(0.2, 2.0, size=shape).astype("float32")
 
 
-def whole(*shape: int, seed: int = 0, low: int = 0, high: int = 10, dtype: str = "int32") -> np.ndarray[Any, Any]:
+def whole(
+    *shape: int, seed: int = 0, low: int = 0, high: int = 10, dtype: str = "int32"
+) -> np.ndarray[Any, Any]:
     """Integers."""
     return np.random.default_rng(seed + sum(shape)).integers(low, high, size=shape).astype(dtype)
 

@@ -72,7 +72,9 @@ def test_torch_keeps_less(function: Any) -> None:
     assert kept <= 3 * 40 < plain * 0.7
 
 
-@pytest.mark.parametrize(("function", "text"), [(kept_loop, "lax.scan(jax.checkpoint("), (around, "jax.checkpoint(loop)(")])
+@pytest.mark.parametrize(
+    ("function", "text"), [(kept_loop, "lax.scan(jax.checkpoint("), (around, "jax.checkpoint(loop)(")]
+)
 def test_jax_is_told_again(function: Any, text: str) -> None:
     graph = _compiled(function, "jax", 40)
     assert text in graph.source
@@ -113,7 +115,9 @@ def test_segments_give_the_same(function: Any, to: str) -> None:
 
 
 @pytest.mark.parametrize("function", [loop, backwards])
-@pytest.mark.parametrize(("to", "taken"), [("torch", by_torch), ("tensorflow", by_tape), ("tensorflow", by_tf_function())])
+@pytest.mark.parametrize(
+    ("to", "taken"), [("torch", by_torch), ("tensorflow", by_tape), ("tensorflow", by_tf_function())]
+)
 def test_segments_have_the_same_gradients(function: Any, to: str, taken: Any) -> None:
     graph = _compiled(function, to, 25, passes=[segment_scans])
     for count in (25, 31):
@@ -125,7 +129,10 @@ def test_segments_have_the_same_gradients(function: Any, to: str, taken: Any) ->
 def test_segments_keep_about_two_roots_of_the_steps() -> None:
     """Of each segment three tensors (its rows, what is carried, the weights), and those of one segment while that is computed again."""
     for count, root in ((100, 10), (400, 20)):
-        plain, segments = (_saved(_compiled(loop, "torch", count, passes=each), _arguments(count)) for each in ([], [segment_scans]))
+        plain, segments = (
+            _saved(_compiled(loop, "torch", count, passes=each), _arguments(count))
+            for each in ([], [segment_scans])
+        )
         assert plain > 4 * count
         assert segments <= 3 * root
 

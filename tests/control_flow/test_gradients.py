@@ -13,7 +13,9 @@ DIFFERENTIABLE = {name: program for name, program in PROGRAMS.items() if program
 
 
 # What a target does not have; strict: what works is no longer listed.
-_BOUND = "XLA keeps what each step of a loop computed for its gradient only where it knows a bound on the steps"
+_BOUND = (
+    "XLA keeps what each step of a loop computed for its gradient only where it knows a bound on the steps"
+)
 LIMITS = {
     **{(name, "tape in XLA"): _BOUND for name in (
         "while in scan", "scan in while", "deep", "newton", "bisection", "vmap of while", "vmap of steps", "jvp of while",

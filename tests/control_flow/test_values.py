@@ -25,8 +25,13 @@ def test_inside_of_jit(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "way"), pairs(COMPILED, ["sizes of the call", "unknown sizes", "XLA"]))
 def test_inside_of_tf_function(name: str, way: str) -> None:
-    if (name, way) == ("beam", "unknown sizes"):  # the guard that a size is an index of 32 bits is not to be told in 32 bits
-        with pytest.raises(pytest.importorskip("tensorflow").errors.InvalidArgumentError, match="GuardFailed"):
+    if (name, way) == (
+        "beam",
+        "unknown sizes",
+    ):  # the guard that a size is an index of 32 bits is not to be told in 32 bits
+        with pytest.raises(
+            pytest.importorskip("tensorflow").errors.InvalidArgumentError, match="GuardFailed"
+        ):
             check_tf_function(PROGRAMS[name], way)
     else:
         check_tf_function(PROGRAMS[name], way)

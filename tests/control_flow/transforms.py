@@ -38,7 +38,11 @@ def forward(rows: Any, w: Any) -> Any:
 
 
 def forward_of_while(x: Any, most: Any) -> Any:
-    return jax.jvp(lambda x: lax.while_loop(lambda z: z.sum() < most, lambda z: z * 1.5 + 0.1, jnp.abs(x)), (x,), (jnp.ones_like(x),))
+    return jax.jvp(
+        lambda x: lax.while_loop(lambda z: z.sum() < most, lambda z: z * 1.5 + 0.1, jnp.abs(x)),
+        (x,),
+        (jnp.ones_like(x),),
+    )
 
 
 def backward(rows: Any, w: Any) -> Any:
@@ -84,7 +88,9 @@ scaled.defjvp(lambda primals, tangents: (scaled(*primals), tangents[0] * 0.25 * 
 
 
 def custom_vjp_in_scan(rows: Any) -> Any:
-    return lax.scan(lambda held, row: (jnp.tanh(reversed_slope(held) + row), held), jnp.zeros_like(rows[0]), rows)
+    return lax.scan(
+        lambda held, row: (jnp.tanh(reversed_slope(held) + row), held), jnp.zeros_like(rows[0]), rows
+    )
 
 
 def clipped_in_scan(rows: Any) -> Any:
@@ -104,7 +110,9 @@ def checkpointed(rows: Any, w: Any) -> Any:
 
 
 def around(rows: Any, w: Any) -> Any:
-    return jax.checkpoint(lambda rows: lax.scan(lambda held, row: (jnp.tanh(held @ w + row), held), rows[0], rows))(rows)
+    return jax.checkpoint(
+        lambda rows: lax.scan(lambda held, row: (jnp.tanh(held @ w + row), held), rows[0], rows)
+    )(rows)
 
 
 def checkpointed_count(x: Any, w: Any) -> Any:
@@ -120,16 +128,27 @@ def checkpointed_alone(x: Any, w: Any) -> Any:
 
 
 def checkpointed_backwards(x: Any, w: Any) -> Any:
-    return jax.grad(lambda w: checkpointed(x, w)[0].sum())(w), jax.vmap(lambda w: checkpointed(x, w)[0])(jnp.stack([w, w * 2]))
+    return jax.grad(lambda w: checkpointed(x, w)[0].sum())(w), jax.vmap(lambda w: checkpointed(x, w)[0])(
+        jnp.stack([w, w * 2])
+    )
 
 
 def policy(rows: Any, w: Any) -> Any:
-    step = jax.checkpoint(lambda held, row: (jnp.sin(held @ w) + row, None), policy=jax.checkpoint_policies.dots_saveable)
+    step = jax.checkpoint(
+        lambda held, row: (jnp.sin(held @ w) + row, None), policy=jax.checkpoint_policies.dots_saveable
+    )
     return lax.scan(step, rows[0], rows)[0]
 
 
 def cumulative(x: Any) -> Any:
-    return lax.cumsum(x), lax.cumprod(x, reverse=True), lax.cummax(x), lax.cummin(x), lax.cumlogsumexp(x), jnp.cumsum(x, 1)
+    return (
+        lax.cumsum(x),
+        lax.cumprod(x, reverse=True),
+        lax.cummax(x),
+        lax.cummin(x),
+        lax.cumlogsumexp(x),
+        jnp.cumsum(x, 1),
+    )
 
 
 def cumulative_in_loop(x: Any) -> Any:
@@ -151,7 +170,9 @@ def linearized(rows: Any, w: Any) -> Any:
 
 
 def vmap_in_body(rows: Any) -> Any:
-    return lax.scan(lambda held, row: (held + jax.vmap(lambda a: jnp.sin(a) * a)(row), held.sum()), rows[0], rows)
+    return lax.scan(
+        lambda held, row: (held + jax.vmap(lambda a: jnp.sin(a) * a)(row), held.sum()), rows[0], rows
+    )
 
 
 def map_by_batches(rows: Any) -> Any:
@@ -187,10 +208,14 @@ _M = tuple((floats(n, k), floats(k, k)) for n, k in ((4, 2), (6, 3)))
 PROGRAMS = {
     "vmap of scan": Program(vmapped, _W),
     "vmap of weights": Program(vmapped_weights, _W),
-    "vmap of while": Program(vmapped_bound, tuple((floats(n), number(m)) for n, m in ((4, 3.0), (6, 0.0), (2, 9.0))), "forward"),
+    "vmap of while": Program(
+        vmapped_bound, tuple((floats(n), number(m)) for n, m in ((4, 3.0), (6, 0.0), (2, 9.0))), "forward"
+    ),
     "vmap of steps": Program(vmapped_steps, each(floats, (4,), (6,)), "forward"),
     "jvp of scan": Program(forward, _W),
-    "jvp of while": Program(forward_of_while, tuple((floats(n), number(m)) for n, m in ((4, 3.0), (6, 0.0), (2, 9.0))), "forward"),
+    "jvp of while": Program(
+        forward_of_while, tuple((floats(n), number(m)) for n, m in ((4, 3.0), (6, 0.0), (2, 9.0))), "forward"
+    ),
     "grad of scan": Program(backward, _W),
     "value and grad of scan": Program(value_and_gradient, _W),
     "descent": Program(descent, tuple((floats(n, k), floats(n)) for n, k in ((4, 2), (6, 3)))),
@@ -211,7 +236,9 @@ PROGRAMS = {
     "vmap in the body": Program(vmap_in_body, each(floats, (4, 2), (7, 3))),
     "map by batches": Program(map_by_batches, each(floats, (4, 2), (6, 3))),
     "unroll": Program(unrolled, each(floats, (4, 2), (7, 3))),
-    "while beside a gradient": Program(gradient_of_while_below, tuple((floats(n), number(m)) for n, m in ((4, 3.0), (6, 0.0))), "forward"),
+    "while beside a gradient": Program(
+        gradient_of_while_below, tuple((floats(n), number(m)) for n, m in ((4, 3.0), (6, 0.0))), "forward"
+    ),
     "stopped gradients": Program(stopped_in_loop, each(floats, (4,), (6,))),
     "static steps": Program(static_steps, each(floats, (4,), (6,))),
 }

@@ -40,7 +40,11 @@ def viterbi(scores: Any, moves: Any) -> Any:
 
 
 def hmm(scores: Any, moves: Any) -> Any:
-    return jax.nn.logsumexp(lax.scan(lambda a, row: (jax.nn.logsumexp(a[:, None] + moves, axis=0) + row, None), scores[0], scores[1:])[0])
+    return jax.nn.logsumexp(
+        lax.scan(
+            lambda a, row: (jax.nn.logsumexp(a[:, None] + moves, axis=0) + row, None), scores[0], scores[1:]
+        )[0]
+    )
 
 
 def metropolis(x: Any, seed: Any) -> Any:
@@ -48,7 +52,9 @@ def metropolis(x: Any, seed: Any) -> Any:
         propose, accept = jax.random.split(key)
         other = held + jax.random.normal(propose, held.shape, held.dtype)
         ratio = ((held**2).sum() - (other**2).sum()) / 2
-        held = lax.cond(jnp.log(jax.random.uniform(accept, dtype=held.dtype)) < ratio, lambda: other, lambda: held)
+        held = lax.cond(
+            jnp.log(jax.random.uniform(accept, dtype=held.dtype)) < ratio, lambda: other, lambda: held
+        )
         return held, held
 
     return lax.scan(step, x, jax.random.split(jax.random.key(seed), 5))
@@ -88,7 +94,9 @@ def sinkhorn(costs: Any) -> Any:
         u = 1.0 / (kernel @ held[1])
         return u, 1.0 / (kernel.T @ u)
 
-    u, v = lax.fori_loop(0, 5, step, (jnp.ones(costs.shape[0], costs.dtype), jnp.ones(costs.shape[1], costs.dtype)))
+    u, v = lax.fori_loop(
+        0, 5, step, (jnp.ones(costs.shape[0], costs.dtype), jnp.ones(costs.shape[1], costs.dtype))
+    )
     return u[:, None] * kernel * v
 
 
@@ -145,7 +153,9 @@ def conjugate_gradient(matrix: Any, b: Any) -> Any:
         after = r - alpha * ap
         return x + alpha * p, after, after + (after @ after) / (r @ r) * p, count + 1
 
-    return lax.while_loop(lambda h: (h[1] @ h[1] > 1e-4) & (h[3] < b.shape[0]), body, (jnp.zeros_like(b), b, b, 0))[0]
+    return lax.while_loop(
+        lambda h: (h[1] @ h[1] > 1e-4) & (h[3] < b.shape[0]), body, (jnp.zeros_like(b), b, b, 0)
+    )[0]
 
 
 @jax.custom_vjp
@@ -224,7 +234,11 @@ def sieve(x: Any) -> Any:
             j, flags = held
             return j + i, flags.at[j].set(False)
 
-        return lax.cond(is_prime[i], lambda: lax.while_loop(lambda held: held[0] < n, body, (i * i, is_prime))[1], lambda: is_prime)
+        return lax.cond(
+            is_prime[i],
+            lambda: lax.while_loop(lambda held: held[0] < n, body, (i * i, is_prime))[1],
+            lambda: is_prime,
+        )
 
     return lax.fori_loop(2, n, cross, jnp.arange(n) >= 2)
 
@@ -244,7 +258,9 @@ def life(board: Any, steps: Any) -> Any:
     """Conway's game for a number of steps that is an argument."""
 
     def step(i: Any, board: Any) -> Any:
-        around = sum(jnp.roll(board, (a, b), (0, 1)) for a in (-1, 0, 1) for b in (-1, 0, 1) if (a, b) != (0, 0))
+        around = sum(
+            jnp.roll(board, (a, b), (0, 1)) for a in (-1, 0, 1) for b in (-1, 0, 1) if (a, b) != (0, 0)
+        )
         return ((around == 3) | ((around == 2) & (board > 0))).astype(board.dtype)
 
     return lax.fori_loop(0, steps, step, board)
@@ -257,23 +273,38 @@ PROGRAMS = {
     "viterbi": Program(viterbi, _HMM),
     "hidden Markov model": Program(hmm, _HMM),
     "metropolis": Program(metropolis, tuple((floats(n), whole(high=99, seed=n)) for n in (3, 5)), "none"),
-    "kalman": Program(kalman, tuple((floats(n, k), floats(k, k), floats(k, k, seed=1)) for n, k in ((4, 2), (6, 3)))),
+    "kalman": Program(
+        kalman, tuple((floats(n, k), floats(k, k), floats(k, k, seed=1)) for n, k in ((4, 2), (6, 3)))
+    ),
     "adam": Program(adam, tuple((floats(n, k), floats(n)) for n, k in ((4, 2), (6, 3)))),
     "sinkhorn": Program(sinkhorn, each(positive, (4, 3), (2, 5))),
     "decode": Program(decode, tuple((whole(n, high=6), floats(6, 4)) for n in (4, 7))),
     "state space model": Program(
-        selective, tuple((floats(n, d), floats(d, s), floats(n, s), floats(n, s)) for n, d, s in ((4, 3, 2), (6, 2, 3)))
+        selective,
+        tuple((floats(n, d), floats(d, s), floats(n, s), floats(n, s)) for n, d, s in ((4, 3, 2), (6, 2, 3))),
     ),
-    "Runge-Kutta": Program(runge_kutta, tuple((floats(2), np.linspace(0, 1, n).astype("float32")) for n in (4, 7))),
-    "conjugate gradient": Program(conjugate_gradient, tuple((floats(n, n), floats(n)) for n in (3, 5)), "forward"),
+    "Runge-Kutta": Program(
+        runge_kutta, tuple((floats(2), np.linspace(0, 1, n).astype("float32")) for n in (4, 7))
+    ),
+    "conjugate gradient": Program(
+        conjugate_gradient, tuple((floats(n, n), floats(n)) for n in (3, 5)), "forward"
+    ),
     "spiking neuron": Program(neuron, each(positive, (5, 3), (8, 2))),
-    "LSTM of linen": Program(_linen(linen.OptimizedLSTMCell(4)), each(floats, (2, 5, 3), (3, 7, 3)), wide=False),
+    "LSTM of linen": Program(
+        _linen(linen.OptimizedLSTMCell(4)), each(floats, (2, 5, 3), (3, 7, 3)), wide=False
+    ),
     "GRU of linen": Program(_linen(linen.GRUCell(4)), each(floats, (2, 5, 3), (3, 7, 3)), wide=False),
-    "LSTM of nnx": Program(_nnx(nnx.OptimizedLSTMCell), each(floats, (2, 5, 3), (3, 7, 3)), "none", jits=False),
+    "LSTM of nnx": Program(
+        _nnx(nnx.OptimizedLSTMCell), each(floats, (2, 5, 3), (3, 7, 3)), "none", jits=False
+    ),
     "GRU of nnx": Program(_nnx(nnx.GRUCell), each(floats, (2, 5, 3), (3, 7, 3)), "none", jits=False),
     "state of nnx": Program(with_state, each(floats, (5, 3), (7, 3)), wide=False),
-    "stacked layers": Program(stacked_layers, tuple((floats(2, 3), floats(n, 3, 3), floats(n, 3)) for n in (4, 6))),
+    "stacked layers": Program(
+        stacked_layers, tuple((floats(2, 3), floats(n, 3, 3), floats(n, 3)) for n in (4, 6))
+    ),
     "sieve": Program(sieve, each(floats, (20,), (31,)), "none"),
     "knapsack": Program(knapsack, tuple((whole(n, low=1), positive(n)) for n in (4, 6))),
-    "life": Program(life, tuple((whole(n, n, high=2), number(s, "int32")) for n, s in ((5, 3), (6, 0), (4, 7))), "none"),
+    "life": Program(
+        life, tuple((whole(n, n, high=2), number(s, "int32")) for n, s in ((5, 3), (6, 0), (4, 7))), "none"
+    ),
 }

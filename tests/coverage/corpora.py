@@ -53,11 +53,19 @@ def _harness_group(name: str) -> str:
 
 
 CORPORA: dict[str, Corpus] = {
-    "operators": Corpus("torch", "public operators, with torch's own samples", operators.names, operators.judge, 90),
+    "operators": Corpus(
+        "torch", "public operators, with torch's own samples", operators.names, operators.judge, 90
+    ),
     "dtypes": Corpus("torch", "operators in other data types", dtypes.names, dtypes.judge, 90),
-    "errors": Corpus("torch", "calls that torch refuses are refused", operators.error_names, operators.judge_errors, 90),
-    "harnesses": Corpus("jax", "JAX's own cases for each primitive", _harness_names, _judge_harness, 90, _harness_group),
-    "raw-ops": Corpus("tensorflow", "raw operations with a numeric meaning", raw_ops.names, raw_ops.judge, 120),
+    "errors": Corpus(
+        "torch", "calls that torch refuses are refused", operators.error_names, operators.judge_errors, 90
+    ),
+    "harnesses": Corpus(
+        "jax", "JAX's own cases for each primitive", _harness_names, _judge_harness, 90, _harness_group
+    ),
+    "raw-ops": Corpus(
+        "tensorflow", "raw operations with a numeric meaning", raw_ops.names, raw_ops.judge, 120
+    ),
     "tf-functions": Corpus(
         "tensorflow",
         "public functions, three calls each",
@@ -67,10 +75,20 @@ CORPORA: dict[str, Corpus] = {
         functions.group_of,
     ),
     "keras-ops": Corpus(
-        "tensorflow", "functions of `keras.ops`", partial(functions.names, of_keras=True), functions.judge, 120, functions.group_of
+        "tensorflow",
+        "functions of `keras.ops`",
+        partial(functions.names, of_keras=True),
+        functions.judge,
+        120,
+        functions.group_of,
     ),
     "keras-layers": Corpus(
-        "tensorflow", "Keras layers and their options", keras_layers.names, keras_layers.judge, 120, keras_layers.group_of
+        "tensorflow",
+        "Keras layers and their options",
+        keras_layers.names,
+        keras_layers.judge,
+        120,
+        keras_layers.group_of,
     ),
     "keras-models": Corpus(
         "tensorflow",
@@ -79,9 +97,15 @@ CORPORA: dict[str, Corpus] = {
         keras_models.judge,
         1800,
         keras_models.group_of,
-        {"XLA_FLAGS": ""},  # convolutions in float64 are loops of XLA's own: unoptimised they take thrice the time
+        {
+            "XLA_FLAGS": ""
+        },  # convolutions in float64 are loops of XLA's own: unoptimised they take thrice the time
     ),
     "numpy-calls": Corpus("numpy", "calls of NumPy functions", numpy_calls.names, numpy_calls.judge, 90),
-    "transformers": Corpus("torch", "tiny models of transformers", partial(zoo.names, "zoo.jsonl"), zoo.judge, 300),
-    "vision": Corpus("torch", "tiny models of timm and torchvision", partial(zoo.names, "vision.jsonl"), zoo.judge, 300),
+    "transformers": Corpus(
+        "torch", "tiny models of transformers", partial(zoo.names, "zoo.jsonl"), zoo.judge, 300
+    ),
+    "vision": Corpus(
+        "torch", "tiny models of timm and torchvision", partial(zoo.names, "vision.jsonl"), zoo.judge, 300
+    ),
 }

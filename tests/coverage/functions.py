@@ -36,7 +36,12 @@ def samples() -> dict[str, list[Any]]:
 
 def names(*, of_keras: bool) -> list[str]:
     """Every call: the name of a function, and the number of its sample."""
-    return [f"{name}#{place}" for name, calls in samples().items() if name.startswith(KERAS) == of_keras for place in range(len(calls))]
+    return [
+        f"{name}#{place}"
+        for name, calls in samples().items()
+        if name.startswith(KERAS) == of_keras
+        for place in range(len(calls))
+    ]
 
 
 MODULES = (
@@ -51,7 +56,12 @@ def public_names() -> dict[int, list[str]]:
     for module in MODULES:
         for name in dir(public(module)):
             item = getattr(public(module), name)
-            if not name.startswith("_") and callable(item) and not isinstance(item, type) and not inspect.ismodule(item):
+            if (
+                not name.startswith("_")
+                and callable(item)
+                and not isinstance(item, type)
+                and not inspect.ismodule(item)
+            ):
                 found.setdefault(id(item), []).append(f"{module}.{name}")
     return found
 
@@ -144,7 +154,11 @@ def _check_gradients(graph: Any, function: Callable[..., Any], args: list[Any], 
     from ..tensorflow_source import test_tensorflow_sample_gradients as gradients
 
     found = function(*args)
-    if not any(map(gradients.is_float, args)) or any(item is None for item in tf.nest.flatten(found)) or not gradients.results(found):
+    if (
+        not any(map(gradients.is_float, args))
+        or any(item is None for item in tf.nest.flatten(found))
+        or not gradients.results(found)
+    ):
         return
     try:
         expected = gradients.by_tensorflow(function, args)
@@ -160,4 +174,6 @@ def _check_gradients(graph: Any, function: Callable[..., Any], args: list[Any], 
         raise
     for place, (found, wanted) in enumerate(zip(actual, expected, strict=True)):
         relative, absolute = tolerance("float32")
-        np.testing.assert_allclose(found, wanted, rtol=10 * relative, atol=10 * absolute, err_msg=f"gradient {place}")
+        np.testing.assert_allclose(
+            found, wanted, rtol=10 * relative, atol=10 * absolute, err_msg=f"gradient {place}"
+        )

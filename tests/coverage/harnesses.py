@@ -54,7 +54,9 @@ def judge(name: str, target: str) -> dict[str, Any]:
     harness = database()[name]
     args = arguments(harness, seed=1)
     expected = _in_jax(name)
-    graph = graph_compiler.transpile(harness.dyn_fun, to=target, source="jax", args=tuple(arguments(harness, seed=0)))
+    graph = graph_compiler.transpile(
+        harness.dyn_fun, to=target, source="jax", args=tuple(arguments(harness, seed=0))
+    )
     _assert_agrees(harness, args, graph(*args), expected)
     return {}
 

@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 import scipy.stats
 
-from ..support.compare import arrays, assert_no_further, assert_same, assert_same_structure, dtype_name, expected_dtype, to_numpy
+from ..support.compare import (
+    arrays,
+    assert_no_further,
+    assert_same,
+    assert_same_structure,
+    dtype_name,
+    expected_dtype,
+    to_numpy,
+)
 
 
 def assert_right(actual: Any, expected: Any, exact: Callable[[], Any]) -> None:
@@ -32,11 +40,17 @@ def assert_metadata(actual: Any, expected: Any) -> None:
     found = arrays(actual)
     for path, array in arrays(expected).items():
         got = found[path]
-        assert tuple(got.shape) == tuple(array.shape), f"shape {tuple(got.shape)}, expected {tuple(array.shape)}"
-        assert dtype_name(got) == expected_dtype(got, array), f"dtype {dtype_name(got)}, expected {dtype_name(array)}"
+        assert tuple(got.shape) == tuple(array.shape), (
+            f"shape {tuple(got.shape)}, expected {tuple(array.shape)}"
+        )
+        assert dtype_name(got) == expected_dtype(got, array), (
+            f"dtype {dtype_name(got)}, expected {dtype_name(array)}"
+        )
 
 
-def assert_same_distribution(draw: Callable[[], Any], draw_expected: Callable[[], Any], times: int = 40, least: float = 1e-5) -> None:
+def assert_same_distribution(
+    draw: Callable[[], Any], draw_expected: Callable[[], Any], times: int = 40, least: float = 1e-5
+) -> None:
     """Two-sample Kolmogorov-Smirnov tests of all elements of each array, over some draws; draws must differ where torch's do.
 
     Elements of one draw may depend on each other (whole channels are dropped): where the test fails, some elements are tested alone over
@@ -65,7 +79,10 @@ def _drawn(draw: Callable[[], Any], times: int) -> Any:
 def _pvalue(got: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any]) -> float:
     """Numbers that differ by rounding are the same number."""
     left, right = _reals(got), _reals(wanted)
-    step = (np.abs(np.concatenate([left, right])[np.isfinite(np.concatenate([left, right]))]).max(initial=0.0) or 1.0) * 1e-5
+    step = (
+        np.abs(np.concatenate([left, right])[np.isfinite(np.concatenate([left, right]))]).max(initial=0.0)
+        or 1.0
+    ) * 1e-5
     return float(scipy.stats.ks_2samp(np.round(left / step), np.round(right / step), method="asymp").pvalue)
 
 

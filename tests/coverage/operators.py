@@ -22,7 +22,10 @@ from .wrong_calls import Call, good_call
 SAMPLES = 5
 GOOD_SAMPLES = 100
 UNINITIALISED = ("empty", "new_empty", "empty_like", "empty_strided", "empty_permuted", "new_empty_strided")
-_WIDER = {**dict.fromkeys((torch.float16, torch.bfloat16, torch.float32), torch.float64), torch.complex64: torch.complex128}
+_WIDER = {
+    **dict.fromkeys((torch.float16, torch.bfloat16, torch.float32), torch.float64),
+    torch.complex64: torch.complex128,
+}
 
 
 @functools.cache
@@ -62,12 +65,16 @@ def _seeded(seed: int) -> Iterator[None]:
 
 
 def _copied(structure: Any, change: Callable[[torch.Tensor], torch.Tensor] = torch.Tensor.clone) -> Any:
-    return map_structure(lambda item: change(item.detach()) if isinstance(item, torch.Tensor) else item, structure)
+    return map_structure(
+        lambda item: change(item.detach()) if isinstance(item, torch.Tensor) else item, structure
+    )
 
 
 def _widened(structure: Any) -> Any:
     widened = _copied(structure, lambda tensor: tensor.to(_WIDER.get(tensor.dtype, tensor.dtype)))
-    return map_structure(lambda item: _WIDER.get(item, item) if isinstance(item, torch.dtype) else item, widened)
+    return map_structure(
+        lambda item: _WIDER.get(item, item) if isinstance(item, torch.dtype) else item, widened
+    )
 
 
 def judge(name: str, target: str) -> dict[str, Any]:
@@ -91,7 +98,9 @@ def judge_in(name: str, dtype: torch.dtype, target: str) -> dict[str, Any]:
 
 def _judge_sample(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], target: str) -> None:
     expected = _in_torch(op, args, kwargs, seed=1)
-    graph = graph_compiler.compile(op.op, to=target, source="torch", args=_copied(args), kwargs=_copied(kwargs))
+    graph = graph_compiler.compile(
+        op.op, to=target, source="torch", args=_copied(args), kwargs=_copied(kwargs)
+    )
 
     def run() -> Any:
         return graph(*_copied(args), **_copied(kwargs))
@@ -133,7 +142,11 @@ def judge_errors(name: str, target: str) -> dict[str, Any]:
         facts["inputs"] += 1
         facts["recorded_with_good"] += good is not None
         graph = _recorded(op, good, target)
-        if not _raises(lambda graph=graph, bad=bad: _call(graph or graph_compiler.compile(op.op, to=target, source="torch"), bad)):
+        if not _raises(
+            lambda graph=graph, bad=bad: _call(
+                graph or graph_compiler.compile(op.op, to=target, source="torch"), bad
+            )
+        ):
             accepted.append(place)
     if not facts["inputs"]:
         raise Skipped("torch refuses none of them")
@@ -152,7 +165,9 @@ def _refused(op: Any) -> list[Call]:
 def _samples_of(op: Any, dtype: torch.dtype) -> Iterator[Call]:
     if dtype in op.supported_dtypes("cpu"):
         with _seeded(0):
-            samples = list(itertools.islice(op.sample_inputs("cpu", dtype, requires_grad=False), GOOD_SAMPLES))
+            samples = list(
+                itertools.islice(op.sample_inputs("cpu", dtype, requires_grad=False), GOOD_SAMPLES)
+            )
         yield from (((sample.input, *sample.args), sample.kwargs) for sample in samples)
 
 

@@ -9,7 +9,14 @@ from typing import Any
 
 from graph_compiler.errors import GraphCompilerError, InternalError, TargetRefused
 
-RIGHT, WRONG, REFUSED, CRASHED, TIMEOUT, SKIPPED = "right", "wrong", "refused", "crashed", "timeout", "skipped"
+RIGHT, WRONG, REFUSED, CRASHED, TIMEOUT, SKIPPED = (
+    "right",
+    "wrong",
+    "refused",
+    "crashed",
+    "timeout",
+    "skipped",
+)
 STATUSES = (RIGHT, WRONG, REFUSED, CRASHED, TIMEOUT, SKIPPED)
 
 

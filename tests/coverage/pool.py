@@ -46,11 +46,23 @@ class Worker:
             line = lines.get(timeout=self.seconds)
         except queue.Empty:
             self.stop()
-            return {"name": name, "status": TIMEOUT, "detail": f"more than {self.seconds:g} s", "facts": {}, "seconds": self.seconds}
+            return {
+                "name": name,
+                "status": TIMEOUT,
+                "detail": f"more than {self.seconds:g} s",
+                "facts": {},
+                "seconds": self.seconds,
+            }
         if not line:
             code = process.wait()
             self.stop()
-            return {"name": name, "status": CRASHED, "detail": f"the process ended with {code}", "facts": {}, "seconds": 0.0}
+            return {
+                "name": name,
+                "status": CRASHED,
+                "detail": f"the process ended with {code}",
+                "facts": {},
+                "seconds": 0.0,
+            }
         record: Record = json.loads(line)
         return record
 
@@ -82,7 +94,9 @@ class Worker:
             self.process = None
 
 
-def run(corpus: str, cases: Mapping[str, Sequence[str]], workers: int, keep: Callable[[Record, str], None]) -> None:
+def run(
+    corpus: str, cases: Mapping[str, Sequence[str]], workers: int, keep: Callable[[Record, str], None]
+) -> None:
     """Judges all cases, each in its targets one after another (a corpus may keep what they share), ``workers`` at a time; ``keep`` gets each
     record as it comes, and its target."""
     waiting: queue.SimpleQueue[str] = queue.SimpleQueue()

@@ -36,13 +36,26 @@ def rows_of(file: Path = FILE) -> list[Row]:
 
 def _row(results: Results, every: int) -> Row:
     found = results.summary()
-    counts = {"cases": found["cases"], "right": found.get(RIGHT, 0), "wrong": found.get(WRONG, 0), "every": every}
-    return {"corpus": results.corpus, "target": results.target, **counts, "day": datetime.date.today().isoformat()}
+    counts = {
+        "cases": found["cases"],
+        "right": found.get(RIGHT, 0),
+        "wrong": found.get(WRONG, 0),
+        "every": every,
+    }
+    return {
+        "corpus": results.corpus,
+        "target": results.target,
+        **counts,
+        "day": datetime.date.today().isoformat(),
+    }
 
 
 def section(rows: Sequence[Row]) -> list[str]:
     """Lines of Markdown: for each of the sixteen pairs of frameworks, what share of each corpus of the source is right in the target."""
-    lines = [f"| from | what | {' | '.join(f'to {target}' for target in FRAMEWORKS)} |", "|---" * (2 + len(FRAMEWORKS)) + "|"]
+    lines = [
+        f"| from | what | {' | '.join(f'to {target}' for target in FRAMEWORKS)} |",
+        "|---" * (2 + len(FRAMEWORKS)) + "|",
+    ]
     found = {(row["corpus"], row["target"]): row for row in rows}
     for source in FRAMEWORKS:
         for name, corpus in CORPORA.items():
@@ -54,7 +67,10 @@ def section(rows: Sequence[Row]) -> list[str]:
 
 def summary(rows: Sequence[Row]) -> list[str]:
     """Return lines of Markdown: a table of source by target with the share of right cases, over all corpora of the source."""
-    lines = [f"| from | {' | '.join(f'to {target}' for target in FRAMEWORKS)} |", "|---" * (1 + len(FRAMEWORKS)) + "|"]
+    lines = [
+        f"| from | {' | '.join(f'to {target}' for target in FRAMEWORKS)} |",
+        "|---" * (1 + len(FRAMEWORKS)) + "|",
+    ]
     for source in FRAMEWORKS:
         of_source = [row for row in rows if CORPORA[row["corpus"]].source == source]
         cells = [_total([row for row in of_source if row["target"] == target]) for target in FRAMEWORKS]
@@ -64,7 +80,11 @@ def summary(rows: Sequence[Row]) -> list[str]:
 
 def _total(rows: Sequence[Row]) -> str:
     cases, right, wrong = (sum(row[key] for row in rows) for key in ("cases", "right", "wrong"))
-    return f"{right / cases:.1%} of {cases:,}" + (f", {wrong} wrong" if wrong else "") if cases else "not measured"
+    return (
+        f"{right / cases:.1%} of {cases:,}" + (f", {wrong} wrong" if wrong else "")
+        if cases
+        else "not measured"
+    )
 
 
 def _cell(row: Row | None) -> str:

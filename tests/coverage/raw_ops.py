@@ -34,5 +34,7 @@ def judge(name: str, target: str) -> dict[str, Any]:
     samples = [sample for sample in samples_of()[name] if (sample, target) not in UNSUPPORTED]
     if not samples:
         raise UnsupportedOperation(reason(name))
-    variants = [check(recorded(SAMPLES[sample], target), target, calls_of(SAMPLES[sample])) for sample in samples]
+    variants = [
+        check(recorded(SAMPLES[sample], target), target, calls_of(SAMPLES[sample])) for sample in samples
+    ]
     return {"samples": len(samples), "variants": max(variants)}

@@ -53,7 +53,9 @@ class Results:
             if record["status"] not in (RIGHT, SKIPPED):
                 causes[cause_of(record["status"], record["detail"])].append(record)
             elif record["facts"].get("other", RIGHT) != RIGHT:
-                causes[f"at other shapes: {cause_of(record['facts']['other'], record['facts']['other_detail'])}"].append(record)
+                causes[
+                    f"at other shapes: {cause_of(record['facts']['other'], record['facts']['other_detail'])}"
+                ].append(record)
         return dict(sorted(causes.items(), key=lambda item: -len(item[1])))
 
 
@@ -76,7 +78,12 @@ def cause_of(status: str, detail: str) -> str:
 
 def page(all_results: Sequence[Results]) -> str:
     """A Markdown page: a table of shares, then every failure by cause."""
-    lines = ["# Coverage", "", "Written by `scripts/coverage.py`. A case that torch itself cannot run here is skipped.", ""]
+    lines = [
+        "# Coverage",
+        "",
+        "Written by `scripts/coverage.py`. A case that torch itself cannot run here is skipped.",
+        "",
+    ]
     lines += [
         f"| corpus | target | cases | {' | '.join(STATUSES)} | share right | right at other shapes | recorded again |",
         "|---" * 12 + "|",
@@ -84,11 +91,19 @@ def page(all_results: Sequence[Results]) -> str:
     for results in all_results:
         found = results.summary()
         counts = " | ".join(str(found.get(status, 0)) for status in STATUSES)
-        other = f"{found['other_share']:.1%} of {found['other_cases']} | {found['other_recorded_again']}" if "other_cases" in found else "|"
-        lines.append(f"| {found['corpus']} | {found['target']} | {found['cases']} | {counts} | {found['share']:.1%} | {other} |")
+        other = (
+            f"{found['other_share']:.1%} of {found['other_cases']} | {found['other_recorded_again']}"
+            if "other_cases" in found
+            else "|"
+        )
+        lines.append(
+            f"| {found['corpus']} | {found['target']} | {found['cases']} | {counts} | {found['share']:.1%} | {other} |"
+        )
     for results in all_results:
         failures = results.failures()
         lines += ["", f"## {results.corpus} in {results.target}", ""] + ([] if failures else ["No failures."])
         for cause, records in failures.items():
-            lines.append(f"- **{len(records)}** `{cause.replace('`', chr(39))}`: {', '.join(record['name'] for record in records)}")
+            lines.append(
+                f"- **{len(records)}** `{cause.replace('`', chr(39))}`: {', '.join(record['name'] for record in records)}"
+            )
     return "\n".join(lines) + "\n"

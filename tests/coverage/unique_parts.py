@@ -24,7 +24,11 @@ def _scaled(matrix: Array) -> Array:
 def _eigh(harness: Any, args: list[Any], found: Any) -> list[Array]:
     """The eigenvalues, the matrix, and how the vectors stand to each other."""
     vectors, values = map(to_numpy, found)
-    return [_scaled(values), _scaled(vectors * values[..., None, :] @ _transposed(vectors)), _transposed(vectors) @ vectors]
+    return [
+        _scaled(values),
+        _scaled(vectors * values[..., None, :] @ _transposed(vectors)),
+        _transposed(vectors) @ vectors,
+    ]
 
 
 def _svd(harness: Any, args: list[Any], found: Any) -> list[Array]:
@@ -51,7 +55,9 @@ def _eig(harness: Any, args: list[Any], found: Any) -> list[Array]:
     for kind, columns in zip(kinds, vectors, strict=True):
         left = kind == "left"
         product = (_transposed(matrix) if left else matrix) @ columns
-        parts.append(_scaled_residual(product - columns * (np.conj(values) if left else values)[..., None, :], matrix))
+        parts.append(
+            _scaled_residual(product - columns * (np.conj(values) if left else values)[..., None, :], matrix)
+        )
         parts.append(np.linalg.norm(columns, axis=-2))
     return parts
 

@@ -25,7 +25,11 @@ def main(corpus: str) -> None:
         (name, target), start = json.loads(line), time.perf_counter()
         with contextlib.redirect_stdout(io.StringIO()):
             outcome = outcome_of(partial(CORPORA[corpus].judge, name, target))
-        record = {"name": name, **dataclasses.asdict(outcome), "seconds": round(time.perf_counter() - start, 2)}
+        record = {
+            "name": name,
+            **dataclasses.asdict(outcome),
+            "seconds": round(time.perf_counter() - start, 2),
+        }
         print(json.dumps(record), file=answers, flush=True)
 
 

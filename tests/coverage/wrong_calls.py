@@ -19,7 +19,9 @@ MOST_ELEMENTS = 1 << 16
 _SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
 
 
-def good_call(bad: Call, samples: Callable[[torch.dtype], Iterator[Call]], accepts: Callable[[Call], bool]) -> Call | None:
+def good_call(
+    bad: Call, samples: Callable[[torch.dtype], Iterator[Call]], accepts: Callable[[Call], bool]
+) -> Call | None:
     """A call that differs from ``bad`` in sizes and elements only, and that torch accepts: one of its own samples, or one with sizes by
     chance."""
     candidates = itertools.chain(_alike(bad, samples), _with_other_sizes(bad))
@@ -40,7 +42,9 @@ def _with_other_sizes(bad: Call) -> Iterator[Call]:
     for attempt in range(TRIES):
         sizes: dict[Any, int] = {}
 
-        def other(tensor: torch.Tensor, sizes: dict[Any, int] = sizes, attempt: int = attempt) -> torch.Tensor:
+        def other(
+            tensor: torch.Tensor, sizes: dict[Any, int] = sizes, attempt: int = attempt
+        ) -> torch.Tensor:
             if attempt % 3 == 0:
                 shape = tuple(sizes.setdefault(size, draw.choice(_SIZES)) for size in tensor.shape)
             elif attempt % 3 == 1:
@@ -73,4 +77,6 @@ def _tensors(structure: Any) -> list[torch.Tensor]:
 
 def signature(call: Call) -> str:
     """What a graph is recorded for: the structure, the dtype and rank of each tensor, and every number."""
-    return repr(map_structure(lambda item: (item.dtype, item.ndim) if isinstance(item, torch.Tensor) else item, call))
+    return repr(
+        map_structure(lambda item: (item.dtype, item.ndim) if isinstance(item, torch.Tensor) else item, call)
+    )

@@ -96,7 +96,12 @@ def summed(x: Any) -> Any:
     return x.sum(axis=0)
 
 
-summed.defjvp(lambda primals, tangents: (summed(*primals), 2 * tangents[0].sum(axis=0) + (tangents[0] * primals[0]).sum()))
+summed.defjvp(
+    lambda primals, tangents: (
+        summed(*primals),
+        2 * tangents[0].sum(axis=0) + (tangents[0] * primals[0]).sum(),
+    )
+)
 
 
 @jax.custom_jvp
@@ -118,7 +123,9 @@ def clipped(x: Any, low: Any, high: Any) -> Any:
     return x
 
 
-clipped.defvjp(lambda x, low, high: (x, (low, high)), lambda held, g: (jnp.clip(g, held[0], held[1]), None, None))
+clipped.defvjp(
+    lambda x, low, high: (x, (low, high)), lambda held, g: (jnp.clip(g, held[0], held[1]), None, None)
+)
 
 
 @jax.custom_vjp
@@ -163,7 +170,9 @@ def reversed_gradient(x: Any, strength: Any) -> Any:
     return x + 0
 
 
-reversed_gradient.defvjp(lambda x, strength: (x + 0, strength), lambda strength, g: (-strength * g, jnp.zeros_like(strength)))
+reversed_gradient.defvjp(
+    lambda x, strength: (x + 0, strength), lambda strength, g: (-strength * g, jnp.zeros_like(strength))
+)
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
@@ -220,7 +229,9 @@ def extremes(x: Any) -> Any:
 
 extremes.defvjp(
     lambda x: (extremes(x), (x, x.argmax(1))),
-    lambda held, g: (jnp.where(jnp.arange(held[0].shape[1]) == held[1][:, None], 2 * g[0][:, None] * held[0], 0),),
+    lambda held, g: (
+        jnp.where(jnp.arange(held[0].shape[1]) == held[1][:, None], 2 * g[0][:, None] * held[0], 0),
+    ),
 )
 
 
@@ -231,7 +242,9 @@ def of_tree(items: Any) -> Any:
 
 of_tree.defvjp(
     lambda items: (of_tree(items), items),
-    lambda items, g: ({"a": 2 * g["product"] @ items["b"].T + g["total"], "b": 3 * items["a"].T @ g["product"]},),
+    lambda items, g: (
+        {"a": 2 * g["product"] @ items["b"].T + g["total"], "b": 3 * items["a"].T @ g["product"]},
+    ),
 )
 
 
@@ -282,9 +295,13 @@ ROWS: dict[str, Row] = {
     "trees": Row(lambda a, b: of_tree({"a": a, "b": b}), matrices, twice=False),
     "a rule in a rule": Row(squared_twice, rows),
     "complex": Row(lambda x: (rotated(x) * (1 + 2j)).imag, rows),
-    "under vmap": Row(jax.vmap(lambda row: centred(row) * clipped(row, -0.2, 0.3) + logsumexp(row)), rows, twice=False),
+    "under vmap": Row(
+        jax.vmap(lambda row: centred(row) * clipped(row, -0.2, 0.3) + logsumexp(row)), rows, twice=False
+    ),
     "under vmap over one of two": Row(lambda x, y: jax.vmap(both, in_axes=(0, None))(x, y[0]), two),
     "in scan": Row(cumulative, rows, twice=False),
-    "in jit and a checkpoint": Row(jax.jit(jax.checkpoint(lambda x: log1pexp(x) * rounded(x * 2))), rows, twice=False),
+    "in jit and a checkpoint": Row(
+        jax.jit(jax.checkpoint(lambda x: log1pexp(x) * rounded(x * 2))), rows, twice=False
+    ),
     "called twice": Row(lambda x: log1pexp(log1pexp(x) * 2) + clipped(x, -1.0, 1.0), rows),
 }

@@ -23,7 +23,13 @@ from .test_jax_rules import _of  # noqa: E402
 
 def solved(y: Any, rate: Any) -> Any:
     """A differential equation, solved in steps whose coefficients JAX's own rule closes over."""
-    return odeint(lambda y, t, rate: jnp.stack([y[0] * (rate - y[1]), y[1] * (y[0] - t)]), y, jnp.linspace(0.0, 0.5, 3), rate, rtol=1e-3)
+    return odeint(
+        lambda y, t, rate: jnp.stack([y[0] * (rate - y[1]), y[1] * (y[0] - t)]),
+        y,
+        jnp.linspace(0.0, 0.5, 3),
+        rate,
+        rtol=1e-3,
+    )
 
 
 @jax.custom_vjp
@@ -50,7 +56,9 @@ def test_constants_that_a_rule_closes_over(to: str) -> None:
 
 @pytest.mark.slow
 def test_odeint() -> None:
-    check(solved, "torch", (jnp.array([1.0, 0.5]), jnp.float32(1.2)), (jnp.array([0.7, 1.5]), jnp.float32(0.8)))
+    check(
+        solved, "torch", (jnp.array([1.0, 0.5]), jnp.float32(1.2)), (jnp.array([0.7, 1.5]), jnp.float32(0.8))
+    )
 
 
 def test_an_argument_that_a_rule_closes_over() -> None:

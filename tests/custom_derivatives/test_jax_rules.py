@@ -83,7 +83,9 @@ def twice_by_torch(graph: Any, args: Any) -> list[Any]:
     torch = pytest.importorskip("torch")
     given = [torch.tensor(np.asarray(item), requires_grad=True) for item in args]
     multiply = lambda item, weight: (item * torch.tensor(weight)).sum()  # noqa: E731
-    first = torch.autograd.grad(weighted(graph(*given), multiply), given, create_graph=True, materialize_grads=True)
+    first = torch.autograd.grad(
+        weighted(graph(*given), multiply), given, create_graph=True, materialize_grads=True
+    )
     found = torch.autograd.grad(weighted(first, multiply), given, materialize_grads=True)
     return [item.numpy() for item in found]
 
@@ -112,7 +114,9 @@ TWICE = {
 
 @pytest.mark.filterwarnings("ignore:.*should not be instantiated")  # of torch's compiler itself
 @pytest.mark.parametrize("to", ["torch", "tensorflow", "jax"])
-@pytest.mark.parametrize("name", ["clipped by residuals", "residuals of other shapes", "log1pexp", "two results of two arguments"])
+@pytest.mark.parametrize(
+    "name", ["clipped by residuals", "residuals of other shapes", "log1pexp", "two results of two arguments"]
+)
 def test_in_compiled_functions(name: str, to: str) -> None:
     row = ROWS[name]
     graph = graph_compiler.compile(row.function, to=to, source="jax", args=row.made(RECORDED))
@@ -145,5 +149,7 @@ def compiled_by_tensorflow(graph: Any, args: Any) -> list[Any]:
 COMPILED = {
     "torch": compiled_by_torch,
     "tensorflow": compiled_by_tensorflow,
-    "jax": lambda graph, args: by_jax(jax.jit(lambda *given: graph.functional(graph.parameters, *given)), args),
+    "jax": lambda graph, args: by_jax(
+        jax.jit(lambda *given: graph.functional(graph.parameters, *given)), args
+    ),
 }

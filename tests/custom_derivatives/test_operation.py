@@ -32,8 +32,12 @@ def clipped(graph: Graph, x: Value, rule: Write | None = None, name: str = "clip
 
     function = build.body(name, [like("x")], lambda x: (build.multiply(x, 2.0),))
     write_rule = rule or (lambda build, result, cotangent, x: (build.clip(cotangent, -0.5, 0.5),))
-    body = build.body("rule", [like("result"), like("cotangent"), like("x")], lambda *given: write_rule(build, *given))
-    (made,) = build.run("custom_derivative", [x], [function, body], **{"kind": "vjp", "differentiated": (0,), **params})
+    body = build.body(
+        "rule", [like("result"), like("cotangent"), like("x")], lambda *given: write_rule(build, *given)
+    )
+    (made,) = build.run(
+        "custom_derivative", [x], [function, body], **{"kind": "vjp", "differentiated": (0,), **params}
+    )
     return made
 
 
@@ -71,8 +75,12 @@ def test_no_variable_hides_a_definition(backend: Any, wish: str) -> None:
 
 
 WRONG: dict[str, dict[str, Any]] = {
-    "a gradient of another shape": {"rule": lambda build, result, cotangent, x: (build.sum(cotangent, axis=0),)},
-    "a gradient of another type": {"rule": lambda build, result, cotangent, x: (build.astype(cotangent, dtype="float64"),)},
+    "a gradient of another shape": {
+        "rule": lambda build, result, cotangent, x: (build.sum(cotangent, axis=0),)
+    },
+    "a gradient of another type": {
+        "rule": lambda build, result, cotangent, x: (build.astype(cotangent, dtype="float64"),)
+    },
     "two gradients for one operand": {"rule": lambda build, result, cotangent, x: (cotangent, x)},
     "a kind that there is not": {"kind": "hessian"},
     "residuals that nothing gives": {"residuals": 1},

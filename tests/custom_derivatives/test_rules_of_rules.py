@@ -72,7 +72,10 @@ class Scaled(torch.autograd.Function):
 
 @pytest.mark.parametrize(
     ("to", "shape"),
-    [*(("torch", shape) for shape in ((3,), (1, 3), (1,), ())), *((to, shape) for to in ("jax", "tensorflow") for shape in ((3,), ()))],
+    [
+        *(("torch", shape) for shape in ((3,), (1, 3), (1,), ())),
+        *((to, shape) for to in ("jax", "tensorflow") for shape in ((3,), ())),
+    ],
 )
 def test_a_larger_gradient_is_summed(to: str, shape: tuple[int, ...]) -> None:
     pytest.importorskip(to)

@@ -22,7 +22,10 @@ TARGETS = ("torch", "lifted", "jax", "tensorflow")
 
 
 def made(row: Row, n: int) -> list[Any]:
-    return [torch.sin(torch.arange(4.0 * n, dtype=torch.float64) + place).reshape(n, 4) * 2 for place in range(row.count)]
+    return [
+        torch.sin(torch.arange(4.0 * n, dtype=torch.float64) + place).reshape(n, 4) * 2
+        for place in range(row.count)
+    ]
 
 
 def leaves(results: Any) -> list[Any]:
@@ -32,7 +35,9 @@ def leaves(results: Any) -> list[Any]:
 def weighted(results: Any, multiply: Any) -> Any:
     """A sum of all floats of the results, each with a weight of its own."""
     floats = [item for item in leaves(results) if "float" in str(item.dtype)]
-    weights = [np.cos(np.arange(1.0, 1 + int(np.prod(item.shape)))).reshape(tuple(item.shape)) for item in floats]
+    weights = [
+        np.cos(np.arange(1.0, 1 + int(np.prod(item.shape)))).reshape(tuple(item.shape)) for item in floats
+    ]
     return sum(multiply(item, weight) for item, weight in zip(floats, weights))
 
 
@@ -40,7 +45,9 @@ def by_torch(function: Any, args: Any) -> tuple[list[Any], list[Any]]:
     """The gradients, and those of the gradients."""
     given = [item.clone().requires_grad_() for item in args]
     multiply = lambda item, weight: (item * torch.tensor(weight)).sum()  # noqa: E731
-    first = torch.autograd.grad(weighted(function(*given), multiply), given, create_graph=True, materialize_grads=True)
+    first = torch.autograd.grad(
+        weighted(function(*given), multiply), given, create_graph=True, materialize_grads=True
+    )
     total = weighted(first, multiply)
     second = torch.autograd.grad(total, given, materialize_grads=True) if total.requires_grad else []
     return [item.detach().numpy() for item in first], [item.numpy() for item in second]
@@ -68,7 +75,9 @@ def by_tensorflow(graph: Any, args: Any) -> tuple[list[Any], list[Any]]:
         first = tape.gradient(total, given, unconnected_gradients=zero)
         again = weighted(first, multiply)
     second = outer.gradient(again, given, unconnected_gradients=zero)
-    return [tf.convert_to_tensor(item).numpy() for item in first], [tf.convert_to_tensor(item).numpy() for item in second]
+    return [tf.convert_to_tensor(item).numpy() for item in first], [
+        tf.convert_to_tensor(item).numpy() for item in second
+    ]
 
 
 RUN = {"torch": by_torch, "lifted": by_torch, "jax": by_jax, "tensorflow": by_tensorflow}
@@ -121,7 +130,9 @@ def test_in_numpy(name: str) -> None:
     row = ROWS[name]
     graph = graph_compiler.compile(row.function, to="numpy", args=made(row, RECORDED))
     args = made(row, OTHER)
-    for one, other in zip(leaves(graph(*(item.numpy() for item in args))), leaves(row.function(*args)), strict=True):
+    for one, other in zip(
+        leaves(graph(*(item.numpy() for item in args))), leaves(row.function(*args)), strict=True
+    ):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
 
 

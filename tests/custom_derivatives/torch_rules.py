@@ -276,7 +276,9 @@ ROWS: dict[str, Row] = {
     "linear with a bias": Row(lambda x, y: Linear.apply(x, y[:2], y[0, :2]).sin(), 2),
     "two results": Row(lambda x, y: [item * 2 for item in TwoResults.apply(x, y)], 2),
     "one of two results": Row(lambda x, y: TwoResults.apply(x, y)[1] ** 2, 2),
-    "integers as a result": Row(lambda x: [Places.apply(x)[0] * Places.apply(x)[2] * x[:, 0], Places.apply(x)[1]]),
+    "integers as a result": Row(
+        lambda x: [Places.apply(x)[0] * Places.apply(x)[2] * x[:, 0], Places.apply(x)[1]]
+    ),
     "once differentiable": Row(lambda x: OnceOnly.apply(x) * x, twice=False),
     "written": Row(lambda x: Written.apply(x * 2) * x),
     "a rule in a rule": Row(lambda x: Softened.apply(x) * x**2),

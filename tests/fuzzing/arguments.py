@@ -12,9 +12,32 @@ import numpy as np
 
 from .program import Call, Line
 
-SHAPES = (("n", "m"), ("m",), ("n", "m"), ("n", 1), (), ("n",), (2, "n", "m"), ("n", 2, "m"), (1, "m"), ("n", "n"), (3,))
-DTYPES = ("float32",) * 7 + ("int64",) * 4 + ("bool", "int32", "float64", "uint8", "float16", "bfloat16", "int16", "complex64", "int8")
-LAYOUTS = ("{}",) * 8 + ("{}.t()", "{}[::2]", "{}.mT", "{}.expand(2, *[-1] * {}.dim())", "{}.flip(0)", "{}[1:]")
+SHAPES = (
+    ("n", "m"),
+    ("m",),
+    ("n", "m"),
+    ("n", 1),
+    (),
+    ("n",),
+    (2, "n", "m"),
+    ("n", 2, "m"),
+    (1, "m"),
+    ("n", "n"),
+    (3,),
+)
+DTYPES = (
+    ("float32",) * 7
+    + ("int64",) * 4
+    + ("bool", "int32", "float64", "uint8", "float16", "bfloat16", "int16", "complex64", "int8")
+)
+LAYOUTS = ("{}",) * 8 + (
+    "{}.t()",
+    "{}[::2]",
+    "{}.mT",
+    "{}.expand(2, *[-1] * {}.dim())",
+    "{}.flip(0)",
+    "{}[1:]",
+)
 ALIASES = ("{}", "{}[0]", "{}.t()", "{}[1:]")
 SIZES = ((2, 3), (3, 4), (4, 2), (3, 3))  # of n and m in the first call, which must be told apart from 1
 OTHER_SIZES = ((3, 2), (5, 3), (2, 5), (4, 4), (2, 3), (3, 4))
@@ -55,7 +78,9 @@ def _array(random: Random, name: str) -> Argument:
 
     def make(sizes: dict[str, int], sign: int, salt: int) -> tuple[Line, ...]:
         text = f"{name} = {literal(tuple(sizes.get(size, size) for size in shape), dtype, sign, salt)}"
-        return (Line(text),) if layout == "{}" else (Line(text), Line(f"{name} = {layout.replace('{}', name)}"))
+        return (
+            (Line(text),) if layout == "{}" else (Line(text), Line(f"{name} = {layout.replace('{}', name)}"))
+        )
 
     return Argument(name, make)
 
@@ -109,4 +134,6 @@ def calls(random: Random, given: list[Argument]) -> tuple[Call, ...]:
 
 def signature(given: list[Argument]) -> str:
     """The parameters as text."""
-    return ", ".join(f"{argument.name}={argument.default}" if argument.default else argument.name for argument in given)
+    return ", ".join(
+        f"{argument.name}={argument.default}" if argument.default else argument.name for argument in given
+    )

@@ -76,14 +76,18 @@ def judge(source: str, setting: Setting) -> Verdict:
             verdict = _of_call(original, function, graph, make_call, setting)
             if verdict.kind == "untold" or verdict.fails:
                 return _untold(source, setting, verdict) if verdict.kind == "wrong" else verdict
-            if verdict != Verdict("right"):  # what the original has done before it raised is not compared, nor what comes after
+            if verdict != Verdict(
+                "right"
+            ):  # what the original has done before it raised is not compared, nor what comes after
                 return verdict
     return Verdict("right")
 
 
 def _compiled(function: Any, setting: Setting, scope: dict[str, Any]) -> Any:
     to = "torch" if setting.to == LIFTED else setting.to
-    graph = graph_compiler.compile(function, to=to, source="torch", return_backend_compiled_fn=setting.compiled)
+    graph = graph_compiler.compile(
+        function, to=to, source="torch", return_backend_compiled_fn=setting.compiled
+    )
     graph = lifted(graph) if setting.to == LIFTED else graph
     if not setting.lazy:
         graph.add_variant(scope["calls"][0](), {}, "args= given")
@@ -109,12 +113,16 @@ def _of_call(original: Any, function: Any, graph: Any, make_call: Any, setting: 
     except Exception as problem:
         return _of_error(problem, expected)
     if isinstance(expected, Exception):
-        return Verdict("untold", f"torch raises {type(expected).__name__}")  # elements of arrays decide, or nobody uses the result
+        return Verdict(
+            "untold", f"torch raises {type(expected).__name__}"
+        )  # elements of arrays decide, or nobody uses the result
     try:
         assert_same((found, ours), expected)
         assert_same(state_of(function), state_of(original))
         if setting.to == "torch":
-            assert memory_of((found, ours)) == memory_of(expected), f"memory {memory_of((found, ours))}, expected {memory_of(expected)}"
+            assert memory_of((found, ours)) == memory_of(expected), (
+                f"memory {memory_of((found, ours))}, expected {memory_of(expected)}"
+            )
     except AssertionError as problem:
         return Verdict("wrong", _general(str(problem)), str(problem))
     return Verdict("right")
@@ -125,7 +133,9 @@ def _of_error(problem: Exception, expected: Any) -> Verdict:
         return Verdict("error", f"{type(problem).__name__}: {_general(str(problem))}", str(problem))
     if isinstance(expected, Exception) and type(problem) is type(expected):
         return Verdict("right", f"as torch: {type(problem).__name__}", str(problem))
-    return Verdict("crash", f"{type(problem).__name__}: {_general(str(problem))}", f"{type(problem).__name__}: {problem}")
+    return Verdict(
+        "crash", f"{type(problem).__name__}: {_general(str(problem))}", f"{type(problem).__name__}: {problem}"
+    )
 
 
 def _general(message: str) -> str:
@@ -155,7 +165,9 @@ def _untold(source: str, setting: Setting, verdict: Verdict) -> Verdict:
         return False
 
     reason = unstable(run, differs)
-    tells = not reason or (setting.to == "torch" and reason != "rounding decides")  # torch itself computes all else as it did
+    tells = not reason or (
+        setting.to == "torch" and reason != "rounding decides"
+    )  # torch itself computes all else as it did
     return verdict if tells else Verdict("untold", reason, verdict.detail)
 
 
@@ -163,8 +175,15 @@ def memory_of(tree: Any) -> list[tuple[int, int, tuple[int, ...]]]:
     """For each array of results and arguments: the first array that it shares its memory with, where it starts there, and its strides."""
     tensors = [item for item in arrays(tree).values() if isinstance(item, torch.Tensor)]
     places = [tensor.untyped_storage()._cdata for tensor in tensors]
-    return [(places.index(place), tensor.storage_offset(), _strides(tensor)) for place, tensor in zip(places, tensors)]
+    return [
+        (places.index(place), tensor.storage_offset(), _strides(tensor))
+        for place, tensor in zip(places, tensors)
+    ]
 
 
 def _strides(tensor: torch.Tensor) -> tuple[int, ...]:
-    return tuple(stride for size, stride in zip(tensor.shape, tensor.stride()) if size > 1) if tensor.numel() else ()
+    return (
+        tuple(stride for size, stride in zip(tensor.shape, tensor.stride()) if size > 1)
+        if tensor.numel()
+        else ()
+    )

@@ -55,13 +55,23 @@ class Program:
         """The whole program as a Python module with ``make()`` and ``calls``."""
         parts = [HEADER, "\n", _text(self._definition(self.result)), "\n\n"]
         for number, call in enumerate(self.calls):
-            parts += [_text([f"def call_{number}():", *_indented(call.lines), f"    return ({call.arguments})"]), "\n\n"]
-        return "".join([*parts, f"calls = [{', '.join(f'call_{number}' for number in range(len(self.calls)))}]\n"])
+            parts += [
+                _text([f"def call_{number}():", *_indented(call.lines), f"    return ({call.arguments})"]),
+                "\n\n",
+            ]
+        return "".join(
+            [*parts, f"calls = [{', '.join(f'call_{number}' for number in range(len(self.calls)))}]\n"]
+        )
 
     def _definition(self, result: str) -> list[str]:
         lines = [*_indented(self.lines), f"    return {result}"]
         if not self.buffers:
-            return ["def make():", f"    def program({self.parameters}):", *(f"    {line}" for line in lines), "    return program"]
+            return [
+                "def make():",
+                f"    def program({self.parameters}):",
+                *(f"    {line}" for line in lines),
+                "    return program",
+            ]
         return [
             "class Model(torch.nn.Module):",
             "    def __init__(self):",

@@ -34,7 +34,9 @@ def _without_one(lines: tuple[Line, ...]) -> Iterator[tuple[Line, ...]]:
         yield before + after
         if line.body:
             yield before + line.body + after
-            yield from (before + (replace(line, body=body),) + after for body in _without_one(line.body) if body)
+            yield from (
+                before + (replace(line, body=body),) + after for body in _without_one(line.body) if body
+            )
 
 
 def _with_another_name(program: Program) -> Iterator[Program]:
@@ -45,11 +47,17 @@ def _with_another_name(program: Program) -> Iterator[Program]:
         if name.isidentifier() and not program.lines[i].body:
             for other in dict.fromkeys([*parameters, *_assigned(program.lines[:i])]):
                 after = [_renamed(line, name, other) for line in program.lines[i + 1 :]]
-                yield replace(program, lines=(*program.lines[:i], *after), result=re.sub(rf"\b{name}\b", other, program.result))
+                yield replace(
+                    program,
+                    lines=(*program.lines[:i], *after),
+                    result=re.sub(rf"\b{name}\b", other, program.result),
+                )
 
 
 def _renamed(line: Line, name: str, other: str) -> Line:
-    return Line(re.sub(rf"\b{name}\b", other, line.text), tuple(_renamed(inner, name, other) for inner in line.body))
+    return Line(
+        re.sub(rf"\b{name}\b", other, line.text), tuple(_renamed(inner, name, other) for inner in line.body)
+    )
 
 
 def _assigned(lines: tuple[Line, ...]) -> list[str]:
@@ -59,4 +67,8 @@ def _assigned(lines: tuple[Line, ...]) -> list[str]:
 
 def _names(program: Program) -> list[str]:
     """What could be returned alone, the simplest first."""
-    return ["None", *dict.fromkeys(_assigned(program.lines)[::-1])] if len(program.result) > 1 and program.result != "None" else []
+    return (
+        ["None", *dict.fromkeys(_assigned(program.lines)[::-1])]
+        if len(program.result) > 1 and program.result != "None"
+        else []
+    )

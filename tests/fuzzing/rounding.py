@@ -16,7 +16,9 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves, tree_map
 
 UNITS = 64
-_PLACES = frozenset({"__setitem__", "index_put_", "index_put", "scatter", "scatter_", "index_copy", "index_copy_", "put_"})
+_PLACES = frozenset(
+    {"__setitem__", "index_put_", "index_put", "scatter", "scatter_", "index_copy", "index_copy_", "put_"}
+)
 _NARROWEST = {torch.float64: torch.float32, torch.complex128: torch.complex64}
 
 
@@ -28,7 +30,9 @@ class Jitter(TorchFunctionMode):
         self.generator = torch.Generator().manual_seed(seed)
         self.beyond = ""
 
-    def __torch_function__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+    def __torch_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
         kwargs = kwargs or {}
         random_state = torch.get_rng_state()
         before = tree_map(_copied, (args, kwargs))
@@ -49,16 +53,30 @@ class Jitter(TorchFunctionMode):
         tensors = [item for item in tree_leaves(result) if isinstance(item, torch.Tensor)]
         try:
             wide_args, wide_kwargs = tree_map(_widened, before)
-            wide = [item for item in tree_leaves(function(*wide_args, **wide_kwargs)) if isinstance(item, torch.Tensor)]
+            wide = [
+                item
+                for item in tree_leaves(function(*wide_args, **wide_kwargs))
+                if isinstance(item, torch.Tensor)
+            ]
         except Exception:
             wide = []
-        return list(zip(tensors, wide)) if len(wide) == len(tensors) else [(tensor, None) for tensor in tensors]
+        return (
+            list(zip(tensors, wide)) if len(wide) == len(tensors) else [(tensor, None) for tensor in tensors]
+        )
 
     def _note(self, before: Any, tensor: torch.Tensor) -> None:
-        if tensor.dtype in (torch.int64, torch.uint64) and tensor.numel() and tensor.double().abs().max() >= 2**31:
+        if (
+            tensor.dtype in (torch.int64, torch.uint64)
+            and tensor.numel()
+            and tensor.double().abs().max() >= 2**31
+        ):
             self.beyond = "integers beyond 32 bits"
         if not tensor.is_floating_point() and tensor.dtype != torch.bool:
-            given = [item for item in tree_leaves(before) if isinstance(item, torch.Tensor) and item.is_floating_point()]
+            given = [
+                item
+                for item in tree_leaves(before)
+                if isinstance(item, torch.Tensor) and item.is_floating_point()
+            ]
             if any(not (item.isfinite().all() and _fits(item, tensor.dtype)) for item in given):
                 self.beyond = "floats that no integer holds"
 
@@ -77,7 +95,12 @@ class Jitter(TorchFunctionMode):
 
 def _repeats(item: Any) -> bool:
     """Whether this may be an index with a place twice: which of several numbers stays there is not defined."""
-    is_index = isinstance(item, torch.Tensor) and item.dtype in (torch.int64, torch.int32, torch.int16, torch.int8)
+    is_index = isinstance(item, torch.Tensor) and item.dtype in (
+        torch.int64,
+        torch.int32,
+        torch.int16,
+        torch.int8,
+    )
     return is_index and item.unique().numel() < item.numel()
 
 
@@ -87,12 +110,20 @@ def _copied(item: Any) -> Any:
 
 def _widened(item: Any) -> Any:
     wide = isinstance(item, torch.Tensor) and item.is_floating_point()
-    return item.double() if wide else torch.float64 if isinstance(item, torch.dtype) and item.is_floating_point else item
+    return (
+        item.double()
+        if wide
+        else torch.float64
+        if isinstance(item, torch.dtype) and item.is_floating_point
+        else item
+    )
 
 
 def _is_exact(tensor: torch.Tensor, exact: torch.Tensor) -> bool:
     narrow = exact.to(_NARROWEST.get(tensor.dtype, tensor.dtype)).double()
-    return tensor.shape == exact.shape and bool(torch.equal(tensor.double(), exact.double()) and torch.equal(narrow, exact.double()))
+    return tensor.shape == exact.shape and bool(
+        torch.equal(tensor.double(), exact.double()) and torch.equal(narrow, exact.double())
+    )
 
 
 def _fits(item: torch.Tensor, dtype: torch.dtype) -> bool:

@@ -35,7 +35,10 @@ _FITS: dict[str, Callable[[Fact], bool]] = {
     "f": lambda fact: fact.dtype is not None and fact.dtype.is_floating_point,
     "b": lambda fact: fact.dtype == torch.bool,
     "i": lambda fact: (
-        fact.dtype is not None and not fact.dtype.is_floating_point and not fact.dtype.is_complex and fact.dtype != torch.bool
+        fact.dtype is not None
+        and not fact.dtype.is_floating_point
+        and not fact.dtype.is_complex
+        and fact.dtype != torch.bool
     ),
     "v": lambda fact: fact.ndim >= 1,
     "m": lambda fact: fact.ndim >= 2,
@@ -93,7 +96,13 @@ def facts(names: Names) -> dict[str, Fact]:
         elif fact := fact_of(value):
             found[name] = fact
             if fact.kind == "l":
-                found.update({f"{name}[{i}]": inner for i, item in enumerate(value[:2]) if (inner := fact_of(item)).kind == "array"})
+                found.update(
+                    {
+                        f"{name}[{i}]": inner
+                        for i, item in enumerate(value[:2])
+                        if (inner := fact_of(item)).kind == "array"
+                    }
+                )
     return found
 
 
@@ -110,5 +119,11 @@ def fact_of(value: Any) -> Any:
 
 def _arrays(names: Names) -> Iterable[torch.Tensor]:
     for value in names.values():
-        held = value.buffers() if isinstance(value, torch.nn.Module) else value if isinstance(value, list) else [value]
+        held = (
+            value.buffers()
+            if isinstance(value, torch.nn.Module)
+            else value
+            if isinstance(value, list)
+            else [value]
+        )
         yield from (item for item in held if isinstance(item, torch.Tensor))

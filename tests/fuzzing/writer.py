@@ -29,7 +29,9 @@ class Writer:
     draws: bool
     optional: tuple[str, ...]
     names: dict[str, Fact] = field(default_factory=dict)
-    fresh: list[str] = field(default_factory=lambda: [name for name in string.ascii_lowercase if name not in "fiwxyz"])
+    fresh: list[str] = field(
+        default_factory=lambda: [name for name in string.ascii_lowercase if name not in "fiwxyz"]
+    )
 
     def write(self, steps: int) -> Program:
         """The program of so many lines, or of fewer where torch takes none of many."""
@@ -41,7 +43,9 @@ class Writer:
         return replace(self.program, lines=lines, result=self._result())
 
     # ------------------------------------------------------------------------------ lines
-    def _extended(self, lines: tuple[Line, ...], around: Callable[[tuple[Line, ...]], tuple[Line, ...]], depth: int) -> tuple[Line, ...]:
+    def _extended(
+        self, lines: tuple[Line, ...], around: Callable[[tuple[Line, ...]], tuple[Line, ...]], depth: int
+    ) -> tuple[Line, ...]:
         """``lines`` with one more if torch takes it; ``around`` puts them where they stand in the program."""
         category = self._pick(_CATEGORIES if depth < _DEEPEST else _CATEGORIES[:-1])
         if category == "blocks":
@@ -50,7 +54,10 @@ class Writer:
         return self._kept(lines, (Line(text),), around) if text else lines
 
     def _kept(
-        self, lines: tuple[Line, ...], more: tuple[Line, ...], around: Callable[[tuple[Line, ...]], tuple[Line, ...]]
+        self,
+        lines: tuple[Line, ...],
+        more: tuple[Line, ...],
+        around: Callable[[tuple[Line, ...]], tuple[Line, ...]],
     ) -> tuple[Line, ...]:
         names = names_after(self.program, around((*lines, *more)), MUST_RUN)
         if not names:
@@ -72,13 +79,19 @@ class Writer:
         if text is None:
             return None
         again = [name for name in self.names if name.isidentifier()]
-        name = self._pick(again) if again and self.random.randint(0, 9) < (6 if depth else 1) else self._fresh_name()
+        name = (
+            self._pick(again)
+            if again and self.random.randint(0, 9) < (6 if depth else 1)
+            else self._fresh_name()
+        )
         return f"{name} = {text}"
 
     def _fresh_name(self) -> str:
         return self.fresh.pop(0) if len(self.fresh) > 1 else self.fresh[0]
 
-    def _block(self, lines: tuple[Line, ...], around: Callable[[tuple[Line, ...]], tuple[Line, ...]], depth: int) -> tuple[Line, ...]:
+    def _block(
+        self, lines: tuple[Line, ...], around: Callable[[tuple[Line, ...]], tuple[Line, ...]], depth: int
+    ) -> tuple[Line, ...]:
         """Its body is written as if it always ran, then the header is put above it."""
         header, other = self._pick(vocabulary.BLOCKS)
         head = self._filled(header)
@@ -150,7 +163,11 @@ def _letters(row: str) -> list[str]:
 
 
 _CATEGORIES = (
-    *(name for name in vocabulary.EXPRESSIONS for _ in range(3 if name in ("arithmetic", "shape", "index") else 1)),
+    *(
+        name
+        for name in vocabulary.EXPRESSIONS
+        for _ in range(3 if name in ("arithmetic", "shape", "index") else 1)
+    ),
     *("writes", "setitem") * 3,
     "out",
     "list writes",

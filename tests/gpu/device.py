@@ -19,7 +19,8 @@ if IS_GPU and not torch.cuda.is_available():
     pytest.skip("needs a GPU", allow_module_level=True)  # for whoever imports this
 needs_cuda = pytest.mark.skipif(not IS_GPU, reason="needs CUDA itself")
 needs_jax = pytest.mark.skipif(
-    IS_GPU and jax.default_backend() != "gpu", reason="JAX has no GPU: set JAX_PLATFORMS=cuda,cpu and XLA_PYTHON_CLIENT_PREALLOCATE=false"
+    IS_GPU and jax.default_backend() != "gpu",
+    reason="JAX has no GPU: set JAX_PLATFORMS=cuda,cpu and XLA_PYTHON_CLIENT_PREALLOCATE=false",
 )
 
 
@@ -27,19 +28,27 @@ def moved(tree: Any, device: str = DEVICE) -> Any:
     """The same structure with its tensors on the device; those that need a gradient are leaves."""
 
     def move(item: Any) -> Any:
-        return item.detach().to(device).requires_grad_(item.requires_grad) if isinstance(item, torch.Tensor) else item
+        return (
+            item.detach().to(device).requires_grad_(item.requires_grad)
+            if isinstance(item, torch.Tensor)
+            else item
+        )
 
     return torch.utils._pytree.tree_map(move, tree)
 
 
 def places(tree: Any) -> set[str]:
     """The kinds of devices of the tensors in a structure."""
-    return {item.device.type for item in torch.utils._pytree.tree_leaves(tree) if isinstance(item, torch.Tensor)}
+    return {
+        item.device.type for item in torch.utils._pytree.tree_leaves(tree) if isinstance(item, torch.Tensor)
+    }
 
 
 def report(name: str, **numbers: float) -> None:
     """One line of JSON for who measures (``pytest -rP``)."""
-    sys.stdout.write(json.dumps({"name": name, **{key: float(f"{value:.3g}") for key, value in numbers.items()}}) + "\n")
+    sys.stdout.write(
+        json.dumps({"name": name, **{key: float(f"{value:.3g}") for key, value in numbers.items()}}) + "\n"
+    )
 
 
 def wait() -> None:

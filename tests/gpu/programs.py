@@ -17,7 +17,11 @@ BUFFER = TABLE.to(DEVICE)
 def made_beside(x: Any) -> Any:
     positions = torch.arange(x.shape[1], device=x.device)
     mask = torch.tril(torch.ones(x.shape[1], x.shape[1], device=x.device, dtype=torch.bool))
-    return x @ (positions * mask).to(x.dtype) + torch.zeros(x.shape, device=x.device), x.new_full((3,), 2.0), torch.full_like(x, 3.0)
+    return (
+        x @ (positions * mask).to(x.dtype) + torch.zeros(x.shape, device=x.device),
+        x.new_full((3,), 2.0),
+        torch.full_like(x, 3.0),
+    )
 
 
 def table_moved(x: Any) -> Any:
@@ -50,7 +54,11 @@ def under_a_device(x: Any) -> Any:
 
 
 def plain_numbers(x: Any) -> Any:
-    return x * torch.tensor(2.0) + torch.tensor(3), x[:, torch.tensor([0, 2])], torch.where(x > 0, torch.tensor(1.0), x)
+    return (
+        x * torch.tensor(2.0) + torch.tensor(3),
+        x[:, torch.tensor([0, 2])],
+        torch.where(x > 0, torch.tensor(1.0), x),
+    )
 
 
 def read(x: Any) -> Any:
@@ -75,7 +83,10 @@ def written(x: Any) -> Any:
     held = x.clone()
     held[0] = 1
     held[:, 1].mul_(3)
-    held.index_put_((torch.tensor([0, 1], device=x.device), torch.tensor([2, 3], device=x.device)), torch.tensor(9.0, device=x.device))
+    held.index_put_(
+        (torch.tensor([0, 1], device=x.device), torch.tensor([2, 3], device=x.device)),
+        torch.tensor(9.0, device=x.device),
+    )
     return held.add_(x, alpha=2), held.scatter_add(1, torch.zeros_like(x, dtype=torch.long), x)
 
 
@@ -98,7 +109,11 @@ def attention(x: Any) -> Any:
     places = torch.arange(q.shape[2]).to(x.device)
     kept = (places[:, None] - places) % 3 != 1
     causal = F.scaled_dot_product_attention(q, q, q, is_causal=True)
-    return causal, F.scaled_dot_product_attention(q, q, q, attn_mask=kept), F.scaled_dot_product_attention(q, q, q, scale=0.5)
+    return (
+        causal,
+        F.scaled_dot_product_attention(q, q, q, attn_mask=kept),
+        F.scaled_dot_product_attention(q, q, q, scale=0.5),
+    )
 
 
 def attention_kernels(x: Any) -> Any:
@@ -113,7 +128,12 @@ def images(x: Any) -> Any:
     weight = torch.linspace(-1, 1, 8 * 4 * 9, device=x.device).reshape(8, 4, 3, 3)
     found = F.conv2d(picture, weight, padding=1)
     shrunk = F.interpolate(F.max_pool2d(found, 2), scale_factor=2.0, mode="bilinear")
-    return found, shrunk, F.conv_transpose2d(picture, weight.transpose(0, 1)), picture.is_contiguous(memory_format=torch.channels_last)
+    return (
+        found,
+        shrunk,
+        F.conv_transpose2d(picture, weight.transpose(0, 1)),
+        picture.is_contiguous(memory_format=torch.channels_last),
+    )
 
 
 def algebra(x: Any) -> Any:
@@ -164,7 +184,12 @@ def precision_asked(x: Any) -> Any:
 def cast_bf16(x: Any) -> Any:
     with torch.autocast(x.device.type, torch.bfloat16):
         product = x @ x.T
-        return product, F.softmax(product, -1), F.gelu(F.linear(x, x)), F.layer_norm(product @ product, (x.shape[0],))
+        return (
+            product,
+            F.softmax(product, -1),
+            F.gelu(F.linear(x, x)),
+            F.layer_norm(product @ product, (x.shape[0],)),
+        )
 
 
 def without_casts(x: Any) -> Any:
@@ -177,7 +202,13 @@ def cast_f16(x: Any) -> Any:
         product = x @ x.T
         with torch.autocast(x.device.type, enabled=False):
             exact = product.float() @ x
-        return product, exact, exact + without_casts(x), product.exp(), torch.nn.functional.mse_loss(product, product * 2)
+        return (
+            product,
+            exact,
+            exact + without_casts(x),
+            product.exp(),
+            torch.nn.functional.mse_loss(product, product * 2),
+        )
 
 
 PROGRAMS: dict[str, Callable[[Any], Any]] = {
@@ -192,7 +223,12 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
 
 # ---------------------------------------------------------------------------------------------- random numbers
 def dropped(x: Any) -> Any:
-    return F.dropout(x, 0.3, training=True), torch.randn_like(x), torch.rand(2, device=x.device), x + torch.empty_like(x).normal_()
+    return (
+        F.dropout(x, 0.3, training=True),
+        torch.randn_like(x),
+        torch.rand(2, device=x.device),
+        x + torch.empty_like(x).normal_(),
+    )
 
 
 def seeded(x: Any) -> Any:
@@ -202,7 +238,9 @@ def seeded(x: Any) -> Any:
 
 def own_generator(x: Any) -> Any:
     generator = torch.Generator(x.device).manual_seed(3)
-    return torch.rand(x.shape, generator=generator, device=x.device), torch.randperm(5, generator=generator, device=x.device)
+    return torch.rand(x.shape, generator=generator, device=x.device), torch.randperm(
+        5, generator=generator, device=x.device
+    )
 
 
 def drawn_on_the_cpu(x: Any) -> Any:

@@ -52,13 +52,17 @@ def test_products_of_torch(name: str) -> None:
     there = x.to(DEVICE)
     found = {}
     for jitted in (False, True):
-        graph = graph_compiler.transpile(function, to="jax", args=(there[:16],), return_backend_compiled_fn=jitted)
+        graph = graph_compiler.transpile(
+            function, to="jax", args=(there[:16],), return_backend_compiled_fn=jitted
+        )
         result = graph(there)
         assert in_jax(result) == PLATFORM
         found[f"jitted={jitted}"] = off(result, exact)
     graph = graph_compiler.transpile(loss, to="jax", args=(there,))
     found["gradient"] = off(transforms.grad(graph)(there), slope)
-    found["jax.grad of functional"] = off(jax.jit(jax.grad(graph.functional, argnums=1))(graph.parameters, jnp.asarray(x.numpy())), slope)
+    found["jax.grad of functional"] = off(
+        jax.jit(jax.grad(graph.functional, argnums=1))(graph.parameters, jnp.asarray(x.numpy())), slope
+    )
     found["forward mode"] = off(transforms.jvp(graph, (there,), (there,))[1], (slope * x.double()).sum())
     found["torch"] = off(function(there), exact)
     report(f"torch {name}", **found)
@@ -91,10 +95,16 @@ def test_a_function_of_jax_is_as_precise_as_jax() -> None:
         "jax": off(function(x), exact),
         "graph": off(graph_compiler.transpile(lambda x: x @ x.T, to="jax", args=(jnp.asarray(x),))(x), exact),
         "torch": off(
-            graph_compiler.transpile(lambda x: x @ x.T, to="torch", args=(jnp.asarray(x),))(torch.from_numpy(x).to(DEVICE)), exact
+            graph_compiler.transpile(lambda x: x @ x.T, to="torch", args=(jnp.asarray(x),))(
+                torch.from_numpy(x).to(DEVICE)
+            ),
+            exact,
         ),
         "highest": off(
-            graph_compiler.transpile(lambda x: jnp.matmul(x, x.T, precision="highest"), to="jax", args=(jnp.asarray(x),))(x), exact
+            graph_compiler.transpile(
+                lambda x: jnp.matmul(x, x.T, precision="highest"), to="jax", args=(jnp.asarray(x),)
+            )(x),
+            exact,
         ),
     }
     report("a function of jax", **found)
@@ -109,7 +119,9 @@ def test_a_saved_graph_is_as_precise(tmp_path: Path) -> None:
 
 def model() -> Any:
     torch.manual_seed(0)
-    return torch.nn.Sequential(torch.nn.Linear(512, 64), torch.nn.BatchNorm1d(64), torch.nn.GELU(), torch.nn.Linear(64, 3)).eval()
+    return torch.nn.Sequential(
+        torch.nn.Linear(512, 64), torch.nn.BatchNorm1d(64), torch.nn.GELU(), torch.nn.Linear(64, 3)
+    ).eval()
 
 
 @pytest.mark.parametrize("jitted", [False, True])
@@ -117,7 +129,9 @@ def model() -> Any:
 def test_weights_lie_where_jax_computes(where: str, jitted: bool) -> None:
     """Weights of a model on the CPU, too: JAX computes on its default device."""
     held = model().to(where)
-    graph = graph_compiler.transpile(held, to="jax", args=(torch.ones(2, 512, device=where),), return_backend_compiled_fn=jitted)
+    graph = graph_compiler.transpile(
+        held, to="jax", args=(torch.ones(2, 512, device=where),), return_backend_compiled_fn=jitted
+    )
     x = torch.from_numpy(array("float32"))
     for given in (x, x.to(where), x.numpy(), jnp.asarray(x.numpy())):
         result = graph(given)
@@ -132,7 +146,9 @@ def test_weights_lie_where_jax_computes(where: str, jitted: bool) -> None:
 def test_constants_lie_where_jax_computes() -> None:
     table = torch.arange(512.0)
     graph = graph_compiler.transpile(
-        lambda x: x * table.to(x.device) + torch.arange(512, device=x.device), to="jax", args=(torch.ones(2, 512),)
+        lambda x: x * table.to(x.device) + torch.arange(512, device=x.device),
+        to="jax",
+        args=(torch.ones(2, 512),),
     )
     assert in_jax(graph(np.ones((2, 512), "float32"))) == PLATFORM
     assert in_jax(graph(torch.ones(2, 512, device=DEVICE))) == PLATFORM
@@ -161,7 +177,9 @@ def test_tensors_of_a_gpu_are_not_brought_to_the_host() -> None:
 @needs_cuda
 def test_tensors_written_right_before_the_call() -> None:
     """JAX waits for torch's stream, and torch for JAX's."""
-    graph = graph_compiler.transpile(lambda x: (x @ x).sum(), to="jax", args=(torch.ones(8, 8, device=DEVICE),))
+    graph = graph_compiler.transpile(
+        lambda x: (x @ x).sum(), to="jax", args=(torch.ones(8, 8, device=DEVICE),)
+    )
     back = graph_compiler.transpile(lambda x: (x @ x).sum(), to="torch", args=(jnp.ones((8, 8)),))
     stream = torch.cuda.Stream()
     for size in (2048, 3000):
@@ -182,7 +200,9 @@ def test_tensors_written_right_before_the_call() -> None:
 
 def from_jax(x: Any) -> Any:
     rows = jnp.arange(x.shape[0])
-    return jax.nn.softmax(jnp.where(rows[:, None] >= rows, x @ x.T, -jnp.inf)), x.at[0].set(jnp.linspace(0, 1, x.shape[1]))
+    return jax.nn.softmax(jnp.where(rows[:, None] >= rows, x @ x.T, -jnp.inf)), x.at[0].set(
+        jnp.linspace(0, 1, x.shape[1])
+    )
 
 
 def test_functions_of_jax_in_torch() -> None:
@@ -210,7 +230,9 @@ def test_round_trip() -> None:
 
 SUMMED = {
     "square": lambda x: (x * x).sum(),
-    "product": lambda x: torch.tanh(x @ x.T / 10).sum() if isinstance(x, torch.Tensor) else jnp.tanh(x @ x.T / 10).sum(),
+    "product": lambda x: (
+        torch.tanh(x @ x.T / 10).sum() if isinstance(x, torch.Tensor) else jnp.tanh(x @ x.T / 10).sum()
+    ),
 }
 
 
@@ -218,7 +240,11 @@ SUMMED = {
 def test_transforms(to: str) -> None:
     x = torch.from_numpy(array("float32", 6)[:, :5].copy()).to(DEVICE)
     for name, function in SUMMED.items():
-        graph = graph_compiler.transpile(function, to=to, args=(x[:3],)) if to == "jax" else graph_compiler.compile(function, args=(x[:3],))
+        graph = (
+            graph_compiler.transpile(function, to=to, args=(x[:3],))
+            if to == "jax"
+            else graph_compiler.compile(function, args=(x[:3],))
+        )
         func = torch.func
         pairs = {
             "grad": (transforms.grad(graph)(x), func.grad(function)(x)),
@@ -230,9 +256,15 @@ def test_transforms(to: str) -> None:
             "hessian": (transforms.hessian(graph)(x), func.hessian(function)(x)),
             "jacrev": (transforms.jacrev(graph)(x), func.jacrev(function)(x)),
             "jacfwd": (transforms.jacfwd(graph)(x), func.jacfwd(function)(x)),
-            "hvp": (transforms.hvp(graph, (x,), (x,)), torch.einsum("abcd,cd->ab", func.hessian(function)(x), x)),
+            "hvp": (
+                transforms.hvp(graph, (x,), (x,)),
+                torch.einsum("abcd,cd->ab", func.hessian(function)(x), x),
+            ),
             "vmap": (transforms.vmap(graph)(x[:, None, :]), func.vmap(function)(x[:, None, :])),
-            "per example": (transforms.vmap(transforms.grad(graph))(x[:, None, :]), func.vmap(func.grad(function))(x[:, None, :])),
+            "per example": (
+                transforms.vmap(transforms.grad(graph))(x[:, None, :]),
+                func.vmap(func.grad(function))(x[:, None, :]),
+            ),
             "checkpoint": (transforms.grad(transforms.checkpoint(graph))(x), func.grad(function)(x)),
             "strong_zero": (transforms.grad(graph, strong_zero=True)(x), func.grad(function)(x)),
             "jit": (graph_compiler.jit(function)(x), function(x)),
@@ -241,7 +273,9 @@ def test_transforms(to: str) -> None:
             found = found[0] if which == "vjp" and isinstance(found, tuple) else found
             expected = expected[0] if which == "vjp" else expected
             for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(expected)):
-                np.testing.assert_allclose(to_numpy(one), to_numpy(other), rtol=2e-4, atol=2e-5, err_msg=f"{name} {which}")
+                np.testing.assert_allclose(
+                    to_numpy(one), to_numpy(other), rtol=2e-4, atol=2e-5, err_msg=f"{name} {which}"
+                )
                 if isinstance(one, torch.Tensor):
                     assert one.device.type == torch.device(DEVICE).type, (name, which)
                 elif which != "jit":
@@ -269,14 +303,29 @@ def test_saved_here_and_loaded_without_a_gpu(to: str, tmp_path: Path) -> None:
         return held(x) + table * torch.ones(3, device=x.device) + torch.arange(3, device=DEVICE)
 
     x = torch.from_numpy(array("float32")).to(DEVICE)
-    graph = graph_compiler.transpile(function, to=to, args=(x[:4],)) if to != "torch" else graph_compiler.compile(function, args=(x[:4],))
+    graph = (
+        graph_compiler.transpile(function, to=to, args=(x[:4],))
+        if to != "torch"
+        else graph_compiler.compile(function, args=(x[:4],))
+    )
     graph.save(tmp_path / "graph.zip")
     np.save(tmp_path / "x.npy", x.cpu().numpy())
     script = tmp_path / "elsewhere.py"
     script.write_text(ELSEWHERE)
     files = [str(tmp_path / name) for name in ("graph.zip", "x.npy", "found.npy")]
-    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(Path.cwd())}
-    done = subprocess.run([sys.executable, str(script), *files, to], capture_output=True, text=True, env=environment, check=False)
+    environment = {
+        **os.environ,
+        "CUDA_VISIBLE_DEVICES": "",
+        "JAX_PLATFORMS": "cpu",
+        "PYTHONPATH": str(Path.cwd()),
+    }
+    done = subprocess.run(
+        [sys.executable, str(script), *files, to],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+    )
     if to == "torch" and IS_GPU:  # its own calls name the GPU, which is not there
         assert done.returncode == 0 or "graph_compiler.errors" in done.stderr
         return
@@ -288,7 +337,11 @@ def test_saved_here_and_loaded_without_a_gpu(to: str, tmp_path: Path) -> None:
 def test_saved_on_the_cpu_and_loaded_here(to: str, tmp_path: Path) -> None:
     held = model()
     x = torch.from_numpy(array("float32"))
-    graph = graph_compiler.transpile(held, to=to, args=(x[:4],)) if to == "jax" else graph_compiler.compile(held, args=(x[:4],))
+    graph = (
+        graph_compiler.transpile(held, to=to, args=(x[:4],))
+        if to == "jax"
+        else graph_compiler.compile(held, args=(x[:4],))
+    )
     graph.save(tmp_path / "graph.zip")
     loaded = graph_compiler.load(tmp_path / "graph.zip")
     assert_same(loaded(x), held(x).detach())
@@ -308,6 +361,10 @@ def test_numpy_functions_take_arrays_of_the_gpu() -> None:
         return found @ np.eye(x.shape[1], dtype=x.dtype)
 
     x = array("float32", 5)
-    for to, given in (("jax", jnp.asarray(x)), ("torch", torch.from_numpy(x).to(DEVICE)), ("jax", torch.from_numpy(x).to(DEVICE))):
+    for to, given in (
+        ("jax", jnp.asarray(x)),
+        ("torch", torch.from_numpy(x).to(DEVICE)),
+        ("jax", torch.from_numpy(x).to(DEVICE)),
+    ):
         found = graph_compiler.transpile(function, to=to, args=(x[:3],))(given)
         np.testing.assert_allclose(to_numpy(found), function(x), rtol=1e-5)

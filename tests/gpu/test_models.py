@@ -68,14 +68,19 @@ def exact(model: Any, call: Any) -> Any:
 def test_small_models_in_jax(name: str) -> None:
     case = loaded(small.BY_NAME[name].load)
     model, options = case.model.to(DEVICE), case.options
-    graph = graph_compiler.transpile(model, to="jax", kwargs={**moved(case.inputs), **options}, return_backend_compiled_fn=True)
+    graph = graph_compiler.transpile(
+        model, to="jax", kwargs={**moved(case.inputs), **options}, return_backend_compiled_fn=True
+    )
     with torch.no_grad():
         expected = zoo.flatten(model(**moved(case.other_inputs), **options))
     found = zoo.flatten(_as_torch(graph(**moved(case.other_inputs), **options)))
     inputs = case.other_inputs
 
     def called(dtype: Any) -> Any:
-        return model(**{key: item.to(dtype) if item.is_floating_point() else item for key, item in inputs.items()}, **options)
+        return model(
+            **{key: item.to(dtype) if item.is_floating_point() else item for key, item in inputs.items()},
+            **options,
+        )
 
     reference = zoo.flatten(exact(model, called))
     assert_no_further(found, expected, {key: reference[key] for key in expected}, factor=3.0)
@@ -119,7 +124,9 @@ def test_models_of_the_zoo_in_jax(entry: Any) -> None:
     for key, wanted in expected.items():
         scale = float(wanted.double().abs().max()) if wanted.numel() else 1.0
         if wanted.is_floating_point() and wanted.numel():
-            assert float((found[key].double() - wanted.cpu().double()).abs().max()) <= 2e-4 * max(scale, 1e-3), key
+            assert float((found[key].double() - wanted.cpu().double()).abs().max()) <= 2e-4 * max(
+                scale, 1e-3
+            ), key
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])

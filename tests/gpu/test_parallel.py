@@ -30,7 +30,13 @@ def group(tmp_path_factory: Any) -> Iterator[None]:
     """A group of one process."""
     path: Path = tmp_path_factory.mktemp("group") / "store"
     store = dist.FileStore(str(path), 1)
-    dist.init_process_group("nccl" if IS_GPU else "gloo", store=store, rank=0, world_size=1, timeout=datetime.timedelta(seconds=30))
+    dist.init_process_group(
+        "nccl" if IS_GPU else "gloo",
+        store=store,
+        rank=0,
+        world_size=1,
+        timeout=datetime.timedelta(seconds=30),
+    )
     yield
     dist.destroy_process_group()
 
@@ -45,7 +51,11 @@ def rows(device: str = DEVICE) -> Any:
 
 def exchanged(x: Any) -> Any:
     mean = parallel.pmean(x.mean(0), "device")
-    return x - mean + parallel.psum(x.sum(), "device"), parallel.pmax(x, "device"), parallel.all_gather(x, "device", tiled=True)
+    return (
+        x - mean + parallel.psum(x.sum(), "device"),
+        parallel.pmax(x, "device"),
+        parallel.all_gather(x, "device", tiled=True),
+    )
 
 
 def alone(x: Any) -> Any:
@@ -74,7 +84,11 @@ def test_training_in_torch(group: None) -> None:
     batches = [tuple(torch.from_numpy(part).to(DEVICE) for part in batch) for batch in BATCHES]
     losses: list[list[float]] = [[], []]
     for place, spread in enumerate((lambda state: state, parallel.replicate)):
-        state = spread(training.TrainState.create(classifier().to(DEVICE), "adamw", loss=cross_entropy, args=(batches[0][0],)))
+        state = spread(
+            training.TrainState.create(
+                classifier().to(DEVICE), "adamw", loss=cross_entropy, args=(batches[0][0],)
+            )
+        )
         for batch in batches:
             state, metrics = training.single_train_step(state, batch)
             losses[place].append(float(metrics["loss"]))
@@ -106,7 +120,9 @@ def test_jax() -> None:
     graph = graph_compiler.transpile(exchanged, to="jax", args=(rows()[:3],))
     for found, expected in zip(parallel.Parallel(graph, reduce="none")(rows()), alone(rows())):
         close(found[0], expected)
-    loss = graph_compiler.transpile(lambda w, x: torch.tanh(x @ w).sum(), to="jax", args=(torch.ones(4, 2), rows("cpu")[:3]))
+    loss = graph_compiler.transpile(
+        lambda w, x: torch.tanh(x @ w).sum(), to="jax", args=(torch.ones(4, 2), rows("cpu")[:3])
+    )
     spread = parallel.Parallel(loss, reduce="sum", replicated_argnums=0)
     weight = torch.full((4, 2), 0.3)
     close(
@@ -124,7 +140,11 @@ def test_a_mesh_in_jax_and_training() -> None:
     close(sharded(rows("cpu")), model(rows("cpu")))
     losses: list[list[float]] = [[], []]
     for place, spread in enumerate((lambda state: state, parallel.replicate)):
-        state = spread(training.TrainState.create(classifier().to(DEVICE), "adamw", loss=cross_entropy, to="jax", args=(rows()[:3],)))
+        state = spread(
+            training.TrainState.create(
+                classifier().to(DEVICE), "adamw", loss=cross_entropy, to="jax", args=(rows()[:3],)
+            )
+        )
         for batch in BATCHES:
             state, metrics = training.single_train_step(state, batch)
             losses[place].append(float(metrics["loss"]))

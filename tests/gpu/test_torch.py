@@ -17,7 +17,11 @@ from tests.support.threads import several  # isort: skip
 
 from .programs import PROGRAMS, RANDOM, example  # isort: skip
 
-WAYS = {"there": (DEVICE, DEVICE), "recorded on the CPU": ("cpu", DEVICE), "called on the CPU": (DEVICE, "cpu")}
+WAYS = {
+    "there": (DEVICE, DEVICE),
+    "recorded on the CPU": ("cpu", DEVICE),
+    "called on the CPU": (DEVICE, "cpu"),
+}
 
 
 @pytest.fixture(autouse=True)
@@ -64,7 +68,9 @@ def test_programs_in_torch(name: str, way: str) -> None:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_in_jax(name: str, jitted: bool) -> None:
     function = PROGRAMS[name]
-    graph = graph_compiler.transpile(function, to="jax", args=(example(3, DEVICE),), return_backend_compiled_fn=jitted)
+    graph = graph_compiler.transpile(
+        function, to="jax", args=(example(3, DEVICE),), return_backend_compiled_fn=jitted
+    )
     for rows, seed in ((4, 1), (3, 2)):
         assert_same(graph(example(rows, DEVICE, seed)), function(example(rows, DEVICE, seed)))
         # what the function asks of a device stays as it was recorded
@@ -84,12 +90,16 @@ def test_the_same_numbers_are_drawn(name: str, way: str) -> None:
         torch.manual_seed(5)
         expected = [function(example(rows, called)) for _ in range(2)], torch.rand(2, device=called)
         torch.manual_seed(5)
-        assert_same(([graph(example(rows, called)) for _ in range(2)], torch.rand(2, device=called)), expected)
+        assert_same(
+            ([graph(example(rows, called)) for _ in range(2)], torch.rand(2, device=called)), expected
+        )
 
 
 @needs_jax
 def test_dropout_in_jax_keeps_what_it_should() -> None:
-    graph = graph_compiler.transpile(lambda x: torch.nn.functional.dropout(x, 0.3), to="jax", args=(torch.ones(3, 6, device=DEVICE),))
+    graph = graph_compiler.transpile(
+        lambda x: torch.nn.functional.dropout(x, 0.3), to="jax", args=(torch.ones(3, 6, device=DEVICE),)
+    )
     kept = float((graph(torch.ones(1000, 600)) != 0).mean())
     assert abs(kept - 0.7) < 0.005
 
@@ -97,14 +107,20 @@ def test_dropout_in_jax_keeps_what_it_should() -> None:
 class Net(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.linear, self.norm, self.conv = torch.nn.Linear(6, 8), torch.nn.BatchNorm1d(8), torch.nn.Conv1d(1, 2, 3)
+        self.linear, self.norm, self.conv = (
+            torch.nn.Linear(6, 8),
+            torch.nn.BatchNorm1d(8),
+            torch.nn.Conv1d(1, 2, 3),
+        )
         self.register_buffer("scale", torch.linspace(1, 2, 8))
         self.plain = torch.linspace(0, 1, 8)
         self.lstm = torch.nn.LSTM(8, 4, batch_first=True)
 
     def forward(self, x: Any) -> Any:
         found = self.norm(self.linear(x)) * self.scale + self.plain.to(x.device)
-        return self.conv(found[:, None]), self.lstm(self.conv(found[:, None])[:, :, :8].repeat(1, 1, 2)[:, :, :8])[0]
+        return self.conv(found[:, None]), self.lstm(
+            self.conv(found[:, None])[:, :, :8].repeat(1, 1, 2)[:, :, :8]
+        )[0]
 
 
 def net(device: str) -> Any:
@@ -122,7 +138,10 @@ def test_a_model_that_is_moved(training: bool) -> None:
         found, expected = graph(x), other(x)
         assert_same(found, expected)
         assert places(found) == {torch.device(device).type}
-        grads = [torch.autograd.grad(one[0].square().sum(), next(which.parameters())) for one, which in ((found, model), (expected, other))]
+        grads = [
+            torch.autograd.grad(one[0].square().sum(), next(which.parameters()))
+            for one, which in ((found, model), (expected, other))
+        ]
         assert_same(*grads)
     assert_same(dict(model.named_buffers()), dict(other.named_buffers()))
     if IS_GPU:  # the original refuses; so do we
@@ -135,7 +154,10 @@ def test_gradients_and_derivatives() -> None:
     graph = graph_compiler.compile(model, args=(example(3, DEVICE),))
     for x in (example(4, DEVICE, 1), example(5, DEVICE, 2)):
         first, second = x.clone().requires_grad_(), x.clone().requires_grad_()
-        assert_same(torch.autograd.grad(graph(first)[0].sum(), first), torch.autograd.grad(model(second)[0].sum(), second))
+        assert_same(
+            torch.autograd.grad(graph(first)[0].sum(), first),
+            torch.autograd.grad(model(second)[0].sum(), second),
+        )
 
 
 def test_settings_of_products() -> None:
@@ -151,7 +173,9 @@ def test_settings_of_products() -> None:
 
 
 def test_channels_last_models() -> None:
-    model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.ReLU(), torch.nn.MaxPool2d(2)).eval()
+    model = torch.nn.Sequential(
+        torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.ReLU(), torch.nn.MaxPool2d(2)
+    ).eval()
     model = model.to(DEVICE, memory_format=torch.channels_last)
     x = torch.randn(2, 3, 16, 16, device=DEVICE).contiguous(memory_format=torch.channels_last)
     graph = graph_compiler.compile(model, args=(x,))
@@ -228,7 +252,9 @@ def test_memory(compiled: bool) -> None:
     """No more at its peak than the model, and nothing of the first call is kept."""
     torch.manual_seed(0)
     layers = [
-        torch.nn.Sequential(torch.nn.LayerNorm(512), torch.nn.Linear(512, 2048), torch.nn.GELU(), torch.nn.Linear(2048, 512))
+        torch.nn.Sequential(
+            torch.nn.LayerNorm(512), torch.nn.Linear(512, 2048), torch.nn.GELU(), torch.nn.Linear(2048, 512)
+        )
         for _ in range(8)
     ]
     model = torch.nn.Sequential(*layers).to(DEVICE).eval()
@@ -263,7 +289,13 @@ def test_memory(compiled: bool) -> None:
         model.zero_grad()
         return found
 
-    report("peak memory", forward=peak(graph), of_model=peak(call), step=peak_of_a_step(graph), step_of_model=peak_of_a_step(call))
+    report(
+        "peak memory",
+        forward=peak(graph),
+        of_model=peak(call),
+        step=peak_of_a_step(graph),
+        step_of_model=peak_of_a_step(call),
+    )
     assert peak(graph) <= 1.02 * peak(call)
     assert peak_of_a_step(graph) <= 1.02 * peak_of_a_step(call)
     del graph
@@ -273,7 +305,9 @@ def test_memory(compiled: bool) -> None:
 @needs_cuda
 def test_first_arrays_are_let_go() -> None:
     def converted(to: str) -> Any:
-        return graph_compiler.transpile(lambda x: (x @ x.T).softmax(-1).sum(), to=to, args=(torch.randn(2000, 2000, device=DEVICE),))
+        return graph_compiler.transpile(
+            lambda x: (x @ x.T).softmax(-1).sum(), to=to, args=(torch.randn(2000, 2000, device=DEVICE),)
+        )
 
     for to in ("torch", "jax", "numpy"):
         before = torch.cuda.memory_allocated()

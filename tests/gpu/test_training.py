@@ -32,7 +32,12 @@ def created(to: str, model: Any = None, **options: Any) -> Any:
     model = classifier().to(DEVICE) if model is None else model
     place = next(model.parameters()).device
     return training.TrainState.create(
-        model, options.pop("rule", RULE), loss=cross_entropy, to=to, args=(torch.ones(5, 4, device=place),), **options
+        model,
+        options.pop("rule", RULE),
+        loss=cross_entropy,
+        to=to,
+        args=(torch.ones(5, 4, device=place),),
+        **options,
     )
 
 
@@ -77,7 +82,9 @@ def test_steps_are_those_of_a_loop_by_hand(to: str, given: str) -> None:
     state.to_source()
     assert original.first.weight.device.type == torch.device(DEVICE).type
     for name, array in model.state_dict().items():
-        np.testing.assert_allclose(to_numpy(original.state_dict()[name]), to_numpy(array), rtol=1e-3, atol=1e-4, err_msg=name)
+        np.testing.assert_allclose(
+            to_numpy(original.state_dict()[name]), to_numpy(array), rtol=1e-3, atol=1e-4, err_msg=name
+        )
 
 
 @pytest.mark.parametrize("to", TARGETS)
@@ -111,7 +118,9 @@ def test_fit_with_a_thread_that_brings_batches(to: str, where: str, prefetch: in
         "device": torch.device(DEVICE) if to == "torch" else jax.devices()[0],
         "state": state,
     }
-    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(*(torch.cat(part) for part in zip(*TENSORS))), batch_size=6)
+    loader = torch.utils.data.DataLoader(
+        torch.utils.data.TensorDataset(*(torch.cat(part) for part in zip(*TENSORS))), batch_size=6
+    )
     batches = training.DeviceIterator(loader, places[where], prefetch=prefetch)
     assert all(on_gpu(array) for batch in batches for array in batch)
     state, history = training.fit(state, batches, epochs=2, progress=False)
@@ -143,7 +152,11 @@ def test_masters_in_bf16_training(to: str) -> None:
     state, losses = stepped(created(to, precision="bf16"), THERE * 4)
     _, expected = by_hand(THERE * 4)
     assert abs(losses[-1] - expected[-1]) < 0.1 and np.isfinite(losses).all()
-    assert {str(array.dtype).removeprefix("torch.") for name, array in state.parameters.items() if "num_batches" not in name} == {"float32"}
+    assert {
+        str(array.dtype).removeprefix("torch.")
+        for name, array in state.parameters.items()
+        if "num_batches" not in name
+    } == {"float32"}
 
 
 @pytest.mark.parametrize("to", TARGETS)
@@ -154,7 +167,9 @@ def test_the_loss_is_scaled_in_f16(to: str) -> None:
         state, metrics = training.single_train_step(state, batch)
         scales.append(float(metrics["loss_scale"]))
     assert scales[5] < scales[4] or scales[6] < scales[5], scales
-    assert all(np.isfinite(to_numpy(state.parameters[name])).all() for name in ("first.weight", "last.weight"))
+    assert all(
+        np.isfinite(to_numpy(state.parameters[name])).all() for name in ("first.weight", "last.weight")
+    )
 
 
 @pytest.mark.parametrize("to", TARGETS)
@@ -164,10 +179,18 @@ def test_training_goes_on_bit_by_bit(to: str, tmp_path: Path) -> None:
         if to == "jax"
         else graph_compiler.compile(classifier(0.5).to(DEVICE), args=(torch.ones(5, 4, device=DEVICE),))
     )
-    options: Any = {"accumulate": 2, "ema": 0.9, "clip_norm": 1.0, "precision": "f16", "freeze": ["first.bias"]}
+    options: Any = {
+        "accumulate": 2,
+        "ema": 0.9,
+        "clip_norm": 1.0,
+        "precision": "f16",
+        "freeze": ["first.bias"],
+    }
 
     def begun() -> Any:
-        return training.TrainState.create(graph, "adamw", loss=cross_entropy, schedule=training.schedule("cosine", 0.1, steps=9), **options)
+        return training.TrainState.create(
+            graph, "adamw", loss=cross_entropy, schedule=training.schedule("cosine", 0.1, steps=9), **options
+        )
 
     state, _ = stepped(begun(), THERE[:3])
     state.save(tmp_path / "state")
@@ -240,7 +263,9 @@ def test_memory_of_a_step(compiled: bool) -> None:
         rule.step()
 
     graph = graph_compiler.compile(model, args=(batch[0][:4],), return_backend_compiled_fn=compiled)
-    held = [training.TrainState.create(graph, training.optimizer("adamw", learning_rate=1e-3), loss=cross_entropy)]
+    held = [
+        training.TrainState.create(graph, training.optimizer("adamw", learning_rate=1e-3), loss=cross_entropy)
+    ]
 
     def ours() -> None:
         held[0], _ = training.single_train_step(held[0], batch)

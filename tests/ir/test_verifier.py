@@ -68,20 +68,38 @@ FAULTS: dict[str, tuple[Callable[[Graph], Any], str]] = {
     "order": (lambda graph: graph.nodes.reverse(), r"sum: uses %multiply before anything makes it"),
     "missing node": (lambda graph: graph.nodes.pop(0), r"multiply: uses %sin before anything makes it"),
     "operand of nobody": (replaced(0, inputs=(FOREIGN,)), r"sin: uses %foreign before anything makes it"),
-    "missing parameter": (lambda graph: graph.parameters.clear(), r"multiply: uses %weight before anything makes it"),
+    "missing parameter": (
+        lambda graph: graph.parameters.clear(),
+        r"multiply: uses %weight before anything makes it",
+    ),
     "made twice": (twice, r"cos: %sin is made twice"),
     "input made": (input_made, r"cos: %x is made twice"),
     "params changed": (param_changed, r"sum: its list of used values is out of date"),
     "params missing": (replaced(2, params={"axis": (1,)}), r"sum: lacks parameters"),
-    "another dtype": (other_spec(ArraySpec((2,), "float64")), r"sum: %sum is float64\[2\] but its rule infers float32\[2\]"),
-    "another shape": (other_spec(ArraySpec((3,), "float32")), r"sum: %sum is float32\[3\] but its rule infers"),
+    "another dtype": (
+        other_spec(ArraySpec((2,), "float64")),
+        r"sum: %sum is float64\[2\] but its rule infers float32\[2\]",
+    ),
+    "another shape": (
+        other_spec(ArraySpec((3,), "float32")),
+        r"sum: %sum is float32\[3\] but its rule infers",
+    ),
     "more outputs": (
         lambda graph: replaced(2, outputs=(*graph.nodes[2].outputs, FOREIGN))(graph),
         r"sum: makes 2 values, and its rule gives 1",
     ),
-    "result of nobody": (lambda graph: graph.outputs.append(FOREIGN), r"the result %foreign is made by nothing"),
-    "guard of nobody": (lambda graph: graph.guards.append(Guard(FOREIGN, True, Origin())), r"the result %foreign is made by nothing"),
-    "effect of nobody": (lambda graph: graph.effects.append(Effect("argument", 0, FOREIGN)), r"the result %foreign is made by nothing"),
+    "result of nobody": (
+        lambda graph: graph.outputs.append(FOREIGN),
+        r"the result %foreign is made by nothing",
+    ),
+    "guard of nobody": (
+        lambda graph: graph.guards.append(Guard(FOREIGN, True, Origin())),
+        r"the result %foreign is made by nothing",
+    ),
+    "effect of nobody": (
+        lambda graph: graph.effects.append(Effect("argument", 0, FOREIGN)),
+        r"the result %foreign is made by nothing",
+    ),
 }
 
 
@@ -110,19 +128,26 @@ def test_the_message_shows_the_neighbourhood() -> None:
     graph = good()
     replaced(1, origin=Origin("f.py", 7, "", "mul"))(graph)
     graph.nodes.pop(0)
-    with pytest.raises(InvalidGraph, match=r"mul at f\.py:7.*\n.*\n-> %multiply.* = multiply\(%sin, %weight\)"):
+    with pytest.raises(
+        InvalidGraph, match=r"mul at f\.py:7.*\n.*\n-> %multiply.* = multiply\(%sin, %weight\)"
+    ):
         verify(graph)
 
 
 def test_recorded_calls_need_no_vocabulary() -> None:
     graph = Graph("f", "torch", inputs=[Value("x", SPEC)])
     made = Value("y", SPEC)
-    graph.nodes, graph.outputs = [Node("torch.anything", (graph.inputs[0],), {"by": 2}, Origin(), (made,))], [made]
+    graph.nodes, graph.outputs = (
+        [Node("torch.anything", (graph.inputs[0],), {"by": 2}, Origin(), (made,))],
+        [made],
+    )
     assert verify(graph) is graph
 
 
 # ------------------------------------------------------------------------------------- regions
-def loop(key: Callable[[Any, Value, Value], Value] = lambda build, key, step: build.random_fold_in(key, step)) -> Graph:
+def loop(
+    key: Callable[[Any, Value, Value], Value] = lambda build, key, step: build.random_fold_in(key, step),
+) -> Graph:
     """A ``while_loop`` with a check in its step, which draws numbers by ``key(build, key, step)``."""
     graph = Graph("f", "canonical")
     build = Builder(graph, Origin("f.py", 3, "", "inv"))
@@ -135,7 +160,9 @@ def loop(key: Callable[[Any, Value, Value], Value] = lambda build, key, step: bu
         return made, build.add(number, 1)
 
     def body(name: str, write: Callable[..., Any]) -> Any:
-        return build.body(name, [build.argument("state", x.spec), build.argument("number", ArraySpec((), "int32"))], write)
+        return build.body(
+            name, [build.argument("state", x.spec), build.argument("number", ArraySpec((), "int32"))], write
+        )
 
     bodies = [body("condition", lambda state, number: (build.less(number, 4),)), body("body", step)]
     start = build.full(shape=(), fill_value=0, dtype="int32")
@@ -151,7 +178,10 @@ def in_region(place: int, **changes: Any) -> Callable[[Graph], None]:
         block = node.regions[place].block
         regions = list(node.regions)
         regions[place] = dataclasses.replace(
-            regions[place], block=dataclasses.replace(block, **{name: change(getattr(block, name)) for name, change in changes.items()})
+            regions[place],
+            block=dataclasses.replace(
+                block, **{name: change(getattr(block, name)) for name, change in changes.items()}
+            ),
         )
         replaced(graph.nodes.index(node), regions=tuple(regions))(graph)
 
@@ -164,7 +194,12 @@ LOOP_FAULTS: dict[str, tuple[Callable[[Graph], Any], str]] = {
         r"a step gives \[.*\] where \[.*bool\[\]\] is needed",
     ),
     "the condition does not take what has held": (
-        in_region(0, inputs=lambda inputs: (*inputs[:2], *inputs[3:]), nodes=lambda nodes: nodes[:1], outputs=lambda _: ()),
+        in_region(
+            0,
+            inputs=lambda inputs: (*inputs[:2], *inputs[3:]),
+            nodes=lambda nodes: nodes[:1],
+            outputs=lambda _: (),
+        ),
         r"condition takes 3 inputs and there are 4 operands",
     ),
     "the check stays inside": (
@@ -189,7 +224,9 @@ def test_faults_in_what_leaves_a_loop(name: str) -> None:
         verify(graph)
 
 
-@pytest.mark.parametrize("key", [lambda build, key, step: key, lambda build, key, step: build.random_fold_in(key, 3)])
+@pytest.mark.parametrize(
+    "key", [lambda build, key, step: key, lambda build, key, step: build.random_fold_in(key, 3)]
+)
 def test_a_key_that_is_the_same_in_every_step(key: Callable[..., Value]) -> None:
     """A key that is derived by a number only is one of them."""
     with pytest.raises(InvalidGraph, match="random_uniform in body draws the same numbers in every step"):
@@ -200,13 +237,17 @@ def test_a_key_that_is_the_same_in_every_step(key: Callable[..., Value]) -> None
 ROWS = ArraySpec((4, 3), "float32")
 
 
-def scanned(combine: Callable[..., Any], specs: list[tuple[str, ArraySpec]] | None = None, **changes: Any) -> Graph:
+def scanned(
+    combine: Callable[..., Any], specs: list[tuple[str, ArraySpec]] | None = None, **changes: Any
+) -> Graph:
     """An associative scan of an input along axis 0, whose region is ``combine(build, left, right)``."""
     graph = Graph("f", "canonical")
     build = Builder(graph)
     x = build.input("x", ROWS)
     pairs = pairs_of([("x", x.spec)], 0) if specs is None else [Value(name, spec) for name, spec in specs]
-    (region,), captured = close(build.body("combine", pairs, lambda left, right: (combine(build, left, right),)))
+    (region,), captured = close(
+        build.body("combine", pairs, lambda left, right: (combine(build, left, right),))
+    )
     params = {"sequences": 1, "axis": 0, "reverse": False, **changes}
     made = Value("prefixes", x.spec)
     graph.nodes.append(Node("associative_scan", (x, *captured), params, Origin(), (made,), regions=(region,)))
@@ -229,9 +270,18 @@ PAIRS: dict[str, tuple[Callable[[], Graph], str]] = {
         lambda: scanned(lambda b, left, right: b.sum(b.add(left, right), axis=1, keepdims=True)),
         "combine gives",
     ),
-    "a result of another type": (lambda: scanned(lambda b, left, right: b.greater(left, right)), "combine gives"),
-    "an axis that is not there": (lambda: scanned(lambda b, left, right: b.add(left, right), axis=2), "and its operand %x is"),
-    "a sequence too many": (lambda: scanned(lambda b, left, right: b.add(left, right), sequences=2), "takes arrays of one length along it"),
+    "a result of another type": (
+        lambda: scanned(lambda b, left, right: b.greater(left, right)),
+        "combine gives",
+    ),
+    "an axis that is not there": (
+        lambda: scanned(lambda b, left, right: b.add(left, right), axis=2),
+        "and its operand %x is",
+    ),
+    "a sequence too many": (
+        lambda: scanned(lambda b, left, right: b.add(left, right), sequences=2),
+        "takes arrays of one length along it",
+    ),
 }
 
 

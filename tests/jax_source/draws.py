@@ -15,7 +15,11 @@ KEPT = random.key(5)
 
 
 def noise(key, x):
-    return x + 0.1 * random.normal(key, x.shape), random.uniform(key, x.shape, minval=-2, maxval=3), random.bernoulli(key, 0.3, x.shape)
+    return (
+        x + 0.1 * random.normal(key, x.shape),
+        random.uniform(key, x.shape, minval=-2, maxval=3),
+        random.bernoulli(key, 0.3, x.shape),
+    )
 
 
 def several(key, x):
@@ -62,9 +66,9 @@ def distributions(key):
 
 def each_with_its_own(key, x):
     keys = random.split(key, 4)
-    return jax.vmap(lambda part, row: row + random.normal(part, row.shape))(keys, x), random.key_data(keys[2]) if keys.ndim == 1 else keys[
-        2
-    ]
+    return jax.vmap(lambda part, row: row + random.normal(part, row.shape))(keys, x), random.key_data(
+        keys[2]
+    ) if keys.ndim == 1 else keys[2]
 
 
 def in_a_scan(key, x):

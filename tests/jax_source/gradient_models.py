@@ -13,7 +13,9 @@ from jax import lax
 
 from .gradients import Row
 
-_IMAGES = np.where(np.arange(2 * 8 * 8 * 3) % 5 == 0, 0.0, np.sin(np.arange(2.0 * 8 * 8 * 3))).reshape(2, 8, 8, 3)
+_IMAGES = np.where(np.arange(2 * 8 * 8 * 3) % 5 == 0, 0.0, np.sin(np.arange(2.0 * 8 * 8 * 3))).reshape(
+    2, 8, 8, 3
+)
 _ROWS = np.where(np.arange(24) % 5 == 0, 0.0, np.cos(np.arange(24.0))).reshape(4, 6)
 _TOKENS = np.sin(np.arange(2.0 * 5 * 8)).reshape(2, 5, 8)
 
@@ -21,8 +23,13 @@ _TOKENS = np.sin(np.arange(2.0 * 5 * 8)).reshape(2, 5, 8)
 def _wide(tree: Any) -> Any:
     """Weights that are the same everywhere, some of them 0."""
     leaves, structure = jax.tree.flatten(tree)
-    made = [np.sin(np.arange(1.0, 1 + item.size) + place).reshape(item.shape) / 2 for place, item in enumerate(leaves)]
-    return jax.tree.unflatten(structure, [jnp.asarray(np.where(np.abs(item) < 0.05, 0.0, item)) for item in made])
+    made = [
+        np.sin(np.arange(1.0, 1 + item.size) + place).reshape(item.shape) / 2
+        for place, item in enumerate(leaves)
+    ]
+    return jax.tree.unflatten(
+        structure, [jnp.asarray(np.where(np.abs(item) < 0.05, 0.0, item)) for item in made]
+    )
 
 
 # ------------------------------------------------------------------------------------- flax.linen
@@ -37,7 +44,9 @@ def _linen() -> dict[str, Row]:
         @nn.compact
         def __call__(self, x: Any) -> Any:
             y = self.act(nn.BatchNorm(use_running_average=True)(nn.Conv(3, (3, 3), use_bias=False)(x)))
-            y = nn.BatchNorm(use_running_average=True, scale_init=nn.initializers.zeros_init())(nn.Conv(3, (3, 3), use_bias=False)(y))
+            y = nn.BatchNorm(use_running_average=True, scale_init=nn.initializers.zeros_init())(
+                nn.Conv(3, (3, 3), use_bias=False)(y)
+            )
             return self.act(x * (x > 0) + y).mean((1, 2))
 
     class Pooled(nn.Module):
@@ -84,11 +93,18 @@ def _nnx() -> dict[str, Row]:
 
     class Mixed(nnx.Module):
         def __init__(self, rngs: Any) -> None:
-            self.first, self.norm, self.last = nnx.Linear(6, 8, rngs=rngs), nnx.LayerNorm(8, rngs=rngs), nnx.Linear(8, 3, rngs=rngs)
+            self.first, self.norm, self.last = (
+                nnx.Linear(6, 8, rngs=rngs),
+                nnx.LayerNorm(8, rngs=rngs),
+                nnx.Linear(8, 3, rngs=rngs),
+            )
             self.act = nnx.relu
 
         def __call__(self, x: Any) -> Any:
-            return nnx.softmax(self.last(self.act(self.norm(nnx.softplus(self.first(x)))))) + self.act(self.first(x) * 0).sum()
+            return (
+                nnx.softmax(self.last(self.act(self.norm(nnx.softplus(self.first(x))))))
+                + self.act(self.first(x) * 0).sum()
+            )
 
     def made(model: Any, example: Any) -> Row:
         definition, state = nnx.split(model)
@@ -104,7 +120,10 @@ def _nnx() -> dict[str, Row]:
     return {
         "nnx mixed": made(Mixed(nnx.Rngs(0)), _ROWS),
         "nnx attention": made(
-            nnx.MultiHeadAttention(2, 8, decode=False, use_bias=False, dtype=float, param_dtype=float, rngs=nnx.Rngs(0)), _TOKENS
+            nnx.MultiHeadAttention(
+                2, 8, decode=False, use_bias=False, dtype=float, param_dtype=float, rngs=nnx.Rngs(0)
+            ),
+            _TOKENS,
         ),
         "nnx convolution": made(nnx.Conv(3, 2, (3, 3), rngs=nnx.Rngs(0)), _IMAGES),
     }
@@ -137,7 +156,10 @@ def _equinox() -> dict[str, Row]:
         "equinox PReLU": made(eqx.nn.PReLU(), _ROWS),
         "equinox norm": made(eqx.nn.LayerNorm(6), _ROWS),
         "equinox convolution": made(
-            eqx.nn.Sequential([eqx.nn.Conv2d(8, 2, 2, key=key), eqx.nn.Lambda(jax.nn.relu), eqx.nn.MaxPool2d(2, 1)]), _IMAGES
+            eqx.nn.Sequential(
+                [eqx.nn.Conv2d(8, 2, 2, key=key), eqx.nn.Lambda(jax.nn.relu), eqx.nn.MaxPool2d(2, 1)]
+            ),
+            _IMAGES,
         ),
     }
 
@@ -147,13 +169,18 @@ def _haiku() -> dict[str, Row]:
 
     def made(function: Any, example: Any) -> Row:
         model = hk.without_apply_rng(hk.transform(function))
-        return model.apply, lambda: (_wide(model.init(jax.random.key(0), jnp.asarray(example))), jnp.asarray(example))
+        return model.apply, lambda: (
+            _wide(model.init(jax.random.key(0), jnp.asarray(example))),
+            jnp.asarray(example),
+        )
 
     return {
         "haiku MLP": made(lambda x: hk.nets.MLP([5, 5, 2])(x) * 2, _ROWS),
         "haiku convolution": made(lambda x: hk.Flatten()(jax.nn.relu(hk.Conv2D(3, 3)(x))), _IMAGES),
         "haiku norm": made(lambda x: hk.LayerNorm(-1, True, True)(jax.nn.relu(hk.Linear(4)(x))), _ROWS),
-        "haiku recurrent": made(lambda x: hk.dynamic_unroll(hk.LSTM(3), x, hk.LSTM(3).initial_state(5))[0], _TOKENS),
+        "haiku recurrent": made(
+            lambda x: hk.dynamic_unroll(hk.LSTM(3), x, hk.LSTM(3).initial_state(5))[0], _TOKENS
+        ),
     }
 
 

@@ -71,7 +71,10 @@ def product_backwards(a: Any, b: Any) -> Any:
     return a @ b.T
 
 
-product_backwards.defvjp(lambda a, b: (a @ b.T, (a, b)), lambda held, cotangent: (2 * cotangent @ held[1], 3 * cotangent.T @ held[0]))
+product_backwards.defvjp(
+    lambda a, b: (a @ b.T, (a, b)),
+    lambda held, cotangent: (2 * cotangent @ held[1], 3 * cotangent.T @ held[0]),
+)
 
 
 @jax.custom_vjp
@@ -80,7 +83,9 @@ def scaled(x: Any, scale: Any) -> Any:
     return x * scale
 
 
-scaled.defvjp(lambda x, scale: (x * scale, (x, scale)), lambda held, g: (5 * g * held[1], (g * held[0]).sum()))
+scaled.defvjp(
+    lambda x, scale: (x * scale, (x, scale)), lambda held, g: (5 * g * held[1], (g * held[0]).sum())
+)
 
 
 def powered(x: Any, power: int) -> Any:
@@ -117,7 +122,10 @@ def looping(x: Any) -> Any:
     return x * 2
 
 
-looping.defvjp(lambda x: (x * 2, x), lambda x, g: (lax.scan(lambda state, row: (state + row * x[0], state), x[0] * 0, g)[1],))
+looping.defvjp(
+    lambda x: (x * 2, x),
+    lambda x, g: (lax.scan(lambda state, row: (state + row * x[0], state), x[0] * 0, g)[1],),
+)
 
 
 @jax.custom_gradient
@@ -195,7 +203,10 @@ OWN: dict[str, Row] = {
     "rule of a closure": (lambda x: powered(x, 3), zeros),
     "rule with a static argument": (lambda x: raised_to(x, 2), zeros),
     "rule of trees": (lambda x, y: of_trees({"a": x, "b": y}), equal),
-    "rule in scan": (lambda x: lax.scan(lambda state, row: (logistic(state) + row, straight_through(row)), x[0], x), zeros),
+    "rule in scan": (
+        lambda x: lax.scan(lambda state, row: (logistic(state) + row, straight_through(row)), x[0], x),
+        zeros,
+    ),
     "rule in a checkpoint": (jax.checkpoint(lambda x: logistic(x) * hundred(x)), zeros),
     "rule in jit": (jax.jit(lambda x: logistic(x) * hundred(x)), zeros),
     "rule inside of grad": (jax.grad(lambda y: (hundred(y) ** 2).sum()), zeros),
@@ -223,7 +234,12 @@ def of_each(x: Any) -> Any:
 
 def switched(x: Any, scale: Any) -> Any:
     """The scale is closed over by the branches; one hands on what it is given."""
-    branches = [lambda y: y / scale, lambda y: y, lambda y: jnp.linalg.norm(y) * scale + y, lambda y: jnp.sqrt(y * scale)]
+    branches = [
+        lambda y: y / scale,
+        lambda y: y,
+        lambda y: jnp.linalg.norm(y) * scale + y,
+        lambda y: jnp.sqrt(y * scale),
+    ]
     return [lax.switch(number, branches, x[0]).sum() for number in (0, 1, 2)]
 
 
@@ -262,7 +278,10 @@ BRANCHES: dict[str, Row] = {
     "cond in cond": (nested, zeros),
     "cond with integers": (of_integers, nothing),
     "cond with a rule": (lambda x: lax.cond(x.sum() > 100, lambda y: logistic(1 / y), hundred, x), nothing),
-    "cond under vmap": (lambda x: jax.vmap(lambda row: lax.cond(x[0, 0] > 0, jnp.log, jnp.sin, row))(x), nothing),
+    "cond under vmap": (
+        lambda x: jax.vmap(lambda row: lax.cond(x[0, 0] > 0, jnp.log, jnp.sin, row))(x),
+        nothing,
+    ),
     "gradient of a gradient of cond": (jax.grad(lambda y: (root(y) ** 2).sum()), nothing),
 }
 FUNCTIONS: dict[str, Row] = {

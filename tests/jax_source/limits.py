@@ -16,4 +16,6 @@ RECORDED_AGAIN = {
     "shapes-take wrap": _BY_HAND,
 }  # samples that need another recording at their other sizes
 
-UNSUPPORTED: dict[tuple[str, str], tuple[type[Exception], str]] = {}  # (sample, target): the error and its words
+UNSUPPORTED: dict[
+    tuple[str, str], tuple[type[Exception], str]
+] = {}  # (sample, target): the error and its words

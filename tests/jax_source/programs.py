@@ -86,7 +86,10 @@ def rope(x):
     half = x.shape[-1] // 2
     angles = jnp.arange(x.shape[-2])[:, None] / 10000 ** (jnp.arange(half) / half)
     left, right = jnp.split(x, 2, axis=-1)
-    return jnp.concatenate([left * jnp.cos(angles) - right * jnp.sin(angles), left * jnp.sin(angles) + right * jnp.cos(angles)], axis=-1)
+    return jnp.concatenate(
+        [left * jnp.cos(angles) - right * jnp.sin(angles), left * jnp.sin(angles) + right * jnp.cos(angles)],
+        axis=-1,
+    )
 
 
 def beam(log_probabilities, k_first):
@@ -134,7 +137,11 @@ PROGRAMS: list[tuple[Any, tuple[Any, ...], tuple[Any, ...]]] = [
     (least_squares, (array(10), array(10)), (array(7), array(7))),
     (conjugate_gradients, (array(4, 4), array(4)), (array(6, 6), array(6))),
     (k_means, (array(12, 2), array(3, 2)), (array(20, 3), array(4, 3))),
-    (n_body, (array(4, 3), array(4, 3), array(4, kind="positive")), (array(6, 3), array(6, 3), array(6, kind="positive"))),
+    (
+        n_body,
+        (array(4, 3), array(4, 3), array(4, kind="positive")),
+        (array(6, 3), array(6, 3), array(6, kind="positive")),
+    ),
     (layer_norm, (array(2, 3, 8), array(8)), (array(4, 5, 6), array(6))),
     (rope, (array(2, 5, 8),), (array(3, 7, 4),)),
     (beam, (array(3, 7), array(3)), (array(2, 9), array(2))),
@@ -163,7 +170,10 @@ class ConvNet(nnx.Module):
     """Convolution, batch statistics and pooling."""
 
     def __init__(self, rngs: nnx.Rngs) -> None:
-        self.conv, self.norm = nnx.Conv(3, 4, (3, 3), rngs=rngs), nnx.BatchNorm(4, use_running_average=True, rngs=rngs)
+        self.conv, self.norm = (
+            nnx.Conv(3, 4, (3, 3), rngs=rngs),
+            nnx.BatchNorm(4, use_running_average=True, rngs=rngs),
+        )
         self.head = nnx.Linear(4, 5, rngs=rngs)
 
     def __call__(self, x):

@@ -29,19 +29,31 @@ def several(x: Any, key: Any) -> Any:
 
 
 def over_steps(x: Any, key: Any) -> Any:
-    return jax.lax.scan(lambda carry, one: (carry + jax.random.normal(one, ()), carry), x[0], jax.random.split(key, 6))
+    return jax.lax.scan(
+        lambda carry, one: (carry + jax.random.normal(one, ()), carry), x[0], jax.random.split(key, 6)
+    )
 
 
 def one_a_row(x: Any, key: Any) -> Any:
-    return jax.vmap(lambda item, one: item + jax.random.normal(one, (2,)))(x, jax.random.split(key, x.shape[0]))
+    return jax.vmap(lambda item, one: item + jax.random.normal(one, (2,)))(
+        x, jax.random.split(key, x.shape[0])
+    )
 
 
 def shuffled(x: Any, key: Any) -> Any:
-    return jax.random.permutation(key, x), jax.random.choice(key, x, (3,)), jax.random.randint(key, (2,), 0, 9)
+    return (
+        jax.random.permutation(key, x),
+        jax.random.choice(key, x, (3,)),
+        jax.random.randint(key, (2,), 0, 9),
+    )
 
 
 def from_seeds(x: Any, key: Any) -> Any:
-    seeds = jnp.arange(3) + key if key.dtype != jnp.uint32 and jnp.issubdtype(key.dtype, jnp.integer) else jnp.arange(3)
+    seeds = (
+        jnp.arange(3) + key
+        if key.dtype != jnp.uint32 and jnp.issubdtype(key.dtype, jnp.integer)
+        else jnp.arange(3)
+    )
     return jax.vmap(lambda seed: jax.random.normal(jax.random.key(seed), ()))(seeds) + x[:3]
 
 
@@ -68,9 +80,13 @@ def two_of_a_seed(x: Any) -> Any:
 SEEDED: dict[str, Callable[[Any], Any]] = {
     "a key": lambda x: x + jax.random.uniform(jax.random.key(3), x.shape),
     "words": lambda x: x + jax.random.uniform(jax.random.PRNGKey(3), x.shape),
-    "words as a key": lambda x: x + jax.random.uniform(jax.random.wrap_key_data(jnp.array([1, 2], "uint32")), x.shape),
+    "words as a key": lambda x: (
+        x + jax.random.uniform(jax.random.wrap_key_data(jnp.array([1, 2], "uint32")), x.shape)
+    ),
     "a key as words": lambda x: x + jax.random.uniform(jax.random.key_data(jax.random.key(3)), x.shape),
-    "keys": lambda x: x[:3] + jax.vmap(lambda seed: jax.random.uniform(jax.random.key(seed), ()))(jnp.arange(3)),
+    "keys": lambda x: (
+        x[:3] + jax.vmap(lambda seed: jax.random.uniform(jax.random.key(seed), ()))(jnp.arange(3))
+    ),
     "two": two_of_a_seed,
 }
 

@@ -66,7 +66,11 @@ def in_while(x):
 
 
 CHECKS = [straight, without_rule, chosen, in_scan, in_while]
-GIVEN, OTHER, WRONG = np.array([1.0, 2.0, 0.5], "float32"), np.array([4.0, 0.5, 3.0, 2.0], "float32"), np.array([1.0, -1.0, 2.0], "float32")
+GIVEN, OTHER, WRONG = (
+    np.array([1.0, 2.0, 0.5], "float32"),
+    np.array([4.0, 0.5, 3.0, 2.0], "float32"),
+    np.array([1.0, -1.0, 2.0], "float32"),
+)
 
 
 @pytest.mark.parametrize("to", ["torch", "tensorflow", "numpy", "jax"])
@@ -78,7 +82,8 @@ def test_a_branch_that_only_raises_is_a_guard(function: Callable[[Any], Any], to
         assert_same(graph(convert(x)), function(jnp.asarray(x)))
     # JAX runs the call back into Python itself, and wraps what it raises.
     with pytest.raises(
-        (jax.errors.JaxRuntimeError, ValueError) if to == "jax" else GraphCompilerError, match="negative" if to == "jax" else "error check"
+        (jax.errors.JaxRuntimeError, ValueError) if to == "jax" else GraphCompilerError,
+        match="negative" if to == "jax" else "error check",
     ):
         np.asarray(jax.tree.leaves(graph(convert(WRONG)))[0])
 
@@ -96,7 +101,9 @@ def test_gradients_go_through_a_check(function: Callable[[Any], Any]) -> None:
 
 def test_results_of_a_call_back_have_the_sizes_of_the_call() -> None:
     def function(x):
-        return jax.pure_callback(lambda x: np.sin(np.asarray(x)), jax.ShapeDtypeStruct(x.shape, x.dtype), x) * 2
+        return (
+            jax.pure_callback(lambda x: np.sin(np.asarray(x)), jax.ShapeDtypeStruct(x.shape, x.dtype), x) * 2
+        )
 
     graph = graph_compiler.transpile(function, source="jax", to="jax", args=(jnp.asarray(GIVEN),))
     assert_same(graph(jnp.asarray(OTHER)), function(jnp.asarray(OTHER)))
@@ -196,7 +203,9 @@ def of_constants(x):
 
 @jax.custom_vjp
 def _repeated(x: Any, count: Any) -> Any:
-    return lax.while_loop(lambda state: state[0] < count, lambda state: (state[0] + 1, state[1] * 2), (0, x))[1]
+    return lax.while_loop(lambda state: state[0] < count, lambda state: (state[0] + 1, state[1] * 2), (0, x))[
+        1
+    ]
 
 
 def _repeated_forward(x: Any, count: Any) -> Any:

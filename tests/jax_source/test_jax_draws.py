@@ -24,7 +24,10 @@ def _given(args: Any) -> Any:
 
 def _words(result: Any) -> Any:
     """Keys as the words that they are elsewhere."""
-    return map_structure(lambda item: jax.random.key_data(item) if str(getattr(item, "dtype", "")).startswith("key") else item, result)
+    return map_structure(
+        lambda item: jax.random.key_data(item) if str(getattr(item, "dtype", "")).startswith("key") else item,
+        result,
+    )
 
 
 @pytest.mark.parametrize(("place", "to"), pairs(range(len(DRAWS)), TARGETS))

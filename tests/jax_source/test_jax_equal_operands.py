@@ -47,7 +47,9 @@ def test_other_programs_stay_apart(name: str, to: str) -> None:
 
 
 def test_the_same_program_is_run_once() -> None:
-    graph = graph_compiler.compile(lambda x: summed(x, jnp.sin) + summed(x, jnp.sin), to="numpy", source="jax", args=(jnp.ones(4),))
+    graph = graph_compiler.compile(
+        lambda x: summed(x, jnp.sin) + summed(x, jnp.sin), to="numpy", source="jax", args=(jnp.ones(4),)
+    )
     assert graph.source.count("for i") == 1, graph.source
     x = np.linspace(0, 1, 5, dtype=np.float32)
     np.testing.assert_allclose(graph(x), 2 * (x[0] + np.sin(x).sum()), rtol=1e-6)

@@ -28,14 +28,22 @@ def stepped(added: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "index": stepped(lambda x: one(x)[None] + jnp.full_like(x.sum(), 2.0)[None, None][0]),
-    "index in a scan": lambda x: lax.scan(lambda held, row: (held + one(held)[None] * row, None), jnp.zeros(3), x)[0],
+    "index in a scan": lambda x: lax.scan(
+        lambda held, row: (held + one(held)[None] * row, None), jnp.zeros(3), x
+    )[0],
     "index in a branch": lambda x: lax.cond(x.sum() > 3, lambda y: y + one(y)[None], lambda y: y, x),
     "index in a gradient": jax.grad(
-        lambda x: (lax.scan(lambda held, row: (held + one(held)[..., None] * row, None), jnp.zeros(3), x)[0] ** 2).sum()
+        lambda x: (
+            lax.scan(lambda held, row: (held + one(held)[..., None] * row, None), jnp.zeros(3), x)[0] ** 2
+        ).sum()
     ),
     "index in a while": lambda x: lax.while_loop(lambda y: y.sum() < 50, lambda y: y + one(y)[None], x),
-    "linear algebra": stepped(lambda x: jnp.dot(one(x), 2.0) + jnp.dot(one(x), x) + jnp.linalg.norm(one(x)[None])),
-    "activations": stepped(lambda x: jax.nn.relu(one(x)) + jax.nn.softmax(one(x)[None]) + jax.nn.logsumexp(one(x))),
+    "linear algebra": stepped(
+        lambda x: jnp.dot(one(x), 2.0) + jnp.dot(one(x), x) + jnp.linalg.norm(one(x)[None])
+    ),
+    "activations": stepped(
+        lambda x: jax.nn.relu(one(x)) + jax.nn.softmax(one(x)[None]) + jax.nn.logsumexp(one(x))
+    ),
     "joined": stepped(lambda x: jnp.concatenate([one(x)[None], x[1:]])),
     "classes": stepped(lambda x: jax.nn.one_hot(one(x).astype(int), 4).sum() + jnp.sort(one(x)[None])),
 }

@@ -37,7 +37,10 @@ def _mean(x: Any) -> Any:
 
 mlir.register_lowering(solve_p, mlir.lower_fun(_solve, multiple_results=True))
 mlir.register_lowering(mean_p, mlir.lower_fun(_mean, multiple_results=False))
-ad.primitive_jvps[solve_p] = lambda primals, tangents, *, by: (solve_p.bind(*primals, by=by), [tangents[0] * 7.0])
+ad.primitive_jvps[solve_p] = lambda primals, tangents, *, by: (
+    solve_p.bind(*primals, by=by),
+    [tangents[0] * 7.0],
+)
 batching.primitive_batchers[solve_p] = lambda args, axes, *, by: (solve_p.bind(*args, by=by), list(axes))
 
 

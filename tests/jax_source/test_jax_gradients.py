@@ -32,13 +32,17 @@ def _wide() -> Any:
 def weighted(results: Any, multiply: Callable[[Any, Any], Any]) -> Any:
     """A sum of all floats of the results, each with a weight of its own."""
     floats = [item for item in jax.tree.leaves(results) if "float" in str(item.dtype)]
-    weights = [np.cos(np.arange(1.0, 1 + int(np.prod(item.shape)))).reshape(tuple(item.shape)) for item in floats]
+    weights = [
+        np.cos(np.arange(1.0, 1 + int(np.prod(item.shape)))).reshape(tuple(item.shape)) for item in floats
+    ]
     return sum(multiply(item, weight) for item, weight in zip(floats, weights))
 
 
 def gradient_by_jax(function: Any) -> Callable[[Any], Any]:
     """The gradients of all arguments."""
-    found: Callable[[Any], Any] = jax.grad(lambda args: weighted(function(*args), lambda item, weight: (item * weight).sum()))
+    found: Callable[[Any], Any] = jax.grad(
+        lambda args: weighted(function(*args), lambda item, weight: (item * weight).sum())
+    )
     return found
 
 

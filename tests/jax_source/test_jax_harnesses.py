@@ -22,7 +22,9 @@ GROUPS = {
 def sample() -> list[tuple[str, str]]:
     """(harness, target)."""
     names = [
-        name for group, step in GROUPS.items() for name in [name for name in harnesses.names() if harnesses.group_of(name) == group][::step]
+        name
+        for group, step in GROUPS.items()
+        for name in [name for name in harnesses.names() if harnesses.group_of(name) == group][::step]
     ]
     return [(name, TARGETS[place % len(TARGETS)]) for place, name in enumerate(names)]
 

@@ -20,7 +20,14 @@ from .test_jax_samples import TARGETS, plain
 def along_axes(table, place, places):
     """One place, or several, along some of the axes."""
     several = table[places, places - 2], table[jnp.stack([places, places - 11])]
-    return table[place], table[:, place], table[1, place - 10], table[..., place, None], table[place, None, ::2], *several
+    return (
+        table[place],
+        table[:, place],
+        table[1, place - 10],
+        table[..., place, None],
+        table[place, None, ::2],
+        *several,
+    )
 
 
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
@@ -57,12 +64,20 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 def test_indices_past_the_ends(name: str, to: str) -> None:
     function = FUNCTIONS[name]
     graph = graph_compiler.compile(function, to=to, source="jax", args=(jnp.array([1.0, 5.0, 3.0, 2.0]),))
-    for x in (jnp.array([1.0, 2.0, 3.0, 9.0]), jnp.array([7.0, 1.0, 2.0, 3.0, 4.0]), jnp.array([0.5, 0.7, 0.6])):
+    for x in (
+        jnp.array([1.0, 2.0, 3.0, 9.0]),
+        jnp.array([7.0, 1.0, 2.0, 3.0, 4.0]),
+        jnp.array([0.5, 0.7, 0.6]),
+    ):
         assert_same(graph(*plain((x,), to)), function(x))
 
 
 INSIDE: dict[str, Callable[[Any], Any]] = {
-    "found by a search": lambda x: (x[jnp.argmax(x)], x[jnp.argsort(x)[::-1][:2]], jnp.take(x, jnp.argsort(x), axis=0)),
+    "found by a search": lambda x: (
+        x[jnp.argmax(x)],
+        x[jnp.argsort(x)[::-1][:2]],
+        jnp.take(x, jnp.argsort(x), axis=0),
+    ),
     "a row of an axis": lambda x: (x[jnp.arange(x.shape[0])[::-1]], x[jnp.arange(x.shape[0]) - 1]),
     "known": lambda x: x[np.array([0, 2])],
     "counted": lambda x: lax.fori_loop(1, x.shape[0] - 1, lambda i, y: y.at[i].set(x[i - 1] + x[i + 1]), x),

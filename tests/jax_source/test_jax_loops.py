@@ -30,9 +30,11 @@ def root(x):
 def divisor(x):
     """Euclid's algorithm, element by element."""
     numbers = (jnp.abs(x) * 100).astype(jnp.int32) + 1
-    return jax.vmap(lambda a, b: lax.while_loop(lambda pair: pair[1] > 0, lambda pair: (pair[1], pair[0] % pair[1]), (a, b)))(
-        numbers, numbers[::-1] * 6
-    )[0]
+    return jax.vmap(
+        lambda a, b: lax.while_loop(
+            lambda pair: pair[1] > 0, lambda pair: (pair[1], pair[0] % pair[1]), (a, b)
+        )
+    )(numbers, numbers[::-1] * 6)[0]
 
 
 def to_a_bound(x):
@@ -47,7 +49,12 @@ def in_each_other(x):
         return lax.while_loop(lambda z: z < y + 3, lambda z: z + jnp.where(y > 8, 0.0, 1.5), y)
 
     return lax.scan(
-        lambda total, row: (total + row, lax.while_loop(lambda y: y < 8.0, lambda y: inner(y) + 0.1, row + total * 0.1)), 0.0, x[:3]
+        lambda total, row: (
+            total + row,
+            lax.while_loop(lambda y: y < 8.0, lambda y: inner(y) + 0.1, row + total * 0.1),
+        ),
+        0.0,
+        x[:3],
     )
 
 
@@ -66,7 +73,10 @@ def counted(x):
     return lax.while_loop(lambda held: held[0] < 5, lambda held: (held[0] + 2, held[1] * 1.1 + x), (0, x))
 
 
-SMALL, FURTHER = np.array([1.5, 2.5, 3.0, 0.5], np.float32), np.array([5.5, 70.0, 1.0, 0.2, 6.5, 900.0], np.float32)
+SMALL, FURTHER = (
+    np.array([1.5, 2.5, 3.0, 0.5], np.float32),
+    np.array([5.5, 70.0, 1.0, 0.2, 6.5, 900.0], np.float32),
+)
 
 
 @pytest.mark.parametrize("to", TARGETS)
@@ -80,12 +90,18 @@ def test_loop(function: Any, to: str) -> None:
 
 # loops whose condition, or whose step, names a size: nothing that is passed in tells it
 BY_SIZES: dict[str, Callable[[Any], Any]] = {
-    "bound": lambda x: lax.while_loop(lambda held: held[0] < x.shape[0], lambda held: (held[0] + 1, held[1] * 1.5), (0, 1.0))[1],
-    "float": lambda x: lax.while_loop(lambda held: held[0] < x.shape[0] / 2.5, lambda held: (held[0] + 1.0, held[1] * 1.5), (0.0, 1.0))[1],
-    "step": lambda x: lax.while_loop(lambda held: held[0] < 9, lambda held: (held[0] + x.shape[0], held[1] * 1.5), (0, 1.0))[1],
-    "in a call": lambda x: lax.while_loop(lambda held: held[0] < jnp.full((), x.shape[0]), lambda held: (held[0] + 1, held[1] + x), (0, x))[
-        1
-    ],
+    "bound": lambda x: lax.while_loop(
+        lambda held: held[0] < x.shape[0], lambda held: (held[0] + 1, held[1] * 1.5), (0, 1.0)
+    )[1],
+    "float": lambda x: lax.while_loop(
+        lambda held: held[0] < x.shape[0] / 2.5, lambda held: (held[0] + 1.0, held[1] * 1.5), (0.0, 1.0)
+    )[1],
+    "step": lambda x: lax.while_loop(
+        lambda held: held[0] < 9, lambda held: (held[0] + x.shape[0], held[1] * 1.5), (0, 1.0)
+    )[1],
+    "in a call": lambda x: lax.while_loop(
+        lambda held: held[0] < jnp.full((), x.shape[0]), lambda held: (held[0] + 1, held[1] + x), (0, x)
+    )[1],
 }
 
 

@@ -57,7 +57,14 @@ def of_linen() -> Model:
         return found, changed["batch_stats"]
 
     bound = module.bind(variables, mutable=["batch_stats"])
-    return Model(bound, {}, apply, variables["params"], variables["batch_stats"], {"params.Dense_0.kernel", "params.BatchNorm_0.scale"})
+    return Model(
+        bound,
+        {},
+        apply,
+        variables["params"],
+        variables["batch_stats"],
+        {"params.Dense_0.kernel", "params.BatchNorm_0.scale"},
+    )
 
 
 def of_variables() -> Model:
@@ -73,13 +80,19 @@ def of_variables() -> Model:
 class Nnx(nnx.Module):
     def __init__(self) -> None:
         rngs = nnx.Rngs(0)
-        self.first, self.norm, self.last = nnx.Linear(3, 4, rngs=rngs), nnx.BatchNorm(4, rngs=rngs), nnx.Linear(4, 2, rngs=rngs)
+        self.first, self.norm, self.last = (
+            nnx.Linear(3, 4, rngs=rngs),
+            nnx.BatchNorm(4, rngs=rngs),
+            nnx.Linear(4, 2, rngs=rngs),
+        )
 
     def __call__(self, x: Any) -> Any:
         return self.last(nnx.relu(self.norm(self.first(x))))
 
 
-def of_nnx(recorded: Callable[[Any], Any] = lambda model: model, prefix: str = "", training: bool = True) -> Model:
+def of_nnx(
+    recorded: Callable[[Any], Any] = lambda model: model, prefix: str = "", training: bool = True
+) -> Model:
     model = Nnx()
     model.train() if training else model.eval()
     definition, trained, kept = nnx.split(model, nnx.Param, ...)
@@ -95,7 +108,14 @@ def of_equinox(recorded: Callable[[Any], Any], prefix: str = "") -> Model:
     model = equinox.nn.MLP(3, 2, 4, 1, key=jax.random.key(0))
     trained, static = equinox.partition(model, equinox.is_inexact_array)
     names = {f"{prefix}layers.0.weight", f"{prefix}layers.1.bias"}
-    return Model(recorded(model), {}, lambda trained, kept, x: (jax.vmap(equinox.combine(trained, static))(x), kept), trained, None, names)
+    return Model(
+        recorded(model),
+        {},
+        lambda trained, kept, x: (jax.vmap(equinox.combine(trained, static))(x), kept),
+        trained,
+        None,
+        names,
+    )
 
 
 def closing_over(model: Any) -> Any:
@@ -111,7 +131,14 @@ def of_haiku() -> Model:
     transformed = haiku.without_apply_rng(haiku.transform(lambda x: haiku.nets.MLP([4, 2])(x) * 1))
     params = transformed.init(jax.random.key(0), X)
     options = {"parameters": "params", "args": (params, X)}
-    return Model(transformed.apply, options, lambda p, kept, x: (transformed.apply(p, x), kept), params, None, {"mlp/~/linear_0.w"})
+    return Model(
+        transformed.apply,
+        options,
+        lambda p, kept, x: (transformed.apply(p, x), kept),
+        params,
+        None,
+        {"mlp/~/linear_0.w"},
+    )
 
 
 def closed_over(wrap: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -123,10 +150,16 @@ MODELS: dict[str, Callable[[], Model]] = {
     "linen's variables": of_variables,
     "nnx": of_nnx,
     "nnx in a closure": lambda: of_nnx(closed_over(lambda function: function), "model."),
-    "nnx in a closure under checkpoint": lambda: of_nnx(closed_over(jax.checkpoint), "model.", training=False),
-    "nnx given to nnx.jit": lambda: of_nnx(lambda model: functools.partial(nnx.jit(lambda m, x: m(x)), model), "0."),
+    "nnx in a closure under checkpoint": lambda: of_nnx(
+        closed_over(jax.checkpoint), "model.", training=False
+    ),
+    "nnx given to nnx.jit": lambda: of_nnx(
+        lambda model: functools.partial(nnx.jit(lambda m, x: m(x)), model), "0."
+    ),
     "equinox under vmap": lambda: of_equinox(jax.vmap),
-    "equinox under filter_vmap and filter_jit": lambda: of_equinox(lambda model: equinox.filter_jit(equinox.filter_vmap(model))),
+    "equinox under filter_vmap and filter_jit": lambda: of_equinox(
+        lambda model: equinox.filter_jit(equinox.filter_vmap(model))
+    ),
     "equinox in a closure": lambda: of_equinox(closing_over, "model."),
     "equinox given to filter_jit": lambda: of_equinox(compiled_outside, "model."),
     "haiku": of_haiku,
@@ -164,7 +197,9 @@ def test_training_in_torch(name: str) -> None:
     graph = graph_compiler.transpile(model.recorded, to="torch", **{"args": (X,), **model.options})
     module = graph.as_module()
     trained = {name for name, _ in module.named_parameters()}
-    assert model.names <= trained <= set(graph.parameters) and len(trained) == len(jax.tree.leaves(model.trained))
+    assert model.names <= trained <= set(graph.parameters) and len(trained) == len(
+        jax.tree.leaves(model.trained)
+    )
     np.testing.assert_allclose(losses_in_torch(module), losses_in_jax(model), rtol=1e-5)
 
 
@@ -206,7 +241,9 @@ def test_layers_of_linen_under_scan_and_remat() -> None:
     found = module(torch.tensor(OTHER))
     assert_same(found.detach(), model.apply(variables, OTHER))
     found.sum().backward()
-    expected = jax.grad(lambda variables: model.apply(variables, OTHER).sum())(variables)["params"]["ScanRow_0"]["Dense_0"]["kernel"]
+    expected = jax.grad(lambda variables: model.apply(variables, OTHER).sum())(variables)["params"][
+        "ScanRow_0"
+    ]["Dense_0"]["kernel"]
     assert_same(module.get_parameter("params.ScanRow_0.Dense_0.kernel").grad, expected)
 
 
@@ -229,7 +266,9 @@ def train_step() -> tuple[Any, Any, Any]:
 def test_a_training_step_changes_the_model(to: str) -> None:
     step, model, optimiser = train_step()
     _, other, others = train_step()
-    graph = graph_compiler.compile(lambda x, y: step(model, optimiser, x, y), to=to, source="jax", args=(X, Y))
+    graph = graph_compiler.compile(
+        lambda x, y: step(model, optimiser, x, y), to=to, source="jax", args=(X, Y)
+    )
     for _ in range(STEPS):
         np.testing.assert_allclose(np.asarray(graph(X, Y)), step(other, others, X, Y), rtol=1e-5)
     np.testing.assert_allclose(model.first.kernel[...], other.first.kernel[...], rtol=1e-3, atol=1e-5)
@@ -273,7 +312,9 @@ def gradient() -> Any:
 
 def gradient_of_equinox() -> Any:
     model = equinox.nn.MLP(3, 2, 4, 1, key=jax.random.key(0))
-    return lambda x: equinox.filter_grad(lambda model: (jax.vmap(model)(x) ** 2).sum())(model).layers[0].weight
+    return lambda x: (
+        equinox.filter_grad(lambda model: (jax.vmap(model)(x) ** 2).sum())(model).layers[0].weight
+    )
 
 
 @pytest.mark.parametrize("to", ["torch", "numpy"])
@@ -290,7 +331,10 @@ class Stateful(equinox.Module):
     layer: Any
 
     def __init__(self) -> None:
-        self.norm, self.layer = equinox.nn.BatchNorm(3, "batch", mode="batch"), equinox.nn.Linear(3, 2, key=jax.random.key(0))
+        self.norm, self.layer = (
+            equinox.nn.BatchNorm(3, "batch", mode="batch"),
+            equinox.nn.Linear(3, 2, key=jax.random.key(0)),
+        )
 
     def __call__(self, x: Any, state: Any) -> Any:
         x, state = self.norm(x, state)
@@ -308,7 +352,11 @@ def test_state_of_equinox_goes_in_and_comes_out(to: str) -> None:
     for _ in range(2):
         given, kept = graph(X, kept)
         found, left = function(X, left)
-    np.testing.assert_allclose(np.asarray(kept.get(model.norm.batch_state_index)[0]), left.get(model.norm.batch_state_index)[0], rtol=1e-5)
+    np.testing.assert_allclose(
+        np.asarray(kept.get(model.norm.batch_state_index)[0]),
+        left.get(model.norm.batch_state_index)[0],
+        rtol=1e-5,
+    )
 
 
 class Dropped(torch.nn.Module):
@@ -324,7 +372,9 @@ class Dropped(torch.nn.Module):
 def test_a_mode_that_is_first_met_under_jit_leaves_no_tracers(make: Any) -> None:
     model = make()
     model.eval()
-    module = graph_compiler.compile(model, to="jax", args=(torch.tensor(X) if make is Dropped else X,)).as_module()
+    module = graph_compiler.compile(
+        model, to="jax", args=(torch.tensor(X) if make is Dropped else X,)
+    ).as_module()
     step = nnx.jit(lambda module, x: nnx.value_and_grad(lambda module: module(x).sum())(module)[0])
     module.train()
     for rows in (X, OTHER, X[:5]):  # each is traced
@@ -373,7 +423,14 @@ print("same")
 def test_training_of_keras_on_jax() -> None:
     """In a process of its own, for Keras has one backend in each."""
     environment = {**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
-    ran = subprocess.run([sys.executable, "-c", KERAS], capture_output=True, text=True, env=environment, check=False, timeout=300)
+    ran = subprocess.run(
+        [sys.executable, "-c", KERAS],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+        timeout=300,
+    )
     assert ran.stdout.strip().endswith("same"), ran.stderr
 
 
@@ -384,7 +441,9 @@ def scaled(x: Any, scale: Any, shift: float = 0.0) -> Any:
 
 @pytest.mark.parametrize("which", ["scale", 1, ["scale"]])
 def test_parameters_are_named_or_numbered(which: Any) -> None:
-    graph = graph_compiler.transpile(scaled, to="torch", args=(X, {"a": jnp.ones(3)}["a"]), kwargs={"shift": 1.0}, parameters=which)
+    graph = graph_compiler.transpile(
+        scaled, to="torch", args=(X, {"a": jnp.ones(3)}["a"]), kwargs={"shift": 1.0}, parameters=which
+    )
     assert len(graph.parameters) == 1
     assert_same(graph(OTHER, shift=1.0), OTHER + 1)
 
@@ -408,7 +467,10 @@ def test_a_module_without_parameters_says_how_to_name_them() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"parameters": "weights", "args": (X, jnp.ones(3))}, "names 'weights', which args= .*; they give x, scale"),
+        (
+            {"parameters": "weights", "args": (X, jnp.ones(3))},
+            "names 'weights', which args= .*; they give x, scale",
+        ),
         ({"parameters": "scale"}, "give them"),
         ({"parameters": 1.5, "args": (X, jnp.ones(3))}, "the name or position"),
         ({"parameters": "scale", "args": (X, jnp.ones(3)), "source": "numpy"}, "for functions of jax"),

@@ -25,7 +25,10 @@ from .test_jax_samples import TARGETS, as_jax, plain
 def wide(function: Any, *args: Any) -> Any:
     """The result in float64: what float32 is compared with."""
     with wide_types():
-        return by_jit(function, *jax.tree_util.tree_map(lambda x: x.astype("float64") if x.dtype == jnp.float32 else x, args))
+        return by_jit(
+            function,
+            *jax.tree_util.tree_map(lambda x: x.astype("float64") if x.dtype == jnp.float32 else x, args),
+        )
 
 
 @functools.lru_cache(maxsize=2)  # the targets of a program run one after the other
@@ -42,7 +45,9 @@ def test_program(program: Any, to: str) -> None:
     graph = graph_compiler.compile(program[0], to=to, source="jax", args=calls[0][0])
     for args, expected, exact in calls:
         actual = graph(*plain(args, to))
-        assert list(map(dtype_name, arrays(actual).values())) == list(map(dtype_name, arrays(expected).values()))
+        assert list(map(dtype_name, arrays(actual).values())) == list(
+            map(dtype_name, arrays(expected).values())
+        )
         assert_no_further(actual, expected, exact, factor=4.0)
     assert len(graph.variants) == 1, graph.explain()
 
@@ -54,7 +59,9 @@ def test_module(case: Any, to: str) -> None:
     args, other = ((as_jax(made(item)),) for item in case[1:])
     graph = graph_compiler.compile(module, to=to, source="jax", args=args)
     for given in (args, other):
-        np.testing.assert_allclose(np.asarray(detached(graph(*plain(given, to)))), module(*given), rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(
+            np.asarray(detached(graph(*plain(given, to)))), module(*given), rtol=1e-4, atol=1e-5
+        )
     assert len(graph.variants) == 1, graph.explain()
     paths = {".".join(map(str, path)) for path, _ in nnx.to_flat_state(nnx.state(module, nnx.Param))}
     assert paths <= graph.parameters.keys()
@@ -66,7 +73,10 @@ def test_tensors_of_the_target_are_recorded_with() -> None:
     tensor = torch.tensor([1.0, 2.0], requires_grad=True)
     graph(tensor * 1).backward()
     assert tensor.grad.tolist() == [6.0, 12.0]
-    assert graph(torch.tensor([1.5, 2.5]).bfloat16()).item() == jnp.square(jnp.array([1.5, 2.5], "bfloat16")).sum() * 3
+    assert (
+        graph(torch.tensor([1.5, 2.5]).bfloat16()).item()
+        == jnp.square(jnp.array([1.5, 2.5], "bfloat16")).sum() * 3
+    )
     assert graph(torch.tensor([1 + 2j]).conj()).item() == 3 * (1 - 2j) ** 2
     graph.verify(args=(tensor,))
 
@@ -75,7 +85,9 @@ def solved(a, b):
     """Factors that JAX cuts off from gradients, for these follow from the equation that is solved."""
     definite = a @ a.T + jnp.eye(a.shape[0])
     by_factors = jax.scipy.linalg.solve(definite, b, assume_a="pos")
-    return (by_factors * jnp.sin(b)).sum() + jax.vmap(jnp.linalg.solve, (0, None))(jnp.stack([definite, definite.T * 2 + a]), b)[1, 0]
+    return (by_factors * jnp.sin(b)).sum() + jax.vmap(jnp.linalg.solve, (0, None))(
+        jnp.stack([definite, definite.T * 2 + a]), b
+    )[1, 0]
 
 
 def test_gradients_of_solutions() -> None:

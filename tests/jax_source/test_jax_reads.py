@@ -117,9 +117,12 @@ def _native(x: Any, to: str) -> Any:
     import tensorflow as tf
     import torch
 
-    return {"numpy": np.asarray, "torch": lambda x: torch.tensor(np.asarray(x)), "tensorflow": tf.constant, "jax": jnp.asarray}[to](
-        np.asarray(x)
-    )
+    return {
+        "numpy": np.asarray,
+        "torch": lambda x: torch.tensor(np.asarray(x)),
+        "tensorflow": tf.constant,
+        "jax": jnp.asarray,
+    }[to](np.asarray(x))
 
 
 def _as_jax(found: Any) -> Any:

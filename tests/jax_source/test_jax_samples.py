@@ -29,7 +29,11 @@ MODULES = [
     for module in pkgutil.iter_modules(samples.__path__)
     if module.name != "table"
 ]
-NAMED = [(f"{module.__name__.rpartition('.')[2]}-{sample}", sample) for module in MODULES for sample in module.SAMPLES]
+NAMED = [
+    (f"{module.__name__.rpartition('.')[2]}-{sample}", sample)
+    for module in MODULES
+    for sample in module.SAMPLES
+]
 SAMPLES = dict(NAMED)
 
 
@@ -47,17 +51,23 @@ def plain(structure: Any, to: str) -> Any:
     """Arguments as a user of the target has them."""
     if to == "jax":
         return structure
-    return map_structure(lambda item: jnp.asarray(item).__array__() if isinstance(item, jax.Array) else item, structure)
+    return map_structure(
+        lambda item: jnp.asarray(item).__array__() if isinstance(item, jax.Array) else item, structure
+    )
 
 
 def recorded(sample: Sample, to: str) -> Any:
     """The sample recorded for a target."""
-    return graph_compiler.compile(sample.function, to=to, source="jax", args=as_jax(made(sample.args)), kwargs=sample.kwargs)
+    return graph_compiler.compile(
+        sample.function, to=to, source="jax", args=as_jax(made(sample.args)), kwargs=sample.kwargs
+    )
 
 
 def calls_of(sample: Sample) -> list[tuple[Any, Any]]:
     """Arguments and what JAX gives for them: those that are recorded, and others."""
-    given = [as_jax(made(sample.args))] + ([] if sample.other is None else [as_jax(made(sample.other, seed=2))])
+    given = [as_jax(made(sample.args))] + (
+        [] if sample.other is None else [as_jax(made(sample.other, seed=2))]
+    )
     return [(args, sample.function(*args, **sample.kwargs)) for args in given]
 
 
@@ -68,7 +78,9 @@ def check(graph: Any, to: str, calls: list[tuple[Any, Any]], kwargs: Any) -> int
     return len(graph.variants)
 
 
-@pytest.mark.parametrize(("name", "to"), [case for case in pairs(SAMPLES, TARGETS) if case not in UNSUPPORTED])
+@pytest.mark.parametrize(
+    ("name", "to"), [case for case in pairs(SAMPLES, TARGETS) if case not in UNSUPPORTED]
+)
 def test_sample(name: str, to: str) -> None:
     sample = SAMPLES[name]
     variants = check(recorded(sample, to), to, calls_of(sample), sample.kwargs)

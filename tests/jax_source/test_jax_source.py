@@ -47,7 +47,10 @@ def test_can_be_transformed() -> None:
     graph = graph_compiler.compile(affine, args=(X, W))
     assert_same(jax.jit(graph)(X, W), jax.jit(affine)(X, W))
     assert_same(jax.grad(lambda w: graph(X, w).sum())(W), jax.grad(lambda w: affine(X, w).sum())(W))
-    assert_same(jax.vmap(graph, in_axes=(0, None))(jnp.stack([X, X]), W), jax.vmap(affine, in_axes=(0, None))(jnp.stack([X, X]), W))
+    assert_same(
+        jax.vmap(graph, in_axes=(0, None))(jnp.stack([X, X]), W),
+        jax.vmap(affine, in_axes=(0, None))(jnp.stack([X, X]), W),
+    )
 
 
 def test_recorded_inside_of_jit() -> None:
@@ -67,7 +70,9 @@ def test_functions_jitted_before_stay_as_they_are() -> None:
     def prepared(c):
         return jax.nn.softmax(jnp.linalg.inv(c @ c.T + jnp.eye(3)))
 
-    graph = graph_compiler.compile(lambda x: x * prepared(W[:, :3]), source="jax", to="numpy", args=(jnp.ones((2, 3, 3)),))
+    graph = graph_compiler.compile(
+        lambda x: x * prepared(W[:, :3]), source="jax", to="numpy", args=(jnp.ones((2, 3, 3)),)
+    )
     assert_same(graph(np.ones((4, 3, 3), np.float32)), jnp.ones((4, 3, 3)) * prepared(W[:, :3]))
     assert_same(jax.vmap(prepared)(W[None, :, :3])[0], prepared(W[:, :3]))
     assert jax.grad(lambda c: prepared(c)[0, 0])(W[:, :3]).shape == (3, 3)
@@ -134,7 +139,10 @@ def test_elements_that_decide_inside_of_a_transformation_without_a_variant() -> 
     graph = graph_compiler.compile(halved, args=(jnp.asarray(2.0),))
     graph(jnp.asarray(0.5))
     assert_same(jax.jit(graph)(jnp.asarray(4.0)), jnp.asarray(2.0))
-    with pytest.raises(CallMismatch, match=r"test_jax_source.py:\d+: JAX traces this call of halved from outside .* the type is weak"):
+    with pytest.raises(
+        CallMismatch,
+        match=r"test_jax_source.py:\d+: JAX traces this call of halved from outside .* the type is weak",
+    ):
         jax.jit(graph)(np.float32(4.0))
 
 
@@ -162,7 +170,9 @@ def test_save_and_load(tmp_path: Path, to: str) -> None:
 
 def test_graph_for_another_framework() -> None:
     graph = graph_compiler.compile(affine, args=(X, W))
-    assert_same(graph.to("torch")(torch.ones(5, 3), torch.ones(3, 4)), affine(jnp.ones((5, 3)), jnp.ones((3, 4))))
+    assert_same(
+        graph.to("torch")(torch.ones(5, 3), torch.ones(3, 4)), affine(jnp.ones((5, 3)), jnp.ones((3, 4)))
+    )
     assert graph.list_missing("numpy") == []
 
 
@@ -280,8 +290,13 @@ def test_x64() -> None:
     with wide_types():
         x = jnp.linspace(0, 1, 5)
         assert x.dtype == jnp.float64
-        graph = graph_compiler.compile(lambda y: (y / 3, jnp.argmax(y), jnp.arange(y.shape[0])), args=(x,), to="torch")
-        assert_same(graph(torch.linspace(0, 1, 7, dtype=torch.float64)), (jnp.linspace(0, 1, 7) / 3, jnp.asarray(6), jnp.arange(7)))
+        graph = graph_compiler.compile(
+            lambda y: (y / 3, jnp.argmax(y), jnp.arange(y.shape[0])), args=(x,), to="torch"
+        )
+        assert_same(
+            graph(torch.linspace(0, 1, 7, dtype=torch.float64)),
+            (jnp.linspace(0, 1, 7) / 3, jnp.asarray(6), jnp.arange(7)),
+        )
     assert graph(torch.ones(3, dtype=torch.float64))[0].dtype == torch.float32
 
 
@@ -350,7 +365,9 @@ def test_module_with_state(to: str) -> None:
     module, twin = Normed(nnx.Rngs(0)), Normed(nnx.Rngs(0))
     graph = graph_compiler.compile(module, to=to, source="jax", args=(X,))
     for _ in range(2):
-        np.testing.assert_allclose(np.asarray(graph(np.asarray(X) if to != "jax" else X)), twin(X), rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(
+            np.asarray(graph(np.asarray(X) if to != "jax" else X)), twin(X), rtol=1e-5, atol=1e-6
+        )
     np.testing.assert_allclose(np.asarray(graph.state["norm.mean"]), held(twin.norm.mean), rtol=1e-5)
     assert isinstance(held(module.norm.mean), jax.Array)
     np.testing.assert_allclose(held(module.norm.mean), held(twin.norm.mean), rtol=1e-5)
@@ -378,7 +395,11 @@ def test_split_module_as_arguments() -> None:
 
 # ---------------------------------------------------------------------------------------------- what is refused
 ERRORS: list[tuple[Any, type[Exception], str]] = [
-    (lambda x: np.asarray(x) + 1, TracingError, r"test_jax_source.py:\d+: function needs the elements of an array"),
+    (
+        lambda x: np.asarray(x) + 1,
+        TracingError,
+        r"test_jax_source.py:\d+: function needs the elements of an array",
+    ),
     (lambda x: x[x > 0], TracingError, "needs the elements"),
     (lambda x: jnp.arange(x.sum().astype(int)), TracingError, "needs the elements"),
     (lambda x: jax.random.gamma(jax.random.key(0), x), UnsupportedOperation, "no row"),
@@ -414,7 +435,9 @@ def test_state_is_refused() -> None:
         held["calls"] += 1
         return x * held["calls"]
 
-    with pytest.raises(TracingError, match=r"an item of the variable held .* changed: a function of JAX keeps no state"):
+    with pytest.raises(
+        TracingError, match=r"an item of the variable held .* changed: a function of JAX keeps no state"
+    ):
         graph_compiler.compile(function, args=(X,), to="numpy")
 
 

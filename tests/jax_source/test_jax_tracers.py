@@ -21,7 +21,11 @@ from ..support.compare import assert_same  # noqa: E402
 
 _ARRAY = type(jnp.ones(()))
 _IS_HELD = "is_concrete" in vars(jax.core)  # in old versions; newer ones make it when it is asked for
-_ERRORS = (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError, jax.errors.NonConcreteBooleanIndexError)
+_ERRORS = (
+    jax.errors.ConcretizationTypeError,
+    jax.errors.TracerArrayConversionError,
+    jax.errors.NonConcreteBooleanIndexError,
+)
 
 
 def _asks(x: Any) -> Any:
@@ -43,13 +47,17 @@ def _asks_for_the_class(x: Any) -> Any:
     def inner(row: Any) -> Any:
         return row * (5 if type(row) is type(x) else 3)
 
-    return x * len(f"{type(x).__name__} {type(x.shape[0]).__name__}") * (type(x + 1) is _ARRAY) + jax.vmap(inner)(x)
+    return x * len(f"{type(x).__name__} {type(x.shape[0]).__name__}") * (type(x + 1) is _ARRAY) + jax.vmap(
+        inner
+    )(x)
 
 
 def _asks_whether_it_is_concrete(x: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        return x * (2 if jax.core.is_concrete(x) else 3) + jax.vmap(lambda row: row * (5 if jax.core.is_concrete(row) else 3))(x)
+        return x * (2 if jax.core.is_concrete(x) else 3) + jax.vmap(
+            lambda row: row * (5 if jax.core.is_concrete(row) else 3)
+        )(x)
 
 
 def _catches_in_a_transformation(x: Any) -> Any:
@@ -63,7 +71,9 @@ def _catches_in_a_transformation(x: Any) -> Any:
 
 
 def _counts(x: Any) -> Any:
-    return jax.lax.fori_loop(0, jnp.sum(x > -100) // x.size, lambda step, held: held * 2, x)  # JAX itself handles the error
+    return jax.lax.fori_loop(
+        0, jnp.sum(x > -100) // x.size, lambda step, held: held * 2, x
+    )  # JAX itself handles the error
 
 
 @pytest.mark.parametrize("to", ["jax", "numpy"])
@@ -94,10 +104,14 @@ def test_code_that_handles_the_error_about_elements_is_refused(ask: Callable[[An
         except _ERRORS:
             return x * 9
 
-    with pytest.raises(TracingError, match=r"test_jax_tracers.py:\d+: function needs the elements of an array"):
+    with pytest.raises(
+        TracingError, match=r"test_jax_tracers.py:\d+: function needs the elements of an array"
+    ):
         graph_compiler.compile(function, args=(jnp.ones((2, 3)),))
 
 
 def test_the_class_of_a_key_is_not_known() -> None:
     with pytest.raises(TracingError, match=r"test_jax_tracers.py:\d+: the class of a key"):
-        graph_compiler.compile(lambda key: jax.random.uniform(key) * len(type(key).__name__), args=(jax.random.key(0),))
+        graph_compiler.compile(
+            lambda key: jax.random.uniform(key) * len(type(key).__name__), args=(jax.random.key(0),)
+        )

@@ -106,7 +106,11 @@ def test_functions_are_written_once(program: Callable[..., Any], to: str) -> Non
     graph = graph_compiler.compile(program, args=tuple(map(jnp.asarray, arrays(4))), to=to)
     name, count = PROGRAMS[program]
     assert len(re.findall(rf"^def {name}\w*\(", graph.source, re.M)) == count, graph.source
-    assert len(re.findall(rf"= {name}\w*\(", graph.source)) + len(re.findall(rf"return .*{name}\w*\(", graph.source)) > count
+    assert (
+        len(re.findall(rf"= {name}\w*\(", graph.source))
+        + len(re.findall(rf"return .*{name}\w*\(", graph.source))
+        > count
+    )
     for rows in (4, 2):
         x, w = arrays(rows)
         given = (jnp.asarray(x), jnp.asarray(w)) if to == "jax" else _native(to, x, w)
@@ -127,7 +131,9 @@ def test_gradients_go_through_the_functions(program: Callable[..., Any]) -> None
 
 
 def test_what_is_called_once_stands_where_it_is_called() -> None:
-    graph = graph_compiler.compile(lambda x, w: layer(x, w)[0] + 1, args=tuple(map(jnp.asarray, arrays(4))), to="jax")
+    graph = graph_compiler.compile(
+        lambda x, w: layer(x, w)[0] + 1, args=tuple(map(jnp.asarray, arrays(4))), to="jax"
+    )
     assert graph.source.count("def ") == 1, graph.source
 
 

@@ -54,7 +54,9 @@ def judge(
     assert_names(graph, variables)
     facts: dict[str, Any] = {}
     relative = tolerance(_held(computed_in, to))[0]
-    factor = 4.0 if "16" in computed_in else 2.0  # one result may by chance be rounded well at each step, and the other badly
+    factor = (
+        4.0 if "16" in computed_in else 2.0
+    )  # one result may by chance be rounded well at each step, and the other badly
     for call, right in zip(calls, expected):
         exact = functools.cache(partial(_exact, exactly, call, gradients))
         with kept(variables):
@@ -66,7 +68,9 @@ def judge(
             except GradientRefused:  # never wrong
                 facts["gradients"] = REFUSED
             else:
-                _assert_gradients(found, trained_of(graph, right.gradients), relative, partial(_gradients, exact))
+                _assert_gradients(
+                    found, trained_of(graph, right.gradients), relative, partial(_gradients, exact)
+                )
     return {"variants": len(graph.variants), **facts}
 
 
@@ -86,7 +90,9 @@ def trained_of(graph: Any, gradients: Mapping[str, Any]) -> dict[str, Any]:
 def assert_names(graph: Any, variables: Sequence[Any]) -> None:
     """The parameters are the variables by their paths, and those are trained that Keras trains, whether calls write to them or not."""
     names = named(variables)
-    assert set(graph.parameters) <= names.keys(), f"names {sorted(graph.parameters.keys() - names.keys())} are no paths of variables"
+    assert set(graph.parameters) <= names.keys(), (
+        f"names {sorted(graph.parameters.keys() - names.keys())} are no paths of variables"
+    )
     trained = {name for name, variable in names.items() if variable.trainable} & set(graph.parameters)
     assert graph.trained == trained, f"trained: {sorted(graph.trained ^ trained)}"
 
@@ -103,7 +109,14 @@ def judge_layer(sample: LayerSample, layer: Any, to: str) -> dict[str, Any]:
         return partial(sample.call, other), variables_of(other)
 
     computed_in = least_precise(layer)
-    return judge(lambda *arrays: sample.call(layer, *arrays), variables_of(layer), calls, to, computed_in=computed_in, exactly=exactly)
+    return judge(
+        lambda *arrays: sample.call(layer, *arrays),
+        variables_of(layer),
+        calls,
+        to,
+        computed_in=computed_in,
+        exactly=exactly,
+    )
 
 
 # ---------------------------------------------------------------------------------------------- comparisons
@@ -114,10 +127,14 @@ def _assert_right(found: Any, wanted: Any, exact: Callable[[], dict[Any, Any]], 
     except AssertionError as problem:
         assert_metadata(found, wanted)
         reference = _near(exact, arrays(wanted), problem)
-        assert_no_further({name: arrays(found)[name] for name in reference}, arrays(wanted), reference, factor=factor)
+        assert_no_further(
+            {name: arrays(found)[name] for name in reference}, arrays(wanted), reference, factor=factor
+        )
 
 
-def _assert_gradients(found: dict[str, Any], wanted: dict[str, Any], relative: float, exact: Callable[[], dict[str, Any]]) -> None:
+def _assert_gradients(
+    found: dict[str, Any], wanted: dict[str, Any], relative: float, exact: Callable[[], dict[str, Any]]
+) -> None:
     """Each element as near as ``relative`` of the largest in its array, or no further from float64 than Keras' own."""
     try:
         assert_close(found, wanted, relative, "gradient of ")
@@ -125,17 +142,25 @@ def _assert_gradients(found: dict[str, Any], wanted: dict[str, Any], relative: f
         given = {name: array for name, array in wanted.items() if array is not None}
         reference = _near(exact, given, problem)
         assert_close(found, dict.fromkeys(wanted.keys() - given.keys()), relative, "gradient of ")
-        assert_no_further(*({name: gradients[name] for name in given} for gradients in (found, given, reference)), factor=3.0)
+        assert_no_further(
+            *({name: gradients[name] for name in given} for gradients in (found, given, reference)),
+            factor=3.0,
+        )
 
 
-def _near(exact: Callable[[], dict[Any, Any]], wanted: Mapping[Any, Any], problem: AssertionError) -> dict[Any, Any]:
+def _near(
+    exact: Callable[[], dict[Any, Any]], wanted: Mapping[Any, Any], problem: AssertionError
+) -> dict[Any, Any]:
     """What is computed in float64; ``problem`` is raised where there is none, or it is something else: numbers that are drawn are others."""
     try:
         given = exact()
         found = {name: given[name] for name in wanted}
         error, size = (
             sum(float(np.square(to_numpy(array).astype(np.float64) - part).sum()) for array, part in parts)
-            for parts in (zip(found.values(), map(to_numpy, wanted.values())), zip(wanted.values(), [0.0] * len(wanted)))
+            for parts in (
+                zip(found.values(), map(to_numpy, wanted.values())),
+                zip(wanted.values(), [0.0] * len(wanted)),
+            )
         )
         assert error <= 0.04 * size
     except Exception as other:
@@ -157,8 +182,12 @@ def assert_close(found: Mapping[Any, Any], right: Mapping[Any, Any], relative: f
         )
         allowed = relative * max(largest[name], least)
         difference = np.subtract(got, wanted, dtype=np.result_type(got, wanted, np.float64))
-        if not np.abs(difference).max(initial=0.0) <= allowed:  # NaN is not: a slower comparison knows, and words what differs
-            np.testing.assert_allclose(got, np.broadcast_to(wanted, got.shape), rtol=0, atol=allowed, err_msg=f"{what}{name}")
+        if (
+            not np.abs(difference).max(initial=0.0) <= allowed
+        ):  # NaN is not: a slower comparison knows, and words what differs
+            np.testing.assert_allclose(
+                got, np.broadcast_to(wanted, got.shape), rtol=0, atol=allowed, err_msg=f"{what}{name}"
+            )
 
 
 def _largest(array: Any) -> float:
@@ -169,10 +198,16 @@ def _largest(array: Any) -> float:
 
 
 # ---------------------------------------------------------------------------------------------- in float64
-def _exact(exactly: Callable[[], tuple[Function, Sequence[Any]]] | None, call: Sequence[Any], gradients: bool) -> Any:
+def _exact(
+    exactly: Callable[[], tuple[Function, Sequence[Any]]] | None, call: Sequence[Any], gradients: bool
+) -> Any:
     if exactly is None:
         raise LookupError("nothing is computed in float64")
-    return observed(*exactly(), [tf.cast(item, tf.float64) if item.dtype.is_floating else item for item in call], gradients)
+    return observed(
+        *exactly(),
+        [tf.cast(item, tf.float64) if item.dtype.is_floating else item for item in call],
+        gradients,
+    )
 
 
 def _results(exact: Callable[[], Observed]) -> dict[Any, Any]:
@@ -216,14 +251,20 @@ def plain(item: Any) -> Any:
 
 def variables_of(layer: Any) -> list[Any]:
     """The variables of a layer, and the states that recurrent ones keep, which Keras does not count among them."""
-    states = (state for one in layer._flatten_layers() for state in tf.nest.flatten(getattr(one, "states", None)))
+    states = (
+        state for one in layer._flatten_layers() for state in tf.nest.flatten(getattr(one, "states", None))
+    )
     return list({id(one): one for one in (*layer.variables, *states) if one is not None}.values())
 
 
 def least_precise(layer: Any) -> str:
     """The type with the fewest digits that a layer, or one inside of it, computes in."""
     found = {str(one.compute_dtype) for one in layer._flatten_layers()}
-    return max((dtype for dtype in found if "float" in dtype), key=lambda dtype: tolerance(dtype)[0], default="float32")
+    return max(
+        (dtype for dtype in found if "float" in dtype),
+        key=lambda dtype: tolerance(dtype)[0],
+        default="float32",
+    )
 
 
 # ---------------------------------------------------------------------------------------------- by TensorFlow
@@ -252,7 +293,9 @@ def kept(variables: Sequence[Any]) -> Iterator[None]:
             variable.assign(before[name])
 
 
-def observed(function: Function, variables: Sequence[Any], call: Sequence[Any], gradients: bool = True) -> Observed:
+def observed(
+    function: Function, variables: Sequence[Any], call: Sequence[Any], gradients: bool = True
+) -> Observed:
     """What TensorFlow does."""
     with kept(variables), tf.GradientTape() as tape:
         for array in call:
@@ -263,7 +306,10 @@ def observed(function: Function, variables: Sequence[Any], call: Sequence[Any], 
             gradients = False
             with tape.stop_recording():
                 result = run(function, *call)
-        left, total = values_of(variables), total_of(result, lambda array, weights: tf.reduce_sum(tf.cast(array, tf.float32) * weights))
+        left, total = (
+            values_of(variables),
+            total_of(result, lambda array, weights: tf.reduce_sum(tf.cast(array, tf.float32) * weights)),
+        )
     trained = {name: variable.value for name, variable in named(variables).items() if variable.trainable}
     inputs = {str(place): array for place, array in enumerate(call) if array.dtype.is_floating}
     if total is None or not gradients:
@@ -282,7 +328,9 @@ def _dense(gradient: Any) -> Any:
 def total_of(result: Any, of_one: Callable[[Any, Any], Any]) -> Any:
     """The sum over all arrays of floats in a result, of which ``of_one`` gives that of one, whose elements have weights; None where there
     are none."""
-    parts = [of_one(array, _weights(array)) for array in arrays(result).values() if "float" in str(array.dtype)]
+    parts = [
+        of_one(array, _weights(array)) for array in arrays(result).values() if "float" in str(array.dtype)
+    ]
     return sum(parts[1:], parts[0]) if parts else None
 
 
@@ -297,14 +345,20 @@ def by_torch(graph: Any, call: Sequence[Any]) -> dict[str, Any]:
     import torch
 
     trained = graph.trained
-    leaves = {name: array.detach().clone().requires_grad_(name in trained) for name, array in graph.parameters.items()}
+    leaves = {
+        name: array.detach().clone().requires_grad_(name in trained)
+        for name, array in graph.parameters.items()
+    }
     given = [torch.from_numpy(array.numpy().copy()) for array in call]
     given = [array.requires_grad_() if array.is_floating_point() else array for array in given]
     result, _ = graph._purely(leaves, tuple(given), {}, None)
     total = total_of(result, lambda array, weights: (array.float() * torch.from_numpy(weights)).sum())
     if total.requires_grad:
         total.backward()
-    return {**{str(place): array.grad for place, array in enumerate(given)}, **{name: leaf.grad for name, leaf in leaves.items()}}
+    return {
+        **{str(place): array.grad for place, array in enumerate(given)},
+        **{name: leaf.grad for name, leaf in leaves.items()},
+    }
 
 
 def by_jax(graph: Any, call: Sequence[Any]) -> dict[str, Any]:
@@ -313,7 +367,9 @@ def by_jax(graph: Any, call: Sequence[Any]) -> dict[str, Any]:
     import jax.numpy as jnp
 
     plain = [jnp.asarray(array.numpy()) for array in call]
-    inputs = {str(place): array for place, array in enumerate(plain) if jnp.issubdtype(array.dtype, jnp.floating)}
+    inputs = {
+        str(place): array for place, array in enumerate(plain) if jnp.issubdtype(array.dtype, jnp.floating)
+    }
     parameters, names = graph.parameters, graph.trained
     trained = {name: array for name, array in parameters.items() if name in names}
 

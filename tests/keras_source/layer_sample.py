@@ -66,7 +66,11 @@ def fill_weights(layer: Any, least: float = 0.2, most: float = 1.0) -> None:
 
 
 def _sign(random: np.random.Generator, weight: Any) -> Any:
-    return 1.0 if "variance" in weight.path or "gamma" in weight.path else random.choice([-1.0, 1.0], weight.shape)
+    return (
+        1.0
+        if "variance" in weight.path or "gamma" in weight.path
+        else random.choice([-1.0, 1.0], weight.shape)
+    )
 
 
 def plainly(layer: Any, *arrays: Any, **options: Any) -> Any:
@@ -93,14 +97,20 @@ def samples(
             said = {**given, **({} if mode is None else {"training": mode})}
             yield (
                 _text(name, each, said),
-                LayerSample(partial(_made, getattr(keras.layers, name), each), _inputs(inputs, each), partial(call, **said)),
+                LayerSample(
+                    partial(_made, getattr(keras.layers, name), each),
+                    _inputs(inputs, each),
+                    partial(call, **said),
+                ),
             )
 
 
 def _inputs(inputs: Iterable[Array], options: dict[str, Any]) -> tuple[Array, ...]:
     """A layer that computes in float64 is given such arrays."""
     is_wide = options.get("dtype") == "float64"
-    return tuple(replace(one, dtype="float64") if is_wide and one.dtype == "float32" else one for one in inputs)
+    return tuple(
+        replace(one, dtype="float64") if is_wide and one.dtype == "float32" else one for one in inputs
+    )
 
 
 def _made(cls: Any, options: dict[str, Any]) -> Any:

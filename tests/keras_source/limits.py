@@ -1,6 +1,10 @@
 """Samples of layers that are refused, with what the error says, and those that draw other numbers of the same distribution."""
 
-_COMPUTED, _DRAWN, _WIDE = "computed from elements of arrays", "random int64 of a seed", "random numbers of float64 of a seed"
+_COMPUTED, _DRAWN, _WIDE = (
+    "computed from elements of arrays",
+    "random int64 of a seed",
+    "random numbers of float64 of a seed",
+)
 _DROPPED = "units=4, dropout=0.3, recurrent_dropout=0.2, seed=1, return_sequences=True, dtype=float64"
 REFUSED: dict[str, str] = {
     "Resizing(height=7, width=9, pad_to_aspect_ratio=True)": _COMPUTED,
@@ -13,5 +17,9 @@ REFUSED: dict[str, str] = {
     "RandomContrast(factor=0.4, seed=4, dtype=float64)(training=True)": _WIDE,
     **{f"{name}({_DROPPED})(training=True)": _WIDE for name in ("SimpleRNN", "GRU", "LSTM")},
 }
-OF_THE_SAME_DISTRIBUTION = frozenset({"MixUp(seed=4)(training=True)", "CutMix(seed=4)(training=True)"})  # gamma numbers, with a warning
-WITHOUT_KERNEL = frozenset({"MaxPooling3D(pool_size=2, padding=same, dtype=mixed_float16)"})  # in TensorFlow on a CPU
+OF_THE_SAME_DISTRIBUTION = frozenset(
+    {"MixUp(seed=4)(training=True)", "CutMix(seed=4)(training=True)"}
+)  # gamma numbers, with a warning
+WITHOUT_KERNEL = frozenset(
+    {"MaxPooling3D(pool_size=2, padding=same, dtype=mixed_float16)"}
+)  # in TensorFlow on a CPU

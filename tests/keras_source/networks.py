@@ -19,7 +19,17 @@ import tensorflow as tf
 import graph_compiler
 
 from ..support.compare import arrays
-from .judging import GRADIENTS, Observed, assert_close, assert_names, kept, observed, plain, trained_of, values_of
+from .judging import (
+    GRADIENTS,
+    Observed,
+    assert_close,
+    assert_names,
+    kept,
+    observed,
+    plain,
+    trained_of,
+    values_of,
+)
 
 RELATIVE = 1e-7  # of the largest element of an array
 SIDES = {"InceptionV3": 75, "InceptionResNetV2": 75, "Xception": 71}
@@ -78,7 +88,9 @@ def images(model: Any, count: int) -> Any:
     """Random images of the size that the network takes."""
     shape = (count, *model.input_shape[1:])
     return tf.constant(
-        np.random.default_rng(count).uniform(0, 255 if "rescaling" in str(model.layers[1].name) else 1, shape).astype(model.input.dtype)
+        np.random.default_rng(count)
+        .uniform(0, 255 if "rescaling" in str(model.layers[1].name) else 1, shape)
+        .astype(model.input.dtype)
     )
 
 
@@ -122,7 +134,9 @@ class Recorded:
 def recorded(name: str, training: bool) -> Recorded:
     """Recorded with one image, as it predicts, or with two in training, where it drops nothing; called with one more."""
     with in_doubles():
-        model = without_drops(name, least=64) if training else network(name)  # in smaller images the last statistics are of two numbers
+        model = (
+            without_drops(name, least=64) if training else network(name)
+        )  # in smaller images the last statistics are of two numbers
         function = (lambda images: model(images, training=True)) if training else model
         small, call = (images(model, count) for count in ((2, 3) if training else (1, 2)))
         expected = observed(function, model.variables, [call])
@@ -141,5 +155,10 @@ def judge_network(name: str, training: bool, to: str, gradients: bool = True) ->
     if gradients and to in GRADIENTS:
         assert case.expected.gradients is not None, "Keras has no gradients"
         with in_doubles():
-            assert_close(GRADIENTS[to](graph, [case.call]), trained_of(graph, case.expected.gradients), RELATIVE, "gradient of ")
+            assert_close(
+                GRADIENTS[to](graph, [case.call]),
+                trained_of(graph, case.expected.gradients),
+                RELATIVE,
+                "gradient of ",
+            )
     return {"variants": len(graph.variants), "gradients": gradients and to in GRADIENTS}

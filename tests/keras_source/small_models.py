@@ -14,7 +14,9 @@ def residual(data_format: str = "channels_last") -> Any:
     axis = -1 if data_format == "channels_last" else 1
     images = keras.Input((8, 8, 3) if axis == -1 else (3, 8, 8))
     options = {"padding": "same", "data_format": data_format}
-    x = L.ReLU()(L.BatchNormalization(axis=axis, name="first_norm")(L.Conv2D(4, 3, name="first", **options)(images)))
+    x = L.ReLU()(
+        L.BatchNormalization(axis=axis, name="first_norm")(L.Conv2D(4, 3, name="first", **options)(images))
+    )
     y = L.BatchNormalization(axis=axis)(L.Conv2D(4, 1, **options)(L.DepthwiseConv2D(3, **options)(x)))
     x = L.MaxPooling2D(2, data_format=data_format)(L.Add()([x, y]))
     x = L.ZeroPadding2D(1, data_format=data_format)(L.SeparableConv2D(6, 3, activation="swish", **options)(x))

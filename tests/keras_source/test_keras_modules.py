@@ -46,7 +46,10 @@ def images(count: int) -> Any:
 
 
 def paths(model: Any, trainable: bool) -> set[str]:
-    return {variable.path for variable in (model.trainable_variables if trainable else model.non_trainable_variables)}
+    return {
+        variable.path
+        for variable in (model.trainable_variables if trainable else model.non_trainable_variables)
+    }
 
 
 # ------------------------------------------------------------------------------------- modules
@@ -65,7 +68,9 @@ def test_a_torch_module_has_the_names_and_both_modes() -> None:
         left = {variable.path: to_numpy(variable.value) for variable in model.variables}
     assert_same(module(x).detach(), right)
     buffers = dict(module.named_buffers())
-    np.testing.assert_allclose(buffers["sequential/normalised/moving_mean"], left["sequential/normalised/moving_mean"], rtol=1e-5)
+    np.testing.assert_allclose(
+        buffers["sequential/normalised/moving_mean"], left["sequential/normalised/moving_mean"], rtol=1e-5
+    )
     module.eval()
     assert not np.allclose(module(x).detach(), module.train()(x).detach())
 
@@ -113,7 +118,10 @@ def test_what_keras_froze_is_not_trained() -> None:
     assert (
         graph.trained
         == paths(model, True)
-        == {f"sequential/{name}" for name in ("normalised/gamma", "normalised/beta", "head/kernel", "head/bias")}
+        == {
+            f"sequential/{name}"
+            for name in ("normalised/gamma", "normalised/beta", "head/kernel", "head/bias")
+        }
     )
     model.get_layer("conv1").trainable = True
     assert "sequential/conv1/kernel" in graph.trained
@@ -173,7 +181,9 @@ class Scaled:
 
 
 @pytest.mark.parametrize("to", TARGETS)
-@pytest.mark.parametrize("made", [of_torch, of_jax, lambda: (Scaled(), np.ones((2, 3), "float32"))], ids=["torch", "jax", "numpy"])
+@pytest.mark.parametrize(
+    "made", [of_torch, of_jax, lambda: (Scaled(), np.ones((2, 3), "float32"))], ids=["torch", "jax", "numpy"]
+)
 def test_parameters_come_back_to_every_source(made: Any, to: str) -> None:
     source, x = made()
     graph = graph_compiler.compile(source, to=to, args=(x,))
@@ -254,10 +264,20 @@ def test_a_module_is_exported_before_it_was_called() -> None:
     torch = pytest.importorskip("torch")
     model = classifier()
     images = np.random.default_rng(0).standard_normal((5, 8, 8, 3)).astype("float32")
-    module = graph_compiler.transpile(model, to="torch", args=(images[:3],), source="tensorflow").as_module().eval()
-    assert {name for name, _ in module.named_parameters()} == {variable.path for variable in model.trainable_variables}
-    exported = torch.export.export(module, (torch.from_numpy(images[:3]),), dynamic_shapes=({0: torch.export.Dim("rows", min=2)},))
-    assert {name for name, _ in exported.named_parameters()} == {variable.path for variable in model.trainable_variables}
+    module = (
+        graph_compiler.transpile(model, to="torch", args=(images[:3],), source="tensorflow")
+        .as_module()
+        .eval()
+    )
+    assert {name for name, _ in module.named_parameters()} == {
+        variable.path for variable in model.trainable_variables
+    }
+    exported = torch.export.export(
+        module, (torch.from_numpy(images[:3]),), dynamic_shapes=({0: torch.export.Dim("rows", min=2)},)
+    )
+    assert {name for name, _ in exported.named_parameters()} == {
+        variable.path for variable in model.trainable_variables
+    }
     assert_same(exported.module()(torch.from_numpy(images)), model(images))
 
 
@@ -285,8 +305,14 @@ def test_a_model_that_asks_for_the_mode_is_exported_in_each(cls: Any, mode: bool
     torch = pytest.importorskip("torch")
     model, rows = cls(), np.random.default_rng(0).standard_normal((5, 6)).astype("float32")
     model(rows)
-    module = graph_compiler.transpile(model, to="torch", args=(rows[:2],), source="tensorflow").as_module().train(mode)
-    exported = torch.export.export(module, (torch.from_numpy(rows[:2]),), dynamic_shapes=({0: torch.export.Dim("rows", min=2)},))
+    module = (
+        graph_compiler.transpile(model, to="torch", args=(rows[:2],), source="tensorflow")
+        .as_module()
+        .train(mode)
+    )
+    exported = torch.export.export(
+        module, (torch.from_numpy(rows[:2]),), dynamic_shapes=({0: torch.export.Dim("rows", min=2)},)
+    )
     assert_same(exported.module()(torch.from_numpy(rows)), model(rows, training=mode))
 
 

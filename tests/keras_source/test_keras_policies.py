@@ -45,7 +45,9 @@ def calls(model: Any, dtype: str = "float32") -> list[list[Any]]:
     return [[tf.cast(random.standard_normal((count, *model.input_shape[1:])), dtype)] for count in (3, 5)]
 
 
-@pytest.mark.parametrize(("made_and_name", "to"), pairs([f"{made} {name}" for made in MODELS for name in POLICIES], TARGETS))
+@pytest.mark.parametrize(
+    ("made_and_name", "to"), pairs([f"{made} {name}" for made in MODELS for name in POLICIES], TARGETS)
+)
 def test_policy(made_and_name: str, to: str) -> None:
     made, name = made_and_name.split(" ")
     if name == "float64" and to == "jax":
@@ -55,14 +57,26 @@ def test_policy(made_and_name: str, to: str) -> None:
     keras.utils.set_random_seed(1)
     with policy(name):
         model = MODELS[made]()
-    computed_in = "float32" if name == "float64" else name.removeprefix("mixed_")  # gradients are those of a sum in float32
-    judge(model, model.variables, calls(model, model.input.dtype), to, "16" not in name, computed_in=computed_in, exactly=exactly(model))
+    computed_in = (
+        "float32" if name == "float64" else name.removeprefix("mixed_")
+    )  # gradients are those of a sum in float32
+    judge(
+        model,
+        model.variables,
+        calls(model, model.input.dtype),
+        to,
+        "16" not in name,
+        computed_in=computed_in,
+        exactly=exactly(model),
+    )
 
 
 @pytest.mark.parametrize(("to", "gradients"), [("torch", by_torch), ("jax", by_jax)])
 @pytest.mark.parametrize("name", ["mixed_bfloat16", "mixed_float16"])
 @pytest.mark.parametrize("made", MODELS)
-def test_gradients_under_a_policy(made: str, name: str, to: str, gradients: Callable[..., dict[str, Any]]) -> None:
+def test_gradients_under_a_policy(
+    made: str, name: str, to: str, gradients: Callable[..., dict[str, Any]]
+) -> None:
     """They are near those of the model in float32. TensorFlow's own are no measure: it adds the gradients of a bias up in 16 bits, and is a
     third off for 720 of them; JAX adds up in bfloat16 too."""
     if (made, to) == ("residual", "jax"):
@@ -78,7 +92,9 @@ def test_gradients_under_a_policy(made: str, name: str, to: str, gradients: Call
     found, right = gradients(graph, other), observed(exact, exact.variables, other).gradients
     assert right is not None
     paths = {one.path: given.path for one, given in zip(exact.variables, model.variables, strict=True)}
-    largest = max(float(np.linalg.norm(array)) for array in right.values())  # others are sums of which most cancels out
+    largest = max(
+        float(np.linalg.norm(array)) for array in right.values()
+    )  # others are sums of which most cancels out
     for path, array in right.items():
         error = np.linalg.norm(to_numpy(found[paths.get(path, path)]).astype(np.float64) - array)
         assert error <= 0.1 * largest, f"gradient of {path}"
@@ -92,7 +108,15 @@ def test_policy_of_one_layer(to: str) -> None:
     given = keras.Input((8,))
     x = L.Dense(8, activation="tanh", dtype="mixed_bfloat16")(L.Dense(8)(given))
     model = keras.Model(given, L.Dense(3, dtype="float32")(L.LayerNormalization(dtype="float16")(x)))
-    judge(model, model.variables, calls(model), to, gradients=False, computed_in="bfloat16", exactly=exactly(model))
+    judge(
+        model,
+        model.variables,
+        calls(model),
+        to,
+        gradients=False,
+        computed_in="bfloat16",
+        exactly=exactly(model),
+    )
 
 
 @pytest.mark.parametrize("to", TARGETS)
@@ -107,7 +131,13 @@ def test_channels_first(training: bool, to: str) -> None:
 
 @pytest.mark.parametrize("to", TARGETS)
 @pytest.mark.parametrize(
-    ("made", "frozen"), [("residual", ("first", "first_norm")), ("attention", ("attended",)), ("recurrent", ("second",)), ("attention", ())]
+    ("made", "frozen"),
+    [
+        ("residual", ("first", "first_norm")),
+        ("attention", ("attended",)),
+        ("recurrent", ("second",)),
+        ("attention", ()),
+    ],
 )
 def test_parts_that_are_not_trained(made: str, frozen: tuple[str, ...], to: str) -> None:
     """Statistics of a frozen layer stay as they are in training too."""
@@ -116,4 +146,10 @@ def test_parts_that_are_not_trained(made: str, frozen: tuple[str, ...], to: str)
     for name in frozen:
         model.get_layer(name).trainable = False
     model.trainable = model.trainable and bool(frozen)
-    judge(partial(model, training=True), model.variables, calls(model), to, exactly=exactly(model, training=True))
+    judge(
+        partial(model, training=True),
+        model.variables,
+        calls(model),
+        to,
+        exactly=exactly(model, training=True),
+    )

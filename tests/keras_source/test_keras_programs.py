@@ -48,7 +48,11 @@ class Gated(keras.Layer):
 class TwoTowers(keras.Model):
     def __init__(self) -> None:
         super().__init__()
-        self.left, self.right, self.head = Gated(4), keras.Sequential([L.Dense(4, activation="relu"), L.Dense(4)]), L.Dense(2)
+        self.left, self.right, self.head = (
+            Gated(4),
+            keras.Sequential([L.Dense(4, activation="relu"), L.Dense(4)]),
+            L.Dense(2),
+        )
 
     def call(self, inputs: dict[str, Any], training: bool = False) -> dict[str, Any]:
         left, right = self.left(inputs["a"], training=training), self.right(inputs["b"])
@@ -80,7 +84,12 @@ def nested_models() -> Made:
 
 def loss_of_a_model() -> Made:
     model = keras.Sequential(
-        [keras.Input((6,)), L.Dense(4, kernel_regularizer="l2", activity_regularizer="l1"), L.ActivityRegularization(l2=0.1), Gated(3)]
+        [
+            keras.Input((6,)),
+            L.Dense(4, kernel_regularizer="l2", activity_regularizer="l1"),
+            L.ActivityRegularization(l2=0.1),
+            Gated(3),
+        ]
     )
 
     def loss(x: Any, y: Any) -> Any:
@@ -96,7 +105,11 @@ def losses() -> Made:
         keras.losses.CategoricalCrossentropy(label_smoothing=0.1), keras.losses.BinaryCrossentropy(), keras.losses.Hinge(),
         keras.losses.Tversky(), keras.losses.Dice(), keras.losses.BinaryFocalCrossentropy(), keras.losses.KLDivergence(), keras.losses.Poisson(),
     ]  # fmt: skip
-    return (lambda y, scores: [loss(keras.ops.sigmoid(y), keras.ops.sigmoid(scores)) for loss in found]), [], [(4, 3), (4, 3)]
+    return (
+        (lambda y, scores: [loss(keras.ops.sigmoid(y), keras.ops.sigmoid(scores)) for loss in found]),
+        [],
+        [(4, 3), (4, 3)],
+    )
 
 
 def metrics() -> Made:
@@ -114,7 +127,12 @@ def metrics() -> Made:
 def mixed_precision() -> Made:
     policy = keras.DTypePolicy("mixed_bfloat16")
     model = keras.Sequential(
-        [keras.Input((6,)), L.Dense(8, activation="relu", dtype=policy), L.LayerNormalization(dtype=policy), L.Dense(3, dtype="float32")]
+        [
+            keras.Input((6,)),
+            L.Dense(8, activation="relu", dtype=policy),
+            L.LayerNormalization(dtype=policy),
+            L.Dense(3, dtype="float32"),
+        ]
     )
     return model, [model], [(4, 6)]
 
@@ -142,7 +160,9 @@ def tokens() -> Made:
 
 
 def loaded_from_a_file() -> Made:
-    model = keras.Sequential([keras.Input((6,)), L.Dense(4, activation="selu"), L.BatchNormalization(), L.Dense(3)])
+    model = keras.Sequential(
+        [keras.Input((6,)), L.Dense(4, activation="selu"), L.BatchNormalization(), L.Dense(3)]
+    )
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of Keras' variables as arrays of numpy
         model.save(f"{folder}/model.keras")
@@ -166,7 +186,10 @@ def compiled_and_called_with_keywords() -> Made:
     model.compile("adam", "mse", metrics=["mae"])
     layer = Masked()
     return (
-        lambda x, y: (model({"tokens": keras.ops.relu(x), "scores": y}, training=False), layer(x, mask=x[..., 0] > 0, scale=3.0)),
+        lambda x, y: (
+            model({"tokens": keras.ops.relu(x), "scores": y}, training=False),
+            layer(x, mask=x[..., 0] > 0, scale=3.0),
+        ),
         [model],
         [(2, 5, 3), (2, 5, 3)],
     )
@@ -178,7 +201,9 @@ def compiled_by_xla() -> Made:
 
 
 def through_time_in_a_tf_function() -> Made:
-    model = keras.Sequential([keras.Input((5, 6)), L.TimeDistributed(L.Dense(4)), L.TimeDistributed(L.BatchNormalization())])
+    model = keras.Sequential(
+        [keras.Input((5, 6)), L.TimeDistributed(L.Dense(4)), L.TimeDistributed(L.BatchNormalization())]
+    )
     return tf.function(lambda x: model(x, training=True)), [model], [(4, 5, 6)]
 
 
@@ -214,7 +239,13 @@ def test_program(program: Callable[[], Made], to: str) -> None:
     keras.utils.set_random_seed(0)
     function, owners, shapes = program()
     random = np.random.default_rng(0)
-    calls = [[tf.constant(random.standard_normal((rows + more, *rest)).astype("float32")) for rows, *rest in shapes] for more in (0, 1)]
+    calls = [
+        [
+            tf.constant(random.standard_normal((rows + more, *rest)).astype("float32"))
+            for rows, *rest in shapes
+        ]
+        for more in (0, 1)
+    ]
     run(function, *calls[0])  # builds it
     judge(
         function,
@@ -235,10 +266,17 @@ def test_loops_beside_functions_of_tensorflow_1(to: str) -> None:
         return keras.ops.ctc_loss(ones[:, None], model(x), ones, 6 * ones)
 
     random = np.random.default_rng(0)
-    judge(loss, model.variables, [[tf.constant(random.standard_normal((rows, 6, 3)).astype("float32"))] for rows in (3, 4)], to)
+    judge(
+        loss,
+        model.variables,
+        [[tf.constant(random.standard_normal((rows, 6, 3)).astype("float32"))] for rows in (3, 4)],
+        to,
+    )
 
 
-@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Nadam", "Lion", "Adamax", "Ftrl"])
+@pytest.mark.parametrize(
+    "name", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Nadam", "Lion", "Adamax", "Ftrl"]
+)
 @pytest.mark.parametrize("to", ["torch", "numpy"])
 def test_step_of_an_optimizer(name: str, to: str) -> None:
     """Weights and what the optimizer keeps are Keras' own after two steps at other numbers of rows than the recorded one."""
@@ -252,19 +290,29 @@ def test_step_of_an_optimizer(name: str, to: str) -> None:
         def step(x: Any, y: Any) -> Any:
             with tf.GradientTape() as tape:
                 loss = tf.reduce_mean((model(x) - y) ** 2)
-            optimizer.apply(tape.gradient(loss, [variable.value for variable in model.trainable_variables]), model.trainable_variables)
+            optimizer.apply(
+                tape.gradient(loss, [variable.value for variable in model.trainable_variables]),
+                model.trainable_variables,
+            )
             return loss
 
         return step, [*model.variables, *optimizer.variables]
 
     (step, kept), (right, own) = made(), made()
     random = np.random.default_rng(0)
-    x, y = tf.constant(random.standard_normal((6, 3)).astype("float32")), tf.constant(random.standard_normal((6, 2)).astype("float32"))
+    x, y = (
+        tf.constant(random.standard_normal((6, 3)).astype("float32")),
+        tf.constant(random.standard_normal((6, 2)).astype("float32")),
+    )
     graph = graph_compiler.compile(step, to=to, args=(x[:4], y[:4]))
     for rows in (5, 6):
-        np.testing.assert_allclose(np.asarray(graph(x[:rows], y[:rows])), right(x[:rows], y[:rows]), rtol=1e-5)
+        np.testing.assert_allclose(
+            np.asarray(graph(x[:rows], y[:rows])), right(x[:rows], y[:rows]), rtol=1e-5
+        )
     for variable, other in zip(kept, own):
-        np.testing.assert_allclose(np.asarray(variable), np.asarray(other), rtol=1e-4, atol=1e-6, err_msg=variable.path)
+        np.testing.assert_allclose(
+            np.asarray(variable), np.asarray(other), rtol=1e-4, atol=1e-6, err_msg=variable.path
+        )
 
 
 @pytest.mark.parametrize("to", ["torch", "numpy"])
@@ -273,8 +321,18 @@ def test_step_of_a_whole_model_in_a_tf_function(to: str) -> None:
 
     def made() -> tuple[Any, list[Any]]:
         keras.utils.set_random_seed(0)
-        model = keras.Sequential([keras.Input((3,)), L.Dense(4, use_bias=False), L.BatchNormalization(), L.Dropout(0.3, seed=1), Gated(2)])
-        optimizer = keras.optimizers.AdamW(keras.optimizers.schedules.CosineDecay(0.1, 10), global_clipnorm=1.0)
+        model = keras.Sequential(
+            [
+                keras.Input((3,)),
+                L.Dense(4, use_bias=False),
+                L.BatchNormalization(),
+                L.Dropout(0.3, seed=1),
+                Gated(2),
+            ]
+        )
+        optimizer = keras.optimizers.AdamW(
+            keras.optimizers.schedules.CosineDecay(0.1, 10), global_clipnorm=1.0
+        )
         optimizer.build(model.trainable_variables)
         loss = keras.losses.MeanSquaredError()
 
@@ -282,19 +340,28 @@ def test_step_of_a_whole_model_in_a_tf_function(to: str) -> None:
         def step(x: Any, y: Any) -> Any:
             with tf.GradientTape() as tape:
                 found = loss(y, model(x, training=True)) + sum(model.losses)
-            optimizer.apply_gradients(zip(tape.gradient(found, model.trainable_weights), model.trainable_weights, strict=True))
+            optimizer.apply_gradients(
+                zip(tape.gradient(found, model.trainable_weights), model.trainable_weights, strict=True)
+            )
             return found
 
         return step, [*model.variables, *optimizer.variables]
 
     (step, kept), (right, own) = made(), made()
     random = np.random.default_rng(0)
-    x, y = tf.constant(random.standard_normal((6, 3)).astype("float32")), tf.constant(random.standard_normal((6, 2)).astype("float32"))
+    x, y = (
+        tf.constant(random.standard_normal((6, 3)).astype("float32")),
+        tf.constant(random.standard_normal((6, 2)).astype("float32")),
+    )
     graph = graph_compiler.compile(step, to=to, args=(x[:4], y[:4]))
     for rows in (5, 6, 3):
-        np.testing.assert_allclose(np.asarray(graph(x[:rows], y[:rows])), right(x[:rows], y[:rows]), rtol=1e-4)
+        np.testing.assert_allclose(
+            np.asarray(graph(x[:rows], y[:rows])), right(x[:rows], y[:rows]), rtol=1e-4
+        )
     for variable, other in zip(kept, own, strict=True):
-        np.testing.assert_allclose(np.asarray(variable), np.asarray(other), rtol=1e-4, atol=1e-6, err_msg=variable.path)
+        np.testing.assert_allclose(
+            np.asarray(variable), np.asarray(other), rtol=1e-4, atol=1e-6, err_msg=variable.path
+        )
 
 
 @pytest.mark.parametrize(
@@ -310,7 +377,9 @@ def test_step_of_a_whole_model_in_a_tf_function(to: str) -> None:
 def test_gradient_of_convolutions_in_groups_of_doubles(options: dict[str, Any]) -> None:
     """Keras has XLA compute them: TensorFlow's own gradient has no kernel on a CPU."""
     layer = L.Conv2D(kernel_size=3, dtype="float64", **options)
-    small, large = (tf.constant(np.random.default_rng(count).standard_normal((count, 9, 8, 4))) for count in (1, 2))
+    small, large = (
+        tf.constant(np.random.default_rng(count).standard_normal((count, 9, 8, 4))) for count in (1, 2)
+    )
     layer(small)
     judged = judge(layer, layer.variables, [[small], [large]], "tensorflow", computed_in="float64")
     assert judged == {"variants": 1}
@@ -318,7 +387,11 @@ def test_gradient_of_convolutions_in_groups_of_doubles(options: dict[str, Any]) 
 
 def test_a_layer_that_takes_the_first_of_what_it_finds_is_compiled_in_jax() -> None:
     jax, layer, random = pytest.importorskip("jax"), L.Equalization(bins=16), np.random.default_rng(0)
-    graph = graph_compiler.transpile(layer, to="jax", args=(random.integers(0, 255, (2, 3, 3, 2)).astype("float32"),))
+    graph = graph_compiler.transpile(
+        layer, to="jax", args=(random.integers(0, 255, (2, 3, 3, 2)).astype("float32"),)
+    )
     images = random.integers(0, 255, (3, 4, 5, 2)).astype("float32")
     equalized = jax.jit(graph.functional)(graph.parameters, images)
-    assert abs(np.asarray(equalized) - layer(images).numpy()).max() <= 1  # halves of what TensorFlow divides in float64
+    assert (
+        abs(np.asarray(equalized) - layer(images).numpy()).max() <= 1
+    )  # halves of what TensorFlow divides in float64

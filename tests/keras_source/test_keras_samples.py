@@ -41,11 +41,15 @@ def test_refused_layer(name: str) -> None:
     sample = SAMPLES[name]
     layer = sample.made()
     with pytest.raises(UnsupportedOperation, match=REFUSED[name]):
-        graph = graph_compiler.compile(lambda *arrays: sample.call(layer, *arrays), to="torch", source="tensorflow", args=sample.arrays())
+        graph = graph_compiler.compile(
+            lambda *arrays: sample.call(layer, *arrays), to="torch", source="tensorflow", args=sample.arrays()
+        )
         graph(*sample.arrays(other=True))
 
 
-@pytest.mark.parametrize(("name", "to"), pairs(("MobileNet", "MobileNetV3Small", "ResNet50", "VGG16"), TARGETS))
+@pytest.mark.parametrize(
+    ("name", "to"), pairs(("MobileNet", "MobileNetV3Small", "ResNet50", "VGG16"), TARGETS)
+)
 def test_network(name: str, to: str) -> None:
     assert networks.judge_network(name, False, to, gradients=False)["variants"] == 1
 

@@ -51,7 +51,9 @@ def keras_steps(model: Any) -> list[float]:
         x, y = batch(model, step)
         with tf.GradientTape() as tape:
             loss = tf.reduce_mean((model(x, training=True) - y) ** 2)
-        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        optimizer.apply_gradients(
+            zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+        )
         losses.append(float(loss))
     return losses
 
@@ -101,10 +103,14 @@ def test_three_steps_and_back(name: str, to: str, train: Callable[[Any, Any], li
     before = {variable.path: to_numpy(variable.value) for variable in model.variables}
     np.testing.assert_allclose(train(module, model), keras_steps(right), rtol=1e-4)
     for variable in model.variables:
-        np.testing.assert_array_equal(to_numpy(variable.value), before[variable.path], err_msg="a module has weights of its own")
+        np.testing.assert_array_equal(
+            to_numpy(variable.value), before[variable.path], err_msg="a module has weights of its own"
+        )
     graph.to_source(module)
     for variable, wanted in zip(model.variables, right.variables, strict=True):
-        np.testing.assert_allclose(to_numpy(variable.value), to_numpy(wanted.value), rtol=1e-3, atol=1e-5, err_msg=variable.path)
+        np.testing.assert_allclose(
+            to_numpy(variable.value), to_numpy(wanted.value), rtol=1e-3, atol=1e-5, err_msg=variable.path
+        )
         is_kept = not variable.trainable and "moving" not in variable.path
         assert not is_kept or (to_numpy(variable.value) == before[variable.path]).all()
     np.testing.assert_allclose(to_numpy(graph(x)), to_numpy(right(x)), rtol=1e-3, atol=1e-4)

@@ -59,5 +59,6 @@ def moving_filter(signal: Any, rate: float) -> Any:
 
 
 IN_TORCH: dict[str, Callable[..., Any]] = {
-    function.__name__: function for function in (heat_1d, jacobi_2d, power_iteration, conjugate_gradient, floyd_warshall, moving_filter)
+    function.__name__: function
+    for function in (heat_1d, jacobi_2d, power_iteration, conjugate_gradient, floyd_warshall, moving_filter)
 }

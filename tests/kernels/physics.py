@@ -67,5 +67,8 @@ def contour_integral(hamiltonian: Any, points: Any, weights: Any, probe: Any) ->
 
 def arc_distance(theta_1: Any, phi_1: Any, theta_2: Any, phi_2: Any) -> Any:
     """Between pairs of points on a sphere."""
-    half = np.sin((theta_2 - theta_1) / 2) ** 2 + np.cos(theta_1) * np.cos(theta_2) * np.sin((phi_2 - phi_1) / 2) ** 2
+    half = (
+        np.sin((theta_2 - theta_1) / 2) ** 2
+        + np.cos(theta_1) * np.cos(theta_2) * np.sin((phi_2 - phi_1) / 2) ** 2
+    )
     return 2 * np.arctan2(np.sqrt(half), np.sqrt(1 - half))

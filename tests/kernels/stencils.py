@@ -38,7 +38,15 @@ def seidel_2d(u: Any, steps: int) -> Any:
     """Each element is computed of those already new."""
     for _ in range(steps):
         for i in range(1, u.shape[0] - 1):
-            u[i, 1:-1] += u[i - 1, :-2] + u[i - 1, 1:-1] + u[i - 1, 2:] + u[i, 2:] + u[i + 1, :-2] + u[i + 1, 1:-1] + u[i + 1, 2:]
+            u[i, 1:-1] += (
+                u[i - 1, :-2]
+                + u[i - 1, 1:-1]
+                + u[i - 1, 2:]
+                + u[i, 2:]
+                + u[i + 1, :-2]
+                + u[i + 1, 1:-1]
+                + u[i + 1, 2:]
+            )
             for j in range(1, u.shape[1] - 1):
                 u[i, j] += u[i, j - 1]
                 u[i, j] /= 9.0
@@ -76,7 +84,9 @@ def cavity_flow(u: Any, v: Any, p: Any, steps: int, inner_steps: int) -> Any:
         b[1:-1, 1:-1] = (ux + vy) / dt - ux**2 - 2 * uy * vx - vy**2
         for _ in range(inner_steps):
             pn = p.copy()
-            p[1:-1, 1:-1] = (pn[1:-1, 2:] + pn[1:-1, :-2] + pn[2:, 1:-1] + pn[:-2, 1:-1] - b[1:-1, 1:-1] * dx**2) / 4
+            p[1:-1, 1:-1] = (
+                pn[1:-1, 2:] + pn[1:-1, :-2] + pn[2:, 1:-1] + pn[:-2, 1:-1] - b[1:-1, 1:-1] * dx**2
+            ) / 4
             p[:, -1] = p[:, -2]
             p[0, :] = p[1, :]
             p[:, 0] = p[:, 1]
@@ -88,7 +98,10 @@ def cavity_flow(u: Any, v: Any, p: Any, steps: int, inner_steps: int) -> Any:
                 - un[1:-1, 1:-1] * dt / dx * (old_inner - old[1:-1, :-2])
                 - vn[1:-1, 1:-1] * dt / dx * (old_inner - old[:-2, 1:-1])
                 - dt / (2 * dx) * slope
-                + nu * dt / dx**2 * (old[1:-1, 2:] + old[1:-1, :-2] + old[2:, 1:-1] + old[:-2, 1:-1] - 4 * old_inner)
+                + nu
+                * dt
+                / dx**2
+                * (old[1:-1, 2:] + old[1:-1, :-2] + old[2:, 1:-1] + old[:-2, 1:-1] - 4 * old_inner)
             )
         u[0, :] = u[:, 0] = u[:, -1] = 0
         u[-1, :] = 1

@@ -72,12 +72,18 @@ ROWS: dict[ModuleType, dict[str, tuple[Callable[[Draw, int], Arguments], int]]] 
         "jacobi_2d": (lambda r, n: (r.floats(n, n + 1), n), 120),
         "heat_3d": (lambda r, n: (r.floats(n, n + 1, n + 2), n), 30),
         "seidel_2d": (lambda r, n: (r.floats(n, n + 1), n - 3), 40),
-        "fdtd_2d": (lambda r, n: (r.floats(n, n + 2), r.floats(n, n + 2), r.floats(n, n + 2), r.floats(n)), 150),
+        "fdtd_2d": (
+            lambda r, n: (r.floats(n, n + 2), r.floats(n, n + 2), r.floats(n, n + 2), r.floats(n)),
+            150,
+        ),
         "limited_diffusion": (lambda r, n: (r.floats(n + 4, n + 5, 3), r.floats(n, n + 1, 3)), 200),
         "cavity_flow": (lambda r, n: (r.floats(n, n), r.floats(n, n), r.floats(n, n), n, 3), 60),
     },
     matrices: {
-        "gemm": (lambda r, n: (1.5, 1.2, r.floats(n, n + 1), r.floats(n, n + 2), r.floats(n + 2, n + 1)), 300),
+        "gemm": (
+            lambda r, n: (1.5, 1.2, r.floats(n, n + 1), r.floats(n, n + 2), r.floats(n + 2, n + 1)),
+            300,
+        ),
         "atax": (lambda r, n: (r.floats(n, n + 2), r.floats(n + 2)), 1000),
         "bicg": (lambda r, n: (r.floats(n, n + 2), r.floats(n + 2), r.floats(n)), 1000),
         "mvt": (lambda r, n: (r.floats(n), r.floats(n), r.floats(n), r.floats(n), r.floats(n, n)), 1000),
@@ -88,7 +94,10 @@ ROWS: dict[ModuleType, dict[str, tuple[Callable[[Draw, int], Arguments], int]]] 
         "doitgen": (lambda r, n: (r.floats(n, n + 1, n + 2), r.floats(n + 2, n + 2)), 60),
         "covariance": (lambda r, n: (r.floats(n + 2, n),), 150),
         "correlation": (lambda r, n: (r.floats(n + 2, n),), 150),
-        "spmv": (lambda r, n: (np.sort(r.whole(n, 3 * n)), r.whole(n, 3 * n), r.floats(3 * n), r.floats(n)), 5000),
+        "spmv": (
+            lambda r, n: (np.sort(r.whole(n, 3 * n)), r.whole(n, 3 * n), r.floats(3 * n), r.floats(n)),
+            5000,
+        ),
     },
     solvers: {
         "lu": (lambda r, n: (r.positive(n),), 60),
@@ -105,16 +114,27 @@ ROWS: dict[ModuleType, dict[str, tuple[Callable[[Draw, int], Arguments], int]]] 
         "floyd_warshall": (lambda r, n: (r.floats(n, n),), 120),
         "edit_distance": (lambda r, n: (r.whole(4, n), r.whole(4, n + 2)), 80),
         "folded_pairs": (lambda r, n: (r.whole(4, n),), 20),
-        "viterbi": (lambda r, n: (r.floats(4), r.floats(4, 4), r.floats(4, 6), r.whole(6, n, dtype="int64")), 500),
+        "viterbi": (
+            lambda r, n: (r.floats(4), r.floats(4, 4), r.floats(4, 6), r.whole(6, n, dtype="int64")),
+            500,
+        ),
     },
     physics: {
         "nbody": (lambda r, n: (r.floats(n, 3), r.floats(n, 3), r.floats(n), n, 0.01), 60),
         "mandelbrot": (lambda r, n: (r.floats(n) * 2 - 1.5, r.floats(n) * 2 - 1, n), 100),
         "scattering_self_energies": (
-            lambda r, n: (r.whole(n, n, 2), r.complex(n, 2, 2, 3, 3), r.complex(1, 3, n, 3, 3), r.complex(1, 2, n, 2, 2, 2)),
+            lambda r, n: (
+                r.whole(n, n, 2),
+                r.complex(n, 2, 2, 3, 3),
+                r.complex(1, 3, n, 3, 3),
+                r.complex(1, 2, n, 2, 2, 2),
+            ),
             200,
         ),
-        "contour_integral": (lambda r, n: (r.complex(n, n), r.complex(6) + 3, r.complex(6), r.complex(n, n)), 60),
+        "contour_integral": (
+            lambda r, n: (r.complex(n, n), r.complex(6) + 3, r.complex(6), r.complex(n, n)),
+            60,
+        ),
         "arc_distance": (lambda r, n: tuple(r.floats(n) for _ in range(4)), 50000),
     },
     networks: {
@@ -133,20 +153,37 @@ ROWS: dict[ModuleType, dict[str, tuple[Callable[[Draw, int], Arguments], int]]] 
             200,
         ),
         "lenet": (
-            lambda r, n: (r.floats(n, 14, 14, 1), r.floats(3, 3, 1, 2), r.floats(3, 3, 2, 3), r.floats(12, 5), r.floats(5, 4)),
+            lambda r, n: (
+                r.floats(n, 14, 14, 1),
+                r.floats(3, 3, 1, 2),
+                r.floats(3, 3, 2, 3),
+                r.floats(12, 5),
+                r.floats(5, 4),
+            ),
             8,
         ),
         "residual_block": (
-            lambda r, n: (r.floats(3, n, n, 4), r.floats(1, 1, 4, 2), r.floats(3, 3, 2, 2), r.floats(1, 1, 2, 4)),
+            lambda r, n: (
+                r.floats(3, n, n, 4),
+                r.floats(1, 1, 4, 2),
+                r.floats(3, 3, 2, 2),
+                r.floats(1, 1, 2, 4),
+            ),
             14,
         ),
     },
     data: {
         "azimuthal_integration": (lambda r, n: (r.floats(4 * n), r.floats(4 * n), 5), 5000),
         "go_fast": (lambda r, n: (r.floats(n, n),), 500),
-        "checksum": (lambda r, n: (r.whole(256, n, dtype="uint32"), r.whole(2**31, 256, dtype="uint32")), 1000),
+        "checksum": (
+            lambda r, n: (r.whole(256, n, dtype="uint32"), r.whole(2**31, 256, dtype="uint32")),
+            1000,
+        ),
         "compute": (lambda r, n: (r.whole(100, n, n), r.whole(100, n, n), 10, 70, 3), 500),
-        "black_scholes": (lambda r, n: (r.floats(n) + 1, r.floats(n) + 1, r.floats(n) + 0.5, 0.05, 0.3), 50000),
+        "black_scholes": (
+            lambda r, n: (r.floats(n) + 1, r.floats(n) + 1, r.floats(n) + 0.5, 0.05, 0.3),
+            50000,
+        ),
         "kmeans": (lambda r, n: (r.floats(4 * n, 2), r.floats(4, 2), n), 40),
         "fft_convolution": (lambda r, n: (r.floats(4 * n), r.floats(n)), 2000),
         "moving_filter": (lambda r, n: (r.floats(n), 0.3), 2000),

@@ -33,7 +33,13 @@ def test_inside_of_jit(name: str) -> None:
     for size in (RECORDED, OTHER):
         arguments = kernel.at(size)
         wanted = kernel.function(*copy.deepcopy(arguments))
-        graph = transpiled(kernel.function, arguments, "jax") if size != RECORDED and name in SEVERAL else graph
+        graph = (
+            transpiled(kernel.function, arguments, "jax") if size != RECORDED and name in SEVERAL else graph
+        )
         compiled = jax.jit(of_arrays(pure(graph, kernel), arguments))
         assert_same_leaves(compiled(*arrays_of(arguments)), wanted, f"of {size}")
-        assert_same_leaves(jax.jit(of_arrays(kernel.by_hand, arguments))(*arrays_of(arguments)), wanted, f"of {size}, by hand")
+        assert_same_leaves(
+            jax.jit(of_arrays(kernel.by_hand, arguments))(*arrays_of(arguments)),
+            wanted,
+            f"of {size}, by hand",
+        )

@@ -52,10 +52,20 @@ def in_tensorflow(function: Function, row: Kink) -> Found:
             inner.watch(points)
             result = function(*points)
             loss = weighted(result)
-        orders = [[tf.convert_to_tensor(each) for each in inner.gradient(loss, points, unconnected_gradients="zero")]]
+        orders = [
+            [
+                tf.convert_to_tensor(each)
+                for each in inner.gradient(loss, points, unconnected_gradients="zero")
+            ]
+        ]
         total = sum(weighted(each, number) for number, each in enumerate(orders[0]))
     if row.orders > 1:
-        orders.append([tf.convert_to_tensor(each) for each in outer.gradient(total, points, unconnected_gradients="zero")])
+        orders.append(
+            [
+                tf.convert_to_tensor(each)
+                for each in outer.gradient(total, points, unconnected_gradients="zero")
+            ]
+        )
     return result.numpy(), [[each.numpy() for each in order] for order in orders]
 
 
@@ -65,7 +75,10 @@ def in_jax(functions: Sequence[Function], rows: Sequence[Kink]) -> list[Found]:
 
     @jax.jit
     def program(points: Any) -> Any:
-        return [_of_jax(function, row.orders, each) for function, row, each in zip(functions, rows, points, strict=True)]
+        return [
+            _of_jax(function, row.orders, each)
+            for function, row, each in zip(functions, rows, points, strict=True)
+        ]
 
     found: list[Found] = jax.tree.map(np.asarray, program([row.points for row in rows]))
     return found
@@ -84,5 +97,11 @@ def _of_jax(function: Function, orders: int, points: Any) -> Any:
     slopes, result = first(points)
     found = [list(slopes)]
     if orders > 1:
-        found.append(list(jax.grad(lambda points: sum(_weighted(*pair[::-1]).sum() for pair in enumerate(first(points)[0])))(points)))
+        found.append(
+            list(
+                jax.grad(
+                    lambda points: sum(_weighted(*pair[::-1]).sum() for pair in enumerate(first(points)[0]))
+                )(points)
+            )
+        )
     return result, found

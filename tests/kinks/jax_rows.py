@@ -53,7 +53,12 @@ _BINARY: dict[str, Any] = {
       "heaviside": jnp.heaviside, "rel_entr": special.rel_entr,
     "kl_div": special.kl_div,
 }  # fmt: skip
-_OF_MULTIPLES: dict[str, Any] = {"remainder": jnp.remainder, "fmod": jnp.fmod, "lax.rem": lax.rem, "floor_divide": jnp.floor_divide}
+_OF_MULTIPLES: dict[str, Any] = {
+    "remainder": jnp.remainder,
+    "fmod": jnp.fmod,
+    "lax.rem": lax.rem,
+    "floor_divide": jnp.floor_divide,
+}
 _PAIRS = pairs(0.0, -0.0, 1.0, -1.0, 2.0, 0.5)
 
 ROWS: dict[str, Kink] = {

@@ -19,13 +19,20 @@ class Block(nn.Module):
 
     def __init__(self, scale: float = 1.0) -> None:
         super().__init__()
-        self.norm, self.query, self.key = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, WIDTH)
+        self.norm, self.query, self.key = (
+            nn.LayerNorm(WIDTH),
+            nn.Linear(WIDTH, WIDTH),
+            nn.Linear(WIDTH, WIDTH),
+        )
         self.out, self.scale = nn.Linear(WIDTH, WIDTH), scale
         self.register_buffer("shift", torch.randn(WIDTH))
 
     def forward(self, x: Any, mask: Any) -> Any:
         y = self.norm(x) + self.shift
-        query, key = self.query(y).view(*y.shape[:2], 2, 4).transpose(1, 2), self.key(y).view(*y.shape[:2], 2, 4).transpose(1, 2)
+        query, key = (
+            self.query(y).view(*y.shape[:2], 2, 4).transpose(1, 2),
+            self.key(y).view(*y.shape[:2], 2, 4).transpose(1, 2),
+        )
         assert query.shape[2] > 1
         bias = torch.where(mask[:, None, None] > 0, 0.0, -5.0)
         weights = torch.softmax(query @ key.transpose(-1, -2) * self.scale + bias, dim=-1)
@@ -100,7 +107,12 @@ class Convolutions(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         make = lambda: nn.Sequential(  # noqa: E731
-            nn.Conv2d(4, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.Conv2d(4, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU()
+            nn.Conv2d(4, 4, 3, padding=1),
+            nn.BatchNorm2d(4),
+            nn.ReLU(),
+            nn.Conv2d(4, 4, 3, padding=1),
+            nn.BatchNorm2d(4),
+            nn.ReLU(),
         )
         self.blocks = nn.ModuleList([make() for _ in range(4)])
 

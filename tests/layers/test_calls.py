@@ -38,9 +38,21 @@ def same(found: Any, wanted: Any) -> None:
         np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=2e-5, atol=2e-5)
 
 
-PAIRS = [(name, "torch") for name in CASES if name not in ("two by turns", "two of three turns", "as it comes")]
-PAIRS += [("stack", "jax"), ("alternating", "jax"), ("convolutions", "jax"), ("stack", "tensorflow"), ("convolutions", "tensorflow")]
-PAIRS += [("writes of its own", "jax"), ("views of what is written", "jax"), ("writes of its own", "tensorflow")]
+PAIRS = [
+    (name, "torch") for name in CASES if name not in ("two by turns", "two of three turns", "as it comes")
+]
+PAIRS += [
+    ("stack", "jax"),
+    ("alternating", "jax"),
+    ("convolutions", "jax"),
+    ("stack", "tensorflow"),
+    ("convolutions", "tensorflow"),
+]
+PAIRS += [
+    ("writes of its own", "jax"),
+    ("views of what is written", "jax"),
+    ("writes of its own", "tensorflow"),
+]
 PAIRS += [("convolutions inside", "jax"), ("convolutions inside", "tensorflow")]
 PAIRS += [("stack", "numpy"), ("hidden states", "numpy"), ("skips", "numpy"), ("convolutions", "numpy")]
 
@@ -58,7 +70,11 @@ def test_layers_are_calls(name: str, to: str) -> None:
 
 def test_the_source_is_one_function_that_a_person_would_write() -> None:
     source = compiled("stack", "torch")[1].source
-    assert source.count("def layer(parameters, constants, index, ") + source.count("def layer(parameters, index, ") == 1, source
+    assert (
+        source.count("def layer(parameters, constants, index, ")
+        + source.count("def layer(parameters, index, ")
+        == 1
+    ), source
     assert source.count('parameters[f"layers.{index}.query.weight"]') == 1 and "layers.2.query" not in source
     assert "layer(parameters, 3, " in source, source
 
@@ -85,7 +101,9 @@ def drawing() -> Any:
     return model
 
 
-@pytest.mark.parametrize(("to", "roll"), [("torch", "auto"), ("jax", "auto"), ("jax", "scan"), ("tensorflow", "auto")])
+@pytest.mark.parametrize(
+    ("to", "roll"), [("torch", "auto"), ("jax", "auto"), ("jax", "scan"), ("tensorflow", "auto")]
+)
 def test_layers_that_draw(to: str, roll: str) -> None:
     pytest.importorskip(to)
     model, (x, mask) = drawing(), sequences(64, 50)
@@ -131,18 +149,25 @@ def test_gradients_have_the_names_of_the_weights(to: str) -> None:
 
 def _gradients(graph: Any, to: str, x: Any, mask: Any) -> dict[str, Any]:
     if to == "torch":
-        given = {name: value.detach().clone().requires_grad_(value.requires_grad) for name, value in graph.parameters.items()}
+        given = {
+            name: value.detach().clone().requires_grad_(value.requires_grad)
+            for name, value in graph.parameters.items()
+        }
         graph.functional(given, x, mask).square().sum().backward()
         return {name: value.grad.numpy() for name, value in given.items() if value.requires_grad}
     jax = pytest.importorskip("jax")
     x, mask = jax.numpy.asarray(x.numpy()), jax.numpy.asarray(mask.numpy())
-    return dict(jax.jit(jax.grad(lambda given: (graph.functional(given, x, mask) ** 2).sum()))(dict(graph.parameters)))
+    return dict(
+        jax.jit(jax.grad(lambda given: (graph.functional(given, x, mask) ** 2).sum()))(dict(graph.parameters))
+    )
 
 
 def test_a_module_trains_by_the_names_of_the_weights() -> None:
     model, graph = compiled("stack", "torch")
     module, (x, mask) = graph.as_module(), sequences(3, 7)
-    assert {name.replace("/", ".") for name, _ in module.named_parameters()} == {name for name, _ in model.named_parameters()}
+    assert {name.replace("/", ".") for name, _ in module.named_parameters()} == {
+        name for name, _ in model.named_parameters()
+    }
     before = module(x, mask).detach()
     optimiser = torch.optim.SGD(module.parameters(), lr=1e-4)
     module(x, mask).square().sum().backward()
@@ -176,7 +201,9 @@ def test_weights_that_change_are_those_of_their_layer() -> None:
         with torch.no_grad():
             model.layers[layer].out.weight.mul_(-2.0)
             same(graph(*given), model(*given))
-        np.testing.assert_allclose(np.asarray(graph.parameters[name]), model.layers[layer].out.weight.detach().numpy())
+        np.testing.assert_allclose(
+            np.asarray(graph.parameters[name]), model.layers[layer].out.weight.detach().numpy()
+        )
 
 
 def test_dropout_draws_for_each_layer() -> None:
@@ -188,7 +215,9 @@ def test_dropout_draws_for_each_layer() -> None:
             self.layers = torch.nn.ModuleList([torch.nn.Linear(64, 64) for _ in range(4)])
 
         def forward(self, x: Any) -> Any:
-            return [torch.dropout(layer(x) * 0 + x, 0.5, True).tanh().exp().log().abs() for layer in self.layers]
+            return [
+                torch.dropout(layer(x) * 0 + x, 0.5, True).tanh().exp().log().abs() for layer in self.layers
+            ]
 
     for to in ("torch", "jax"):
         found = graph_compiler.compile(Noisy(), to=to, args=(torch.ones(3, 64),))(torch.ones(3, 64))
@@ -199,7 +228,10 @@ def test_dropout_draws_for_each_layer() -> None:
 def test_summaries_and_pages_tell_of_each_layer() -> None:
     _, graph = compiled("stack", "jax")
     rows = {row["path"]: row for row in graph.summary().to_dicts()}
-    assert rows["layers.2.query"]["operations"] and rows["layers.2.query"]["multiply_adds"] == rows["layers.0.query"]["multiply_adds"] > 0
+    assert (
+        rows["layers.2.query"]["operations"]
+        and rows["layers.2.query"]["multiply_adds"] == rows["layers.0.query"]["multiply_adds"] > 0
+    )
 
 
 def test_a_call_that_the_target_refuses_is_told_by_its_line() -> None:
@@ -207,7 +239,11 @@ def test_a_call_that_the_target_refuses_is_told_by_its_line() -> None:
     _, graph = compiled("stack", "jax")
     program = graph.variants[0].program
     lines = program.source.split("\n")
-    told = {lines[line - 1].strip().partition(" = ")[0] for line, origin in program.inner_origins if origin.module.endswith("*.query")}
+    told = {
+        lines[line - 1].strip().partition(" = ")[0]
+        for line, origin in program.inner_origins
+        if origin.module.endswith("*.query")
+    }
     assert "query" in told or any("query" in name for name in told), told
 
 
@@ -240,7 +276,10 @@ def test_layers_of_a_function_of_jax() -> None:
 
     rng = np.random.default_rng(0)
     draw = lambda *shape: jnp.asarray(rng.normal(size=shape, scale=0.3).astype("float32"))  # noqa: E731
-    weights = {"layers": [{"w": draw(8, 6), "b": draw(6), "v": draw(6, 8)} for _ in range(5)], "head": draw(8, 2)}
+    weights = {
+        "layers": [{"w": draw(8, 6), "b": draw(6), "v": draw(6, 8)} for _ in range(5)],
+        "head": draw(8, 2),
+    }
     for to in ("jax", "torch"):
         graph = graph_compiler.compile(stack, to=to, args=(weights, draw(3, 8)), parameters=[0])
         x = draw(4, 8)
@@ -254,7 +293,11 @@ def test_layers_of_a_keras_model() -> None:
     class Residual(keras.layers.Layer):
         def __init__(self) -> None:
             super().__init__()
-            self.norm, self.up, self.down = keras.layers.LayerNormalization(), keras.layers.Dense(16, "gelu"), keras.layers.Dense(8)
+            self.norm, self.up, self.down = (
+                keras.layers.LayerNormalization(),
+                keras.layers.Dense(16, "gelu"),
+                keras.layers.Dense(8),
+            )
 
         def call(self, x: Any) -> Any:
             return x + self.down(self.up(self.norm(x)))

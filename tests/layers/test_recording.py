@@ -28,7 +28,11 @@ class Layer(nn.Module):
 
     def __init__(self, number: int = 0, scale: float = 1.0) -> None:
         super().__init__()
-        self.norm, self.inner, self.outer = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, WIDTH)
+        self.norm, self.inner, self.outer = (
+            nn.LayerNorm(WIDTH),
+            nn.Linear(WIDTH, WIDTH),
+            nn.Linear(WIDTH, WIDTH),
+        )
         self.dropout, self.number, self.scale = nn.Dropout(0.25), number, scale
         self.register_buffer("shift", torch.randn(WIDTH))
 
@@ -42,7 +46,9 @@ class Numbered(Layer):
     """Does something else where its number is odd, as layers with local attention do."""
 
     def forward(self, x: Any) -> Any:
-        return super().forward(x) if self.number % 2 else torch.tanh(super().forward(x)[:, :, :] * self.number)
+        return (
+            super().forward(x) if self.number % 2 else torch.tanh(super().forward(x)[:, :, :] * self.number)
+        )
 
 
 class Counting(Layer):
@@ -79,7 +85,11 @@ class Masked(Layer):
     def forward(self, x: Any) -> Any:
         mask = x[:, None, None, :, 0] > -3
         y = self.inner(x).view(*x.shape[:-1], 2, WIDTH // 2).transpose(1, 2)
-        y = nn.functional.scaled_dot_product_attention(y.contiguous(), y, y, attn_mask=mask).transpose(1, 2).contiguous()
+        y = (
+            nn.functional.scaled_dot_product_attention(y.contiguous(), y, y, attn_mask=mask)
+            .transpose(1, 2)
+            .contiguous()
+        )
         if self.number % 2:
             y = y.mul_(0.5).contiguous()  # y itself
         return x + y.reshape(x.shape).masked_fill(x > 2, 0.0)
@@ -161,7 +171,9 @@ MODELS: dict[str, Callable[[], Stack]] = {
     "equal": _stack(Layer),
     "other scale": _stack(lambda number: Layer(number, 1.0 if number < 2 else 0.5)),
     "number decides": _stack(Numbered),
-    "hook": _stack(Layer, lambda model: model.layers[1].register_forward_hook(lambda module, args, result: result * 2)),
+    "hook": _stack(
+        Layer, lambda model: model.layers[1].register_forward_hook(lambda module, args, result: result * 2)
+    ),
     "dropout": _stack(Layer, train=True),
     "dropout of one": _stack(Layer, lambda model: model.layers[2].train()),
     "shared": _stack(Layer, _share),
@@ -192,11 +204,22 @@ def described(model: Stack, to: str = "torch") -> tuple[str, list[Any], Any]:
             node.origin.module,
             {index: numbers.get(viewed, viewed.name) for index, viewed in node.views.items()},
             [numbers.get(value, value.name) for value in node.writes],
-            (node.is_random, node.no_grad, node.record.aside, node.record.itself, node.record.strided, node.record.wide),
+            (
+                node.is_random,
+                node.no_grad,
+                node.record.aside,
+                node.record.itself,
+                node.record.strided,
+                node.record.wide,
+            ),
         )
         for node in nodes
     ]
-    return to_text(recorded), facts, (str(recorded.guards), recorded.assumptions, recorded.demands, len(recorded.effects))
+    return (
+        to_text(recorded),
+        facts,
+        (str(recorded.guards), recorded.assumptions, recorded.demands, len(recorded.effects)),
+    )
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -209,7 +232,19 @@ def test_recordings_are_those_of_full_analysis(name: str, monkeypatch: Any) -> N
 
 
 @pytest.mark.parametrize(
-    "name", ["number decides", "hook", "shared", "patched", "transposed", "counting", "writes", "masked", "modes", "one asks another"]
+    "name",
+    [
+        "number decides",
+        "hook",
+        "shared",
+        "patched",
+        "transposed",
+        "counting",
+        "writes",
+        "masked",
+        "modes",
+        "one asks another",
+    ],
 )
 def test_layers_that_differ_compute_what_the_model_computes(name: str) -> None:
     """Twice, with another number of rows: what is counted goes on."""
@@ -230,7 +265,10 @@ def test_gradients_have_the_names_of_the_weights(name: str) -> None:
     graph, x = graph_compiler.compile(model, args=(torch.ones(2, 3, WIDTH),)), torch.randn(5, 3, WIDTH)
     model(x).square().sum().backward()
     wanted = {name: weight.grad for name, weight in model.named_parameters() if weight.grad is not None}
-    given = {name: value.detach().clone().requires_grad_(value.requires_grad) for name, value in graph.parameters.items()}
+    given = {
+        name: value.detach().clone().requires_grad_(value.requires_grad)
+        for name, value in graph.parameters.items()
+    }
     graph.functional(given, x).square().sum().backward()
     found = {name: value.grad for name, value in given.items() if value.grad is not None}
     assert found.keys() == wanted.keys()
@@ -248,7 +286,9 @@ def analysed(layer: Callable[[], nn.Module], depth: int, monkeypatch: Any) -> li
 
     with monkeypatch.context() as patch:
         patch.setattr(capture, "add_node", counted)
-        graph_compiler.compile(Stack(*(layer() for _ in range(depth))).eval(), args=(torch.ones(2, 3, WIDTH),))
+        graph_compiler.compile(
+            Stack(*(layer() for _ in range(depth))).eval(), args=(torch.ones(2, 3, WIDTH),)
+        )
     return names
 
 
@@ -308,9 +348,15 @@ def kernels_seen(monkeypatch: pytest.MonkeyPatch, depth: int, wants_gradients: b
     return len(looked)
 
 
-def test_kernels_of_known_calls_are_looked_at_where_gradients_keep_what_they_make(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert kernels_seen(monkeypatch, 4, wants_gradients=False) == kernels_seen(monkeypatch, 8, wants_gradients=False)
-    assert kernels_seen(monkeypatch, 4, wants_gradients=True) < kernels_seen(monkeypatch, 8, wants_gradients=True)
+def test_kernels_of_known_calls_are_looked_at_where_gradients_keep_what_they_make(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert kernels_seen(monkeypatch, 4, wants_gradients=False) == kernels_seen(
+        monkeypatch, 8, wants_gradients=False
+    )
+    assert kernels_seen(monkeypatch, 4, wants_gradients=True) < kernels_seen(
+        monkeypatch, 8, wants_gradients=True
+    )
 
 
 def test_what_a_known_call_keeps_for_gradients_is_met() -> None:

@@ -33,7 +33,9 @@ def scanned(name: str) -> tuple[Any, Any]:
     """A model, and its graph."""
     torch.manual_seed(1)
     model = CASES[name].make().eval()
-    return model, graph_compiler.compile(model, to="jax", args=CASES[name].arguments(2, 5), roll="scan", return_backend_compiled_fn=True)
+    return model, graph_compiler.compile(
+        model, to="jax", args=CASES[name].arguments(2, 5), roll="scan", return_backend_compiled_fn=True
+    )
 
 
 @pytest.mark.parametrize("name", LOOPS)
@@ -52,7 +54,11 @@ def test_weights_have_their_own_names_and_are_stacked_once() -> None:
     assert graph.parameters.keys() >= dict(model.named_parameters()).keys()
     given, variant = sequences(2, 5), graph.variants[0]
     first, again = variant.as_read(), variant.as_read()
-    assert first is again and first["layers.0,1,2,3.out.weight"].shape == (4, 8, 8) and "layers.2.out.weight" not in first
+    assert (
+        first is again
+        and first["layers.0,1,2,3.out.weight"].shape == (4, 8, 8)
+        and "layers.2.out.weight" not in first
+    )
     with torch.no_grad():
         model.layers[2].out.weight.mul_(-2.0)
         same(graph(*given), model(*given))
@@ -65,16 +71,22 @@ def test_gradients_have_the_names_of_the_weights() -> None:
     model.zero_grad()
     model(x, mask).square().sum().backward()
     given = jax.numpy.asarray(x.numpy()), jax.numpy.asarray(mask.numpy())
-    found = jax.jit(jax.grad(lambda weights: (graph.functional(weights, *given) ** 2).sum()))(dict(graph.parameters))
+    found = jax.jit(jax.grad(lambda weights: (graph.functional(weights, *given) ** 2).sum()))(
+        dict(graph.parameters)
+    )
     for name, value in model.named_parameters():
-        np.testing.assert_allclose(np.asarray(found[name]), value.grad.numpy(), rtol=1e-3, atol=1e-4, err_msg=name)
+        np.testing.assert_allclose(
+            np.asarray(found[name]), value.grad.numpy(), rtol=1e-3, atol=1e-4, err_msg=name
+        )
 
 
 def test_a_loop_is_saved(tmp_path: Any) -> None:
     model, graph = scanned("stack")
     graph.save(tmp_path / "stack")
     again, given = graph_compiler.load(tmp_path / "stack"), sequences(3, 7)
-    assert loops(again) == 1 and 'stacked_weights(parameters, "layers.*.out.weight", range(4))' in again.source
+    assert (
+        loops(again) == 1 and 'stacked_weights(parameters, "layers.*.out.weight", range(4))' in again.source
+    )
     with torch.no_grad():
         same(again(*given), model(*given))
 

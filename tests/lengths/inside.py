@@ -105,7 +105,10 @@ def check_gradients(program: Program, source: str, way: str) -> None:
     _, graph = compiled(program, source, to)
     graph(*arguments(*_lengths(program)[0], to))
     for lengths in _lengths(program):
-        found, wanted = taken(graph, *arguments(*lengths, to)), by_torch(original, *arguments(*lengths, "torch"))
+        found, wanted = (
+            taken(graph, *arguments(*lengths, to)),
+            by_torch(original, *arguments(*lengths, "torch")),
+        )
         assert_same_leaves(found, wanted, f"of {lengths}")
     assert len(graph.variants) == 1, graph.explain()
 
@@ -116,4 +119,7 @@ def _total(result: Any) -> Any:
 
 def _lengths(program: Program) -> tuple[tuple[int, int], ...]:
     """Recorded with the first. Where rows or elements say how many steps there are, the number is one and the same."""
-    return tuple((rows, 5 if program.__name__ in (*SIZED, *FOLDED, *READ, *WRITTEN) else number) for rows, number in LENGTHS[:3])
+    return tuple(
+        (rows, 5 if program.__name__ in (*SIZED, *FOLDED, *READ, *WRITTEN) else number)
+        for rows, number in LENGTHS[:3]
+    )

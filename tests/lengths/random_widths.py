@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import random
 
-_SLICES = {0: (":{k}", "n - {k}:"), 1: (":{k} + 1", "n - 1 - {k}:"), 2: ("{k}:", ":n - {k}"), 3: ("{k} + 1:", ":n - 1 - {k}")}
+_SLICES = {
+    0: (":{k}", "n - {k}:"),
+    1: (":{k} + 1", "n - 1 - {k}:"),
+    2: ("{k}:", ":n - {k}"),
+    3: ("{k} + 1:", ":n - 1 - {k}"),
+}
 """By what they have in common: how wide they are."""
 _NEVER_EMPTY = (1, 2)
 _RANGES = ("range(n)", "range(1, n)", "range(n - 1, -1, -1)", "range(n - 1)")
@@ -21,11 +26,19 @@ class Writer:
     def program(self) -> str:
         """A module with the function."""
         choice, chance = self.random.choice, self.random.random
-        lines = ["import numpy as np", "", "def f(x, y, m):", "    n, h = x.shape[0], x[0] * 0", f"    for i in {choice(_RANGES)}:"]
+        lines = [
+            "import numpy as np",
+            "",
+            "def f(x, y, m):",
+            "    n, h = x.shape[0], x[0] * 0",
+            f"    for i in {choice(_RANGES)}:",
+        ]
         lines += [f"        {self._statement('i')}" for _ in range(self.random.randrange(1, 4))]
         if chance() < 1 / 3:
             lines.append(f"        for j in {choice(_INNER)}:")
-            lines += [f"            {self._statement(choice('ij'))}" for _ in range(self.random.randrange(1, 3))]
+            lines += [
+                f"            {self._statement(choice('ij'))}" for _ in range(self.random.randrange(1, 3))
+            ]
         return "\n".join([*lines, "    return h, y, m", ""])
 
     def _slice(self, width: int, k: str) -> str:
@@ -45,7 +58,10 @@ class Writer:
         ])  # fmt: skip
 
     def _vector(self, width: int, k: str, depth: int = 0) -> str:
-        plain = [text.format(self._slice(width, k), k=k) for text in ("x[{0}]", "y[{0}]", "m[{k}, {0}]", "m[{0}, {k}]")]
+        plain = [
+            text.format(self._slice(width, k), k=k)
+            for text in ("x[{0}]", "y[{0}]", "m[{k}, {0}]", "m[{0}, {k}]")
+        ]
         if depth == _DEEP:
             return self.random.choice(plain)
         one, other = self._vector(width, k, depth + 1), self._vector(width, k, depth + 1)

@@ -31,7 +31,9 @@ def compiled(program: Program, source: str, to: str) -> tuple[Any, Any]:
     return run, graph_compiler.compile(run, source=source, to=to)
 
 
-def check(program: Program, source: str, to: str, number: int | None = None, most: int = 12) -> tuple[Any, int]:
+def check(
+    program: Program, source: str, to: str, number: int | None = None, most: int = 12
+) -> tuple[Any, int]:
     """The graph, which gives what Python gives, and how many variants the first lengths needed, those with the ``most`` rows at most.
     ``number`` is the same at all lengths."""
     run, graph = compiled(program, source, to)

@@ -41,7 +41,11 @@ def test_fresh_inputs_have_the_number_of_steps() -> None:
 
 
 def test_gradients_are_those_of_the_steps() -> None:
-    for name, way, taken in (("lower_sums", "tensorflow", by_tape), ("history", "torch", by_torch), ("prefix_sums_at", "jax", by_jax)):
+    for name, way, taken in (
+        ("lower_sums", "tensorflow", by_tape),
+        ("history", "torch", by_torch),
+        ("prefix_sums_at", "jax", by_jax),
+    ):
         run, graph = compiled(FOLDED[name], "jax", way)
         graph(*arguments(6, 5, way))
         found, wanted = taken(graph, *arguments(4, 5, way)), by_jax(run, *arguments(4, 5, "jax"))

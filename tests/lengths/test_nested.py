@@ -28,11 +28,16 @@ def test_what_only_looks_like_it_is_right(name: str, way: str) -> None:
     check(RIGHT[name], *way.split(), most=9)
 
 
-@pytest.mark.parametrize(("name", "way"), pairs(FOLDED, [f"{source} {way}" for way in COMPILERS for source in ("numpy", "torch")]))
+@pytest.mark.parametrize(
+    ("name", "way"), pairs(FOLDED, [f"{source} {way}" for way in COMPILERS for source in ("numpy", "torch")])
+)
 def test_the_recording_serves_all_sizes_inside_of_compilers(name: str, way: str) -> None:
     check_compiled(FOLDED[name], *way.split())
 
 
-@pytest.mark.parametrize(("name", "way"), pairs(NEW_ARRAYS, [f"{source}:{way}" for source in ("torch", "numpy") for way in GRADIENTS]))
+@pytest.mark.parametrize(
+    ("name", "way"),
+    pairs(NEW_ARRAYS, [f"{source}:{way}" for source in ("torch", "numpy") for way in GRADIENTS]),
+)
 def test_gradients_are_those_of_the_steps(name: str, way: str) -> None:
     check_gradients(FOLDED[name], *way.split(":"))

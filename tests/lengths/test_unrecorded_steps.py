@@ -133,7 +133,11 @@ def test_what_a_later_step_raises_is_raised() -> None:
 def test_few_steps_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
     add_call = Recorder.add_call
-    monkeypatch.setattr(Recorder, "add_call", lambda self, op, *args, **kwargs: (calls.append(op), add_call(self, op, *args, **kwargs))[1])
+    monkeypatch.setattr(
+        Recorder,
+        "add_call",
+        lambda self, op, *args, **kwargs: (calls.append(op), add_call(self, op, *args, **kwargs))[1],
+    )
     graph = graph_compiler.compile(written, args=(np.linspace(0.1, 0.9, 5), 10_000))
     assert len(calls) < 100
     assert len(graph.variants) == 1

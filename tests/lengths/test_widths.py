@@ -31,12 +31,16 @@ def test_what_only_looks_like_it_is_right(name: str, way: str) -> None:
     check(RIGHT[name], *way.split(), most=9)
 
 
-@pytest.mark.parametrize(("name", "way"), pairs(WRITTEN, [f"{source} {way}" for way in COMPILERS for source in ("numpy", "torch")]))
+@pytest.mark.parametrize(
+    ("name", "way"), pairs(WRITTEN, [f"{source} {way}" for way in COMPILERS for source in ("numpy", "torch")])
+)
 def test_the_recording_serves_all_sizes_inside_of_compilers(name: str, way: str) -> None:
     check_compiled(WRITTEN[name], *way.split())
 
 
-@pytest.mark.parametrize(("name", "way"), pairs(READ, [f"{source}:{way}" for source in ("torch", "numpy") for way in GRADIENTS]))
+@pytest.mark.parametrize(
+    ("name", "way"), pairs(READ, [f"{source}:{way}" for source in ("torch", "numpy") for way in GRADIENTS])
+)
 def test_gradients_are_those_of_the_steps(name: str, way: str) -> None:
     check_gradients(READ[name], *way.split(":"))
 
@@ -54,7 +58,10 @@ def lower_triangle(x: Any, y: Any) -> Any:
 def of_a_triangle() -> Any:
     """The value and the gradients of a lower triangle, in JAX, and its arguments."""
     jax = pytest.importorskip("jax")
-    arguments = np.random.default_rng(0).random((5, 5), dtype=np.float32) + 0.5, np.full(5, 0.7, dtype=np.float32)
+    arguments = (
+        np.random.default_rng(0).random((5, 5), dtype=np.float32) + 0.5,
+        np.full(5, 0.7, dtype=np.float32),
+    )
     graph = graph_compiler.transpile(lower_triangle, source="numpy", to="jax", args=arguments)
     assert "lax.scan" in graph.source
     assert "with_gradient(" in graph.source  # products with a masked matrix are computed of the whole one

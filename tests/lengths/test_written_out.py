@@ -43,7 +43,9 @@ def test_steps_that_are_not_alike(function: Any, to: str) -> None:
     graph = graph_compiler.transpile(function, source="numpy", to=to, args=(np.ones(6, dtype=np.float32),))
     for length in (6, 1, 3, 8):
         given = np.linspace(-1, 1, length, dtype=np.float32)
-        np.testing.assert_allclose(np.asarray(graph(given.copy())), function(given.copy()), rtol=1e-5, err_msg=f"of {length}")
+        np.testing.assert_allclose(
+            np.asarray(graph(given.copy())), function(given.copy()), rtol=1e-5, err_msg=f"of {length}"
+        )
 
 
 def test_what_no_target_has_is_recorded_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,7 +75,9 @@ def begins_in_the_first_step(x: Any) -> Any:
 def test_an_inner_loop_reads_the_number_of_a_first_step_that_differs(to: str) -> None:
     if to != "numpy":
         pytest.importorskip(to)
-    graph = graph_compiler.transpile(begins_in_the_first_step, source="numpy", to=to, args=(np.ones(5, dtype=np.float32),))
+    graph = graph_compiler.transpile(
+        begins_in_the_first_step, source="numpy", to=to, args=(np.ones(5, dtype=np.float32),)
+    )
     for length in (5, 3):
         given = np.linspace(-1, 1, length, dtype=np.float32)
         for found, wanted in zip(graph(given.copy()), begins_in_the_first_step(given.copy()), strict=True):

@@ -36,7 +36,13 @@ def means_so_far(xp: Any, x: Any, n: int) -> Any:
 def extremes_so_far(xp: Any, x: Any, n: int) -> Any:
     h = x[0] * 0
     for i in range(x.shape[0]):
-        h = h * 0.5 + xp.amax(x[: i + 1], 0) - xp.amin(x[i:]) + (x[i:] > 0.5).any(0) + (x[: i + 1] > 0.1).all()
+        h = (
+            h * 0.5
+            + xp.amax(x[: i + 1], 0)
+            - xp.amin(x[i:])
+            + (x[i:] > 0.5).any(0)
+            + (x[: i + 1] > 0.1).all()
+        )
     return h
 
 
@@ -118,14 +124,24 @@ def chosen(xp: Any, x: Any, n: int) -> Any:
 def triangular_products(xp: Any, x: Any, n: int) -> Any:
     m, h = x @ x.T, x[0, 0] * 0
     for i in range(x.shape[0]):
-        h = h * 0.5 + m[i, :i] @ m[:i, i] + m[i, i:] @ x[i:, 0] + (m[:i, i:] @ x[i:]).sum() + (x[:i].T @ m[:i, :i]).sum()
+        h = (
+            h * 0.5
+            + m[i, :i] @ m[:i, i]
+            + m[i, i:] @ x[i:, 0]
+            + (m[:i, i:] @ x[i:]).sum()
+            + (x[:i].T @ m[:i, :i]).sum()
+        )
     return h
 
 
 def sums_of_products(xp: Any, x: Any, n: int) -> Any:
     m, h = x @ x.T, x[0, 0] * 0
     for i in range(x.shape[0]):
-        h = h * 0.5 + xp.einsum("ij,jk->", m[:i, i:], x[i:]) + xp.tensordot(x[:i], m[:i], 1 * ([0],) * 2).sum()
+        h = (
+            h * 0.5
+            + xp.einsum("ij,jk->", m[:i, i:], x[i:])
+            + xp.tensordot(x[:i], m[:i], 1 * ([0],) * 2).sum()
+        )
     return h
 
 
@@ -222,7 +238,11 @@ def found_by_masks(xp: Any, x: Any, n: int) -> Any:
 def medians(xp: Any, x: Any, n: int) -> Any:
     h = x[0, 0] * 0
     for i in range(1, x.shape[0]):
-        h = h * 0.5 + xp.sort(x[:i, 0] * 1.0)[i // 2] if xp.__name__ == "numpy" else h * 0.5 + xp.sort(x[:i, 0])[0][i // 2]
+        h = (
+            h * 0.5 + xp.sort(x[:i, 0] * 1.0)[i // 2]
+            if xp.__name__ == "numpy"
+            else h * 0.5 + xp.sort(x[:i, 0])[0][i // 2]
+        )
     return h
 
 
@@ -322,7 +342,13 @@ def halves_wide(xp: Any, x: Any, n: int) -> Any:
 def running_sums(xp: Any, x: Any, n: int) -> Any:
     h = x[0] * 0
     for i in range(1, x.shape[0]):
-        h = h * 0.5 + xp.cumsum(x[:i], 0)[-1] + xp.cumsum(x[i:], 0).sum(0) + x[i:].var() + x[: i + 1].std(0).sum()
+        h = (
+            h * 0.5
+            + xp.cumsum(x[:i], 0)[-1]
+            + xp.cumsum(x[i:], 0).sum(0)
+            + x[i:].var()
+            + x[: i + 1].std(0).sum()
+        )
     return h
 
 

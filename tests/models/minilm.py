@@ -20,7 +20,11 @@ SENTENCES = (
     "Stock markets fell sharply on Tuesday after the announcement.",
     "Compilers turn programs into other programs.",
 )
-OTHER_SENTENCES = ("How is the weather in Lisbon today?", "Short.", "It rained all week, and nobody in the village had seen the sun.")
+OTHER_SENTENCES = (
+    "How is the weather in Lisbon today?",
+    "Short.",
+    "It rained all week, and nobody in the village had seen the sun.",
+)
 
 
 def installed() -> bool:
@@ -37,13 +41,18 @@ def folder() -> Path:
 def load_tokenizer() -> Any:
     """The tokenizer, from disk."""
     ensure_torchvision()
-    return importlib.import_module("transformers").AutoTokenizer.from_pretrained(folder(), local_files_only=True)
+    return importlib.import_module("transformers").AutoTokenizer.from_pretrained(
+        folder(), local_files_only=True
+    )
 
 
 def load_model() -> nn.Module:
     """The encoder in eval mode, from disk."""
     ensure_torchvision()
-    return cast(nn.Module, importlib.import_module("transformers").AutoModel.from_pretrained(folder(), local_files_only=True)).eval()
+    return cast(
+        nn.Module,
+        importlib.import_module("transformers").AutoModel.from_pretrained(folder(), local_files_only=True),
+    ).eval()
 
 
 def tokenize(sentences: tuple[str, ...] = SENTENCES) -> dict[str, Tensor]:

@@ -20,7 +20,13 @@ Inputs = dict[str, Tensor]
 Config = dict[str, Any]
 
 VOCABULARY = 128
-TEXT = {"vocab_size": VOCABULARY, "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128}
+TEXT = {
+    "vocab_size": VOCABULARY,
+    "hidden_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 128,
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,7 +64,9 @@ class Row:
     requires: str = "transformers"
     retraces: str = ""  # why another shape needs another trace; empty where it must not
     only_tiny: bool = False
-    against_float64: bool = False  # at full size, torch's own float32 is further from float64 than the table of tolerances allows
+    against_float64: bool = (
+        False  # at full size, torch's own float32 is further from float64 than the table of tolerances allows
+    )
 
     def load(self, *, full: bool = False, seed: int = 0) -> Case:
         """The model and its inputs, the same for the same seed in any process."""
@@ -122,7 +130,9 @@ def _text_and_images(model: nn.Module, sizes: Sizes) -> Inputs:
 
 
 # ---------------------------------------------------------------------------------------------- models
-def _transformer(cls: str, config_cls: str, tiny: Config, full: Config | None = None) -> Callable[[bool], nn.Module]:
+def _transformer(
+    cls: str, config_cls: str, tiny: Config, full: Config | None = None
+) -> Callable[[bool], nn.Module]:
     """A builder of a transformers class; the full size is the configuration's defaults unless given."""
 
     def build(is_full: bool) -> nn.Module:
@@ -162,7 +172,15 @@ def _lstm(full: bool) -> nn.Module:
 
 # ---------------------------------------------------------------------------------------------- configurations
 BERT = {**TEXT, "max_position_embeddings": 128}
-GPT2 = {"vocab_size": VOCABULARY, "n_positions": 128, "n_embd": 64, "n_layer": 2, "n_head": 4, "bos_token_id": 1, "eos_token_id": 2}
+GPT2 = {
+    "vocab_size": VOCABULARY,
+    "n_positions": 128,
+    "n_embd": 64,
+    "n_layer": 2,
+    "n_head": 4,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+}
 LLAMA = {**TEXT, "num_key_value_heads": 2, "max_position_embeddings": 128}
 LLAMA_100M = {
     "vocab_size": 16_000,
@@ -195,7 +213,13 @@ WHISPER = {
 }
 CLIP = {
     "projection_dim": 32,
-    "text_config": {**TEXT, "max_position_embeddings": 64, "eos_token_id": VOCABULARY - 1, "bos_token_id": 1, "pad_token_id": 0},
+    "text_config": {
+        **TEXT,
+        "max_position_embeddings": 64,
+        "eos_token_id": VOCABULARY - 1,
+        "bos_token_id": 1,
+        "pad_token_id": 0,
+    },
     "vision_config": {**VIT},
 }
 MIXTRAL = {**LLAMA, "num_local_experts": 4, "num_experts_per_tok": 2}
@@ -209,7 +233,11 @@ MIXTRAL_SMALL = {
     "num_local_experts": 8,
 }
 NO_CACHE = (("use_cache", False),)
-PIXELS_DIFFER = {"sizes": Sizes(2, 0, 64, 64), "other_sizes": Sizes(3, 0, 96, 80), "other_full_sizes": Sizes(2, 0, 256, 192)}
+PIXELS_DIFFER = {
+    "sizes": Sizes(2, 0, 64, 64),
+    "other_sizes": Sizes(3, 0, 96, 80),
+    "other_full_sizes": Sizes(2, 0, 256, 192),
+}
 
 ROWS: tuple[Row, ...] = (
     Row("bert", _transformer("BertModel", "BertConfig", BERT), _text),
@@ -225,7 +253,14 @@ ROWS: tuple[Row, ...] = (
         against_float64=True,
         **PIXELS_DIFFER,
     ),
-    Row("resnet_torchvision", _torchvision_resnet, _plain_images, requires="torchvision", against_float64=True, **PIXELS_DIFFER),
+    Row(
+        "resnet_torchvision",
+        _torchvision_resnet,
+        _plain_images,
+        requires="torchvision",
+        against_float64=True,
+        **PIXELS_DIFFER,
+    ),
     Row(
         "convnext",
         _transformer("ConvNextForImageClassification", "ConvNextConfig", CONVNEXT),
@@ -233,9 +268,19 @@ ROWS: tuple[Row, ...] = (
         against_float64=True,
         **PIXELS_DIFFER,
     ),
-    Row("whisper", _transformer("WhisperForConditionalGeneration", "WhisperConfig", WHISPER), _speech, options=NO_CACHE),
+    Row(
+        "whisper",
+        _transformer("WhisperForConditionalGeneration", "WhisperConfig", WHISPER),
+        _speech,
+        options=NO_CACHE,
+    ),
     Row("clip", _transformer("CLIPModel", "CLIPConfig", CLIP), _text_and_images),
-    Row("mixtral", _transformer("MixtralForCausalLM", "MixtralConfig", MIXTRAL, MIXTRAL_SMALL), _text, options=NO_CACHE),
+    Row(
+        "mixtral",
+        _transformer("MixtralForCausalLM", "MixtralConfig", MIXTRAL, MIXTRAL_SMALL),
+        _text,
+        options=NO_CACHE,
+    ),
     Row("lstm", _lstm, _plain_ids, requires="torch"),
 )
 BY_NAME = {row.name: row for row in ROWS}

@@ -15,7 +15,19 @@ import torch
 from torch import Tensor, nn
 
 CODEBOOKS = ("embed", "embed_avg", "embed_sum", "codebook")
-NOT_SCALED = ("embed", "pos", "codebook", "latent", "bias_table", "rel_", "a_log", "scale", "gamma", "anchor", "prototype")
+NOT_SCALED = (
+    "embed",
+    "pos",
+    "codebook",
+    "latent",
+    "bias_table",
+    "rel_",
+    "a_log",
+    "scale",
+    "gamma",
+    "anchor",
+    "prototype",
+)
 
 
 # ---------------------------------------------------------------------------------------------- random state
@@ -34,7 +46,10 @@ def _python_and_numpy_seeded(seed: int) -> Iterator[None]:
 @contextlib.contextmanager
 def _deterministic() -> Iterator[None]:
     """Deterministic algorithms, and memory that nothing was written to is seen (as NaN)."""
-    was, warned = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    was, warned = (
+        torch.are_deterministic_algorithms_enabled(),
+        torch.is_deterministic_algorithms_warn_only_enabled(),
+    )
     filled = torch.utils.deterministic.fill_uninitialized_memory
     torch.use_deterministic_algorithms(True, warn_only=True)
     torch.utils.deterministic.fill_uninitialized_memory = True
@@ -58,7 +73,12 @@ def _float32_by_default() -> Iterator[None]:
 @contextlib.contextmanager
 def isolated(seed: int) -> Iterator[None]:
     """A random state of its own, float32 by default, deterministic; all as before afterwards."""
-    with torch.random.fork_rng(devices=[]), _python_and_numpy_seeded(seed), _deterministic(), _float32_by_default():
+    with (
+        torch.random.fork_rng(devices=[]),
+        _python_and_numpy_seeded(seed),
+        _deterministic(),
+        _float32_by_default(),
+    ):
         torch.manual_seed(seed)
         yield
 
@@ -106,7 +126,9 @@ def _is_zero_centred_norm(owner: nn.Module, name: str, weight: Tensor) -> bool:
 
 def _is_table(owner: nn.Module, path: str, name: str) -> bool:
     parent = path.lower().rsplit(".", 2)[-1]
-    return isinstance(owner, nn.Embedding) or any(word in parent or word in name.lower() for word in NOT_SCALED)
+    return isinstance(owner, nn.Embedding) or any(
+        word in parent or word in name.lower() for word in NOT_SCALED
+    )
 
 
 def _fan_in(owner: nn.Module, name: str, weight: Tensor) -> float:
@@ -162,7 +184,9 @@ def scale_weights(model: nn.Module) -> None:
 
 def _batch_norms(model: nn.Module) -> list[nn.modules.batchnorm._BatchNorm]:
     kind = nn.modules.batchnorm._BatchNorm
-    return [module for module in model.modules() if isinstance(module, kind) and module.running_mean is not None]
+    return [
+        module for module in model.modules() if isinstance(module, kind) and module.running_mean is not None
+    ]
 
 
 @torch.no_grad()

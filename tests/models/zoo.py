@@ -60,8 +60,12 @@ KINDS: dict[str, Callable[[Spec, torch.dtype, torch.Generator], Tensor]] = {
     "full": lambda spec, dtype, _: torch.full(spec["shape"], spec["value"], dtype=dtype),
     "arange": lambda spec, dtype, _: _arange(spec, dtype),
     "randint": _randint,
-    "randn": lambda spec, dtype, g: torch.randn(spec["shape"], generator=g).mul_(spec.get("scale", 1.0)).to(dtype),
-    "rand": lambda spec, dtype, g: torch.rand(spec["shape"], generator=g).mul_(spec.get("scale", 1.0)).to(dtype),
+    "randn": lambda spec, dtype, g: (
+        torch.randn(spec["shape"], generator=g).mul_(spec.get("scale", 1.0)).to(dtype)
+    ),
+    "rand": lambda spec, dtype, g: (
+        torch.rand(spec["shape"], generator=g).mul_(spec.get("scale", 1.0)).to(dtype)
+    ),
 }
 
 
@@ -74,7 +78,9 @@ def make_inputs(specs: Mapping[str, Any], seed: int = 0) -> Inputs:
     made: Inputs = {}
     for place, (name, spec) in enumerate(specs.items(), start=1):
         generator = torch.Generator().manual_seed((seed * 1000003 + 7919 * place) & 0x7FFFFFFF)
-        made[name] = [_tensor(one, generator) for one in spec] if isinstance(spec, list) else _tensor(spec, generator)
+        made[name] = (
+            [_tensor(one, generator) for one in spec] if isinstance(spec, list) else _tensor(spec, generator)
+        )
     return made
 
 

@@ -24,27 +24,42 @@ class Array:
 
     def grown(self) -> Array:
         """The same with other sizes."""
-        return Array(tuple(_GROWN.get(size, size) for size in self.shape), self.dtype, self.kind, self.low, self.high)
+        return Array(
+            tuple(_GROWN.get(size, size) for size in self.shape), self.dtype, self.kind, self.low, self.high
+        )
 
     def make(self, random: np.random.Generator) -> Any:
         """The array."""
         made = self._elements(random)
-        return made.astype(self.dtype)[()] if not self.shape and self.kind == "scalar" else made.astype(self.dtype)
+        return (
+            made.astype(self.dtype)[()]
+            if not self.shape and self.kind == "scalar"
+            else made.astype(self.dtype)
+        )
 
     def _elements(self, random: np.random.Generator) -> Any:
         wanted = np.dtype(self.dtype)
         if self.kind == "distinct":
-            return random.permutation(int(np.prod(self.shape))).reshape(self.shape) - int(np.prod(self.shape)) // 2
+            return (
+                random.permutation(int(np.prod(self.shape))).reshape(self.shape)
+                - int(np.prod(self.shape)) // 2
+            )
         if self.kind == "definite":
             x = random.standard_normal(self.shape)
             return x @ x.swapaxes(-1, -2) + 3 * np.eye(self.shape[-1])
         if wanted.kind == "b":
             return random.random(self.shape) > 0.5
         if wanted.kind in "iu":
-            made = random.integers(0 if wanted.kind == "u" and self.low < 0 else self.low, self.high, self.shape)
+            made = random.integers(
+                0 if wanted.kind == "u" and self.low < 0 else self.low, self.high, self.shape
+            )
             return np.sort(made) if self.kind == "sorted" else made
         if self.kind in ("positive", "unit"):
-            return random.random(self.shape) * 1.5 + 0.5 if self.kind == "positive" else random.random(self.shape) * 1.8 - 0.9
+            return (
+                random.random(self.shape) * 1.5 + 0.5
+                if self.kind == "positive"
+                else random.random(self.shape) * 1.8 - 0.9
+            )
         if wanted.kind == "c":
             return random.standard_normal(self.shape) + 1j * random.standard_normal(self.shape)
         made = np.asarray(random.standard_normal(self.shape))
@@ -96,6 +111,8 @@ def made(arrays: tuple[Array, ...], seed: int) -> list[Any]:
     return [array.make(random) for array in arrays]
 
 
-def sample(name: str, function: Callable[..., Any], *arrays: Array, grows: bool = True, again: bool = False) -> Sample:
+def sample(
+    name: str, function: Callable[..., Any], *arrays: Array, grows: bool = True, again: bool = False
+) -> Sample:
     """A :class:`Sample`."""
     return Sample(name, function, arrays, grows, again)

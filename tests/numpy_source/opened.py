@@ -43,7 +43,11 @@ def _vectorised(x: Any, k: Any) -> Any:
 
 def _vectorised_with_signatures(x: Any, y: Any) -> Any:
     normal = np.vectorize(lambda line: (line / line.sum(), line.max()), signature="(n)->(n),()")
-    return normal(x), np.vectorize(np.matmul, signature="(n),(n,m)->(m)")(x, y), np.vectorize(lambda v: v + 1)(y.sum())
+    return (
+        normal(x),
+        np.vectorize(np.matmul, signature="(n),(n,m)->(m)")(x, y),
+        np.vectorize(lambda v: v + 1)(y.sum()),
+    )
 
 
 _TABLE = np.arange(4.0)
@@ -62,11 +66,27 @@ SAMPLES: list[Sample] = [
     sample("piecewise", lambda x: np.piecewise(x, [x < -1, x >= 1], [-1, 1, lambda v: v**3]), d(6)),
     sample("piecewise of one condition", lambda x: np.piecewise(x, x > 0, [np.sqrt, 0.0]), d(6)),
     sample("apply_along_axis", lambda x: np.apply_along_axis(_mean_of, 1, x, 2.0), d(3, 4), again=True),
-    sample("apply_along_axis of vectors", lambda x: np.apply_along_axis(lambda line: line[::-1] * 2, 0, x), d(3, 4, 2), again=True),
+    sample(
+        "apply_along_axis of vectors",
+        lambda x: np.apply_along_axis(lambda line: line[::-1] * 2, 0, x),
+        d(3, 4, 2),
+        again=True,
+    ),
     sample("ndenumerate", _enumerated, d(2, 3), again=True),
-    sample("fromfunction", lambda x: x + np.fromfunction(lambda row, column: row * 10 - column, (3, 4)), d(3, 4), grows=False),
+    sample(
+        "fromfunction",
+        lambda x: x + np.fromfunction(lambda row, column: row * 10 - column, (3, 4)),
+        d(3, 4),
+        grows=False,
+    ),
     sample("polyfit", lambda x, y: np.polyfit(x, y, 2), d(8, kind="unit"), d(8)),
-    sample("polyfit weighted", lambda x, y, w: np.polyfit(x, y, 1, w=w), d(8, kind="unit"), d(8, 2), d(8, kind="positive")),
+    sample(
+        "polyfit weighted",
+        lambda x, y, w: np.polyfit(x, y, 1, w=w),
+        d(8, kind="unit"),
+        d(8, 2),
+        d(8, kind="positive"),
+    ),
     sample(
         "numpy.polynomial",
         lambda x, c: (polynomial.polyval(x, c), chebyshev.chebval(x, c), polynomial.polymul(c, c[:3])),
@@ -74,42 +94,91 @@ SAMPLES: list[Sample] = [
         d(4),
         again=True,
     ),
-    sample("numpy.polynomial of two variables", lambda x, c: polynomial.polyval2d(x, x**2, c), d(6), d(4, 3), again=True),
+    sample(
+        "numpy.polynomial of two variables",
+        lambda x, c: polynomial.polyval2d(x, x**2, c),
+        d(6),
+        d(4, 3),
+        again=True,
+    ),
     sample(
         "Polynomial",
-        lambda x, c: (np.polynomial.Polynomial(c).deriv()(x), np.polynomial.Polynomial([1, 2], domain=[0, 4])(x)),
+        lambda x, c: (
+            np.polynomial.Polynomial(c).deriv()(x),
+            np.polynomial.Polynomial([1, 2], domain=[0, 4])(x),
+        ),
         d(6),
         d(4),
         again=True,
     ),
-    sample("Polynomial.fit", lambda x, y: np.polynomial.Polynomial.fit(x, y, 2)(x), d(8, kind="unit"), d(8), again=True),
+    sample(
+        "Polynomial.fit",
+        lambda x, y: np.polynomial.Polynomial.fit(x, y, 2)(x),
+        d(8, kind="unit"),
+        d(8),
+        again=True,
+    ),
     sample("a table of numpy", lambda x: x if x.dtype.char in np.typecodes["Complex"] else 2 * x, d(6)),
-    sample("polyadd", lambda p, q: (np.polyadd(p, q), np.polysub(q, p), np.polyadd(p, 2.0), np.polysub([1, 2], p)), d(6), i(3)),
+    sample(
+        "polyadd",
+        lambda p, q: (np.polyadd(p, q), np.polysub(q, p), np.polyadd(p, 2.0), np.polysub([1, 2], p)),
+        d(6),
+        i(3),
+    ),
     sample("polyadd, then of a longer first one", np.polyadd, d(8), d(12)),
     sample("polymul", lambda p, q: (np.polymul(p, q), np.polymul(q, [2, 1]), np.polymul(p, 3.0)), d(6), d(3)),
     sample("polymul of ints", lambda p: np.polymul(p, [1, -2]), i(4, low=1)),
     sample("poly", lambda p: (np.poly(p), np.poly(p.astype(np.int64))), d(4), again=True),
     sample(
         "roots",
-        lambda p: (np.sort(np.roots(p[:3] * [0, 1, 1] - [0, 0, 9])), np.sort(abs(np.roots(p * [1, 1, 1, 1, 1, 0])))),
+        lambda p: (
+            np.sort(np.roots(p[:3] * [0, 1, 1] - [0, 0, 9])),
+            np.sort(abs(np.roots(p * [1, 1, 1, 1, 1, 0]))),
+        ),
         d(6),
         grows=False,
     ),
-    sample("roots of ints", lambda p: np.sort_complex(np.roots(p * 0 + np.array([1, 2, 5]))), i(3), grows=False),
-    sample("polydiv", lambda p: (np.polydiv(p, [1.0, 2.0]), np.polydiv(p[:2], p), np.polydiv(p, 2.0)), d(6), again=True),
-    sample("polydiv without a rest", lambda p: np.polydiv(p.cumsum() * 0 + [1, 5, 6], np.array([1, 2])), i(3), grows=False),
-    sample("eigvals", lambda x: (np.sort(np.linalg.eigvals(x @ x.T)), np.sort(abs(np.linalg.eigvals(x - x.T)))), d(4, 4)),
+    sample(
+        "roots of ints", lambda p: np.sort_complex(np.roots(p * 0 + np.array([1, 2, 5]))), i(3), grows=False
+    ),
+    sample(
+        "polydiv",
+        lambda p: (np.polydiv(p, [1.0, 2.0]), np.polydiv(p[:2], p), np.polydiv(p, 2.0)),
+        d(6),
+        again=True,
+    ),
+    sample(
+        "polydiv without a rest",
+        lambda p: np.polydiv(p.cumsum() * 0 + [1, 5, 6], np.array([1, 2])),
+        i(3),
+        grows=False,
+    ),
+    sample(
+        "eigvals",
+        lambda x: (np.sort(np.linalg.eigvals(x @ x.T)), np.sort(abs(np.linalg.eigvals(x - x.T)))),
+        d(4, 4),
+    ),
     sample("polyder", lambda p: (np.polyder(p), np.polyder(p, 2), np.polyint(p)), d(6)),
     sample("kaiser", lambda x: x * np.kaiser(x.shape[0], 3.0), d(6)),
     sample("sort of complex", lambda z: (np.sort(z, axis=1), np.argsort(z.round(0), axis=0)), c(3, 4)),
     sample("searchsorted of a list", lambda x: np.searchsorted(np.sort(x), [0, 1.5]), d(6)),
-    sample("partition", lambda x: (np.partition(x, 2)[2], np.sort(np.partition(x, 2)[:2]), x[np.argpartition(x, 3)[3]]), d(6)),
-    sample("list of elements", lambda x: (np.max([x[0], x[1]]), np.mean([x, x * 2], axis=0), np.sort([x[1], x[0], 0.5])), d(6)),
+    sample(
+        "partition",
+        lambda x: (np.partition(x, 2)[2], np.sort(np.partition(x, 2)[:2]), x[np.argpartition(x, 3)[3]]),
+        d(6),
+    ),
+    sample(
+        "list of elements",
+        lambda x: (np.max([x[0], x[1]]), np.mean([x, x * 2], axis=0), np.sort([x[1], x[0], 0.5])),
+        d(6),
+    ),
     sample("range as an index", lambda x: (x[range(2)], x[range(2), [1, 0]]), d(3, 4)),
     sample("power of truth values", lambda p: (p**2, np.power(p, 2)), b(3, 4)),
     sample("array_split", lambda x: np.array_split(x, 3), d(6)),
     sample("array_split with a rest", lambda x: np.array_split(x, 3, axis=1), d(2, 4), again=True),
-    sample("logaddexp with a number", lambda x: (np.logaddexp(x, 0), np.hypot(x, 1), np.copysign(x, -1)), d(3, 4)),
+    sample(
+        "logaddexp with a number", lambda x: (np.logaddexp(x, 0), np.hypot(x, 1), np.copysign(x, -1)), d(3, 4)
+    ),
     *(
         sample(
             f"{dtype}",

@@ -112,7 +112,11 @@ def n_body(positions: Any, velocities: Any, masses: Any, steps: int = 2, dt: flo
         positions += dt * velocities
     kinetic = 0.5 * (masses * (velocities**2).sum(-1)).sum()
     i, j = np.triu_indices(masses.shape[0], 1)
-    return positions, velocities, kinetic - (masses[i] * masses[j] / np.linalg.norm(positions[i] - positions[j], axis=1)).sum()
+    return (
+        positions,
+        velocities,
+        kinetic - (masses[i] * masses[j] / np.linalg.norm(positions[i] - positions[j], axis=1)).sum(),
+    )
 
 
 def game_of_life(board: Any) -> Any:
@@ -220,16 +224,26 @@ def turned(x: Any) -> Any:
 
 
 PROGRAMS: dict[str, Program] = {
-    "attention": Program(attention, (d(5, 8), d(8, 8), d(8, 8), d(8, 8)), (d(7, 12), d(12, 12), d(12, 12), d(12, 12))),
-    "mlp": Program(
-        mlp_loss, (f(6, 5), i(6, low=0, high=3), f(5, 8), f(8), f(8, 3), f(3)), (f(9, 4), i(9, low=0, high=5), f(4, 7), f(7), f(7, 5), f(5))
+    "attention": Program(
+        attention, (d(5, 8), d(8, 8), d(8, 8), d(8, 8)), (d(7, 12), d(12, 12), d(12, 12), d(12, 12))
     ),
-    "convolution by windows": Program(conv_by_windows, (f(2, 3, 8, 9), f(4, 3, 3, 3), f(4)), (f(3, 2, 10, 7), f(5, 2, 3, 3), f(5))),
-    "convolution by offsets": Program(conv_by_offsets, (f(2, 3, 6, 7), f(4, 3, 3, 3)), (f(1, 2, 9, 5), f(3, 2, 3, 3))),
+    "mlp": Program(
+        mlp_loss,
+        (f(6, 5), i(6, low=0, high=3), f(5, 8), f(8), f(8, 3), f(3)),
+        (f(9, 4), i(9, low=0, high=5), f(4, 7), f(7), f(7, 5), f(5)),
+    ),
+    "convolution by windows": Program(
+        conv_by_windows, (f(2, 3, 8, 9), f(4, 3, 3, 3), f(4)), (f(3, 2, 10, 7), f(5, 2, 3, 3), f(5))
+    ),
+    "convolution by offsets": Program(
+        conv_by_offsets, (f(2, 3, 6, 7), f(4, 3, 3, 3)), (f(1, 2, 9, 5), f(3, 2, 3, 3))
+    ),
     "FFT filter": Program(fft_filter, (d(3, 16),), (d(2, 21),)),
     "least squares": Program(least_squares, (d(12), d(12)), (d(20), d(20))),
     "k-means": Program(k_means, (f(20, 2), f(3, 2)), (f(31, 3), f(5, 3))),
-    "n-body": Program(n_body, (d(4, 3), d(4, 3), d(4, kind="positive")), (d(6, 2), d(6, 2), d(6, kind="positive"))),
+    "n-body": Program(
+        n_body, (d(4, 3), d(4, 3), d(4, kind="positive")), (d(6, 2), d(6, 2), d(6, kind="positive"))
+    ),
     "game of life": Program(game_of_life, (i(6, 7, low=0, high=2),), (i(9, 5, low=0, high=2),)),
     "standardise": Program(standardise, (d(8, 3),), (d(13, 4),)),
     "layer norm": Program(layer_norm_gelu, (d(3, 8), d(8), d(8)), (d(5, 6), d(6), d(6))),

@@ -52,7 +52,9 @@ SAMPLES: list[Sample] = [
     # ---- creation
     sample("zeros", lambda x: np.zeros(x.shape) + np.zeros((x.shape[0], 1), dtype=np.float32), X),
     sample("ones", lambda x: np.ones(x.shape[1], np.int32), X),
-    sample("full", lambda x: (np.full(x.shape, 2.5), np.full((2, x.shape[0]), 3), np.full(2, np.float32(1.5))), X),
+    sample(
+        "full", lambda x: (np.full(x.shape, 2.5), np.full((2, x.shape[0]), 3), np.full(2, np.float32(1.5))), X
+    ),
     sample("like", lambda x: (np.zeros_like(x), np.ones_like(x, dtype=int), np.full_like(x, 2)), X),
     sample("empty", lambda x: _filled(np.empty(x.shape)), X),
     sample(
@@ -74,18 +76,31 @@ SAMPLES: list[Sample] = [
         X,
     ),
     sample("eye", lambda x: (np.eye(x.shape[0]), np.eye(3, x.shape[1], 1), np.identity(x.shape[0])), X),
-    sample("arange", lambda x: (np.arange(x.shape[0]), np.arange(1, x.shape[1] + 1), np.arange(0, 2 * x.shape[0], 2)), X),
-    sample("arange of floats", lambda x: (np.arange(0.0, 1.0, 0.25), np.arange(x.shape[0], dtype=np.float32)), X),
+    sample(
+        "arange",
+        lambda x: (np.arange(x.shape[0]), np.arange(1, x.shape[1] + 1), np.arange(0, 2 * x.shape[0], 2)),
+        X,
+    ),
+    sample(
+        "arange of floats", lambda x: (np.arange(0.0, 1.0, 0.25), np.arange(x.shape[0], dtype=np.float32)), X
+    ),
     sample("linspace", lambda x: (np.linspace(0, 1, x.shape[0]), np.linspace(-1, 1, 5, endpoint=False)), X),
     sample("linspace of elements", lambda x: np.linspace(x.min(), x.max(), 5), d(4)),
     sample("logspace", lambda x: (np.logspace(0, 2, x.shape[0]), np.geomspace(1, 100, 4)), X),
     sample("tri", lambda x: (np.tri(x.shape[0]), np.tril(x), np.triu(x, 1)), X),
     sample("tri of rows", lambda x: (np.tril(x, -1), np.triu(x)), f(4)),
-    sample("tril_indices_from", lambda x: (x[np.tril_indices_from(x)], x[np.triu_indices_from(x, 1)]), f(3, 4)),
+    sample(
+        "tril_indices_from", lambda x: (x[np.tril_indices_from(x)], x[np.triu_indices_from(x, 1)]), f(3, 4)
+    ),
     sample("tril_indices", lambda x: x[np.tril_indices(3)], f(3, 3), grows=False),
     sample("triu_indices", lambda x: x[np.triu_indices(x.shape[0], 1)], f(4, 4)),
     sample("indices", lambda x: np.indices(x.shape), X),
-    sample("meshgrid", lambda x, y: (np.meshgrid(x, y), np.meshgrid(x, y, indexing="ij", sparse=True)), f(3), f(4)),
+    sample(
+        "meshgrid",
+        lambda x, y: (np.meshgrid(x, y), np.meshgrid(x, y, indexing="ij", sparse=True)),
+        f(3),
+        f(4),
+    ),
     sample("vander", lambda x: (np.vander(x), np.vander(x, 3, increasing=True)), d(4)),
     sample("windows", lambda x: (np.hanning(x.shape[0]), np.hamming(x.shape[0]), np.blackman(8)), d(8)),
     sample("array of a list", lambda x: x + np.array([1, 2, 3, 4])[:, None][:1, 0], X),
@@ -93,19 +108,39 @@ SAMPLES: list[Sample] = [
     sample("array of rows", lambda x: np.array([x[0], x[1] * 2]), X),
     sample("asarray", lambda x: np.asarray(x, dtype=np.float64) + np.asarray([1.0]), X),
     sample("copy", lambda x: (np.copy(x), x.copy()), X),
-    sample("diag", lambda x, v: (np.diag(x), np.diag(v), np.diag(v, 1), x.diagonal(1), np.diagflat(v)), X, f(3)),
+    sample(
+        "diag", lambda x, v: (np.diag(x), np.diag(v), np.diag(v, 1), x.diagonal(1), np.diagflat(v)), X, f(3)
+    ),
     # ---- shapes
     sample("reshape", lambda x: (x.reshape(-1), x.reshape(x.shape[1], -1), np.reshape(x, (-1, 2))), X),
     sample("reshape F", lambda x: x.reshape(-1, order="F"), X),
     sample("ravel", lambda x: (x.ravel(), np.ravel(x), x.flatten(), x.T.ravel()), X),
-    sample("transpose", lambda x: (x.T, x.transpose(2, 0, 1), np.transpose(x), x.transpose((1, 0, 2)), x.mT), f(3, 4, 2)),
-    sample("swapaxes", lambda x: (x.swapaxes(0, -1), np.moveaxis(x, 0, -1), np.moveaxis(x, [0, 1], [1, 0]), np.rollaxis(x, 2)), f(3, 4, 2)),
+    sample(
+        "transpose",
+        lambda x: (x.T, x.transpose(2, 0, 1), np.transpose(x), x.transpose((1, 0, 2)), x.mT),
+        f(3, 4, 2),
+    ),
+    sample(
+        "swapaxes",
+        lambda x: (
+            x.swapaxes(0, -1),
+            np.moveaxis(x, 0, -1),
+            np.moveaxis(x, [0, 1], [1, 0]),
+            np.rollaxis(x, 2),
+        ),
+        f(3, 4, 2),
+    ),
     sample("squeeze", lambda x: (x.squeeze(), x.squeeze(1), np.squeeze(x, axis=(1,))), f(3, 1, 4)),
     sample("expand_dims", lambda x: (np.expand_dims(x, 0), np.expand_dims(x, (0, -1)), x[:, None]), X),
     sample("atleast", lambda x: (np.atleast_1d(x), np.atleast_2d(x), np.atleast_3d(x)), f(4)),
     sample("broadcast_to", lambda x: np.broadcast_to(x, (2, *x.shape)), X),
     sample("broadcast_arrays", np.broadcast_arrays, f(3, 1), f(4)),
-    sample("shape functions", lambda x: (np.shape(x), np.ndim(x), np.size(x), len(x), x.size, x.nbytes), X, again=True),
+    sample(
+        "shape functions",
+        lambda x: (np.shape(x), np.ndim(x), np.size(x), len(x), x.size, x.nbytes),
+        X,
+        again=True,
+    ),
     # ---- order
     sample("flip", lambda x: (np.flip(x), np.flip(x, 0), np.fliplr(x), np.flipud(x)), X),
     sample("rot90", lambda x: (np.rot90(x), np.rot90(x, 2), np.rot90(x, 3)), X),
@@ -120,21 +155,42 @@ SAMPLES: list[Sample] = [
     ),
     # ---- joining
     sample(
-        "concatenate", lambda x, y: (np.concatenate([x, y]), np.concatenate((x, x), axis=1), np.concatenate([x, y], axis=None)), X, f(2, 4)
+        "concatenate",
+        lambda x, y: (
+            np.concatenate([x, y]),
+            np.concatenate((x, x), axis=1),
+            np.concatenate([x, y], axis=None),
+        ),
+        X,
+        f(2, 4),
     ),
     sample("concatenate promotes", lambda x, y: np.concatenate([x, y]), f(3), i(4)),
     sample("stack", lambda x: (np.stack([x, x * 2]), np.stack((x, x), axis=-1)), X),
     sample(
-        "hstack", lambda x: (np.hstack([x, x]), np.vstack([x, x]), np.dstack([x, x]), np.hstack([x[0], x[1]]), np.vstack([x[0], x[1]])), X
+        "hstack",
+        lambda x: (
+            np.hstack([x, x]),
+            np.vstack([x, x]),
+            np.dstack([x, x]),
+            np.hstack([x[0], x[1]]),
+            np.vstack([x[0], x[1]]),
+        ),
+        X,
     ),
     sample("column_stack", lambda x: np.column_stack([x[:, 0], x]), X),
     sample("c_ and r_", lambda x: (np.c_[x[:, 0], x], np.r_[x[0], 1.0, x[1]], np.r_[0 : x.shape[0], 7]), X),
-    sample("grids", lambda x: (np.mgrid[0 : x.shape[0], 1:3], np.ogrid[: x.shape[1], 0:4:2], np.mgrid[0:1:5j]), X),
+    sample(
+        "grids", lambda x: (np.mgrid[0 : x.shape[0], 1:3], np.ogrid[: x.shape[1], 0:4:2], np.mgrid[0:1:5j]), X
+    ),
     sample("block", lambda x: np.block([[x, x * 2], [x * 3, x * 4]]), X),
     sample("append", lambda x: (np.append(x, 1.0), np.append(x, x, axis=0)), X),
     sample("delete", lambda x: (np.delete(x, 1, axis=0), np.delete(x, -1)), X),
     sample("delete several", lambda x: (np.delete(x, [2, 0], axis=0), np.delete(x, (-1, -2), axis=1)), X),
-    sample("pad by statistics", lambda x: [np.pad(x, ((1, 2), (0, 1)), mode=mode) for mode in ("maximum", "minimum", "mean")], X),
+    sample(
+        "pad by statistics",
+        lambda x: [np.pad(x, ((1, 2), (0, 1)), mode=mode) for mode in ("maximum", "minimum", "mean")],
+        X,
+    ),
     sample("insert", lambda x: (np.insert(x, 1, 5.0, axis=0), np.insert(x[0], 2, 5.0)), X),
     sample("split", lambda x: (np.split(x, 2, axis=1), np.split(x, [1], axis=0), np.hsplit(x, 2)), X),
     sample("array_split", lambda x: np.array_split(x, 3, axis=1), X, again=True),
@@ -154,17 +210,36 @@ SAMPLES: list[Sample] = [
     sample("size as an index", lambda x: x[x.shape[0] - 1, : x.shape[1] // 2], X),
     sample(
         "packbits",
-        lambda x, y: (np.packbits(x), np.packbits(x, axis=0), np.packbits(y > 0, axis=-1, bitorder="little"), np.packbits(y, axis=1)),
+        lambda x, y: (
+            np.packbits(x),
+            np.packbits(x, axis=0),
+            np.packbits(y > 0, axis=-1, bitorder="little"),
+            np.packbits(y, axis=1),
+        ),
         b(3, 4, 3),
         i(3, 12),
     ),
     sample(
         "unpackbits",
-        lambda x: (np.unpackbits(x), np.unpackbits(x, axis=1, bitorder="little"), np.unpackbits(x, 0, count=5), np.unpackbits(x, count=-3)),
+        lambda x: (
+            np.unpackbits(x),
+            np.unpackbits(x, axis=1, bitorder="little"),
+            np.unpackbits(x, 0, count=5),
+            np.unpackbits(x, count=-3),
+        ),
         i(3, 4, low=0, high=256, dtype="uint8"),
     ),
-    sample("unpackbits beyond the end", lambda x: np.unpackbits(x, axis=0, count=60), i(3, 4, low=0, high=256, dtype="uint8")),
-    sample("take", lambda x, k: (np.take(x, k), x.take(k, axis=0), np.take(x, k, axis=1, mode="clip")), f(5, 5), i(3, low=0, high=5)),
+    sample(
+        "unpackbits beyond the end",
+        lambda x: np.unpackbits(x, axis=0, count=60),
+        i(3, 4, low=0, high=256, dtype="uint8"),
+    ),
+    sample(
+        "take",
+        lambda x, k: (np.take(x, k), x.take(k, axis=0), np.take(x, k, axis=1, mode="clip")),
+        f(5, 5),
+        i(3, low=0, high=5),
+    ),
     sample("take_along_axis", lambda x: np.take_along_axis(x, np.argsort(x, axis=1), axis=1), X),
     sample("ix_", lambda x: x[np.ix_([0, 2], [1, 3])], X),
     sample("unravel_index", lambda x: np.unravel_index(x.argmax(), x.shape), X),
@@ -175,7 +250,12 @@ SAMPLES: list[Sample] = [
     sample("write a mask", _writing(lambda x: x.__setitem__(x < 0, 0)), X),
     sample("write a mask of elements", _writing(lambda x, y: x.__setitem__(x < 0, y[x < 0])), X, X),
     sample(
-        "write at arrays", _writing(lambda x, k, y: x.__setitem__((slice(None), k), y)), f(3, 5), i(2, low=0, high=2), f(3, 1), grows=False
+        "write at arrays",
+        _writing(lambda x, k, y: x.__setitem__((slice(None), k), y)),
+        f(3, 5),
+        i(2, low=0, high=2),
+        f(3, 1),
+        grows=False,
     ),
     sample("write a number to ints", _assign(0, 2.7), i(3, 4)),
     sample("write a list", _assign((slice(None), [0, 1]), [1.0, 2.0]), X),
@@ -189,15 +269,27 @@ SAMPLES: list[Sample] = [
     sample("out of a view", _out_of_view, X),
     sample("fill", _writing(lambda x: x[1:].fill(3)), X),
     sample("fill_diagonal", _writing(lambda x: np.fill_diagonal(x, 9.0)), X),
-    sample("write a diagonal of einsum", _writing(lambda x: np.einsum("ii->i", x[:3, :3]).__setitem__(..., 7)), f(4, 3)),
+    sample(
+        "write a diagonal of einsum",
+        _writing(lambda x: np.einsum("ii->i", x[:3, :3]).__setitem__(..., 7)),
+        f(4, 3),
+    ),
     sample("copyto", _writing(lambda x: np.copyto(x, 0.0, where=x < 0)), X),
     sample("putmask", _writing(lambda x: np.putmask(x, x > 0, -x)), X),
     sample("place", _writing(lambda x: np.place(x, x > 0, [4.0])), X),
     sample("put", _writing(lambda x: np.put(x, [0, 2], [8.0, 9.0])), X),
-    sample("put_along_axis", _writing(lambda x: np.put_along_axis(x, x.argmax(axis=1, keepdims=True), 0.0, axis=1)), X),
+    sample(
+        "put_along_axis",
+        _writing(lambda x: np.put_along_axis(x, x.argmax(axis=1, keepdims=True), 0.0, axis=1)),
+        X,
+    ),
     # ---- windows on memory
-    sample("sliding_window_view", lambda x: (sliding_window_view(x, 2), sliding_window_view(x, 3).mean(-1)), f(8)),
-    sample("sliding windows of two axes", lambda x: np.lib.stride_tricks.sliding_window_view(x, (2, 2)), f(3, 4)),
+    sample(
+        "sliding_window_view", lambda x: (sliding_window_view(x, 2), sliding_window_view(x, 3).mean(-1)), f(8)
+    ),
+    sample(
+        "sliding windows of two axes", lambda x: np.lib.stride_tricks.sliding_window_view(x, (2, 2)), f(3, 4)
+    ),
     sample("sliding windows of an axis", lambda x: sliding_window_view(x, 2, axis=1).sum(axis=-1), f(3, 4)),
     sample("as_strided", lambda x: as_strided(x, (x.shape[0] - 2, 3), (x.strides[0], x.strides[0])), f(8)),
 ]

@@ -37,7 +37,10 @@ SAMPLES: list[Sample] = [
     sample("special.gammaincc", special.gammaincc, P, f(4, kind="positive")),
     sample("special.xlogy", special.xlogy, X, f(4, kind="positive")),
     sample("special.xlog1py", special.xlog1py, X, f(4, kind="positive")),
-    *(sample(f"{name}.outer", _outer(name), f(3, 4, kind="positive"), f(4, kind="positive")) for name in _OUTER),
+    *(
+        sample(f"{name}.outer", _outer(name), f(3, 4, kind="positive"), f(4, kind="positive"))
+        for name in _OUTER
+    ),
     *(sample(f"{name}.outer", _outer(name), i(3, 4, low=1), i(4, low=1)) for name in _OUTER_OF_INTEGERS),
     *(sample(f"{name}.outer", _outer(name), b(3), b(4)) for name in _OUTER_OF_BOOLS),
     sample("multiply.accumulate", lambda x: np.multiply.accumulate(x, axis=1), X),
@@ -59,10 +62,17 @@ SAMPLES: list[Sample] = [
     sample("linalg.matmul", np.linalg.matmul, f(3, 4), f(4, 3)),
     sample("linalg.matrix_norm", lambda x: np.linalg.matrix_norm(x, ord=1), X),
     sample("linalg.svdvals", np.linalg.svdvals, f(3, 4)),
-    sample("linalg.tensorinv", lambda x: np.linalg.tensorinv((x + 4 * np.eye(6)).reshape(6, 2, 3), ind=1), f(6, 6), grows=False),
+    sample(
+        "linalg.tensorinv",
+        lambda x: np.linalg.tensorinv((x + 4 * np.eye(6)).reshape(6, 2, 3), ind=1),
+        f(6, 6),
+        grows=False,
+    ),
     sample("linalg.vecdot", np.linalg.vecdot, f(3, 4), f(3, 4)),
     sample("linalg.vector_norm", lambda x: np.linalg.vector_norm(x, axis=1, ord=3), X),
-    sample("nanargmin", lambda x: np.nanargmin(np.where(x > 0, np.nan, x) - 9 * (x < -0.5), axis=None), f(3, 4)),
+    sample(
+        "nanargmin", lambda x: np.nanargmin(np.where(x > 0, np.nan, x) - 9 * (x < -0.5), axis=None), f(3, 4)
+    ),
     sample("nancumprod", lambda x: np.nancumprod(x, axis=1), f(3, 4, kind="holes")),
     sample("nanmedian", lambda x: np.nanmedian(x, axis=1), f(3, 12, kind="holes")),
     sample("nanquantile", lambda x: np.nanquantile(x, 0.3, axis=1), f(3, 12, kind="holes")),

@@ -136,7 +136,9 @@ CASES: dict[str, Callable[[Any], Callable[[Any], Any]]] = {
     "a module that a function returns": lambda package: package.through_namespace,
     "a module that is imported inside": lambda package: package.lazily,
     "a function inside of a function": lambda package: package.powers,
-    "a function of the user's around two": lambda package: lambda x: package.filled(package.measure(x, method="filled")),
+    "a function of the user's around two": lambda package: (
+        lambda x: package.filled(package.measure(x, method="filled"))
+    ),
 }
 
 
@@ -159,8 +161,12 @@ def test_state_of_a_library_is_state(package: ModuleType) -> None:
 
 
 def test_the_library_is_left_as_it_was(package: ModuleType) -> None:
-    before = {name: dict(vars(sys.modules[name])) for name in sys.modules if name.startswith("installed_measures")}
-    graph_compiler.transpile(lambda x: package.measure(x, "filled"), source="numpy", to="torch", args=(np.ones((3, 3)),))
+    before = {
+        name: dict(vars(sys.modules[name])) for name in sys.modules if name.startswith("installed_measures")
+    }
+    graph_compiler.transpile(
+        lambda x: package.measure(x, "filled"), source="numpy", to="torch", args=(np.ones((3, 3)),)
+    )
     for name, held in before.items():
         now = vars(sys.modules[name])
         assert now.keys() == held.keys()
@@ -173,7 +179,9 @@ def test_the_walk_does_not_depend_on_the_size_of_a_package(tmp_path: Path) -> No
     folder = tmp_path / "site-packages"
     folder.mkdir()
     parts = "\n".join(f"def part_{i}(x):\n    return part_{i + 1}(x)\n" for i in range(3000))
-    (folder / "installed_large.py").write_text(f"{parts}\ndef used(x):\n    return helper(x)\n\ndef helper(x):\n    return x\n", "utf-8")
+    (folder / "installed_large.py").write_text(
+        f"{parts}\ndef used(x):\n    return helper(x)\n\ndef helper(x):\n    return x\n", "utf-8"
+    )
     sys.path.insert(0, str(folder))
     try:
         used = importlib.import_module("installed_large").used

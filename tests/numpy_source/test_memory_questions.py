@@ -56,7 +56,10 @@ QUESTIONS = [copied_if_it_shares, view_shares, with_a_constant, contiguous, read
 @pytest.mark.parametrize("to", list(_CONVERT))
 @pytest.mark.parametrize("function", QUESTIONS, ids=lambda function: function.__name__)
 def test_questions(function: Callable[[Any], Any], to: str) -> None:
-    first, second = np.arange(6.0, dtype="float32").reshape(2, 3), np.arange(8.0, dtype="float32").reshape(4, 2) - 3
+    first, second = (
+        np.arange(6.0, dtype="float32").reshape(2, 3),
+        np.arange(8.0, dtype="float32").reshape(4, 2) - 3,
+    )
     graph = graph_compiler.transpile(function, source="numpy", to=to, args=(first.copy(),))
     for x in (first, second):
         assert_same(graph(_CONVERT[to](x)), function(x.copy()))
@@ -65,7 +68,10 @@ def test_questions(function: Callable[[Any], Any], to: str) -> None:
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (lambda x: x + 1 if np.may_share_memory(x[:2], x[2:]) else x, "whether two parts of an array share memory"),
+        (
+            lambda x: x + 1 if np.may_share_memory(x[:2], x[2:]) else x,
+            "whether two parts of an array share memory",
+        ),
         (lambda x: x + 1 if x.flags.writeable else x, "another call may give one that differs"),
     ],
 )

@@ -78,9 +78,13 @@ def outcome(function: Any, x: Any, v: Any) -> Any:
 def test_indices(function: Function, to: str) -> None:
     pytest.importorskip(to)
     arguments = np.arange(8), np.array([1, 2, 3])
-    graph = graph_compiler.transpile(function, source="numpy", to=to, args=(arguments[0].copy(), arguments[1].copy()))
+    graph = graph_compiler.transpile(
+        function, source="numpy", to=to, args=(arguments[0].copy(), arguments[1].copy())
+    )
     if to == "jax":
-        assert len(graph.program.guards) - len(list(graph.program.entry_guards())) == CASES[function], graph.source
+        assert len(graph.program.guards) - len(list(graph.program.entry_guards())) == CASES[function], (
+            graph.source
+        )
     for size in (8, 11, 6, 3, 1):
         for v in ([1, 2, 3], [7, 6, 4], [-1, 12, 255], [-9, 5, -8]):
             x, v = np.arange(size) * 10, np.array(v)

@@ -22,7 +22,9 @@ SECONDS = 300  # a process that takes longer is killed, and all of its checks ha
 
 def checks_in(namespace: Mapping[str, Any]) -> dict[str, Callable[[], None]]:
     """The checks of a module by name, of those that are asked for."""
-    return {name: item for name, item in namespace.items() if name.startswith("check_") and is_asked_for(name)}
+    return {
+        name: item for name, item in namespace.items() if name.startswith("check_") and is_asked_for(name)
+    }
 
 
 def is_asked_for(name: str) -> bool:
@@ -51,7 +53,9 @@ def report(outcomes: Mapping[str, str]) -> None:
 def outcomes_in_process(request: pytest.FixtureRequest, module: str, flags: str = "") -> dict[str, str]:
     """Of the checks of ``tests.parallel.<module>`` that this run of pytest takes, in a fresh process."""
     taken = [
-        item.callspec.params["name"] for item in request.session.items if isinstance(item, pytest.Function) and item.path == request.path
+        item.callspec.params["name"]
+        for item in request.session.items
+        if isinstance(item, pytest.Function) and item.path == request.path
     ]
     environment = {**os.environ, "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} {flags}"}
     ran = subprocess.run(
@@ -64,7 +68,9 @@ def outcomes_in_process(request: pytest.FixtureRequest, module: str, flags: str 
         check=False,
     )
     lines = ran.stdout.strip().splitlines()
-    assert lines and lines[-1].startswith("{"), f"{module} ended with {ran.returncode}:\n{ran.stdout[-2000:]}\n{ran.stderr[-4000:]}"
+    assert lines and lines[-1].startswith("{"), (
+        f"{module} ended with {ran.returncode}:\n{ran.stdout[-2000:]}\n{ran.stderr[-4000:]}"
+    )
     found: dict[str, str] = json.loads(lines[-1])
     return found
 

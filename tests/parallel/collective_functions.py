@@ -33,13 +33,20 @@ class Source:
         count, index = parallel.axis_size("device"), self.floats(parallel.axis_index("device"))
         gathered = parallel.all_gather(x, "device", tiled=True) @ self.transpose(x) * index + count
         beside = parallel.all_gather(x * 2, "device") + parallel.all_gather(x, "device", axis=0)
-        return gathered, beside, parallel.all_gather(x, "device", axis=1), parallel.psum({"x": x, "one": 1}, "device")
+        return (
+            gathered,
+            beside,
+            parallel.all_gather(x, "device", axis=1),
+            parallel.psum({"x": x, "one": 1}, "device"),
+        )
 
     def contrastive(self, weight: Any, x: Any) -> Any:
         """Each row is told from those of all devices."""
         own, rows = self.tanh(x @ weight), self.rows_of(x)
         every = parallel.all_gather(own, "device", tiled=True)
-        return self.loss(own @ self.transpose(every), parallel.axis_index("device") * rows + self.arange(rows))
+        return self.loss(
+            own @ self.transpose(every), parallel.axis_index("device") * rows + self.arange(rows)
+        )
 
 
 def exchanged_by(count: int) -> list[Any]:
@@ -54,7 +61,16 @@ def _of_torch() -> Source:
     import torch
 
     labelled = lambda scores, labels: torch.nn.functional.cross_entropy(scores, labels.long())  # noqa: E731
-    return Source("torch", torch.tensor, torch.tanh, lambda x: x.T, torch.arange, lambda x: x.shape[0], lambda x: x.float(), labelled)
+    return Source(
+        "torch",
+        torch.tensor,
+        torch.tanh,
+        lambda x: x.T,
+        torch.arange,
+        lambda x: x.shape[0],
+        lambda x: x.float(),
+        labelled,
+    )
 
 
 def _of_jax() -> Source:
@@ -64,7 +80,16 @@ def _of_jax() -> Source:
     def labelled(scores: Any, labels: Any) -> Any:
         return -jnp.take_along_axis(jax.nn.log_softmax(scores), labels[:, None], 1).mean()
 
-    return Source("jax", jnp.array, jnp.tanh, lambda x: x.T, jnp.arange, lambda x: x.shape[0], lambda x: x.astype("float32"), labelled)
+    return Source(
+        "jax",
+        jnp.array,
+        jnp.tanh,
+        lambda x: x.T,
+        jnp.arange,
+        lambda x: x.shape[0],
+        lambda x: x.astype("float32"),
+        labelled,
+    )
 
 
 def _of_numpy() -> Source:
@@ -72,7 +97,16 @@ def _of_numpy() -> Source:
         scores = scores - np.log(np.exp(scores).sum(1, keepdims=True))
         return -scores[np.arange(scores.shape[0]), labels].mean()
 
-    return Source("numpy", np.array, np.tanh, lambda x: x.T, np.arange, lambda x: x.shape[0], lambda x: x.astype("float32"), labelled)
+    return Source(
+        "numpy",
+        np.array,
+        np.tanh,
+        lambda x: x.T,
+        np.arange,
+        lambda x: x.shape[0],
+        lambda x: x.astype("float32"),
+        labelled,
+    )
 
 
 def _of_tensorflow() -> Source:
@@ -82,7 +116,9 @@ def _of_tensorflow() -> Source:
         return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, scores))
 
     floats = lambda x: tf.cast(x, tf.float32)  # noqa: E731
-    return Source("tensorflow", tf.constant, tf.tanh, tf.transpose, tf.range, lambda x: tf.shape(x)[0], floats, labelled)
+    return Source(
+        "tensorflow", tf.constant, tf.tanh, tf.transpose, tf.range, lambda x: tf.shape(x)[0], floats, labelled
+    )
 
 
 def losses_of_torch() -> dict[str, Callable[[Any, Any], Any]]:
@@ -90,7 +126,9 @@ def losses_of_torch() -> dict[str, Callable[[Any, Any], Any]]:
     return {
         "pmean": lambda weight, x: parallel.pmean(((x @ weight) ** 2).mean(), "device"),
         "psum": lambda weight, x: parallel.psum((x @ weight).sin().mean(0), "device").pow(2).sum() * x.mean(),
-        "psum of psum": lambda weight, x: (parallel.psum(weight * x.mean(), "device") * parallel.psum(x.sum(0), "device")).sum() ** 2,
+        "psum of psum": lambda weight, x: (
+            (parallel.psum(weight * x.mean(), "device") * parallel.psum(x.sum(0), "device")).sum() ** 2
+        ),
     }
 
 

@@ -19,7 +19,13 @@ from jax.sharding import NamedSharding, PartitionSpec  # noqa: E402
 
 import graph_compiler  # noqa: E402
 from graph_compiler import parallel, training, transforms  # noqa: E402
-from graph_compiler.errors import CallMismatch, InvalidOption, NotCompilable, TargetRefused, UnsupportedOperation  # noqa: E402
+from graph_compiler.errors import (
+    CallMismatch,
+    InvalidOption,
+    NotCompilable,
+    TargetRefused,
+    UnsupportedOperation,
+)  # noqa: E402
 from tests.parallel import models  # noqa: E402
 from tests.parallel.checks import checks_in, outcomes_of, refuses, report  # noqa: E402
 from tests.parallel.collective_functions import ROWS, WEIGHT, exchanged_by, sources  # noqa: E402
@@ -42,7 +48,9 @@ def check_reductions() -> None:
 
 
 def check_structures_and_static_arguments() -> None:
-    function = parallel.Parallel(lambda pair, power, *, bias: {"y": (pair["x"] ** power + bias, pair["n"])}, static_argnums=1)
+    function = parallel.Parallel(
+        lambda pair, power, *, bias: {"y": (pair["x"] ** power + bias, pair["n"])}, static_argnums=1
+    )
     for power in (2, 3):
         found = function({"x": x, "n": 4}, power, bias=jnp.ones(16)[:, None])
         close(found["y"][0], x**power + 1, rtol=1e-5)
@@ -62,7 +70,11 @@ def check_calls_like_the_last_one() -> None:
             close(found[1], found[0])
     refuses(lambda: function(held, x[:7]), CallMismatch, "[7, 3]", "8 devices")
     row, mesh = parallel.Parallel(lambda x: x * 2), jax.make_mesh((8,), ("device",))
-    layouts = jax.devices()[3], NamedSharding(mesh, PartitionSpec("device")), NamedSharding(mesh, PartitionSpec(None, "device"))
+    layouts = (
+        jax.devices()[3],
+        NamedSharding(mesh, PartitionSpec("device")),
+        NamedSharding(mesh, PartitionSpec(None, "device")),
+    )
     for place in (*layouts, *layouts):  # where the array was put for good
         close(row(jax.device_put(square := jnp.arange(64.0).reshape(8, 8), place)), square * 2)
     close(jax.jvp(lambda x: function(held, x), (x,), (x,))[1], x @ w, rtol=1e-6)
@@ -82,9 +94,19 @@ def check_calls_like_the_last_one() -> None:
 
 def check_collectives() -> None:
     def function(x: Any) -> Any:
-        gathered = parallel.all_gather(x, "device"), parallel.all_gather(x, "device", axis=1), parallel.all_gather(x, "device", tiled=True)
+        gathered = (
+            parallel.all_gather(x, "device"),
+            parallel.all_gather(x, "device", axis=1),
+            parallel.all_gather(x, "device", tiled=True),
+        )
         index = parallel.axis_index("device"), parallel.axis_index(x, "device")
-        return parallel.psum({"x": x, "one": 1}, "device"), parallel.pmean(x, "device"), parallel.pmax(x, "device"), gathered, index
+        return (
+            parallel.psum({"x": x, "one": 1}, "device"),
+            parallel.pmean(x, "device"),
+            parallel.pmax(x, "device"),
+            gathered,
+            index,
+        )
 
     total, mean, largest, gathered, index = parallel.Parallel(function, reduce="none")(x)
     close(total["x"][3], PARTS.sum(0), rtol=1e-6)
@@ -103,9 +125,13 @@ def check_gradients() -> None:
     expected = jax.grad(loss)(w, x)
     outside = parallel.Parallel(lambda w, x: x @ w)
     close(transforms.grad(lambda w: (outside(w, x) ** 2).mean())(parallel.replicate(w)), expected, rtol=1e-5)
-    inside = parallel.Parallel(lambda w, x: parallel.pmean(loss(w, x), "device"), reduce="first", replicated_argnums=0)
+    inside = parallel.Parallel(
+        lambda w, x: parallel.pmean(loss(w, x), "device"), reduce="first", replicated_argnums=0
+    )
     close(transforms.grad(inside)(w, x), expected, rtol=1e-5)
-    step = parallel.Parallel(lambda w, x: parallel.pmean(transforms.grad(loss)(w, x), "device"), reduce="first")
+    step = parallel.Parallel(
+        lambda w, x: parallel.pmean(transforms.grad(loss)(w, x), "device"), reduce="first"
+    )
     found = step(parallel.replicate(w), x)
     assert found.sharding.is_fully_replicated
     close(parallel.unreplicate(found), expected, rtol=1e-5)
@@ -117,8 +143,18 @@ def check_graphs() -> None:
     rows = torch.randn(24, 3)
     for args in ((torch.ones(4, 3),), None):  # recorded, and not yet
         graph = graph_compiler.transpile(model, to="jax", args=args)
-        close(parallel.Parallel(graph, devices=jax.devices()[:4])(rows), model(rows).detach(), rtol=1e-5, atol=1e-6)
-    refuses(lambda: parallel.Parallel(graph_compiler.transpile(model.train(), to="jax"))(rows), NotCompilable, "running_mean", "pmean")
+        close(
+            parallel.Parallel(graph, devices=jax.devices()[:4])(rows),
+            model(rows).detach(),
+            rtol=1e-5,
+            atol=1e-6,
+        )
+    refuses(
+        lambda: parallel.Parallel(graph_compiler.transpile(model.train(), to="jax"))(rows),
+        NotCompilable,
+        "running_mean",
+        "pmean",
+    )
 
 
 def check_numbers_of_devices() -> None:
@@ -129,14 +165,23 @@ def check_numbers_of_devices() -> None:
         assert found.sharding.device_set == set(jax.devices()[:count]), (count, found.sharding)
     for count in (0, -1, 9):
         wrong = parallel.Parallel(lambda x: x, devices=count)
-        refuses(lambda wrong=wrong: wrong(rows), InvalidOption, f"devices= is {count}, and has to be a number from 1 to 8", "jax.devices()")
+        refuses(
+            lambda wrong=wrong: wrong(rows),
+            InvalidOption,
+            f"devices= is {count}, and has to be a number from 1 to 8",
+            "jax.devices()",
+        )
     for given in (True, 4.0, "4"):
         wrong = parallel.Parallel(lambda x: x, devices=given)
-        refuses(lambda wrong=wrong: wrong(rows), InvalidOption, f"devices= is {given!r}", "list of JAX devices")
+        refuses(
+            lambda wrong=wrong: wrong(rows), InvalidOption, f"devices= is {given!r}", "list of JAX devices"
+        )
 
 
 def normalised(x: Any) -> Any:
-    return (x * 2 - parallel.pmean(x.mean(0), "device")) / parallel.psum(x.sum(), "device") + parallel.pmax(x, "device").max()
+    return (x * 2 - parallel.pmean(x.mean(0), "device")) / parallel.psum(x.sum(), "device") + parallel.pmax(
+        x, "device"
+    ).max()
 
 
 def check_recorded_collectives() -> None:
@@ -146,7 +191,11 @@ def check_recorded_collectives() -> None:
         graph = graph_compiler.transpile(normalised, source=source, to="jax", args=(example,))
         assert "parallel.psum(" in graph.source
         close(parallel.Parallel(graph, devices=jax.devices()[:4])(rows), expected, rtol=1e-6)
-        close(transforms.vmap(graph, axis_name="device")(rows.reshape(4, 2, 3)).reshape(8, 3), expected, rtol=1e-6)
+        close(
+            transforms.vmap(graph, axis_name="device")(rows.reshape(4, 2, 3)).reshape(8, 3),
+            expected,
+            rtol=1e-6,
+        )
         refuses(lambda graph=graph: graph(rows), InvalidOption, "'device'", "parallel.Parallel")
         refuses(lambda graph=graph: graph.to("numpy"), UnsupportedOperation, "NumPy runs on one device")
 
@@ -160,10 +209,14 @@ def check_collectives_of_every_source() -> None:
     for source in sources("torch", "jax", "numpy"):
         weight, rows = source.array(WEIGHT), source.array(ROWS[:5])
         graph = graph_compiler.transpile(source.exchanged, source=source.name, to="jax", args=(rows,))
-        found = jax.tree.leaves(parallel.Parallel(graph, devices=jax.devices()[:4], reduce=lambda stacked: stacked)(ROWS))
+        found = jax.tree.leaves(
+            parallel.Parallel(graph, devices=jax.devices()[:4], reduce=lambda stacked: stacked)(ROWS)
+        )
         for one, other in zip(found, exchanged_by(4)):
             close(one, other, rtol=1e-5, atol=1e-6, err_msg=source.name)
-        graph = graph_compiler.transpile(source.contrastive, source=source.name, to="jax", args=(weight, rows))
+        graph = graph_compiler.transpile(
+            source.contrastive, source=source.name, to="jax", args=(weight, rows)
+        )
         spread = parallel.Parallel(graph, devices=jax.devices()[:4], reduce="mean", replicated_argnums=0)
         found_loss, found_gradient = transforms.value_and_grad(spread)(jnp.array(WEIGHT), jnp.array(ROWS))
         close(found_loss, loss, rtol=1e-5)
@@ -172,12 +225,18 @@ def check_collectives_of_every_source() -> None:
 
 def check_gradients_and_loops_that_are_recorded() -> None:
     (source,) = sources("jax")
-    graph = graph_compiler.transpile(jax.grad(source.contrastive), source="jax", to="jax", args=(jnp.array(WEIGHT), jnp.array(ROWS[:5])))
+    graph = graph_compiler.transpile(
+        jax.grad(source.contrastive), source="jax", to="jax", args=(jnp.array(WEIGHT), jnp.array(ROWS[:5]))
+    )
     found = parallel.Parallel(graph, reduce="mean", replicated_argnums=0)(WEIGHT, ROWS)
-    alone = parallel.Parallel(jax.grad(source.contrastive), reduce="mean", replicated_argnums=0)(jnp.array(WEIGHT), jnp.array(ROWS))
+    alone = parallel.Parallel(jax.grad(source.contrastive), reduce="mean", replicated_argnums=0)(
+        jnp.array(WEIGHT), jnp.array(ROWS)
+    )
     close(found, alone, atol=1e-6)
     graph = graph_compiler.transpile(source.exchanged, source="jax", to="jax", args=(jnp.array(ROWS[:5]),))
-    for one, other in zip(jax.tree.leaves(transforms.vmap(graph, axis_name="device")(ROWS.reshape(4, 2, 3))), exchanged_by(4)):
+    for one, other in zip(
+        jax.tree.leaves(transforms.vmap(graph, axis_name="device")(ROWS.reshape(4, 2, 3))), exchanged_by(4)
+    ):
         close(one, other, rtol=1e-5, atol=1e-6)
 
     def mixed(x: Any) -> Any:
@@ -188,7 +247,11 @@ def check_gradients_and_loops_that_are_recorded() -> None:
         expected = expected.mean(0) + expected
     for made in (torch.ones, jnp.ones, np.ones):
         graph = graph_compiler.transpile(mixed, to="jax", args=(made((5, 3)),))
-        close(parallel.Parallel(graph, devices=jax.devices()[:4])(ROWS.astype(graph_dtype(made))), expected.reshape(8, 3), rtol=1e-5)
+        close(
+            parallel.Parallel(graph, devices=jax.devices()[:4])(ROWS.astype(graph_dtype(made))),
+            expected.reshape(8, 3),
+            rtol=1e-5,
+        )
 
 
 def graph_dtype(made: Any) -> str:
@@ -213,7 +276,9 @@ def check_layouts_over_meshes() -> None:
         for name, layout in split.items():
             assert tuple(sharded.parameters[name].sharding.spec) == layout
         close(sharded(words), expected.detach(), atol=1e-5)
-        gradients = transforms.grad(lambda held, sharded=sharded: (sharded.functional(held, words) ** 2).mean())(sharded.parameters)
+        gradients = transforms.grad(
+            lambda held, sharded=sharded: (sharded.functional(held, words) ** 2).mean()
+        )(sharded.parameters)
         for name, parameter in model.named_parameters():
             close(gradients[name], parameter.grad, atol=1e-6)
 
@@ -233,7 +298,12 @@ def check_hints() -> None:
         found = parallel.shard(graph, mesh, {}, batch=())(rows)
         close(found, (rows * 2 + 1) ** 2)
         assert tuple(found.sharding.spec) == (None, "model"), found.sharding
-        refuses(lambda graph=graph: parallel.shard(graph, mesh, {}, batch=())(rows[:, :6]), InvalidOption, "[4, 6]", "axis 1, of 6")
+        refuses(
+            lambda graph=graph: parallel.shard(graph, mesh, {}, batch=())(rows[:, :6]),
+            InvalidOption,
+            "[4, 6]",
+            "axis 1, of 6",
+        )
 
 
 def check_training() -> None:
@@ -250,13 +320,17 @@ def check_training() -> None:
         for key, array in alone.parameters.items():
             close(state.parameters[key], array, atol=1e-5, err_msg=name)
         held = state.held.trained["block.q_proj.weight"].sharding
-        assert len(held.device_set) == (4 if name == "tensor-parallel" else 8) and held.is_fully_replicated == (name == "data-parallel")
+        assert len(held.device_set) == (
+            4 if name == "tensor-parallel" else 8
+        ) and held.is_fully_replicated == (name == "data-parallel")
     with tempfile.TemporaryDirectory() as folder:
         state.save(Path(folder, "state"))
         again = training.TrainState.load(Path(folder, "state"), like=models.trained("jax", over, steps=0)[1])
     assert again.held.trained["block.q_proj.weight"].sharding.is_equivalent_to(held, 2)
     words = models.tokens(98, length=7)
-    (state, one), (_, two) = (training.single_train_step(each, (words[:, :-1], words[:, 1:])) for each in (state, again))
+    (state, one), (_, two) = (
+        training.single_train_step(each, (words[:, :-1], words[:, 1:])) for each in (state, again)
+    )
     close(one["loss"], two["loss"], atol=1e-6)
     state.to_source()
     words = models.tokens(99, length=7)
@@ -268,7 +342,10 @@ def check_training() -> None:
 def check_batch_norm_in_step() -> None:
     model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.Linear(4, 1))
     rows, target = torch.randn(16, 3), torch.randn(16, 1)
-    alone, spread = (training.TrainState.create(model, "sgd", loss=torch.nn.MSELoss(), to="jax", args=(rows,)) for _ in range(2))
+    alone, spread = (
+        training.TrainState.create(model, "sgd", loss=torch.nn.MSELoss(), to="jax", args=(rows,))
+        for _ in range(2)
+    )
     spread, first = parallel.replicate(spread), None
     for _ in range(3):
         alone, one = training.single_train_step(alone, (rows, target))
@@ -278,11 +355,20 @@ def check_batch_norm_in_step() -> None:
     for name, array in alone.held.buffers.items():
         close(spread.held.buffers[name], array, atol=1e-5)
     lying = jax.device_put(
-        (rows.numpy(), target.numpy()), jax.NamedSharding(jax.sharding.Mesh(np.array(jax.devices()), ("device",)), jax.P("device"))
+        (rows.numpy(), target.numpy()),
+        jax.NamedSharding(jax.sharding.Mesh(np.array(jax.devices()), ("device",)), jax.P("device")),
     )
-    fresh = training.TrainState.create(model, "sgd", loss=torch.nn.MSELoss(), to="jax", args=(rows,))  # its loss is recorded with these
+    fresh = training.TrainState.create(
+        model, "sgd", loss=torch.nn.MSELoss(), to="jax", args=(rows,)
+    )  # its loss is recorded with these
     close(training.single_train_step(parallel.replicate(fresh), lying)[1]["loss"], first, atol=1e-5)
-    refuses(lambda: training.single_train_step(spread, (rows[:7], target[:7])), CallMismatch, "[7, 3]", "8 devices", "drop_last")
+    refuses(
+        lambda: training.single_train_step(spread, (rows[:7], target[:7])),
+        CallMismatch,
+        "[7, 3]",
+        "8 devices",
+        "drop_last",
+    )
 
 
 def check_explicit_axes() -> None:
@@ -291,8 +377,12 @@ def check_explicit_axes() -> None:
     rows, target = jax.device_put((x, jnp.ones((16, 1))), jax.NamedSharding(mesh, jax.P("device")))
     model = torch.nn.Linear(3, 1)
     expected = x @ model.weight.detach().numpy().T + model.bias.detach().numpy()
-    close(parallel.Parallel(graph_compiler.transpile(model, to="jax"), devices=mesh)(rows), expected, rtol=1e-5)
-    state = training.TrainState.create(model, "sgd", loss=torch.nn.MSELoss(), to="jax", args=(torch.ones(16, 3),))
+    close(
+        parallel.Parallel(graph_compiler.transpile(model, to="jax"), devices=mesh)(rows), expected, rtol=1e-5
+    )
+    state = training.TrainState.create(
+        model, "sgd", loss=torch.nn.MSELoss(), to="jax", args=(torch.ones(16, 3),)
+    )
     _, metrics = training.single_train_step(parallel.replicate(state), (rows, target))
     close(metrics["loss"], ((expected - 1) ** 2).mean(), rtol=1e-5)
 
@@ -300,14 +390,24 @@ def check_explicit_axes() -> None:
 def check_batches_on_more_devices_than_the_rest() -> None:
     graph = graph_compiler.transpile(torch.nn.Linear(4, 2), to="jax", args=(torch.ones(2, 4),))
     batch, wanted = jnp.ones((16, 4)), jnp.ones((16, 2))
-    optimizer, loss = training.optimizer("sgd", learning_rate=0.1), lambda found, wanted: ((found - wanted) ** 2).mean()
+    optimizer, loss = (
+        training.optimizer("sgd", learning_rate=0.1),
+        lambda found, wanted: ((found - wanted) ** 2).mean(),
+    )
     state = training.TrainState.create(graph, optimizer, loss=loss, args=(batch,))
     for kind in (jax.sharding.AxisType.Auto, jax.sharding.AxisType.Explicit):
         mesh = jax.make_mesh((8,), ("device",), axis_types=(kind,))
         split = jax.device_put(batch, jax.NamedSharding(mesh, jax.P("device")))
         refuses(functools.partial(graph, split), TargetRefused, "float32[16", "parallel.Parallel(graph)")
         step = functools.partial(training.single_train_step, state)
-        refuses(functools.partial(step, (split, wanted)), CallMismatch, "array 0", "[16, 4]", "8 devices", "parallel.replicate(state)")
+        refuses(
+            functools.partial(step, (split, wanted)),
+            CallMismatch,
+            "array 0",
+            "[16, 4]",
+            "8 devices",
+            "parallel.replicate(state)",
+        )
         close(parallel.Parallel(graph)(split), graph(batch), rtol=1e-6)
     assert float(step((batch, wanted))[1]["loss"]) > 0
 
@@ -326,30 +426,94 @@ def check_wrong_uses() -> None:
     graph = graph_compiler.transpile(torch.nn.Linear(4, 6), to="jax", args=(torch.ones(2, 4),))
     mesh = jax.make_mesh((2, 4), ("data", "model"))
     same = parallel.Parallel(lambda x: x)
-    refuses(lambda: same(x[:7]), CallMismatch, "argument 0 has the shape [7, 3]", "8 devices", "multiple of 8", "replicate")
-    refuses(lambda: parallel.Parallel(lambda a, b: a)(x, x[:8]), CallMismatch, "argument 0 has a first axis of 16", "argument 1", "[8, 3]")
-    refuses(lambda: parallel.Parallel(lambda x: x, reduce="first")(x), CallMismatch, "differs between the devices", "parallel.pmean")
+    refuses(
+        lambda: same(x[:7]),
+        CallMismatch,
+        "argument 0 has the shape [7, 3]",
+        "8 devices",
+        "multiple of 8",
+        "replicate",
+    )
+    refuses(
+        lambda: parallel.Parallel(lambda a, b: a)(x, x[:8]),
+        CallMismatch,
+        "argument 0 has a first axis of 16",
+        "argument 1",
+        "[8, 3]",
+    )
+    refuses(
+        lambda: parallel.Parallel(lambda x: x, reduce="first")(x),
+        CallMismatch,
+        "differs between the devices",
+        "parallel.pmean",
+    )
     failing = parallel.Parallel(lambda x: x, reduce=lambda stacked: stacked + jnp.ones(5))
     refuses(lambda: failing(x), CallMismatch, "reduce=", "[8, 2, 3]")
-    refuses(lambda: parallel.Parallel(lambda x: x, reduce=lambda stacked: None)(x), CallMismatch, "reduce= gives a NoneType", "[8, 2, 3]")
-    refuses(lambda: parallel.Parallel(lambda x: parallel.all_gather(x, "device", axis=3))(x), InvalidOption, "axis= is 3", "-3 to 2")
+    refuses(
+        lambda: parallel.Parallel(lambda x: x, reduce=lambda stacked: None)(x),
+        CallMismatch,
+        "reduce= gives a NoneType",
+        "[8, 2, 3]",
+    )
+    refuses(
+        lambda: parallel.Parallel(lambda x: parallel.all_gather(x, "device", axis=3))(x),
+        InvalidOption,
+        "axis= is 3",
+        "-3 to 2",
+    )
     refuses(lambda: parallel.Parallel(lambda x: x, reduce="cat"), InvalidOption, "'concat'", "'first'")
-    refuses(lambda: parallel.Parallel(lambda x, y: x, static_argnums=1)(x, [x]), InvalidOption, "static_argnums=", "cannot be hashed")
+    refuses(
+        lambda: parallel.Parallel(lambda x, y: x, static_argnums=1)(x, [x]),
+        InvalidOption,
+        "static_argnums=",
+        "cannot be hashed",
+    )
     refuses(lambda: parallel.Parallel(lambda x: x, devices=[1])(x), InvalidOption, "jax.devices()")
     refuses(lambda: jax.jit(same)(x), InvalidOption, "replicated_argnums=")
-    refuses(lambda: parallel.psum(x, "device"), InvalidOption, "'device'", "on one device", "parallel.Parallel")
-    refuses(lambda: parallel.Parallel(lambda x: parallel.pmean(x, "rows"))(x), InvalidOption, "'rows'", "runs over 'device'")
-    refuses(lambda: parallel.psum(np.ones(3), "device"), NotCompilable, "numpy runs on one device", "to='jax'")
+    refuses(
+        lambda: parallel.psum(x, "device"), InvalidOption, "'device'", "on one device", "parallel.Parallel"
+    )
+    refuses(
+        lambda: parallel.Parallel(lambda x: parallel.pmean(x, "rows"))(x),
+        InvalidOption,
+        "'rows'",
+        "runs over 'device'",
+    )
+    refuses(
+        lambda: parallel.psum(np.ones(3), "device"), NotCompilable, "numpy runs on one device", "to='jax'"
+    )
     refuses(lambda: parallel.Parallel(np.sin)(np.ones(8)), NotCompilable, "numpy runs on one device")
     refuses(lambda: parallel.shard(graph.to("numpy"), mesh, {}), NotCompilable, "numpy runs on one device")
     refuses(lambda: parallel.shard(graph, 3, {}), InvalidOption, "jax.make_mesh")
-    refuses(lambda: parallel.shard(graph, mesh, {"wieght": ("model",)}), InvalidOption, "matches no parameter", "'weight'")
-    refuses(lambda: parallel.shard(graph, mesh, {"weight": ("rows",)}), InvalidOption, "'rows'", "'data', 'model'")
-    refuses(lambda: parallel.shard(graph, mesh, {"weight": ("model", None)}), InvalidOption, "[6, 4]", "axis 0, of 6", "4 devices")
+    refuses(
+        lambda: parallel.shard(graph, mesh, {"wieght": ("model",)}),
+        InvalidOption,
+        "matches no parameter",
+        "'weight'",
+    )
+    refuses(
+        lambda: parallel.shard(graph, mesh, {"weight": ("rows",)}), InvalidOption, "'rows'", "'data', 'model'"
+    )
+    refuses(
+        lambda: parallel.shard(graph, mesh, {"weight": ("model", None)}),
+        InvalidOption,
+        "[6, 4]",
+        "axis 0, of 6",
+        "4 devices",
+    )
     refuses(lambda: parallel.shard(graph, mesh, {"bias": ("data", None)}), InvalidOption, "[6]", "more axes")
     refuses(lambda: parallel.shard(graph, mesh, {"weight": "model"}), InvalidOption, "a layout is a tuple")
-    refuses(lambda: parallel.shard(graph, mesh, {"weight": (None, "model")})(torch.ones(3, 4)), CallMismatch, "a batch of 3", "2 devices")
-    refuses(lambda: parallel.shard(torch.nn.Linear(1, 1), mesh, {}), NotCompilable, "takes a graph or a TrainState")
+    refuses(
+        lambda: parallel.shard(graph, mesh, {"weight": (None, "model")})(torch.ones(3, 4)),
+        CallMismatch,
+        "a batch of 3",
+        "2 devices",
+    )
+    refuses(
+        lambda: parallel.shard(torch.nn.Linear(1, 1), mesh, {}),
+        NotCompilable,
+        "takes a graph or a TrainState",
+    )
 
 
 if __name__ == "__main__":

@@ -22,7 +22,9 @@ class Block(torch.nn.Module):
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
         self.heads = heads
-        self.q_proj, self.k_proj, self.v_proj, self.o_proj = (torch.nn.Linear(width, width, bias=False) for _ in range(4))
+        self.q_proj, self.k_proj, self.v_proj, self.o_proj = (
+            torch.nn.Linear(width, width, bias=False) for _ in range(4)
+        )
         self.gate_proj, self.up_proj = (torch.nn.Linear(width, 2 * width, bias=False) for _ in range(2))
         self.down_proj = torch.nn.Linear(2 * width, width, bias=False)
         self.input_norm, self.norm = torch.nn.LayerNorm(width), torch.nn.RMSNorm(width)
@@ -30,7 +32,10 @@ class Block(torch.nn.Module):
     def forward(self, x: Any) -> Any:
         batch, length, width = x.shape
         y = self.input_norm(x)
-        parts = (part(y).view(batch, length, self.heads, -1).transpose(1, 2) for part in (self.q_proj, self.k_proj, self.v_proj))
+        parts = (
+            part(y).view(batch, length, self.heads, -1).transpose(1, 2)
+            for part in (self.q_proj, self.k_proj, self.v_proj)
+        )
         attended = F.scaled_dot_product_attention(*parts, is_causal=True)
         x = x + self.o_proj(attended.transpose(1, 2).reshape(batch, length, width))
         y = self.norm(x)

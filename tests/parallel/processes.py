@@ -25,7 +25,10 @@ def outcomes_over(size: int, timeout: int, checks: tuple[Callable[[], None], ...
         for child in children:
             os.waitpid(child, 0)
         found = [json.loads(file.read_text("utf-8")) for file in sorted(Path(folder).glob("*.json"))]
-    return {check.__name__: "".join(one[check.__name__] for one in found) if found else "no process has told" for check in checks}
+    return {
+        check.__name__: "".join(one[check.__name__] for one in found) if found else "no process has told"
+        for check in checks
+    }
 
 
 def fork(rank: int, size: int, timeout: int, checks: tuple[Callable[[], None], ...], folder: Path) -> int:
@@ -35,7 +38,9 @@ def fork(rank: int, size: int, timeout: int, checks: tuple[Callable[[], None], .
         return child
     try:
         waits = datetime.timedelta(seconds=timeout)
-        dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=size, timeout=waits)
+        dist.init_process_group(
+            "gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=size, timeout=waits
+        )
         outcomes = outcomes_of({check.__name__: check for check in checks})
         (folder / f"{rank}.json").write_text(json.dumps(outcomes), "utf-8")
     finally:

@@ -28,7 +28,12 @@ close = np.testing.assert_allclose
 
 def check_reductions() -> None:
     batch = tf.constant(x)
-    expected: dict[Any, Any] = {"concat": x * 2, "mean": PARTS.mean(0) * 2, "sum": PARTS.sum(0) * 2, "first": PARTS[0] * 2}
+    expected: dict[Any, Any] = {
+        "concat": x * 2,
+        "mean": PARTS.mean(0) * 2,
+        "sum": PARTS.sum(0) * 2,
+        "first": PARTS[0] * 2,
+    }
     for reduce, wanted in (*expected.items(), (lambda stacked: tf.reduce_max(stacked, 0), PARTS[1] * 2)):
         close(parallel.Parallel(lambda x: x * 2, reduce=reduce)(batch), wanted, rtol=1e-6)
     close(np.stack(parallel.Parallel(lambda x: x * 2, reduce="none")(batch)), PARTS * 2)
@@ -38,7 +43,12 @@ def check_collectives_and_a_step() -> None:
     def step(w: Any, x: Any) -> Any:
         value, gradient = transforms.value_and_grad(lambda w: tf.reduce_mean((x @ w) ** 2))(w)
         mean = parallel.pmean((value, gradient), "device")
-        return mean, parallel.psum(x, "device"), parallel.pmin(x, "device"), parallel.all_gather(x, "device", tiled=True)
+        return (
+            mean,
+            parallel.psum(x, "device"),
+            parallel.pmin(x, "device"),
+            parallel.all_gather(x, "device", tiled=True),
+        )
 
     (value, gradient), total, smallest, gathered = parallel.Parallel(step, reduce="first")(
         parallel.replicate(tf.constant(w)), tf.constant(x)
@@ -56,8 +66,14 @@ def check_gradients_of_all() -> None:
     function = parallel.Parallel(lambda w, x: x @ w, replicated_argnums=0)
     found = transforms.grad(lambda w: tf.reduce_mean(function(w, tf.constant(x)) ** 2))(tf.constant(w))
     close(found, x.T @ (x @ w) / 8, rtol=1e-5)
-    inside = parallel.Parallel(lambda w, x: parallel.psum(tf.reduce_mean(x @ w), "device"), reduce="first", replicated_argnums=0)
-    refuses(lambda: transforms.grad(lambda w: inside(w, tf.constant(x)))(tf.constant(w)), GradientRefused, "inside of the function")
+    inside = parallel.Parallel(
+        lambda w, x: parallel.psum(tf.reduce_mean(x @ w), "device"), reduce="first", replicated_argnums=0
+    )
+    refuses(
+        lambda: transforms.grad(lambda w: inside(w, tf.constant(x)))(tf.constant(w)),
+        GradientRefused,
+        "inside of the function",
+    )
 
 
 def check_graphs() -> None:
@@ -68,12 +84,16 @@ def check_graphs() -> None:
 
 def check_collectives_of_every_source() -> None:
     for source in sources("torch", "tensorflow"):
-        graph = graph_compiler.transpile(source.exchanged, source=source.name, to="tensorflow", args=(source.array(ROWS[:5]),))
+        graph = graph_compiler.transpile(
+            source.exchanged, source=source.name, to="tensorflow", args=(source.array(ROWS[:5]),)
+        )
         found = tf.nest.flatten(parallel.Parallel(graph, reduce=lambda stacked: stacked)(ROWS))
         for one, other in zip(found, exchanged_by(2)):
             close(one, other, rtol=1e-5, atol=1e-6)
     graph = graph.to("jax")  # of TensorFlow's
-    for one, other in zip(tf.nest.flatten(transforms.vmap(graph, axis_name="device")(ROWS.reshape(2, 4, 3))), exchanged_by(2)):
+    for one, other in zip(
+        tf.nest.flatten(transforms.vmap(graph, axis_name="device")(ROWS.reshape(2, 4, 3))), exchanged_by(2)
+    ):
         close(one, other, rtol=1e-5, atol=1e-6)
 
 
@@ -108,7 +128,9 @@ def check_training() -> None:
         close(state.ema[name], alone.ema[name], atol=1e-5)
     with tempfile.TemporaryDirectory() as folder:
         state.save(Path(folder, "state"))
-        again = training.TrainState.load(Path(folder, "state"), like=models.trained("tensorflow", parallel.replicate, steps=0)[1])
+        again = training.TrainState.load(
+            Path(folder, "state"), like=models.trained("tensorflow", parallel.replicate, steps=0)[1]
+        )
     words = models.tokens(98, length=7)
     batch = words[:, :-1], words[:, 1:]
     gradients, first, again = training.compute_gradients(again, batch)
@@ -123,7 +145,9 @@ def check_training() -> None:
 def check_buffers_are_averaged() -> None:
     model = torch.nn.Sequential(torch.nn.BatchNorm1d(3), torch.nn.Dropout(0.5), torch.nn.Linear(3, 1))
     rule = training.optimizer("adam", learning_rate=1e-2)
-    state = training.TrainState.create(model, rule, loss=torch.nn.MSELoss(), to="tensorflow", args=(torch.tensor(x),), accumulate=2)
+    state = training.TrainState.create(
+        model, rule, loss=torch.nn.MSELoss(), to="tensorflow", args=(torch.tensor(x),), accumulate=2
+    )
     state = parallel.replicate(state)
     before = state.parameters["2.weight"]
     for _ in range(2):
@@ -134,19 +158,35 @@ def check_buffers_are_averaged() -> None:
     values = state.held.trained["2.weight"].value.values  # of the devices
     close(values[0], values[1])
     refuses(
-        lambda: training.single_train_step(state, (x[:3], np.ones((3, 1), "float32"))), CallMismatch, "[3, 3]", "2 devices", "drop_last"
+        lambda: training.single_train_step(state, (x[:3], np.ones((3, 1), "float32"))),
+        CallMismatch,
+        "[3, 3]",
+        "2 devices",
+        "drop_last",
     )
 
 
 def check_numbers_of_devices() -> None:
     batch = tf.constant(x)
     for count in (1, 2):
-        found = parallel.Parallel(lambda x: parallel.psum(tf.ones(()), "device") + 0 * x, devices=count)(batch)
+        found = parallel.Parallel(lambda x: parallel.psum(tf.ones(()), "device") + 0 * x, devices=count)(
+            batch
+        )
         close(found, np.full(x.shape, count, "float32"))
     for count in (0, 3):
         wrong = parallel.Parallel(lambda x: x, devices=count)
-        refuses(lambda wrong=wrong: wrong(batch), InvalidOption, f"devices= is {count}, and has to be a number from 1 to 2", "CPU:1")
-    refuses(lambda: parallel.Parallel(lambda x: x, devices=True)(batch), InvalidOption, "devices= is True", "how many, or a list")
+        refuses(
+            lambda wrong=wrong: wrong(batch),
+            InvalidOption,
+            f"devices= is {count}, and has to be a number from 1 to 2",
+            "CPU:1",
+        )
+    refuses(
+        lambda: parallel.Parallel(lambda x: x, devices=True)(batch),
+        InvalidOption,
+        "devices= is True",
+        "how many, or a list",
+    )
 
 
 def check_wrong_uses() -> None:
@@ -154,7 +194,11 @@ def check_wrong_uses() -> None:
     refuses(lambda: same(batch[:3]), CallMismatch, "argument 0 has the shape [3, 3]", "2 devices")
     refuses(lambda: parallel.Parallel(lambda x: x, devices=["GPU:7"])(batch), InvalidOption, "CPU:0", "CPU:1")
     refuses(lambda: parallel.psum(batch, "device"), InvalidOption, "on one device")
-    refuses(lambda: parallel.Parallel(lambda x: parallel.psum(x, "rows"))(batch), InvalidOption, "runs over 'device'")
+    refuses(
+        lambda: parallel.Parallel(lambda x: parallel.psum(x, "rows"))(batch),
+        InvalidOption,
+        "runs over 'device'",
+    )
     graph = graph_compiler.transpile(torch.nn.Linear(3, 2), to="tensorflow", args=(torch.ones(4, 3),))
     refuses(lambda: parallel.shard(graph, None, {}), NotCompilable, "graph.to('jax')")
     state = training.TrainState.create(graph, "sgd", loss=torch.nn.MSELoss(), precision="float16")

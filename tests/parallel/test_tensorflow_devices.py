@@ -11,7 +11,9 @@ pytest.importorskip("tensorflow")
 
 from tests.parallel.checks import outcomes_in_process
 
-NAMES = re.findall(r"^def (check_\w+)", Path(__file__).with_name("tensorflow_checks.py").read_text("utf-8"), re.MULTILINE)
+NAMES = re.findall(
+    r"^def (check_\w+)", Path(__file__).with_name("tensorflow_checks.py").read_text("utf-8"), re.MULTILINE
+)
 
 
 @pytest.fixture(scope="module")

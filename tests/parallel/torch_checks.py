@@ -25,11 +25,24 @@ from torch.distributed.device_mesh import init_device_mesh  # noqa: E402
 import graph_compiler  # noqa: E402
 from graph_compiler import parallel, training, transforms  # noqa: E402
 from graph_compiler.backends.torch import collectives as exchanges  # noqa: E402
-from graph_compiler.errors import CallMismatch, CollectiveFailed, GradientRefused, InvalidOption, UnsupportedOperation  # noqa: E402
+from graph_compiler.errors import (
+    CallMismatch,
+    CollectiveFailed,
+    GradientRefused,
+    InvalidOption,
+    UnsupportedOperation,
+)  # noqa: E402
 from graph_compiler.trees import iterate_structure  # noqa: E402
 from tests.parallel import models  # noqa: E402
 from tests.parallel.checks import refuses, report  # noqa: E402
-from tests.parallel.collective_functions import ROWS, WEIGHT, exchanged_by, gradients_in_torch, losses_of_torch, sources  # noqa: E402
+from tests.parallel.collective_functions import (
+    ROWS,
+    WEIGHT,
+    exchanged_by,
+    gradients_in_torch,
+    losses_of_torch,
+    sources,
+)  # noqa: E402
 from tests.parallel.processes import outcomes_over  # noqa: E402
 
 TIMEOUT = 4  # seconds that a process waits for another one where one has ended
@@ -61,7 +74,13 @@ def check_calls_like_the_last_one() -> None:
 
     module = torch.nn.Sequential(torch.nn.Linear(3, 2))
     function = parallel.Parallel(module)
-    for change in (lambda: None, lambda: module[0].weight.add_(1), replaced, without_bias, lambda: module.append(torch.nn.Linear(2, 3))):
+    for change in (
+        lambda: None,
+        lambda: module[0].weight.add_(1),
+        replaced,
+        without_bias,
+        lambda: module.append(torch.nn.Linear(2, 3)),
+    ):
         with torch.no_grad():
             change()
         torch.distributed.broadcast(module[-1].weight.detach(), 0)
@@ -75,11 +94,15 @@ def check_calls_like_the_last_one() -> None:
             module(batch).sum().backward()
             close(found, module[0].weight.grad)
     refuses(lambda: function(x[:3]), CallMismatch, "[3, 3]", "2 devices")
-    squares = parallel.Parallel(torch.nn.Sequential(first := torch.nn.Linear(3, 3), second := torch.nn.Linear(3, 3)))
+    squares = parallel.Parallel(
+        torch.nn.Sequential(first := torch.nn.Linear(3, 3), second := torch.nn.Linear(3, 3))
+    )
     for layers in ((first, second), (first, second), (second, first), (first, second)):
         squares.function._modules = dict(zip("01", layers))  # the same parameters by other names
         close(squares(x), squares.function(x))
-    named = parallel.Parallel(lambda x, other=None, **more: x + sum(more.values()) + sum((other or {}).values()) * 2)
+    named = parallel.Parallel(
+        lambda x, other=None, **more: x + sum(more.values()) + sum((other or {}).values()) * 2
+    )
     for _ in range(2):
         close(named(x, y=x), x * 2)
         close(named(x, {"y": x}), x * 3)
@@ -100,8 +123,17 @@ def check_arrays_are_let_go() -> None:
 
 def check_collectives() -> None:
     def function(x: Any) -> Any:
-        gathered = parallel.all_gather(x, "device"), parallel.all_gather(x, "device", axis=1), parallel.all_gather(x, "device", tiled=True)
-        return parallel.psum({"x": x, "one": 1}, "device"), parallel.pmean(x, "device"), parallel.pmax(x, "device"), gathered
+        gathered = (
+            parallel.all_gather(x, "device"),
+            parallel.all_gather(x, "device", axis=1),
+            parallel.all_gather(x, "device", tiled=True),
+        )
+        return (
+            parallel.psum({"x": x, "one": 1}, "device"),
+            parallel.pmean(x, "device"),
+            parallel.pmax(x, "device"),
+            gathered,
+        )
 
     parts = x.reshape(2, 4, 3)
     (total,), (mean,), (largest,), gathered = (
@@ -124,18 +156,27 @@ def check_gradients() -> None:
     batch = x.clone().requires_grad_()
     (expected, of_batch) = torch.autograd.grad(((batch @ weight) ** 2).mean(), (weight, batch))
     whole = parallel.Parallel(lambda w, x: x @ w, replicated_argnums=0)
-    for found, wanted in zip(torch.autograd.grad((whole(weight, batch) ** 2).mean(), (weight, batch)), (expected, of_batch)):
+    for found, wanted in zip(
+        torch.autograd.grad((whole(weight, batch) ** 2).mean(), (weight, batch)), (expected, of_batch)
+    ):
         close(found, wanted)
-    inside = parallel.Parallel(lambda w, x: parallel.pmean(((x @ w) ** 2).mean(), "device"), reduce="first", replicated_argnums=0)
+    inside = parallel.Parallel(
+        lambda w, x: parallel.pmean(((x @ w) ** 2).mean(), "device"), reduce="first", replicated_argnums=0
+    )
     close(torch.autograd.grad(parallel.unreplicate(inside(weight, x)), weight)[0], expected)
     close(transforms.grad(lambda w: (whole(w, x) ** 2).mean())(w), expected)
-    step = parallel.Parallel(lambda w, x: parallel.pmean(transforms.grad(lambda w: ((x @ w) ** 2).mean())(w), "device"), reduce="first")
+    step = parallel.Parallel(
+        lambda w, x: parallel.pmean(transforms.grad(lambda w: ((x @ w) ** 2).mean())(w), "device"),
+        reduce="first",
+    )
     close(parallel.unreplicate(step(parallel.replicate(w.clone()), x)), expected)
     refuses(lambda: inside_largest(weight).backward(), GradientRefused, "pmax")
 
 
 def inside_largest(weight: Any) -> Any:
-    return parallel.Parallel(lambda w, x: parallel.pmax((x @ w).sum(), "device"), reduce="mean", replicated_argnums=0)(weight, x)
+    return parallel.Parallel(
+        lambda w, x: parallel.pmax((x @ w).sum(), "device"), reduce="mean", replicated_argnums=0
+    )(weight, x)
 
 
 def check_graphs_and_modules() -> None:
@@ -148,7 +189,9 @@ def check_graphs_and_modules() -> None:
         model.zero_grad()
         (found**2).mean().backward()
         close(model.weight.grad, torch.autograd.grad((model(x) ** 2).mean(), model.weight)[0])
-    layers = torch.nn.Sequential(model, torch.nn.BatchNorm1d(2)).eval()  # with buffers, which have no gradients
+    layers = torch.nn.Sequential(
+        model, torch.nn.BatchNorm1d(2)
+    ).eval()  # with buffers, which have no gradients
     close(parallel.Parallel(graph_compiler.compile(layers, args=(torch.ones(2, 3),)))(x), layers(x))
     sums = [None, None]
     dist.all_gather_object(sums, model.weight.sum().item())
@@ -156,12 +199,16 @@ def check_graphs_and_modules() -> None:
 
 
 def normalised(x: Any) -> Any:
-    return (x * 2 - parallel.pmean(x.mean(0), "device")) / parallel.psum(x.sum(), "device") + parallel.pmax(x, "device").max()
+    return (x * 2 - parallel.pmean(x.mean(0), "device")) / parallel.psum(x.sum(), "device") + parallel.pmax(
+        x, "device"
+    ).max()
 
 
 def check_recorded_collectives() -> None:
     graph = graph_compiler.compile(normalised, args=(torch.ones(2, 3),))
-    mapped = graph_compiler.compile(torch.vmap(lambda row: parallel.psum(row, "device")), args=(torch.ones(4, 3),))
+    mapped = graph_compiler.compile(
+        torch.vmap(lambda row: parallel.psum(row, "device")), args=(torch.ones(4, 3),)
+    )
     close(parallel.Parallel(mapped, reduce="first")(x).to_local(), x[:4] + x[4:])
     expected = (x * 2 - x.mean(0)) / x.sum() + x.max()
     for written in (graph, graph_compiler.transpile(normalised, to="torch", args=(torch.ones(2, 3),))):
@@ -193,17 +240,33 @@ def check_gradients_that_are_recorded() -> None:
     for name, loss in losses_of_torch().items():
         for way, function in gradients_in_torch(loss).items():
             graph = graph_compiler.compile(function, args=(torch.ones(3, 3), torch.ones(5, 3)))
-            expected, found = (parallel.Parallel(each, reduce="none", replicated_argnums=0)(weight, rows) for each in (function, graph))
+            expected, found = (
+                parallel.Parallel(each, reduce="none", replicated_argnums=0)(weight, rows)
+                for each in (function, graph)
+            )
             for one, other in zip(iterate_structure(found), iterate_structure(expected)):
-                torch.testing.assert_close(one, other, msg=lambda text, name=name, way=way: f"{name} by {way}: {text}")
+                torch.testing.assert_close(
+                    one, other, msg=lambda text, name=name, way=way: f"{name} by {way}: {text}"
+                )
 
 
 def check_gradients_that_cannot_be_recorded() -> None:
     args = torch.ones(3, 3), torch.ones(5, 3)
-    for function in gradients_in_torch(lambda weight, x: parallel.all_gather(x @ weight, "device").sum()).values():
-        refuses(lambda function=function: graph_compiler.compile(function, args=args), UnsupportedOperation, "all_gather", "Parallel")
-    for function in gradients_in_torch(lambda weight, x: parallel.pmax((x @ weight).sum(), "device")).values():
-        refuses(lambda function=function: graph_compiler.compile(function, args=args), GradientRefused, "pmax")
+    for function in gradients_in_torch(
+        lambda weight, x: parallel.all_gather(x @ weight, "device").sum()
+    ).values():
+        refuses(
+            lambda function=function: graph_compiler.compile(function, args=args),
+            UnsupportedOperation,
+            "all_gather",
+            "Parallel",
+        )
+    for function in gradients_in_torch(
+        lambda weight, x: parallel.pmax((x @ weight).sum(), "device")
+    ).values():
+        refuses(
+            lambda function=function: graph_compiler.compile(function, args=args), GradientRefused, "pmax"
+        )
 
 
 def written(function: Any, source: Any, *args: Any) -> Any:
@@ -256,7 +319,9 @@ def check_training() -> None:
             close(state.parameters[key], array, atol=1e-5)
     again = saved_and_loaded(state, models.trained("torch", over, steps=0)[1])
     words = models.tokens(98, length=7)
-    (state, one), (_, two) = (training.single_train_step(each, (words[:, :-1], words[:, 1:])) for each in (state, again))
+    (state, one), (_, two) = (
+        training.single_train_step(each, (words[:, :-1], words[:, 1:])) for each in (state, again)
+    )
     close(one["loss"], two["loss"])
     state.to_source()
     words = models.tokens(99, length=7)
@@ -277,24 +342,61 @@ def check_buffers_are_averaged() -> None:
     state = parallel.replicate(training.TrainState.create(model, "sgd", loss=torch.nn.MSELoss(), args=(x,)))
     state, _ = training.single_train_step(state, (x, torch.ones(8, 1)))
     close(state.held.buffers["0.running_mean"], 0.1 * x.reshape(2, 4, 3).mean(1).mean(0))
-    refuses(lambda: training.single_train_step(state, (x[:3], torch.ones(3, 1))), CallMismatch, "[3, 3]", "2 devices", "drop_last")
+    refuses(
+        lambda: training.single_train_step(state, (x[:3], torch.ones(3, 1))),
+        CallMismatch,
+        "[3, 3]",
+        "2 devices",
+        "drop_last",
+    )
     rows = 4 + 2 * dist.get_rank()
-    refuses(lambda: training.single_train_step(state, (x[:rows], torch.ones(rows, 1))), CallMismatch, "different sizes", "2.5 in the mean")
+    refuses(
+        lambda: training.single_train_step(state, (x[:rows], torch.ones(rows, 1))),
+        CallMismatch,
+        "different sizes",
+        "2.5 in the mean",
+    )
 
 
 def check_wrong_uses() -> None:
     rows = x[: 2 + 2 * dist.get_rank()]
     graph = graph_compiler.compile(torch.nn.Linear(4, 3), args=(torch.ones(2, 4),))
     mesh = init_device_mesh("cpu", (2,), mesh_dim_names=("model",))
-    refuses(lambda: parallel.Parallel(lambda x: x)(x[:3]), CallMismatch, "argument 0 has the shape [3, 3]", "2 devices")
+    refuses(
+        lambda: parallel.Parallel(lambda x: x)(x[:3]),
+        CallMismatch,
+        "argument 0 has the shape [3, 3]",
+        "2 devices",
+    )
     refuses(lambda: parallel.Parallel(lambda x: x)(rows), CallMismatch, "batches of 2, 4 rows", "drop_last")
-    refuses(lambda: parallel.Parallel(lambda x: x, reduce="first")(x), CallMismatch, "differs between the devices")
-    refuses(lambda: parallel.Parallel(lambda x: x, devices=[0, 1])(x), InvalidOption, "DeviceMesh of one axis", "how many")
-    refuses(lambda: parallel.Parallel(lambda x: x, devices=3)(x), InvalidOption, "devices= is 3", "a number from 1 to 2")
-    refuses(lambda: parallel.Parallel(lambda x: x, reduce=lambda stacked: "a")(x), CallMismatch, "reduce= gives a str", "[2, 4, 3]")
+    refuses(
+        lambda: parallel.Parallel(lambda x: x, reduce="first")(x), CallMismatch, "differs between the devices"
+    )
+    refuses(
+        lambda: parallel.Parallel(lambda x: x, devices=[0, 1])(x),
+        InvalidOption,
+        "DeviceMesh of one axis",
+        "how many",
+    )
+    refuses(
+        lambda: parallel.Parallel(lambda x: x, devices=3)(x),
+        InvalidOption,
+        "devices= is 3",
+        "a number from 1 to 2",
+    )
+    refuses(
+        lambda: parallel.Parallel(lambda x: x, reduce=lambda stacked: "a")(x),
+        CallMismatch,
+        "reduce= gives a str",
+        "[2, 4, 3]",
+    )
     refuses(lambda: parallel.psum(x, "device"), InvalidOption, "'device'", "on one device")
-    refuses(lambda: parallel.shard(graph, mesh, {"weight": ("model",)}), InvalidOption, "[3, 4]", "axis 0, of 3")
-    refuses(lambda: parallel.shard(graph, mesh, {"nothing": ("model",)}), InvalidOption, "matches no parameter")
+    refuses(
+        lambda: parallel.shard(graph, mesh, {"weight": ("model",)}), InvalidOption, "[3, 4]", "axis 0, of 3"
+    )
+    refuses(
+        lambda: parallel.shard(graph, mesh, {"nothing": ("model",)}), InvalidOption, "matches no parameter"
+    )
     refuses(lambda: parallel.shard(graph, init_device_mesh("cpu", (2,)), {}), InvalidOption, "mesh_dim_names")
 
 
@@ -310,22 +412,38 @@ def check_a_process_that_changes_alone() -> None:
         close(spread(x)[0], first[0])
         assert len(spread(change)[0]) in (2, 3)  # all change
         close(spread(x)[0], first[0])
-    inner = parallel.Parallel(lambda x: [parallel.pmin(x, "device"), parallel.all_gather(x > 1, "device"), parallel.pmax(x, "device")])
+    inner = parallel.Parallel(
+        lambda x: [
+            parallel.pmin(x, "device"),
+            parallel.all_gather(x > 1, "device"),
+            parallel.pmax(x, "device"),
+        ]
+    )
     found = [inner(x) for _ in range(3)][2]
     parts = x.reshape(2, 4, 3)
-    for one, expected in zip(found, (parts.amin(0).repeat(2, 1), (parts > 1).repeat(2, 1, 1), parts.amax(0).repeat(2, 1))):
+    for one, expected in zip(
+        found, (parts.amin(0).repeat(2, 1), (parts > 1).repeat(2, 1, 1), parts.amax(0).repeat(2, 1))
+    ):
         close(one, expected)
     refuses(lambda: inner(change if rank else x), *words)
     wide = parallel.Parallel(lambda x: x * 2, local_batch=True)
     for _ in range(3):
         wide(change)
-    refuses(lambda: wide(torch.ones(4, 3 + rank)), CallMismatch, "float32[4, 3]; gathers float32[4, 4]", "one shape")
+    refuses(
+        lambda: wide(torch.ones(4, 3 + rank)),
+        CallMismatch,
+        "float32[4, 3]; gathers float32[4, 4]",
+        "one shape",
+    )
     close(wide(change), torch.cat([change, change]) * 2)
 
 
 def check_arrays_that_look_like_refusals() -> None:
     for dtype, refusal in exchanges._REFUSAL.items():
-        spread, rows = parallel.Parallel(lambda x: x + 0, local_batch=True), torch.full((2, 3), refusal, dtype=dtype)
+        spread, rows = (
+            parallel.Parallel(lambda x: x + 0, local_batch=True),
+            torch.full((2, 3), refusal, dtype=dtype),
+        )
         for own in (rows * 0, rows * 0, rows, rows, rows * 0 if dist.get_rank() else rows, rows * 0):
             parts = [torch.zeros_like(own) for _ in range(2)]
             dist.all_gather(parts, own)
@@ -339,7 +457,10 @@ def check_numbers_of_processes() -> None:
         spread = parallel.Parallel(lambda x: x * 2 + 0 * parallel.axis_size("device"), devices=count)
         if dist.get_rank() < count:
             close(spread(rows), rows * 2)
-            close(parallel.Parallel(lambda x: x.new_ones(()), devices=count, reduce="sum")(rows), torch.tensor(float(count)))
+            close(
+                parallel.Parallel(lambda x: x.new_ones(()), devices=count, reduce="sum")(rows),
+                torch.tensor(float(count)),
+            )
         else:
             number = f"devices= is {count}, and this process is number {dist.get_rank()} of 4"
             refuses(lambda spread=spread: spread(rows), InvalidOption, number, f"Start {count} processes")
@@ -354,7 +475,9 @@ def check_four_processes() -> None:
 
 def check_a_process_that_is_killed() -> None:
     ends = []
-    step = parallel.Parallel(lambda x: os.kill(os.getpid(), 9) if ends else parallel.pmean(x, "device"), reduce="first")
+    step = parallel.Parallel(
+        lambda x: os.kill(os.getpid(), 9) if ends else parallel.pmean(x, "device"), reduce="first"
+    )
     step(x)
     if dist.get_rank() == 1:
         ends.append(True)
@@ -387,7 +510,11 @@ def check_a_process_that_waits_elsewhere() -> None:
         time.sleep(TIMEOUT + 2)
         return
     began = time.monotonic()
-    refuses(lambda: training.single_train_step(state, (x, torch.ones(8, 1))), CollectiveFailed, "did not come to the same collective")
+    refuses(
+        lambda: training.single_train_step(state, (x, torch.ones(8, 1))),
+        CollectiveFailed,
+        "did not come to the same collective",
+    )
     assert time.monotonic() - began < TIMEOUT + 1
 
 

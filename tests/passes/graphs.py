@@ -54,7 +54,9 @@ class Recording:
         """A new node; ``noted`` are fields of its record."""
         outputs = tuple(Value(op, SPEC) for _ in range(makes))
         result = outputs[0] if makes == 1 else outputs
-        self.graph.nodes.append(Node(op, inputs, {}, Origin(call=op), outputs, CallRecord(op, result=result, **noted)))
+        self.graph.nodes.append(
+            Node(op, inputs, {}, Origin(call=op), outputs, CallRecord(op, result=result, **noted))
+        )
         return result
 
     def returning(self, *outputs: Any) -> Graph:
@@ -92,7 +94,15 @@ def _all_of(graph: Graph) -> list[Any]:
         [(value, value.name, value.spec) for value in values],
         [(node, dict(node.params)) for node in graph.nodes],
         [list(graph.inputs), dict(graph.parameters), list(graph.constants), list(graph.outputs)],
-        [list(graph.guards), list(graph.effects), graph.assumptions, graph.state, graph.demands, graph.input_tree, graph.output_tree],
+        [
+            list(graph.guards),
+            list(graph.effects),
+            graph.assumptions,
+            graph.state,
+            graph.demands,
+            graph.input_tree,
+            graph.output_tree,
+        ],
     ]
 
 

@@ -40,7 +40,9 @@ class Row:
 
 def rows(*table: Row, given: str = "") -> Any:
     """Return the mark of a test that takes each row of a table, whose graphs begin with what is ``given``."""
-    named = [pytest.param(replace(row, given=given + row.given), id=row.name.replace(" ", "_")) for row in table]
+    named = [
+        pytest.param(replace(row, given=given + row.given), id=row.name.replace(" ", "_")) for row in table
+    ]
     return pytest.mark.parametrize("row", named)
 
 

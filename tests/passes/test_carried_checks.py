@@ -41,7 +41,9 @@ def checked(write: Callable[..., Any], *specs: ArraySpec) -> Callable[..., tuple
 
     def run(*arrays: Any) -> tuple[list[Any], dict[int, bool]]:
         found = computed(shown, *(np.asarray(array, "float32") for array in arrays))
-        return found[:count], {guard.origin.line: bool(item) for guard, item in zip(graph.guards, found[count:])}
+        return found[:count], {
+            guard.origin.line: bool(item) for guard, item in zip(graph.guards, found[count:])
+        }
 
     return run
 
@@ -72,7 +74,10 @@ def test_a_branch_that_is_not_taken_holds() -> None:
             build.must(build.greater_equal(x, -4.0), line=5)
             return (build.sqrt(build.abs(x)),)
 
-        bodies = [build.body("otherwise", [], root), build.body("then", [], lambda: (build.multiply(x, 2.0),))]
+        bodies = [
+            build.body("otherwise", [], root),
+            build.body("then", [], lambda: (build.multiply(x, 2.0),)),
+        ]
         return build.run("branch", [build.greater(x, 0.0)], bodies)
 
     run = checked(write, SCALAR)
@@ -88,7 +93,9 @@ def halved(build: Writer, x: Value) -> Any:
 
     state = build.argument("state", SCALAR)
     condition = build.body("condition", [state], lambda state: (build.greater(state, 1.0),))
-    return build.run("while_loop", [x], [condition, build.body("body", [build.argument("state", SCALAR)], step)], carried=1)
+    return build.run(
+        "while_loop", [x], [condition, build.body("body", [build.argument("state", SCALAR)], step)], carried=1
+    )
 
 
 def test_a_loop_ends_with_the_step_that_does_not_hold() -> None:
@@ -108,7 +115,9 @@ def test_a_check_in_the_condition_of_a_loop() -> None:
 
         bodies = [
             build.body("condition", [build.argument("state", SCALAR)], goes_on),
-            build.body("body", [build.argument("state", SCALAR)], lambda state: (build.subtract(state, 3.0),)),
+            build.body(
+                "body", [build.argument("state", SCALAR)], lambda state: (build.subtract(state, 3.0),)
+            ),
         ]
         return build.run("while_loop", [x], bodies, carried=1)
 
@@ -165,7 +174,10 @@ def test_a_check_in_a_derivative_rule_cannot_leave_it() -> None:
         return (given[1],)
 
     arguments = [build.argument(name, SCALAR) for name in ("result", "cotangent", "x")]
-    bodies = [build.body("function", [build.argument("x", SCALAR)], lambda x: (build.sin(x),)), build.body("rule", arguments, rule)]
+    bodies = [
+        build.body("function", [build.argument("x", SCALAR)], lambda x: (build.sin(x),)),
+        build.body("rule", arguments, rule),
+    ]
     graph.outputs = list(build.run("custom_derivative", [x], bodies, kind="vjp", differentiated=(0,)))
     with pytest.raises(UnsupportedOperation, match=r"inside of custom_derivative cannot leave it\n.*f.py:4"):
         carry_out(graph)
@@ -196,6 +208,9 @@ def test_elements_are_compared_as_python_compares_them(rounding: float) -> None:
         build = Builder(graph)
         x = Value("x", ArraySpec(array.shape, array.dtype.name))
         graph.inputs = [x]
-        graph.outputs, graph.output_tree = [holds(functools.partial(_add, build), Guard(x, expected, Origin(), rounding))], flat_tree(1)
+        graph.outputs, graph.output_tree = (
+            [holds(functools.partial(_add, build), Guard(x, expected, Origin(), rounding))],
+            flat_tree(1),
+        )
         (found,) = computed(graph, array)
         assert bool(found) == same_elements(seen, expected, rounding), (seen, expected)

@@ -152,7 +152,16 @@ def other_axis(x: Any) -> Any:
     return total
 
 
-OPEN: list[Function] = [one_too_many, up_to_the_end, counted_first, too_far_back, the_other_side, one_of_two, other_axis, sometimes_counted]
+OPEN: list[Function] = [
+    one_too_many,
+    up_to_the_end,
+    counted_first,
+    too_far_back,
+    the_other_side,
+    one_of_two,
+    other_axis,
+    sometimes_counted,
+]
 
 
 def _given(rows: int, columns: int) -> Any:
@@ -185,7 +194,11 @@ def test_what_may_not_hold_is_checked(function: Function) -> None:
     """A place outside of the array is an error where NumPy has one."""
     graph = _traced(function, _given(4, 9) if function is other_axis else np.full((4, 4), 200, np.int32))
     assert _checks(graph)
-    x = np.ones((5, 3), dtype=np.int32) if function is not sometimes_counted else np.full((5, 3), 2000, np.int32)
+    x = (
+        np.ones((5, 3), dtype=np.int32)
+        if function is not sometimes_counted
+        else np.full((5, 3), 2000, np.int32)
+    )
     with pytest.raises(IndexError):
         function(x)
     with pytest.raises((IndexError, GuardFailed)):

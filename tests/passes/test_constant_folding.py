@@ -50,7 +50,11 @@ def test_results_that_the_caller_receives_are_not() -> None:
 def test_draws_and_parameters_vary() -> None:
     made = Recording()
     x, weight = made.input("x"), made.parameter("weight")
-    drawn, scaled, table = made.call("rand", random=True), made.call("exp", weight), made.call("exp", made.constant("table"))
+    drawn, scaled, table = (
+        made.call("rand", random=True),
+        made.call("exp", weight),
+        made.call("exp", made.constant("table")),
+    )
     total = made.call("add", made.call("add", drawn, scaled), made.call("add", x, table))
     found = after(partial(constant_folding, evaluate=counted), made.returning(total))
     assert ops_of(found) == ["rand", "exp", "add", "add", "add"]

@@ -15,13 +15,22 @@ FLAG = ArraySpec((), "bool")
 
 
 def _chosen(b: Any, flag: Value, x: Value, y: Value) -> Any:
-    return b.run("branch", [flag], [b.body("otherwise", [], lambda: (x,)), b.body("then", [], lambda: (b.exp(y),))])
+    return b.run(
+        "branch", [flag], [b.body("otherwise", [], lambda: (x,)), b.body("then", [], lambda: (b.exp(y),))]
+    )
 
 
 def _scanned(b: Any, flag: Value, x: Value, y: Value) -> Any:
     row, inner = Value("row", SPEC), Value("held", SPEC)
     rows = b.stack(x, y, axis=0)
-    return b.run("scan", [x, rows], [b.body("body", [inner, row], lambda held, row: (row, held))], carried=1, sequences=1, length=2)
+    return b.run(
+        "scan",
+        [x, rows],
+        [b.body("body", [inner, row], lambda held, row: (row, held))],
+        carried=1,
+        sequences=1,
+        length=2,
+    )
 
 
 def test_what_a_branch_hands_on_is_copied() -> None:

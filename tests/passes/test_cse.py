@@ -83,7 +83,9 @@ def loops(first: str, second: str) -> Graph:
     x = made.input("x")
     one, other = made.call("loop", x), made.call("loop", x)
     made.graph.nodes = [
-        dataclasses.replace(node, regions=(Region("body", canonical(lambda b, y, op=op: getattr(b, op)(y), SPEC).block, {}),))
+        dataclasses.replace(
+            node, regions=(Region("body", canonical(lambda b, y, op=op: getattr(b, op)(y), SPEC).block, {}),)
+        )
         for node, op in zip(made.graph.nodes, (first, second))
     ]
     return made.returning(made.call("sub", one, other))

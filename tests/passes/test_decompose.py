@@ -61,7 +61,10 @@ def test_nothing_changes_where_all_have_rows() -> None:
 
 def test_the_error_tells_the_operation_and_the_reason() -> None:
     without = all_ops().keys() - {"add"}
-    with pytest.raises(UnsupportedOperation, match=r"somewhere has no row for these operations of f, .*\n  add, for .*: it cannot count$"):
+    with pytest.raises(
+        UnsupportedOperation,
+        match=r"somewhere has no row for these operations of f, .*\n  add, for .*: it cannot count$",
+    ):
         decompose(hard_swish(), Rows(without, {"add": "it cannot count"}))
 
 
@@ -88,13 +91,18 @@ def test_a_decomposition_is_computed_in_the_type_that_stands_in() -> None:
     made = after(partial(decompose, rows=rows), hard_swish())
     first, *inner, last, added = made.nodes
     assert (first.op, last.op, added.op) == ("astype", "astype", "add")
-    assert {node.outputs[0].dtype for node in (first, *inner)} == {"float64"} and last.outputs[0].dtype == "float32"
+    assert {node.outputs[0].dtype for node in (first, *inner)} == {"float64"} and last.outputs[
+        0
+    ].dtype == "float32"
 
 
 def test_a_row_may_leave_some_nodes_to_the_decomposition() -> None:
     table = backend_rows.Rows("somewhere")
     table.row("hard_swish", only=lambda x: x.ndim == 2)(lambda x: f"hard_swish({x})")
-    assert [table.can_write(canonical(lambda b, x: b.hard_swish(x), spec).nodes[0]) for spec in (SPEC, ArraySpec((3,), "float32"))] == [
+    assert [
+        table.can_write(canonical(lambda b, x: b.hard_swish(x), spec).nodes[0])
+        for spec in (SPEC, ArraySpec((3,), "float32"))
+    ] == [
         True,
         False,
     ]

@@ -42,7 +42,11 @@ def test_a_region_that_stands_in_two_nodes_stays_one() -> None:
     graph = loops("exp", "exp")
     first, second, rest = graph.nodes
     graph.nodes = [first, dataclasses.replace(second, regions=first.regions), rest]
-    emptied = Pass("empty", lambda block: Block(block.inputs, (), block.inputs) if len(block.nodes) == 1 else block, "deep")
+    emptied = Pass(
+        "empty",
+        lambda block: Block(block.inputs, (), block.inputs) if len(block.nodes) == 1 else block,
+        "deep",
+    )
     one, other, _ = after(emptied, graph).nodes
     assert one.regions[0] is other.regions[0] and not one.regions[0].block.nodes
 

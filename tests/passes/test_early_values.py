@@ -76,7 +76,9 @@ def test_values_leave_the_loop(function: Callable[[Any, Any], Any]) -> None:
     pytest.importorskip("jax")
     graph = graph_compiler.transpile(function, source="numpy", to="jax", args=arguments(RECORDED))
     for size in (RECORDED, *OTHERS):
-        np.testing.assert_allclose(np.asarray(graph(*arguments(size))), function(*arguments(size)), rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(
+            np.asarray(graph(*arguments(size))), function(*arguments(size)), rtol=1e-5, atol=1e-6
+        )
     loop = next(node for node in nodes_of(graph.program.block) if node.op == "scan")
     op, stays = CASES[function]
     assert any(node.op == op for node in loop.regions[0].block.nodes) is stays, graph.source

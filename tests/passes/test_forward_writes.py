@@ -103,7 +103,12 @@ def other_type(x: Any) -> Any:
     return y, y[1] * 0.5
 
 
-WRITES: dict[Callable[[Any], Any], int] = {read_between_overlapping: 2, both_given: 2, another_place: 2, other_type: 1}
+WRITES: dict[Callable[[Any], Any], int] = {
+    read_between_overlapping: 2,
+    both_given: 2,
+    another_place: 2,
+    other_type: 1,
+}
 CASES = {**ONE_WRITE, **WRITES}
 
 

@@ -24,7 +24,9 @@ def test_what_a_call_writes_to_stays_a_parameter() -> None:
     row = made.call("getitem", view_of, views={0: view_of})
     made.call("add_", count, makes=0, writes=(count,))
     made.call("fill_", row, makes=0, writes=(row,))
-    frozen = after(partial(freeze, arrays={"count": "C", "table": "T"}), made.returning(made.call("add", x, count)))
+    frozen = after(
+        partial(freeze, arrays={"count": "C", "table": "T"}), made.returning(made.call("add", x, count))
+    )
     assert list(frozen.parameters) == ["count", "table"] and not frozen.constants
 
 

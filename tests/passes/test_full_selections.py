@@ -253,13 +253,17 @@ def over_rows(x: Any, y: Any, n: int) -> Any:
 
 
 @pytest.mark.parametrize("to", ["numpy", *TARGETS])
-@pytest.mark.parametrize(("program", "is_loop"), [(moving, True), (ordered, False), (stopped, False), (over_rows, False)])
+@pytest.mark.parametrize(
+    ("program", "is_loop"), [(moving, True), (ordered, False), (stopped, False), (over_rows, False)]
+)
 def test_loops_in_which_fewer_are_selected(program: Program, is_loop: bool, to: str) -> None:
     pytest.importorskip(to)
     x, y, _ = _arguments(4, 6, 0)
     graph = graph_compiler.transpile(program, source="numpy", to=to, args=(x, y, 4))
     for number, (x, y, _) in zip((4, 7, 2), (_arguments(4, 6, 1), _arguments(5, 3, 2), _arguments(2, 2, 3))):
-        np.testing.assert_allclose(np.asarray(graph(x.copy(), y.copy(), number)), program(x, y, number), rtol=1e-4)
+        np.testing.assert_allclose(
+            np.asarray(graph(x.copy(), y.copy(), number)), program(x, y, number), rtol=1e-4
+        )
     assert len(graph.variants) == 1 or not is_loop, graph.explain()
 
 

@@ -22,7 +22,9 @@ h = add(matmul({x}, {w}), {b})
 e = exp(negative(abs(tanh(multiply(h, 0.5)))))
 {y} = add(divide(e, add(e, 1.0)), {x})
 """
-LAYERS = "".join(LAYER.format(x=f"y{i}" if i else "x", w=f"w_{i}", b=f"b_{i}", y=f"y{i + 1}") for i in range(3))
+LAYERS = "".join(
+    LAYER.format(x=f"y{i}" if i else "x", w=f"w_{i}", b=f"b_{i}", y=f"y{i + 1}") for i in range(3)
+)
 
 
 def function(name: str = "layer", inputs: str = "x, w, b", layer: str = LAYER, result: str = "y") -> str:
@@ -31,7 +33,11 @@ def function(name: str = "layer", inputs: str = "x, w, b", layer: str = LAYER, r
     return f"def {name}({inputs}):\n    {body}\n    return {result}\n"
 
 
-CALLS = function() + "\n".join(f"y{i + 1} = call([{f'y{i}' if i else 'x'}, w_{i}, b_{i}], layer)" for i in range(3)) + "\n"
+CALLS = (
+    function()
+    + "\n".join(f"y{i + 1} = call([{f'y{i}' if i else 'x'}, w_{i}, b_{i}], layer)" for i in range(3))
+    + "\n"
+)
 SCAN = """
 w = stack(w_0, w_1, w_2, axis=0); b = stack(b_0, b_1, b_2, axis=0)
 """
@@ -55,7 +61,9 @@ def same(graph: Graph, made: Graph, wanted: str | None) -> None:
         assert written(made) == written(graph)
         assert made is graph
     else:
-        assert numbered(made) == numbered(graph_of(wanted)), f"{written(made)}\n\nand not\n\n{written(graph_of(wanted))}"
+        assert numbered(made) == numbered(graph_of(wanted)), (
+            f"{written(made)}\n\nand not\n\n{written(graph_of(wanted))}"
+        )
     for n in (5, 2):
         assert_same(values(made, n), values(graph, n))
 
@@ -94,7 +102,9 @@ REPEATED = {
 def test_repeated_layers(name: str) -> None:
     before, wanted = REPEATED[name]
     before = before.replace("z_1", "other").replace("c_1", "another")
-    declared = "other: float32[4, 4] = parameter\nanother: float32[4] = parameter\n" if "other" in before else ""
+    declared = (
+        "other: float32[4, 4] = parameter\nanother: float32[4] = parameter\n" if "other" in before else ""
+    )
     graph = graph_of(declared + before)
     made = after(repeated_layers, graph)
     same(graph, made, wanted)

@@ -120,7 +120,9 @@ def a_table(x: Any, y: Any) -> Any:
     table[0, :] = np.arange(m + 1)
     for i in range(1, n + 1):
         for j in range(1, m + 1):
-            table[i, j] = np.minimum(table[i - 1, j] + x[i - 1, 0], np.minimum(table[i, j - 1], table[i - 1, j - 1] * 0.5))
+            table[i, j] = np.minimum(
+                table[i - 1, j] + x[i - 1, 0], np.minimum(table[i, j - 1], table[i - 1, j - 1] * 0.5)
+            )
     return table[n, m], table[-1], table[n, :1]
 
 
@@ -326,13 +328,17 @@ def check(graph: Any, function: Callable[[Any, Any], Any]) -> None:
         found = graph(*arguments(size))
         pairs = zip(found, wanted, strict=True) if isinstance(wanted, tuple) else [(found, wanted)]
         for one, other in pairs:
-            np.testing.assert_allclose(np.asarray(one), other, rtol=1e-5, atol=1e-6, err_msg=f"of {size} rows")
+            np.testing.assert_allclose(
+                np.asarray(one), other, rtol=1e-5, atol=1e-6, err_msg=f"of {size} rows"
+            )
 
 
 def arrays_carried(graph: Any) -> int:
     """The arrays with axes that the loops carry."""
     loops = [node for node in nodes_of(graph.program.block) if node.op == "scan"]
-    return sum(bool(value.ndim) for loop in loops for value in loop.regions[0].block.inputs[: loop.params["carried"]])
+    return sum(
+        bool(value.ndim) for loop in loops for value in loop.regions[0].block.inputs[: loop.params["carried"]]
+    )
 
 
 @pytest.mark.parametrize("function", ROWS, ids=lambda function: function.__name__)
@@ -350,7 +356,9 @@ def test_the_last_row_is_what_is_carried() -> None:
     assert not any(loop.outputs[-1] in node.uses for node in block.nodes)
 
 
-@pytest.mark.parametrize("function", [levels_of_columns, some_columns], ids=lambda function: function.__name__)
+@pytest.mark.parametrize(
+    "function", [levels_of_columns, some_columns], ids=lambda function: function.__name__
+)
 def test_columns_are_rows_from_one_loop_to_the_next(function: Callable[[Any, Any], Any]) -> None:
     """The result alone is turned."""
     pytest.importorskip("jax")

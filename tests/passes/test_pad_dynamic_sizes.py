@@ -28,7 +28,14 @@ def arrays(graph: Graph, sizes: dict[str, int]) -> list[Any]:
     mask = {5: [1, 1, 0, 1, 0], 8: [1] * 8, 4: [0] * 4, 0: []}[size]
     places = np.array([3, 1, 0, 3, 2, 3, 1, 1])[:size]
     x, v, y = rng.uniform(0.5, 2, (size, 4)), rng.uniform(0.5, 2, size), rng.uniform(1, 2, 7)
-    given = {"x": x, "v": v, "i": places, "y": y, "m": np.array(mask), "z": rng.uniform(1, 2, (sizes.get("k", 3), 4))}
+    given = {
+        "x": x,
+        "v": v,
+        "i": places,
+        "y": y,
+        "m": np.array(mask),
+        "z": rng.uniform(1, 2, (sizes.get("k", 3), 4)),
+    }
     return [given[value.name].astype(value.dtype) for value in graph.inputs]
 
 

@@ -50,12 +50,16 @@ STEPS: dict[str, Step] = {
     "first": lambda b, x, y: b.permute_dims(x, axes=to_first(4)),
     "pool": lambda b, x, y: b.max_pool(x, **POOL),
     "conv": lambda b, x, y: (
-        b.conv(x, table(b, (2, x.spec.hints[1], 1, 1)), strides=(1, 1), padding=((0, 0), (0, 0)), dilation=(1, 1))
+        b.conv(
+            x, table(b, (2, x.spec.hints[1], 1, 1)), strides=(1, 1), padding=((0, 0), (0, 0)), dilation=(1, 1)
+        )
         if isinstance(x.shape[1], int)
         else b.abs(x)
     ),
     "table": lambda b, x, y: (
-        b.multiply(x, b.exp(table(b, (x.spec.hints[-1],)))) if isinstance(x.shape[-1], int) else b.exp(table(b, (1, 1, 2, 5)))
+        b.multiply(x, b.exp(table(b, (x.spec.hints[-1],))))
+        if isinstance(x.shape[-1], int)
+        else b.exp(table(b, (1, 1, 2, 5)))
     ),
     "found": lambda b, x, y: b.multiply(x, b.sum(b.boolean_mask(x, b.greater(x, 0.5), axis=0, hint=2))),
 }

@@ -105,5 +105,8 @@ def test_rolled(row: Row) -> None:
 
 
 def test_as_many_steps_as_the_target_asks_for() -> None:
-    row = steps("three", f"{GIVEN}; a = tanh(multiply(y, 2.0)); b = tanh(multiply(a, 2.0)); return tanh(multiply(b, 2.0))")
+    row = steps(
+        "three",
+        f"{GIVEN}; a = tanh(multiply(y, 2.0)); b = tanh(multiply(a, 2.0)); return tanh(multiply(b, 2.0))",
+    )
     check(rolled(4), row)

@@ -186,7 +186,9 @@ def test_half_products(text: str) -> None:
     graph, wanted = read(given + text), HALF[text]
     made = after(half_products("float16"), graph)
     assert made is graph if wanted is None else numbered(made) == numbered(read(given + wanted))
-    for found, exact in zip(numbers(made, *arrays_for(graph)), numbers(graph, *arrays_for(graph)), strict=True):
+    for found, exact in zip(
+        numbers(made, *arrays_for(graph)), numbers(graph, *arrays_for(graph)), strict=True
+    ):
         assert found.dtype == exact.dtype
         assert abs(found - exact).max() <= 0.02 * abs(exact).max()
 
@@ -261,7 +263,9 @@ def refuse(graph: Graph) -> Any:
 
 
 def test_sizes_in_loops_are_refused() -> None:
-    with pytest.raises(UnsupportedOperation, match=r"(?s)somewhere compiles loops.*boolean_mask, for .*Take them out"):
+    with pytest.raises(
+        UnsupportedOperation, match=r"(?s)somewhere compiles loops.*boolean_mask, for .*Take them out"
+    ):
         refuse(read(LOOP.format(what="sum(sort(r, axis=0))")))
 
 

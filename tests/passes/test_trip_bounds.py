@@ -16,13 +16,23 @@ SIZES = ({}, {"n": 8}, {"n": 1}, {"n": 0})
 
 def given(graph: Graph, sizes: dict[str, int]) -> list[Any]:
     """Arrays for a graph: the argument ``k`` is 3."""
-    return [array if value.name != "k" else array * 0 + 3 for value, array in zip(graph.inputs, arrays_for(graph, **sizes))]
+    return [
+        array if value.name != "k" else array * 0 + 3
+        for value, array in zip(graph.inputs, arrays_for(graph, **sizes))
+    ]
 
 
 def loop(name: str, text: str, most: str | None = None, **params: Any) -> Row:
     """Return a row whose loop has ``most`` steps after the pass; text stands for ``$``."""
     sizes = params.pop("sizes", SIZES)
-    values = {"type": "int64", "start": "0", "step": "add(i, 1)", "holds": "less(i, n)", "state": "multiply(s, 0.5)", **params}
+    values = {
+        "type": "int64",
+        "start": "0",
+        "step": "add(i, 1)",
+        "holds": "less(i, n)",
+        "state": "multiply(s, 0.5)",
+        **params,
+    }
     template = """
     start = full(shape=(), fill_value={start}, dtype='{type}')
     def condition(i, s): return {holds}
@@ -32,7 +42,9 @@ def loop(name: str, text: str, most: str | None = None, **params: Any) -> Row:
     return Row(
         name,
         before + "\n    last, s = while_loop([start, x], condition, body)\n    return s",
-        None if most is None else before + f"\n    last, s = while_loop([start, x], condition, body, most={most})\n    return s",
+        None
+        if most is None
+        else before + f"\n    last, s = while_loop([start, x], condition, body, most={most})\n    return s",
         sizes,
         given,
     )

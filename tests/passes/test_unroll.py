@@ -90,17 +90,25 @@ def test_gradients_go_through_the_steps() -> None:
         graph = graph_compiler.compile(program, args=(jnp.asarray(array(4)),), to="torch", passes=[unroll])
         x = torch.tensor(array(3), requires_grad=True)
         sum(item.sum() for item in jax.tree.leaves(graph(x))).backward()
-        wanted = jax.grad(lambda x, program=program: sum(item.sum() for item in jax.tree.leaves(program(x))))(jnp.asarray(array(3)))
+        wanted = jax.grad(lambda x, program=program: sum(item.sum() for item in jax.tree.leaves(program(x))))(
+            jnp.asarray(array(3))
+        )
         np.testing.assert_allclose(x.grad, wanted, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize(("steps", "left"), [(4, 0), (400, 1)])
 def test_tensorflow_writes_short_loops_out_and_keeps_long_ones(steps: int, left: int) -> None:
     graph = graph_compiler.compile(
-        lambda x: lax.fori_loop(0, steps, lambda i, held: jnp.sin(held), x), args=(jnp.ones(3),), to="tensorflow"
+        lambda x: lax.fori_loop(0, steps, lambda i, held: jnp.sin(held), x),
+        args=(jnp.ones(3),),
+        to="tensorflow",
     )
     assert loops(graph) == left
-    np.testing.assert_allclose(graph(np.ones(3, "float32")), lax.fori_loop(0, steps, lambda i, held: jnp.sin(held), jnp.ones(3)), rtol=1e-5)
+    np.testing.assert_allclose(
+        graph(np.ones(3, "float32")),
+        lax.fori_loop(0, steps, lambda i, held: jnp.sin(held), jnp.ones(3)),
+        rtol=1e-5,
+    )
 
 
 def test_loops_of_other_lengths_and_kept_steps_stay() -> None:
@@ -108,10 +116,16 @@ def test_loops_of_other_lengths_and_kept_steps_stay() -> None:
         return lax.scan(lambda held, row: (held + row, None), jnp.zeros(3), x)[0]
 
     def computed_again(x: Any) -> Any:
-        return lax.scan(jax.checkpoint(lambda held, row: (jnp.sin(held + row), None)), jnp.zeros(3), x[0] * jnp.ones((4, 1)))[0]
+        return lax.scan(
+            jax.checkpoint(lambda held, row: (jnp.sin(held + row), None)),
+            jnp.zeros(3),
+            x[0] * jnp.ones((4, 1)),
+        )[0]
 
     for program in (symbolic, computed_again):
-        assert loops(graph_compiler.compile(program, args=(jnp.ones((5, 3)),), to="torch", passes=[unroll])) == 1
+        assert (
+            loops(graph_compiler.compile(program, args=(jnp.ones((5, 3)),), to="torch", passes=[unroll])) == 1
+        )
 
 
 def test_a_graph_without_short_loops_is_the_graph_itself() -> None:

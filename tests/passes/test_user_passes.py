@@ -35,17 +35,23 @@ def arrays(rows: int) -> tuple[Any, Any]:
 
 def _as_sine(block: Block) -> Block:
     return Block(
-        block.inputs, tuple(dataclasses.replace(node, op="sin") if node.op == "tanh" else node for node in block.nodes), block.outputs
+        block.inputs,
+        tuple(dataclasses.replace(node, op="sin") if node.op == "tanh" else node for node in block.nodes),
+        block.outputs,
     )
 
 
-@pytest.mark.parametrize(("depth", "inside", "outside"), [("deep", jnp.sin, jnp.sin), ("top", jnp.tanh, jnp.sin)])
+@pytest.mark.parametrize(
+    ("depth", "inside", "outside"), [("deep", jnp.sin, jnp.sin), ("top", jnp.tanh, jnp.sin)]
+)
 def test_a_pass_of_the_users_own_rewrites_what_is_written(depth: Any, inside: Any, outside: Any) -> None:
     def expected(x: Any, w: Any) -> Any:
         last, totals = jax.lax.scan(lambda carry, row: (inside(carry @ w + row),) * 2, x[0], x)
         return outside(last), totals.sum(1)
 
-    graph = graph_compiler.compile(loop, to="numpy", source="jax", args=arrays(4), passes=[Pass("as sine", _as_sine, depth)])
+    graph = graph_compiler.compile(
+        loop, to="numpy", source="jax", args=arrays(4), passes=[Pass("as sine", _as_sine, depth)]
+    )
     for rows in (4, 6):
         for found, wanted in zip(graph(*arrays(rows)), expected(*map(jnp.asarray, arrays(rows)))):
             np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
@@ -112,7 +118,9 @@ class Arrays(Counted):
 
 
 def test_an_interpreter_combines_one_after_the_other() -> None:
-    program = graph_compiler.compile(prefixes, to="numpy", source="jax", args=(np.ones((2, 4), "float32"),)).program
+    program = graph_compiler.compile(
+        prefixes, to="numpy", source="jax", args=(np.ones((2, 4), "float32"),)
+    ).program
     x, counted = np.arange(1.0, 11, dtype="float32").reshape(2, 5), Arrays(program)
     np.testing.assert_allclose(counted.run(x)[0], np.cumprod(x[:, ::-1], 1)[:, ::-1])
     assert counted.counts["sin"] == 4

@@ -63,5 +63,6 @@ def one_in_many(kept: Any, x: Any) -> Any:
 
 
 PROGRAMS = [
-    Program(keep.__name__, lambda keep=keep: Kept(keep), _CALLS) for keep in (computed_twice, copied, argument_and_copy, one_in_many)
+    Program(keep.__name__, lambda keep=keep: Kept(keep), _CALLS)
+    for keep in (computed_twice, copied, argument_and_copy, one_in_many)
 ]

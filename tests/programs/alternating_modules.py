@@ -45,7 +45,9 @@ def _calls(given: Callable[[Any, Any], tuple[Any, ...]]) -> tuple[Callable[[], t
     return tuple(lambda module=module, rows=rows: given(module, rows) for module, rows in zip(_MODULES, x))
 
 
-def _program(name: str, function: Callable[..., Any], given: Callable[[Any, Any], tuple[Any, ...]]) -> Program:
+def _program(
+    name: str, function: Callable[..., Any], given: Callable[[Any, Any], tuple[Any, ...]]
+) -> Program:
     return Program(name, lambda: function, _calls(given), variants=3)
 
 

@@ -90,7 +90,10 @@ def _factor(function: Any) -> None:
     Scaler.factor = 5.0
 
 
-_MAKERS: dict[str, Callable[..., Any]] = {"plain": Scaler, "opened": lambda **own: Scaler(torch.ones(3), **own)}
+_MAKERS: dict[str, Callable[..., Any]] = {
+    "plain": Scaler,
+    "opened": lambda **own: Scaler(torch.ones(3), **own),
+}
 PROGRAMS = [
     Program(
         f"{name}_object",
@@ -105,7 +108,12 @@ PROGRAMS = [
     for name, make in _MAKERS.items()
 ]
 PROGRAMS += [
-    Program(cls.__name__, _runs, (lambda cls=cls: (_x(), cls(_x())), *(lambda cls=cls: (_x(), cls(_x() + 1)),) * 2), changes={1: _gain})
+    Program(
+        cls.__name__,
+        _runs,
+        (lambda cls=cls: (_x(), cls(_x())), *(lambda cls=cls: (_x(), cls(_x() + 1)),) * 2),
+        changes={1: _gain},
+    )
     for cls in (Pair, Batch)
 ]
 
@@ -143,7 +151,8 @@ def _no_bias(function: Any) -> None:
 
 _CHANGES = {1: _other_weight, 2: _no_bias}
 PROGRAMS += [
-    Program(f"layer{place.__name__}", _holding(place), (lambda: (_x(),),) * 3, changes=_CHANGES) for place in (_in_list, _in_object)
+    Program(f"layer{place.__name__}", _holding(place), (lambda: (_x(),),) * 3, changes=_CHANGES)
+    for place in (_in_list, _in_object)
 ]
 
 
@@ -199,8 +208,15 @@ PROGRAMS += [
     *(Program(f.__name__, lambda f=f: f, _MAYBE) for f in (read_where_it_is, read_in_try, is_tagged)),
     Program("marked", lambda: marked, (_with, lambda: _with(scale=3.0)), variants=1),
     Program("reads_nothing", lambda: lambda x: x * 2, _SCALES, variants=1),
-    Program("reads_array", lambda: reads_array, (lambda: _with(mask=torch.ones(3)),), dict.fromkeys(EVERYWHERE, "which holds a Tensor")),
-    Program("puts_attribute", lambda: puts_attribute, (_with,), dict.fromkeys(EVERYWHERE, "puts attributes on")),
+    Program(
+        "reads_array",
+        lambda: reads_array,
+        (lambda: _with(mask=torch.ones(3)),),
+        dict.fromkeys(EVERYWHERE, "which holds a Tensor"),
+    ),
+    Program(
+        "puts_attribute", lambda: puts_attribute, (_with,), dict.fromkeys(EVERYWHERE, "puts attributes on")
+    ),
 ]
 
 
@@ -216,7 +232,12 @@ def sums(rows: Any) -> Any:
 
 
 PROGRAMS.append(
-    Program("list_with_attribute", lambda: sums, (_rows, lambda: _rows(factor=3.0)), dict.fromkeys(EVERYWHERE, "has attributes"))
+    Program(
+        "list_with_attribute",
+        lambda: sums,
+        (_rows, lambda: _rows(factor=3.0)),
+        dict.fromkeys(EVERYWHERE, "has attributes"),
+    )
 )
 
 
@@ -225,7 +246,10 @@ def _asks_for_parameters(x: Any) -> Any:
     return x.detach() * 2 if isinstance(x, nn.Parameter) else x * 3
 
 
-_PARAMETERS = tuple(lambda make=make, rows=rows: (make(_x(rows)),) for rows in (2, 4) for make in (nn.Parameter, torch.clone))
+_PARAMETERS = tuple(
+    lambda make=make, rows=rows: (make(_x(rows)),) for rows in (2, 4) for make in (nn.Parameter, torch.clone)
+)
 PROGRAMS += [
-    Program(f"parameters{name}", lambda: _asks_for_parameters, calls) for name, calls in (("", _PARAMETERS), ("_later", _PARAMETERS[::-1]))
+    Program(f"parameters{name}", lambda: _asks_for_parameters, calls)
+    for name, calls in (("", _PARAMETERS), ("_later", _PARAMETERS[::-1]))
 ]

@@ -37,7 +37,9 @@ def nested(x: Any) -> Any:
 
 
 def other_axes(x: Any) -> Any:
-    return torch.vmap(lambda a: torch.vmap(lambda b: a * b.sum(), in_dims=1, out_dims=1)(x), in_dims=1, out_dims=2)(x)
+    return torch.vmap(
+        lambda a: torch.vmap(lambda b: a * b.sum(), in_dims=1, out_dims=1)(x), in_dims=1, out_dims=2
+    )(x)
 
 
 def axes_of_one(x: Any) -> Any:
@@ -53,9 +55,13 @@ def products(x: Any) -> Any:
 
 
 def out_of_sizes(x: Any) -> Any:
-    return torch.vmap(lambda row: (row.new_ones(row.shape) * row / row.shape[0], row.reshape(row.shape[0], 1), row[None].expand(x.shape)))(
-        x
-    )
+    return torch.vmap(
+        lambda row: (
+            row.new_ones(row.shape) * row / row.shape[0],
+            row.reshape(row.shape[0], 1),
+            row[None].expand(x.shape),
+        )
+    )(x)
 
 
 def out_of_numbers(x: Any) -> Any:
@@ -63,10 +69,18 @@ def out_of_numbers(x: Any) -> Any:
 
 
 def joined(x: Any) -> Any:
-    return torch.vmap(lambda row: (torch.cat([row, x[0]]), torch.stack([row, x[0]]), torch.where(row > 0, row, x[0])))(x)
+    return torch.vmap(
+        lambda row: (torch.cat([row, x[0]]), torch.stack([row, x[0]]), torch.where(row > 0, row, x[0]))
+    )(x)
 
 
-_OPEN = (indices, nested, other_axes, axes_of_one, triangles)  # recorded once where no two sizes, nor any and 1, are equal
+_OPEN = (
+    indices,
+    nested,
+    other_axes,
+    axes_of_one,
+    triangles,
+)  # recorded once where no two sizes, nor any and 1, are equal
 _TIED = (independent_of_the_level, products, out_of_sizes, out_of_numbers, joined)
 _CALLS = {
     "oblong": (_x(3, 4), _x(2, 4), _x(3, 5), _x(5, 2)),

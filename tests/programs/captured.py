@@ -19,11 +19,15 @@ def _x(*shape: int) -> torch.Tensor:
 
 
 _RANKS = (lambda: (_x(3),), lambda: (_x(2, 3),), lambda: (_x(3),), lambda: (_x(2, 3),))
-_FLAGS = tuple(lambda flag=flag: (_x(3), flag) for flag in (False, True, False, True, False, False, True, True))
+_FLAGS = tuple(
+    lambda flag=flag: (_x(3), flag) for flag in (False, True, False, True, False, False, True, True)
+)
 PROGRAMS: list[Program] = []
 
 
-def _program(calls: Any, errors: dict[str, str] | None = None) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
+def _program(
+    calls: Any, errors: dict[str, str] | None = None
+) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
     """A program with the name of the function that makes it."""
 
     def add(make: Callable[[], Any]) -> Callable[[], Any]:
@@ -200,8 +204,18 @@ def numpy_arrays_written_between_calls() -> Any:
     """A recorded call holds what an array was when it was called."""
 
     def function(x: Any) -> Any:
-        numbers, places, buffer = np.ones(3, np.float32), np.array([0, 1]), torch.from_numpy(np.zeros(3, np.float32))
-        first = x * torch.tensor(numbers), x.new_tensor(numbers), x[..., places], torch.as_tensor(np.ones(2)), buffer
+        numbers, places, buffer = (
+            np.ones(3, np.float32),
+            np.array([0, 1]),
+            torch.from_numpy(np.zeros(3, np.float32)),
+        )
+        first = (
+            x * torch.tensor(numbers),
+            x.new_tensor(numbers),
+            x[..., places],
+            torch.as_tensor(np.ones(2)),
+            buffer,
+        )
         numbers += 4
         places[0] = 2
         return first, x + torch.tensor(numbers), x[..., places]

@@ -128,7 +128,10 @@ def forward_of_class() -> Any:
     return Doubles()
 
 
-@_program(lambda function: setattr(function._held, "scale", 5.0), lambda function: function._held.table.update(shift=1.0))
+@_program(
+    lambda function: setattr(function._held, "scale", 5.0),
+    lambda function: function._held.table.update(shift=1.0),
+)
 def attributes_of_class() -> Any:
     class Settings:
         scale = 2.0
@@ -169,7 +172,10 @@ def _linear() -> Any:
 _ONES = {"weight": torch.ones(3, 3), "bias": torch.ones(3)}
 
 
-@_program(lambda model: setattr(model, "weight", nn.Parameter(torch.ones(3, 3))), lambda model: model.weight.data.fill_(3.0))
+@_program(
+    lambda model: setattr(model, "weight", nn.Parameter(torch.ones(3, 3))),
+    lambda model: model.weight.data.fill_(3.0),
+)
 def weight_replaced() -> Any:
     return _linear()
 
@@ -259,7 +265,9 @@ def _normalised() -> Any:
 
 
 def _checkpoint(number: float) -> Callable[[Any], Any]:
-    return lambda model: model.load_state_dict({name: torch.full_like(held, number) for name, held in model.state_dict().items()})
+    return lambda model: model.load_state_dict(
+        {name: torch.full_like(held, number) for name, held in model.state_dict().items()}
+    )
 
 
 class Tied(nn.Module):
@@ -318,7 +326,9 @@ def attribute_that_was_not_there() -> Any:
     return Asked()
 
 
-@_program(_set_in_class("base", 5.0), _set_in_class("moved", lambda self, x: x * 3), _set_in_class("scale", 7.0))
+@_program(
+    _set_in_class("base", 5.0), _set_in_class("moved", lambda self, x: x * 3), _set_in_class("scale", 7.0)
+)
 def attribute_of_class_that_was_not_there() -> Any:
     return type("Own", (Inheriting,), {})()
 
@@ -350,17 +360,30 @@ def global_that_was_not_there() -> Any:
 
 
 PROGRAMS += [
-    Program("statistics_loaded", _normalised, (_x(2), _x(4), _x(2), _x(3)), changes={1: _checkpoint(1.0), 3: _checkpoint(2.0)}),
+    Program(
+        "statistics_loaded",
+        _normalised,
+        (_x(2), _x(4), _x(2), _x(3)),
+        changes={1: _checkpoint(1.0), 3: _checkpoint(2.0)},
+    ),
     Program(
         "statistics_reset",
         _normalised,
         (_x(2), _x(4), _x(2), _x(3)),
-        changes={1: lambda model: model[1].reset_running_stats(), 2: lambda model: model.eval(), 3: _checkpoint(3.0)},
+        changes={
+            1: lambda model: model[1].reset_running_stats(),
+            2: lambda model: model.eval(),
+            3: _checkpoint(3.0),
+        },
     ),
 ]
 
 
-@_program(lambda function: function._held.t_(), lambda function: function._held.t_(), lambda function: function._held.unsqueeze_(0))
+@_program(
+    lambda function: function._held.t_(),
+    lambda function: function._held.t_(),
+    lambda function: function._held.unsqueeze_(0),
+)
 def table_of_another_shape() -> Any:
     """What its memory holds is what it was."""
     table = torch.arange(9.0).reshape(3, 3)

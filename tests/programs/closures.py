@@ -306,7 +306,11 @@ class Layer(nn.Module):
     def forward(self, x: Any) -> Any:
         if self.inner is not None:
             x = self.inner(x)
-        y = self.linear(x) * self.scale * self.scales[0] + self.options["bias"] * self.config.factor + self.config.inner.scale
+        y = (
+            self.linear(x) * self.scale * self.scales[0]
+            + self.options["bias"] * self.config.factor
+            + self.config.inner.scale
+        )
         return y * self.table
 
 
@@ -385,12 +389,16 @@ def _no_grad_write(layer: Any) -> None:
 _CALLS = tuple(lambda i=i: (_x() + i,) for i in range(3))
 
 
-def changed(name: str, make: Callable[[], Any], change: Callable[[Any], Any] | None = None, **options: Any) -> Program:
+def changed(
+    name: str, make: Callable[[], Any], change: Callable[[Any], Any] | None = None, **options: Any
+) -> Program:
     """Called once, changed by the user, called again."""
     return Program(name, make, _CALLS, changes={1: change} if change else {}, **options)
 
 
-OWN_WEIGHTS = ("torch",)  # in other frameworks the graph has weights of its own: what is done to the original's does not count
+OWN_WEIGHTS = (
+    "torch",
+)  # in other frameworks the graph has weights of its own: what is done to the original's does not count
 Point = namedtuple("Point", "scale bias")
 _GLOBALS = [
     (global_number, _set(FACTOR=5)),
@@ -426,46 +434,126 @@ PROGRAMS = [
     changed("tensor_rebound", closure_of(lambda: torch.ones(4)), _rebind(torch.arange(4.0))),
     changed("tensor_changed", closure_of(lambda: torch.ones(4)), _mutate(lambda t: t.mul_(3))),
     changed("tensor_data_changed", closure_of(lambda: torch.ones(4)), _mutate(lambda t: t.data.mul_(3))),
-    changed("tensor_data_replaced", closure_of(lambda: torch.ones(4)), _mutate(lambda t: setattr(t, "data", torch.full((4,), 3.0)))),
     changed(
-        "tensor_strided", closure_of(lambda: torch.arange(4.0)), _mutate(lambda t: setattr(t, "data", t.data.as_strided((4,), (0,), 0)))
+        "tensor_data_replaced",
+        closure_of(lambda: torch.ones(4)),
+        _mutate(lambda t: setattr(t, "data", torch.full((4,), 3.0))),
     ),
-    changed("tensor_negated", closure_of(lambda: torch.arange(4.0)), _mutate(lambda t: setattr(t, "data", torch._neg_view(t.data)))),
-    changed("tensor_read_as_integers", closure_of(lambda: torch.ones(4)), _mutate(lambda t: setattr(t, "data", t.data.view(torch.int32)))),
-    changed("tensor_changed_by_numpy", closure_of(lambda: torch.ones(4)), _mutate(lambda t: t.numpy().fill(3))),
     changed(
-        "tensor_of_numpy_changed", closure_of(lambda: torch.from_numpy(np.ones(4, dtype=np.float32))), _mutate(lambda t: t.numpy().fill(3))
+        "tensor_strided",
+        closure_of(lambda: torch.arange(4.0)),
+        _mutate(lambda t: setattr(t, "data", t.data.as_strided((4,), (0,), 0))),
     ),
-    changed("tensor_set", closure_of(lambda: torch.ones(4)), _mutate(lambda t: t.set_(torch.full((4,), 3.0)))),
-    changed("view_of_tensor_changed", closure_of(lambda: torch.ones(8)[:4]), _mutate(lambda t: t._base.mul_(3))),
+    changed(
+        "tensor_negated",
+        closure_of(lambda: torch.arange(4.0)),
+        _mutate(lambda t: setattr(t, "data", torch._neg_view(t.data))),
+    ),
+    changed(
+        "tensor_read_as_integers",
+        closure_of(lambda: torch.ones(4)),
+        _mutate(lambda t: setattr(t, "data", t.data.view(torch.int32))),
+    ),
+    changed(
+        "tensor_changed_by_numpy", closure_of(lambda: torch.ones(4)), _mutate(lambda t: t.numpy().fill(3))
+    ),
+    changed(
+        "tensor_of_numpy_changed",
+        closure_of(lambda: torch.from_numpy(np.ones(4, dtype=np.float32))),
+        _mutate(lambda t: t.numpy().fill(3)),
+    ),
+    changed(
+        "tensor_set", closure_of(lambda: torch.ones(4)), _mutate(lambda t: t.set_(torch.full((4,), 3.0)))
+    ),
+    changed(
+        "view_of_tensor_changed", closure_of(lambda: torch.ones(8)[:4]), _mutate(lambda t: t._base.mul_(3))
+    ),
     changed("numpy_scalar_rebound", closure_of(np.float32(2)), _rebind(np.float32(5))),
-    changed("parameter_changed", closure_of(lambda: nn.Parameter(torch.ones(4))), _mutate(lambda p: p.data.mul_(3))),
-    changed("list_changed", closure_in_container(lambda: [2.0], lambda h: h[0]), _mutate(lambda h: _write(h, 5.0))),
+    changed(
+        "parameter_changed",
+        closure_of(lambda: nn.Parameter(torch.ones(4))),
+        _mutate(lambda p: p.data.mul_(3)),
+    ),
+    changed(
+        "list_changed", closure_in_container(lambda: [2.0], lambda h: h[0]), _mutate(lambda h: _write(h, 5.0))
+    ),
     changed("list_grown", closure_in_container(lambda: [2.0], len), _mutate(lambda h: h.append(1))),
-    changed("list_of_tensors", closure_in_container(lambda: [torch.ones(4)], lambda h: h[0]), _mutate(lambda h: _write(h, torch.zeros(4)))),
-    changed("list_of_tensors_changed", closure_in_container(lambda: [torch.ones(4)], lambda h: h[0]), _mutate(lambda h: h[0].zero_())),
-    changed("tuple_of_lists", closure_in_container(lambda: ([2.0],), lambda h: h[0][0]), _mutate(lambda h: _write(h[0], 5.0))),
-    changed("dict_changed", closure_in_container(lambda: {"scale": 2.0}, lambda h: h["scale"]), _mutate(lambda h: _write(h, 5.0))),
-    changed("dict_in_list", closure_in_container(lambda: [{"scale": 2.0}], lambda h: h[0]["scale"]), _mutate(lambda h: _write(h[0], 5.0))),
-    changed("ordered_dict", closure_in_container(lambda: OrderedDict(scale=2.0), lambda h: h["scale"]), _mutate(lambda h: _write(h, 5.0))),
+    changed(
+        "list_of_tensors",
+        closure_in_container(lambda: [torch.ones(4)], lambda h: h[0]),
+        _mutate(lambda h: _write(h, torch.zeros(4))),
+    ),
+    changed(
+        "list_of_tensors_changed",
+        closure_in_container(lambda: [torch.ones(4)], lambda h: h[0]),
+        _mutate(lambda h: h[0].zero_()),
+    ),
+    changed(
+        "tuple_of_lists",
+        closure_in_container(lambda: ([2.0],), lambda h: h[0][0]),
+        _mutate(lambda h: _write(h[0], 5.0)),
+    ),
+    changed(
+        "dict_changed",
+        closure_in_container(lambda: {"scale": 2.0}, lambda h: h["scale"]),
+        _mutate(lambda h: _write(h, 5.0)),
+    ),
+    changed(
+        "dict_in_list",
+        closure_in_container(lambda: [{"scale": 2.0}], lambda h: h[0]["scale"]),
+        _mutate(lambda h: _write(h[0], 5.0)),
+    ),
+    changed(
+        "ordered_dict",
+        closure_in_container(lambda: OrderedDict(scale=2.0), lambda h: h["scale"]),
+        _mutate(lambda h: _write(h, 5.0)),
+    ),
     changed(
         "default_dict",
         closure_in_container(lambda: defaultdict(lambda: 2.0), lambda h: h["scale"]),
         _mutate(lambda h: _write(h, 5.0)),
     ),
-    changed("deque_changed", closure_in_container(lambda: deque([2.0]), lambda h: h[0]), _mutate(lambda h: h.appendleft(5.0))),
+    changed(
+        "deque_changed",
+        closure_in_container(lambda: deque([2.0]), lambda h: h[0]),
+        _mutate(lambda h: h.appendleft(5.0)),
+    ),
     changed("set_changed", closure_in_container(lambda: {2.0}, len), _mutate(lambda h: h.add(5.0))),
-    changed("object_changed", closure_in_container(Settings, lambda h: h.scale), _mutate(lambda h: setattr(h, "scale", 5.0))),
-    changed("list_in_object", closure_in_container(Settings, lambda h: len(h.names)), _mutate(lambda h: h.names.append("b"))),
-    changed("slots_changed", closure_in_container(Slots, lambda h: h.scale), _mutate(lambda h: setattr(h, "scale", 5.0))),
-    changed("namedtuple_rebound", closure_in_container(lambda: Point(2.0, 1.0), lambda h: h.scale), _rebind(Point(5.0, 1.0))),
+    changed(
+        "object_changed",
+        closure_in_container(Settings, lambda h: h.scale),
+        _mutate(lambda h: setattr(h, "scale", 5.0)),
+    ),
+    changed(
+        "list_in_object",
+        closure_in_container(Settings, lambda h: len(h.names)),
+        _mutate(lambda h: h.names.append("b")),
+    ),
+    changed(
+        "slots_changed",
+        closure_in_container(Slots, lambda h: h.scale),
+        _mutate(lambda h: setattr(h, "scale", 5.0)),
+    ),
+    changed(
+        "namedtuple_rebound",
+        closure_in_container(lambda: Point(2.0, 1.0), lambda h: h.scale),
+        _rebind(Point(5.0, 1.0)),
+    ),
     changed(
         "bytes_changed",
         closure_in_container(lambda: bytearray(b"\x02"), lambda h: h[0]),
         _mutate(lambda h: h.extend(b"x") or h.__setitem__(0, 7)),
     ),
-    changed("array_changed", closure_in_container(lambda: np.full(4, 2.0), lambda h: float(h[0])), _mutate(lambda h: h.fill(5.0))),
-    changed("array_tensor_changed", closure_in_container(lambda: np.full(4, 2.0), torch.from_numpy), _mutate(lambda h: h.fill(5.0))),
+    changed(
+        "array_changed",
+        closure_in_container(lambda: np.full(4, 2.0), lambda h: float(h[0])),
+        _mutate(lambda h: h.fill(5.0)),
+    ),
+    changed(
+        "array_tensor_changed",
+        closure_in_container(lambda: np.full(4, 2.0), torch.from_numpy),
+        _mutate(lambda h: h.fill(5.0)),
+    ),
     changed("nested_closure", nested_closure, lambda f: _rebind(5.0)(f.inner)),
     changed("wrapped_closure", wrapped_closure, _rebind(5.0)),
     changed("default_list", default_argument, lambda f: _write(f.__defaults__[0], 5.0)),
@@ -505,7 +593,11 @@ PROGRAMS = [
     changed("inner_forward_replaced", _layer(), _replace_inner_forward),
     changed("slope", lambda: nn.Sequential(nn.Tanh(), nn.LeakyReLU()), _dropout_rate),
     changed("module_appended", lambda: nn.Sequential(nn.Tanh()), _append_module),
-    changed("module_in_list_replaced", lambda: nn.Sequential(nn.Tanh(), nn.ReLU()), lambda m: m.__setitem__(1, nn.Sigmoid())),
+    changed(
+        "module_in_list_replaced",
+        lambda: nn.Sequential(nn.Tanh(), nn.ReLU()),
+        lambda m: m.__setitem__(1, nn.Sigmoid()),
+    ),
     changed("unread_attribute", _layer(), lambda m: setattr(m, "steps", m.steps + 1), variants=1),
     changed("unread_attribute_of_object", Scale, lambda f: setattr(f, "steps", f.steps + 1), variants=1),
     changed("unread_global", _of_globals(global_number), _set(UNREAD=1), variants=1),

@@ -21,7 +21,9 @@ from .table import Program
 
 
 def _images(*shapes: tuple[int, int]) -> Any:
-    return tuple(lambda shape=shape: (torch.arange(1.0, 1 + math.prod(shape)).reshape(shape) / 7,) for shape in shapes)
+    return tuple(
+        lambda shape=shape: (torch.arange(1.0, 1 + math.prod(shape)).reshape(shape) / 7,) for shape in shapes
+    )
 
 
 _CALLS = _images((8, 12), (7, 11), (9, 14), (5, 9), (4, 6))
@@ -35,7 +37,11 @@ def parts(x: Any) -> Any:
 
 def lengths(x: Any) -> Any:
     h, w = x.shape
-    return torch.linspace(0, 1, int(h / 2)), torch.arange(math.ceil(w / 4)), torch.zeros(math.floor(h / 3), ceil(w / 5), int(sqrt(h * w)))
+    return (
+        torch.linspace(0, 1, int(h / 2)),
+        torch.arange(math.ceil(w / 4)),
+        torch.zeros(math.floor(h / 3), ceil(w / 5), int(sqrt(h * w))),
+    )
 
 
 def powers_of_two(x: Any) -> Any:
@@ -54,7 +60,11 @@ def resized(x: Any) -> Any:
 
 def kept_share(x: Any) -> Any:
     count = max(int(0.25 * x.shape[1]), 1)
-    return x.topk(count, dim=-1).values, x.roll(int(x.shape[1] / 2), -1), x.repeat_interleave(int(x.shape[0] / 2), dim=1)
+    return (
+        x.topk(count, dim=-1).values,
+        x.roll(int(x.shape[1] / 2), -1),
+        x.repeat_interleave(int(x.shape[0] / 2), dim=1),
+    )
 
 
 def in_tensors(x: Any) -> Any:
@@ -62,21 +72,38 @@ def in_tensors(x: Any) -> Any:
     span = torch.tensor(min(max(x.size(0), x.size(1)), 20))
     chunks = torch.div(x.size(1) + 3, 4, rounding_mode="trunc")
     height, width = torch.tensor([x.shape[0], x.shape[1]]).tolist()
-    padded = functional.pad(x, (0, 4 * (x.shape[1] // 4 + 1) - x.shape[1]))[:, : chunks * 4].reshape(x.shape[0], -1)
+    padded = functional.pad(x, (0, 4 * (x.shape[1] // 4 + 1) - x.shape[1]))[:, : chunks * 4].reshape(
+        x.shape[0], -1
+    )
     kept = torch.arange(48)[24 - span : 24 + span]
     half = torch.as_tensor(height) // 2
-    return padded, kept, x[: half.item(), -(torch.tensor(width) % 5 + 1) :], torch.zeros(height, half + 1), x[half], x * half.item()
+    return (
+        padded,
+        kept,
+        x[: half.item(), -(torch.tensor(width) % 5 + 1) :],
+        torch.zeros(height, half + 1),
+        x[half],
+        x * half.item(),
+    )
 
 
 def split_in_two(x: Any) -> Any:
-    return x.split(math.ceil(x.shape[1] / 2), -1)[0], x.narrow(-1, 0, int(x.shape[1] / 2)), torch.ones(8, 8).triu(int(x.shape[0] / 4))
+    return (
+        x.split(math.ceil(x.shape[1] / 2), -1)[0],
+        x.narrow(-1, 0, int(x.shape[1] / 2)),
+        torch.ones(8, 8).triu(int(x.shape[0] / 4)),
+    )
 
 
 def asked_for_their_class(x: Any) -> Any:
     """Does what many modules do with the names beside calling them."""
     half: int = int(x.shape[0] / 2)
     grown = half if isinstance(half, int) and not isinstance(half, (float, str)) else 1
-    return x[:grown], tuple(map(int, (x.shape[0] / 3, 2.5))), float(half) if isinstance(half, int | float) else 0.0
+    return (
+        x[:grown],
+        tuple(map(int, (x.shape[0] / 3, 2.5))),
+        float(half) if isinstance(half, int | float) else 0.0,
+    )
 
 
 class ByOtherModules(torch.nn.Module):
@@ -92,7 +119,14 @@ class ByOtherModules(torch.nn.Module):
 # ------------------------------------------------------------------------------------- elements
 def scales(x: Any) -> Any:
     h, w = x.shape
-    return x / math.sqrt(w), x * (1 / sqrt(h)), x * int(w) ** -0.5, x / float(x.numel()), x * np.sqrt(w), x + math.isqrt(w)
+    return (
+        x / math.sqrt(w),
+        x * (1 / sqrt(h)),
+        x * int(w) ** -0.5,
+        x / float(x.numel()),
+        x * np.sqrt(w),
+        x + math.isqrt(w),
+    )
 
 
 def functions(x: Any) -> Any:
@@ -201,12 +235,22 @@ def joined_targets(x: Any) -> Any:
     """A CTC loss whose targets stand one after the other: their number agrees with no other size."""
     rows, steps = x.shape
     scores = (x.T[:, :, None] * torch.arange(4.0) / 9).log_softmax(-1)
-    return functional.ctc_loss(scores, torch.arange(2 * rows) % 3 + 1, torch.full((rows,), steps), torch.full((rows,), 2), reduction="none")
+    return functional.ctc_loss(
+        scores,
+        torch.arange(2 * rows) % 3 + 1,
+        torch.full((rows,), steps),
+        torch.full((rows,), 2),
+        reduction="none",
+    )
 
 
 def old_constructors(x: Any) -> Any:
     """Tensors of Python's numbers, made by classes."""
-    return x * torch.FloatTensor([0.5, 2.0]).sum(), x.long() + torch.LongTensor([[1], [2]]).sum(), x + torch.Tensor([3.0])[0]
+    return (
+        x * torch.FloatTensor([0.5, 2.0]).sum(),
+        x.long() + torch.LongTensor([[1], [2]]).sum(),
+        x + torch.Tensor([3.0])[0],
+    )
 
 
 def old_constructors_of_sizes(x: Any) -> Any:
@@ -245,6 +289,12 @@ PROGRAMS = [
         "cached_under_sizes", Placed, _CALLS, variants=1 if sys.version_info >= (3, 11) else None
     ),  # 3.10 does not tell which call asks
     Program("by_other_modules", ByOtherModules, _CALLS, variants=1),
-    *(Program(function.__name__, lambda f=function: f, _CALLS, variants=count) for function, count in _DECIDED.items()),
-    *(Program(function.__name__, lambda f=function: f, _CALLS) for function in (only_chosen, mirrored, split_in_two)),
+    *(
+        Program(function.__name__, lambda f=function: f, _CALLS, variants=count)
+        for function, count in _DECIDED.items()
+    ),
+    *(
+        Program(function.__name__, lambda f=function: f, _CALLS)
+        for function in (only_chosen, mirrored, split_in_two)
+    ),
 ]

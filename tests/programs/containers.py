@@ -75,6 +75,14 @@ def _rows(*shape: int, **others: Any) -> Any:
 PROGRAMS = [
     Program("gathers", Gathers, (lambda: (_x(2),), lambda: (_x(3),), lambda: (_x(3),))),
     Program("makes", lambda: makes, (lambda: (_x(2),), lambda: (_x(3, 2),))),
-    Program("takes_missing", lambda: takes_missing, (lambda: (_rows(2),), lambda: (_rows(3),), lambda: (_rows(3, none=[1]),))),
-    Program("takes_what_is_no_item", lambda: takes_what_is_no_item, (lambda: (_rows(2),), lambda: (_rows(3, default_factory=[_x(1)]),))),
+    Program(
+        "takes_missing",
+        lambda: takes_missing,
+        (lambda: (_rows(2),), lambda: (_rows(3),), lambda: (_rows(3, none=[1]),)),
+    ),
+    Program(
+        "takes_what_is_no_item",
+        lambda: takes_what_is_no_item,
+        (lambda: (_rows(2),), lambda: (_rows(3, default_factory=[_x(1)]),)),
+    ),
 ]

@@ -23,7 +23,9 @@ class Branches(torch.nn.Module):
         self.layer = torch.nn.Linear(3, 3)
 
     def forward(self, x: Any) -> Any:
-        made = torch.cond(x.sum() > 0, lambda d: {"made": self.layer(d["x"])}, lambda d: {"made": d["x"] - 1}, ({"x": x},))
+        made = torch.cond(
+            x.sum() > 0, lambda d: {"made": self.layer(d["x"])}, lambda d: {"made": d["x"] - 1}, ({"x": x},)
+        )
         return torch.cond(x.shape[0] > 3, lambda y: y * 2, lambda y: y.sin(), (made["made"],))
 
 
@@ -31,7 +33,9 @@ def loop(x: Any) -> Any:
     """As many steps as elements ask for, none of the second, and a number that is carried."""
     from torch._higher_order_ops.while_loop import while_loop
 
-    steps, y = while_loop(lambda i, y: y.abs().sum() < 20, lambda i, y: (i + 1, y * 2 + 1), (torch.tensor(0), x))
+    steps, y = while_loop(
+        lambda i, y: y.abs().sum() < 20, lambda i, y: (i + 1, y * 2 + 1), (torch.tensor(0), x)
+    )
     none = while_loop(lambda y: y["y"].sum() < -1e9, lambda y: ({"y": y["y"] * 2},), ({"y": y},))
     count, z = while_loop(lambda i, z: i < 3, lambda i, z: (i + 1, z + i), (0, y))
     return steps, none, z * count
@@ -42,7 +46,11 @@ def scans(x: Any) -> Any:
     from torch._higher_order_ops.map import map as map_over
     from torch._higher_order_ops.scan import scan
 
-    carry, made = scan(lambda c, y: ({"c": c["c"] + y[0]}, (y[0] * 2, y[1] + c["c"])), {"c": torch.zeros(x.shape[1])}, (x, x + 1))
+    carry, made = scan(
+        lambda c, y: ({"c": c["c"] + y[0]}, (y[0] * 2, y[1] + c["c"])),
+        {"c": torch.zeros(x.shape[1])},
+        (x, x + 1),
+    )
     backwards = scan(lambda c, y: (c + y, c * y), torch.zeros(x.shape[0]), x, dim=1, reverse=True)
     mapped = map_over(lambda y, factor: {"r": y[0] * factor + y[1].sum()}, (x, x + 1), torch.tensor(3.0))
     return carry, made, backwards, mapped
@@ -52,7 +60,9 @@ def associative_scan(x: Any) -> Any:
     from torch._higher_order_ops.associative_scan import associative_scan as scan
 
     product = scan(lambda a, b: a * b, x, 0, combine_mode="generic")
-    return product, scan(lambda a, b: {"y": a["y"] + b["y"]}, {"y": x}, 1, reverse=True, combine_mode="generic")
+    return product, scan(
+        lambda a, b: {"y": a["y"] + b["y"]}, {"y": x}, 1, reverse=True, combine_mode="generic"
+    )
 
 
 def recurrence(x: Any) -> Any:
@@ -78,8 +88,12 @@ def rotations(x: Any) -> Any:
     from torch._higher_order_ops.associative_scan import associative_scan as scan
 
     angle = x.sum(1)
-    matrices = torch.stack([torch.stack([angle.cos(), -angle.sin()], -1), torch.stack([angle.sin(), angle + 1], -1)], -1)
-    return scan(lambda a, b: a @ b, matrices, 0, combine_mode="generic"), scan(lambda a, b: b @ a, matrices, 0, True, "generic")
+    matrices = torch.stack(
+        [torch.stack([angle.cos(), -angle.sin()], -1), torch.stack([angle.sin(), angle + 1], -1)], -1
+    )
+    return scan(lambda a, b: a @ b, matrices, 0, combine_mode="generic"), scan(
+        lambda a, b: b @ a, matrices, 0, True, "generic"
+    )
 
 
 def captured(x: Any) -> Any:
@@ -90,7 +104,11 @@ def captured(x: Any) -> Any:
 
     def combine(left: Any, right: Any) -> Any:
         made = left["y"] + right["y"] + left["y"] * right["y"] * scale * half
-        return {"y": made, "most": torch.maximum(left["most"], right["most"]), "any": left["any"] | right["any"]}
+        return {
+            "y": made,
+            "most": torch.maximum(left["most"], right["most"]),
+            "any": left["any"] | right["any"],
+        }
 
     return scan(combine, {"y": x, "most": x * 2, "any": x > 0.3}, 0, combine_mode="generic")
 
@@ -99,7 +117,11 @@ def of_operator(x: Any) -> Any:
     """torch's operator itself, whose function combines two elements, with an array beside them."""
     from torch._higher_order_ops.associative_scan import associative_scan_op
 
-    return associative_scan_op(lambda a, b, c, d, s: (a * c, torch.where(s > 2, b * c + d, b * c + d * 1)), [x.cos(), x], (x[0].exp(),))
+    return associative_scan_op(
+        lambda a, b, c, d, s: (a * c, torch.where(s > 2, b * c + d, b * c + d * 1)),
+        [x.cos(), x],
+        (x[0].exp(),),
+    )
 
 
 @quiet
@@ -127,10 +149,16 @@ def solved(x: Any) -> Any:
     matrix = x[:, :1] @ x[:, :1].mT + 2 * torch.eye(x.shape[0])
 
     def step(i: Any, y: Any) -> Any:
-        halved = torch.cond(i < 2, lambda y: torch.linalg.solve(matrix, y), lambda y: torch.linalg.solve(matrix * 2, y), (y,))
-        return i + 1, (halved + i).clone(memory_format=torch.contiguous_format)  # as torch wants what is carried
+        halved = torch.cond(
+            i < 2, lambda y: torch.linalg.solve(matrix, y), lambda y: torch.linalg.solve(matrix * 2, y), (y,)
+        )
+        return i + 1, (halved + i).clone(
+            memory_format=torch.contiguous_format
+        )  # as torch wants what is carried
 
-    steps, y = while_loop(lambda i, y: torch.linalg.inv(matrix * (i + 1)).abs().sum() > 0.5, step, (torch.tensor(0), x))
+    steps, y = while_loop(
+        lambda i, y: torch.linalg.inv(matrix * (i + 1)).abs().sum() > 0.5, step, (torch.tensor(0), x)
+    )
     return steps, y
 
 
@@ -159,16 +187,31 @@ def flex_attention(x: Any) -> Any:
     from torch.nn.attention.flex_attention import create_block_mask
     from torch.nn.attention.flex_attention import flex_attention as attend
 
-    q = (x[:, :, None, None] * torch.arange(1.0, 17).reshape(2, 8)).transpose(1, 2).sin()  # [batch, heads, tokens, width]
+    q = (
+        (x[:, :, None, None] * torch.arange(1.0, 17).reshape(2, 8)).transpose(1, 2).sin()
+    )  # [batch, heads, tokens, width]
     k = q[:, :1]
     mask = create_block_mask(lambda b, h, i, j: i >= j, None, None, q.shape[2], q.shape[2], device="cpu")
-    biased, sums = attend(q, k, k, score_mod=lambda score, b, h, i, j: score * 2 + _BIAS[h] * (i - j), enable_gqa=True, return_lse=True)
+    biased, sums = attend(
+        q,
+        k,
+        k,
+        score_mod=lambda score, b, h, i, j: score * 2 + _BIAS[h] * (i - j),
+        enable_gqa=True,
+        return_lse=True,
+    )
     causal = attend(q, q, q, block_mask=mask, scale=0.5)
     return biased.transpose(1, 2).view(x.shape[0], x.shape[1], 16), sums, causal
 
 
 _CALLS = (lambda: (_x(2, 3),), lambda: (_x(2, 3) - 1,), lambda: (_x(4, 3) + 1,))
-_LONGER = (lambda: (_x(5, 3),), lambda: (_x(1, 3) - 1,), lambda: (_x(8, 2) + 1,), lambda: (_x(10, 4),), lambda: (_x(3, 1),))
+_LONGER = (
+    lambda: (_x(5, 3),),
+    lambda: (_x(1, 3) - 1,),
+    lambda: (_x(8, 2) + 1,),
+    lambda: (_x(10, 4),),
+    lambda: (_x(3, 1),),
+)
 _TARGETS = ("torch", "jax", "numpy", LIFTED)  # the canonical graph is the same in all
 PROGRAMS = [
     Program("branches", Branches, _CALLS, targets=_TARGETS),
@@ -178,6 +221,16 @@ PROGRAMS = [
     ),
     *(
         Program(f.__name__, lambda f=f: f, _CALLS, targets=_TARGETS)
-        for f in (loop, scans, associative_scan, turns, solved, cached, slope_of_recurrence, slope_of_loop, flex_attention)
+        for f in (
+            loop,
+            scans,
+            associative_scan,
+            turns,
+            solved,
+            cached,
+            slope_of_recurrence,
+            slope_of_loop,
+            flex_attention,
+        )
     ),
 ]

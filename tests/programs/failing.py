@@ -52,9 +52,13 @@ def _needing(*needs: bool) -> Any:
     return tuple(lambda need=need: (_x(2, 3).requires_grad_(need),) for need in needs)
 
 
-_PAIRS = tuple(lambda a=a, b=b: (_x(*a), _x(*b)) for a, b in [((2, 3), (3, 2)), ((2, 3), (2, 3)), ((2, 2), (2, 2)), ((3, 2), (4, 2))])
+_PAIRS = tuple(
+    lambda a=a, b=b: (_x(*a), _x(*b))
+    for a, b in [((2, 3), (3, 2)), ((2, 3), (2, 3)), ((2, 2), (2, 2)), ((3, 2), (4, 2))]
+)
 _SUMS = tuple(
-    lambda a=a, b=b: (_x(*a), _x(*b)) for a, b in [((2, 3), (2, 3)), ((1, 3), (2, 3)), ((4, 3), (4, 3)), ((4, 3), (1, 3)), ((1, 3), (1, 3))]
+    lambda a=a, b=b: (_x(*a), _x(*b))
+    for a, b in [((2, 3), (2, 3)), ((1, 3), (2, 3)), ((4, 3), (4, 3)), ((4, 3), (1, 3)), ((1, 3), (1, 3))]
 )
 PROGRAMS = [
     Program("product_or_other", lambda: product_or_other, _PAIRS),

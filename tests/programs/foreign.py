@@ -262,7 +262,11 @@ _log = logging.getLogger(__name__)
 
 
 def math_of_sizes(x: Any) -> Any:
-    return x * math.sqrt(x.shape[-1]) / math.pow(x.shape[0], 0.5) + math.floor(x.shape[0] / 2) - math.prod(x.shape)
+    return (
+        x * math.sqrt(x.shape[-1]) / math.pow(x.shape[0], 0.5)
+        + math.floor(x.shape[0] / 2)
+        - math.prod(x.shape)
+    )
 
 
 def math_of_items(x: Any) -> Any:
@@ -316,7 +320,12 @@ def text_of_sizes(x: Any) -> Any:
 
 
 def pickled_numbers(x: Any) -> Any:
-    return x * pickle.loads(pickle.dumps({"rows": x.shape[0], "half": x.shape[0] / 2, "most": x.max().item()}))["rows"]
+    return (
+        x
+        * pickle.loads(pickle.dumps({"rows": x.shape[0], "half": x.shape[0] / 2, "most": x.max().item()}))[
+            "rows"
+        ]
+    )
 
 
 def text_of_dtype(x: Any) -> Any:
@@ -762,7 +771,15 @@ def numpy_random_array(x: Any) -> Any:
 _BY_SHAPE = {
     **{
         f.__name__: ((2, 6, 4), (3, 4, 4))
-        for f in (einops_rearrange, einops_rearrange_sizes, einops_reduce, einops_repeat, einops_einsum, einops_pack, einops_parse_shape)
+        for f in (
+            einops_rearrange,
+            einops_rearrange_sizes,
+            einops_reduce,
+            einops_repeat,
+            einops_einsum,
+            einops_pack,
+            einops_parse_shape,
+        )
     },
     "itertools_of_rows": ((3, 2), (4, 3)),
     "generator_inside": ((3, 2), (4, 3)),
@@ -779,9 +796,15 @@ def calls_of(name: str) -> tuple[Any, ...]:
 
 _NOT_PROGRAMS = ("calls_of", "_x", "einops_layers", "Subclass", "Scaled", "Mode", "Dispatch", "Program")
 _FUNCTIONS = [
-    f for name, f in list(globals().items()) if callable(f) and getattr(f, "__module__", "") == __name__ and name not in _NOT_PROGRAMS
+    f
+    for name, f in list(globals().items())
+    if callable(f) and getattr(f, "__module__", "") == __name__ and name not in _NOT_PROGRAMS
 ]
-_HANDED, _WRITTEN, _NO_ROW = "hands the memory of a tensor", "writes to memory of a tensor", "cannot be translated"
+_HANDED, _WRITTEN, _NO_ROW = (
+    "hands the memory of a tensor",
+    "writes to memory of a tensor",
+    "cannot be translated",
+)
 _RULES, _NESTED = "is a class of tensors with rules of its own", "nested tensors cannot be recorded"
 _IN_BOTH = {
     _HANDED: (
@@ -802,10 +825,17 @@ _IN_BOTH = {
 }
 _IN_JAX = "sparse_csr quantised module_inside complex_written"
 _ERRORS = {
-    **{name: dict.fromkeys(("torch", ELSEWHERE), words) for words, names in _IN_BOTH.items() for name in names.split()},
+    **{
+        name: dict.fromkeys(("torch", ELSEWHERE), words)
+        for words, names in _IN_BOTH.items()
+        for name in names.split()
+    },
     **{name: {ELSEWHERE: "translated"} for name in _IN_JAX.split()},
 }
 PROGRAMS = [
-    *(Program(f.__name__, lambda f=f: f, calls_of(f.__name__), _ERRORS.get(f.__name__, {})) for f in _FUNCTIONS),
+    *(
+        Program(f.__name__, lambda f=f: f, calls_of(f.__name__), _ERRORS.get(f.__name__, {}))
+        for f in _FUNCTIONS
+    ),
     Program("einops_layers", einops_layers, (lambda: (_x(2, 6, 4),), lambda: (_x(3, 4, 4),))),
 ]

@@ -180,7 +180,17 @@ def halves_of_sizes(x: Any) -> Any:
 def wrapped_numbers(x: Any) -> Any:
     """Beside integers torch takes a number modulo what the type holds."""
     filled = torch.full_like(x, -1)
-    return x % -2, x + -2, x > -1, x - 300, torch.where(x > 2, x, -1), filled, x.new_full((2,), -1), x.clone().fill_(-3), -1 - x
+    return (
+        x % -2,
+        x + -2,
+        x > -1,
+        x - 300,
+        torch.where(x > 2, x, -1),
+        filled,
+        x.new_full((2,), -1),
+        x.clone().fill_(-3),
+        -1 - x,
+    )
 
 
 # ---------------------------------------------------------------------------------------------- state
@@ -385,7 +395,9 @@ PROGRAMS = [
         dict.fromkeys(_EVERYWHERE, "changes the shape of an array"),
     ),
     Program("bools_filled_by_a_size", lambda: bools_filled_by_a_size, _TWO_AXES),
-    Program("resized", lambda: resized, _TWO_AXES, dict.fromkeys(_EVERYWHERE, "puts other memory under a tensor")),
+    Program(
+        "resized", lambda: resized, _TWO_AXES, dict.fromkeys(_EVERYWHERE, "puts other memory under a tensor")
+    ),
     Program("out_resized", lambda: out_resized, _TWO_AXES),
     Program("out_without_elements", lambda: out_without_elements, _TWO_AXES),
     Program(
@@ -393,7 +405,12 @@ PROGRAMS = [
         lambda: out_without_elements_and_gradients,
         tuple(lambda asks=asks: (torch.ones(3), asks) for asks in (False, True, False)),
     ),
-    Program("out_of_another_type", lambda: out_of_another_type, _TWO_AXES, dict.fromkeys(_EVERYWHERE, "passed as out= has no elements")),
+    Program(
+        "out_of_another_type",
+        lambda: out_of_another_type,
+        _TWO_AXES,
+        dict.fromkeys(_EVERYWHERE, "passed as out= has no elements"),
+    ),
     Program(
         "out_without_elements_at_this_size",
         lambda: out_without_elements_at_this_size,
@@ -413,12 +430,25 @@ PROGRAMS = [
     Program(
         "looped_over_chosen_rows",
         lambda: looped_over_chosen_rows,
-        (lambda: (torch.zeros(2, 3),), lambda: (torch.full((2, 3), 2.0),), lambda: (torch.tensor([[2.0], [0.0]]),)),
+        (
+            lambda: (torch.zeros(2, 3),),
+            lambda: (torch.full((2, 3), 2.0),),
+            lambda: (torch.tensor([[2.0], [0.0]]),),
+        ),
     ),
-    Program("conjugate_written_to", lambda: conjugate_written_to, _calls((3, 3), (2, 2), dtype=torch.complex64)),
-    Program("windows_written_to", lambda: windows_written_to, _calls((4,), (5,)), {ELSEWHERE: "a view whose elements share memory"}),
+    Program(
+        "conjugate_written_to", lambda: conjugate_written_to, _calls((3, 3), (2, 2), dtype=torch.complex64)
+    ),
+    Program(
+        "windows_written_to",
+        lambda: windows_written_to,
+        _calls((4,), (5,)),
+        {ELSEWHERE: "a view whose elements share memory"},
+    ),
     Program("windows_filled", lambda: windows_filled, _calls((4,), (6,))),
-    Program("windows_as_out", lambda: windows_as_out, _calls((3, 2), (4, 2)), dict.fromkeys(_EVERYWHERE, "share")),
+    Program(
+        "windows_as_out", lambda: windows_as_out, _calls((3, 2), (4, 2)), dict.fromkeys(_EVERYWHERE, "share")
+    ),
     Program("copied_then_written", lambda: copied_then_written, _TWO_AXES),
     Program("counted_before", CountedBefore, _TWO_AXES),
     Program("other_code_when_compiled", lambda: other_code_when_compiled, _TWO_AXES, variants=1),
@@ -433,7 +463,10 @@ PROGRAMS = [
         dict.fromkeys(_EVERYWHERE, "shares part of its memory with an operand"),
     ),
     Program(
-        "out_shows_operand", lambda: out_shows_operand, _calls((3, 2), (4, 2)), dict.fromkeys(_EVERYWHERE, "shares part of its memory")
+        "out_shows_operand",
+        lambda: out_shows_operand,
+        _calls((3, 2), (4, 2)),
+        dict.fromkeys(_EVERYWHERE, "shares part of its memory"),
     ),
     Program("picked_by_what_a_view_shows", lambda: picked_by_what_a_view_shows, _calls((3,), (5,), (2,))),
     Program("taken_before", TakenBefore, _TWO_AXES),
@@ -444,7 +477,9 @@ PROGRAMS = [
     Program("makes_up_attributes", MakesUp, _TWO_AXES),
     Program("odd_names", OddNames, _calls((2, 3), (4, 3))),
     Program(
-        "written_with_a_part_of_itself", lambda: written_with_a_part_of_itself, (lambda: (torch.tensor([2, 1], dtype=torch.int8)[::2],),)
+        "written_with_a_part_of_itself",
+        lambda: written_with_a_part_of_itself,
+        (lambda: (torch.tensor([2, 1], dtype=torch.int8)[::2],),),
     ),
     Program("of_nothing", lambda: of_nothing, _calls((2,), (0,), (3,))),
     Program("chunks_of_nothing", lambda: chunks_of_nothing, _calls((4,), (5,), (2,))),

@@ -126,8 +126,19 @@ PROGRAMS = [
         (*_ARRAYS[:2], _with_gradient),
         dict.fromkeys(("torch", ELSEWHERE), "the gradient that an argument came with"),
     ),
-    Program("freezable", Freezable, _ROWS, changes={1: lambda model: model.first.requires_grad_(False)}, variants=2),
-    Program("asks_held", _holding(asks_held), _ROWS, changes={1: _give(torch.ones(3)), 2: _give(torch.ones(3) * 2)}),
+    Program(
+        "freezable",
+        Freezable,
+        _ROWS,
+        changes={1: lambda model: model.first.requires_grad_(False)},
+        variants=2,
+    ),
+    Program(
+        "asks_held",
+        _holding(asks_held),
+        _ROWS,
+        changes={1: _give(torch.ones(3)), 2: _give(torch.ones(3) * 2)},
+    ),
     Program("takes_gradient_away", _holding(takes_gradient_away), _ROWS),
     Program(
         "leaves_gradient_on_argument",

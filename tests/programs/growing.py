@@ -107,6 +107,9 @@ _STEPS: dict[Callable[[Any, Any], Any], int | None] = {
     **dict.fromkeys((counts_by_another_name, counts_in_a_tuple, asks_for_its_class, begins_anew)),
 }
 PROGRAMS = [
-    *(Program(step.__name__, lambda step=step: Logging(step), _CALLS, variants=variants) for step, variants in _STEPS.items()),
+    *(
+        Program(step.__name__, lambda step=step: Logging(step), _CALLS, variants=variants)
+        for step, variants in _STEPS.items()
+    ),
     Program("emptied", lambda: Logging(notes_numbers), _CALLS, variants=3, changes={5: _empties}),
 ]

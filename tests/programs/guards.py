@@ -213,7 +213,9 @@ def size_list(x: Any) -> Any:
 def size_math(x: Any) -> Any:
     import math
 
-    return x * math.sqrt(x.shape[0]) + math.ceil(x.shape[0] / 2) + math.log(x.size(0)) + math.gcd(x.shape[0], 2)
+    return (
+        x * math.sqrt(x.shape[0]) + math.ceil(x.shape[0] / 2) + math.log(x.size(0)) + math.gcd(x.shape[0], 2)
+    )
 
 
 def size_numpy(x: Any) -> Any:
@@ -464,11 +466,17 @@ _TWO_AXES = {"contiguous_branch", "stride_branch", "same_object"}
 _FOREIGN = dict.fromkeys(("torch", ELSEWHERE), "hands the memory of a tensor")
 _ERRORS = {"data_pointer": _FOREIGN, "stride_branch": {ELSEWHERE: "not contiguous"}}
 LIMITATIONS = {
-    ("tries_index_of_elements", "jax"): "jax takes the last element where an index is too large and torch raises",
+    (
+        "tries_index_of_elements",
+        "jax",
+    ): "jax takes the last element where an index is too large and torch raises",
 }
 PROGRAMS = [
     Program(
-        f.__name__, lambda f=f: f, _STRIDED if f.__name__ in _TWO_AXES else _SPECIAL.get(f.__name__, _SIGNS), _ERRORS.get(f.__name__, {})
+        f.__name__,
+        lambda f=f: f,
+        _STRIDED if f.__name__ in _TWO_AXES else _SPECIAL.get(f.__name__, _SIGNS),
+        _ERRORS.get(f.__name__, {}),
     )
     for f in _PROGRAMS
 ]
@@ -490,4 +498,6 @@ _COUNTS = tuple(
     lambda n=n, size=size: (torch.arange(float(size * 5)).reshape(size, 5), torch.tensor(n))
     for n, size in (([2, 3], 5), ([2, 3], 4), ([3, 2], 5))
 )
-PROGRAMS += [Program(f"number_for_{name}", lambda f=f: f, _COUNTS, variants=2) for name, f in _TAKEN_AS_NUMBERS.items()]
+PROGRAMS += [
+    Program(f"number_for_{name}", lambda f=f: f, _COUNTS, variants=2) for name, f in _TAKEN_AS_NUMBERS.items()
+]

@@ -180,5 +180,7 @@ PROGRAMS = [
     Program("lazy_attribute", LazyAttribute, _CALLS),
     Program("cached_property", CachedProperty, _CALLS),
     Program("cached_function", lambda: cached_function, _CALLS),
-    Program("sets_up", SetsUp, _CALLS, dict.fromkeys(("torch", ELSEWHERE), "returns a Linear that holds arrays")),
+    Program(
+        "sets_up", SetsUp, _CALLS, dict.fromkeys(("torch", ELSEWHERE), "returns a Linear that holds arrays")
+    ),
 ]

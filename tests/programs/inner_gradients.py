@@ -57,7 +57,11 @@ def penalty(model: Any, x: Any) -> Any:
 
 def of_losses(model: Any, x: Any) -> Any:
     x = x.clone().requires_grad_()
-    loss = functional.smooth_l1_loss(x, x.detach() * 0) + functional.gelu(x).sum() + functional.normalize(x).sum()
+    loss = (
+        functional.smooth_l1_loss(x, x.detach() * 0)
+        + functional.gelu(x).sum()
+        + functional.normalize(x).sum()
+    )
     return torch.autograd.grad(loss + torch.einsum("ij,kj->ik", x, x).sum() + x.std(), x)[0]
 
 
@@ -88,7 +92,9 @@ def _attention() -> nn.Module:
 
 def curvature(model: nn.Module, x: Any) -> Any:
     """Forward over reverse: matrix products and means begin their tangents with zeros of their own."""
-    return torch.func.hessian(lambda weight: (torch.tanh(x @ weight) ** 2).mean())(torch.linspace(-1, 1, x.shape[-1]))
+    return torch.func.hessian(lambda weight: (torch.tanh(x @ weight) ** 2).mean())(
+        torch.linspace(-1, 1, x.shape[-1])
+    )
 
 
 def by_old_vmap(x: Any) -> Any:
@@ -108,6 +114,10 @@ PROGRAMS = [
     Program("penalty", _with(_plain, penalty), _ROWS),
     Program("of_attention", _with(_attention, of_input), (lambda: (_x(2, 3, 4),), lambda: (_x(1, 5, 4),))),
     Program("of_losses", _with(nn.Identity, of_losses), _ROWS[:2]),
-    Program("fits_by_descent", lambda: _fits(lambda weights: torch.optim.SGD(weights, lr=0.1, momentum=0.9)), _ROWS),
+    Program(
+        "fits_by_descent",
+        lambda: _fits(lambda weights: torch.optim.SGD(weights, lr=0.1, momentum=0.9)),
+        _ROWS,
+    ),
     Program("fits_by_adam", lambda: _fits(lambda weights: torch.optim.Adam(weights, lr=0.1)), _ROWS[:2]),
 ]

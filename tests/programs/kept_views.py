@@ -17,12 +17,20 @@ def _x(*shape: int) -> torch.Tensor:
     return ((torch.arange(torch.Size(shape).numel()) * 7 % 11 - 5) * 0.5).reshape(shape)
 
 
-_CALLS = (lambda: (_x(4, 6),), lambda: (_x(4, 6) * 3 + 1,), lambda: (_x(2, 4, 6),), lambda: (_x(4, 6) - 2,), lambda: (_x(5, 4, 6),))
+_CALLS = (
+    lambda: (_x(4, 6),),
+    lambda: (_x(4, 6) * 3 + 1,),
+    lambda: (_x(2, 4, 6),),
+    lambda: (_x(4, 6) - 2,),
+    lambda: (_x(5, 4, 6),),
+)
 _APART = {ELSEWHERE: "cannot be recorded as one array and views of it"}
 PROGRAMS: list[Program] = []
 
 
-def _program(errors: dict[str, str] | None = None, **more: Any) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
+def _program(
+    errors: dict[str, str] | None = None, **more: Any
+) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
     """A program with the name of the function that makes it."""
 
     def add(make: Callable[[], Any]) -> Callable[[], Any]:
@@ -108,7 +116,11 @@ def _named(table: Any, parts: Any, x: Any) -> Any:
 PROGRAMS += [
     Program("rows_in_a_list", lambda: Kept(lambda t: list(t.unbind(0)), _rows), _CALLS),
     Program("rows_in_a_tuple", lambda: Kept(lambda t: t.unbind(0), _rows), _CALLS),
-    Program("halves_in_a_dict", lambda: Kept(lambda t: dict(zip(("left", "right"), t.chunk(2, 1))), _named), _CALLS),
+    Program(
+        "halves_in_a_dict",
+        lambda: Kept(lambda t: dict(zip(("left", "right"), t.chunk(2, 1))), _named),
+        _CALLS,
+    ),
     Program("view_of_a_view", lambda: Kept(lambda t: [t[1:], t[1:][:, 2:]], _rows), _CALLS),
 ]
 

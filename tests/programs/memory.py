@@ -121,12 +121,24 @@ def columns_apart(x: Any) -> Any:
 
 _OVERLAP = {ELSEWHERE: "reads part of the memory that it writes"}
 PROGRAMS = [
-    *(Program(f.__name__, lambda f=f: f, _GAPS, _OVERLAP) for f in (added_to_its_neighbours, less_its_first_column, moved_by_one)),
+    *(
+        Program(f.__name__, lambda f=f: f, _GAPS, _OVERLAP)
+        for f in (added_to_its_neighbours, less_its_first_column, moved_by_one)
+    ),
     Program("columns_apart", lambda: columns_apart, _GAPS),
-    *(Program(f.__name__, lambda f=f: f, _pairs(2, 3)) for f in (swapped, swapped_with_views, swapped_in_part)),
+    *(
+        Program(f.__name__, lambda f=f: f, _pairs(2, 3))
+        for f in (swapped, swapped_with_views, swapped_in_part)
+    ),
     *(
         Program(f.__name__, lambda f=f: f, _LAYOUTS)
-        for f in (view_or_copy_of_computed, view_or_copy_of_permuted, copy_that_nobody_looks_at, view_or_copy_of_part, itself_or_copy)
+        for f in (
+            view_or_copy_of_computed,
+            view_or_copy_of_permuted,
+            copy_that_nobody_looks_at,
+            view_or_copy_of_part,
+            itself_or_copy,
+        )
     ),
     Program("axes_that_are_split", lambda: axes_that_are_split, _LAYOUTS, variants=1),
 ]

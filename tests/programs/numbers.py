@@ -14,7 +14,9 @@ from .guards import one
 from .table import Program
 
 _FLOATS = one([1.0, 2.0, 3.5], [2.5, -1.0, 4.25], [-3.0, 0.5, 0.25], [1.5, 7.0])
-_WHOLE = tuple(lambda row=row: (torch.tensor(row),) for row in ([1, 5, 3], [2, 8, 3], [4, 6, 7, 1], [3, 9, 1]))
+_WHOLE = tuple(
+    lambda row=row: (torch.tensor(row),) for row in ([1, 5, 3], [2, 8, 3], [4, 6, 7, 1], [3, 9, 1])
+)
 _SAME_LENGTH = one([1.0, 2.0, 3.5], [2.5, -1.0, 4.25], [-3.0, 0.5, 0.25])
 
 
@@ -77,7 +79,17 @@ def kinds_of_types(x: Any) -> Any:
 
 def arithmetic(x: Any) -> Any:
     a, b = x[0].item(), x[1].item()
-    return x * (a + b), x - (a - 2 * b), x + a / (b + 10), x * (-a), x + abs(b), x * (a * a) ** 2, a + 1, 3 - a, a * b
+    return (
+        x * (a + b),
+        x - (a - 2 * b),
+        x + a / (b + 10),
+        x * (-a),
+        x + abs(b),
+        x * (a * a) ** 2,
+        a + 1,
+        3 - a,
+        a * b,
+    )
 
 
 def arithmetic_of_whole(n: Any) -> Any:
@@ -127,7 +139,11 @@ _ONE_RECORDING: dict[str, Callable[[Any], Any]] = {
     "divided": lambda x: x.abs().max().item() / (x + 10),
     "alpha": lambda x: torch.add(x, x, alpha=x.max().item()) - torch.sub(x, 1, alpha=x.min().item()),
     "bounds": lambda x: x.clamp(x.mean().item(), x.mean().item() + 1) + x.clamp(min=x[0].item()),
-    "filled": lambda x: torch.full((2,), x.max().item()) + x.new_full((2,), x[0].item()) + torch.full_like(x[:2], x.sum().item()),
+    "filled": lambda x: (
+        torch.full((2,), x.max().item())
+        + x.new_full((2,), x[0].item())
+        + torch.full_like(x[:2], x.sum().item())
+    ),
     "fill_masked": lambda x: x.masked_fill(x > 1, x.min().item()),
     "where": lambda x: torch.where(x > 0, x, x.min().item()),
     "compared_by_element": lambda x: x[None] > x.mean().item(),
@@ -286,7 +302,10 @@ _DECIDED: dict[Callable[[Any], Any], tuple[Any, int | None]] = {
     differentiated: (_SAME_LENGTH, 1),
     transformed: (_SAME_LENGTH, 3),
     inside_of_a_transform: (_SAME_LENGTH, 3),
-    picked_outside: (tuple(lambda row=row: (torch.tensor(row),) for row in ([1, 2], [0, 5], [7, 9], [-2, 3], [-3, 1])), 3),
+    picked_outside: (
+        tuple(lambda row=row: (torch.tensor(row),) for row in ([1, 2], [0, 5], [7, 9], [-2, 3], [-3, 1])),
+        3,
+    ),
     large: (tuple(lambda row=row: (torch.tensor(row),) for row in ([1, 2], [2, 5], [3, 1], [9, 4])), None),
     sliced: (_WHOLE, None),
     sized: (_WHOLE, None),
@@ -298,7 +317,10 @@ PROGRAMS = [
     *(Program(name, _made(function), _FLOATS, variants=1) for name, function in _CONVERTED.items()),
     *(Program(name, _made(function), _SAME_LENGTH, variants=1) for name, function in _LISTS.items()),
     *(Program(name, _made(function), _WHOLE, variants=1) for name, function in _OF_WHOLE.items()),
-    *(Program(function.__name__, _made(function), calls, variants=variants) for function, (calls, variants) in _DECIDED.items()),
+    *(
+        Program(function.__name__, _made(function), calls, variants=variants)
+        for function, (calls, variants) in _DECIDED.items()
+    ),
     Program("number_of_a_weight", Scaled, _SAME_LENGTH, variants=1),
     Program("number_kept", LastLoss, _FLOATS, variants=None),
     Program("without_gradient", _made(without_gradient), _SAME_LENGTH, variants=1),

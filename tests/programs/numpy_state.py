@@ -199,7 +199,13 @@ _ROWS: tuple[tuple[Step, Callable[[], dict[str, Any]], dict[str, Any]], ...] = (
     (
         keeps_written_view,
         lambda: {"sums": np.zeros(8, "f"), "window": None},
-        {"errors": {"torch": "keeps a view of sums", "jax": "keeps a view of sums", "numpy": "shares memory"}},
+        {
+            "errors": {
+                "torch": "keeps a view of sums",
+                "jax": "keeps a view of sums",
+                "numpy": "shares memory",
+            }
+        },
     ),
     (
         keeps_list_twice,
@@ -222,7 +228,16 @@ PROGRAMS = [
     )
     for step, attributes, options in _ROWS
 ]
-PROGRAMS.append(Program("forgets", lambda: Owner(differentiates, last=None), _FOUR, targets=_TARGETS, variants=2, changes={2: _forgets}))
+PROGRAMS.append(
+    Program(
+        "forgets",
+        lambda: Owner(differentiates, last=None),
+        _FOUR,
+        targets=_TARGETS,
+        variants=2,
+        changes={2: _forgets},
+    )
+)
 
 
 # ---------------------------------------------------------------------------------------------- numbers among the arguments
@@ -246,7 +261,13 @@ def _its_own(own: Owner) -> Any:
 
 
 PROGRAMS += [
-    Program("euler", lambda: euler, tuple(lambda i=i: (_x(3), 0.1 * i, i) for i in range(6)), targets=_TARGETS, variants=3),
+    Program(
+        "euler",
+        lambda: euler,
+        tuple(lambda i=i: (_x(3), 0.1 * i, i) for i in range(6)),
+        targets=_TARGETS,
+        variants=3,
+    ),
     Program(
         "weighted",
         lambda: weighted,

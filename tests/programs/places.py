@@ -224,7 +224,12 @@ def numpy_array_shared() -> Any:
 
 
 PROGRAMS.append(
-    Program("numpy_array_shared", numpy_array_shared, _CALLS, dict.fromkeys(("torch", ELSEWHERE), "written to by the function and read by"))
+    Program(
+        "numpy_array_shared",
+        numpy_array_shared,
+        _CALLS,
+        dict.fromkeys(("torch", ELSEWHERE), "written to by the function and read by"),
+    )
 )
 
 
@@ -457,7 +462,10 @@ def result_from_a_pool() -> Any:
 _POOL = concurrent.futures.ThreadPoolExecutor(1)
 PROGRAMS.append(
     Program(
-        "result_from_a_pool", result_from_a_pool, _CALLS, dict.fromkeys(("torch", ELSEWHERE), "from a thread that the function started")
+        "result_from_a_pool",
+        result_from_a_pool,
+        _CALLS,
+        dict.fromkeys(("torch", ELSEWHERE), "from a thread that the function started"),
     )
 )
 

@@ -45,14 +45,19 @@ def _program(made: Callable[[], Made], errors: dict[str, str] | None = None) -> 
         _changes[function].get(number, lambda: None)()
 
     changes = {number: functools.partial(change, number=number) for number in (1, 2)}
-    return Program(made.__name__, make, (_x(2), _x(4), _x(3)), changes=changes, errors=errors or {}, targets=_TARGETS)
+    return Program(
+        made.__name__, make, (_x(2), _x(4), _x(3)), changes=changes, errors=errors or {}, targets=_TARGETS
+    )
 
 
 # ---------------------------------------------------------------------------------------------- behind an object
 def behind_a_proxy() -> Made:
     held = {"scale": 2.0}
     read_only = types.MappingProxyType(held)
-    return lambda x: x * read_only["scale"] + len(read_only), {1: lambda: held.update(scale=3.0), 2: lambda: held.update(more=1.0)}
+    return lambda x: x * read_only["scale"] + len(read_only), {
+        1: lambda: held.update(scale=3.0),
+        2: lambda: held.update(more=1.0),
+    }
 
 
 def behind_a_view() -> Made:
@@ -64,7 +69,10 @@ def behind_a_view() -> Made:
 def behind_a_method() -> Made:
     held = {"scale": 2.0}
     get = held.get
-    return lambda x: x * get("scale") + get("shift", 0), {1: lambda: held.update(scale=3.0), 2: lambda: held.update(shift=1.0)}
+    return lambda x: x * get("scale") + get("shift", 0), {
+        1: lambda: held.update(scale=3.0),
+        2: lambda: held.update(shift=1.0),
+    }
 
 
 def behind_a_method_that_writes() -> Made:
@@ -118,7 +126,10 @@ def beside_a_function_of_an_extension() -> Made:
 def level_of_a_logger() -> Made:
     logger = logging.getLogger("graph_compiler.tests.standing")
     logger.setLevel(logging.WARNING)
-    levels = {number: functools.partial(logger.setLevel, level) for number, level in ((1, logging.DEBUG), (2, logging.ERROR))}
+    levels = {
+        number: functools.partial(logger.setLevel, level)
+        for number, level in ((1, logging.DEBUG), (2, logging.ERROR))
+    }
     return lambda x: x + 1 if logger.isEnabledFor(logging.DEBUG) else x, levels
 
 
@@ -126,12 +137,18 @@ def settings_of_a_file() -> Made:
     settings = configparser.ConfigParser()
     settings.read_string("[model]\nscale = 2")
     reads = lambda x: x * settings.getfloat("model", "scale", fallback=7)  # noqa: E731
-    return reads, {1: lambda: settings.set("model", "scale", "3"), 2: lambda: settings.remove_section("model")}
+    return reads, {
+        1: lambda: settings.set("model", "scale", "3"),
+        2: lambda: settings.remove_section("model"),
+    }
 
 
 def distribution() -> Made:
     normal = torch.distributions.Normal(torch.zeros(3), torch.ones(3), validate_args=False)
-    return lambda x: normal.log_prob(x) * 2, {1: lambda: setattr(normal, "loc", torch.ones(3)), 2: lambda: normal.scale.mul_(2)}
+    return lambda x: normal.log_prob(x) * 2, {
+        1: lambda: setattr(normal, "loc", torch.ones(3)),
+        2: lambda: normal.scale.mul_(2),
+    }
 
 
 # ---------------------------------------------------------------------------------------------- attributes that were not there
@@ -166,7 +183,10 @@ def missing_in_a_function() -> Made:
     def helper(x: Any) -> Any:
         return x + getattr(helper, "shift", 0)
 
-    return lambda x: helper(x) * 2, {1: lambda: setattr(helper, "shift", 3.0), 2: lambda: setattr(helper, "shift", 4.0)}
+    return lambda x: helper(x) * 2, {
+        1: lambda: setattr(helper, "shift", 3.0),
+        2: lambda: setattr(helper, "shift", 4.0),
+    }
 
 
 def all_of_an_object() -> Made:
@@ -184,7 +204,10 @@ def all_of_a_function() -> Made:
     def helper() -> float:
         return sum(helper.__dict__.values())
 
-    return lambda x: x + helper(), {1: lambda: setattr(helper, "first", 3.0), 2: lambda: setattr(helper, "second", 3.0)}
+    return lambda x: x + helper(), {
+        1: lambda: setattr(helper, "first", 3.0),
+        2: lambda: setattr(helper, "second", 3.0),
+    }
 
 
 def all_of_a_parameter_dict() -> Made:
@@ -195,7 +218,10 @@ def all_of_a_parameter_dict() -> Made:
             x = x * 2 + scale
         return x
 
-    return reads, {1: lambda: scales.update({"second": nn.Parameter(torch.ones(3) * 2)}), 2: lambda: scales.pop("first")}
+    return reads, {
+        1: lambda: scales.update({"second": nn.Parameter(torch.ones(3) * 2)}),
+        2: lambda: scales.pop("first"),
+    }
 
 
 def all_of_a_cache() -> Made:
@@ -216,7 +242,10 @@ def all_of_a_class() -> Made:
     def read(name: str) -> Any:
         return getattr(Box, name)
 
-    return lambda x: x * read("scale"), {1: lambda: setattr(Box, "scale", 3.0), 2: lambda: setattr(Box, "scale", 4.0)}
+    return lambda x: x * read("scale"), {
+        1: lambda: setattr(Box, "scale", 3.0),
+        2: lambda: setattr(Box, "scale", 4.0),
+    }
 
 
 # ---------------------------------------------------------------------------------------------- other functions and classes under a name
@@ -230,7 +259,10 @@ def _rename(name: str, item: Any) -> Callable[[], None]:
 
 def rebound_function() -> Made:
     _rename("_activation", torch.relu)()
-    return lambda x: _activation(x) + 1, {1: _rename("_activation", torch.tanh), 2: _rename("_activation", torch.sin)}
+    return lambda x: _activation(x) + 1, {
+        1: _rename("_activation", torch.tanh),
+        2: _rename("_activation", torch.sin),
+    }
 
 
 def rebound_class() -> Made:
@@ -272,7 +304,10 @@ class _Tripling(_Doubling):
 
 def of_another_class() -> Made:
     box = _Doubling()
-    return lambda x: box.run(x) + 1, {1: lambda: setattr(box, "__class__", _Tripling), 2: lambda: setattr(box, "__class__", _Doubling)}
+    return lambda x: box.run(x) + 1, {
+        1: lambda: setattr(box, "__class__", _Tripling),
+        2: lambda: setattr(box, "__class__", _Doubling),
+    }
 
 
 def turns_into_another_class() -> Made:
@@ -374,7 +409,9 @@ def flag_of_a_thread() -> Made:
 
 def text_of_a_template() -> Made:
     shown = string.Template("$name")
-    return lambda x: x * len(shown.substitute(name="ab")), {1: lambda: setattr(shown, "template", "$name$name")}
+    return lambda x: x * len(shown.substitute(name="ab")), {
+        1: lambda: setattr(shown, "template", "$name$name")
+    }
 
 
 # ---------------------------------------------------------------------------------------------- behind a cache
@@ -395,4 +432,8 @@ _FOLLOWED = (
     section_that_is_written, flag_of_a_thread, text_of_a_template,
 )  # fmt: skip
 _REFUSED = (iterator_in_a_dict, iterator_in_a_tuple, iterator_behind_a_method, iterator_behind_a_partial)
-PROGRAMS = [*map(_program, _FOLLOWED), *(_program(made, _ITERATOR) for made in _REFUSED), _program(written_behind_a_cache, _CACHED)]
+PROGRAMS = [
+    *map(_program, _FOLLOWED),
+    *(_program(made, _ITERATOR) for made in _REFUSED),
+    _program(written_behind_a_cache, _CACHED),
+]

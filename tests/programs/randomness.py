@@ -56,7 +56,9 @@ def draws_again(x: Any) -> Any:
 
 def own_generator(x: Any) -> Any:
     generator = torch.Generator().manual_seed(5)
-    return x + torch.rand(x.shape, generator=generator) * torch.randn(x.shape, generator=generator), torch.rand(2)
+    return x + torch.rand(x.shape, generator=generator) * torch.randn(
+        x.shape, generator=generator
+    ), torch.rand(2)
 
 
 def seeded_by_size(x: Any) -> Any:
@@ -64,7 +66,11 @@ def seeded_by_size(x: Any) -> Any:
 
 
 def given_generator(x: Any, generator: Any) -> Any:
-    return x + torch.rand(x.shape, generator=generator) + torch.randperm(x.shape[0], generator=generator)[:, None]
+    return (
+        x
+        + torch.rand(x.shape, generator=generator)
+        + torch.randperm(x.shape[0], generator=generator)[:, None]
+    )
 
 
 def given_generator_in_place(x: Any, generator: Any) -> Any:
@@ -211,7 +217,11 @@ def checked_sample(p: Any) -> Any:
 
 def sizes_of_distributions(p: Any) -> Any:
     counts = torch.distributions.Multinomial(4, probs=p).sample()
-    return counts, torch.distributions.Laplace(p, p + 1).rsample((2,)), torch.distributions.Geometric(p).sample()
+    return (
+        counts,
+        torch.distributions.Laplace(p, p + 1).rsample((2,)),
+        torch.distributions.Geometric(p).sample(),
+    )
 
 
 def keeps_a_generator() -> Callable[[Any], Any]:
@@ -229,7 +239,9 @@ def _function(function: Callable[..., Any], rows: Any = _ROWS, elsewhere: str = 
     return _call(function.__name__, function, rows, elsewhere, **errors)
 
 
-def _call(name: str, function: Callable[..., Any], rows: Any = _ROWS, elsewhere: str = "", **errors: str) -> Program:
+def _call(
+    name: str, function: Callable[..., Any], rows: Any = _ROWS, elsewhere: str = "", **errors: str
+) -> Program:
     return Program(name, lambda: function, rows, {**errors, **({ELSEWHERE: elsewhere} if elsewhere else {})})
 
 
@@ -241,24 +253,38 @@ def _module(make: Callable[[], nn.Module], rows: Any, elsewhere: str = "") -> Pr
     return Program(type(make()).__name__, made, rows, {ELSEWHERE: elsewhere} if elsewhere else {})
 
 
-_WITH_GENERATOR = tuple(lambda seed=seed: (_x(4, 6), torch.Generator().manual_seed(seed)) for seed in range(3))
+_WITH_GENERATOR = tuple(
+    lambda seed=seed: (_x(4, 6), torch.Generator().manual_seed(seed)) for seed in range(3)
+)
 _PYTHON = "random elements are handed to Python"
 _CANNOT = "cannot be recorded"
 _HOST = {"torch": _CANNOT, "elsewhere": _CANNOT}
 _CONSTANT = dict.fromkeys(("torch", "elsewhere"), "would become a constant")
 PROGRAMS = [
-    *map(_function, (seeds_itself, seeds_in_between, forks, draws_again, own_generator, seeded_by_size, unused_draw)),
-    *(_function(f, _WITH_GENERATOR) for f in (given_generator, given_generator_in_place, seeds_given_generator)),
+    *map(
+        _function,
+        (seeds_itself, seeds_in_between, forks, draws_again, own_generator, seeded_by_size, unused_draw),
+    ),
+    *(
+        _function(f, _WITH_GENERATOR)
+        for f in (given_generator, given_generator_in_place, seeds_given_generator)
+    ),
     Program("owns_generator", OwnsGenerator, _ROWS),
     _function(branches_on_draw, elsewhere=_PYTHON),
     _function(scales_by_drawn_item),
     _module(LayerDrop, _ROWS, _PYTHON),
-    *map(_function, (python_random, python_branch, python_sample, python_seeded, python_unused, python_imported)),
+    *map(
+        _function,
+        (python_random, python_branch, python_sample, python_seeded, python_unused, python_imported),
+    ),
     *map(_function, (own_random, numpy_random, numpy_index)),
     *(_function(f, **_HOST) for f in (python_shuffle, numpy_array, python_kept, system_seed)),
     *(_function(f, **_CONSTANT) for f in (numpy_fresh_generator, reads_seed, reads_seed_of_generator)),
     _function(reads_seed_of_given, _WITH_GENERATOR, **_CONSTANT),
-    *(_function(f, torch="is another at each call", elsewhere="is another at each call") for f in (reads_state, reads_state_as_text)),
+    *(
+        _function(f, torch="is another at each call", elsewhere="is another at each call")
+        for f in (reads_state, reads_state_as_text)
+    ),
     _call("rand_like", torch.rand_like),
     _call("multinomial", lambda x: torch.multinomial(x, 2)),
     _call("normal", lambda x: torch.normal(x, x)),

@@ -17,7 +17,10 @@ _SIZES = {"small": 3, "large": 5000}  # of state: elements that are compared all
 
 def _calls(size: int, count: int) -> tuple[Callable[[], tuple[Any, ...]], ...]:
     rows = (2, 4, 1, 3, 2, 4, 1)
-    return tuple(lambda n=n, rows=rows[n]: ((torch.arange(float(rows * size)).reshape(rows, size) + n).sin(),) for n in range(count))
+    return tuple(
+        lambda n=n, rows=rows[n]: ((torch.arange(float(rows * size)).reshape(rows, size) + n).sin(),)
+        for n in range(count)
+    )
 
 
 class Hidden(nn.Module):
@@ -145,7 +148,9 @@ def _programs() -> Iterator[Program]:
             size = list(_SIZES)[place % 2]
             changes = {2: resets[first], 3: resets[first], 5: resets[second]}
             made = lambda make=make, size=size: make(_SIZES[size])  # noqa: E731
-            yield Program(f"{make.__name__}_{first}_{second}_{size}", made, _calls(_SIZES[size], 6), changes=changes)
+            yield Program(
+                f"{make.__name__}_{first}_{second}_{size}", made, _calls(_SIZES[size], 6), changes=changes
+            )
 
 
 PROGRAMS = list(_programs())

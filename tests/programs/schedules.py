@@ -25,7 +25,10 @@ class Scheduled(nn.Module):
         super().__init__()
         torch.manual_seed(0)
         self.linear, self.rate, self.step, self.mask = nn.Linear(3, 3), 1.0, 0, torch.ones(3)
-        self.settings, self.options = types.SimpleNamespace(inner=types.SimpleNamespace(offset=0.5)), {"power": 1.0}
+        self.settings, self.options = (
+            types.SimpleNamespace(inner=types.SimpleNamespace(offset=0.5)),
+            {"power": 1.0},
+        )
 
     def forward(self, x: Any) -> Any:
         x = self.linear(x) * self.rate + self.step

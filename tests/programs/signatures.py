@@ -268,7 +268,10 @@ def _numbers(length: int) -> Any:
 
 PROGRAMS = [
     program(
-        numpy_argument, lambda: (_numbers(3), _x(3)), lambda: (_numbers(4), _x(4)), lambda: (_numbers(3)[:, None] * np.float32(2), _x(1))
+        numpy_argument,
+        lambda: (_numbers(3), _x(3)),
+        lambda: (_numbers(4), _x(4)),
+        lambda: (_numbers(3)[:, None] * np.float32(2), _x(1)),
     ),
     program(
         add,
@@ -326,9 +329,17 @@ PROGRAMS = [
         lambda: ({1: _x(2), "a": 3},),
         lambda: ({},),
     ),
-    program(write_to_mapping, lambda: ({"a": _x(2), "b": _x(2) + 1},), lambda: ({"b": _x(3), "a": _x(3) + 1},)),
+    program(
+        write_to_mapping, lambda: ({"a": _x(2), "b": _x(2) + 1},), lambda: ({"b": _x(3), "a": _x(3) + 1},)
+    ),
     program(write_flattened, lambda: (_x(2, 3),), lambda: (_x(3, 2).t(),), lambda: (_x(4, 3),)),
-    program(write_flattened, lambda: (_x(3, 2).t(),), lambda: (_x(2, 3),), lambda: (_x(5, 2).t(),), name="write_flattened_later"),
+    program(
+        write_flattened,
+        lambda: (_x(3, 2).t(),),
+        lambda: (_x(2, 3),),
+        lambda: (_x(5, 2).t(),),
+        name="write_flattened_later",
+    ),
     program(namespace, lambda: (_x(2),), lambda: (_x(3),)),
     program(
         tree,
@@ -338,7 +349,9 @@ PROGRAMS = [
         lambda: ({"a": 1, "b": [_x(2)]},),
     ),
     program(switch, lambda: (_x(2), Mode.ADD), lambda: (_x(2), Mode.MUL), lambda: (_x(3), Mode.ADD)),
-    program(batch, lambda: (Batch(_x(2)),), lambda: (Batch(_x(2), 2.0),), lambda: (Batch(_x(2), _x(2), Mode.MUL),)),
+    program(
+        batch, lambda: (Batch(_x(2)),), lambda: (Batch(_x(2), 2.0),), lambda: (Batch(_x(2), _x(2), Mode.MUL),)
+    ),
     program(frozen, lambda: (Frozen(_x(2), _x(3)),), lambda: (Frozen(_x(3), _x(2)),)),
     program(pair, lambda: (Pair(_x(2), _x(2)),), lambda: (Pair(_x(3), 1),)),
     program(plain, lambda: (Plain(_x(2)),), lambda: (Plain(_x(2), 3.0),)),
@@ -350,7 +363,9 @@ PROGRAMS = [
         lambda: (functools.partial(torch.add, other=1), _x(2)),
         lambda: (lambda x: x * 2, _x(2)),
     ),
-    program(dtypes, lambda: (_x(2), torch.float64), lambda: (_x(2), torch.int32), lambda: (_x(2), torch.float16)),
+    program(
+        dtypes, lambda: (_x(2), torch.float64), lambda: (_x(2), torch.int32), lambda: (_x(2), torch.float16)
+    ),
     program(
         dtype_branch,
         lambda: (_x(2),),
@@ -385,7 +400,11 @@ PROGRAMS = [
     ),
     program(strings, lambda: (_x(2), "sin"), lambda: (_x(2), "cos")),
     program(
-        shape_argument, lambda: (_x(6), (2, 3)), lambda: (_x(6), (3, 2)), lambda: (_x(6), [-1, 2]), lambda: (_x(6), torch.Size([6, 1]))
+        shape_argument,
+        lambda: (_x(6), (2, 3)),
+        lambda: (_x(6), (3, 2)),
+        lambda: (_x(6), [-1, 2]),
+        lambda: (_x(6), torch.Size([6, 1])),
     ),
     program(requires_grad, lambda: (_x(2),), lambda: (_x(2).requires_grad_(),), lambda: (_x(2),)),
     program(grad_enabled, lambda: (_x(2),)),
@@ -405,8 +424,17 @@ PROGRAMS = [
     Program(
         "module",
         seeded(Switched),
-        (lambda: (_x(2, 3),), lambda: (_x(4, 3),), lambda: (_x(2, 3), _x(2, 2)), lambda: (_x(2, 3), Keywords(y=1))),
+        (
+            lambda: (_x(2, 3),),
+            lambda: (_x(4, 3),),
+            lambda: (_x(2, 3), _x(2, 2)),
+            lambda: (_x(2, 3), Keywords(y=1)),
+        ),
     ),
-    Program("partial", lambda: functools.partial(keyword, scale=4), (lambda: (_x(2),), lambda: (_x(3), Keywords(bias=1.0)))),
+    Program(
+        "partial",
+        lambda: functools.partial(keyword, scale=4),
+        (lambda: (_x(2),), lambda: (_x(3), Keywords(bias=1.0))),
+    ),
     Program("bound_method", lambda: Plain(_x(2)).double, (lambda: (),)),
 ]

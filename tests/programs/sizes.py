@@ -14,11 +14,16 @@ from .table import Program
 
 
 def _shaped(*shapes: tuple[int, ...]) -> Any:
-    return tuple(lambda shape=shape: (torch.arange(1.0, 1 + math.prod(shape)).reshape(shape),) for shape in shapes)
+    return tuple(
+        lambda shape=shape: (torch.arange(1.0, 1 + math.prod(shape)).reshape(shape),) for shape in shapes
+    )
 
 
 def _pairs(*shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> Any:
-    return tuple(lambda a=a, b=b: (torch.arange(1.0, 1 + math.prod(a)).reshape(a), torch.ones(b) * 2) for a, b in shapes)
+    return tuple(
+        lambda a=a, b=b: (torch.arange(1.0, 1 + math.prod(a)).reshape(a), torch.ones(b) * 2)
+        for a, b in shapes
+    )
 
 
 _TWO = _shaped((2, 3), (3, 2), (4, 4), (1, 3), (3, 1), (1, 1), (5, 2))
@@ -86,7 +91,9 @@ def attributes_of_numbers(x: Any) -> Any:
 def kinds_of_numbers(x: Any) -> Any:
     n = x.shape[0]
     kinds = [
-        isinstance(item, kind) for item in (n, n + 1, n / 2) for kind in (int, float, bool, numbers.Integral, numbers.Number, torch.SymInt)
+        isinstance(item, kind)
+        for item in (n, n + 1, n / 2)
+        for kind in (int, float, bool, numbers.Integral, numbers.Number, torch.SymInt)
     ]
     return x * sum(2**place for place, is_kind in enumerate(kinds) if is_kind and place % 6 != 5)
 
@@ -96,7 +103,9 @@ def memory(x: Any) -> Any:
 
 
 def shapes_together(x: Any) -> Any:
-    return x * math.prod(torch.broadcast_shapes(x.shape, (x.shape[0], 1), x[:, :1].shape, x.sum(0, keepdim=True).shape))
+    return x * math.prod(
+        torch.broadcast_shapes(x.shape, (x.shape[0], 1), x[:, :1].shape, x.sum(0, keepdim=True).shape)
+    )
 
 
 def same_size(x: Any) -> Any:
@@ -136,11 +145,20 @@ def ranges(x: Any) -> Any:
 def windows(x: Any) -> Any:
     """Of one element they are 1, whatever their formulas give."""
     n = x.shape[0]
-    return torch.hann_window(n), torch.blackman_window(n), torch.bartlett_window(n, periodic=False), torch.kaiser_window(n + 1)
+    return (
+        torch.hann_window(n),
+        torch.blackman_window(n),
+        torch.bartlett_window(n, periodic=False),
+        torch.kaiser_window(n + 1),
+    )
 
 
 def centred(x: Any) -> Any:
-    return x - x.mean(0, keepdim=True), functional.pad(x, (0, 6 - x.shape[1])), torch.cat([x, x[:1], torch.zeros(1, x.shape[1])])
+    return (
+        x - x.mean(0, keepdim=True),
+        functional.pad(x, (0, 6 - x.shape[1])),
+        torch.cat([x, x[:1], torch.zeros(1, x.shape[1])]),
+    )
 
 
 def broadcast(x: Any, y: Any) -> Any:
@@ -185,7 +203,13 @@ def key_or_else(x: Any) -> Any:
 
 def computed_axes(x: Any) -> Any:
     last = min(1, x.shape[1] + 1)  # an axis, whatever the size
-    return x.unbind(last), x.chunk(2, last), x.split(1, dim=last), x[:, :, None].squeeze(last + 1), x.sum(last)
+    return (
+        x.unbind(last),
+        x.chunk(2, last),
+        x.split(1, dim=last),
+        x[:, :, None].squeeze(last + 1),
+        x.sum(last),
+    )
 
 
 def one_variable(x: Any) -> Any:
@@ -196,11 +220,22 @@ def median_of_nothing(x: Any) -> Any:
     return x.median(), (x * 2).nanmedian()
 
 
-_SQUEEZED = {((2, 3), (2, 3)), ((1, 3), (2, 3)), ((2, 1), (2, 3)), ((2, 3), (1, 1)), ((1, 1), (1, 1)), ((4, 1), (1, 5))}
+_SQUEEZED = {
+    ((2, 3), (2, 3)),
+    ((1, 3), (2, 3)),
+    ((2, 1), (2, 3)),
+    ((2, 3), (1, 1)),
+    ((1, 1), (1, 1)),
+    ((4, 1), (1, 5)),
+}
 _CALLS = {
-    "broadcast": _pairs(((3,), (3,)), ((3,), (1,)), ((1,), (3,)), ((1,), (1,)), ((4,), (4,)), ((0,), (1,)), ((1,), (0,))),
+    "broadcast": _pairs(
+        ((3,), (3,)), ((3,), (1,)), ((1,), (3,)), ((1,), (1,)), ((4,), (4,)), ((0,), (1,)), ((1,), (0,))
+    ),
     "broadcast_all": _pairs(*sorted(_SQUEEZED, reverse=True)),
-    "broadcast_product": _pairs(((2, 3, 4), (2, 4, 3)), ((1, 3, 4), (2, 4, 3)), ((2, 3, 4), (1, 4, 5)), ((1, 3, 4), (1, 4, 1))),
+    "broadcast_product": _pairs(
+        ((2, 3, 4), (2, 4, 3)), ((1, 3, 4), (2, 4, 3)), ((2, 3, 4), (1, 4, 5)), ((1, 3, 4), (1, 4, 1))
+    ),
     **dict.fromkeys(
         (
             "pieces",
@@ -219,6 +254,8 @@ _CALLS = {
     ),
 }
 _FUNCTIONS = [
-    value for name, value in list(globals().items()) if callable(value) and value.__module__ == __name__ and not name.startswith("_")
+    value
+    for name, value in list(globals().items())
+    if callable(value) and value.__module__ == __name__ and not name.startswith("_")
 ]
 PROGRAMS = [Program(f.__name__, lambda f=f: f, _CALLS.get(f.__name__, _TWO)) for f in _FUNCTIONS]

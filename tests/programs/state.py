@@ -214,7 +214,11 @@ def _steps(owner: Any) -> None:
 
 
 def _parts(owner: Any) -> None:
-    owner.parts, owner.recent, owner.names = {"sums": [torch.zeros(4)], "count": 0}, collections.deque(maxlen=2), set()
+    owner.parts, owner.recent, owner.names = (
+        {"sums": [torch.zeros(4)], "count": 0},
+        collections.deque(maxlen=2),
+        set(),
+    )
 
 
 def keeps_hidden(owner: Any, x: Any) -> Any:
@@ -617,8 +621,16 @@ def plain(function: Any, *rows: Any, **options: Any) -> Program:
 
 _BATCHES = (lambda: (_x(6, 4),), lambda: (_x(6, 4) * 2 + 1,), lambda: (_x(3, 4),), lambda: (_x(3, 4),))
 _ROW = (lambda: (_x(4),), lambda: (_x(4) + 1,), lambda: (_x(4),))
-_LISTS = (lambda: ([_x(3), _x(3) + 1], _x(3)), lambda: ([_x(4) + 2, _x(4)], _x(4)), lambda: ([_x(3), _x(3), _x(3) * 2], _x(3)))
-_DICTS = (lambda: ({"old": _x(3)}, _x(3)), lambda: ({"old": _x(4), "other": _x(4)}, _x(4)), lambda: ({"old": _x(3) + 1}, _x(3)))
+_LISTS = (
+    lambda: ([_x(3), _x(3) + 1], _x(3)),
+    lambda: ([_x(4) + 2, _x(4)], _x(4)),
+    lambda: ([_x(3), _x(3), _x(3) * 2], _x(3)),
+)
+_DICTS = (
+    lambda: ({"old": _x(3)}, _x(3)),
+    lambda: ({"old": _x(4), "other": _x(4)}, _x(4)),
+    lambda: ({"old": _x(3) + 1}, _x(3)),
+)
 
 _DATA = {"torch": "assigning to its .data"}
 _HELD_DATA = dict.fromkeys(("torch", ELSEWHERE), "assigning to its .data")
@@ -629,9 +641,15 @@ PROGRAMS = [
     Program("batch_norm_eval", seeded(Norms, False), _BATCHES),
     Program("batch_norm_cumulative", seeded(lambda: Norms(momentum=None)), _BATCHES),
     Program("batch_norm_plain", seeded(lambda: Norms(affine=False, track_running_stats=False)), _BATCHES),
-    Program("batch_norm_2d", seeded(lambda: nn.BatchNorm2d(2)), (lambda: (_x(2, 2, 3, 3),), lambda: (_x(3, 2, 2, 2),))),
     Program(
-        "instance_norm", seeded(lambda: nn.InstanceNorm1d(2, track_running_stats=True)), (lambda: (_x(2, 2, 3),), lambda: (_x(3, 2, 2),))
+        "batch_norm_2d",
+        seeded(lambda: nn.BatchNorm2d(2)),
+        (lambda: (_x(2, 2, 3, 3),), lambda: (_x(3, 2, 2, 2),)),
+    ),
+    Program(
+        "instance_norm",
+        seeded(lambda: nn.InstanceNorm1d(2, track_running_stats=True)),
+        (lambda: (_x(2, 2, 3),), lambda: (_x(3, 2, 2),)),
     ),
     Program("counter", seeded(Counter), _BATCHES),
     Program("replaced", seeded(Replaced), _BATCHES),
@@ -674,12 +692,22 @@ PROGRAMS = [
             append_itself,
         )
     ),
-    *(plain(function, *_DICTS) for function in (dictionary, delete, default, returned_container, counts_dict)),
+    *(
+        plain(function, *_DICTS)
+        for function in (dictionary, delete, default, returned_container, counts_dict)
+    ),
     plain(nested, lambda: ({"inner": [{"x": _x(2)}]}, _x(2)), lambda: ({"inner": [{"x": _x(3)}]}, _x(3))),
     plain(box, lambda: (Box(_x(3)), _x(3)), lambda: (Box(_x(4)), _x(4) + 1)),
     plain(new_attribute, lambda: (Box(_x(3)), _x(3)), lambda: (Box(_x(4)), _x(4) + 1)),
-    plain(dataclass_state, lambda: (State(_x(3)), _x(3)), lambda: (State(_x(4), 2), _x(4) + 1), lambda: (State(_x(4), 0), _x(4) + 1)),
-    plain(keyword_list, lambda: (_x(2, 3), Keywords(memory=[])), lambda: (_x(2, 3), Keywords(memory=[_x(3)]))),
+    plain(
+        dataclass_state,
+        lambda: (State(_x(3)), _x(3)),
+        lambda: (State(_x(4), 2), _x(4) + 1),
+        lambda: (State(_x(4), 0), _x(4) + 1),
+    ),
+    plain(
+        keyword_list, lambda: (_x(2, 3), Keywords(memory=[])), lambda: (_x(2, 3), Keywords(memory=[_x(3)]))
+    ),
     plain(set_argument, lambda: (set(), _x(2)), lambda: ({"a", "b"}, _x(2))),
     plain(
         _attended,
@@ -689,7 +717,12 @@ PROGRAMS = [
         lambda: (_dynamic(), _x(1, 3, 4)),
     ),
     *(
-        Program(make.__name__, make, tuple(lambda i=i: (_x(2, 4) + i,) for i in range(3)), _ERRORS.get(make.__name__, {}))
+        Program(
+            make.__name__,
+            make,
+            tuple(lambda i=i: (_x(2, 4) + i,) for i in range(3)),
+            _ERRORS.get(make.__name__, {}),
+        )
         for make in (
             closure_constant,
             closure_list,

@@ -69,8 +69,19 @@ def state_of(function: Any) -> dict[str, Any]:
 def attributes_of(function: Any) -> dict[str, Any]:
     """What a call may leave behind in attributes of modules, or of the object that is called or whose method is."""
     owner = function.__self__ if isinstance(function, types.MethodType) else function
-    objects = dict(owner.named_modules()) if isinstance(owner, torch.nn.Module) else {"": owner} if hasattr(owner, "__dict__") else {}
-    return {f"{path}.{name}": item for path, one in objects.items() for name, item in vars(one).items() if name[0] != "_"}
+    objects = (
+        dict(owner.named_modules())
+        if isinstance(owner, torch.nn.Module)
+        else {"": owner}
+        if hasattr(owner, "__dict__")
+        else {}
+    )
+    return {
+        f"{path}.{name}": item
+        for path, one in objects.items()
+        for name, item in vars(one).items()
+        if name[0] != "_"
+    }
 
 
 def outcome(function: Any, call: tuple[Any, ...]) -> tuple[Any, Any]:

@@ -23,7 +23,9 @@ Step = Callable[[nn.Module, torch.optim.Optimizer, torch.Tensor], None]
 class Trained:
     """A model, an optimiser, and a step."""
 
-    def __init__(self, model: nn.Module, optimiser: Callable[..., torch.optim.Optimizer], step: Step, **options: Any) -> None:
+    def __init__(
+        self, model: nn.Module, optimiser: Callable[..., torch.optim.Optimizer], step: Step, **options: Any
+    ) -> None:
         self._model, self._step = model, step
         self._optimiser = optimiser(model.parameters(), **options)
 
@@ -59,7 +61,11 @@ def _reads(trained: Any) -> Any:
 
     def function(x: Any) -> Any:
         loss = trained(x)
-        return loss, [weight.detach().clone() for weight in trained.weights], [_copy(weight.grad) for weight in trained.weights]
+        return (
+            loss,
+            [weight.detach().clone() for weight in trained.weights],
+            [_copy(weight.grad) for weight in trained.weights],
+        )
 
     function.weights, function.groups = trained.weights, trained.groups
     return function
@@ -126,7 +132,10 @@ def _deep() -> nn.Module:
 _OPTIMISERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "momentum": (torch.optim.SGD, {"lr": 0.1, "momentum": 0.9, "weight_decay": 0.01}),
     "foreach": (torch.optim.SGD, {"lr": 0.1, "momentum": 0.9, "foreach": True}),
-    "adam": (torch.optim.Adam, {"lr": 0.02, "eps": 0.1}),  # gradients that are rounding are not made as large as others
+    "adam": (
+        torch.optim.Adam,
+        {"lr": 0.02, "eps": 0.1},
+    ),  # gradients that are rounding are not made as large as others
     "rms": (torch.optim.RMSprop, {"lr": 0.01, "centered": True, "eps": 0.1}),
 }
 
@@ -142,11 +151,15 @@ def _halves(function: Any) -> None:
 
 
 _TRAINS = [(f"sgd_{step.__name__}", _linear, torch.optim.SGD, step, {"lr": 0.1}) for step in _STEPS]
-_TRAINS += [(name, _deep, optimiser, zeroed_before, options) for name, (optimiser, options) in _OPTIMISERS.items()]
+_TRAINS += [
+    (name, _deep, optimiser, zeroed_before, options) for name, (optimiser, options) in _OPTIMISERS.items()
+]
 PROGRAMS = [
     Program(
         name,
-        lambda model=model, optimiser=optimiser, step=step, options=options: _reads(Trained(model(), optimiser, step, **options)),
+        lambda model=model, optimiser=optimiser, step=step, options=options: _reads(
+            Trained(model(), optimiser, step, **options)
+        ),
         _CALLS,
     )
     for name, model, optimiser, step, options in _TRAINS
@@ -175,7 +188,12 @@ def _lowers(function: Any) -> None:
 
 
 PROGRAMS += [
-    Program(name, lambda schedule=schedule: _reads(Scheduled(schedule, lr=0.2, momentum=0.5)), _ALIKE, variants=variants)
+    Program(
+        name,
+        lambda schedule=schedule: _reads(Scheduled(schedule, lr=0.2, momentum=0.5)),
+        _ALIKE,
+        variants=variants,
+    )
     for name, (schedule, variants) in _SCHEDULES.items()
 ]
 PROGRAMS.append(
@@ -237,11 +255,26 @@ def _convolution(cls: type[nn.Module], *sizes: int, **options: Any) -> Callable[
 
 
 def _images(*shapes: tuple[int, ...]) -> tuple[Callable[[], tuple[Any, ...]], ...]:
-    return tuple(lambda shape=shape: ((torch.arange(torch.Size(shape).numel()) * 5 % 13 / 6 - 1).reshape(shape),) for shape in shapes)
+    return tuple(
+        lambda shape=shape: ((torch.arange(torch.Size(shape).numel()) * 5 % 13 / 6 - 1).reshape(shape),)
+        for shape in shapes
+    )
 
 
 PROGRAMS += [
-    Program("convolution_strided", _convolution(nn.Conv2d, 2, 4, 3, stride=2, padding=1), _images((2, 2, 5, 6), (1, 2, 6, 6))),
-    Program("convolution_in_groups", _convolution(nn.Conv2d, 4, 6, 3, groups=2, stride=(2, 1)), _images((2, 4, 6, 6), (3, 4, 8, 6))),
-    Program("convolution_dilated", _convolution(nn.Conv1d, 3, 3, 2, dilation=3, groups=3, bias=False), _images((2, 3, 9), (3, 3, 8))),
+    Program(
+        "convolution_strided",
+        _convolution(nn.Conv2d, 2, 4, 3, stride=2, padding=1),
+        _images((2, 2, 5, 6), (1, 2, 6, 6)),
+    ),
+    Program(
+        "convolution_in_groups",
+        _convolution(nn.Conv2d, 4, 6, 3, groups=2, stride=(2, 1)),
+        _images((2, 4, 6, 6), (3, 4, 8, 6)),
+    ),
+    Program(
+        "convolution_dilated",
+        _convolution(nn.Conv1d, 3, 3, 2, dilation=3, groups=3, bias=False),
+        _images((2, 3, 9), (3, 3, 8)),
+    ),
 ]

@@ -44,7 +44,9 @@ def vmap_with_sizes_of_the_function(x: Any) -> Any:
 
 
 def vmap_of_a_loss_that_divides_by_a_size(x: Any) -> Any:
-    return torch.vmap(lambda row: torch.nn.functional.multilabel_soft_margin_loss(row[None], row[None].sigmoid()))(x)
+    return torch.vmap(
+        lambda row: torch.nn.functional.multilabel_soft_margin_loss(row[None], row[None].sigmoid())
+    )(x)
 
 
 def gradient_with_sizes_of_the_function(x: Any) -> Any:
@@ -379,7 +381,9 @@ class Ensemble(nn.Module):
 
     def forward(self, x: Any) -> Any:
         parameters, buffers = torch.func.stack_module_state(list(self.layers))
-        return torch.vmap(lambda p, b: torch.func.functional_call(self.layers[0], (p, b), (x,)))(parameters, buffers)
+        return torch.vmap(lambda p, b: torch.func.functional_call(self.layers[0], (p, b), (x,)))(
+            parameters, buffers
+        )
 
 
 class InnerStep(nn.Module):
@@ -489,7 +493,9 @@ _OTHER_COLUMNS = (lambda: (_x(4, 5),), lambda: (_x(2, 2) - 1,))
 _FUNCTIONS = [
     f
     for name, f in list(globals().items())
-    if getattr(f, "__module__", "") == __name__ and type(f).__name__ == "function" and name not in ("_x", "seeded")
+    if getattr(f, "__module__", "") == __name__
+    and type(f).__name__ == "function"
+    and name not in ("_x", "seeded")
 ]
 _MODULES = [
     (name, make)
@@ -507,6 +513,9 @@ _ERRORS = {
     "custom_operation": {ELSEWHERE: "translated"},
 }
 PROGRAMS = [
-    *(Program(f.__name__, lambda f=f: f, _ROWS + _OTHER_COLUMNS, _ERRORS.get(f.__name__, {})) for f in _FUNCTIONS),
+    *(
+        Program(f.__name__, lambda f=f: f, _ROWS + _OTHER_COLUMNS, _ERRORS.get(f.__name__, {}))
+        for f in _FUNCTIONS
+    ),
     *(Program(name, seeded(make), _ROWS, _ERRORS.get(name, {})) for name, make in _MODULES),
 ]

@@ -131,5 +131,14 @@ def middleware() -> Any:
     return lambda x: run(x) + 1
 
 
-_MADE = (method, variable_of_a_method, operators, inherited, in_a_table, in_an_attribute, decorated_method, middleware)
+_MADE = (
+    method,
+    variable_of_a_method,
+    operators,
+    inherited,
+    in_a_table,
+    in_an_attribute,
+    decorated_method,
+    middleware,
+)
 PROGRAMS = [Program(made.__name__, made, tuple(map(_x, (2, 4, 2, 1)))) for made in _MADE]

@@ -25,7 +25,13 @@ _WIDTHS = tuple(
 
 
 def _kinds(item: Any) -> Any:
-    return type(item) is int, type(item) in (int, float), type(item).__name__, isinstance(type(item), type), type(item)(2.5)
+    return (
+        type(item) is int,
+        type(item) in (int, float),
+        type(item).__name__,
+        isinstance(type(item), type),
+        type(item)(2.5),
+    )
 
 
 def of_sizes(x: Any) -> Any:
@@ -40,7 +46,9 @@ def of_numbers(x: Any) -> Any:
 
 
 def of_objects(x: Any) -> Any:
-    return x * 2 if type(x) is torch.Tensor and type(x.shape) is torch.Size else x, type("Made", (), {"n": 3})().n
+    return x * 2 if type(x) is torch.Tensor and type(x.shape) is torch.Size else x, type(
+        "Made", (), {"n": 3}
+    )().n
 
 
 def by_width(x: Any) -> Any:
@@ -113,9 +121,21 @@ class Kinds:
 
 
 PROGRAMS = [
-    *(Program(f.__name__, lambda f=f: f, _ROWS) for f in (under_a_local_name, under_a_global_name, of_builtins)),
+    *(
+        Program(f.__name__, lambda f=f: f, _ROWS)
+        for f in (under_a_local_name, under_a_global_name, of_builtins)
+    ),
     *(Program(make.__name__, make, _ROWS) for make in (as_default, Kinds)),
-    Program("of_weights", Asking, (*_ROWS, *_ROWS), variants=4, changes={1: lambda m: m.double(), 3: _lengthen, 5: lambda m: m.float()}),
-    *(Program(f.__name__, lambda f=f: f, _ROWS) for f in (of_sizes, of_numbers, of_objects, seeded_with_a_size, written_as_json)),
+    Program(
+        "of_weights",
+        Asking,
+        (*_ROWS, *_ROWS),
+        variants=4,
+        changes={1: lambda m: m.double(), 3: _lengthen, 5: lambda m: m.float()},
+    ),
+    *(
+        Program(f.__name__, lambda f=f: f, _ROWS)
+        for f in (of_sizes, of_numbers, of_objects, seeded_with_a_size, written_as_json)
+    ),
     Program("by_width", lambda: by_width, _WIDTHS, variants=4),
 ]

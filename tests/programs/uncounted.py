@@ -19,7 +19,9 @@ _CALLS = (_x(2), _x(2, 0.1), _x(4), _x(2, 0.2))
 _WITHOUT_ROWS = {ELSEWHERE: "cannot be translated"}
 
 
-def _trained(optimiser: Callable[..., torch.optim.Optimizer], scaled: bool = False, **options: Any) -> Callable[[], Any]:
+def _trained(
+    optimiser: Callable[..., torch.optim.Optimizer], scaled: bool = False, **options: Any
+) -> Callable[[], Any]:
     """Gives steps of an optimiser, whose results tell all that they leave."""
 
     def make() -> Any:
@@ -34,7 +36,11 @@ def _trained(optimiser: Callable[..., torch.optim.Optimizer], scaled: bool = Fal
             scaler.scale(loss).backward()
             scaler.step(steps)
             scaler.update()
-            return loss.detach(), [weight.detach().clone() for weight in model.parameters()], scaler.scale(torch.ones(()))
+            return (
+                loss.detach(),
+                [weight.detach().clone() for weight in model.parameters()],
+                scaler.scale(torch.ones(())),
+            )
 
         return function
 
@@ -42,7 +48,10 @@ def _trained(optimiser: Callable[..., torch.optim.Optimizer], scaled: bool = Fal
 
 
 def _observed() -> Any:
-    on, held = torch.ones(1, dtype=torch.int32), [torch.zeros(1), torch.zeros(1), torch.ones(1), torch.zeros(1, dtype=torch.int32)]
+    on, held = (
+        torch.ones(1, dtype=torch.int32),
+        [torch.zeros(1), torch.zeros(1), torch.ones(1), torch.zeros(1, dtype=torch.int32)],
+    )
 
     def function(x: Any) -> Any:
         quantised = torch.fused_moving_avg_obs_fake_quant(x, on, on, *held, 0.1, 0, 255, 0)

@@ -107,7 +107,10 @@ def _program(place: str, size: str, is_of_numpy: bool) -> Program:
         return _PLACES[place](torch.from_numpy(table.numpy().copy()) if is_of_numpy else table)
 
     writes = [write for write in _WRITES if write not in shared]
-    changes = {number: lambda function, write=write: write(_held_by(function)) for number, write in enumerate(writes, 1)}
+    changes = {
+        number: lambda function, write=write: write(_held_by(function))
+        for number, write in enumerate(writes, 1)
+    }
     calls = tuple(itertools.islice(itertools.cycle(_CALLS), len(writes) + 1))
     return Program(f"{place}_{size}{'_of_numpy' if is_of_numpy else ''}", make, calls, changes=changes)
 

@@ -157,7 +157,12 @@ PROGRAMS = [
         _errors(view, pattern is _later),
     )
     for view in VIEWS
-    for write, pattern in (("add_", _through), ("masked_fill_", _argument), ("copy_", _later), ("set", _argument))
+    for write, pattern in (
+        ("add_", _through),
+        ("masked_fill_", _argument),
+        ("copy_", _later),
+        ("set", _argument),
+    )
 ] + [
     Program(
         f"{pattern.__name__.strip('_')}_{view}_{write}",
@@ -166,5 +171,11 @@ PROGRAMS = [
         _errors(view, pattern is _later),
     )
     for write in WRITES
-    for view, pattern in (("slice", _through), ("transpose", _argument), ("diagonal", _through), ("view", _later), ("split", _argument))
+    for view, pattern in (
+        ("slice", _through),
+        ("transpose", _argument),
+        ("diagonal", _through),
+        ("view", _later),
+        ("split", _argument),
+    )
 ]

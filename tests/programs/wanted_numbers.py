@@ -37,6 +37,12 @@ _AXES: dict[str, Callable[[Any, Any], Any]] = {
 
 
 PROGRAMS = [
-    *(Program(name, lambda function=function: function, _calls(2, 3, 2, 1)) for name, function in _COUNTS.items()),
-    *(Program(name, lambda function=function: function, _calls(1, 0, 1, 1), variants=2) for name, function in _AXES.items()),
+    *(
+        Program(name, lambda function=function: function, _calls(2, 3, 2, 1))
+        for name, function in _COUNTS.items()
+    ),
+    *(
+        Program(name, lambda function=function: function, _calls(1, 0, 1, 1), variants=2)
+        for name, function in _AXES.items()
+    ),
 ]

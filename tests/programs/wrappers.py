@@ -128,7 +128,13 @@ def default_dtype(x: Any) -> Any:
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     try:
-        return x + torch.ones(3), torch.ones(2) / 3, torch.tensor([1.5]), torch.arange(3) / 2, torch.arange(2.0)
+        return (
+            x + torch.ones(3),
+            torch.ones(2) / 3,
+            torch.tensor([1.5]),
+            torch.arange(3) / 2,
+            torch.arange(2.0),
+        )
     finally:
         torch.set_default_dtype(before)
 
@@ -770,7 +776,9 @@ _SQUARE = tuple(lambda i=i: (_x(3, 3) + i,) for i in range(2))
 
 
 def plain(function: Any, *calls: Any, **options: Any) -> Program:
-    return Program(function.__name__, lambda: function, calls or _ROWS, _ERRORS.get(function.__name__, {}), **options)
+    return Program(
+        function.__name__, lambda: function, calls or _ROWS, _ERRORS.get(function.__name__, {}), **options
+    )
 
 
 def module(make: Any, name: str = "", calls: Any = _ROWS, train: bool = True, **options: Any) -> Program:

@@ -38,7 +38,9 @@ def arguments(shape: tuple[int, int], framework: str) -> tuple[Any, Any]:
 def compiled(loop: Loop, source: str, to: str, roll: str = "scan") -> Any:
     """The graph of a program."""
     xp = library(source)
-    return graph_compiler.compile(lambda u, xs: loop(xp, u, xs), source=source, to=to, args=arguments(SHAPES[0], source), roll=roll)
+    return graph_compiler.compile(
+        lambda u, xs: loop(xp, u, xs), source=source, to=to, args=arguments(SHAPES[0], source), roll=roll
+    )
 
 
 def loops(graph: Any) -> int:

@@ -15,7 +15,9 @@ from ..support.selection import pairs
 from .programs import ACROSS, EVERYWHERE, NEVER, rows_written
 from .running import SHAPES, arguments, check, compiled, library, loops
 
-WAYS = [f"{source} {to}" for source in ("numpy", "torch", "jax") for to in ("numpy", "torch", "jax", "tensorflow")]
+WAYS = [
+    f"{source} {to}" for source in ("numpy", "torch", "jax") for to in ("numpy", "torch", "jax", "tensorflow")
+]
 
 
 @pytest.mark.parametrize(("name", "way"), pairs(EVERYWHERE, WAYS))
@@ -46,7 +48,9 @@ def test_gradients_go_through_the_loop(name: str, source: str) -> None:
     loop, to = EVERYWHERE[name], {"jax": "torch", "torch": "jax"}[source]
     graph = compiled(loop, source, to)
     u, xs = arguments(SHAPES[1], to)
-    for found, wanted in zip(_gradients(graph, to, u, xs), _gradients(_with(loop, to), to, u, xs), strict=True):
+    for found, wanted in zip(
+        _gradients(graph, to, u, xs), _gradients(_with(loop, to), to, u, xs), strict=True
+    ):
         np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-4)
 
 
@@ -62,7 +66,11 @@ def _gradients(function: Any, framework: str, *args: Any) -> list[Any]:
         torch.stack([item.sum() for item in leaves(function(*given)).values()]).sum().backward()
         return [np.zeros(arg.shape) if arg.grad is None else arg.grad.numpy() for arg in given]
     jax = pytest.importorskip("jax")
-    run = function if not hasattr(function, "functional") else lambda *given: function.functional(function.parameters, *given)
+    run = (
+        function
+        if not hasattr(function, "functional")
+        else lambda *given: function.functional(function.parameters, *given)
+    )
     total = jax.grad(lambda *given: sum(item.sum() for item in jax.tree.leaves(run(*given))), argnums=(0, 1))
     return [np.asarray(item) for item in total(*args)]
 
@@ -91,7 +99,9 @@ def test_draws_by_keys_that_are_carried_are_those_of_the_steps() -> None:
         return u
 
     given = jax.random.key(3), jax.numpy.ones(3)
-    np.testing.assert_allclose(graph_compiler.compile(noisy, args=given, roll="scan")(*given), noisy(*given), rtol=1e-6)
+    np.testing.assert_allclose(
+        graph_compiler.compile(noisy, args=given, roll="scan")(*given), noisy(*given), rtol=1e-6
+    )
 
 
 def test_a_step_with_another_dtype_stays_apart() -> None:
@@ -107,7 +117,9 @@ def test_a_step_with_another_dtype_stays_apart() -> None:
     np.testing.assert_array_equal(graph(np.full(4, 0.3, "float32")), widened(np.full(4, 0.3, "float32")))
 
 
-@pytest.mark.parametrize(("source", "to"), [("numpy", "jax"), ("numpy", "torch"), ("torch", "numpy"), ("torch", "jax")])
+@pytest.mark.parametrize(
+    ("source", "to"), [("numpy", "jax"), ("numpy", "torch"), ("torch", "numpy"), ("torch", "jax")]
+)
 def test_rows_that_are_written_are_carried(source: str, to: str) -> None:
     assert loops(check(rows_written, source, to)) == 1
 
@@ -120,7 +132,9 @@ def test_writes_to_an_argument_are_made() -> None:
             x[1:-1] = 0.5 * x[1:-1] + 0.25 * (x[2:] + x[:-2])
 
     for to, count in (("numpy", 0), ("torch", 1)):
-        graph = graph_compiler.compile(smoothed, args=(np.arange(7.0) ** 2,), source="numpy", to=to, roll="scan")
+        graph = graph_compiler.compile(
+            smoothed, args=(np.arange(7.0) ** 2,), source="numpy", to=to, roll="scan"
+        )
         assert loops(graph) == count, graph.source
         found, wanted = np.arange(9.0) ** 3, np.arange(9.0) ** 3
         graph(found)
@@ -140,7 +154,9 @@ def test_a_view_that_is_written_to_in_the_middle_stays_apart() -> None:
         return np.stack(made), u
 
     for to in ("numpy", "jax"):
-        graph = graph_compiler.compile(aliased, args=(np.ones(3, "float32"),), source="numpy", to=to, roll="scan")
+        graph = graph_compiler.compile(
+            aliased, args=(np.ones(3, "float32"),), source="numpy", to=to, roll="scan"
+        )
         x = np.arange(4, dtype="float32")
         for found, wanted in zip(graph(x), aliased(x), strict=True):
             np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-6)
@@ -188,7 +204,10 @@ def _steps(count: int) -> Any:
     return run
 
 
-@pytest.mark.parametrize(("roll", "steps", "count"), [("auto", 15, 0), ("auto", 16, 1), ("never", 100, 0), ("scan", 3, 1), ("scan", 2, 0)])
+@pytest.mark.parametrize(
+    ("roll", "steps", "count"),
+    [("auto", 15, 0), ("auto", 16, 1), ("never", 100, 0), ("scan", 3, 1), ("scan", 2, 0)],
+)
 def test_the_option_chooses(roll: str, steps: int, count: int) -> None:
     for to in ("numpy", "torch", "jax"):
         assert loops(graph_compiler.compile(_steps(steps), args=(np.ones(3),), to=to, roll=roll)) == count

@@ -60,9 +60,14 @@ def program(body: list[str], steps: int, result: str) -> Callable[[Any, Any], An
 @given(BODIES, st.integers(3, ROWS - 2), RESULTS, st.sampled_from(["numpy", "torch", "jax"]))
 def test_rolled_and_written_out_are_the_same(body: list[str], steps: int, result: str, to: str) -> None:
     numbers = np.random.default_rng(steps)
-    calls = [(numbers.normal(size=COLUMNS), numbers.normal(size=(rows, COLUMNS))) for rows in (ROWS, ROWS + 3)]
+    calls = [
+        (numbers.normal(size=COLUMNS), numbers.normal(size=(rows, COLUMNS))) for rows in (ROWS, ROWS + 3)
+    ]
     run = program(body, steps, result)
-    graphs = [graph_compiler.compile(run, source="numpy", to=to, args=calls[0], roll=roll) for roll in ("scan", "never")]
+    graphs = [
+        graph_compiler.compile(run, source="numpy", to=to, args=calls[0], roll=roll)
+        for roll in ("scan", "never")
+    ]
     for call in calls:
         rolled, plain = (graph(*call) for graph in graphs)
         for one, other, wanted in zip(rolled, plain, run(*call), strict=True):

@@ -16,7 +16,24 @@ _SOFT = (F.softmax, F.log_softmax, F.softmin)
 
 def _edges() -> torch.Tensor:
     """Limits, infinities and NaN."""
-    return torch.tensor([-float("inf"), -6.0, -3.0, -1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 3.0, 6.0, 25.0, float("inf"), float("nan")])
+    return torch.tensor(
+        [
+            -float("inf"),
+            -6.0,
+            -3.0,
+            -1.0,
+            -0.5,
+            -0.0,
+            0.0,
+            0.5,
+            1.0,
+            3.0,
+            6.0,
+            25.0,
+            float("inf"),
+            float("nan"),
+        ]
+    )
 
 
 # at -inf these are NaN in torch, or a limit elsewhere
@@ -87,7 +104,11 @@ SAMPLES = [
     Sample(torch.Tensor.log_softmax, (array(3, 4),), {"dim": -1}),
     Sample(torch.special.softmax, (array(3, 4), 1)),
     Sample(torch.special.log_softmax, (array(3, 4), 0)),
-    Sample(F.softmax, (torch.tensor([[-float("inf"), 1.0], [-float("inf"), -float("inf")], [1e30, -1e30]]), 1), name="softmax-infinite"),
+    Sample(
+        F.softmax,
+        (torch.tensor([[-float("inf"), 1.0], [-float("inf"), -float("inf")], [1e30, -1e30]]), 1),
+        name="softmax-infinite",
+    ),
 ]
 
 ERRORS: list[ErrorSample] = []

@@ -35,7 +35,12 @@ def whole_steps(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
 def spaced(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """torch.linspace and torch.logspace of sizes."""
     n = x.shape[0]
-    return torch.linspace(0, 1, n), torch.linspace(-1, n, 5), torch.logspace(0, 2, n), torch.linspace(0.0, n, n, dtype=torch.float64)
+    return (
+        torch.linspace(0, 1, n),
+        torch.linspace(-1, n, 5),
+        torch.logspace(0, 2, n),
+        torch.linspace(0.0, n, n, dtype=torch.float64),
+    )
 
 
 def filled(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -103,7 +108,9 @@ def windows(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
 
 
 def _like() -> list[Sample]:
-    found = [Sample(getattr(torch, name), (X,), other=(OTHER,), name=name) for name in ("zeros_like", "ones_like")]
+    found = [
+        Sample(getattr(torch, name), (X,), other=(OTHER,), name=name) for name in ("zeros_like", "ones_like")
+    ]
     return [
         *found,
         Sample(torch.zeros_like, (ints(2, 3),), {"dtype": torch.float32}),
@@ -132,10 +139,21 @@ def _matrices() -> list[Sample]:
     for name in ("tril", "triu"):
         function = getattr(torch, name)
         found += [Sample(function, (array(3, 4),), other=(array(5, 2),), name=name)]
-        found += [Sample(function, (array(2, 3, 4), k), other=(array(2, 5, 3), k), name=f"{name} {k}") for k in (-1, 1, 5)]
-        found += [Sample(function, (bools(3, 3),), {"diagonal": 1}, name=name), Sample(function, (array(0, 3),), name=f"{name} empty")]
-        found += [Sample(getattr(torch, f"{name}_indices"), (3, 4, k), name=f"{name}_indices {k}") for k in (-1, 0, 2)]
-        found += [Sample(getattr(torch, f"{name}_indices"), (3, 3), {"dtype": torch.int32}, name=f"{name}_indices")]
+        found += [
+            Sample(function, (array(2, 3, 4), k), other=(array(2, 5, 3), k), name=f"{name} {k}")
+            for k in (-1, 1, 5)
+        ]
+        found += [
+            Sample(function, (bools(3, 3),), {"diagonal": 1}, name=name),
+            Sample(function, (array(0, 3),), name=f"{name} empty"),
+        ]
+        found += [
+            Sample(getattr(torch, f"{name}_indices"), (3, 4, k), name=f"{name}_indices {k}")
+            for k in (-1, 0, 2)
+        ]
+        found += [
+            Sample(getattr(torch, f"{name}_indices"), (3, 3), {"dtype": torch.int32}, name=f"{name}_indices")
+        ]
     return [
         *found,
         Sample(torch.vander, (array(3),), other=(array(5),)),
@@ -149,8 +167,14 @@ def _matrices() -> list[Sample]:
 def _complex() -> list[Sample]:
     return [
         Sample(torch.complex, (X, array(3)), other=(OTHER, array(3))),
-        Sample(torch.polar, (array(2, 3, kind="positive"), array(2, 3)), other=(array(4, 3, kind="positive"), array(4, 3))),
-        Sample(torch.view_as_real, (array(2, 3, dtype="complex64"),), other=(array(4, 3, dtype="complex64"),)),
+        Sample(
+            torch.polar,
+            (array(2, 3, kind="positive"), array(2, 3)),
+            other=(array(4, 3, kind="positive"), array(4, 3)),
+        ),
+        Sample(
+            torch.view_as_real, (array(2, 3, dtype="complex64"),), other=(array(4, 3, dtype="complex64"),)
+        ),
         Sample(torch.view_as_complex, (array(3, 2),), other=(array(5, 2),)),
     ]
 

@@ -143,7 +143,10 @@ def _unary() -> list[Sample]:
             Sample(getattr(torch.Tensor, name), (POSITIVE,), name=f"Tensor.{name}"),
         ]
         found += [Sample(function, (array(3, dtype="bfloat16", kind="positive"),), name=f"{name} bfloat16")]
-    found += [Sample(getattr(torch, name), (array(2, 3, dtype="complex64"),), name=f"{name} complex") for name in _COMPLEX]
+    found += [
+        Sample(getattr(torch, name), (array(2, 3, dtype="complex64"),), name=f"{name} complex")
+        for name in _COMPLEX
+    ]
     found += [Sample(getattr(torch, name), (POSITIVE,), name=name) for name in _ALIASES]
     found += [
         Sample(torch.real, (X,)),
@@ -151,7 +154,11 @@ def _unary() -> list[Sample]:
         Sample(torch.log2, (POWERS,)),
         Sample(torch.abs, (ints(3, dtype="uint8"),)),
     ]
-    found += [Sample(torch.sin, (bools(3),)), Sample(torch.square, (bools(3),)), Sample(torch.sign, (bools(3),))]
+    found += [
+        Sample(torch.sin, (bools(3),)),
+        Sample(torch.square, (bools(3),)),
+        Sample(torch.sign, (bools(3),)),
+    ]
     return found
 
 
@@ -171,7 +178,10 @@ def _binary() -> list[Sample]:
         function = getattr(torch, name)
         found += [
             Sample(
-                function, (POSITIVE, array(3, kind="positive")), other=(array(5, 3, kind="positive"), array(3, kind="positive")), name=name
+                function,
+                (POSITIVE, array(3, kind="positive")),
+                other=(array(5, 3, kind="positive"), array(3, kind="positive")),
+                name=name,
             ),
             Sample(
                 function,
@@ -181,7 +191,9 @@ def _binary() -> list[Sample]:
             ),
             Sample(function, (SPECIAL[:, None], SPECIAL), name=f"{name} special"),
             Sample(function, (array(0, 3), array(3)), name=f"{name} empty"),
-            Sample(getattr(torch.Tensor, name), (POSITIVE, array(kind="positive")), name=f"Tensor.{name} 0-d"),
+            Sample(
+                getattr(torch.Tensor, name), (POSITIVE, array(kind="positive")), name=f"Tensor.{name} 0-d"
+            ),
         ]
     for name in _OF_INTEGERS:
         found += [
@@ -191,7 +203,9 @@ def _binary() -> list[Sample]:
                 other=(ints(4, 3, dtype="int32"), ints(3, low=1)),
                 name=f"{name} integers",
             ),
-            Sample(getattr(torch, name), (ints(2, 3, dtype="uint8"), ints(low=1)), name=f"{name} bytes with 0-d"),
+            Sample(
+                getattr(torch, name), (ints(2, 3, dtype="uint8"), ints(low=1)), name=f"{name} bytes with 0-d"
+            ),
         ]
     found += [
         Sample(getattr(torch, name), (bools(2, 3), bools(3)), name=f"{name} bools")
@@ -250,15 +264,23 @@ def _numbers() -> list[Sample]:
         Sample(torch.mul, (array(3, dtype="float16"), 3.5)),
         Sample(torch.mul, (bools(3), 2.0)),
     ]
-    found += [Sample(torch.pow, (POSITIVE, exponent), name=f"pow {exponent}") for exponent in (0, 1, 2, 3, -1, -2, 0.5, -0.5, 1.5, 2.0, 20)]
+    found += [
+        Sample(torch.pow, (POSITIVE, exponent), name=f"pow {exponent}")
+        for exponent in (0, 1, 2, 3, -1, -2, 0.5, -0.5, 1.5, 2.0, 20)
+    ]
     found += [
         Sample(torch.pow, (2, X)),
         Sample(torch.pow, (2.5, ints(3))),
-        *(Sample(torch.pow, (bools(9), exponent), name=f"pow of bools {exponent}") for exponent in (True, False)),
+        *(
+            Sample(torch.pow, (bools(9), exponent), name=f"pow of bools {exponent}")
+            for exponent in (True, False)
+        ),
         Sample(torch.pow, (ints(2, 3), 3)),
         Sample(torch.pow, (2, ints(3, low=0))),
         Sample(
-            torch.pow, (ints(2, 3, low=-2, high=3), ints(3, low=-2, high=4)), other=(ints(4, 3, low=-2, high=3), ints(3, low=-2, high=4))
+            torch.pow,
+            (ints(2, 3, low=-2, high=3), ints(3, low=-2, high=4)),
+            other=(ints(4, 3, low=-2, high=3), ints(3, low=-2, high=4)),
         ),
         Sample(torch.pow, (ints(3), 0.5)),
         Sample(torch.pow, (array(3, dtype="complex64"), 2)),
@@ -275,7 +297,12 @@ def _numbers() -> list[Sample]:
 def _reflected() -> list[Sample]:
     nonzero = ints(2, 3, low=1, high=6)
     found = [
-        Sample(getattr(torch.Tensor, f"__r{name}__"), (POSITIVE, 2), other=(array(4, 3, kind="positive"), 2), name=f"__r{name}__")
+        Sample(
+            getattr(torch.Tensor, f"__r{name}__"),
+            (POSITIVE, 2),
+            other=(array(4, 3, kind="positive"), 2),
+            name=f"__r{name}__",
+        )
         for name in ("add", "sub", "mul", "div", "truediv", "pow", "mod", "floordiv")
     ]
     found += [
@@ -284,7 +311,20 @@ def _reflected() -> list[Sample]:
     ]
     found += [
         Sample(getattr(torch.Tensor, f"__{name}__"), (nonzero, 3), name=f"__{name}__")
-        for name in ("and", "or", "xor", "lshift", "rshift", "floordiv", "mod", "pow", "truediv", "eq", "ne", "lt")
+        for name in (
+            "and",
+            "or",
+            "xor",
+            "lshift",
+            "rshift",
+            "floordiv",
+            "mod",
+            "pow",
+            "truediv",
+            "eq",
+            "ne",
+            "lt",
+        )
     ]
     return [
         *found,
@@ -303,7 +343,12 @@ def _division() -> list[Sample]:
             Sample(torch.div, (dividend, divisor), {"rounding_mode": mode}),
             Sample(torch.div, (dividend.double(), divisor), {"rounding_mode": mode}),
             Sample(torch.div, (SPECIAL[:, None], SPECIAL), {"rounding_mode": mode}),
-            Sample(torch.div, (ints(2, 3, dtype="int8"), 2), {"rounding_mode": mode}, other=(ints(5, 3, dtype="int8"), 2)),
+            Sample(
+                torch.div,
+                (ints(2, 3, dtype="int8"), 2),
+                {"rounding_mode": mode},
+                other=(ints(5, 3, dtype="int8"), 2),
+            ),
             Sample(torch.div, (X, 0.3), {"rounding_mode": mode}, other=(OTHER, 0.3)),
         ]
     return [
@@ -343,22 +388,50 @@ def _clamps() -> list[Sample]:
         Sample(torch.clamp_max, (X, array(3))),
         Sample(torch.clamp_min, (bools(2, 3), bools(3)), other=(bools(4, 1), bools(5))),
         Sample(torch.clamp_max, (bools(2, 3), bools(3)), name="clamp_max of bools"),
-        Sample(torch.logaddexp, (array(2, 3, dtype="complex64"), array(3, dtype="complex64")), name="logaddexp of complex"),
+        Sample(
+            torch.logaddexp,
+            (array(2, 3, dtype="complex64"), array(3, dtype="complex64")),
+            name="logaddexp of complex",
+        ),
     ]
 
 
 def _types() -> list[Sample]:
-    methods = ["float", "half", "double", "bfloat16", "int", "long", "short", "char", "byte", "bool", "cfloat", "cdouble"]
+    methods = [
+        "float",
+        "half",
+        "double",
+        "bfloat16",
+        "int",
+        "long",
+        "short",
+        "char",
+        "byte",
+        "bool",
+        "cfloat",
+        "cdouble",
+    ]
     edges = torch.tensor([0.0, -1.0, 1.9, -1.9, 255.0, 300.0, -129.0])
     found = [Sample(getattr(torch.Tensor, name), (edges,), name=name) for name in methods]
     found += [
-        Sample(getattr(torch.Tensor, name), (ints(2, 3, low=-300, high=300),), other=(ints(5, 3),), name=f"{name} of integers")
+        Sample(
+            getattr(torch.Tensor, name),
+            (ints(2, 3, low=-300, high=300),),
+            other=(ints(5, 3),),
+            name=f"{name} of integers",
+        )
         for name in methods
     ]
     found += [Sample(getattr(torch.Tensor, name), (bools(3),), name=f"{name} of bools") for name in methods]
     found += [
         Sample(torch.Tensor.to, (X, *target), name=f"to {target}")
-        for target in ((torch.float16,), ("cpu",), ("cpu", torch.int32), (torch.float64, True), (torch.int64,))
+        for target in (
+            (torch.float16,),
+            ("cpu",),
+            ("cpu", torch.int32),
+            (torch.float64, True),
+            (torch.int64,),
+        )
     ]
     return [
         *found,

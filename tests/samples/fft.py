@@ -42,12 +42,26 @@ def _several_axes() -> list[Sample]:
     samples = []
     for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
         x, other = (_REAL, _OTHER_REAL) if name in ("rfft", "ihfft") else (_COMPLEX, _OTHER_COMPLEX)
-        for given in ({}, {"norm": "ortho"}, {"s": (4, 5), "norm": "forward"}, {"dim": (0, 2)}, {"s": (-1, 6)}):
+        for given in (
+            {},
+            {"norm": "ortho"},
+            {"s": (4, 5), "norm": "forward"},
+            {"dim": (0, 2)},
+            {"s": (-1, 6)},
+        ):
             samples.append(Sample(getattr(_FFT, f"{name}2"), (x,), given, other=(other,)))
         for options in ({}, {"dim": (1, 0)}, {"s": (4, 5), "dim": (0, 2)}, {"norm": "forward"}):
             samples.append(Sample(getattr(_FFT, f"{name}n"), (x,), options, other=(other,)))
-    samples += [Sample(function, (x,), {"dim": ()}) for function in (_FFT.fftn, _FFT.ifft2) for x in (_REAL, array(dtype="complex64"))]
-    return samples + [Sample(_FFT.fft2, (_REAL,)), Sample(_FFT.fftn, (array(2, 3, 2, 3, 2),)), Sample(_FFT.irfft2, (_REAL,))]
+    samples += [
+        Sample(function, (x,), {"dim": ()})
+        for function in (_FFT.fftn, _FFT.ifft2)
+        for x in (_REAL, array(dtype="complex64"))
+    ]
+    return samples + [
+        Sample(_FFT.fft2, (_REAL,)),
+        Sample(_FFT.fftn, (array(2, 3, 2, 3, 2),)),
+        Sample(_FFT.irfft2, (_REAL,)),
+    ]
 
 
 def frequencies(x: torch.Tensor) -> Any:
@@ -59,7 +73,11 @@ def frequencies(x: torch.Tensor) -> Any:
 def _frequencies() -> list[Sample]:
     x, other = array(3, 4, 5), array(2, 6, 7)
     shifts = (_FFT.fftshift, _FFT.ifftshift)
-    samples = [Sample(function, (x,), given, other=(other,)) for function in shifts for given in ({}, {"dim": 1}, {"dim": (0, -1)})]
+    samples = [
+        Sample(function, (x,), given, other=(other,))
+        for function in shifts
+        for given in ({}, {"dim": 1}, {"dim": (0, -1)})
+    ]
     return [*samples, Sample(frequencies, (x,), other=(other,))]
 
 
@@ -71,7 +89,9 @@ def windowed(function: Any, x: torch.Tensor, size: int, **options: Any) -> torch
 def through_stft(x: torch.Tensor, **options: Any) -> torch.Tensor:
     """There and back."""
     window = torch.hamming_window(8)
-    return torch.istft(torch.stft(x, 8, window=window, return_complex=True, **options), 8, window=window, **options)
+    return torch.istft(
+        torch.stft(x, 8, window=window, return_complex=True, **options), 8, window=window, **options
+    )
 
 
 def signal_of(x: torch.Tensor, **options: Any) -> torch.Tensor:
@@ -95,17 +115,33 @@ def _signals() -> list[Sample]:
         samples.append(Sample(quietly, (torch.stft, stack), given, other=(torch.stft, later)))
     for mode in ("replicate", "circular"):
         samples.append(
-            Sample(quietly, (torch.stft, stack), {"n_fft": 8, "pad_mode": mode, "return_complex": True}, other=(torch.stft, later))
+            Sample(
+                quietly,
+                (torch.stft, stack),
+                {"n_fft": 8, "pad_mode": mode, "return_complex": True},
+                other=(torch.stft, later),
+            )
         )
     return samples + [
-        Sample(windowed, (torch.stft, x, 6), {"n_fft": 6, "return_complex": True}, other=(torch.stft, other, 6)),
-        Sample(windowed, (torch.stft, x, 6), {"n_fft": 9, "win_length": 6, "return_complex": True}, other=(torch.stft, other, 6)),
-        Sample(windowed, (torch.stft, x, 6), {"n_fft": 6, "return_complex": False}, other=(torch.stft, other, 6)),
+        Sample(
+            windowed, (torch.stft, x, 6), {"n_fft": 6, "return_complex": True}, other=(torch.stft, other, 6)
+        ),
+        Sample(
+            windowed,
+            (torch.stft, x, 6),
+            {"n_fft": 9, "win_length": 6, "return_complex": True},
+            other=(torch.stft, other, 6),
+        ),
+        Sample(
+            windowed, (torch.stft, x, 6), {"n_fft": 6, "return_complex": False}, other=(torch.stft, other, 6)
+        ),
         Sample(quietly, (torch.stft, Array((40,), "complex64")), {"n_fft": 8, "return_complex": True}),
         Sample(through_stft, (x,), other=(other,)),
         Sample(through_stft, (stack,), {"hop_length": 3, "normalized": True}, other=(later,)),
         Sample(through_stft, (stack,), {"onesided": False}, other=(later,)),
-        Sample(signal_of, (Array((5, 9), "complex64"),), {"length": 15}, other=(Array((5, 12), "complex64"),)),
+        Sample(
+            signal_of, (Array((5, 9), "complex64"),), {"length": 15}, other=(Array((5, 12), "complex64"),)
+        ),
         Sample(signal_of, (Array((5, 9), "complex64"),), {"normalized": True, "win_length": 8}),
         Sample(signal_of, (Array((8, 9), "complex64"),), {"onesided": False, "return_complex": True}),
     ]

@@ -22,7 +22,12 @@ def compared(x: Any) -> Any:
 
 def chosen(x: Any) -> Any:
     """The number is rounded, whichever way it comes into the array."""
-    filled = torch.where(x > 0.2, x, 0.1), x.clamp(max=0.1), x.masked_fill(x > 0.2, 0.1), F.pad(x, (1, 1), value=0.1)
+    filled = (
+        torch.where(x > 0.2, x, 0.1),
+        x.clamp(max=0.1),
+        x.masked_fill(x > 0.2, 0.1),
+        F.pad(x, (1, 1), value=0.1),
+    )
     return [array == 0.1 for array in filled]
 
 
@@ -58,7 +63,12 @@ def shrunk(x: Any) -> Any:
 
 def of_a_unit(x: Any) -> Any:
     """The least norm of float16 is 0, so a row of zeros is NaN."""
-    return F.normalize(x), F.normalize(x, p=1.0, dim=0), F.cosine_similarity(x, -x), F.cosine_similarity(x, x + 1, dim=0)
+    return (
+        F.normalize(x),
+        F.normalize(x, p=1.0, dim=0),
+        F.cosine_similarity(x, -x),
+        F.cosine_similarity(x, x + 1, dim=0),
+    )
 
 
 def _of(function: Callable[..., Any], *more: Any) -> list[Sample]:
@@ -66,7 +76,12 @@ def _of(function: Callable[..., Any], *more: Any) -> list[Sample]:
     for dtype in (torch.float16, torch.bfloat16):
         x = torch.tensor(NEAR).to(dtype)
         samples.append(
-            Sample(function, (x, *more), other=(x[:5] * 2, *more), name=f"{function.__name__} {str(dtype).removeprefix('torch.')}")
+            Sample(
+                function,
+                (x, *more),
+                other=(x[:5] * 2, *more),
+                name=f"{function.__name__} {str(dtype).removeprefix('torch.')}",
+            )
         )
     return samples
 
@@ -74,13 +89,27 @@ def _of(function: Callable[..., Any], *more: Any) -> list[Sample]:
 _FAR = array(2, 3, dtype="float16", low=200, high=400, kind="integers")  # whose squares are beyond the type
 
 SAMPLES = [
-    *(sample for function in (compared, chosen, left_over, divided, scaled, shrunk) for sample in _of(function)),
-    *(sample for function in (scaled_by_array, scaled_by_read) for sample in _of(function, torch.tensor(MANY))),
     *(
-        Sample(of_a_unit, (torch.tensor([[0.0, 0.0, 0.0], [0.5, 0.0, 1.0]]).to(dtype),), name=f"of_a_unit {dtype}")
+        sample
+        for function in (compared, chosen, left_over, divided, scaled, shrunk)
+        for sample in _of(function)
+    ),
+    *(
+        sample
+        for function in (scaled_by_array, scaled_by_read)
+        for sample in _of(function, torch.tensor(MANY))
+    ),
+    *(
+        Sample(
+            of_a_unit,
+            (torch.tensor([[0.0, 0.0, 0.0], [0.5, 0.0, 1.0]]).to(dtype),),
+            name=f"of_a_unit {dtype}",
+        )
         for dtype in (torch.float16, torch.bfloat16)
     ),
     Sample(
-        F.triplet_margin_loss, (_FAR, array(2, 3, dtype="float16"), array(2, 3, dtype="float16")), name="triplet_margin_loss of far ones"
+        F.triplet_margin_loss,
+        (_FAR, array(2, 3, dtype="float16"), array(2, 3, dtype="float16")),
+        name="triplet_margin_loss of far ones",
     ),
 ]

@@ -28,11 +28,16 @@ def put_into(x: torch.Tensor, index: Index, value: Any) -> torch.Tensor:
 
 
 def _reads(x: Array, other: Array, *indices: Index) -> list[Sample]:
-    return [Sample(operator.getitem, (x, index), other=(other, index), name="__getitem__") for index in indices]
+    return [
+        Sample(operator.getitem, (x, index), other=(other, index), name="__getitem__") for index in indices
+    ]
 
 
 def _writes(x: Array, other: Array, *pairs: tuple[Index, Any]) -> list[Sample]:
-    return [Sample(put_into, (x, index, value), other=(other, index, value), name="__setitem__") for index, value in pairs]
+    return [
+        Sample(put_into, (x, index, value), other=(other, index, value), name="__setitem__")
+        for index, value in pairs
+    ]
 
 
 _KEYS: tuple[Index, ...] = (
@@ -66,7 +71,10 @@ def _index_arrays() -> list[Sample]:
         ((i, one, i), (few, one, few)), ((..., one, None), (..., one, None)), ((None, i, one), (None, few, one)),
         ((i, [0], i), (few, [0], few)),
     )  # fmt: skip
-    return [Sample(operator.getitem, (x, index), other=(other, later), name="__getitem__") for index, later in indices]
+    return [
+        Sample(operator.getitem, (x, index), other=(other, later), name="__getitem__")
+        for index, later in indices
+    ]
 
 
 def _masks() -> list[Sample]:
@@ -165,7 +173,11 @@ def _mask_writes() -> list[Sample]:
         *samples,
         Sample(put_into, (x, fixed, array(3, 5, 3)), name="__setitem__"),
         Sample(put_into, (x, fixed, array(3, 1, 3)), name="__setitem__"),
-        Sample(put_into, (x, (_ALL, torch.tensor([True, False, True, False, True])), array(4, 3, 3)), name="__setitem__"),
+        Sample(
+            put_into,
+            (x, (_ALL, torch.tensor([True, False, True, False, True])), array(4, 3, 3)),
+            name="__setitem__",
+        ),
         Sample(put_into, (x, (fixed, 0), array(3, 3)), name="__setitem__"),
         Sample(put_into, (x, (fixed, torch.tensor([0, 1, 2])), 1.0), name="__setitem__"),
         Sample(put_into, (x, [True, False, True, True], 2.0), name="__setitem__"),
@@ -176,19 +188,32 @@ def _mask_writes() -> list[Sample]:
 def _gathers() -> list[Sample]:
     x, i = array(4, 5), ints(2, 3, low=0, high=4)
     return [
-        Sample(torch.gather, (x, 1, ints(4, 2, low=0, high=5)), other=(array(3, 6), 1, ints(3, 4, low=0, high=6))),
+        Sample(
+            torch.gather, (x, 1, ints(4, 2, low=0, high=5)), other=(array(3, 6), 1, ints(3, 4, low=0, high=6))
+        ),
         Sample(torch.gather, (x, 0, i)),
         Sample(torch.gather, (x, -1, i)),
         Sample(torch.gather, (array(), 0, ints(low=0, high=1))),
-        Sample(torch.gather, (array(4), 0, ints(6, low=0, high=4)), other=(array(5), 0, ints(2, low=0, high=5))),
+        Sample(
+            torch.gather, (array(4), 0, ints(6, low=0, high=4)), other=(array(5), 0, ints(2, low=0, high=5))
+        ),
         Sample(torch.take, (x, ints(2, 3, low=-20, high=20))),
-        Sample(torch.take_along_dim, (x, ints(4, 2, low=0, high=5), 1), other=(array(3, 6), ints(3, 1, low=0, high=6), 1)),
+        Sample(
+            torch.take_along_dim,
+            (x, ints(4, 2, low=0, high=5), 1),
+            other=(array(3, 6), ints(3, 1, low=0, high=6), 1),
+        ),
         Sample(torch.take_along_dim, (x, ints(1, 2, low=0, high=5), 1)),
         Sample(
-            torch.take_along_dim, (x, ints(4, 2, low=-20, high=20), 1), other=(array(3, 6), ints(3, 1, low=-20, high=20), 1), name="round"
+            torch.take_along_dim,
+            (x, ints(4, 2, low=-20, high=20), 1),
+            other=(array(3, 6), ints(3, 1, low=-20, high=20), 1),
+            name="round",
         ),
         Sample(torch.take_along_dim, (x, ints(7, low=0, high=20))),
-        Sample(torch.index_select, (x, 0, ints(3, low=0, high=4)), other=(array(6, 2), 0, ints(5, low=0, high=6))),
+        Sample(
+            torch.index_select, (x, 0, ints(3, low=0, high=4)), other=(array(6, 2), 0, ints(5, low=0, high=6))
+        ),
         Sample(torch.index_select, (x, -1, ints(3, low=0, high=4))),
         Sample(torch.index_select, (x, 1, ints(low=0, high=4))),
         Sample(torch.index_select, (array(), 0, ints(1, low=0, high=1))),
@@ -206,7 +231,13 @@ def scatter_with(x: torch.Tensor, dim: int, index: torch.Tensor, source: Any, re
 
 
 def index_reduce(
-    x: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor, reduce: str, *, include_self: bool = True
+    x: torch.Tensor,
+    dim: int,
+    index: torch.Tensor,
+    source: torch.Tensor,
+    reduce: str,
+    *,
+    include_self: bool = True,
 ) -> torch.Tensor:
     """torch.index_reduce, whose warning that it may change is no matter here."""
     with warnings.catch_warnings():
@@ -233,11 +264,22 @@ def _scatters() -> list[Sample]:
         for include in (True, False):
             options = {"reduce": reduce, "include_self": include}
             samples.append(
-                Sample(torch.scatter_reduce, (x, 0, i, src), options, other=(array(6, 5), 0, ints(4, 5, low=0, high=6), array(4, 5)))
+                Sample(
+                    torch.scatter_reduce,
+                    (x, 0, i, src),
+                    options,
+                    other=(array(6, 5), 0, ints(4, 5, low=0, high=6), array(4, 5)),
+                )
             )
-            samples.append(Sample(torch.scatter_reduce, (ints(3), 0, ints(6, low=0, high=3), ints(6)), options))
+            samples.append(
+                Sample(torch.scatter_reduce, (ints(3), 0, ints(6, low=0, high=3), ints(6)), options)
+            )
         if reduce != "sum":
-            samples.append(Sample(index_reduce, (x, 0, ints(3, low=0, high=4), array(3, 5), reduce), {"include_self": False}))
+            samples.append(
+                Sample(
+                    index_reduce, (x, 0, ints(3, low=0, high=4), array(3, 5), reduce), {"include_self": False}
+                )
+            )
             samples.append(Sample(index_reduce, (x, 1, ints(3, low=0, high=5), array(4, 3), reduce)))
     return samples
 
@@ -246,7 +288,11 @@ def _indexed_writes() -> list[Sample]:
     x, i = array(4, 5), ints(3, low=0, high=4)
     once = torch.tensor([2, 0, 3])
     return [
-        Sample(torch.index_add, (x, 0, i, array(3, 5)), other=(array(6, 2), 0, ints(4, low=0, high=6), array(4, 2))),
+        Sample(
+            torch.index_add,
+            (x, 0, i, array(3, 5)),
+            other=(array(6, 2), 0, ints(4, low=0, high=6), array(4, 2)),
+        ),
         Sample(torch.index_add, (x, 1, i, array(4, 3)), {"alpha": 2}),
         Sample(torch.index_add, (ints(4), 0, i, ints(3)), {"alpha": -3}),
         Sample(torch.index_copy, (x, 0, once, array(3, 5)), other=(array(7, 2), 0, once, array(3, 2))),
@@ -257,10 +303,19 @@ def _indexed_writes() -> list[Sample]:
         Sample(torch.index_put, (x, (once,), array(5))),
         Sample(torch.index_put, (array(4, 0), (once,), array(0)), name="index_put without elements"),
         Sample(torch.index_add, (array(4, 0), 0, once, array(3, 0)), name="index_add without elements"),
-        Sample(torch.index_put, (x, (i, i), array(3)), {"accumulate": True}, other=(array(6, 5), (i, i), array(3))),
+        Sample(
+            torch.index_put,
+            (x, (i, i), array(3)),
+            {"accumulate": True},
+            other=(array(6, 5), (i, i), array(3)),
+        ),
         Sample(torch.index_put, (x, (torch.tensor([0, 0, 1]),), array(3, 5)), {"accumulate": True}),
         Sample(torch.index_put, (x, (bools(4, 5),), array()), {"accumulate": True}),
-        Sample(torch.index_put, (x, (torch.tensor([True, False, True, True]),), array(3, 5)), {"accumulate": True}),
+        Sample(
+            torch.index_put,
+            (x, (torch.tensor([True, False, True, True]),), array(3, 5)),
+            {"accumulate": True},
+        ),
         Sample(torch.ops.aten.index_put, (x, [None, once], array(4, 3))),
         Sample(torch.Tensor.put, (x, ints(3, low=-20, high=20), array(3)), {"accumulate": True}),
         Sample(torch.Tensor.put, (x, torch.tensor([[3, -1], [7, 0]]), array(2, 2))),

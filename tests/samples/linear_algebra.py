@@ -23,7 +23,11 @@ def _products() -> list[Sample]:
         Sample(torch.matmul, (array(16, 1, 7, 8), array(8, 5)), other=(array(8, 1, 3, 8), array(8, 5))),
         Sample(torch.matmul, (array(16, 1, 7, 8), array(1, 8, 5)), other=(array(8, 1, 3, 8), array(1, 8, 5))),
         Sample(torch.matmul, (array(16, 1, 7, 8), array(8)), other=(array(8, 2, 3, 8), array(8))),
-        Sample(torch.nn.functional.linear, (array(16, 1, 7, 8), array(5, 8), array(5)), other=(array(8, 2, 3, 8), array(5, 8), array(5))),
+        Sample(
+            torch.nn.functional.linear,
+            (array(16, 1, 7, 8), array(5, 8), array(5)),
+            other=(array(8, 2, 3, 8), array(5, 8), array(5)),
+        ),
         Sample(torch.matmul, (v, y), other=(w, other_y)),
         Sample(torch.matmul, (v, v), other=(w, w)),
         Sample(torch.matmul, (ints(3, 4), ints(4, 2))),
@@ -58,12 +62,18 @@ def _products() -> list[Sample]:
         Sample(torch.kron, (array(2, 2, 3), array(2, 3, 2)), other=(array(3, 2, 2), array(2, 2, 2))),
         Sample(_LINALG.cross, (array(2, 3), array(1, 3)), other=(array(4, 3), array(1, 3))),
         Sample(_LINALG.cross, (array(3, 5), array(3, 5)), {"dim": 0}, other=(array(3, 2), array(3, 2))),
-        Sample(torch.cross, (array(2, 3, 4), array(2, 3, 4)), {"dim": 1}, other=(array(5, 3, 2), array(5, 3, 2))),
+        Sample(
+            torch.cross, (array(2, 3, 4), array(2, 3, 4)), {"dim": 1}, other=(array(5, 3, 2), array(5, 3, 2))
+        ),
         Sample(quietly, (torch.cross, array(4, 3), array(4, 3))),
         Sample(torch.trace, (array(4, 5),), other=(array(6, 3),)),
         Sample(torch.trace, (ints(3, 3, dtype="int32"),)),
         Sample(quietly, (torch.chain_matmul, x, y, array(5, 2))),
-        Sample(_LINALG.multi_dot, ([x, y, array(5, 2), array(2)],), other=([other_x, other_y, array(7, 3), array(3)],)),
+        Sample(
+            _LINALG.multi_dot,
+            ([x, y, array(5, 2), array(2)],),
+            other=([other_x, other_y, array(7, 3), array(3)],),
+        ),
         Sample(_LINALG.multi_dot, ([x, y],)),
     ]
 
@@ -76,8 +86,15 @@ def _sums_with_products() -> list[Sample]:
         samples += [
             Sample(torch.addmm, (array(3, 5), x, y), given, other=(array(2, 7), array(2, 6), array(6, 7))),
             Sample(torch.addmv, (array(3), x, array(4)), given, other=(array(2), array(2, 6), array(6))),
-            Sample(torch.addr, (array(3, 4), array(3), array(4)), given, other=(array(2, 5), array(2), array(5))),
-            Sample(torch.addbmm, (array(3, 5), array(2, 3, 4), array(2, 4, 5)), given, other=(array(2, 3), array(6, 2, 1), array(6, 1, 3))),
+            Sample(
+                torch.addr, (array(3, 4), array(3), array(4)), given, other=(array(2, 5), array(2), array(5))
+            ),
+            Sample(
+                torch.addbmm,
+                (array(3, 5), array(2, 3, 4), array(2, 4, 5)),
+                given,
+                other=(array(2, 3), array(6, 2, 1), array(6, 1, 3)),
+            ),
             Sample(
                 torch.baddbmm,
                 (array(2, 3, 5), array(2, 3, 4), array(2, 4, 5)),
@@ -111,17 +128,25 @@ def _einsum() -> list[Sample]:
         Sample(torch.einsum, ("ij->", x), other=("ij->", other_x)),
         Sample(torch.einsum, ("ii->i", array(4, 4)), other=("ii->i", array(3, 3))),
         Sample(torch.einsum, ("ii", array(4, 4))),
-        Sample(torch.einsum, ("...ij,...jk->...ik", batch, y), other=("...ij,...jk->...ik", other_batch, other_y)),
+        Sample(
+            torch.einsum, ("...ij,...jk->...ik", batch, y), other=("...ij,...jk->...ik", other_batch, other_y)
+        ),
         Sample(torch.einsum, ("b...i,ij", batch, array(4, 5))),
         Sample(
             torch.einsum,
             ("bij,bkj,bk->bi", batch, array(2, 5, 4), array(2, 5)),
             other=("bij,bkj,bk->bi", other_batch, array(5, 3, 6), array(5, 3)),
         ),
-        Sample(torch.einsum, (x, [0, 1], y, [1, 2], [0, 2]), other=(other_x, [0, 1], other_y, [1, 2], [0, 2])),
+        Sample(
+            torch.einsum, (x, [0, 1], y, [1, 2], [0, 2]), other=(other_x, [0, 1], other_y, [1, 2], [0, 2])
+        ),
         Sample(torch.einsum, (batch, [Ellipsis, 1], array(4), [1])),
         Sample(torch.einsum, ("ij,jk", array(2, 1), array(3, 4))),
-        Sample(torch.einsum, ("...ik, ...j -> ij", array(1, 2, 3), array(4)), other=("...ik, ...j -> ij", array(1, 5, 2), array(3))),
+        Sample(
+            torch.einsum,
+            ("...ik, ...j -> ij", array(1, 2, 3), array(4)),
+            other=("...ik, ...j -> ij", array(1, 5, 2), array(3)),
+        ),
         Sample(torch.einsum, ("i,i->i", ints(4), ints(4))),
         Sample(torch.tensordot, (batch, array(3, 4, 5)), other=(other_batch, array(2, 6, 3))),
         Sample(torch.tensordot, (batch, array(5, 3)), {"dims": ([1], [1])}, other=(other_batch, array(3, 2))),
@@ -165,7 +190,10 @@ def _functions() -> list[Sample]:
                 )
             )
     samples += [Sample(_LINALG.matrix_power, (stack, n), other=(other_stack, n)) for n in (0, 1, 2, 5)]
-    samples += [Sample(positive_definite, (_LINALG.cond, x, p), other=(_LINALG.cond, other, p)) for p in (2, -2, 1, math.inf, "fro", "nuc")]
+    samples += [
+        Sample(positive_definite, (_LINALG.cond, x, p), other=(_LINALG.cond, other, p))
+        for p in (2, -2, 1, math.inf, "fro", "nuc")
+    ]
     return samples + [
         Sample(torch.det, (x,), other=(other,)),
         Sample(torch.slogdet, (stack,), other=(other_stack,)),
@@ -180,7 +208,9 @@ def _functions() -> list[Sample]:
         Sample(_LINALG.pinv, (array(5, 3),), {"atol": 1.5}, other=(array(6, 4),)),
         Sample(_LINALG.pinv, (array(5, 3),), {"atol": 0.5, "rtol": 0.6}),
         Sample(positive_definite, (_LINALG.pinv, x), {"hermitian": True}),
-        Sample(_LINALG.pinv, (x,), {"hermitian": True}, other=(other,)),  # which it is not: the lower triangle counts
+        Sample(
+            _LINALG.pinv, (x,), {"hermitian": True}, other=(other,)
+        ),  # which it is not: the lower triangle counts
         Sample(_LINALG.matrix_rank, (array(3, 3, kind="positive"),), {"hermitian": True, "atol": 1.0}),
         Sample(low_rank, (array(5, 2), array(2, 4)), other=(array(6, 3), array(3, 5))),
         Sample(low_rank, (array(5, 2), array(2, 4)), {"rtol": 0.5}),
@@ -236,16 +266,30 @@ def _solutions() -> list[Sample]:
         Sample(least_squares, (array(2, 5, 3), array(2, 5, 2)), other=(array(3, 6, 4), array(3, 6, 1))),
         Sample(least_squares, (array(3, 5), array(3, 2))),
         *(
-            Sample(least_squares, (array(2, 5, 3), array(2, 5, 2)), {"driver": driver}, other=(array(3, 6, 4), array(3, 6, 1)))
+            Sample(
+                least_squares,
+                (array(2, 5, 3), array(2, 5, 2)),
+                {"driver": driver},
+                other=(array(3, 6, 4), array(3, 6, 1)),
+            )
             for driver in ("gels", "gelsd", "gelss")
         ),
-        Sample(least_squares, (array(2, 4, 2), array(2, 4)), {"driver": "gelsd"}, other=(array(3, 5, 2), array(3, 5))),
-        Sample(least_squares, (array(3, 5), array(3, 2)), {"driver": "gelss"}, other=(array(2, 6), array(2, 1))),
+        Sample(
+            least_squares,
+            (array(2, 4, 2), array(2, 4)),
+            {"driver": "gelsd"},
+            other=(array(3, 5, 2), array(3, 5)),
+        ),
+        Sample(
+            least_squares, (array(3, 5), array(3, 2)), {"driver": "gelss"}, other=(array(2, 6), array(2, 1))
+        ),
         Sample(tensor_solved, (array(6, 6), array(2, 3))),
         Sample(tensor_solved, (array(6, 6), array(6)), {"dims": (0, 1)}),
         Sample(tensor_inverse, (array(6, 6), 2)),
         Sample(tensor_inverse, (array(6, 6), 1)),
-        Sample(positive_definite, (cholesky_solved, x, array(4, 2)), other=(cholesky_solved, other, array(3, 5))),
+        Sample(
+            positive_definite, (cholesky_solved, x, array(4, 2)), other=(cholesky_solved, other, array(3, 5))
+        ),
         Sample(positive_definite, (cholesky_solved, x, array(4, 2)), {"upper": True}),
         Sample(positive_definite, (cholesky_inverted, stack), other=(cholesky_inverted, other_stack)),
         Sample(positive_definite, (cholesky_inverted, array(3, 3, dtype="complex64")), {"upper": True}),
@@ -254,7 +298,14 @@ def _solutions() -> list[Sample]:
     ]
     for given in ({"upper": True}, {"upper": False}, {"upper": True, "unitriangular": True}):
         samples.append(Sample(triangular, (stack, array(3, 2)), given, other=(other_stack, array(4, 5))))
-    samples.append(Sample(triangular, (stack, array(4, 3)), {"upper": False, "left": False}, other=(other_stack, array(2, 4))))
+    samples.append(
+        Sample(
+            triangular,
+            (stack, array(4, 3)),
+            {"upper": False, "left": False},
+            other=(other_stack, array(2, 4)),
+        )
+    )
     return samples
 
 
@@ -313,7 +364,11 @@ def product_of_eigh(x: torch.Tensor, **options: Any) -> Any:
 def product_of_eig(x: torch.Tensor) -> Any:
     """What ``A V = V L`` leaves over, and the sum of the eigenvalues: their order and phases are free."""
     values, vectors = torch.linalg.eig(x)
-    return x.to(vectors.dtype) @ vectors - vectors * values[..., None, :], values.sum(-1), torch.linalg.eigvals(x).sum(-1)
+    return (
+        x.to(vectors.dtype) @ vectors - vectors * values[..., None, :],
+        values.sum(-1),
+        torch.linalg.eigvals(x).sum(-1),
+    )
 
 
 def lu_product(x: torch.Tensor) -> Any:
@@ -358,14 +413,23 @@ _SOME = (
     ((2.0, 1, 0), (1, 2, 1), (0, 1, 2)),
     ((0.0, 0, 0), (0, 1, 0), (0, 0, 1)),
 )
-_OTHERS = (((4.0, 2, 0), (2, 4, 2), (0, 2, 4)), ((-1.0, 0, 0), (0, 1, 0), (0, 0, 1)), ((1.0, 2, 0), (2, 4, 0), (0, 0, 1)))
+_OTHERS = (
+    ((4.0, 2, 0), (2, 4, 2), (0, 2, 4)),
+    ((-1.0, 0, 0), (0, 1, 0), (0, 0, 1)),
+    ((1.0, 2, 0), (2, 4, 0), (0, 0, 1)),
+)
 
 
 def _decompositions() -> list[Sample]:
     tall, wide, stack = array(5, 3), array(3, 5), array(2, 4, 3)
     complex_ = Array((3, 3), "complex64")
     samples = []
-    for x, other in ((tall, array(6, 2)), (wide, array(2, 4)), (stack, array(3, 5, 4)), (complex_, Array((4, 4), "complex64"))):
+    for x, other in (
+        (tall, array(6, 2)),
+        (wide, array(2, 4)),
+        (stack, array(3, 5, 4)),
+        (complex_, Array((4, 4), "complex64")),
+    ):
         samples += [
             Sample(product_of_qr, (_LINALG.qr, x), other=(_LINALG.qr, other)),
             Sample(product_of_qr, (_LINALG.qr, x, "complete"), other=(_LINALG.qr, other, "complete")),
@@ -377,24 +441,49 @@ def _decompositions() -> list[Sample]:
     square, later = array(4, 4), array(3, 3)
     for upper in (False, True):
         for function in (_LINALG.cholesky, old_cholesky, _LINALG.cholesky_ex):
-            samples.append(Sample(positive_definite, (function, square), {"upper": upper}, other=(function, later)))
+            samples.append(
+                Sample(positive_definite, (function, square), {"upper": upper}, other=(function, later))
+            )
         samples.append(Sample(product_of_eigh, (square,), {"UPLO": "U" if upper else "L"}, other=(later,)))
         samples.append(Sample(_LINALG.eigvalsh, (square,), {"UPLO": "U" if upper else "L"}, other=(later,)))
     for options in ({}, {"left": False}, {"adjoint": True}, {"left": False, "adjoint": True}):
         samples.append(Sample(lu_solved, (square, array(4, 4)), options, other=(later, array(3, 3))))
     some, others = torch.tensor(_SOME), torch.tensor(_OTHERS)
-    for x, other in ((some, others), (some[1], others[0]), (some.to(torch.complex64), others.to(torch.complex64))):
-        vectors = (array(3, 2, dtype=str(x.dtype).removeprefix("torch.")), array(3, 1, dtype=str(x.dtype).removeprefix("torch.")))
+    for x, other in (
+        (some, others),
+        (some[1], others[0]),
+        (some.to(torch.complex64), others.to(torch.complex64)),
+    ):
+        vectors = (
+            array(3, 2, dtype=str(x.dtype).removeprefix("torch.")),
+            array(3, 1, dtype=str(x.dtype).removeprefix("torch.")),
+        )
         samples += [
-            Sample(where_there_is_one, (_LINALG.cholesky_ex, x), {"upper": len(x) == 3}, other=(_LINALG.cholesky_ex, other)),
+            Sample(
+                where_there_is_one,
+                (_LINALG.cholesky_ex, x),
+                {"upper": len(x) == 3},
+                other=(_LINALG.cholesky_ex, other),
+            ),
             Sample(where_there_is_one, (_LINALG.inv_ex, x), other=(_LINALG.inv_ex, other)),
-            Sample(where_there_is_one, (_LINALG.solve_ex, x, vectors[0]), other=(_LINALG.solve_ex, other, vectors[1])),
+            Sample(
+                where_there_is_one,
+                (_LINALG.solve_ex, x, vectors[0]),
+                other=(_LINALG.solve_ex, other, vectors[1]),
+            ),
         ]
     return samples + [
         Sample(
-            where_there_is_one, (_LINALG.solve_ex, some[1], array(1, 3)), {"left": False}, other=(_LINALG.solve_ex, others[0], array(2, 3))
+            where_there_is_one,
+            (_LINALG.solve_ex, some[1], array(1, 3)),
+            {"left": False},
+            other=(_LINALG.solve_ex, others[0], array(2, 3)),
         ),
-        Sample(where_there_is_one, (_LINALG.solve_ex, some[:2], array(2, 3)), other=(_LINALG.solve_ex, others[:2], array(2, 3))),
+        Sample(
+            where_there_is_one,
+            (_LINALG.solve_ex, some[:2], array(2, 3)),
+            other=(_LINALG.solve_ex, others[:2], array(2, 3)),
+        ),
         Sample(positive_definite, (_LINALG.cholesky, complex_), {"upper": True}),
         Sample(told_by_a_triangle, (_LINALG.cholesky, square), other=(_LINALG.cholesky, later)),
         Sample(told_by_a_triangle, (_LINALG.cholesky_ex, complex_), {"upper": True}),
@@ -422,19 +511,45 @@ def _of_nothing() -> list[Sample]:
         Sample(_LINALG.lu, (array(2, 0, 0),), other=(array(2, 3, 3),)),
         Sample(_LINALG.inv_ex, (square,), other=(nothing,)),
         Sample(_LINALG.cholesky_ex, (nothing,), other=(array(1, 1, kind="positive"),)),
-        *(Sample(_LINALG.cond, (square,), {"p": order}, other=(nothing,), name=f"cond of nothing {order}") for order in orders),
-        *(Sample(_LINALG.cond, (_SINGULAR,), {"p": order}, name=f"cond of singular {order}") for order in (-2, 1, math.inf, "fro")),
         *(
-            Sample(_LINALG.matrix_norm, (array(3, 2),), {"ord": order}, other=(array(0, 2),), name=f"norm of nothing {order}")
+            Sample(_LINALG.cond, (square,), {"p": order}, other=(nothing,), name=f"cond of nothing {order}")
+            for order in orders
+        ),
+        *(
+            Sample(_LINALG.cond, (_SINGULAR,), {"p": order}, name=f"cond of singular {order}")
+            for order in (-2, 1, math.inf, "fro")
+        ),
+        *(
+            Sample(
+                _LINALG.matrix_norm,
+                (array(3, 2),),
+                {"ord": order},
+                other=(array(0, 2),),
+                name=f"norm of nothing {order}",
+            )
             for order in (2, 1)
         ),
-        Sample(_LINALG.matrix_norm, (array(3, 2),), {"ord": math.inf}, other=(array(3, 0),), name="norm of nothing inf"),
+        Sample(
+            _LINALG.matrix_norm,
+            (array(3, 2),),
+            {"ord": math.inf},
+            other=(array(3, 0),),
+            name="norm of nothing inf",
+        ),
     ]
 
 
 _SINGULAR = torch.tensor([[[1.0, 2.0], [3.0, 4.0]], [[1.0, 1.0], [1.0, 1.0]], [[0.0, 0.0], [0.0, 0.0]]])
 
-SAMPLES: list[Sample] = [*_of_nothing(), *_products(), *_sums_with_products(), *_einsum(), *_functions(), *_solutions(), *_decompositions()]
+SAMPLES: list[Sample] = [
+    *_of_nothing(),
+    *_products(),
+    *_sums_with_products(),
+    *_einsum(),
+    *_functions(),
+    *_solutions(),
+    *_decompositions(),
+]
 
 ERRORS: list[ErrorSample] = [
     ErrorSample(_LINALG.lu, (array(3, 3),), {"pivot": False}, Exception, "pivoting"),

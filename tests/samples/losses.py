@@ -27,7 +27,15 @@ def quietly(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-_TWO = (F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.huber_loss, F.soft_margin_loss, F.poisson_nll_loss, quietly(F.kl_div))
+_TWO = (
+    F.mse_loss,
+    F.l1_loss,
+    F.smooth_l1_loss,
+    F.huber_loss,
+    F.soft_margin_loss,
+    F.poisson_nll_loss,
+    quietly(F.kl_div),
+)
 
 
 def _signs(*shape: int) -> torch.Tensor:
@@ -46,7 +54,12 @@ def _ignored(*shape: int) -> torch.Tensor:
 
 _ELEMENTWISE = [
     *(
-        Sample(f, (array(3, 4), array(3, 4, kind="positive")), {"reduction": reduction}, other=(array(2, 5), array(2, 5, kind="positive")))
+        Sample(
+            f,
+            (array(3, 4), array(3, 4, kind="positive")),
+            {"reduction": reduction},
+            other=(array(2, 5), array(2, 5, kind="positive")),
+        )
         for f in _TWO
         for reduction in _REDUCTIONS
     ),
@@ -62,14 +75,33 @@ _ELEMENTWISE = [
     Sample(F.smooth_l1_loss, (array(3, 4), array(3, 4)), {"beta": 0.0}),
     Sample(F.huber_loss, (array(3, 4), array(3, 4)), {"delta": 0.4}),
     Sample(F.huber_loss, (array(3, 4), array(3, 4)), {"weight": torch.linspace(0, 1, 12).reshape(3, 4)}),
-    Sample(F.kl_div, (array(3, 4), array(3, 4)), {"log_target": True, "reduction": "batchmean"}, other=(array(5, 2), array(5, 2))),
-    Sample(F.kl_div, (array(3, 4), torch.tensor([0.0, 0.5, 0.5, 0.0])), {"reduction": "batchmean"}, name="kl_div-zeros"),
+    Sample(
+        F.kl_div,
+        (array(3, 4), array(3, 4)),
+        {"log_target": True, "reduction": "batchmean"},
+        other=(array(5, 2), array(5, 2)),
+    ),
+    Sample(
+        F.kl_div,
+        (array(3, 4), torch.tensor([0.0, 0.5, 0.5, 0.0])),
+        {"reduction": "batchmean"},
+        name="kl_div-zeros",
+    ),
     Sample(F.poisson_nll_loss, (array(3, 4), ints(3, 4, low=0, high=4, dtype="float32")), {"full": True}),
-    Sample(F.poisson_nll_loss, (array(3, 4, kind="positive"), array(3, 4, kind="positive")), {"log_input": False, "eps": 1e-3}),
+    Sample(
+        F.poisson_nll_loss,
+        (array(3, 4, kind="positive"), array(3, 4, kind="positive")),
+        {"log_input": False, "eps": 1e-3},
+    ),
     Sample(F.gaussian_nll_loss, (array(3, 4), array(3, 4), array(3, 4, kind="positive")), {"full": True}),
     Sample(F.gaussian_nll_loss, (array(3, 4), array(3, 4), array(3, kind="positive")), {"reduction": "sum"}),
     Sample(F.gaussian_nll_loss, (array(3, 4), array(3, 4), array(3, 1, kind="positive"))),
-    Sample(F.gaussian_nll_loss, (array(3, 4), array(3, 4), torch.tensor([[0.0]] * 3)), {"eps": 0.1}, name="gaussian_nll_loss-no-variance"),
+    Sample(
+        F.gaussian_nll_loss,
+        (array(3, 4), array(3, 4), torch.tensor([[0.0]] * 3)),
+        {"eps": 0.1},
+        name="gaussian_nll_loss-no-variance",
+    ),
     *(
         Sample(
             F.binary_cross_entropy,
@@ -123,15 +155,25 @@ _CLASSES = [
         for f in (F.cross_entropy, F.nll_loss)
         for reduction in _REDUCTIONS
     ),
-    Sample(F.cross_entropy, (array(3, 5), torch.tensor([-100, -100, -100])), name="cross_entropy-all-ignored"),
+    Sample(
+        F.cross_entropy, (array(3, 5), torch.tensor([-100, -100, -100])), name="cross_entropy-all-ignored"
+    ),
     Sample(F.cross_entropy, (array(3, 5), _labels(3)), {"ignore_index": 2}),
     *(
-        Sample(F.cross_entropy, (array(2, 5, 4), _ignored(2, 4), weight), {"label_smoothing": 0.2, "reduction": reduction})
+        Sample(
+            F.cross_entropy,
+            (array(2, 5, 4), _ignored(2, 4), weight),
+            {"label_smoothing": 0.2, "reduction": reduction},
+        )
         for weight in (None, array(5, kind="positive"))
         for reduction in _REDUCTIONS
     ),
     *(
-        Sample(F.cross_entropy, (array(3, 5), array(3, 5, kind="positive")), {"reduction": reduction, "label_smoothing": smoothing})
+        Sample(
+            F.cross_entropy,
+            (array(3, 5), array(3, 5, kind="positive")),
+            {"reduction": reduction, "label_smoothing": smoothing},
+        )
         for smoothing in (0.0, 0.1)
         for reduction in _REDUCTIONS
     ),
@@ -139,7 +181,11 @@ _CLASSES = [
     Sample(F.cross_entropy, (array(5), array(5, kind="positive")), name="cross_entropy-one-distribution"),
     Sample(F.linear_cross_entropy, (array(3, 4), array(5, 4), _labels(3)), {"label_smoothing": 0.1}),
     Sample(F.cross_entropy, (array(3, 5), _labels(3)), {"label_smoothing": -0.1}),
-    Sample(F.linear_cross_entropy, (array(3, 4), array(5, 2, 4), ints(3, 2, low=0, high=5)), {"linear_bias": array(5, 2)}),
+    Sample(
+        F.linear_cross_entropy,
+        (array(3, 4), array(5, 2, 4), ints(3, 2, low=0, high=5)),
+        {"linear_bias": array(5, 2)},
+    ),
     Sample(quietly(F.nll_loss), (array(3, 5), _labels(3), None, False), name="nll_loss-size_average"),
 ]
 
@@ -155,8 +201,20 @@ _RANKING = [
     ),
     Sample(F.margin_ranking_loss, (array(6), array(6), _signs(6)), {"margin": 0.2}),
     Sample(F.margin_ranking_loss, (array(3, 4), array(3, 4), _signs(3, 4)), {"reduction": "none"}),
-    *(Sample(F.multi_margin_loss, (array(3, 5), _labels(3)), {"p": p, "margin": 0.7}, other=(array(2, 5), _labels(2))) for p in (1, 2)),
-    Sample(F.multi_margin_loss, (array(3, 5), _labels(3)), {"weight": torch.linspace(0.1, 1, 5), "reduction": "none"}),
+    *(
+        Sample(
+            F.multi_margin_loss,
+            (array(3, 5), _labels(3)),
+            {"p": p, "margin": 0.7},
+            other=(array(2, 5), _labels(2)),
+        )
+        for p in (1, 2)
+    ),
+    Sample(
+        F.multi_margin_loss,
+        (array(3, 5), _labels(3)),
+        {"weight": torch.linspace(0.1, 1, 5), "reduction": "none"},
+    ),
     Sample(F.multi_margin_loss, (array(5), _labels()), name="multi_margin_loss-one"),
     *(
         Sample(
@@ -167,12 +225,18 @@ _RANKING = [
         )
         for reduction in _REDUCTIONS
     ),
-    Sample(F.multilabel_margin_loss, (array(4), torch.tensor([3, 0, -1, 1])), name="multilabel_margin_loss-one"),
+    Sample(
+        F.multilabel_margin_loss, (array(4), torch.tensor([3, 0, -1, 1])), name="multilabel_margin_loss-one"
+    ),
     *(
-        Sample(F.multilabel_soft_margin_loss, (array(3, 4), ints(3, 4, low=0, high=2)), {"reduction": reduction})
+        Sample(
+            F.multilabel_soft_margin_loss, (array(3, 4), ints(3, 4, low=0, high=2)), {"reduction": reduction}
+        )
         for reduction in _REDUCTIONS
     ),
-    Sample(F.multilabel_soft_margin_loss, (array(3, 4), array(3, 4, kind="positive"), array(4, kind="positive"))),
+    Sample(
+        F.multilabel_soft_margin_loss, (array(3, 4), array(3, 4, kind="positive"), array(4, kind="positive"))
+    ),
     *(
         Sample(
             F.cosine_embedding_loss,
@@ -182,9 +246,15 @@ _RANKING = [
         )
         for reduction in _REDUCTIONS
     ),
-    *(Sample(F.triplet_margin_loss, (array(3, 4), array(3, 4), array(3, 4)), {"p": p, "swap": True}) for p in (1, 2, 3.0)),
+    *(
+        Sample(F.triplet_margin_loss, (array(3, 4), array(3, 4), array(3, 4)), {"p": p, "swap": True})
+        for p in (1, 2, 3.0)
+    ),
     Sample(
-        F.triplet_margin_loss, (array(3, 4), array(3, 4), array(3, 4)), {"reduction": "none"}, other=(array(2, 6), array(2, 6), array(2, 6))
+        F.triplet_margin_loss,
+        (array(3, 4), array(3, 4), array(3, 4)),
+        {"reduction": "none"},
+        other=(array(2, 6), array(2, 6), array(2, 6)),
     ),
     Sample(F.triplet_margin_with_distance_loss, (array(3, 4), array(3, 4), array(3, 4)), {"margin": 0.4}),
 ]
@@ -205,19 +275,43 @@ _CTC = [
         )
         for reduction in _REDUCTIONS
     ),
-    Sample(F.ctc_loss, (_log_probabilities(7, 3, 5), _TARGETS, torch.tensor([7, 6, 5]), torch.tensor([3, 2, 3])), name="ctc_loss-arrays"),
     Sample(
-        F.ctc_loss, (_log_probabilities(7, 3, 5), torch.tensor([1, 2, 2, 4, 3]), (7, 6, 5), (2, 1, 2)), name="ctc_loss-one-after-the-other"
+        F.ctc_loss,
+        (_log_probabilities(7, 3, 5), _TARGETS, torch.tensor([7, 6, 5]), torch.tensor([3, 2, 3])),
+        name="ctc_loss-arrays",
     ),
     Sample(
         F.ctc_loss,
-        (_log_probabilities(7, 3, 5), torch.tensor([1, 2, 2, 4, 3]), torch.tensor([7, 6, 5]), torch.tensor([2, 1, 2])),
+        (_log_probabilities(7, 3, 5), torch.tensor([1, 2, 2, 4, 3]), (7, 6, 5), (2, 1, 2)),
+        name="ctc_loss-one-after-the-other",
+    ),
+    Sample(
+        F.ctc_loss,
+        (
+            _log_probabilities(7, 3, 5),
+            torch.tensor([1, 2, 2, 4, 3]),
+            torch.tensor([7, 6, 5]),
+            torch.tensor([2, 1, 2]),
+        ),
         name="ctc_loss-one-after-the-other-arrays",
     ),
-    Sample(F.ctc_loss, (_log_probabilities(3, 3, 5), _TARGETS, (3, 2, 3), (3, 3, 3)), {"zero_infinity": True}, name="ctc_loss-impossible"),
-    Sample(F.ctc_loss, (_log_probabilities(3, 3, 5), _TARGETS, (3, 2, 3), (3, 3, 3)), {"reduction": "none"}, name="ctc_loss-infinite"),
     Sample(
-        F.ctc_loss, (_log_probabilities(7, 5), torch.tensor([1, 2]), torch.tensor(7), torch.tensor(2)), {"blank": 4}, name="ctc_loss-one"
+        F.ctc_loss,
+        (_log_probabilities(3, 3, 5), _TARGETS, (3, 2, 3), (3, 3, 3)),
+        {"zero_infinity": True},
+        name="ctc_loss-impossible",
+    ),
+    Sample(
+        F.ctc_loss,
+        (_log_probabilities(3, 3, 5), _TARGETS, (3, 2, 3), (3, 3, 3)),
+        {"reduction": "none"},
+        name="ctc_loss-infinite",
+    ),
+    Sample(
+        F.ctc_loss,
+        (_log_probabilities(7, 5), torch.tensor([1, 2]), torch.tensor(7), torch.tensor(2)),
+        {"blank": 4},
+        name="ctc_loss-one",
     ),
 ]
 

@@ -131,7 +131,8 @@ def _elements() -> list[Sample]:
         Sample(torch.cartesian_prod, (array(3),)),
     ]
     return samples + [
-        Sample(torch.rot90, (array(2, 3, 4), k, dims)) for k, dims in ((1, (0, 1)), (-1, (1, 2)), (2, (0, 2)), (4, (0, 1)), (3, (2, 0)))
+        Sample(torch.rot90, (array(2, 3, 4), k, dims))
+        for k, dims in ((1, (0, 1)), (-1, (1, 2)), (2, (0, 2)), (4, (0, 1)), (3, (2, 0)))
     ]
 
 
@@ -173,7 +174,12 @@ def _cuts() -> list[Sample]:
         Sample(torch.tensor_split, (x, 4), other=(other, 4)),
         Sample(torch.tensor_split, (x, (1, 4)), other=(other, (1, 4))),
         Sample(torch.tensor_split, (x, (-1, 9)), {"dim": 1}),
-        Sample(lambda x: torch.tensor_split(x, torch.tensor([1, 3])), (x,), other=(other,), name="tensor_split_at_constant"),
+        Sample(
+            lambda x: torch.tensor_split(x, torch.tensor([1, 3])),
+            (x,),
+            other=(other,),
+            name="tensor_split_at_constant",
+        ),
         Sample(torch.tensor_split, (x, ints(2, low=1, high=3)), name="tensor_split_at_array"),
         Sample(torch.hsplit, (x, 2), other=(other, 2)),
         Sample(torch.hsplit, (array(4), 2)),
@@ -205,7 +211,10 @@ def _pads() -> list[Sample]:
         Sample(F.pad, (image, (1, 2, 2, 1)), {"mode": mode}, other=(array(2, 3, 6, 7), (1, 2, 2, 1)))
         for mode in ("reflect", "replicate", "circular")
     ]
-    samples += [Sample(F.pad, (array(1, 1, 3, 4, 5), (1, 1, 2, 0, 1, 1)), {"mode": mode}) for mode in ("reflect", "replicate", "circular")]
+    samples += [
+        Sample(F.pad, (array(1, 1, 3, 4, 5), (1, 1, 2, 0, 1, 1)), {"mode": mode})
+        for mode in ("reflect", "replicate", "circular")
+    ]
     return [
         *samples,
         Sample(F.pad, (ints(3), (1, 1)), {"value": 7}),

@@ -11,7 +11,9 @@ from ..support.samples import ErrorSample, Sample, array
 
 _IMAGE, _OTHER = array(2, 4, 5, 6), array(3, 4, 7, 3)
 _VECTOR, _POSITIVE = array(4), array(4, kind="positive")
-SMALL = torch.tensor([[0.01, -0.002, 0.003], [0.1, 0.02, -0.03]])  # whose squares are no larger than the precision of half precision
+SMALL = torch.tensor(
+    [[0.01, -0.002, 0.003], [0.1, 0.02, -0.03]]
+)  # whose squares are no larger than the precision of half precision
 
 
 def _trained(x: Any, mean: Any, variance: Any) -> Any:
@@ -29,10 +31,19 @@ def _trained_natively(x: Any, mean: Any, variance: Any) -> Any:
 
 
 SAMPLES = [
-    Sample(F.batch_norm, (_IMAGE, _VECTOR, _POSITIVE, _VECTOR, _VECTOR), other=(_OTHER, _VECTOR, _POSITIVE, _VECTOR, _VECTOR)),
+    Sample(
+        F.batch_norm,
+        (_IMAGE, _VECTOR, _POSITIVE, _VECTOR, _VECTOR),
+        other=(_OTHER, _VECTOR, _POSITIVE, _VECTOR, _VECTOR),
+    ),
     Sample(F.batch_norm, (_IMAGE, _VECTOR, _POSITIVE), {"eps": 1e-3}),
     Sample(F.batch_norm, (array(3, 4), _VECTOR, _POSITIVE, None, _VECTOR), name="batch_norm-bias-only"),
-    Sample(F.batch_norm, (_IMAGE, None, None, _VECTOR, _VECTOR), {"training": True}, other=(_OTHER, None, None, _VECTOR, _VECTOR)),
+    Sample(
+        F.batch_norm,
+        (_IMAGE, None, None, _VECTOR, _VECTOR),
+        {"training": True},
+        other=(_OTHER, None, None, _VECTOR, _VECTOR),
+    ),
     Sample(F.batch_norm, (array(6, 4), None, None), {"training": True}),
     Sample(_trained_instance, (_IMAGE, _VECTOR, _POSITIVE), other=(_OTHER, _VECTOR, _POSITIVE)),
     Sample(_trained_natively, (_IMAGE, _VECTOR, _POSITIVE)),
@@ -46,24 +57,36 @@ SAMPLES = [
     Sample(torch.ops.aten._batch_norm_with_update, (_IMAGE, _VECTOR, _VECTOR, _VECTOR, _VECTOR, 0.1, 1e-5)),
     Sample(torch.native_batch_norm, (_IMAGE, _VECTOR, _VECTOR, None, None, True, 0.1, 1e-5)),
     Sample(F.layer_norm, (_IMAGE, (6,)), other=(array(3, 2, 9, 6), (6,))),
-    Sample(F.layer_norm, (array(2, 5, 6), (5, 6), array(5, 6), array(5, 6)), other=(array(7, 5, 6), (5, 6), array(5, 6), array(5, 6))),
+    Sample(
+        F.layer_norm,
+        (array(2, 5, 6), (5, 6), array(5, 6), array(5, 6)),
+        other=(array(7, 5, 6), (5, 6), array(5, 6), array(5, 6)),
+    ),
     Sample(F.layer_norm, (array(2, 5, 6), (6,), array(6), None, 1e-2)),
     Sample(
         F.layer_norm,
         (array(2, 6, dtype="bfloat16"), (6,), array(6, dtype="bfloat16"), array(6, dtype="bfloat16")),
         name="layer_norm-bfloat16",
     ),
-    Sample(F.layer_norm, (array(2, 6, dtype="bfloat16"), (6,), array(6), array(6)), name="layer_norm-bfloat16-float32"),
+    Sample(
+        F.layer_norm,
+        (array(2, 6, dtype="bfloat16"), (6,), array(6), array(6)),
+        name="layer_norm-bfloat16-float32",
+    ),
     Sample(F.layer_norm, (array(0, 6), (6,)), name="layer_norm-empty"),
     Sample(torch.layer_norm, (array(2, 6), [6], array(6), array(6), 1e-5, False), name="torch.layer_norm"),
     Sample(torch.native_layer_norm, (array(2, 5, 6), [5, 6], None, None, 1e-5)),
     Sample(F.rms_norm, (array(2, 5, 6), (6,), array(6)), other=(array(3, 7, 6), (6,), array(6))),
     Sample(F.rms_norm, (array(2, 5, 6), (5, 6)), {"eps": 1e-2}),
-    Sample(F.rms_norm, (array(2, 6, dtype="float16"), (6,), array(6, dtype="float16")), name="rms_norm-float16"),
+    Sample(
+        F.rms_norm, (array(2, 6, dtype="float16"), (6,), array(6, dtype="float16")), name="rms_norm-float16"
+    ),
     Sample(F.rms_norm, (array(2, 6, dtype="float64"), (6,)), name="rms_norm-float64"),
     Sample(F.rms_norm, (SMALL.half(), (3,)), name="rms_norm-float16-small"),
     Sample(F.rms_norm, (SMALL.bfloat16(), (3,)), name="rms_norm-bfloat16-small"),
-    Sample(torch.ops.aten._fused_rms_norm, (SMALL.bfloat16(), (3,), None, None), name="_fused_rms_norm-small"),
+    Sample(
+        torch.ops.aten._fused_rms_norm, (SMALL.bfloat16(), (3,), None, None), name="_fused_rms_norm-small"
+    ),
     Sample(F.group_norm, (_IMAGE, 2, _VECTOR, _VECTOR), other=(_OTHER, 2, _VECTOR, _VECTOR)),
     Sample(F.group_norm, (array(3, 4), 4)),
     Sample(F.group_norm, (array(0, 4, 3), 2), name="group_norm-empty"),

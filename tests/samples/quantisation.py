@@ -14,7 +14,9 @@ _tensor, _channel = torch.fake_quantize_per_tensor_affine, torch.fake_quantize_p
 
 def _edges() -> torch.Tensor:
     """Halves, limits, and what is no number."""
-    return torch.tensor([[float("nan"), float("inf"), -float("inf"), 1e30, -1e30, 0.25], [0.75, -0.25, -0.0, 3.0, 100.0, 1e5]])
+    return torch.tensor(
+        [[float("nan"), float("inf"), -float("inf"), 1e30, -1e30, 0.25], [0.75, -0.25, -0.0, 3.0, 100.0, 1e5]]
+    )
 
 
 def _slope(function: Callable[..., Any]) -> Callable[..., Any]:

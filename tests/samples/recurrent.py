@@ -19,7 +19,10 @@ def _weights(gates: int, layers: int, directions: int, biases: bool, projection:
     for layer in range(layers):
         for _ in range(directions):
             shown = projection or 4
-            arrays += [array(4 * gates, 3 if layer == 0 else shown * directions, kind="unit"), array(4 * gates, shown, kind="unit")]
+            arrays += [
+                array(4 * gates, 3 if layer == 0 else shown * directions, kind="unit"),
+                array(4 * gates, shown, kind="unit"),
+            ]
             arrays += [array(4 * gates), array(4 * gates)] if biases else []
             arrays += [array(projection, 4)] if projection else []
     return arrays
@@ -40,7 +43,17 @@ def _arguments(
     state = array(layers * directions, batch, projection or 4)
     hx = [state, array(layers * directions, batch, 4)] if function is torch.lstm else state
     x = array(batch, time, 3) if first else array(time, batch, 3)
-    return x, hx, _weights(_GATES[function], layers, directions, biases, projection), biases, layers, 0.0, False, both, first
+    return (
+        x,
+        hx,
+        _weights(_GATES[function], layers, directions, biases, projection),
+        biases,
+        layers,
+        0.0,
+        False,
+        both,
+        first,
+    )
 
 
 def _packed(function: Any, sizes: list[int], *, layers: int, both: bool) -> Any:
@@ -86,7 +99,11 @@ def _layer(function: Any, **options: Any) -> Sample:
 
 def _cell(function: Any, gates: int, biases: bool) -> Sample:
     hx = (array(2, 4), array(2, 4)) if gates == 4 else array(2, 4)
-    weights = [array(4 * gates, 3), array(4 * gates, 4), *([array(4 * gates), array(4 * gates)] if biases else [])]
+    weights = [
+        array(4 * gates, 3),
+        array(4 * gates, 4),
+        *([array(4 * gates), array(4 * gates)] if biases else []),
+    ]
     other = (array(5, 4), array(5, 4)) if gates == 4 else array(5, 4)
     return Sample(function, (array(2, 3), hx, *weights), other=(array(5, 3), other, *weights))
 
@@ -96,13 +113,22 @@ SAMPLES = [
     *(_layer(function, layers=2, both=True, first=True) for function in _GATES),
     *(_layer(function, biases=False) for function in _GATES),
     _layer(torch.lstm, layers=2, both=True, projection=2),
-    *(Sample(function, _packed(function, [3, 3, 2, 1], layers=2, both=True), name=f"{function.__name__}-packed") for function in _GATES),
+    *(
+        Sample(
+            function, _packed(function, [3, 3, 2, 1], layers=2, both=True), name=f"{function.__name__}-packed"
+        )
+        for function in _GATES
+    ),
     Sample(both_activations, _arguments(torch.rnn_tanh, 5, 2)),
     _lengths(6, 3, 3, 1, sort=False),
     _lengths(2, 6, 5, sort=True),
     *(_cell(torch.lstm_cell, 4, biases) for biases in (True, False)),
     *(_cell(torch.gru_cell, 3, biases) for biases in (True, False)),
-    *(_cell(function, 1, biases) for function in (torch.rnn_tanh_cell, torch.rnn_relu_cell) for biases in (True, False)),
+    *(
+        _cell(function, 1, biases)
+        for function in (torch.rnn_tanh_cell, torch.rnn_relu_cell)
+        for biases in (True, False)
+    ),
 ]
 
 ERRORS: list[ErrorSample] = []

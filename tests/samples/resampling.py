@@ -29,7 +29,12 @@ _ANTIALIASED = [
     for options in ({"size": (3, 11)}, {"scale_factor": 0.4})
 ]
 _OF_BYTES = [
-    Sample(F.interpolate, (_BYTES,), {"mode": mode, "antialias": antialias, "size": (7, 33)}, name=f"interpolate-bytes-{mode}-{antialias}")
+    Sample(
+        F.interpolate,
+        (_BYTES,),
+        {"mode": mode, "antialias": antialias, "size": (7, 33)},
+        name=f"interpolate-bytes-{mode}-{antialias}",
+    )
     for mode in ("bilinear", "bicubic")
     for antialias in (False, True)
 ]
@@ -52,18 +57,65 @@ SAMPLES = [
     *_GRIDS,
     Sample(F.interpolate, (array(2, 3, 7),), {"mode": "linear", "size": 5}, other=(array(2, 3, 4),)),
     Sample(F.interpolate, (array(2, 3, 7),), {"mode": "nearest", "scale_factor": 1.3}),
-    Sample(F.interpolate, (array(1, 2, 39),), {"scale_factor": 1.02}, other=(array(1, 2, 33),), name="interpolate-kept-1d"),
-    Sample(F.interpolate, (array(1, 2, 7, 30),), {"scale_factor": (1.05, 2.02)}, other=(array(1, 2, 70, 33),), name="interpolate-kept-2d"),
-    Sample(F.interpolate, (array(1, 2, 3, 4, 7),), {"scale_factor": (1, 1, 1.05)}, name="interpolate-kept-3d"),
+    Sample(
+        F.interpolate,
+        (array(1, 2, 39),),
+        {"scale_factor": 1.02},
+        other=(array(1, 2, 33),),
+        name="interpolate-kept-1d",
+    ),
+    Sample(
+        F.interpolate,
+        (array(1, 2, 7, 30),),
+        {"scale_factor": (1.05, 2.02)},
+        other=(array(1, 2, 70, 33),),
+        name="interpolate-kept-2d",
+    ),
+    Sample(
+        F.interpolate, (array(1, 2, 3, 4, 7),), {"scale_factor": (1, 1, 1.05)}, name="interpolate-kept-3d"
+    ),
     Sample(F.interpolate, (array(1, 2, 3, 4, 5),), {"mode": "trilinear", "size": (5, 3, 7)}),
     Sample(F.interpolate, (array(1, 2, 3, 4, 5),), {"mode": "nearest", "scale_factor": 2}),
-    Sample(F.interpolate, (array(1, 2, 6, 6, dtype="bfloat16"),), {"mode": "bilinear", "size": (4, 9)}, name="interpolate-bfloat16"),
-    Sample(F.interpolate, (array(1, 2, 6, 6, dtype="float64"),), {"mode": "bicubic", "size": (4, 9)}, name="interpolate-float64"),
-    Sample(lambda x, y: F.interpolate(x, size=y.shape[2:]), (_IMAGE, _OTHER), other=(_OTHER, _IMAGE), name="interpolate-like"),
-    Sample(lambda x: F.interpolate(x, size=(x.shape[2] * 2, 5), mode="bilinear"), (_IMAGE,), other=(_OTHER,), name="interpolate-sizes"),
-    Sample(torch.ops.aten.upsample_bilinear2d.vec, (_IMAGE, None, False, [1.5, 2.0]), name="aten-upsample_bilinear2d-vec"),
-    Sample(torch.ops.aten.upsample_nearest2d.default, (_IMAGE, [9, 10], 1.5, None), name="aten-upsample_nearest2d"),
-    Sample(F.grid_sample, (array(2, 3, 4, 5, 6), array(2, 3, 2, 4, 3)), {"align_corners": False}, name="grid_sample-3d"),
+    Sample(
+        F.interpolate,
+        (array(1, 2, 6, 6, dtype="bfloat16"),),
+        {"mode": "bilinear", "size": (4, 9)},
+        name="interpolate-bfloat16",
+    ),
+    Sample(
+        F.interpolate,
+        (array(1, 2, 6, 6, dtype="float64"),),
+        {"mode": "bicubic", "size": (4, 9)},
+        name="interpolate-float64",
+    ),
+    Sample(
+        lambda x, y: F.interpolate(x, size=y.shape[2:]),
+        (_IMAGE, _OTHER),
+        other=(_OTHER, _IMAGE),
+        name="interpolate-like",
+    ),
+    Sample(
+        lambda x: F.interpolate(x, size=(x.shape[2] * 2, 5), mode="bilinear"),
+        (_IMAGE,),
+        other=(_OTHER,),
+        name="interpolate-sizes",
+    ),
+    Sample(
+        torch.ops.aten.upsample_bilinear2d.vec,
+        (_IMAGE, None, False, [1.5, 2.0]),
+        name="aten-upsample_bilinear2d-vec",
+    ),
+    Sample(
+        torch.ops.aten.upsample_nearest2d.default,
+        (_IMAGE, [9, 10], 1.5, None),
+        name="aten-upsample_nearest2d",
+    ),
+    Sample(
+        F.grid_sample,
+        (array(2, 3, 4, 5, 6), array(2, 3, 2, 4, 3)),
+        {"align_corners": False},
+        name="grid_sample-3d",
+    ),
     Sample(torch.grid_sampler, (_IMAGE, array(2, 4, 5, 2), 0, 1, True)),
     Sample(F.affine_grid, (array(2, 2, 3), (2, 1, 4, 5)), {"align_corners": False}),
     Sample(F.affine_grid, (array(2, 3, 4), (2, 1, 4, 5, 3)), {"align_corners": True}),
@@ -74,5 +126,11 @@ SAMPLES = [
 ]
 
 ERRORS = [
-    ErrorSample(F.interpolate, (array(2, 3, 7),), {"mode": "bilinear", "size": 5}, NotImplementedError, "bilinear mode needs 4D input"),
+    ErrorSample(
+        F.interpolate,
+        (array(2, 3, 7),),
+        {"mode": "bilinear", "size": 5},
+        NotImplementedError,
+        "bilinear mode needs 4D input",
+    ),
 ]

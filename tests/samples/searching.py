@@ -80,7 +80,12 @@ def _places() -> list[Sample]:
         Sample(in_sorted, (x, 2), other=(other, 2)),
         Sample(in_sorted, (x, 2.5), other=(other, 2.5)),
         Sample(in_sorted, (x, array(4)), other=(other, array(2))),
-        Sample(in_sorted, (array(2, 3, 6), array(2, 3, 4)), {"right": True}, other=(array(4, 2, 5), array(4, 2, 3))),
+        Sample(
+            in_sorted,
+            (array(2, 3, 6), array(2, 3, 4)),
+            {"right": True},
+            other=(array(4, 2, 5), array(4, 2, 3)),
+        ),
         Sample(in_sorted, (array(0), array(3))),
         *(
             Sample(
@@ -116,11 +121,21 @@ def _sorting() -> list[Sample]:
     for given in ({}, {"dim": 0}, {"dim": 1, "descending": True}, {"dim": -1, "stable": True}):
         samples += [Sample(function, (x,), given, other=(other,)) for function in (torch.sort, torch.argsort)]
     for given in ({"stable": True}, {"stable": True, "descending": True, "dim": 0}):
-        for few, later in ((ints(4, 9, low=0, high=3), ints(6, 5, low=0, high=3)), (bools(4, 9), bools(3, 8))):
-            samples += [Sample(function, (few,), given, other=(later,)) for function in (torch.sort, torch.argsort)]
+        for few, later in (
+            (ints(4, 9, low=0, high=3), ints(6, 5, low=0, high=3)),
+            (bools(4, 9), bools(3, 8)),
+        ):
+            samples += [
+                Sample(function, (few,), given, other=(later,)) for function in (torch.sort, torch.argsort)
+            ]
     for descending in (False, True):
         samples.append(
-            Sample(with_nan, (torch.sort, array(3, 6)), {"descending": descending, "stable": True}, other=(torch.sort, array(4, 5)))
+            Sample(
+                with_nan,
+                (torch.sort, array(3, 6)),
+                {"descending": descending, "stable": True},
+                other=(torch.sort, array(4, 5)),
+            )
         )
     return samples + [
         Sample(torch.sort, (array(), 0)),
@@ -140,7 +155,9 @@ def half_of(x: torch.Tensor) -> Any:
 
 def _selecting() -> list[Sample]:
     x, other = array(3, 6, 5, kind="distinct"), array(2, 7, 4, kind="distinct")
-    samples = [Sample(torch.topk, (x, 3), given, other=(other, 3)) for given in ({}, {"dim": 1}, {"largest": False})]
+    samples = [
+        Sample(torch.topk, (x, 3), given, other=(other, 3)) for given in ({}, {"dim": 1}, {"largest": False})
+    ]
     return samples + [
         Sample(torch.topk, (x, 2, 0), other=(other, 2, 0)),
         Sample(torch.topk, (x, 5, 1, False, True), other=(other, 5, 1, False, True)),
@@ -173,7 +190,12 @@ def _unique() -> list[Sample]:
     rows, later = ints(7, 2, low=0, high=2), ints(9, 3, low=0, high=2)
     samples = []
     for function in (torch.unique, torch.unique_consecutive, torch.Tensor.unique):
-        for given in ({}, {"return_inverse": True}, {"return_counts": True}, {"return_inverse": True, "return_counts": True}):
+        for given in (
+            {},
+            {"return_inverse": True},
+            {"return_counts": True},
+            {"return_inverse": True, "return_counts": True},
+        ):
             samples.append(Sample(function, (x,), given, other=(other,)))
             samples.append(Sample(function, (rows,), {**given, "dim": 0}, other=(later,)))
     return samples + [

@@ -19,7 +19,12 @@ def _sparse(places: torch.Tensor, values: torch.Tensor, dense: torch.Tensor) -> 
 def coordinates(places: torch.Tensor, values: torch.Tensor, dense: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """Places that are named twice are added up, whether the tensor is coalesced or not."""
     sparse = _sparse(places, values, dense)
-    return sparse.to_dense(), (sparse.coalesce() * 2).to_dense(), torch.sparse.sum(sparse, dim=1).to_dense(), torch.sparse.sum(sparse)
+    return (
+        sparse.to_dense(),
+        (sparse.coalesce() * 2).to_dense(),
+        torch.sparse.sum(sparse, dim=1).to_dense(),
+        torch.sparse.sum(sparse),
+    )
 
 
 def products(places: torch.Tensor, values: torch.Tensor, dense: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -35,14 +40,22 @@ def products(places: torch.Tensor, values: torch.Tensor, dense: torch.Tensor) ->
 
 def hybrid(places: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
     """Values that are rows."""
-    return torch.sparse_coo_tensor(places[:1], rows, (4, rows.shape[1]), dtype=torch.float64, check_invariants=True).to_dense()
+    return torch.sparse_coo_tensor(
+        places[:1], rows, (4, rows.shape[1]), dtype=torch.float64, check_invariants=True
+    ).to_dense()
 
 
 def contingency(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
     """How often each pair of labels occurs; the sizes depend on the elements."""
-    (ones, place), (others, other) = torch.unique(first, return_inverse=True), torch.unique(second, return_inverse=True)
+    (ones, place), (others, other) = (
+        torch.unique(first, return_inverse=True),
+        torch.unique(second, return_inverse=True),
+    )
     return torch.sparse_coo_tensor(
-        torch.stack((place, other)), torch.ones_like(place), (ones.numel(), others.numel()), check_invariants=True
+        torch.stack((place, other)),
+        torch.ones_like(place),
+        (ones.numel(), others.numel()),
+        check_invariants=True,
     ).to_dense()
 
 
@@ -53,9 +66,15 @@ def back_and_forth(dense: torch.Tensor) -> torch.Tensor:
 
 SAMPLES = [
     Sample(coordinates, (_PLACES, _VALUES, _DENSE), other=_OTHER),
-    Sample(products, (_PLACES, _VALUES, array(4, 4)), other=(ints(2, 9, low=0, high=4), array(9), array(4, 4))),
+    Sample(
+        products, (_PLACES, _VALUES, array(4, 4)), other=(ints(2, 9, low=0, high=4), array(9), array(4, 4))
+    ),
     Sample(hybrid, (_PLACES, array(6, 3)), other=(ints(2, 9, low=0, high=4), array(9, 2))),
-    Sample(contingency, (ints(12, low=0, high=4), ints(12, low=0, high=3)), other=(ints(9, low=0, high=3), ints(9, low=0, high=4))),
+    Sample(
+        contingency,
+        (ints(12, low=0, high=4), ints(12, low=0, high=3)),
+        other=(ints(9, low=0, high=3), ints(9, low=0, high=4)),
+    ),
     Sample(back_and_forth, (_DENSE,), other=(array(3, 2),)),
 ]
 
@@ -75,7 +94,9 @@ ERRORS = [
         "values",
     ),
     ErrorSample(
-        lambda i, v: torch.sparse.softmax(torch.sparse_coo_tensor(i, v, (4, 4), check_invariants=True), 1).to_dense(),
+        lambda i, v: torch.sparse.softmax(
+            torch.sparse_coo_tensor(i, v, (4, 4), check_invariants=True), 1
+        ).to_dense(),
         (_PLACES, _VALUES),
         {},
         UnsupportedOperation,

@@ -20,19 +20,38 @@ def _over(functions: tuple[Any, ...], x: Array, other: Array, *options: dict[str
     return [Sample(function, (x,), given, other=(other,)) for function in functions for given in options]
 
 
-_AXES: tuple[dict[str, Any], ...] = ({}, {"dim": 0}, {"dim": -1, "keepdim": True}, {"dim": (0, 2)}, {"dim": (-1, 0), "keepdim": True})
+_AXES: tuple[dict[str, Any], ...] = (
+    {},
+    {"dim": 0},
+    {"dim": -1, "keepdim": True},
+    {"dim": (0, 2)},
+    {"dim": (-1, 0), "keepdim": True},
+)
 _ONE_AXIS: tuple[dict[str, Any], ...] = ({"dim": 0}, {"dim": -1}, {"dim": 1, "keepdim": True})
 
 
 # ---------------------------------------------------------------------------------------------- sums and moments
 def _sums() -> list[Sample]:
     x, other = array(3, 4, 5), array(2, 6, 4)
-    samples = _over((torch.sum, torch.mean, torch.nansum, torch.nanmean, torch.Tensor.sum, torch.logsumexp), x, other, *_AXES[1:])
+    samples = _over(
+        (torch.sum, torch.mean, torch.nansum, torch.nanmean, torch.Tensor.sum, torch.logsumexp),
+        x,
+        other,
+        *_AXES[1:],
+    )
     samples += _over((torch.sum, torch.mean, torch.prod, torch.nansum, torch.nanmean), x, other, {})
     samples += _over((torch.prod,), x, other, *_ONE_AXIS)
     for dtype in ("int32", "uint8", "int64", "bool"):
         whole, later = Array((3, 4), dtype), Array((5, 2), dtype)
-        samples += _over((torch.sum, torch.prod), whole, later, {}, {"dim": 1}, {"dtype": torch.float32}, {"dtype": torch.bool})
+        samples += _over(
+            (torch.sum, torch.prod),
+            whole,
+            later,
+            {},
+            {"dim": 1},
+            {"dtype": torch.float32},
+            {"dtype": torch.bool},
+        )
         samples += _over((torch.cumsum, torch.cumprod), whole, later, {"dim": 0})
         samples += [Sample(torch.nansum, (whole,), other=(later,))]
     return samples + [
@@ -51,8 +70,14 @@ def _sums() -> list[Sample]:
         Sample(with_nan, (torch.nanmean, x, (0, 1)), other=(torch.nanmean, other, (0, 1))),
         Sample(with_nan, (torch.sum, x, 1), other=(torch.sum, other, 1)),
         Sample(torch.logsumexp, (ints(3, 4), 1), other=(ints(2, 5), 1)),
-        Sample(torch.logsumexp, (array(3, 4, dtype="complex64"), 1), other=(array(2, 5, dtype="complex64"), 1)),
-        Sample(torch.logsumexp, (array(3, 4, dtype="complex64"), (0, 1), True), other=(array(2, 5, dtype="complex64"), (0, 1), True)),
+        Sample(
+            torch.logsumexp, (array(3, 4, dtype="complex64"), 1), other=(array(2, 5, dtype="complex64"), 1)
+        ),
+        Sample(
+            torch.logsumexp,
+            (array(3, 4, dtype="complex64"), (0, 1), True),
+            other=(array(2, 5, dtype="complex64"), (0, 1), True),
+        ),
         Sample(torch.special.logsumexp, (x, -1), other=(other, -1)),
         Sample(torch.Tensor.mean, (x, -1, True), other=(other, -1, True)),
     ]
@@ -61,7 +86,15 @@ def _sums() -> list[Sample]:
 def _moments() -> list[Sample]:
     x, other = array(3, 4, 5), array(2, 6, 4)
     functions = (torch.var, torch.std, torch.var_mean, torch.std_mean)
-    samples = _over(functions, x, other, *_AXES, {"dim": 1, "correction": 0}, {"dim": 1, "correction": 2}, {"unbiased": False})
+    samples = _over(
+        functions,
+        x,
+        other,
+        *_AXES,
+        {"dim": 1, "correction": 0},
+        {"dim": 1, "correction": 2},
+        {"unbiased": False},
+    )
     return samples + [
         Sample(torch.var, (x, False), other=(other, False)),
         Sample(torch.std, (x, 1, False, True), other=(other, 1, False, True)),
@@ -79,11 +112,18 @@ def _moments() -> list[Sample]:
 # ---------------------------------------------------------------------------------------------- extremes and truth
 def _extremes() -> list[Sample]:
     x, other = array(3, 4, 5, kind="distinct"), array(2, 6, 4, kind="distinct")
-    samples = _over((torch.max, torch.min, torch.argmax, torch.argmin, torch.aminmax), x, other, {}, *_ONE_AXIS)
+    samples = _over(
+        (torch.max, torch.min, torch.argmax, torch.argmin, torch.aminmax), x, other, {}, *_ONE_AXIS
+    )
     samples += _over((torch.amax, torch.amin), x, other, *_AXES)
     samples += _over((torch.cummax, torch.cummin), x, other, {"dim": 0}, {"dim": -1})
     repeated, later = ints(4, 6, low=0, high=3), ints(5, 3, low=0, high=3)
-    samples += _over((torch.max, torch.min, torch.argmax, torch.argmin, torch.cummax, torch.cummin), repeated, later, {"dim": 1})
+    samples += _over(
+        (torch.max, torch.min, torch.argmax, torch.argmin, torch.cummax, torch.cummin),
+        repeated,
+        later,
+        {"dim": 1},
+    )
     for function in (torch.max, torch.min, torch.argmax, torch.argmin, torch.cummax, torch.cummin):
         samples.append(Sample(with_nan, (function, array(4, 6), 1), other=(function, array(3, 7), 1)))
         samples.append(Sample(function, (array(), 0)))
@@ -105,9 +145,19 @@ def _extremes() -> list[Sample]:
 def _truth() -> list[Sample]:
     x, other = bools(3, 4, 5), bools(2, 6, 4)
     samples = _over((torch.any, torch.all), x, other, *_AXES, {"dim": ()})
-    samples += _over((torch.any, torch.all, torch.count_nonzero), ints(3, 4, low=0, high=2), ints(5, 2, low=0, high=2), {}, {"dim": 1})
+    samples += _over(
+        (torch.any, torch.all, torch.count_nonzero),
+        ints(3, 4, low=0, high=2),
+        ints(5, 2, low=0, high=2),
+        {},
+        {"dim": 1},
+    )
     return samples + [
-        Sample(torch.any, (ints(3, 4, low=0, high=2, dtype="uint8"), 1), other=(ints(2, 3, low=0, high=2, dtype="uint8"), 1)),
+        Sample(
+            torch.any,
+            (ints(3, 4, low=0, high=2, dtype="uint8"), 1),
+            other=(ints(2, 3, low=0, high=2, dtype="uint8"), 1),
+        ),
         Sample(torch.all, (ints(3, 4, low=0, high=2, dtype="uint8"),)),
         Sample(torch.all, (array(0),)),
         Sample(torch.any, (array(),)),
@@ -121,7 +171,14 @@ def _truth() -> list[Sample]:
 def _order() -> list[Sample]:
     x, other = array(3, 6, 5, kind="distinct"), array(2, 7, 4, kind="distinct")
     samples = _over((torch.median, torch.nanmedian), x, other, {}, *_ONE_AXIS)
-    samples += _over((torch.mode,), ints(4, 9, low=0, high=4), ints(3, 8, low=0, high=4), {}, {"dim": 0}, {"dim": 1, "keepdim": True})
+    samples += _over(
+        (torch.mode,),
+        ints(4, 9, low=0, high=4),
+        ints(3, 8, low=0, high=4),
+        {},
+        {"dim": 0},
+        {"dim": 1, "keepdim": True},
+    )
     for way in ("linear", "lower", "higher", "midpoint", "nearest"):
         options = {"interpolation": way}
         samples.append(Sample(torch.quantile, (x, 0.3), options, other=(other, 0.3)))
@@ -132,7 +189,9 @@ def _order() -> list[Sample]:
         samples.append(Sample(function, (array(),)))
     return samples + [
         Sample(with_nan, (torch.quantile, array(4, 6), 0.4, 1), other=(torch.quantile, array(3, 7), 0.4, 1)),
-        Sample(with_nan, (torch.nanquantile, array(4, 6), 0.4, 1), other=(torch.nanquantile, array(3, 7), 0.4, 1)),
+        Sample(
+            with_nan, (torch.nanquantile, array(4, 6), 0.4, 1), other=(torch.nanquantile, array(3, 7), 0.4, 1)
+        ),
         Sample(torch.quantile, (array(3, 4), 0.5, -1, True), other=(array(5, 7), 0.5, -1, True)),
         Sample(torch.quantile, (array(), 0.5, 0, True)),
         Sample(torch.mode, (array(),)),
@@ -210,10 +269,16 @@ def boxes_between(x: torch.Tensor, *edges: torch.Tensor) -> torch.Tensor:
 def _segments() -> list[Sample]:
     x, lengths, other, others = array(6, 4), ints(3, low=2, high=3), array(8, 5), ints(4, low=2, high=3)
     return [
-        *(Sample(segments, (x, lengths, kind), other=(other, others, kind)) for kind in ("sum", "mean", "max", "min", "prod")),
+        *(
+            Sample(segments, (x, lengths, kind), other=(other, others, kind))
+            for kind in ("sum", "mean", "max", "min", "prod")
+        ),
         *(Sample(segments, (x, lengths, kind), {"initial": 0.5}) for kind in ("sum", "mean", "max", "prod")),
         Sample(
-            segments, (array(2, 6), ints(2, 3, low=2, high=3), "mean"), {"axis": 1}, other=(array(3, 8), ints(3, 4, low=2, high=3), "mean")
+            segments,
+            (array(2, 6), ints(2, 3, low=2, high=3), "mean"),
+            {"axis": 1},
+            other=(array(3, 8), ints(3, 4, low=2, high=3), "mean"),
         ),
         *(Sample(with_an_empty_segment, (x, kind)) for kind in ("sum", "mean", "max", "min", "prod")),
     ]
@@ -242,10 +307,19 @@ def _counting() -> list[Sample]:
         Sample(histogram_of, (array(40),), other=(array(55),)),
         Sample(histogram_of, (array(4, 10),), {"range": (-1.0, 1.0), "density": True}, other=(array(7, 9),)),
         Sample(boxes_of, (array(40, 2), [3, 4]), other=(array(55, 2), [3, 4])),
-        Sample(boxes_of, (array(2, 20, 2), 3), {"range": (-1.0, 1.0, -0.5, 2.0), "density": True}, other=(array(3, 9, 2), 3)),
+        Sample(
+            boxes_of,
+            (array(2, 20, 2), 3),
+            {"range": (-1.0, 1.0, -0.5, 2.0), "density": True},
+            other=(array(3, 9, 2), 3),
+        ),
         Sample(boxes_of, (array(30, 1), 4), {"weight": array(30, kind="positive")}),
         Sample(boxes_between, (array(40, 2), array(4), array(3)), other=(array(55, 2), array(6), array(2))),
-        Sample(histogram_over, (array(40), array(40, kind="positive")), other=(array(55), array(55, kind="positive"))),
+        Sample(
+            histogram_over,
+            (array(40), array(40, kind="positive")),
+            other=(array(55), array(55, kind="positive")),
+        ),
     ]
 
 
@@ -264,12 +338,20 @@ def _correlation() -> list[Sample]:
         Sample(torch.cov, (ints(3, 8),)),
         Sample(torch.cov, (x,), {"fweights": frequencies, "aweights": array(20, kind="positive")}),
         Sample(torch.cov, (array(3, 9, dtype="complex64"),)),
-        Sample(torch.cov, (array(3, 9),), {"aweights": array(9, kind="positive", dtype="float64")}, name="cov-wider-weights"),
+        Sample(
+            torch.cov,
+            (array(3, 9),),
+            {"aweights": array(9, kind="positive", dtype="float64")},
+            name="cov-wider-weights",
+        ),
         Sample(torch.corrcoef, (x,), other=(other,)),
         Sample(torch.corrcoef, (array(9),)),
         Sample(torch.corrcoef, (array(1, 9),), other=(array(1, 5),)),
         Sample(torch.cov, (array(1, 9),), other=(array(1, 5),)),
-        *(Sample(torch.gradient, (array(4, 5),), {"edge_order": order}, other=(array(3, 6),)) for order in (1, 2)),
+        *(
+            Sample(torch.gradient, (array(4, 5),), {"edge_order": order}, other=(array(3, 6),))
+            for order in (1, 2)
+        ),
         Sample(torch.gradient, (array(4, 5),), {"spacing": None, "dim": 1}),
         Sample(torch.gradient, (array(4, 5),), {"spacing": 0.5, "dim": 1}, other=(array(3, 6),)),
         Sample(torch.gradient, (array(4, 5),), {"spacing": [2, 0.25], "dim": (0, 1)}),
@@ -290,13 +372,24 @@ def _correlation() -> list[Sample]:
 def _norms() -> list[Sample]:
     x, other = array(3, 4, 5), array(2, 6, 4)
     vector, matrix = torch.linalg.vector_norm, torch.linalg.matrix_norm
-    samples = [Sample(vector, (x, order), {"dim": 1}, other=(other, order)) for order in (0, 0.5, 1, 2, 3.5, -1, math.inf, -math.inf)]
+    samples = [
+        Sample(vector, (x, order), {"dim": 1}, other=(other, order))
+        for order in (0, 0.5, 1, 2, 3.5, -1, math.inf, -math.inf)
+    ]
     samples += _over(
-        (vector, torch.linalg.norm, torch.norm), x, other, {}, {"keepdim": True}, {"dim": -1}, {"dim": (0, 2), "keepdim": True}
+        (vector, torch.linalg.norm, torch.norm),
+        x,
+        other,
+        {},
+        {"keepdim": True},
+        {"dim": -1},
+        {"dim": (0, 2), "keepdim": True},
     )
     for order in ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf):
         samples.append(Sample(matrix, (x, order), other=(other, order)))
-        samples.append(Sample(torch.linalg.norm, (x, order), {"dim": (2, 0), "keepdim": True}, other=(other, order)))
+        samples.append(
+            Sample(torch.linalg.norm, (x, order), {"dim": (2, 0), "keepdim": True}, other=(other, order))
+        )
         samples.append(Sample(torch.linalg.norm, (array(4, 5), order), other=(array(6, 3), order)))
     return samples + [
         Sample(torch.linalg.norm, (array(5), 3), other=(array(8), 3)),
@@ -306,7 +399,9 @@ def _norms() -> list[Sample]:
         Sample(torch.Tensor.norm, (x,), {"p": 2, "dim": -1, "keepdim": True}, other=(other,)),
         Sample(torch.norm, (array(4, dtype="float16"),), {"dtype": torch.float32}),
         Sample(torch.norm, (array(),)),
-        Sample(vector, (array(3, 4, dtype="complex64"),), {"dim": 0}, other=(array(2, 5, dtype="complex64"),)),
+        Sample(
+            vector, (array(3, 4, dtype="complex64"),), {"dim": 0}, other=(array(2, 5, dtype="complex64"),)
+        ),
         Sample(vector, (array(300, dtype="float16"),)),
         Sample(vector, (array(0),)),
         Sample(torch.renorm, (x, 2, 0, 1.0), other=(other, 2, 0, 1.0)),
@@ -317,8 +412,12 @@ def _norms() -> list[Sample]:
 
 def _distances() -> list[Sample]:
     x, y, other_x, other_y = array(3, 4), array(5, 4), array(2, 6), array(7, 6)
-    samples = [Sample(torch.cdist, (x, y, p), other=(other_x, other_y, p)) for p in (0.0, 1.0, 2.0, 2.5, math.inf)]
-    samples += [Sample(torch.dist, (x, array(4), p), other=(other_x, array(6), p)) for p in (0, 1, 2, 3.5, math.inf)]
+    samples = [
+        Sample(torch.cdist, (x, y, p), other=(other_x, other_y, p)) for p in (0.0, 1.0, 2.0, 2.5, math.inf)
+    ]
+    samples += [
+        Sample(torch.dist, (x, array(4), p), other=(other_x, array(6), p)) for p in (0, 1, 2, 3.5, math.inf)
+    ]
     samples += [Sample(F.pdist, (y, p), other=(other_y, p)) for p in (0.0, 1.0, 2.0, math.inf)]
     return samples + [
         Sample(torch.cdist, (array(2, 1, 3, 4), array(6, 5, 4)), other=(array(3, 1, 2, 5), array(2, 3, 5))),
@@ -326,7 +425,12 @@ def _distances() -> list[Sample]:
         Sample(torch.cdist, (array(3, 0), array(2, 0))),
         Sample(torch.dist, (ints(4), array(4))),
         Sample(F.cosine_similarity, (x, array(3, 4)), other=(other_x, array(2, 6))),
-        Sample(F.cosine_similarity, (array(3, 1, 4), array(5, 4)), {"dim": -1, "eps": 1e-3}, other=(array(2, 1, 3), array(6, 3))),
+        Sample(
+            F.cosine_similarity,
+            (array(3, 1, 4), array(5, 4)),
+            {"dim": -1, "eps": 1e-3},
+            other=(array(2, 1, 3), array(6, 3)),
+        ),
         Sample(torch.cosine_similarity, (array(3, 4), ints(3, 4))),
         Sample(torch.cosine_similarity, (array(), array()), {"dim": 0}),
         Sample(F.pairwise_distance, (x, array(3, 4)), other=(other_x, array(2, 6))),

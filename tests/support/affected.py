@@ -38,8 +38,17 @@ DERIVATIVES = (
     "tests/jax_source/test_jax_gradients.py",
 )
 PROGRAMS = {  # source framework: the tests whose programs try how code is recorded
-    "torch": ("tests/test_programs.py", "tests/test_torch_*.py", "tests/test_symbolic_numbers.py", "tests/test_models.py"),
-    "jax": ("tests/jax_source/test_jax_programs.py", "tests/jax_source/test_jax_loops.py", "tests/jax_source/test_jax_reads.py"),
+    "torch": (
+        "tests/test_programs.py",
+        "tests/test_torch_*.py",
+        "tests/test_symbolic_numbers.py",
+        "tests/test_models.py",
+    ),
+    "jax": (
+        "tests/jax_source/test_jax_programs.py",
+        "tests/jax_source/test_jax_loops.py",
+        "tests/jax_source/test_jax_reads.py",
+    ),
     "numpy": ("tests/test_numpy_source.py", "tests/test_numpy_read_numbers.py", "tests/kernels/*.py"),
     "tensorflow": (
         "tests/tensorflow_source/test_tensorflow_*traps.py",
@@ -76,7 +85,10 @@ class Reach:
 
 REACH = (
     # what devices exchange
-    Reach(r"(backends|frontends)/\w+/(lowering|lifting)/collectives\.py", ("tests/parallel/*.py", "tests/transforms/test_named_axes.py")),
+    Reach(
+        r"(backends|frontends)/\w+/(lowering|lifting)/collectives\.py",
+        ("tests/parallel/*.py", "tests/transforms/test_named_axes.py"),
+    ),
     # loops, branches and calls
     Reach(
         r"backends/(?P<framework>\w+)/lowering/control\.py",
@@ -84,24 +96,45 @@ REACH = (
         EVERY_PROGRAM,
         ("framework",),
     ),
-    Reach(r"backends/(?P<framework>\w+)/(lowering|prelude)/.*", (*EVERY_SAMPLE, *DERIVATIVES), (), ("framework",)),
-    Reach(r"backends/(?P<framework>\w+)/.*", (*DERIVATIVES, "tests/*{framework}*.py"), EVERY_PROGRAM, ("framework",)),
+    Reach(
+        r"backends/(?P<framework>\w+)/(lowering|prelude)/.*",
+        (*EVERY_SAMPLE, *DERIVATIVES),
+        (),
+        ("framework",),
+    ),
+    Reach(
+        r"backends/(?P<framework>\w+)/.*",
+        (*DERIVATIVES, "tests/*{framework}*.py"),
+        EVERY_PROGRAM,
+        ("framework",),
+    ),
     Reach(r"backends/\w+\.py", ("tests/test_*.py",), (*EVERY_SAMPLE, *DERIVATIVES, *EVERY_PROGRAM)),
     Reach(r"backends/(array_code|helper_calls)/.*", EVERY_SAMPLE, (), ("jax", "numpy", "torch")),
     Reach(r"frontends/(?P<framework>\w+)/lifting/.*", (), ("{samples}", "{programs}", *DERIVATIVES)),
-    Reach(r"frontends/(?P<framework>\w+)/.*", ("tests/*{framework}*.py",), ("{samples}", "{programs}", *LOOPS)),
+    Reach(
+        r"frontends/(?P<framework>\w+)/.*", ("tests/*{framework}*.py",), ("{samples}", "{programs}", *LOOPS)
+    ),
     Reach(r"frontends/\w+\.py", (), (*EVERY_SAMPLE, *EVERY_PROGRAM)),
     Reach(r"graph_compiler/cli/.*", ("tests/test_command_line.py",)),
     Reach(r"graph_compiler/visualise/.*", ("tests/test_show.py", "tests/test_summary.py")),
     Reach(r"graph_compiler/(?P<folder>training|transforms|parallel)/.*", ("tests/{folder}/*.py",)),
     Reach(r"graph_compiler/ops/.*", ("tests/test_matrix.py",), (*EVERY_SAMPLE, *DERIVATIVES)),
-    Reach(r"graph_compiler/passes/.*", ("tests/passes/*.py", "tests/ir/*.py"), (*EVERY_PROGRAM, *DERIVATIVES, "tests/test_samples.py")),
+    Reach(
+        r"graph_compiler/passes/.*",
+        ("tests/passes/*.py", "tests/ir/*.py"),
+        (*EVERY_PROGRAM, *DERIVATIVES, "tests/test_samples.py"),
+    ),
     Reach(r"graph_compiler/assumptions/.*", ("tests/assumptions/*.py",), EVERY_PROGRAM),
     Reach(r"graph_compiler/.*", ("tests/test_*.py",), EVERY_PROGRAM),
     Reach(r"(setup\.cfg|constraints\.txt)", (), (*EVERY_SAMPLE, *EVERY_PROGRAM)),
 )
 # Tests of thousands of cases: where a change reaches several targets, each of their programs and samples runs in one.
-LARGE = ("tests/test_samples.py", "tests/test_programs.py", "tests/test_dtypes.py", "tests/test_numpy_samples.py")
+LARGE = (
+    "tests/test_samples.py",
+    "tests/test_programs.py",
+    "tests/test_dtypes.py",
+    "tests/test_numpy_samples.py",
+)
 
 
 # ---------------------------------------------------------------------------------------------- what it reaches
@@ -232,7 +265,18 @@ def _imported(name: str, path: Path) -> set[str]:
     text = path.read_text("utf-8")
     if "importlib.import_module" in text or "pkgutil" in text:
         # Modules that are imported by name lie in a package that the file imports, or in its own.
-        packages = [ROOT / each.removesuffix("/__init__.py") for each in found if each.endswith("/__init__.py")]
-        folders = [folder for folder in (*packages, *([path.parent] if "__package__" in text else [])) if folder != ROOT / "tests"]
-        found |= {each.relative_to(ROOT).as_posix() for folder in folders if folder.is_dir() for each in folder.rglob("*.py")}
+        packages = [
+            ROOT / each.removesuffix("/__init__.py") for each in found if each.endswith("/__init__.py")
+        ]
+        folders = [
+            folder
+            for folder in (*packages, *([path.parent] if "__package__" in text else []))
+            if folder != ROOT / "tests"
+        ]
+        found |= {
+            each.relative_to(ROOT).as_posix()
+            for folder in folders
+            if folder.is_dir()
+            for each in folder.rglob("*.py")
+        }
     return found

@@ -27,7 +27,11 @@ def _raising(pipeline: Pipeline) -> Pipeline:
 
 
 def through_canonical(
-    function: Callable[..., Any], to: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, **options: Any
+    function: Callable[..., Any],
+    to: str,
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    **options: Any,
 ) -> Any:
     """``transpile(function, source="torch", to=to, args=args, kwargs=kwargs)``, lifted and lowered whatever the target is."""
     graph = lifted(graph_compiler.transpile(function, source="torch", to=to, **options))

@@ -35,10 +35,17 @@ def changed_files(base: str, root: Path) -> list[str]:
     def is_changed(name: str) -> bool:
         if name not in old:
             return True
-        added, removed = new[name].statements - old[name].statements, old[name].statements - new[name].statements
-        is_moved = all(after[each] <= before[each] for each in added) and all(before[each] <= after[each] for each in removed)
+        added, removed = (
+            new[name].statements - old[name].statements,
+            old[name].statements - new[name].statements,
+        )
+        is_moved = all(after[each] <= before[each] for each in added) and all(
+            before[each] <= after[each] for each in removed
+        )
         return not is_moved or any(
-            _is_defined(*each, root) for each in old[name].imports - new[name].imports if _is_kept(each[1], new[name])
+            _is_defined(*each, root)
+            for each in old[name].imports - new[name].imports
+            if _is_kept(each[1], new[name])
         )
 
     return [name for name in names if is_changed(name)]
@@ -67,7 +74,9 @@ def code_of(name: str, text: str) -> Code:
     for node in _statements(ast.parse(text)):
         if isinstance(node, ast.ImportFrom) and (module := _module(name, node)).startswith(OWN):
             found.imports |= {(module, alias.name) for alias in node.names}
-            found.statements.update({f"import {alias.name} as {alias.asname}" for alias in node.names} - found.statements.keys())
+            found.statements.update(
+                {f"import {alias.name} as {alias.asname}" for alias in node.names} - found.statements.keys()
+            )
         else:
             found.statements[ast.dump(node)] += 1
     return found
@@ -76,7 +85,10 @@ def code_of(name: str, text: str) -> Code:
 def _statements(tree: ast.Module) -> Iterator[ast.stmt]:
     """Yield the statements of a module, without the docstrings in them."""
     for node in ast.walk(tree):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and ast.get_docstring(node) is not None:
+        if (
+            isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+            and ast.get_docstring(node) is not None
+        ):
             del node.body[0]
     yield from tree.body
 
@@ -101,14 +113,21 @@ def _is_defined(module: str, name: str, root: Path) -> bool:
 
 
 def _differing_files(base: str, root: Path) -> list[str]:
-    commands = [["git", "diff", "--name-only", "--no-renames", base], ["git", "ls-files", "--others", "--exclude-standard"]]
-    printed = [subprocess.run(each, cwd=root, capture_output=True, text=True, check=True).stdout for each in commands]
+    commands = [
+        ["git", "diff", "--name-only", "--no-renames", base],
+        ["git", "ls-files", "--others", "--exclude-standard"],
+    ]
+    printed = [
+        subprocess.run(each, cwd=root, capture_output=True, text=True, check=True).stdout for each in commands
+    ]
     return sorted({name for text in printed for name in text.split("\n") if name})
 
 
 def _text_at(base: str, name: str, root: Path) -> str:
     """Return the text of a file at a commit; nothing where it was not there."""
-    return subprocess.run(["git", "show", f"{base}:{name}"], cwd=root, capture_output=True, text=True, check=False).stdout
+    return subprocess.run(
+        ["git", "show", f"{base}:{name}"], cwd=root, capture_output=True, text=True, check=False
+    ).stdout
 
 
 def _text_now(name: str, root: Path) -> str:

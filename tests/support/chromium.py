@@ -12,7 +12,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"))), None)
+CHROMIUM = next(
+    filter(
+        None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"))
+    ),
+    None,
+)
 _OPTIONS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
             "--disable-component-update", "--window-size=1400,900", "--remote-debugging-pipe")  # fmt: skip
 _SECONDS = 60
@@ -57,7 +62,9 @@ class Page:
     def __enter__(self) -> Page:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._process.kill()
         self._process.wait()
         self._write.close()
@@ -67,7 +74,9 @@ class Page:
         """The answer to one command; events that come before it are noted."""
         self._number += 1
         session = {"sessionId": self._session} if self._session else {}
-        self._write.write(json.dumps({"id": self._number, "method": method, "params": params, **session}).encode() + b"\0")
+        self._write.write(
+            json.dumps({"id": self._number, "method": method, "params": params, **session}).encode() + b"\0"
+        )
         while (message := self._message()).get("id") != self._number:
             self._note(message)
         assert "error" not in message, message["error"]
@@ -104,7 +113,13 @@ class Page:
     def press(self, key: str) -> None:
         """Presses and releases one key."""
         for kind in ("keyDown", "keyUp"):
-            self.ask("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode={"Enter": 13}.get(key, 0))
+            self.ask(
+                "Input.dispatchKeyEvent",
+                type=kind,
+                key=key,
+                code=key,
+                windowsVirtualKeyCode={"Enter": 13}.get(key, 0),
+            )
 
     def _message(self) -> Any:
         while b"\0" not in self._left:
@@ -118,5 +133,8 @@ class Page:
         params = event.get("params", {})
         if event.get("method") == "Network.requestWillBeSent":
             self.requests.append(params["request"]["url"])
-        if event.get("method") == "Runtime.exceptionThrown" or params.get("entry", {}).get("level") == "error":
+        if (
+            event.get("method") == "Runtime.exceptionThrown"
+            or params.get("entry", {}).get("level") == "error"
+        ):
             self.problems.append(json.dumps(params)[:2000])

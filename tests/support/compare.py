@@ -70,16 +70,24 @@ def _where(path: Path) -> str:
 def dtype_name(array: Any) -> str:
     """The dtype's name without its framework: float32."""
     dtype = array.dtype
-    return str(getattr(dtype, "name", dtype)).removeprefix("torch.").removeprefix("<dtype: '").removesuffix("'>")
+    return (
+        str(getattr(dtype, "name", dtype)).removeprefix("torch.").removeprefix("<dtype: '").removesuffix("'>")
+    )
 
 
 def to_numpy(array: Any) -> np.ndarray[Any, Any]:
     """The numbers of an array of any framework; bfloat16, which numpy lacks, as float32."""
     if type(array).__module__.startswith("torch"):
         array = array.detach().cpu().to_dense()
-        wider = {"bfloat16": "float32", "complex32": "complex64"}.get(dtype_name(array), "float32" if "float8" in dtype_name(array) else "")
-        array = (array.to(getattr(sys.modules["torch"], wider)) if wider else array).resolve_conj().resolve_neg()
-    converted = np.asarray(array.numpy() if type(array).__module__.startswith("tensorflow") else array)  # a scalar has no __array__ there
+        wider = {"bfloat16": "float32", "complex32": "complex64"}.get(
+            dtype_name(array), "float32" if "float8" in dtype_name(array) else ""
+        )
+        array = (
+            (array.to(getattr(sys.modules["torch"], wider)) if wider else array).resolve_conj().resolve_neg()
+        )
+    converted = np.asarray(
+        array.numpy() if type(array).__module__.startswith("tensorflow") else array
+    )  # a scalar has no __array__ there
     return converted.astype(np.float32) if converted.dtype.name == "bfloat16" else converted
 
 
@@ -101,7 +109,9 @@ def expected_dtype(actual: Any, expected: Any) -> str:
 
 def _assert_numbers(actual: Any, expected: Any, dtype: str, where: str) -> None:
     relative, absolute = tolerance(dtype)
-    np.testing.assert_allclose(to_numpy(actual), to_numpy(expected), rtol=relative, atol=absolute, equal_nan=True, err_msg=where)
+    np.testing.assert_allclose(
+        to_numpy(actual), to_numpy(expected), rtol=relative, atol=absolute, equal_nan=True, err_msg=where
+    )
 
 
 def assert_same_array(actual: Any, expected: Any, where: str = "result") -> None:
@@ -109,7 +119,9 @@ def assert_same_array(actual: Any, expected: Any, where: str = "result") -> None
     assert is_array(actual), f"{where}: expected an array, got {actual!r}"
     dtype = expected_dtype(actual, expected)
     assert dtype_name(actual) == dtype, f"{where}: dtype {dtype_name(actual)}, expected {dtype}"
-    assert tuple(actual.shape) == tuple(expected.shape), f"{where}: shape {tuple(actual.shape)}, expected {tuple(expected.shape)}"
+    assert tuple(actual.shape) == tuple(expected.shape), (
+        f"{where}: shape {tuple(actual.shape)}, expected {tuple(expected.shape)}"
+    )
     _assert_numbers(actual, expected, dtype, where)
 
 
@@ -130,8 +142,13 @@ def _assert_same_leaf(actual: Any, expected: Any, where: str) -> None:
 def assert_same_structure(actual: Any, expected: Any) -> None:
     """The same leaves at the same places, in containers of the same classes."""
     there, wanted = leaves(actual).keys(), leaves(expected).keys()
-    assert _classes(actual) == _classes(expected), f"containers {_classes(actual)}, expected {_classes(expected)}"
-    missing, surplus = [path for path in wanted if path not in there], [path for path in there if path not in wanted]
+    assert _classes(actual) == _classes(expected), (
+        f"containers {_classes(actual)}, expected {_classes(expected)}"
+    )
+    missing, surplus = (
+        [path for path in wanted if path not in there],
+        [path for path in there if path not in wanted],
+    )
     assert not missing, f"missing: {', '.join(map(_where, missing))}"
     assert not surplus, f"not expected: {', '.join(map(_where, surplus))}"
     assert list(there) == list(wanted), f"order {[*map(_where, there)]}, expected {[*map(_where, wanted)]}"
@@ -158,7 +175,9 @@ def _largest(array: Any) -> float:
 
 def _error(array: Any, reference: Any) -> float:
     """The largest absolute error; NaN wherever one side alone is not finite."""
-    return float(np.abs(to_numpy(array).astype(np.float64) - to_numpy(reference).astype(np.float64)).max(initial=0.0))
+    return float(
+        np.abs(to_numpy(array).astype(np.float64) - to_numpy(reference).astype(np.float64)).max(initial=0.0)
+    )
 
 
 def _resolution(array: Any) -> float:
@@ -180,4 +199,6 @@ def assert_no_further(actual: Any, expected: Any, reference: Any, *, factor: flo
         last_places = 8 * _resolution(source) * max(_largest(exact[path]), least)
         allowed = factor * _error(source, exact[path]) + last_places
         found = _error(results[path], exact[path])
-        assert found <= allowed, f"{_where(path)}: {found:.3g} from float64; the source framework is {_error(source, exact[path]):.3g}"
+        assert found <= allowed, (
+            f"{_where(path)}: {found:.3g} from float64; the source framework is {_error(source, exact[path]):.3g}"
+        )

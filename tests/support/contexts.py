@@ -31,5 +31,9 @@ def wide_types() -> Any:
     """The context in which JAX has types of 64 bits; a public name since jax 0.8."""
     import jax
 
-    enable = jax.enable_x64 if hasattr(jax, "enable_x64") else importlib.import_module("jax.experimental").enable_x64
+    enable = (
+        jax.enable_x64
+        if hasattr(jax, "enable_x64")
+        else importlib.import_module("jax.experimental").enable_x64
+    )
     return enable(True)

@@ -14,7 +14,12 @@ from graph_compiler.runtime.compilation import Compilation
 from .selection import bucket
 
 SHARE = 12
-FILES = ("tests/test_compiled_by_default.py", "tests/test_doctests.py", "tests/test_documentation.py", "tests/test_jax_uses.py")
+FILES = (
+    "tests/test_compiled_by_default.py",
+    "tests/test_doctests.py",
+    "tests/test_documentation.py",
+    "tests/test_jax_uses.py",
+)
 # "all": every test, to find what the default breaks. "none": no test but those that ask for it.
 VARIABLE = "GRAPH_COMPILER_TEST_COMPILED"
 

@@ -10,7 +10,9 @@ import os
 XLA_FLAGS = ("--xla_backend_optimization_level=0",)
 
 # The older of XLA's two code generators takes half the time for a small program. XLA ends the process for a flag that it does not know.
-XLA_FLAGS_OF_VERSION = {"0.10": ("--xla_cpu_use_fusion_emitters=false", "--xla_cpu_parallel_codegen_split_count=1")}
+XLA_FLAGS_OF_VERSION = {
+    "0.10": ("--xla_cpu_use_fusion_emitters=false", "--xla_cpu_parallel_codegen_split_count=1")
+}
 
 
 def xla_flags() -> str:

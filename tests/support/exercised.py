@@ -15,7 +15,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 TARGETS = ("torch", "jax", "tensorflow", "numpy")
-_TUPLE, _PASS = "tuple[Graph, bool]", "GraphPass"  # return annotations of passes over graphs, and of functions that make one
+_TUPLE, _PASS = (
+    "tuple[Graph, bool]",
+    "GraphPass",
+)  # return annotations of passes over graphs, and of functions that make one
 
 # rules for what newer versions of a framework have: name -> (module, what it has then)
 SINCE = {
@@ -52,7 +55,10 @@ def _note_lowering() -> None:
 
     @functools.wraps(structure)
     def structured(self: Any, writers: Any) -> None:
-        structure(self, {name: _noting(f"lower {self.framework} {name}", writer) for name, writer in writers.items()})
+        structure(
+            self,
+            {name: _noting(f"lower {self.framework} {name}", writer) for name, writer in writers.items()},
+        )
 
     table.expression, table.structure = noted, structured
 
@@ -161,7 +167,9 @@ def _of_made(name: str, made: Any) -> Any:
 
 def _replace(old: Any, new: Any) -> None:
     """Put ``new`` in the place of ``old`` in each module of the package that has imported it."""
-    for module in [module for name, module in sys.modules.items() if name.partition(".")[0] == "graph_compiler"]:
+    for module in [
+        module for name, module in sys.modules.items() if name.partition(".")[0] == "graph_compiler"
+    ]:
         for name, item in list(vars(module).items()):
             if item is old:
                 setattr(module, name, new)

@@ -18,7 +18,19 @@ from typing import Any
 
 import numpy as np
 
-from graph_compiler.ir import Block, Builder, Effect, Graph, Guard, Node, Origin, Region, Value, to_text, verify
+from graph_compiler.ir import (
+    Block,
+    Builder,
+    Effect,
+    Graph,
+    Guard,
+    Node,
+    Origin,
+    Region,
+    Value,
+    to_text,
+    verify,
+)
 from graph_compiler.ir.node import every, values_in
 from graph_compiler.ops import ArraySpec, all_ops
 from graph_compiler.sizes import Size, Symbol, apply, hint_of, substitute
@@ -45,7 +57,10 @@ class Reader:
         sizes = {name: _of_sizes(name) for name in FUNCTIONS}
         ops = {name: getattr(self.build, name) for name in all_ops()}
         both = {name: _either(ops[name], sizes[name]) for name in ops.keys() & sizes.keys()}
-        control = {name: getattr(self, name) for name in ("call", "scan", "while_loop", "branch", "associative_scan", "guard", "effect")}
+        control = {
+            name: getattr(self, name)
+            for name in ("call", "scan", "while_loop", "branch", "associative_scan", "guard", "effect")
+        }
         self.names.update({**sizes, **ops, **both, **control, "item": _item, _NAMED: self._named})
 
     def read(self, text: str) -> Graph:
@@ -68,7 +83,10 @@ class Reader:
         assert isinstance(statement.target, ast.Name)
         name, given = statement.target.id, statement.annotation
         axes = given.slice if isinstance(given, ast.Subscript) else ast.Tuple([], ast.Load())
-        dims, dtype = axes.elts if isinstance(axes, ast.Tuple) else [axes], ast.unparse(given).partition("[")[0]
+        dims, dtype = (
+            axes.elts if isinstance(axes, ast.Tuple) else [axes],
+            ast.unparse(given).partition("[")[0],
+        )
         value = self.names[name] = Value(name, ArraySpec((), dtype))
         value.spec = ArraySpec(tuple(self._dim(value, axis, dim) for axis, dim in enumerate(dims)), dtype)
         if statement.value is None:
@@ -110,39 +128,66 @@ class Reader:
         made = self._run("call", operands, [(body, operands)], **params)
         node = self.graph.nodes.pop()
         (own,) = node.regions
-        region = self.regions.setdefault((body, tuple(own.sizes.values()), tuple(item.dtype for item in operands)), own)
+        region = self.regions.setdefault(
+            (body, tuple(own.sizes.values()), tuple(item.dtype for item in operands)), own
+        )
         self.graph.nodes.append(replace(node, regions=(region,)))
         return made
 
-    def scan(self, carried: Sequence[Value], sequences: Sequence[Value], body: Callable[..., Any], **params: Any) -> Any:
+    def scan(
+        self, carried: Sequence[Value], sequences: Sequence[Value], body: Callable[..., Any], **params: Any
+    ) -> Any:
         """Append a ``scan`` of a function of what is carried and of rows of the sequences."""
         rows = [Value(item.name, ArraySpec(item.shape[1:], item.dtype)) for item in sequences]
         counts = {"carried": len(carried), "sequences": len(sequences)}
         return self._run("scan", [*carried, *sequences], [(body, [*carried, *rows])], **counts, **params)
 
-    def while_loop(self, carried: Sequence[Value], condition: Callable[..., Any], body: Callable[..., Any], **params: Any) -> Any:
+    def while_loop(
+        self, carried: Sequence[Value], condition: Callable[..., Any], body: Callable[..., Any], **params: Any
+    ) -> Any:
         """Append a ``while_loop``."""
-        return self._run("while_loop", carried, [(condition, carried), (body, carried)], carried=len(carried), **params)
+        return self._run(
+            "while_loop", carried, [(condition, carried), (body, carried)], carried=len(carried), **params
+        )
 
     def branch(self, index: Value, operands: Sequence[Value], *branches: Callable[..., Any]) -> Any:
         """Append a ``branch``."""
         return self._run("branch", [index, *operands], [(each, operands) for each in branches])
 
-    def associative_scan(self, sequences: Sequence[Value], combine: Callable[..., Any], axis: int = 0, **params: Any) -> Any:
+    def associative_scan(
+        self, sequences: Sequence[Value], combine: Callable[..., Any], axis: int = 0, **params: Any
+    ) -> Any:
         """Append an ``associative_scan``, whose function combines so many pairs as its first input has."""
         first = Value("left", sequences[0].spec)
         own = Size.of(Symbol(first, axis, sequences[0].spec.hints[axis]))
-        pairs = [Value(item.name, ArraySpec((*item.shape[:axis], own, *item.shape[axis + 1 :]), item.dtype)) for item in sequences * 2]
+        pairs = [
+            Value(item.name, ArraySpec((*item.shape[:axis], own, *item.shape[axis + 1 :]), item.dtype))
+            for item in sequences * 2
+        ]
         first.spec, pairs[0] = pairs[0].spec, first
         body = self.build.body(combine.__name__, pairs, lambda *inputs: _tuple(combine(*inputs)))
-        return _one(self.build.run("associative_scan", sequences, [body], sequences=len(sequences), axis=axis, **params))
+        return _one(
+            self.build.run(
+                "associative_scan", sequences, [body], sequences=len(sequences), axis=axis, **params
+            )
+        )
 
-    def _run(self, op: str, operands: Sequence[Value], bodies: Sequence[tuple[Callable[..., Any], Sequence[Value]]], **params: Any) -> Any:
+    def _run(
+        self,
+        op: str,
+        operands: Sequence[Value],
+        bodies: Sequence[tuple[Callable[..., Any], Sequence[Value]]],
+        **params: Any,
+    ) -> Any:
         written = []
         for function, given in bodies:
             names = function.__code__.co_varnames[: function.__code__.co_argcount]
             inputs = [Value(name, item.spec) for name, item in zip(names, given, strict=True)]
-            written.append(self.build.body(function.__name__, inputs, lambda *values, function=function: _tuple(function(*values))))
+            written.append(
+                self.build.body(
+                    function.__name__, inputs, lambda *values, function=function: _tuple(function(*values))
+                )
+            )
         return _one(self.build.run(op, operands, written, **params))
 
 
@@ -154,7 +199,9 @@ class _Naming(ast.NodeTransformer):
         names = target.elts if isinstance(target, ast.Tuple) else [target]
         words: list[ast.expr] = [ast.Constant(name.id) for name in names if isinstance(name, ast.Name)]
         nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-        call = ast.Call(ast.Name(_NAMED, ast.Load()), [ast.Tuple(words, ast.Load()), ast.Lambda(nothing, node.value)], [])
+        call = ast.Call(
+            ast.Name(_NAMED, ast.Load()), [ast.Tuple(words, ast.Load()), ast.Lambda(nothing, node.value)], []
+        )
         return ast.Assign([target], call)
 
 
@@ -175,7 +222,9 @@ def _of_sizes(function: str) -> Callable[..., Any]:
 
 
 def _either(op: Callable[..., Any], of_sizes: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *given, **params: (op if any(isinstance(item, Value) for item in given) else of_sizes)(*given, **params)
+    return lambda *given, **params: (op if any(isinstance(item, Value) for item in given) else of_sizes)(
+        *given, **params
+    )
 
 
 # ---------------------------------------------------------------------------------------------- graphs
@@ -197,7 +246,11 @@ def numbered(graph: Graph) -> str:
     ordered = graph.derive(nodes=list(_ordered(graph.block).nodes))
     nodes = list(every(ordered.nodes))
     made = list(
-        dict.fromkeys(value for node in nodes for value in (*node.outputs, *(item for each in node.regions for item in each.block.inputs)))
+        dict.fromkeys(
+            value
+            for node in nodes
+            for value in (*node.outputs, *(item for each in node.regions for item in each.block.inputs))
+        )
     )
     names = [value.name for value in made]
     try:
@@ -212,7 +265,9 @@ def numbered(graph: Graph) -> str:
 def _ordered(block: Block) -> Block:
     """Return the block with each node before the first one that needs it; what nothing needs comes last."""
     nodes: dict[Node, Node] = {}
-    regions = {id(each): replace(each, block=_ordered(each.block)) for node in block.nodes for each in node.regions}
+    regions = {
+        id(each): replace(each, block=_ordered(each.block)) for node in block.nodes for each in node.regions
+    }
 
     def visit(node: Node | None) -> None:
         if node is None or node in nodes:
@@ -232,7 +287,9 @@ def written(graph: Graph) -> str:
     """Return all of a graph that a pass may change, as text."""
     lines = [to_text(graph)]
     lines += [f"   parameter {value!r}" for value in graph.parameters.values()]
-    lines += [f"   constant {value!r} = {np.asarray(array).tolist()}" for value, array in graph.constants.values()]
+    lines += [
+        f"   constant {value!r} = {np.asarray(array).tolist()}" for value, array in graph.constants.values()
+    ]
     lines += [f"   guard {_named(guard.condition)} is {guard.expected!r}" for guard in graph.guards]
     lines += [f"   effect {effect.kind} {effect.target} = {_named(effect.value)}" for effect in graph.effects]
     return "\n".join(lines)
@@ -246,7 +303,10 @@ def shapes_of(graph: Graph, **sizes: int) -> list[tuple[int, ...]]:
     """Return the shapes of the inputs where the sizes of :data:`HINTS` are others: those that are equal while recording are so then."""
     others = {HINTS[name]: size for name, size in sizes.items()}
     return [
-        tuple(hint_of(substitute(dim, lambda symbol: others.get(symbol.hint, symbol.hint))) for dim in value.shape)
+        tuple(
+            hint_of(substitute(dim, lambda symbol: others.get(symbol.hint, symbol.hint)))
+            for dim in value.shape
+        )
         for value in graph.inputs
     ]
 

@@ -23,12 +23,16 @@ def spec_of(tensor: torch.Tensor) -> ArraySpec:
     return ArraySpec(tuple(tensor.shape), dtype_name(tensor.dtype))
 
 
-def lift_call(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Graph:
+def lift_call(
+    name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Graph:
     """The verified canonical graph of one call."""
     expected = function(*copy.deepcopy(args), **copy.deepcopy(kwargs))
     graph = Graph("call", "canonical")
     b = TorchBuilder(graph)
-    b.recorded = tuple(spec_of(item) for item in iterate_structure(expected) if isinstance(item, torch.Tensor))
+    b.recorded = tuple(
+        spec_of(item) for item in iterate_structure(expected) if isinstance(item, torch.Tensor)
+    )
 
     def enter(item: Any) -> Any:
         return b.input(f"x{len(graph.inputs)}", spec_of(item)) if isinstance(item, torch.Tensor) else item
@@ -47,11 +51,19 @@ def run_call(
     scope: dict[str, Any] = dict(program.globals)
     exec(compile(program.source, "<one call>", "exec"), scope)
     tensors = [item for item in iterate_structure((args, kwargs or {})) if isinstance(item, torch.Tensor)]
-    constants = ({key: _to_jax(array) for key, (_, array) in graph.constants.items()},) if "constants" in program.arguments else ()
+    constants = (
+        ({key: _to_jax(array) for key, (_, array) in graph.constants.items()},)
+        if "constants" in program.arguments
+        else ()
+    )
     result = scope[program.name](*constants, *map(_to_jax, tensors))
     expected = function(*copy.deepcopy(args), **copy.deepcopy(kwargs or {}))
     actual, _ = flatten(result, is_leaf=lambda item: hasattr(item, "dtype"))
-    return actual, [item for item in iterate_structure(expected) if isinstance(item, torch.Tensor)], program.source
+    return (
+        actual,
+        [item for item in iterate_structure(expected) if isinstance(item, torch.Tensor)],
+        program.source,
+    )
 
 
 def _to_jax(tensor: Any) -> Any:
@@ -64,7 +76,9 @@ def _to_jax(tensor: Any) -> Any:
     return jnp.asarray(tensor.detach().numpy())
 
 
-def check_call(name: str, function: Callable[..., Any], *args: Any, rtol: float = 1e-5, atol: float = 1e-5, **kwargs: Any) -> str:
+def check_call(
+    name: str, function: Callable[..., Any], *args: Any, rtol: float = 1e-5, atol: float = 1e-5, **kwargs: Any
+) -> str:
     """Asserts that the row ``name`` gives what ``function(*args, **kwargs)`` gives in torch: shapes, dtypes, numbers. Returns the
     source."""
     actual, expected, source = run_call(name, function, args, kwargs)
@@ -74,8 +88,14 @@ def check_call(name: str, function: Callable[..., Any], *args: Any, rtol: float 
         name_of = dtype_name(want.dtype)
         assert str(got.dtype) in (name_of, narrowed.get(name_of)), f"{got.dtype} for {name_of}\n{source}"
         assert tuple(got.shape) == tuple(want.shape), f"{got.shape} for {tuple(want.shape)}\n{source}"
-        wanted = want.detach().float().numpy() if want.dtype == torch.bfloat16 else want.detach().resolve_conj().resolve_neg().numpy()
-        np.testing.assert_allclose(np.asarray(got).astype(wanted.dtype), wanted, rtol=rtol, atol=atol, err_msg=source)
+        wanted = (
+            want.detach().float().numpy()
+            if want.dtype == torch.bfloat16
+            else want.detach().resolve_conj().resolve_neg().numpy()
+        )
+        np.testing.assert_allclose(
+            np.asarray(got).astype(wanted.dtype), wanted, rtol=rtol, atol=atol, err_msg=source
+        )
     return source
 
 

@@ -33,7 +33,10 @@ class Array:
             return (torch.randperm(count, generator=generator).reshape(self.shape) - count // 2).to(dtype)
         if self.kind == "integers" or not (dtype.is_floating_point or dtype.is_complex):
             return torch.randint(
-                0 if self.dtype.startswith("u") and self.low < 0 else self.low, self.high, self.shape, generator=generator
+                0 if self.dtype.startswith("u") and self.low < 0 else self.low,
+                self.high,
+                self.shape,
+                generator=generator,
             ).to(dtype)
         if self.kind == "positive":
             return (torch.rand(self.shape, generator=generator) * 1.5 + 0.5).to(dtype)
@@ -41,7 +44,9 @@ class Array:
             return (torch.rand(self.shape, generator=generator) * 1.8 - 0.9).to(dtype)
         if self.kind == "fraction":
             return (torch.rand(self.shape, generator=generator) * 0.9 + 0.05).to(dtype)
-        return torch.randn(self.shape, generator=generator, dtype=dtype if dtype.is_complex else torch.float32).to(dtype)
+        return torch.randn(
+            self.shape, generator=generator, dtype=dtype if dtype.is_complex else torch.float32
+        ).to(dtype)
 
 
 def array(*shape: int, **options: Any) -> Array:

@@ -90,6 +90,10 @@ def unexercised(existing: Iterable[str], exercised: Iterable[str], is_selection:
     """
     exceptions, ran, there = table()["exceptions"], set(exercised), set(existing)
     missing = [name for name in sorted(there - ran) if name not in exceptions]
-    stale = [f"{name}: listed as an exception, and exercised" for name in exceptions if name in ran and is_selection]
+    stale = [
+        f"{name}: listed as an exception, and exercised"
+        for name in exceptions
+        if name in ran and is_selection
+    ]
     gone = [f"{name}: listed as an exception, and there is none" for name in exceptions if name not in there]
     return missing + stale + gone

@@ -14,7 +14,9 @@ from .compare import is_array
 
 EACH_ALONE = "GRAPH_COMPILER_TESTS_ALONE"  # set where what each sample exercises is noted
 IN_ONE_PROGRAM = 12  # samples; those of a place in the list, for tests of a place run in one process
-ALONE = object()  # in the place of a result: this call has to be made by itself, where an error tells of one call
+ALONE = (
+    object()
+)  # in the place of a result: this call has to be made by itself, where an error tells of one call
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,10 @@ def results_of(calls: Sequence[Call]) -> list[Any]:
 
     from graph_compiler.backends.jax.native import JaxTarget
 
-    given = [flatten((call.args, call.kwargs), lambda item: is_array(item) and not isinstance(item, type)) for call in calls]
+    given = [
+        flatten((call.args, call.kwargs), lambda item: is_array(item) and not isinstance(item, type))
+        for call in calls
+    ]
     trees: list[Tree | None] = []
 
     def program(arrays: list[list[Any]]) -> list[list[Any]]:
@@ -53,7 +58,9 @@ def results_of(calls: Sequence[Call]) -> list[Any]:
         found = jax.jit(program)([[JaxTarget().convert(array) for array in leaves] for leaves, _ in given])
     except Exception:
         return [ALONE] * len(calls)
-    return [ALONE if tree is None else unflatten(tree, leaves) for tree, leaves in zip(trees, found, strict=True)]
+    return [
+        ALONE if tree is None else unflatten(tree, leaves) for tree, leaves in zip(trees, found, strict=True)
+    ]
 
 
 class Together:

@@ -33,7 +33,9 @@ def scan(combine_fn: Any, init: Any, xs: Any, *, dim: int = 0, reverse: bool = F
     """``torch._higher_order_ops.scan``."""
     count, held, made = torch.utils._pytree.tree_leaves(xs)[0].shape[dim], init, []
     for place in reversed(range(count)) if reverse else range(count):
-        held, row = combine_fn(held, torch.utils._pytree.tree_map(lambda x, place=place: x.select(dim, place), xs))
+        held, row = combine_fn(
+            held, torch.utils._pytree.tree_map(lambda x, place=place: x.select(dim, place), xs)
+        )
         made.append(row)
     return held, _stacked(made[::-1] if reverse else made, dim)
 
@@ -41,7 +43,12 @@ def scan(combine_fn: Any, init: Any, xs: Any, *, dim: int = 0, reverse: bool = F
 def map_rows(f: Any, xs: Any, *args: Any) -> Any:
     """``torch._higher_order_ops.map``."""
     count = torch.utils._pytree.tree_leaves(xs)[0].shape[0]
-    return _stacked([f(torch.utils._pytree.tree_map(lambda x, place=place: x[place], xs), *args) for place in range(count)])
+    return _stacked(
+        [
+            f(torch.utils._pytree.tree_map(lambda x, place=place: x[place], xs), *args)
+            for place in range(count)
+        ]
+    )
 
 
 def _stacked(rows: list[Any], dim: int = 0) -> Any:

@@ -26,7 +26,10 @@ class Case:
     def arrays(self, other: bool = False) -> list[Any]:
         random = np.random.default_rng(3)
         shapes = self.others if other else self.shapes
-        drawn = (random.integers(0, self.most, shape) if self.most else random.standard_normal(shape) for shape in shapes)
+        drawn = (
+            random.integers(0, self.most, shape) if self.most else random.standard_normal(shape)
+            for shape in shapes
+        )
         return [tf.constant(array.astype("int32" if self.most else "float32")) for array in drawn]
 
 
@@ -50,7 +53,14 @@ def residual() -> Any:
 
 
 def translator() -> Any:
-    return keras.Sequential([L.Embedding(10, 6, mask_zero=True), L.LSTM(5, return_sequences=True), L.LayerNormalization(), L.Dense(3)])
+    return keras.Sequential(
+        [
+            L.Embedding(10, 6, mask_zero=True),
+            L.LSTM(5, return_sequences=True),
+            L.LayerNormalization(),
+            L.Dense(3),
+        ]
+    )
 
 
 IMAGES = ((2, 8, 8, 3),), ((3, 9, 7, 3),)
@@ -65,11 +75,15 @@ CASES: dict[str, Case] = {
     "separable convolution": Case(lambda: L.SeparableConv2D(4, 3), *IMAGES),
     "batch normalisation": Case(L.BatchNormalization, ((4, 3),), ((5, 3),)),
     "layer normalisation": Case(L.LayerNormalization, *SEQUENCES),
-    "layer normalisation over two axes": Case(lambda: L.LayerNormalization(axis=(1, 2)), ((2, 5, 3),), ((4, 5, 3),)),
+    "layer normalisation over two axes": Case(
+        lambda: L.LayerNormalization(axis=(1, 2)), ((2, 5, 3),), ((4, 5, 3),)
+    ),
     "group normalisation": Case(lambda: L.GroupNormalization(3), *IMAGES),
     "embedding": Case(lambda: L.Embedding(10, 4), ((2, 5),), ((3, 4),), most=10),
     "lstm": Case(lambda: L.LSTM(4), *SEQUENCES),
-    "lstm backwards": Case(lambda: L.LSTM(4, return_sequences=True, return_state=True, go_backwards=True), *SEQUENCES),
+    "lstm backwards": Case(
+        lambda: L.LSTM(4, return_sequences=True, return_state=True, go_backwards=True), *SEQUENCES
+    ),
     "gru": Case(lambda: L.GRU(4), *SEQUENCES),
     "recurrence": Case(lambda: L.SimpleRNN(4, return_sequences=True), *SEQUENCES),
     "both directions": Case(lambda: L.Bidirectional(L.LSTM(4)), *SEQUENCES),

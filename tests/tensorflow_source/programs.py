@@ -19,7 +19,12 @@ def sizes_as_tensors(x: Any) -> Any:
 
 
 def made_of_sizes(x: Any) -> Any:
-    return x + tf.zeros(x.shape) + tf.ones((x.shape[0], 1)) * x.shape[1] + tf.reshape(tf.range(x.shape[0], dtype=tf.float32), (-1, 1))
+    return (
+        x
+        + tf.zeros(x.shape)
+        + tf.ones((x.shape[0], 1)) * x.shape[1]
+        + tf.reshape(tf.range(x.shape[0], dtype=tf.float32), (-1, 1))
+    )
 
 
 def lists_of_sizes_and_numbers(x: Any) -> Any:
@@ -27,7 +32,11 @@ def lists_of_sizes_and_numbers(x: Any) -> Any:
     rows, columns = tf.cast(tf.shape(x)[0] - 1, tf.float32), float(x.shape[1])
     counts = tf.stack([tf.shape(x, out_type=tf.int64)[0], 3])
     total = tf.raw_ops.AddN(inputs=[rows, 1.5])
-    return tf.stack([rows, 0.0]) * x[0, 0] + tf.stack([columns, 2.0]), total * tf.reduce_sum(x), tf.cast(counts, tf.float32) * x[0, 1]
+    return (
+        tf.stack([rows, 0.0]) * x[0, 0] + tf.stack([columns, 2.0]),
+        total * tf.reduce_sum(x),
+        tf.cast(counts, tf.float32) * x[0, 1],
+    )
 
 
 def decides_on_elements(x: Any) -> Any:
@@ -119,7 +128,10 @@ def switches(x: Any) -> Any:
 @tf.custom_gradient
 def _with_rule(x: Any, y: Any) -> Any:
     power = tf.exp(x)
-    return power * y, lambda upstream: (upstream * 7.0 * power, upstream * tf.cast(tf.shape(x)[0], tf.float32))
+    return power * y, lambda upstream: (
+        upstream * 7.0 * power,
+        upstream * tf.cast(tf.shape(x)[0], tf.float32),
+    )
 
 
 @tf.custom_gradient
@@ -133,7 +145,11 @@ def rules_of_its_own(x: Any) -> Any:
 
 def empty_numbers(x: Any) -> Any:
     rows = tf.tile(tf.zeros([1, 0, 3], tf.int32), [tf.shape(x)[0], 1, 1])
-    return tf.exp(x) + tf.cast(tf.reduce_sum(tf.shape(rows)), x.dtype) + tf.cast(tf.reduce_sum(rows + 1), x.dtype)
+    return (
+        tf.exp(x)
+        + tf.cast(tf.reduce_sum(tf.shape(rows)), x.dtype)
+        + tf.cast(tf.reduce_sum(rows + 1), x.dtype)
+    )
 
 
 Program = Callable[[Any], Any]

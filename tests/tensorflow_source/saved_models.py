@@ -42,7 +42,10 @@ def _module(make: Callable[[], Any], **signatures: Any) -> Callable[[Path], Path
 
     def save(path: Path) -> Path:
         module = make()
-        chosen = {name: getattr(module, name.removeprefix("serving_")).get_concrete_function(**specs) for name, specs in signatures.items()}
+        chosen = {
+            name: getattr(module, name.removeprefix("serving_")).get_concrete_function(**specs)
+            for name, specs in signatures.items()
+        }
         tf.saved_model.save(module, str(path), signatures=chosen or None)
         return path
 
@@ -147,7 +150,11 @@ class Rows(tf.Module):
 
     @tf.function(input_signature=[_ROWS])
     def sizes(self, x: Any) -> Any:
-        return tf.reshape(x, [tf.shape(x)[1], tf.shape(x)[0]]), tf.range(tf.shape(x)[0]), tf.zeros(tf.shape(x) + 1)
+        return (
+            tf.reshape(x, [tf.shape(x)[1], tf.shape(x)[0]]),
+            tf.range(tf.shape(x)[0]),
+            tf.zeros(tf.shape(x) + 1),
+        )
 
     @tf.function(input_signature=[_ROWS])
     def asserts(self, x: Any) -> Any:
@@ -199,7 +206,10 @@ class Nested(tf.Module):
     @tf.function(input_signature=[{"x": _ROWS, "pair": (_ROWS, _ROWS)}])
     def __call__(self, tree: Any) -> Any:
         first, second = tree["pair"]
-        return {"a": self.layers[0](tree["x"]) * self.named["a"], "b": [self.layers[1](first) - self.layers[1](second)]}
+        return {
+            "a": self.layers[0](tree["x"]) * self.named["a"],
+            "b": [self.layers[1](first) - self.layers[1](second)],
+        }
 
 
 class Trained(tf.Module):
@@ -224,7 +234,9 @@ def _signature(name: str) -> Callable[[Any], Any]:
 
 
 def _dense() -> Any:
-    return keras.Sequential([keras.Input((3,)), L.Dense(4, activation="gelu"), L.BatchNormalization(), L.Dropout(0.5), L.Dense(2)])
+    return keras.Sequential(
+        [keras.Input((3,)), L.Dense(4, activation="gelu"), L.BatchNormalization(), L.Dropout(0.5), L.Dense(2)]
+    )
 
 
 def _convolutions() -> Any:
@@ -239,7 +251,12 @@ def _recurrent(layer: Any) -> Callable[[], Any]:
 
 def _words() -> Any:
     return keras.Sequential(
-        [keras.Input((5,), dtype="int32"), L.Embedding(10, 4, mask_zero=True), L.GRU(3, return_sequences=True), L.Dense(2)]
+        [
+            keras.Input((5,), dtype="int32"),
+            L.Embedding(10, 4, mask_zero=True),
+            L.GRU(3, return_sequences=True),
+            L.Dense(2),
+        ]
     )
 
 
@@ -253,7 +270,10 @@ def _named_inputs() -> Any:
     return keras.Model({"a": a, "b": b}, {"sum": L.Dense(2)(a + b), "difference": a - b})
 
 
-_PAIR: tuple[Arrays, ...] = (({"a": drawn(4, 3), "b": drawn(4, 3, seed=1)},), ({"a": drawn(6, 3), "b": drawn(6, 3, seed=1)},))
+_PAIR: tuple[Arrays, ...] = (
+    ({"a": drawn(4, 3), "b": drawn(4, 3, seed=1)},),
+    ({"a": drawn(6, 3), "b": drawn(6, 3, seed=1)},),
+)
 
 SAVED: dict[str, Saved] = {
     "module": Saved(_module(Linear), _X),

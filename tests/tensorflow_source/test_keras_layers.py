@@ -40,14 +40,19 @@ def test_layer(name: str, to: str) -> None:
 @pytest.mark.parametrize("name", ["silu", "sparsemax"])
 def test_activation_in_16_bits(name: str, to: str) -> None:
     """Scalars and sizes in bfloat16, which other arrays of numpy do not have."""
-    layer, x = keras.layers.Activation(name, dtype="mixed_bfloat16"), tf.reshape(tf.linspace(-2.0, 2.0, 24), (4, 6))
+    layer, x = (
+        keras.layers.Activation(name, dtype="mixed_bfloat16"),
+        tf.reshape(tf.linspace(-2.0, 2.0, 24), (4, 6)),
+    )
     graph = graph_compiler.compile(lambda x: tf.cast(layer(x), tf.float32), to=to, args=(x[:3, :5],))
     np.testing.assert_allclose(np.asarray(graph(x)), tf.cast(layer(x), tf.float32), rtol=1.6e-2, atol=1e-2)
     assert len(graph.variants) == 1
 
 
 @pytest.mark.parametrize("to", ["tensorflow", "torch", "jax"])
-@pytest.mark.parametrize("name", [name for name, case in CASES.items() if len(case.shapes) == 1 and not case.most])
+@pytest.mark.parametrize(
+    "name", [name for name, case in CASES.items() if len(case.shapes) == 1 and not case.most]
+)
 def test_gradient(name: str, to: str) -> None:
     case = CASES[name]
     layer, (x,) = case.make(), case.arrays(other=True)

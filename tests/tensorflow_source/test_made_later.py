@@ -36,14 +36,23 @@ SAMPLES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "conv, same": (_conv(strides=[1, 3, 2, 1], padding="SAME"), (IMAGE, KERNEL)),
     "conv, dilated": (_conv(strides=1, padding="VALID", dilations=[1, 2, 3, 1]), (IMAGE, KERNEL)),
     "conv, explicit padding": (_conv(strides=1, padding=[[0, 0], [1, 2], [0, 1], [0, 0]]), (IMAGE, KERNEL)),
-    "depthwise": (lambda x, k: RAW.DepthwiseConv2dNative(input=x, filter=k, strides=[1, 2, 2, 1], padding="SAME"), (IMAGE, KERNEL)),
-    "conv of three axes": (lambda x, k: tf.nn.conv3d(x, k, [1, 1, 2, 1, 1], "VALID"), ((2, 5, 6, 7, 3), (2, 3, 2, 3, 4))),
+    "depthwise": (
+        lambda x, k: RAW.DepthwiseConv2dNative(input=x, filter=k, strides=[1, 2, 2, 1], padding="SAME"),
+        (IMAGE, KERNEL),
+    ),
+    "conv of three axes": (
+        lambda x, k: tf.nn.conv3d(x, k, [1, 1, 2, 1, 1], "VALID"),
+        ((2, 5, 6, 7, 3), (2, 3, 2, 3, 4)),
+    ),
     "pool, valid": (_pool(3, 2, "VALID"), (IMAGE,)),
     "pool, same": (_pool(2, 3, "SAME"), (IMAGE,)),
     "average": (lambda x: tf.nn.avg_pool2d(x, [2, 4], [2, 1], "VALID"), (IMAGE,)),
     "bias": (lambda x, b: RAW.BiasAdd(value=x, bias=b), (IMAGE, (3,))),
     "product": (lambda x, y: RAW.MatMul(a=x, b=y), ((2, 3), (3, 4))),
-    "product, both turned": (lambda x, y: RAW.MatMul(a=x, b=y, transpose_a=True, transpose_b=True), ((3, 2), (4, 3))),
+    "product, both turned": (
+        lambda x, y: RAW.MatMul(a=x, b=y, transpose_a=True, transpose_b=True),
+        ((3, 2), (4, 3)),
+    ),
     "sum": (lambda x: tf.reduce_sum(x, [0, -1]), (IMAGE,)),
     "mean, axes kept": (lambda x: tf.reduce_mean(x, 2, keepdims=True), (IMAGE,)),
     "largest of all": (tf.reduce_max, (IMAGE,)),
@@ -64,7 +73,10 @@ def test_shape(name: str, is_open: bool) -> None:
     """A rule may know none; where it knows one, it is that of the array."""
     function, shapes = SAMPLES[name]
     arrays = [tf.constant(np.random.default_rng(0).random(shape, "float32")) for shape in shapes]
-    open_sizes = [tf.TensorSpec(([None] * (len(shape) - 1) + [shape[-1]]) if is_open else shape, "float32") for shape in shapes]
+    open_sizes = [
+        tf.TensorSpec(([None] * (len(shape) - 1) + [shape[-1]]) if is_open else shape, "float32")
+        for shape in shapes
+    ]
     graph = tf.function(function).get_concrete_function(*open_sizes).graph
     held = {id(tensor): Held(None, array) for tensor, array in zip(graph.inputs, arrays)}
     for operation in graph.get_operations():

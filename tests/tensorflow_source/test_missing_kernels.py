@@ -18,7 +18,10 @@ from graph_compiler.frontends.tensorflow import evaluation as kernels
 from ..support.compare import assert_same
 from ..support.kernels import run
 
-KERNEL, GROUPED = (np.random.default_rng(1).standard_normal(shape).astype("float32") for shape in ((3, 3, 4, 5), (3, 3, 2, 6)))
+KERNEL, GROUPED = (
+    np.random.default_rng(1).standard_normal(shape).astype("float32")
+    for shape in ((3, 3, 4, 5), (3, 3, 2, 6))
+)
 VOLUME = np.random.default_rng(2).standard_normal((2, 2, 2, 4, 3)).astype("float32")
 
 
@@ -29,7 +32,9 @@ def _first(x: Any, *, kernel: Any = KERNEL, **options: Any) -> Any:
 def _transposed(x: Any) -> Any:
     sizes = tf.stack([tf.shape(x)[0], 7, tf.shape(x)[2] + 4, tf.shape(x)[3] + 4])
     kernel = tf.transpose(KERNEL, [0, 1, 3, 2])[:, :, :, :4]
-    return tf.nn.conv2d_transpose(x, tf.concat([kernel, kernel[:, :, :2]], 2), sizes, 1, "VALID", "NCHW", dilations=2)
+    return tf.nn.conv2d_transpose(
+        x, tf.concat([kernel, kernel[:, :, :2]], 2), sizes, 1, "VALID", "NCHW", dilations=2
+    )
 
 
 CALLS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...], tuple[int, ...]]] = {
@@ -42,14 +47,25 @@ CALLS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...], tuple[int, ...]]] 
         (2, 4, 7, 8),
         (3, 4, 9, 6),
     ),
-    "volumes": (lambda x: tf.nn.conv3d(x, VOLUME, [1] * 5, "VALID", "NCDHW"), (1, 4, 5, 4, 6), (2, 4, 4, 5, 3)),
+    "volumes": (
+        lambda x: tf.nn.conv3d(x, VOLUME, [1] * 5, "VALID", "NCDHW"),
+        (1, 4, 5, 4, 6),
+        (2, 4, 4, 5, 3),
+    ),
     "transposed, dilated": (_transposed, (2, 4, 7, 8), (3, 4, 9, 6)),
-    "halves of volumes": (lambda x: tf.nn.avg_pool3d(tf.cast(x, tf.float16), 2, 2, "VALID"), (1, 4, 5, 4, 6), (2, 4, 4, 5, 3)),
+    "halves of volumes": (
+        lambda x: tf.nn.avg_pool3d(tf.cast(x, tf.float16), 2, 2, "VALID"),
+        (1, 4, 5, 4, 6),
+        (2, 4, 4, 5, 3),
+    ),
 }
 
 
 def _arrays(name: str) -> list[Any]:
-    return [tf.constant(np.random.default_rng(3).standard_normal(shape).astype("float32")) for shape in CALLS[name][1:]]
+    return [
+        tf.constant(np.random.default_rng(3).standard_normal(shape).astype("float32"))
+        for shape in CALLS[name][1:]
+    ]
 
 
 @pytest.mark.parametrize("to", ["torch", "numpy"])
@@ -87,14 +103,19 @@ def _with_gradient(function: Callable[[Any], Any], array: Any) -> tuple[Any, Any
 def test_wrong_operands_stay_errors() -> None:
     """Only a kernel that is missing is a reason to try XLA."""
     with pytest.raises(tf.errors.InvalidArgumentError) as caught:
-        tf.raw_ops.Conv2D(input=tf.zeros((1, 4, 4, 3)), filter=tf.zeros((2, 2, 5, 1)), strides=[1] * 4, padding="VALID")
+        tf.raw_ops.Conv2D(
+            input=tf.zeros((1, 4, 4, 3)), filter=tf.zeros((2, 2, 5, 1)), strides=[1] * 4, padding="VALID"
+        )
     assert not kernels.is_missing(caught.value)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_gradients_of_groups_are_asked_for(dtype: str) -> None:
     """A convolution in groups has a gradient in the graph whether or not TensorFlow's kernel has one."""
-    kernel, array = tf.cast(GROUPED, dtype), tf.cast(np.random.default_rng(3).standard_normal((2, 7, 8, 4)), dtype)
+    kernel, array = (
+        tf.cast(GROUPED, dtype),
+        tf.cast(np.random.default_rng(3).standard_normal((2, 7, 8, 4)), dtype),
+    )
 
     def function(x: Any) -> Any:
         return tf.nn.conv2d(x, kernel, 1, "SAME")

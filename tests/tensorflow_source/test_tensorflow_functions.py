@@ -25,7 +25,9 @@ def test_function(name: str) -> None:
 def test_every_public_function_has_samples_or_a_reason() -> None:
     sampled = functions.samples()
     missing = [
-        names for names in functions.public_names().values() if not any(name in sampled or reason(name) is not None for name in names)
+        names
+        for names in functions.public_names().values()
+        if not any(name in sampled or reason(name) is not None for name in names)
     ]
     assert not missing
 

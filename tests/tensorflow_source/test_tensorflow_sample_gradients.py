@@ -36,7 +36,11 @@ def weights(item: Any) -> Any:
 def results(given: Any) -> list[Any]:
     """The float arrays among results."""
     flat = [part for item in given for part in results(item)] if isinstance(given, (tuple, list)) else [given]
-    return [item for item in flat if str(item.dtype).split(".")[-1].strip("'<>").split(" ")[-1].strip("'") in ("float32", "float64")]
+    return [
+        item
+        for item in flat
+        if str(item.dtype).split(".")[-1].strip("'<>").split(" ")[-1].strip("'") in ("float32", "float64")
+    ]
 
 
 def by_tensorflow(function: Callable[..., Any], args: Any) -> list[Any]:
@@ -44,7 +48,9 @@ def by_tensorflow(function: Callable[..., Any], args: Any) -> list[Any]:
     watched = [item for item in tf.nest.flatten(args) if is_float(item)]
     with tf.GradientTape() as tape:
         tape.watch(watched)
-        parts = [tf.reduce_sum(item * tf.cast(weights(item), item.dtype)) for item in results(run(function, *args))]
+        parts = [
+            tf.reduce_sum(item * tf.cast(weights(item), item.dtype)) for item in results(run(function, *args))
+        ]
         total = sum((tf.cast(part, tf.float64) for part in parts), tf.zeros([], tf.float64))
     found = tape.gradient(total, watched, unconnected_gradients=tf.UnconnectedGradients.ZERO)
     return [tf.convert_to_tensor(item).numpy() for item in found]
@@ -53,8 +59,12 @@ def by_tensorflow(function: Callable[..., Any], args: Any) -> list[Any]:
 def by_torch(function: Callable[..., Any], args: Any) -> list[Any]:
     """As above, of a graph written for torch."""
     given = map_structure(lambda item: _leaf(item) if isinstance(item, tf.Tensor) else item, args)
-    watched = [item for item in tf.nest.flatten(given) if isinstance(item, torch.Tensor) and item.requires_grad]
-    total = sum(((item * torch.tensor(weights(item))).sum() for item in results(function(*given))), torch.zeros(()))
+    watched = [
+        item for item in tf.nest.flatten(given) if isinstance(item, torch.Tensor) and item.requires_grad
+    ]
+    total = sum(
+        ((item * torch.tensor(weights(item))).sum() for item in results(function(*given))), torch.zeros(())
+    )
     if not total.requires_grad:
         return [torch.zeros_like(item).numpy() for item in watched]
     found = torch.autograd.grad(total, watched, materialize_grads=True, allow_unused=True)  # type: ignore[arg-type]
@@ -74,9 +84,17 @@ def by_jax(function: Callable[..., Any], args: Any) -> list[Any]:
         given = [np.array(item) for item in flat]
         for place, item in zip(places, watched):
             given[place] = item
-        return sum(((item * weights(item)).sum() for item in results(function(*tf.nest.pack_sequence_as(args, given)))), 0.0)
+        return sum(
+            (
+                (item * weights(item)).sum()
+                for item in results(function(*tf.nest.pack_sequence_as(args, given)))
+            ),
+            0.0,
+        )
 
-    found = jax.grad(total, argnums=tuple(range(len(places))))(*(jax.numpy.asarray(np.array(flat[place])) for place in places))
+    found = jax.grad(total, argnums=tuple(range(len(places))))(
+        *(jax.numpy.asarray(np.array(flat[place])) for place in places)
+    )
     return list(found)
 
 

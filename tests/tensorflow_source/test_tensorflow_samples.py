@@ -30,13 +30,19 @@ MODULES = [
     for module in pkgutil.iter_modules(samples.__path__)
     if module.name != "table"
 ]
-NAMED = [(f"{module.__name__.rpartition('.')[2]}-{sample}", sample) for module in MODULES for sample in module.SAMPLES]
+NAMED = [
+    (f"{module.__name__.rpartition('.')[2]}-{sample}", sample)
+    for module in MODULES
+    for sample in module.SAMPLES
+]
 SAMPLES = dict(NAMED)
 
 
 def as_tensorflow(structure: Any) -> Any:
     """Sample arrays as TensorFlow has them."""
-    return map_structure(lambda item: tf.constant(to_numpy(item)) if hasattr(item, "dtype") else item, structure)
+    return map_structure(
+        lambda item: tf.constant(to_numpy(item)) if hasattr(item, "dtype") else item, structure
+    )
 
 
 def plain(structure: Any, to: str) -> Any:
@@ -48,12 +54,20 @@ def plain(structure: Any, to: str) -> Any:
 
 def recorded(sample: Sample, to: str) -> Any:
     """The sample recorded for a target."""
-    return graph_compiler.compile(sample.function, to=to, source="tensorflow", args=as_tensorflow(made(sample.args)), kwargs=sample.kwargs)
+    return graph_compiler.compile(
+        sample.function,
+        to=to,
+        source="tensorflow",
+        args=as_tensorflow(made(sample.args)),
+        kwargs=sample.kwargs,
+    )
 
 
 def calls_of(sample: Sample) -> list[tuple[Any, Any]]:
     """Arguments and what TensorFlow gives for them: those that are recorded, and others."""
-    given = [as_tensorflow(made(sample.args))] + ([] if sample.other is None else [as_tensorflow(made(sample.other, seed=2))])
+    given = [as_tensorflow(made(sample.args))] + (
+        [] if sample.other is None else [as_tensorflow(made(sample.other, seed=2))]
+    )
     return [(args, run(sample.function, *args, **sample.kwargs)) for args in given]
 
 
@@ -64,7 +78,9 @@ def check(graph: Any, to: str, calls: list[tuple[Any, Any]]) -> int:
     return len(graph.variants)
 
 
-@pytest.mark.parametrize(("name", "to"), [case for case in pairs(SAMPLES, TARGETS) if case not in UNSUPPORTED])
+@pytest.mark.parametrize(
+    ("name", "to"), [case for case in pairs(SAMPLES, TARGETS) if case not in UNSUPPORTED]
+)
 def test_sample(name: str, to: str) -> None:
     sample = SAMPLES[name]
     variants = check(recorded(sample, to), to, calls_of(sample))
@@ -81,7 +97,9 @@ def test_through_canonical_operations() -> None:
 def test_a_prevented_gradient_is_refused() -> None:
     torch = pytest.importorskip("torch")
     graph = graph_compiler.compile(
-        lambda x: tf.raw_ops.PreventGradient(input=x, message="not this one") * 2, to="torch", source="tensorflow"
+        lambda x: tf.raw_ops.PreventGradient(input=x, message="not this one") * 2,
+        to="torch",
+        source="tensorflow",
     )
     with pytest.raises(Exception, match="not this one"):
         graph(torch.ones(3, requires_grad=True)).sum().backward()
@@ -97,12 +115,18 @@ def test_limit(name: str, to: str) -> None:
 def test_refused(sample: ErrorSample) -> None:
     with pytest.raises(sample.exception, match=sample.message):
         graph_compiler.compile(
-            sample.function, to="numpy", source="tensorflow", args=as_tensorflow(made(sample.args)), kwargs=sample.kwargs
+            sample.function,
+            to="numpy",
+            source="tensorflow",
+            args=as_tensorflow(made(sample.args)),
+            kwargs=sample.kwargs,
         )
 
 
 def test_every_row_has_a_sample() -> None:
-    sampled = {str(sample).partition("-")[0] for sample in SAMPLES.values()} | {"StatelessRandomGetKeyCounter"}  # inside of others
+    sampled = {str(sample).partition("-")[0] for sample in SAMPLES.values()} | {
+        "StatelessRandomGetKeyCounter"
+    }  # inside of others
     assert set(rows.names()) <= sampled
 
 

@@ -46,7 +46,11 @@ class Counts(tf.Module):
 def test_variables_are_parameters_and_state(to: str, is_compiled: bool) -> None:
     module, x = Counts(), drawn()
     graph = graph_compiler.compile(module, to=to, args=(x,), return_backend_compiled_fn=is_compiled)
-    assert (sorted(graph.parameters), sorted(graph.trained), module.calls.numpy()) == (["calls", "scale"], ["scale"], 0)
+    assert (sorted(graph.parameters), sorted(graph.trained), module.calls.numpy()) == (
+        ["calls", "scale"],
+        ["scale"],
+        0,
+    )
     for rows in (4, 6):
         right = module.right(drawn(rows))
         np.testing.assert_allclose(np.asarray(graph(drawn(rows))), right, rtol=1e-5, atol=1e-5)
@@ -62,7 +66,9 @@ def test_variables_are_parameters_and_state(to: str, is_compiled: bool) -> None:
 def test_assignments_show_where_many_variables_are_read_together(to: str) -> None:
     variables = [tf.Variable(float(number)) for number in range(30)]
     graph = graph_compiler.compile(
-        lambda x: x * tf.add_n([variable * number for number, variable in enumerate(variables)]), to=to, args=(drawn(),)
+        lambda x: x * tf.add_n([variable * number for number, variable in enumerate(variables)]),
+        to=to,
+        args=(drawn(),),
     )
     for call in range(14):
         variables[call].assign_add(1.0) if call % 2 else variables[call].assign(call * 2.0)
@@ -79,7 +85,10 @@ def test_graph_is_verified_saved_and_loaded(to: str, tmp_path: Path) -> None:
     graph.save(tmp_path / "graph.zip")
     for target in (None, "numpy", "torch"):
         np.testing.assert_allclose(
-            np.asarray(graph_compiler.load(tmp_path / "graph.zip", to=target)(x)), module.right(x), rtol=1e-5, atol=1e-5
+            np.asarray(graph_compiler.load(tmp_path / "graph.zip", to=target)(x)),
+            module.right(x),
+            rtol=1e-5,
+            atol=1e-5,
         )
 
 
@@ -101,7 +110,9 @@ def test_gradients_reach_variables(is_compiled: bool) -> None:
         total = tf.reduce_sum(graph(x))
     with tf.GradientTape() as own:
         right = tf.reduce_sum(module(x))
-    np.testing.assert_allclose(tape.gradient(total, module.scale), own.gradient(right, module.scale), rtol=1e-4)
+    np.testing.assert_allclose(
+        tape.gradient(total, module.scale), own.gradient(right, module.scale), rtol=1e-4
+    )
 
 
 def test_a_compiled_graph_reads_its_variables_itself() -> None:
@@ -137,7 +148,9 @@ def test_written_for_the_compiler_of_tensorflow() -> None:
     def function(x: Any) -> Any:
         return tf.reduce_sum(tf.tanh(x) * x.shape[0])
 
-    graph = graph_compiler.compile(function, args=(drawn(),), return_backend_compiled_fn=True, compile_options={"jit_compile": True})
+    graph = graph_compiler.compile(
+        function, args=(drawn(),), return_backend_compiled_fn=True, compile_options={"jit_compile": True}
+    )
     for rows in (4, 7):
         np.testing.assert_allclose(graph(drawn(rows)), function(drawn(rows)), rtol=1e-5, atol=1e-5)
     open_sizes = tf.function(lambda x: graph.functional({}, x), input_signature=[tf.TensorSpec((None, None))])
@@ -167,7 +180,9 @@ def reads_texts(x: Any) -> Any:
     return x + tf.cast(tf.strings.length("four"), tf.float32) + tf.strings.to_number(tf.strings.as_string(x))
 
 
-TABLE = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(tf.constant([0, 1]), tf.constant([5.0, 6.0])), 0.0)
+TABLE = tf.lookup.StaticHashTable(
+    tf.lookup.KeyValueTensorInitializer(tf.constant([0, 1]), tf.constant([5.0, 6.0])), 0.0
+)
 
 
 def uses_a_table(x: Any) -> Any:
@@ -176,12 +191,18 @@ def uses_a_table(x: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("function", "words"),
-    [(calls_numpy, "call back into Python"), (reads_texts, "texts have no counterpart"), (uses_a_table, "table")],
+    [
+        (calls_numpy, "call back into Python"),
+        (reads_texts, "texts have no counterpart"),
+        (uses_a_table, "table"),
+    ],
     ids=["callback", "texts", "table"],
 )
 def test_refused_with_the_line(function: Any, words: str) -> None:
     line = function.__code__.co_firstlineno
-    with pytest.raises(UnsupportedOperation, match=rf"{words}(.|\n)*{Path(__file__).name}:({line + 1}|{line + 2})"):
+    with pytest.raises(
+        UnsupportedOperation, match=rf"{words}(.|\n)*{Path(__file__).name}:({line + 1}|{line + 2})"
+    ):
         graph_compiler.transpile(function, to="torch", args=(drawn(),))
 
 
@@ -214,7 +235,9 @@ def raises_of_a_size(x: Any) -> Any:
     ("function", "most"),
     [(raises_its_own, 1), (raises_through_tensorflow, 1), (raises_of_a_size, 3)],
 )
-def test_a_function_that_fails_is_run_as_often_as_may_help(function: Any, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_function_that_fails_is_run_as_often_as_may_help(
+    function: Any, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     calls: list[Any] = []
     original = recording.forward
 

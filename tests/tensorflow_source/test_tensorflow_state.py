@@ -40,7 +40,12 @@ class Module(tf.Module):
             self.rows.pop(0)
         self.pair = (self.pair[0] + x[0], self.pair[1] * 2.0)
         past = 0.0 if before is None else tf.reduce_sum(before)
-        return self.weight * x + past * self.calls + sum(map(tf.reduce_sum, self.rows)) + self.pair[0] * self.pair[1]
+        return (
+            self.weight * x
+            + past * self.calls
+            + sum(map(tf.reduce_sum, self.rows))
+            + self.pair[0] * self.pair[1]
+        )
 
 
 class Layer(keras.Layer):
@@ -125,7 +130,9 @@ def test_masks_of_a_cell_are_kept_until_they_are_reset(name: str, to: str) -> No
         reset(one)
     for one, other in zip(cell.weights, original.weights):
         one.assign(other)
-    graph = graph_compiler.compile(lambda x, *states: cell(x, list(states), training=True)[0], to=to, args=arrays(shapes[0], 0))
+    graph = graph_compiler.compile(
+        lambda x, *states: cell(x, list(states), training=True)[0], to=to, args=arrays(shapes[0], 0)
+    )
     for group in (shapes[0], shapes[1]):
         for number in range(3):
             found, wanted = graph(*arrays(group, number)), called(original, group, number)

@@ -78,7 +78,11 @@ def cholesky(xp: Any, m: Any) -> Any:
     return low
 
 
-@program((ints(4, below=4), ints(5, seed=1, below=4)), (ints(6, below=4), ints(3, seed=1, below=4)), sources=IN_PLACE)
+@program(
+    (ints(4, below=4), ints(5, seed=1, below=4)),
+    (ints(6, below=4), ints(3, seed=1, below=4)),
+    sources=IN_PLACE,
+)
 def longest_common_subsequence(xp: Any, a: Any, b: Any) -> Any:
     table = xp.zeros((len(a) + 1, len(b) + 1), dtype=a.dtype)
     for i in range(len(a)):
@@ -90,7 +94,11 @@ def longest_common_subsequence(xp: Any, a: Any, b: Any) -> Any:
     return table[len(a), len(b)]
 
 
-@program((ints(4, below=4), ints(5, seed=1, below=4)), (ints(6, below=4), ints(3, seed=1, below=4)), sources=IN_PLACE)
+@program(
+    (ints(4, below=4), ints(5, seed=1, below=4)),
+    (ints(6, below=4), ints(3, seed=1, below=4)),
+    sources=IN_PLACE,
+)
 def edit_distance(xp: Any, a: Any, b: Any) -> Any:
     table = xp.zeros((len(a) + 1, len(b) + 1), dtype=a.dtype)
     for i in range(len(a)):

@@ -7,7 +7,11 @@ from typing import Any
 from .table import floats, number, positive, program
 
 
-@program((positive(4, 4), number(1e-1)), (positive(6, 6, seed=1), number(1e-3)), (positive(2, 2, seed=2), number(9.0)))
+@program(
+    (positive(4, 4), number(1e-1)),
+    (positive(6, 6, seed=1), number(1e-3)),
+    (positive(2, 2, seed=2), number(9.0)),
+)
 def ranked(xp: Any, links: Any, tolerance: Any) -> Any:
     links = links / links.sum()
     rank = links[0] * 0 + 1.0 / links.shape[0]

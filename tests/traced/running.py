@@ -53,7 +53,9 @@ def compiled(name: str, source: str, to: str) -> Any:
 
 def recorded(row: Row, source: str, to: str) -> Any:
     """The graph of a program, recorded with its first arguments."""
-    return graph_compiler.compile(function_of(row, source), source=source, to=to, args=tuple(given(row.calls[0], source)))
+    return graph_compiler.compile(
+        function_of(row, source), source=source, to=to, args=tuple(given(row.calls[0], source))
+    )
 
 
 def wanted(row: Row, source: str, args: tuple[Any, ...]) -> list[Any]:

@@ -156,7 +156,9 @@ def _logistic(x: Any, rate: Any) -> Any:
     return rate * x * (1 - x) if x < 1 else x * 0
 
 
-@program((number(0.3), number(3.2)), (number(0.6), number(2.5)), (number(0.2), number(4.5)), differentiable=True)
+@program(
+    (number(0.3), number(3.2)), (number(0.6), number(2.5)), (number(0.2), number(4.5)), differentiable=True
+)
 def calls_another(xp: Any, x: Any, rate: Any) -> Any:
     for _ in range(5):
         x = _logistic(x, rate)
@@ -172,7 +174,12 @@ def with_assert(xp: Any, x: Any) -> Any:
     return y
 
 
-@program((floats(3, seed=1), number(0.1)), (floats(6, seed=2), number(5.0)), (floats(2, seed=3), number(-1.0)), differentiable=True)
+@program(
+    (floats(3, seed=1), number(0.1)),
+    (floats(6, seed=2), number(5.0)),
+    (floats(2, seed=3), number(-1.0)),
+    differentiable=True,
+)
 def clipped_norm(xp: Any, x: Any, limit: Any) -> Any:
     norm = xp.sqrt((x * x).sum())
     if norm > limit > 0:

@@ -93,7 +93,12 @@ def early_stop(xp: Any, xs: Any) -> Any:
     return s, i
 
 
-@program((floats(4), floats(4, seed=1)), (floats(8), floats(8, seed=1)), (floats(1), floats(1, seed=1)), differentiable=True)
+@program(
+    (floats(4), floats(4, seed=1)),
+    (floats(8), floats(8, seed=1)),
+    (floats(1), floats(1, seed=1)),
+    differentiable=True,
+)
 def side_by_side(xp: Any, xs: Any, ys: Any) -> Any:
     s = xs[0] * 0
     for i, (x, y) in enumerate(zip(xs, ys)):
@@ -231,7 +236,9 @@ def jacobi(xp: Any, m: Any, b: Any) -> Any:
     return x
 
 
-@program((floats(4, 3), positive(3)), (floats(7, 3), positive(3)), (floats(2, 3), positive(3)), differentiable=True)
+@program(
+    (floats(4, 3), positive(3)), (floats(7, 3), positive(3)), (floats(2, 3), positive(3)), differentiable=True
+)
 def viterbi(xp: Any, scores: Any, start: Any) -> Any:
     best = start
     for row in scores:

@@ -30,7 +30,10 @@ PROGRAMS: dict[str, Row] = {}
 
 
 def program(
-    *calls: tuple[Any, ...], sources: tuple[str, ...] = EVERYWHERE, variants: int = 1, differentiable: bool = False
+    *calls: tuple[Any, ...],
+    sources: tuple[str, ...] = EVERYWHERE,
+    variants: int = 1,
+    differentiable: bool = False,
 ) -> Callable[[Program], Program]:
     """Enters a program with its calls."""
 

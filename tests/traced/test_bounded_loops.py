@@ -101,7 +101,9 @@ def of_torch(function: Callable[..., Any], call: tuple[Any, ...]) -> tuple[Any, 
     arrays = [torch.tensor(item, requires_grad=True) for item in call]
     result = function(*arrays)
     made = torch.autograd.grad(total(result), arrays, allow_unused=True)
-    return result, [np.zeros_like(item) if found is None else found.numpy() for item, found in zip(call, made)]
+    return result, [
+        np.zeros_like(item) if found is None else found.numpy() for item, found in zip(call, made)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +111,10 @@ def graphs() -> dict[Callable[..., Any], Any]:
     arrays = [torch.tensor(item) for item in CALLS[0]]
     traced = {each: graph_compiler.trace(each) for each in BOUNDED}
     with jax.enable_x64(True):
-        return {each: graph_compiler.compile(one, source="torch", to="jax", args=arrays) for each, one in traced.items()}
+        return {
+            each: graph_compiler.compile(one, source="torch", to="jax", args=arrays)
+            for each, one in traced.items()
+        }
 
 
 def near(found: Any, expected: Any) -> None:
@@ -117,7 +122,9 @@ def near(found: Any, expected: Any) -> None:
 
 
 @pytest.mark.parametrize("function", BOUNDED)
-def test_values_and_gradients_are_those_of_torch_at_other_exits(function: Callable[..., Any], graphs: Any) -> None:
+def test_values_and_gradients_are_those_of_torch_at_other_exits(
+    function: Callable[..., Any], graphs: Any
+) -> None:
     graph = graphs[function]
     with jax.enable_x64(True):
         gradient = jax.jit(jax.grad(lambda *call: total(graph(*call)), (0, 1)))
@@ -135,7 +142,9 @@ def test_values_and_gradients_are_those_of_torch_at_other_exits(function: Callab
 
 
 @pytest.mark.parametrize("function", [fixed_point, to_the_residual, never])
-def test_steps_that_are_not_taken_leave_no_trace_under_vmap(function: Callable[..., Any], graphs: Any) -> None:
+def test_steps_that_are_not_taken_leave_no_trace_under_vmap(
+    function: Callable[..., Any], graphs: Any
+) -> None:
     weights, x = CALLS[0]
     rows = np.stack([x, 0 * x, 3 * x, 0.1 * x])
     with jax.enable_x64(True):
@@ -160,11 +169,17 @@ def halves(x: Any, count: Any) -> Any:
 
 
 def test_half_precision_and_whole_numbers_stay_what_they_are() -> None:
-    x, count = torch.tensor([3.0, 1.0, 0.5, 0.25], dtype=torch.bfloat16), torch.tensor([2, 5], dtype=torch.int32)
+    x, count = (
+        torch.tensor([3.0, 1.0, 0.5, 0.25], dtype=torch.bfloat16),
+        torch.tensor([2, 5], dtype=torch.int32),
+    )
     graph = graph_compiler.compile(graph_compiler.trace(halves), source="torch", to="jax", args=(x, count))
     for size in (4, 2, 1):
         expected = halves(x[:size], count)
-        given = jax.numpy.asarray(x[:size].float().numpy(), jax.numpy.bfloat16), jax.numpy.asarray(count.numpy())
+        given = (
+            jax.numpy.asarray(x[:size].float().numpy(), jax.numpy.bfloat16),
+            jax.numpy.asarray(count.numpy()),
+        )
         made, number = graph(*given)
         assert (str(made.dtype), str(number.dtype)) == ("bfloat16", "int32")
         assert number.tolist() == expected[1].tolist() and made.astype(float).tolist() == expected[0].tolist()
@@ -176,8 +191,12 @@ def test_derivatives_in_forward_mode_and_second_ones(graphs: Any) -> None:
     weights, x = CALLS[1]
     with jax.enable_x64(True):
         forward = jax.jacfwd(lambda *call: total(graphs[first_above](*call)), (0, 1))(weights, x)
-        found = jax.hessian(lambda w: graphs[first_above](w * 1.0, jax.numpy.asarray(x)))(jax.numpy.asarray(weights))
-    expected = torch.autograd.functional.hessian(lambda w: first_above(w, torch.tensor(x)), torch.tensor(weights))
+        found = jax.hessian(lambda w: graphs[first_above](w * 1.0, jax.numpy.asarray(x)))(
+            jax.numpy.asarray(weights)
+        )
+    expected = torch.autograd.functional.hessian(
+        lambda w: first_above(w, torch.tensor(x)), torch.tensor(weights)
+    )
     near(found, expected)
     for one, other in zip(forward, of_torch(first_above, (weights, x))[1]):
         near(one, other)
@@ -195,12 +214,16 @@ def of_a_number(x: Any, n: int) -> Any:
 def test_a_length_that_is_an_argument_may_be_traced_where_no_gradient_is_asked_for() -> None:
     x = torch.tensor(abs(CALLS[0][0]), requires_grad=True)
     with jax.enable_x64(True):
-        graph = graph_compiler.compile(graph_compiler.trace(of_a_number), source="torch", to="jax", args=(x.detach(), 3))
+        graph = graph_compiler.compile(
+            graph_compiler.trace(of_a_number), source="torch", to="jax", args=(x.detach(), 3)
+        )
         given = jax.numpy.asarray(x.detach().numpy())
         for n in (7, 1):
             expected = of_a_number(x, n)
             near(jax.jit(graph)(given, n), expected.detach())
-            near(jax.grad(lambda x, n: graph(x, n).sum())(given, n), torch.autograd.grad(expected.sum(), x)[0])
+            near(
+                jax.grad(lambda x, n: graph(x, n).sum())(given, n), torch.autograd.grad(expected.sum(), x)[0]
+            )
     assert len(graph.variants) == 1
 
 
@@ -212,7 +235,9 @@ def by_a_value(x: Any) -> Any:
 
 
 def test_a_loop_without_a_counter_stays_a_loop_with_forward_mode() -> None:
-    graph = graph_compiler.compile(graph_compiler.trace(by_a_value), source="torch", to="jax", args=(torch.ones(3),))
+    graph = graph_compiler.compile(
+        graph_compiler.trace(by_a_value), source="torch", to="jax", args=(torch.ones(3),)
+    )
     (loop,) = [node for node in every(graph.variants[0].graph.nodes) if node.op == "while_loop"]
     assert loop.params.get("most") is None
     assert "lax.while_loop" in graph.source and "bounded_while" not in graph.source
@@ -234,5 +259,8 @@ def test_loops_of_jax_that_stay_in_jax_have_gradients_and_one_variant() -> None:
         (found, count), (expected, number) = graph(*call), until(*call)
         near(found, expected)
         assert count == number
-        near(jax.grad(lambda y, end: graph(y, end)[0].sum())(*call), jax.grad(lambda y, end: until(y, end)[0].sum(), 0)(*call))
+        near(
+            jax.grad(lambda y, end: graph(y, end)[0].sum())(*call),
+            jax.grad(lambda y, end: until(y, end)[0].sum(), 0)(*call),
+        )
     assert len(graph.variants) == 1

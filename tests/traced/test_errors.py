@@ -232,7 +232,9 @@ def test_refused_with_the_line(function: Callable[..., Any]) -> None:
 
 
 def test_the_remedy_for_an_array_that_is_returned_out_of_a_loop() -> None:
-    graph = graph_compiler.compile(graph_compiler.trace(array_left_behind_a_loop), source="numpy", to="numpy", args=(np.ones(3),))
+    graph = graph_compiler.compile(
+        graph_compiler.trace(array_left_behind_a_loop), source="numpy", to="numpy", args=(np.ones(3),)
+    )
     for x in (np.ones(4), np.array([1.0, 6.0])):
         np.testing.assert_array_equal(graph(x), array_left_behind_a_loop(x))
 
@@ -241,7 +243,9 @@ def test_torch_refuses_to_write_to_what_may_be_two() -> None:
     torch = pytest.importorskip("torch")
     for function in (maybe_the_same_array, maybe_the_argument_after_a_loop, no_step_gives_the_argument):
         with pytest.raises(TracingError, match=r"may be another array .* Write to a copy"):
-            graph_compiler.compile(graph_compiler.trace(function), source="torch", to="torch", args=(torch.ones(3),))
+            graph_compiler.compile(
+                graph_compiler.trace(function), source="torch", to="torch", args=(torch.ones(3),)
+            )
 
 
 def test_what_is_no_function_with_source() -> None:

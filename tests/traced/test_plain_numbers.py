@@ -48,7 +48,10 @@ def blockwise(xp: Any, x: Any, width: int) -> Any:
 
 
 ROWS = (
-    Row(bisected, ((number(0.0), number(3.0), 1e-2), (number(1.0), number(2.0), 1e-1), (number(0.5), number(1.5), 2.0))),
+    Row(
+        bisected,
+        ((number(0.0), number(3.0), 1e-2), (number(1.0), number(2.0), 1e-1), (number(0.5), number(1.5), 2.0)),
+    ),
     Row(stepped, ((floats(3), 0.1, 4), (floats(5), 0.05, 9), (floats(2), 0.3, 0), (floats(2), 0.2, 1))),
     Row(blockwise, ((floats(7), 3), (floats(10), 4), (floats(4), 9), (floats(3), 1))),
     Row(bounded, ((number(40.0), 3), (number(900.0), 20), (number(5.0), 0))),

@@ -27,7 +27,10 @@ def test_one_recording_serves_all_calls(way: str, to: str) -> None:
     assert_gave_up(graph, [LISTS] if row.variants > 1 and graph.gave_up else ())
 
 
-@pytest.mark.parametrize(("way", "compiler"), pairs([way for way in WAYS if PROGRAMS[way.split()[0]].variants == 1], ["jax", "tensorflow"]))
+@pytest.mark.parametrize(
+    ("way", "compiler"),
+    pairs([way for way in WAYS if PROGRAMS[way.split()[0]].variants == 1], ["jax", "tensorflow"]),
+)
 def test_inside_of_a_compiler(way: str, compiler: str) -> None:
     name, source = way.split()
     row, graph = PROGRAMS[name], compiled(name, source, compiler)
@@ -44,7 +47,11 @@ def _by_compiler(graph: Any, compiler: str) -> Any:
 
 
 DIFFERENTIABLE = [
-    f"{name} {source}" for name, row in PROGRAMS.items() if row.differentiable for source in ("torch", "jax") if source in row.sources
+    f"{name} {source}"
+    for name, row in PROGRAMS.items()
+    if row.differentiable
+    for source in ("torch", "jax")
+    if source in row.sources
 ]
 
 
@@ -56,7 +63,9 @@ def test_gradients(way: str, kind: str) -> None:
     row, graph = PROGRAMS[name], compiled(name, source, to)
     for args in row.calls[:2]:
         found = _gradient(graph, to, given(args, to))
-        np.testing.assert_allclose(found, _by_differences(function_of(row, "numpy"), row, args, source), rtol=2e-2, atol=2e-2)
+        np.testing.assert_allclose(
+            found, _by_differences(function_of(row, "numpy"), row, args, source), rtol=2e-2, atol=2e-2
+        )
 
 
 def _gradient(function: Any, framework: str, args: list[Any]) -> Any:
@@ -84,7 +93,10 @@ def _by_differences(function: Any, row: Any, args: tuple[Any, ...], source: str)
         step = np.zeros(np.shape(x))
         step[place] = eps
         high, low = (
-            np.asarray(_first(row.function(jax.numpy, jax.numpy.asarray((x + s).astype("float32")), *rest))).sum() for s in (step, -step)
+            np.asarray(
+                _first(row.function(jax.numpy, jax.numpy.asarray((x + s).astype("float32")), *rest))
+            ).sum()
+            for s in (step, -step)
         )
         found[place] = (high - low) / (2 * eps)
     return found

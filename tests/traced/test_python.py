@@ -108,7 +108,9 @@ def test_closures_and_functions_inside() -> None:
             x = shrink(x)
         return x
 
-    graph = graph_compiler.compile(smaller, source="numpy", to="jax", args=(np.ones(2),), trace_control_flow=True)
+    graph = graph_compiler.compile(
+        smaller, source="numpy", to="jax", args=(np.ones(2),), trace_control_flow=True
+    )
     for x in (np.ones(2), np.full(3, 9.0), -np.ones(2)):
         np.testing.assert_allclose(graph(x), smaller(x), rtol=1e-6)
     assert len(graph.variants) == 1, graph.explain()
@@ -140,7 +142,10 @@ def test_weights_are_written_to_in_a_branch() -> None:
                 w -= 0.1 * slope
         return w.detach()
 
-    calls = [(torch.randn(8, 3, generator=torch.Generator().manual_seed(n)), torch.full((8,), float(n))) for n in range(4)]
+    calls = [
+        (torch.randn(8, 3, generator=torch.Generator().manual_seed(n)), torch.full((8,), float(n)))
+        for n in range(4)
+    ]
     graph = graph_compiler.compile(descended, args=calls[1], trace_control_flow=True)
     for args in calls:
         torch.testing.assert_close(graph(*args), descended(*args))
@@ -197,10 +202,19 @@ def from_place(x: Any) -> Any:
 @pytest.mark.parametrize("to", ["numpy", "torch", "jax"])
 def test_what_blocks_assume_of_elements_is_checked(to: str) -> None:
     """Inside of a loop that an exception is false, inside of a branch that a number that bounds a slice is what it was."""
-    to_array = {"numpy": np.asarray, "torch": pytest.importorskip("torch").tensor, "jax": pytest.importorskip("jax").numpy.asarray}[to]
-    rows = ((doubled, ((1.0, 3.0, 70.0), 0.5)), (from_place, (([3.0, 1, 2, 5], [2.0, 1, 2, 5], [1.0, -1.0, 4.0]), None)))
+    to_array = {
+        "numpy": np.asarray,
+        "torch": pytest.importorskip("torch").tensor,
+        "jax": pytest.importorskip("jax").numpy.asarray,
+    }[to]
+    rows = (
+        (doubled, ((1.0, 3.0, 70.0), 0.5)),
+        (from_place, (([3.0, 1, 2, 5], [2.0, 1, 2, 5], [1.0, -1.0, 4.0]), None)),
+    )
     for function, (calls, refused) in rows:
-        graph = graph_compiler.compile(function, source="numpy", to=to, args=(np.asarray(calls[0]),), trace_control_flow=True)
+        graph = graph_compiler.compile(
+            function, source="numpy", to=to, args=(np.asarray(calls[0]),), trace_control_flow=True
+        )
         for call in calls:
             found, expected = graph(to_array(call)), function(np.asarray(call))
             np.testing.assert_allclose(np.asarray(found, np.float64), np.asarray(expected, np.float64))
@@ -232,9 +246,13 @@ def test_a_write_outside_of_its_axis_is_an_error(to: str) -> None:
         (with_five_at, (([1.0, 2.0, 3.0], 1), ([1.0, 2.0, 3.0], -3)), ([1.0, 2.0, 3.0], 3)),
     )
     for function, calls, refused in rows:
-        graph = graph_compiler.compile(function, source="numpy", to=to, args=tuple(map(np.asarray, calls[0])), trace_control_flow=True)
+        graph = graph_compiler.compile(
+            function, source="numpy", to=to, args=tuple(map(np.asarray, calls[0])), trace_control_flow=True
+        )
         for call in calls:
-            np.testing.assert_allclose(np.asarray(graph(*map(to_array, call))), function(*map(np.asarray, call)))
+            np.testing.assert_allclose(
+                np.asarray(graph(*map(to_array, call))), function(*map(np.asarray, call))
+            )
         with pytest.raises(IndexError, match="is out of bounds"):
             graph(*map(to_array, refused))
 
@@ -247,12 +265,16 @@ def found_from_the_end(x: Any) -> Any:
 
 
 def test_without_rows_what_a_step_would_read_is_not_there() -> None:
-    graph = graph_compiler.compile(found_from_the_end, source="numpy", to="numpy", args=(np.ones(2),), trace_control_flow=True)
+    graph = graph_compiler.compile(
+        found_from_the_end, source="numpy", to="numpy", args=(np.ones(2),), trace_control_flow=True
+    )
     for x in (np.arange(4.0)[::-1] / 4, np.zeros(1), np.zeros(0)):
         assert graph(x) == found_from_the_end(x)
     assert len(graph.variants) == 1, graph.explain()
     jax = pytest.importorskip("jax")
-    graph = graph_compiler.compile(found_from_the_end, source="numpy", to="jax", args=(np.ones(0),), trace_control_flow=True)
+    graph = graph_compiler.compile(
+        found_from_the_end, source="numpy", to="jax", args=(np.ones(0),), trace_control_flow=True
+    )
     assert [int(graph(jax.numpy.zeros(size))) for size in (0, 3, 0)] == [0, 3, 0]
 
 
@@ -268,7 +290,9 @@ def test_a_loop_is_written_out_behind_its_first_step() -> None:
             s += best
         return s
 
-    graph = graph_compiler.compile(sums, source="numpy", to="numpy", args=(np.ones(2),), trace_control_flow=True)
+    graph = graph_compiler.compile(
+        sums, source="numpy", to="numpy", args=(np.ones(2),), trace_control_flow=True
+    )
     for x in (np.ones(2), np.array([3.0, -2.0, 1.0]), np.ones(1), np.zeros(0)):
         np.testing.assert_allclose(graph(x), sums(x))
 
@@ -295,7 +319,9 @@ def test_a_whole_number_of_what_is_no_number_is_an_error() -> None:
             found[int(v)] += v
         return found
 
-    graph = graph_compiler.compile(places, source="numpy", to="jax", args=(np.ones(2),), trace_control_flow=True)
+    graph = graph_compiler.compile(
+        places, source="numpy", to="jax", args=(np.ones(2),), trace_control_flow=True
+    )
     np.testing.assert_allclose(graph(np.array([0.5, 2.5, 1.0])), [0.5, 1.0, 2.5])
     with pytest.raises(ValueError, match="NaN"):
         graph(np.array([0.5, np.nan]))

@@ -123,7 +123,9 @@ def array(*items: float) -> Any:
 
 
 VECTORS = (array(1, 1, 2, -1), array(3, 3, 3, 0.5, 2, 2, 7), array(2, -5, 0, 0, 0, 4), array(4, 4))
-MATRICES = tuple(m @ m.T + 9 * np.eye(len(m)) for m in (np.random.default_rng(n).normal(size=(n, n)) for n in (3, 4, 2)))
+MATRICES = tuple(
+    m @ m.T + 9 * np.eye(len(m)) for m in (np.random.default_rng(n).normal(size=(n, n)) for n in (3, 4, 2))
+)
 # function -> calls
 ONE: dict[Callable[..., Any], tuple[Any, ...]] = {
     cholesky: MATRICES,
@@ -140,8 +142,14 @@ ONE: dict[Callable[..., Any], tuple[Any, ...]] = {
 def right(found: Any, expected: Any) -> bool:
     if isinstance(expected, tuple):
         return len(found) == len(expected) and all(map(right, found, expected))
-    same_type = type(found) is type(expected) or not isinstance(expected, (int, float)) or isinstance(expected, np.generic)
-    return same_type and np.allclose(to_numpy(found) if hasattr(found, "shape") else found, expected, rtol=1e-4)
+    same_type = (
+        type(found) is type(expected)
+        or not isinstance(expected, (int, float))
+        or isinstance(expected, np.generic)
+    )
+    return same_type and np.allclose(
+        to_numpy(found) if hasattr(found, "shape") else found, expected, rtol=1e-4
+    )
 
 
 @pytest.mark.parametrize("to", TARGETS)

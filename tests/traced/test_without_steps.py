@@ -68,7 +68,10 @@ ROWS = (
     Row(decayed, ((floats(5),), (floats(8),), (floats(0),), (floats(1),))),
     Row(first_above, ((floats(5), LEVEL), (floats(9, seed=1), LEVEL), (floats(0), LEVEL))),
     Row(bisected, ((np.sort(floats(5)), LEVEL), (np.sort(floats(9)), LEVEL), (floats(0), LEVEL))),
-    Row(common, ((ints(5, below=3), ints(4, below=3)), (ints(3), ints(8)), (ints(0), ints(2)), (ints(2), ints(0)))),
+    Row(
+        common,
+        ((ints(5, below=3), ints(4, below=3)), (ints(3), ints(8)), (ints(0), ints(2)), (ints(2), ints(0))),
+    ),
     Row(widest, ((floats(6), 3), (floats(9), 2), (floats(2), 3), (floats(1), 4)), sources=("numpy",)),
     Row(up_to, ((floats(5), whole(3)), (floats(2), whole(1)), (floats(0), whole(0)))),
 )

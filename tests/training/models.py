@@ -79,7 +79,14 @@ def keras_model() -> Any:
     keras.utils.set_random_seed(0)
     layers = keras.layers
     return keras.Sequential(
-        [layers.Input((4,)), layers.Dense(3), layers.BatchNormalization(), layers.ReLU(), layers.Dropout(0.3), layers.Dense(3)]
+        [
+            layers.Input((4,)),
+            layers.Dense(3),
+            layers.BatchNormalization(),
+            layers.ReLU(),
+            layers.Dropout(0.3),
+            layers.Dense(3),
+        ]
     )
 
 
@@ -99,7 +106,10 @@ def network_parameters() -> dict[str, Any]:
     import jax.numpy as jnp
 
     rng = np.random.default_rng(1)
-    return {"first": jnp.asarray(rng.normal(size=(4, 3)), jnp.float32), "last": jnp.asarray(rng.normal(size=(3, 3)), jnp.float32)}
+    return {
+        "first": jnp.asarray(rng.normal(size=(4, 3)), jnp.float32),
+        "last": jnp.asarray(rng.normal(size=(3, 3)), jnp.float32),
+    }
 
 
 SAMPLES = {

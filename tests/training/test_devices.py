@@ -23,7 +23,9 @@ from graph_compiler.errors import GraphCompilerError, InvalidOption  # noqa: E40
 X, Y = np.arange(24, dtype="float32").reshape(8, 3), np.arange(8)
 LOADERS: dict[str, Any] = {
     "list": lambda: [(X[i : i + 2], Y[i : i + 2]) for i in range(0, 8, 2)],
-    "torch": lambda: torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.from_numpy(X), torch.from_numpy(Y)), batch_size=2),
+    "torch": lambda: torch.utils.data.DataLoader(
+        torch.utils.data.TensorDataset(torch.from_numpy(X), torch.from_numpy(Y)), batch_size=2
+    ),
     "tf.data": lambda: tf.data.Dataset.from_tensor_slices((X, Y)).batch(2),
     "generator": lambda: ((jax.numpy.asarray(X[i : i + 2]), Y[i : i + 2]) for i in range(0, 8, 2)),
 }
@@ -62,17 +64,23 @@ def test_a_sharding_a_name_and_a_state() -> None:
     sharding = jax.sharding.NamedSharding(jax.make_mesh((1,), ("data",)), jax.sharding.PartitionSpec("data"))
     x, _ = next(training.DeviceIterator(LOADERS["list"](), sharding))
     assert x.sharding == sharding
-    state = training.TrainState.create(torch.nn.Linear(3, 1), "sgd", loss=lambda y, target: y.mean(), args=(torch.ones(1, 3),))
+    state = training.TrainState.create(
+        torch.nn.Linear(3, 1), "sgd", loss=lambda y, target: y.mean(), args=(torch.ones(1, 3),)
+    )
     for where in ("torch", "pytorch", "cpu", state):
         batches = training.DeviceIterator(LOADERS["list"](), where)
         assert isinstance(next(batches)[0], torch.Tensor)
         batches.close()
-    state, _ = training.fit(state, training.DeviceIterator(LOADERS["torch"](), state), epochs=2, progress=False)
+    state, _ = training.fit(
+        state, training.DeviceIterator(LOADERS["torch"](), state), epochs=2, progress=False
+    )
     assert state.step == 8 and no_thread_is_left()
 
 
 def test_batches_go_where_the_state_is() -> None:
-    state = training.TrainState.create(torch.nn.Linear(3, 1), "sgd", loss=lambda y, target: y.mean(), args=(torch.ones(1, 3),))
+    state = training.TrainState.create(
+        torch.nn.Linear(3, 1), "sgd", loss=lambda y, target: y.mean(), args=(torch.ones(1, 3),)
+    )
     engine = state.plan.engine
     assert engine.device_of(state.held) is None  # the CPU, where arrays of others are taken anyway
     elsewhere = replace(state.held, trained={"weight": torch.ones(1, 3, device="meta")})  # for a GPU

@@ -25,12 +25,20 @@ from graph_compiler.errors import InvalidFile, InvalidOption  # noqa: E402
 from .models import BATCHES, TARGETS, classifier, cross_entropy, flax, optax_loss  # noqa: E402
 from .test_steps import elements, graph, trained  # noqa: E402
 
-OPTIONS: dict[str, Any] = {"accumulate": 2, "ema": 0.9, "clip_norm": 1.0, "precision": "f16", "freeze": ["first.bias"]}
+OPTIONS: dict[str, Any] = {
+    "accumulate": 2,
+    "ema": 0.9,
+    "clip_norm": 1.0,
+    "precision": "f16",
+    "freeze": ["first.bias"],
+}
 
 
 def create(to: str, **options: Any) -> Any:
     schedule = training.schedule("cosine", 0.1, steps=9)
-    return training.TrainState.create(graph(to, 0.5), "adamw", loss=cross_entropy, schedule=schedule, **{**OPTIONS, **options})
+    return training.TrainState.create(
+        graph(to, 0.5), "adamw", loss=cross_entropy, schedule=schedule, **{**OPTIONS, **options}
+    )
 
 
 @pytest.mark.parametrize("to", TARGETS)
@@ -104,17 +112,25 @@ def test_another_training_is_refused(tmp_path: Path) -> None:
     state.save(tmp_path / "state")
     others = {
         "its target is torch, and that of the state jax": create("jax"),
-        "its optimizer is adamw, and that of the state sgd": training.TrainState.create(graph("torch"), "sgd", loss=cross_entropy),
+        "its optimizer is adamw, and that of the state sgd": training.TrainState.create(
+            graph("torch"), "sgd", loss=cross_entropy
+        ),
         "unexpected: ema/last.weight": create("torch", ema=None),
         "missing: trained/first.bias": create("torch", freeze=[]),
     }
     for words, like in others.items():
         with pytest.raises(InvalidFile, match=words):
             training.TrainState.load(tmp_path / "state", like=like)
-    wider = training.TrainState.create(torch.nn.Linear(7, 3), "adamw", loss=cross_entropy, args=(torch.ones(1, 7),))
-    slim = training.TrainState.create(torch.nn.Linear(4, 3), "adamw", loss=cross_entropy, args=(torch.ones(1, 4),))
+    wider = training.TrainState.create(
+        torch.nn.Linear(7, 3), "adamw", loss=cross_entropy, args=(torch.ones(1, 7),)
+    )
+    slim = training.TrainState.create(
+        torch.nn.Linear(4, 3), "adamw", loss=cross_entropy, args=(torch.ones(1, 4),)
+    )
     slim.save(tmp_path / "slim")
-    with pytest.raises(InvalidFile, match=r"trained/weight is float32\[3, 4\], and that of the state float32\[3, 7\]"):
+    with pytest.raises(
+        InvalidFile, match=r"trained/weight is float32\[3, 4\], and that of the state float32\[3, 7\]"
+    ):
         training.TrainState.load(tmp_path / "slim", like=wider)
     with pytest.raises(FileNotFoundError, match="there is no file"):
         training.TrainState.load(tmp_path / "none", like=state)
@@ -139,12 +155,18 @@ while True:
 def test_a_process_that_is_killed_leaves_the_old_file(tmp_path: Path) -> None:
     path, like = tmp_path / "state", None
     model = torch.nn.Linear(2000, 500)
-    like = training.TrainState.create(model, "sgd", loss=lambda y, target: y.mean(), args=(torch.ones(1, 2000),))
-    with subprocess.Popen([sys.executable, "-c", SAVING, str(path)], stdout=subprocess.PIPE, text=True) as process:
+    like = training.TrainState.create(
+        model, "sgd", loss=lambda y, target: y.mean(), args=(torch.ones(1, 2000),)
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", SAVING, str(path)], stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "saved\n"
         until = time.monotonic() + 20
-        while not list(tmp_path.glob(".state.*")) and time.monotonic() < until:  # it writes beside at the moment
+        while (
+            not list(tmp_path.glob(".state.*")) and time.monotonic() < until
+        ):  # it writes beside at the moment
             pass
         process.send_signal(signal.SIGKILL)
     assert training.TrainState.load(path, like=like).step == 0
@@ -168,6 +190,8 @@ def test_a_save_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyte
 
 def test_a_generator_of_another_device_goes_on_from_its_seed() -> None:
     """Sixteen bytes are the state of one of a GPU: its seed, and how far it is."""
-    engine = training.TrainState.create(classifier(), "sgd", loss=cross_entropy, args=(torch.ones(5, 4),)).plan.engine
+    engine = training.TrainState.create(
+        classifier(), "sgd", loss=cross_entropy, args=(torch.ones(5, 4),)
+    ).plan.engine
     words = torch.tensor([11, 400], dtype=torch.int64).view(torch.uint8)
     assert engine.with_rng_arrays({"generator": words}, torch.ones(1)).initial_seed() == 11

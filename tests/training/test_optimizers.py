@@ -76,7 +76,10 @@ def gradients() -> list[dict[str, Any]]:
     rng = np.random.default_rng(0)
     scales = (1.0, 1e-3, 10.0, 0.0)  # small ones show where eps stands
     return [
-        {name: (scales[step % 4] * rng.normal(size=array.shape)).astype("float32") for name, array in graph("torch").parameters.items()}
+        {
+            name: (scales[step % 4] * rng.normal(size=array.shape)).astype("float32")
+            for name, array in graph("torch").parameters.items()
+        }
         for step in range(STEPS)
     ]
 
@@ -99,7 +102,9 @@ def in_target(to: str, optimizer: Any, **options: Any) -> list[dict[str, Any]]:
     state = training.TrainState.create(graph(to), optimizer, loss=lambda y, target: y, **options)
     native, found = graph(to).pipeline.target.target, []
     for given in gradients():
-        state = training.apply_gradients(state, {name: native.convert(array) for name, array in given.items()})
+        state = training.apply_gradients(
+            state, {name: native.convert(array) for name, array in given.items()}
+        )
         found.append({name: np.asarray(native.to_numpy(array)) for name, array in state.parameters.items()})
     return found
 
@@ -107,14 +112,18 @@ def in_target(to: str, optimizer: Any, **options: Any) -> list[dict[str, Any]]:
 def assert_close(found: list[dict[str, Any]], expected: list[dict[str, Any]]) -> None:
     for step, (one, other) in enumerate(zip(found, expected)):
         for name, array in other.items():
-            np.testing.assert_allclose(one[name], array, rtol=1e-5, atol=1e-5, err_msg=f"{name} after step {step}")
+            np.testing.assert_allclose(
+                one[name], array, rtol=1e-5, atol=1e-5, err_msg=f"{name} after step {step}"
+            )
 
 
 @pytest.mark.parametrize("to", TARGETS)
 @pytest.mark.parametrize("row", range(len(ROWS)), ids=lambda row: f"{row}-{ROWS[row][0]}")
 def test_the_same_steps_as_torch(row: int, to: str) -> None:
     name, options, cls, torch_options = ROWS[row]
-    assert_close(in_target(to, training.optimizer(name, learning_rate=rate, **options)), in_torch(cls, torch_options))
+    assert_close(
+        in_target(to, training.optimizer(name, learning_rate=rate, **options)), in_torch(cls, torch_options)
+    )
 
 
 def test_lion_is_the_same_where_it_is() -> None:
@@ -168,16 +177,31 @@ def test_clipping_is_torch_s(to: str) -> None:
         (lambda: training.optimizer("adamm"), "there is no optimizer 'adamm'; did you mean"),
         (lambda: training.optimizer("adafactor"), "there is no 'adafactor' that is the same everywhere"),
         (lambda: training.optimizer("sgd", b1=0.9), "the optimizer 'sgd' has no option b1="),
-        (lambda: training.optimizer("adam", eps="small"), "eps= of the optimizer 'adam' is 'small', and has to be a number >= 0"),
-        (lambda: training.optimizer("sgd", nesterov=1.0), "nesterov= of the optimizer 'sgd' is 1.0, and has to be a bool"),
+        (
+            lambda: training.optimizer("adam", eps="small"),
+            "eps= of the optimizer 'adam' is 'small', and has to be a number >= 0",
+        ),
+        (
+            lambda: training.optimizer("sgd", nesterov=1.0),
+            "nesterov= of the optimizer 'sgd' is 1.0, and has to be a bool",
+        ),
         (lambda: training.schedule("cosin", steps=3), "there is no schedule 'cosin'; did you mean 'cosine'"),
         (lambda: training.schedule("cosine"), "the schedule 'cosine' needs steps="),
-        (lambda: training.schedule("cosine", stops=3), "a schedule has no option stops=; did you mean 'steps'"),
+        (
+            lambda: training.schedule("cosine", stops=3),
+            "a schedule has no option stops=; did you mean 'steps'",
+        ),
         (lambda: training.schedule("exponential", steps=3), "give end="),
         (lambda: in_target("jax", torch.optim.SGD), "optimizer is torch.SGD, which is no optimizer for jax"),
-        (lambda: in_target("torch", torch.optim.LBFGS), "optimizer is torch.LBFGS, which computes the loss several times"),
+        (
+            lambda: in_target("torch", torch.optim.LBFGS),
+            "optimizer is torch.LBFGS, which computes the loss several times",
+        ),
         (lambda: in_target("torch", "sgd", schedule="cosine"), "a name needs its steps"),
-        (lambda: in_target("torch", "sgd", schedule=lambda step: None), "the schedule gives no number for step 0"),
+        (
+            lambda: in_target("torch", "sgd", schedule=lambda step: None),
+            "the schedule gives no number for step 0",
+        ),
     ],
 )
 def test_wrong_ones(call: Any, words: str) -> None:

@@ -19,7 +19,9 @@ from graph_compiler.errors import CallMismatch  # noqa: E402
 from .models import TARGETS  # noqa: E402
 
 RNG = np.random.default_rng(0)
-BATCHES = [(RNG.normal(size=(6, 4)).astype("float32"), RNG.normal(size=(6, 3)).astype("float32")) for _ in range(4)]
+BATCHES = [
+    (RNG.normal(size=(6, 4)).astype("float32"), RNG.normal(size=(6, 3)).astype("float32")) for _ in range(4)
+]
 RULE = training.optimizer("adam", learning_rate=1e-2, betas=(0.5, 0.999))
 
 
@@ -79,8 +81,12 @@ def by_hand() -> list[float]:
 @pytest.mark.parametrize("to", TARGETS)
 def test_a_pair_trains_as_in_torch(to: str) -> None:
     pair, losses = Pair(), []
-    generating = training.TrainState.create(pair, RULE, loss=taken_for_real, to=to, args=(torch.ones(5, 3),), freeze=["D.*"])
-    judging = training.TrainState.create(Judging(pair.D), RULE, loss=told_apart, to=to, args=(torch.ones(5, 4), torch.ones(5, 4)))
+    generating = training.TrainState.create(
+        pair, RULE, loss=taken_for_real, to=to, args=(torch.ones(5, 3),), freeze=["D.*"]
+    )
+    judging = training.TrainState.create(
+        Judging(pair.D), RULE, loss=told_apart, to=to, args=(torch.ones(5, 4), torch.ones(5, 4))
+    )
     for real, noise in BATCHES:
         (_, fake), _ = generating.graph.train().functional(generating.parameters, noise)
         judging, metrics = training.single_train_step(judging, ((real, fake), None))
@@ -96,7 +102,9 @@ def test_trained_parameters_keep_their_optimizer(to: str) -> None:
     """Other weights, then those of before again: nothing has changed, and training goes on."""
     found = []
     for swaps in (False, True):
-        state = training.TrainState.create(Judging(Pair().D), RULE, loss=told_apart, to=to, args=(torch.ones(5, 4), torch.ones(5, 4)))
+        state = training.TrainState.create(
+            Judging(Pair().D), RULE, loss=told_apart, to=to, args=(torch.ones(5, 4), torch.ones(5, 4))
+        )
         for real, _ in BATCHES[:2]:
             state, metrics = training.single_train_step(state, ((real, -real), None))
             if swaps:
@@ -109,11 +117,16 @@ def test_trained_parameters_keep_their_optimizer(to: str) -> None:
 
 
 def test_wrong_arrays() -> None:
-    state = training.TrainState.create(torch.nn.Linear(2, 1), RULE, loss=torch.nn.MSELoss(), args=(torch.ones(1, 2),))
+    state = training.TrainState.create(
+        torch.nn.Linear(2, 1), RULE, loss=torch.nn.MSELoss(), args=(torch.ones(1, 2),)
+    )
     for given, message in (
         ({"wieght": torch.ones(1, 2)}, "'wieght' is none of its parameters.*weight"),
         ({"weight": torch.ones(2, 2)}, r"weight is float32\[2, 2\], and its parameter float32\[1, 2\]"),
-        ({"bias": torch.ones(1, dtype=torch.float64)}, r"bias is float64\[1\], and its parameter float32\[1\]"),
+        (
+            {"bias": torch.ones(1, dtype=torch.float64)},
+            r"bias is float64\[1\], and its parameter float32\[1\]",
+        ),
         ({"bias": 1}, "bias is no array"),
     ):
         with pytest.raises(CallMismatch, match=message):

@@ -94,7 +94,9 @@ def test_an_attribute_that_is_set_once_is_no_state(kind: str, to: str) -> None:
 
 def test_attributes_that_are_set_one_after_the_other() -> None:
     model = InTwoCalls()
-    state = training.TrainState.create(model, "sgd", loss=lambda loss, _: loss, args=(INPUTS, LABELS["classes"]))
+    state = training.TrainState.create(
+        model, "sgd", loss=lambda loss, _: loss, args=(INPUTS, LABELS["classes"])
+    )
     _, metrics = training.single_train_step(state, ((INPUTS, LABELS["classes"]), None))
     assert model.config.seen == {"name": "classes"}
     assert_same(metrics["loss"], model(INPUTS, LABELS["classes"]).detach())
@@ -120,13 +122,19 @@ def test_a_module_of_a_graph_has_no_place_for_what_calls_change_alone() -> None:
     assert_same(graph.as_module()(INPUTS, LABELS["classes"]), model(INPUTS, LABELS["classes"]))
 
 
-@pytest.mark.parametrize("labels", [torch.tensor([0, 1]), torch.tensor([[0.0, 1.0], [1.0, 1.0]])], ids=["single", "multi"])
+@pytest.mark.parametrize(
+    "labels", [torch.tensor([0, 1]), torch.tensor([[0.0, 1.0], [1.0, 1.0]])], ids=["single", "multi"]
+)
 def test_a_classifier_of_transformers(labels: Any) -> None:
     transformers = pytest.importorskip("transformers")
-    config = transformers.DistilBertConfig(vocab_size=20, dim=8, n_layers=1, n_heads=2, hidden_dim=8, dropout=0.0, attention_dropout=0.0)
+    config = transformers.DistilBertConfig(
+        vocab_size=20, dim=8, n_layers=1, n_heads=2, hidden_dim=8, dropout=0.0, attention_dropout=0.0
+    )
     config.seq_classif_dropout = 0.0
     model = transformers.DistilBertForSequenceClassification(config)
     batch = {"input_ids": torch.arange(10).reshape(2, 5), "labels": labels}
-    state = training.TrainState.create(model, "sgd", loss=lambda outputs, _: outputs.loss, to="jax", kwargs=batch)
+    state = training.TrainState.create(
+        model, "sgd", loss=lambda outputs, _: outputs.loss, to="jax", kwargs=batch
+    )
     _, metrics = training.single_train_step(state, (batch, None))
     assert_same(to_numpy(metrics["loss"]), model(**batch).loss.detach())

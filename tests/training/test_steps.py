@@ -24,7 +24,16 @@ from graph_compiler import training, transforms  # noqa: E402
 from graph_compiler.errors import CallMismatch, FrameworkNotInstalled, InvalidOption, NotCompilable  # noqa: E402
 
 from ..support.logs import logged  # noqa: E402
-from .models import BATCHES, SAMPLES, TARGETS, classifier, cross_entropy, keras_loss, keras_model, network_parameters  # noqa: E402
+from .models import (
+    BATCHES,
+    SAMPLES,
+    TARGETS,
+    classifier,
+    cross_entropy,
+    keras_loss,
+    keras_model,
+    network_parameters,
+)  # noqa: E402
 
 RULE = training.optimizer("sgd", learning_rate=0.1, momentum=0.9)
 
@@ -76,7 +85,9 @@ def test_three_targets_train_alike(name: str) -> None:
     sample, found = SAMPLES[name], {}
     for to in TARGETS:
         model = sample.model()
-        state = training.TrainState.create(model, RULE, loss=sample.loss, to=to, args=example(name, to), **sample.options)
+        state = training.TrainState.create(
+            model, RULE, loss=sample.loss, to=to, args=example(name, to), **sample.options
+        )
         state, found[to] = trained(state)
         held = elements(state, state.parameters)
         if name != "jax":
@@ -103,7 +114,10 @@ def test_weights_come_back_under_their_names(to: str) -> None:
     assert model.training is mode
     assert model.again.weight is model.last.weight
     for name, array in model.state_dict().items():
-        if name not in ("first.bias", "norm.running_mean"):  # batch norm takes the mean away: what is left of its gradient is rounding
+        if name not in (
+            "first.bias",
+            "norm.running_mean",
+        ):  # batch norm takes the mean away: what is left of its gradient is rounding
             torch.testing.assert_close(array, expected[name], rtol=1e-4, atol=1e-5)
 
 
@@ -115,7 +129,9 @@ def test_gradients_apart_and_options_together(to: str) -> None:
         return cross_entropy(outputs, target), {"most": outputs.max()}
 
     options = {"accumulate": 2, "freeze": ["first.*"], "ema": 0.75}
-    state = training.TrainState.create(graph(to), training.optimizer("sgd", learning_rate=0.5), loss=loss, **options)
+    state = training.TrainState.create(
+        graph(to), training.optimizer("sgd", learning_rate=0.5), loss=loss, **options
+    )
     start = elements(state, state.parameters)
     sums, seen = {}, []
     for batch in BATCHES[:2]:
@@ -177,15 +193,26 @@ def with_a_part_in_eval() -> Any:
 
 @pytest.mark.parametrize("to", TARGETS)
 @pytest.mark.parametrize(
-    "make", [with_a_part_in_eval, Backbone, lambda: Backbone().eval()], ids=["by the user", "by the model", "from eval"]
+    "make",
+    [with_a_part_in_eval, Backbone, lambda: Backbone().eval()],
+    ids=["by the user", "by the model", "from eval"],
 )
 def test_parts_stay_in_their_modes(make: Callable[[], Any], to: str) -> None:
     """A frozen backbone, whose statistics stay and which drops nothing, in a model that is trained."""
     torch.manual_seed(0)
     model = make()
-    other = copy.deepcopy(model).train(model.training) if isinstance(model, Backbone) else copy.deepcopy(model)
-    state, losses = trained(training.TrainState.create(model, RULE, loss=cross_entropy, to=to, args=example("torch", to)))
-    rule, expected = torch.optim.SGD([weight for weight in other.parameters() if weight.requires_grad], lr=0.1, momentum=0.9), []
+    other = (
+        copy.deepcopy(model).train(model.training) if isinstance(model, Backbone) else copy.deepcopy(model)
+    )
+    state, losses = trained(
+        training.TrainState.create(model, RULE, loss=cross_entropy, to=to, args=example("torch", to))
+    )
+    rule, expected = (
+        torch.optim.SGD(
+            [weight for weight in other.parameters() if weight.requires_grad], lr=0.1, momentum=0.9
+        ),
+        [],
+    )
     for x, target in BATCHES:
         rule.zero_grad()
         loss = cross_entropy(other(torch.from_numpy(x)), torch.from_numpy(target))
@@ -193,7 +220,9 @@ def test_parts_stay_in_their_modes(make: Callable[[], Any], to: str) -> None:
         rule.step()
         expected.append(loss.item())
     np.testing.assert_allclose(losses, expected, rtol=1e-5)
-    assert not any(array.any() for name, array in elements(state, state.parameters).items() if "running_mean" in name)
+    assert not any(
+        array.any() for name, array in elements(state, state.parameters).items() if "running_mean" in name
+    )
 
 
 class Counting(torch.nn.Module):
@@ -247,7 +276,11 @@ def test_a_mode_that_a_model_decides_is_asked_for_where_something_changed(is_tra
 
 FROZEN = {
     "torch": (frozen_in_torch, cross_entropy, lambda model: {"first.weight", "first.bias"}),
-    "keras": (frozen_in_keras, keras_loss, lambda model: {variable.path for variable in model.layers[0].variables}),
+    "keras": (
+        frozen_in_keras,
+        keras_loss,
+        lambda model: {variable.path for variable in model.layers[0].variables},
+    ),
 }
 
 
@@ -271,16 +304,26 @@ def test_frozen_parameters_are_told_apart(to: str, tmp_path: Path) -> None:
     graph.save(tmp_path / "frozen")
     for one in (graph, graph_compiler.load(tmp_path / "frozen")):
         assert one.frozen == {"first.weight", "first.bias"}
-        assert one.trained == one._differentiable - one.frozen == {"norm.weight", "norm.bias", "last.weight", "last.bias"}
+        assert (
+            one.trained
+            == one._differentiable - one.frozen
+            == {"norm.weight", "norm.bias", "last.weight", "last.bias"}
+        )
     assert "first.weight" in transforms.jacrev(graph.functional)(graph.parameters, torch.ones(2, 4))
-    with pytest.raises(InvalidOption, match=r"the model itself keeps all of them from training, first.bias, first.weight"):
-        training.TrainState.create(frozen_in_torch().requires_grad_(False), RULE, loss=cross_entropy, to=to, args=(torch.ones(5, 4),))
+    with pytest.raises(
+        InvalidOption, match=r"the model itself keeps all of them from training, first.bias, first.weight"
+    ):
+        training.TrainState.create(
+            frozen_in_torch().requires_grad_(False), RULE, loss=cross_entropy, to=to, args=(torch.ones(5, 4),)
+        )
 
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_numbers_are_drawn_anew_at_each_step(to: str) -> None:
     """With a rate of 0, so that only dropout can change the loss; its mean is that of torch."""
-    state = training.TrainState.create(graph(to, 0.5), training.optimizer("sgd", learning_rate=0.0), loss=cross_entropy)
+    state = training.TrainState.create(
+        graph(to, 0.5), training.optimizer("sgd", learning_rate=0.0), loss=cross_entropy
+    )
     state, losses = trained(state, BATCHES[:1] * 60)
     assert len(set(losses)) > 30
     torch.manual_seed(1)
@@ -299,16 +342,24 @@ def test_half_precision(precision: str, near: float, to: str) -> None:
     expected = by_hand(BATCHES)[1]
     np.testing.assert_allclose(losses, expected, rtol=near)
     assert not np.array_equal(losses, expected)
-    assert {str(array.dtype) for array in elements(state, state.parameters).values()} <= {"float32", "int32", "int64"}
+    assert {str(array.dtype) for array in elements(state, state.parameters).values()} <= {
+        "float32",
+        "int32",
+        "int64",
+    }
 
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_updates_that_are_not_finite_are_left_out(to: str) -> None:
     state = training.TrainState.create(graph(to), RULE, loss=cross_entropy, precision="f16", ema=0.5)
     before, scale = elements(state, state.parameters), float(state.held.scaling["scale"])
-    broken = {name: array * 0 + float("inf") for name, array in state.plan.engine.values(state.held.trained).items()}
+    broken = {
+        name: array * 0 + float("inf") for name, array in state.plan.engine.values(state.held.trained).items()
+    }
     state = training.apply_gradients(state, broken)
-    after = elements(state, {**state.parameters, **{f"ema.{name}": array for name, array in state.ema.items()}})
+    after = elements(
+        state, {**state.parameters, **{f"ema.{name}": array for name, array in state.ema.items()}}
+    )
     for name, array in before.items():
         np.testing.assert_array_equal(after[name], array)
         np.testing.assert_array_equal(after[f"ema.{name}"], array)
@@ -336,7 +387,9 @@ def test_inputs_in_each_form() -> None:
     import jax.numpy as jnp
 
     x, target = BATCHES[0]
-    state = training.TrainState.create(graph("jax"), training.optimizer("sgd", learning_rate=0.0), loss=cross_entropy)
+    state = training.TrainState.create(
+        graph("jax"), training.optimizer("sgd", learning_rate=0.0), loss=cross_entropy
+    )
     losses = []
     for inputs in (x, (x,), [x], {"x": x}, torch.from_numpy(x), jnp.asarray(x)):
         state, metrics = training.single_train_step(state, (inputs, torch.from_numpy(target)))
@@ -359,16 +412,23 @@ def test_a_batch_of_another_kind_is_recorded() -> None:
         state = training.TrainState.create(Two(), RULE, loss=cross_entropy, to=to, args=(torch.ones(5, 4),))
         x, target = BATCHES[0]
         state, _ = training.single_train_step(state, (x, target))
-        state, metrics = training.single_train_step(state, ({"x": x, "scale": np.float32(2) * np.ones((6, 1), "float32")}, target))
+        state, metrics = training.single_train_step(
+            state, ({"x": x, "scale": np.float32(2) * np.ones((6, 1), "float32")}, target)
+        )
         assert len(state.graph.variants) == 2 and np.isfinite(float(metrics["loss"]))
-        assert int(state.parameters["norm.num_batches_tracked"]) == 2  # what is run for a recording counts for nothing
+        assert (
+            int(state.parameters["norm.num_batches_tracked"]) == 2
+        )  # what is run for a recording counts for nothing
 
 
 def test_fit_gives_a_history(capsys: Any) -> None:
     state = training.TrainState.create(graph("torch"), RULE, loss=cross_entropy)
     told: list[Any] = []
     state, history = training.fit(
-        state, BATCHES, epochs=4, callbacks=[lambda state, metrics: told.append(metrics["epoch"]) or metrics["epoch"] == 3]
+        state,
+        BATCHES,
+        epochs=4,
+        callbacks=[lambda state, metrics: told.append(metrics["epoch"]) or metrics["epoch"] == 3],
     )
     assert told == [1, 2, 3] and [epoch["steps"] for epoch in history] == [5, 5, 5] and state.step == 15
     assert history[-1]["loss"] < history[0]["loss"]
@@ -405,7 +465,9 @@ def deciding(outputs: Any, target: Any) -> Any:
 def test_batches_whose_elements_decide_otherwise() -> None:
     torch.manual_seed(0)
     model, ones = Deciding(), torch.ones(6, 4)
-    batches = [(sign * ones, aim * torch.ones(6, 1)) for sign, aim in ((1, 1), (-1, 1), (1, -1), (-1, -1), (1, 1))]
+    batches = [
+        (sign * ones, aim * torch.ones(6, 1)) for sign, aim in ((1, 1), (-1, 1), (1, -1), (-1, -1), (1, 1))
+    ]
     hand, expected = copy.deepcopy(model), []
     rule = torch.optim.SGD(hand.parameters(), lr=0.1)
     for x, target in batches:
@@ -429,7 +491,9 @@ def test_one_array_in_two_places_of_a_batch_is_recorded() -> None:
 
 
 def create(**options: Any) -> Any:
-    return training.TrainState.create(**{"model": graph("jax"), "optimizer": RULE, "loss": cross_entropy, **options})
+    return training.TrainState.create(
+        **{"model": graph("jax"), "optimizer": RULE, "loss": cross_entropy, **options}
+    )
 
 
 class Spectral(torch.nn.Module):
@@ -437,14 +501,23 @@ class Spectral(torch.nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.layer, self.filter = torch.nn.Linear(4, 4), torch.nn.Parameter(torch.ones(3, dtype=torch.complex64))
+        self.layer, self.filter = (
+            torch.nn.Linear(4, 4),
+            torch.nn.Parameter(torch.ones(3, dtype=torch.complex64)),
+        )
 
     def forward(self, x: Any) -> Any:
         return torch.fft.irfft(torch.fft.rfft(self.layer(x)) * self.filter, n=4)
 
 
 def spectral(to: str, **options: Any) -> Any:
-    return create(model=Spectral(), to=to, args=(torch.ones(2, 4),), loss=lambda outputs, target: (outputs**2).mean(), **options)
+    return create(
+        model=Spectral(),
+        to=to,
+        args=(torch.ones(2, 4),),
+        loss=lambda outputs, target: (outputs**2).mean(),
+        **options,
+    )
 
 
 def test_complex_parameters_may_be_frozen() -> None:
@@ -522,7 +595,10 @@ def test_without_optax_names_say_what_to_install(monkeypatch: pytest.MonkeyPatch
 
 def test_a_compiled_graph_is_trained_by_its_compiler() -> None:
     made = graph_compiler.compile(
-        torch.nn.Linear(4, 3), args=(torch.ones(5, 4),), return_backend_compiled_fn=True, compile_options={"backend": "aot_eager"}
+        torch.nn.Linear(4, 3),
+        args=(torch.ones(5, 4),),
+        return_backend_compiled_fn=True,
+        compile_options={"backend": "aot_eager"},
     )
     state = training.TrainState.create(made, RULE, loss=cross_entropy)
     torch._dynamo.utils.counters.clear()
@@ -539,7 +615,9 @@ def test_a_container_that_is_the_only_argument(kind: type, to: str) -> None:
     import tensorflow as tf
 
     inputs = {name: keras.Input((size,), name=name) for name, size in (("a", 4), ("b", 2))}
-    joined = keras.layers.concatenate([keras.layers.Dense(2, kernel_initializer="ones")(item) for item in inputs.values()])
+    joined = keras.layers.concatenate(
+        [keras.layers.Dense(2, kernel_initializer="ones")(item) for item in inputs.values()]
+    )
     outputs = [keras.layers.Dense(size, kernel_initializer="ones")(joined) for size in (1, 3)]
     model = keras.Model(inputs if kind is dict else list(inputs.values()), outputs)
     x, y = BATCHES[0]
@@ -553,7 +631,9 @@ def test_a_container_that_is_the_only_argument(kind: type, to: str) -> None:
     _, found = trained(state, [batch] * 2)
     with tf.GradientTape() as tape:
         first = loss(batch[1], model(batch[0]))
-    keras.optimizers.SGD(0.1, momentum=0.9).apply(tape.gradient(first, model.trainable_variables), model.trainable_variables)
+    keras.optimizers.SGD(0.1, momentum=0.9).apply(
+        tape.gradient(first, model.trainable_variables), model.trainable_variables
+    )
     np.testing.assert_allclose(found, [float(first), float(loss(batch[1], model(batch[0])))], rtol=1e-5)
 
 
@@ -564,7 +644,9 @@ def test_the_second_step_compiles_nothing(apart: bool) -> None:
 
     model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 3)).train()
     batch = torch.randn(5, 4), torch.tensor([0, 1, 2, 1, 0])
-    state = training.TrainState.create(model, training.optimizer("adam", learning_rate=0.1), loss=F.cross_entropy, to="jax", args=batch[:1])
+    state = training.TrainState.create(
+        model, training.optimizer("adam", learning_rate=0.1), loss=F.cross_entropy, to="jax", args=batch[:1]
+    )
     compiled = []
     for _ in range(2):
         with jax.log_compiles(), logged(name="jax._src.interpreters.pxla") as messages:

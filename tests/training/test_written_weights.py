@@ -26,7 +26,10 @@ LOSSES: dict[str, Callable[[Any, Any], Any]] = {
     "tensorflow": lambda found, wanted: tf.reduce_mean((found - wanted) ** 2),
 }
 _RNG = np.random.default_rng(0)
-BATCHES = [(_RNG.normal(size=(size, 4)).astype("float32"), _RNG.normal(size=(size, 3)).astype("float32")) for size in (5, 5, 7)]
+BATCHES = [
+    (_RNG.normal(size=(size, 4)).astype("float32"), _RNG.normal(size=(size, 3)).astype("float32"))
+    for size in (5, 5, 7)
+]
 RATE = 0.1
 
 
@@ -122,7 +125,11 @@ def _trained_by_hand(model: Any) -> list[Any]:
 
 
 def _weights(model: Any) -> list[Any]:
-    return [array.detach().numpy() for array in model.parameters()] if isinstance(model, torch.nn.Module) else model.get_weights()
+    return (
+        [array.detach().numpy() for array in model.parameters()]
+        if isinstance(model, torch.nn.Module)
+        else model.get_weights()
+    )
 
 
 def _example(model: Any) -> Any:
@@ -162,7 +169,9 @@ def test_a_module_of_torch(case: tuple[Callable[[], Any], list[Any]]) -> None:
     made, wanted = case
     module = graph_compiler.compile(model := made(), args=(_example(model),), to="torch").as_module().train()
     module(torch.tensor(BATCHES[0][0]))  # a call that is not trained on
-    module.load_state_dict({name: torch.as_tensor(np.asarray(array)) for name, array in _named(made()).items()}, strict=False)
+    module.load_state_dict(
+        {name: torch.as_tensor(np.asarray(array)) for name, array in _named(made()).items()}, strict=False
+    )
     rule = torch.optim.SGD(module.parameters(), RATE)
     for inputs, target in BATCHES:
         rule.zero_grad()

@@ -14,12 +14,18 @@ Function = Callable[..., Any]
 Arrays = list[Any]
 
 _STEP = 1e-3
-_WEIGHTS = {1: 3 / 4, 2: -3 / 20, 3: 1 / 60}  # of the differences over one, two and three steps: their error is that of the sixth power
+_WEIGHTS = {
+    1: 3 / 4,
+    2: -3 / 20,
+    3: 1 / 60,
+}  # of the differences over one, two and three steps: their error is that of the sixth power
 
 
 def in_source(source: str, array: np.ndarray[Any, Any]) -> Any:
     """A float64 array as a user of the source has it."""
-    return {"torch": torch.tensor, "jax": jax.numpy.asarray, "tensorflow": tf.constant, "numpy": np.asarray}[source](array)
+    return {"torch": torch.tensor, "jax": jax.numpy.asarray, "tensorflow": tf.constant, "numpy": np.asarray}[
+        source
+    ](array)
 
 
 def as_numpy(array: Any) -> Any:
@@ -86,16 +92,28 @@ def _of_numpy(function: Function, arrays: Arrays) -> Arrays:
 
 
 def _products_of_numpy(function: Function, arrays: Arrays, directions: Arrays) -> Arrays:
-    moved = lambda step, one: _of_numpy(function, [array + step * direction for array, direction in zip(arrays, one)])  # noqa: E731
-    parts = [(weight, moved(count * _STEP, directions), moved(-count * _STEP, directions)) for count, weight in _WEIGHTS.items()]
-    return [sum(weight * (up[place] - down[place]) for weight, up, down in parts) / _STEP for place in range(len(arrays))]
+    moved = lambda step, one: _of_numpy(
+        function, [array + step * direction for array, direction in zip(arrays, one)]
+    )  # noqa: E731
+    parts = [
+        (weight, moved(count * _STEP, directions), moved(-count * _STEP, directions))
+        for count, weight in _WEIGHTS.items()
+    ]
+    return [
+        sum(weight * (up[place] - down[place]) for weight, up, down in parts) / _STEP
+        for place in range(len(arrays))
+    ]
 
 
 def _differences(function: Function, arrays: Arrays, place: int) -> Any:
     found = np.zeros(arrays[place].shape)
     for index in np.ndindex(arrays[place].shape):
         found[index] = (
-            sum(weight * _difference(function, arrays, place, index, count * _STEP) for count, weight in _WEIGHTS.items()) / _STEP
+            sum(
+                weight * _difference(function, arrays, place, index, count * _STEP)
+                for count, weight in _WEIGHTS.items()
+            )
+            / _STEP
         )
     return found
 
@@ -105,8 +123,16 @@ def _difference(function: Function, arrays: Arrays, place: int, index: tuple[int
     up, down = (np.array(arrays[place]) for _ in range(2))
     up[index] += step
     down[index] -= step
-    return float(function(*arrays[:place], up, *arrays[place + 1 :]) - function(*arrays[:place], down, *arrays[place + 1 :]))
+    return float(
+        function(*arrays[:place], up, *arrays[place + 1 :])
+        - function(*arrays[:place], down, *arrays[place + 1 :])
+    )
 
 
 _GRADIENTS = {"torch": _of_torch, "jax": _of_jax, "tensorflow": _of_tensorflow, "numpy": _of_numpy}
-_PRODUCTS = {"torch": _products_of_torch, "jax": _products_of_jax, "tensorflow": _products_of_tensorflow, "numpy": _products_of_numpy}
+_PRODUCTS = {
+    "torch": _products_of_torch,
+    "jax": _products_of_jax,
+    "tensorflow": _products_of_tensorflow,
+    "numpy": _products_of_numpy,
+}

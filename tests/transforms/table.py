@@ -147,37 +147,61 @@ JAX = {
     "clip": Case(lambda x: jnp.clip(x, -0.5, 0.5).sum() + (jnp.maximum(x, 0.1) ** 2).sum()),
     "pad": Case(lambda x: (jnp.cumsum(jnp.pad(x, ((0, 0), (1, 2))), 1) ** 2).sum()),
     "roll": Case(lambda x: (jnp.roll(x, 1, 0) * x[:, ::-1]).sum()),
-    "concatenate": Case(lambda x, y: (jnp.concatenate([x, y]) * jnp.stack([y, x]).reshape(6, 4)).sum(), ((3, 4), (3, 4))),
+    "concatenate": Case(
+        lambda x, y: (jnp.concatenate([x, y]) * jnp.stack([y, x]).reshape(6, 4)).sum(), ((3, 4), (3, 4))
+    ),
     "conv": Case(lambda x, w: (jax.lax.conv(x, w, (1, 1), "SAME") ** 2).sum(), ((1, 2, 4, 4), (3, 2, 3, 3))),
     "vmap": Case(lambda x, y: jax.vmap(lambda a: jnp.dot(a, y) ** 2)(x).sum(), ((3, 4), (4,))),
     "segments": Case(lambda x: (jax.ops.segment_sum(x, jnp.array([0, 1, 0]), 2) ** 2).sum()),
     "set": Case(lambda x: (x.at[0].set(x[1] * 2).at[1, 2].multiply(3.0) ** 2).sum()),
-    "checkpointed loop": Case(lambda x: jax.lax.scan(jax.checkpoint(lambda c, r: (jnp.sin(c) * r, c)), x[0], x)[1].sum()),
+    "checkpointed loop": Case(
+        lambda x: jax.lax.scan(jax.checkpoint(lambda c, r: (jnp.sin(c) * r, c)), x[0], x)[1].sum()
+    ),
     "attention": Case(lambda q, k: (jax.nn.softmax(q @ k.T / 2, -1) @ k).sum() ** 2, ((3, 4), (5, 4))),
-    "special": Case(lambda x: (jax.scipy.special.gammaln(x) + jax.scipy.special.erf(x)).sum(), kind="positive"),
+    "special": Case(
+        lambda x: (jax.scipy.special.gammaln(x) + jax.scipy.special.erf(x)).sum(), kind="positive"
+    ),
     "differences": Case(lambda x: (jnp.diff(x) ** 2).sum() + (jnp.cumprod(x, 1)).sum()),
-    "layer norm": Case(lambda x: (((x - x.mean(-1, keepdims=True)) * jax.lax.rsqrt(x.var(-1, keepdims=True) + 1e-5)) ** 3).sum()),
-    "cross entropy": Case(lambda x: -jnp.take_along_axis(jax.nn.log_softmax(x), jnp.array([[0], [3], [1]]), 1).mean()),
+    "layer norm": Case(
+        lambda x: (
+            ((x - x.mean(-1, keepdims=True)) * jax.lax.rsqrt(x.var(-1, keepdims=True) + 1e-5)) ** 3
+        ).sum()
+    ),
+    "cross entropy": Case(
+        lambda x: -jnp.take_along_axis(jax.nn.log_softmax(x), jnp.array([[0], [3], [1]]), 1).mean()
+    ),
     "switch": Case(lambda x: jax.lax.switch(1, [jnp.sin, jnp.cos], x).sum()),
 }
 
 TENSORFLOW = {
     "sin": Case(lambda x: tf.reduce_sum(tf.sin(x) * x**2)),
     "softmax": Case(lambda x: tf.reduce_sum(tf.nn.softmax(x) * tf.cumsum(x))),
-    "logsumexp": Case(lambda x: tf.reduce_sum(tf.reduce_logsumexp(x, -1)) + tf.reduce_mean(tf.math.log(x)), kind="positive"),
+    "logsumexp": Case(
+        lambda x: tf.reduce_sum(tf.reduce_logsumexp(x, -1)) + tf.reduce_mean(tf.math.log(x)), kind="positive"
+    ),
     "norm": Case(lambda x: tf.norm(x) + tf.reduce_sum(tf.math.reduce_std(x, 0))),
     "matmul": Case(lambda x, y: tf.reduce_sum(tf.tanh(x @ y)), ((3, 4), (4, 2))),
     "einsum": Case(lambda x, y: tf.reduce_sum(tf.einsum("bij,bjk->bik", x, y) ** 2), ((2, 3, 4), (2, 4, 3))),
-    "solve": Case(lambda a: tf.reduce_sum(tf.linalg.solve(a, tf.ones((3, 1), a.dtype))), ((3, 3),), "definite"),
-    "cholesky": Case(lambda a: tf.reduce_sum(tf.math.log(tf.linalg.diag_part(tf.linalg.cholesky(a)))), ((3, 3),), "definite"),
+    "solve": Case(
+        lambda a: tf.reduce_sum(tf.linalg.solve(a, tf.ones((3, 1), a.dtype))), ((3, 3),), "definite"
+    ),
+    "cholesky": Case(
+        lambda a: tf.reduce_sum(tf.math.log(tf.linalg.diag_part(tf.linalg.cholesky(a)))),
+        ((3, 3),),
+        "definite",
+    ),
     "fft": Case(lambda x: tf.reduce_sum(tf.abs(tf.signal.rfft(x)) ** 2)),
     "gather": Case(lambda x: tf.reduce_sum(tf.gather(x, [0, 2, 2]) * x[:, 1:2])),
     "scatter": Case(lambda x: tf.reduce_sum(tf.scatter_nd([[0], [4], [0]], x, [5, 4]) ** 2)),
     "sort": Case(lambda x: tf.reduce_sum(tf.sort(x) * tf.range(4, dtype=x.dtype))),
     "where": Case(lambda x: tf.reduce_sum(tf.where(x > 0, x**2, tf.sin(x)))),
     "loop": Case(lambda x: tf.reduce_sum(tf.scan(lambda c, r: tf.tanh(c * 0.5 + r), x))),
-    "cross entropy": Case(lambda x: tf.reduce_sum(tf.nn.sparse_softmax_cross_entropy_with_logits([0, 3, 1], x))),
-    "conv": Case(lambda x, w: tf.reduce_sum(tf.nn.conv2d(x, w, 1, "SAME") ** 2), ((1, 4, 4, 2), (3, 3, 2, 3))),
+    "cross entropy": Case(
+        lambda x: tf.reduce_sum(tf.nn.sparse_softmax_cross_entropy_with_logits([0, 3, 1], x))
+    ),
+    "conv": Case(
+        lambda x, w: tf.reduce_sum(tf.nn.conv2d(x, w, 1, "SAME") ** 2), ((1, 4, 4, 2), (3, 3, 2, 3))
+    ),
     "segments": Case(lambda x: tf.reduce_sum(tf.math.unsorted_segment_sum(x, [0, 1, 0], 2) ** 2)),
     "stopped": Case(lambda x: tf.reduce_sum(x * tf.stop_gradient(x))),
     "tanh": Case(lambda x: tf.reduce_prod(tf.tanh(x))),
@@ -189,31 +213,60 @@ TENSORFLOW = {
     "gelu": Case(lambda x: tf.reduce_sum(tf.nn.gelu(x) * tf.nn.softplus(x))),
     "log softmax": Case(lambda x: tf.reduce_sum(tf.nn.log_softmax(x) * x)),
     "powers": Case(lambda x, y: tf.reduce_sum(x**y + tf.atan2(x, y)), ((4,), (4,)), "positive"),
-    "determinant": Case(lambda a: tf.linalg.logdet(a) + tf.reduce_sum(tf.linalg.inv(a)), ((3, 3),), "definite"),
-    "triangle": Case(lambda x: tf.reduce_sum(tf.linalg.band_part(x, -1, 0) @ x) + tf.linalg.trace(x) ** 2, ((3, 3),)),
+    "determinant": Case(
+        lambda a: tf.linalg.logdet(a) + tf.reduce_sum(tf.linalg.inv(a)), ((3, 3),), "definite"
+    ),
+    "triangle": Case(
+        lambda x: tf.reduce_sum(tf.linalg.band_part(x, -1, 0) @ x) + tf.linalg.trace(x) ** 2, ((3, 3),)
+    ),
     "extremes": Case(lambda x: tf.reduce_max(x) * tf.reduce_min(x) + tf.reduce_sum(tf.reduce_max(x, 0))),
-    "clip": Case(lambda x: tf.reduce_sum(tf.clip_by_value(x, -0.5, 0.5)) + tf.reduce_sum(tf.maximum(x, 0.1) ** 2)),
+    "clip": Case(
+        lambda x: tf.reduce_sum(tf.clip_by_value(x, -0.5, 0.5)) + tf.reduce_sum(tf.maximum(x, 0.1) ** 2)
+    ),
     "pad": Case(lambda x: tf.reduce_sum(tf.cumsum(tf.pad(x, [[0, 0], [1, 2]]), 1) ** 2)),
     "roll": Case(lambda x: tf.reduce_sum(tf.roll(x, 1, 0) * tf.reverse(x, [1]))),
-    "concat": Case(lambda x, y: tf.reduce_sum(tf.concat([x, y], 0) * tf.reshape(tf.stack([y, x]), [6, 4])), ((3, 4), (3, 4))),
+    "concat": Case(
+        lambda x, y: tf.reduce_sum(tf.concat([x, y], 0) * tf.reshape(tf.stack([y, x]), [6, 4])),
+        ((3, 4), (3, 4)),
+    ),
     "pool": Case(lambda x: tf.reduce_sum(tf.nn.avg_pool2d(x, 2, 2, "VALID") ** 3), ((1, 4, 4, 2),)),
-    "depthwise": Case(lambda x, w: tf.reduce_sum(tf.nn.depthwise_conv2d(x, w, [1] * 4, "SAME") ** 2), ((1, 4, 4, 2), (3, 3, 2, 1))),
+    "depthwise": Case(
+        lambda x, w: tf.reduce_sum(tf.nn.depthwise_conv2d(x, w, [1] * 4, "SAME") ** 2),
+        ((1, 4, 4, 2), (3, 3, 2, 1)),
+    ),
     "update": Case(lambda x: tf.reduce_sum(tf.tensor_scatter_nd_update(x, [[1]], x[:1] * 2) ** 2)),
     "top": Case(lambda x: tf.reduce_sum(tf.math.top_k(x, 2).values ** 2)),
-    "attention": Case(lambda q, k: tf.reduce_sum(tf.nn.softmax(q @ tf.transpose(k) / 2) @ k) ** 2, ((3, 4), (5, 4))),
+    "attention": Case(
+        lambda q, k: tf.reduce_sum(tf.nn.softmax(q @ tf.transpose(k) / 2) @ k) ** 2, ((3, 4), (5, 4))
+    ),
     "special": Case(lambda x: tf.reduce_sum(tf.math.lgamma(x) + tf.math.erf(x)), kind="positive"),
     "layer norm": Case(
-        lambda x: tf.reduce_sum(((x - tf.reduce_mean(x, -1, keepdims=True)) / tf.math.reduce_std(x, -1, keepdims=True)) ** 3)
+        lambda x: tf.reduce_sum(
+            ((x - tf.reduce_mean(x, -1, keepdims=True)) / tf.math.reduce_std(x, -1, keepdims=True)) ** 3
+        )
     ),
-    "batch norm": Case(lambda x: tf.reduce_sum(tf.nn.batch_normalization(x, *tf.nn.moments(x, [0]), None, None, 1e-3) ** 3), ((5, 4),)),
-    "moments": Case(lambda x: tf.reduce_sum(tf.math.reduce_variance(x, 0)) + tf.reduce_mean(tf.math.squared_difference(x, 1.0))),
+    "batch norm": Case(
+        lambda x: tf.reduce_sum(tf.nn.batch_normalization(x, *tf.nn.moments(x, [0]), None, None, 1e-3) ** 3),
+        ((5, 4),),
+    ),
+    "moments": Case(
+        lambda x: (
+            tf.reduce_sum(tf.math.reduce_variance(x, 0)) + tf.reduce_mean(tf.math.squared_difference(x, 1.0))
+        )
+    ),
     "one hot": Case(lambda x: tf.reduce_sum(tf.one_hot([0, 3, 1], 4, dtype=x.dtype) * tf.nn.softmax(x))),
     "tensordot": Case(lambda x, y: tf.reduce_sum(tf.tensordot(x, y, [[0], [0]]) ** 2), ((3, 4), (3, 2))),
     "l2": Case(lambda x: tf.nn.l2_loss(x) + tf.reduce_sum(tf.math.l2_normalize(x, -1) ** 3)),
     "switch": Case(lambda x: tf.reduce_sum(tf.cond(x[0, 0] > 0, lambda: tf.sin(x), lambda: tf.cos(x)))),
-    "while": Case(lambda x: tf.reduce_sum(tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, tf.sin(y) + y), (tf.constant(0), x))[1])),
+    "while": Case(
+        lambda x: tf.reduce_sum(
+            tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, tf.sin(y) + y), (tf.constant(0), x))[1]
+        )
+    ),
     "xlogy": Case(lambda x, y: tf.reduce_sum(tf.math.xlogy(x, y)), ((4,), (4,)), "positive"),
-    "squares": Case(lambda x: tf.reduce_sum(tf.sqrt(x) + tf.math.rsqrt(x) + tf.math.reciprocal(x)), kind="positive"),
+    "squares": Case(
+        lambda x: tf.reduce_sum(tf.sqrt(x) + tf.math.rsqrt(x) + tf.math.reciprocal(x)), kind="positive"
+    ),
 }
 
 NUMPY = {
@@ -228,13 +281,19 @@ NUMPY = {
     "gather": Case(lambda x: (x[[0, 2, 2]] * x[:, 1:2]).sum()),
     "sort": Case(lambda x: (np.sort(x, -1) * np.arange(4.0)).sum()),
     "where": Case(lambda x: np.where(x > 0, x**2, np.sin(x)).sum()),
-    "differences": Case(lambda x: (np.diff(x) ** 2).sum() + np.trapezoid(x).sum() + np.gradient(x, axis=0).sum()),
-    "clip": Case(lambda x: np.clip(x, -0.5, 0.5).sum() + np.maximum(x, 0.2).sum()),  # no element is within a difference of an edge
+    "differences": Case(
+        lambda x: (np.diff(x) ** 2).sum() + np.trapezoid(x).sum() + np.gradient(x, axis=0).sum()
+    ),
+    "clip": Case(
+        lambda x: np.clip(x, -0.5, 0.5).sum() + np.maximum(x, 0.2).sum()
+    ),  # no element is within a difference of an edge
     "powers": Case(lambda x, y: (x**y + np.arctan2(x, y) + np.hypot(x, y)).sum(), ((4,), (4,)), "positive"),
     "tanh": Case(lambda x: np.prod(np.tanh(x))),
     "cosh": Case(lambda x: (np.cosh(x) * np.sinh(x)).mean()),
     "arcs": Case(lambda x: (np.arcsin(x / 3) + np.arccos(x / 3) + np.arctan(x)).sum(), kind="positive"),
-    "exponentials": Case(lambda x: (np.expm1(x) + np.exp2(x) + np.log2(x) + np.log10(x)).sum(), kind="positive"),
+    "exponentials": Case(
+        lambda x: (np.expm1(x) + np.exp2(x) + np.log2(x) + np.log10(x)).sum(), kind="positive"
+    ),
     "roots": Case(lambda x: (np.sqrt(x) + np.cbrt(x) + 1 / x).sum(), kind="positive"),
     "softmax": Case(lambda x: (np.exp(x) / np.exp(x).sum(-1, keepdims=True) * x).sum()),
     "logaddexp": Case(lambda x, y: np.logaddexp(x, y).sum(), ((4,), (4,))),
@@ -244,8 +303,12 @@ NUMPY = {
     "extremes": Case(lambda x: x.max() * x.min() + x.max(0).sum()),
     "pad": Case(lambda x: (np.cumsum(np.pad(x, ((0, 0), (1, 2))), 1) ** 2).sum()),
     "roll": Case(lambda x: (np.roll(x, 1, 0) * x[:, ::-1]).sum()),
-    "concatenate": Case(lambda x, y: (np.concatenate([x, y]) * np.stack([y, x]).reshape(6, 4)).sum(), ((3, 4), (3, 4))),
-    "cholesky": Case(lambda a: np.log(np.diagonal(np.linalg.cholesky((a + a.T) / 2))).sum(), ((3, 3),), "definite"),
+    "concatenate": Case(
+        lambda x, y: (np.concatenate([x, y]) * np.stack([y, x]).reshape(6, 4)).sum(), ((3, 4), (3, 4))
+    ),
+    "cholesky": Case(
+        lambda a: np.log(np.diagonal(np.linalg.cholesky((a + a.T) / 2))).sum(), ((3, 3),), "definite"
+    ),
     "tensordot": Case(lambda x, y: (np.tensordot(x, y, ((0,), (0,))) ** 2).sum(), ((3, 4), (3, 2))),
     "means": Case(lambda x: np.average(x, axis=0, weights=np.arange(1.0, 4.0)).sum() ** 2 + np.ptp(x)),
     "cumulative": Case(lambda x: np.cumprod(x, 1).sum() + np.cumsum(x, 0).std()),

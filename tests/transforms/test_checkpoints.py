@@ -31,7 +31,9 @@ inputs = np.random.default_rng(1).standard_normal((128, 32)).astype("float32")
 def layer_of(framework: Any) -> Callable[[Any, Any], Any]:
     def layer(x: Any, weight: Any) -> Any:
         product = transforms.name(x @ weight, "product")
-        return x + framework.tanh(product) * framework.sigmoid(product) * framework.tanh(framework.tanh(product))
+        return x + framework.tanh(product) * framework.sigmoid(product) * framework.tanh(
+            framework.tanh(product)
+        )
 
     return layer
 
@@ -69,7 +71,10 @@ class Watched(TorchDispatchMode):
         self.calls[func.overloadpacket.__name__] += 1
         result = func(*args, **(kwargs or {}))
         for item in result if isinstance(result, (tuple, list)) else (result,):
-            if isinstance(item, torch.Tensor) and (storage := item.untyped_storage())._cdata not in self._storages:
+            if (
+                isinstance(item, torch.Tensor)
+                and (storage := item.untyped_storage())._cdata not in self._storages
+            ):
                 self._storages[storage._cdata] = storage.nbytes()
                 self.now += storage.nbytes()
                 self.most = max(self.most, self.now)
@@ -81,7 +86,10 @@ class Watched(TorchDispatchMode):
 
 
 def watched(policy: Any, layers: int = LAYERS) -> Watched:
-    leaves = [torch.tensor(inputs, requires_grad=True), *(torch.tensor(weight, requires_grad=True) for weight in weights)]
+    leaves = [
+        torch.tensor(inputs, requires_grad=True),
+        *(torch.tensor(weight, requires_grad=True) for weight in weights),
+    ]
     with Watched() as watched:
         network(torch, policy, layers)(leaves[0], leaves[1:]).backward()
     return watched
@@ -95,7 +103,11 @@ def bytes_in_jax(policy: Any) -> int:
 @pytest.mark.parametrize("policy", POLICIES, ids=str)
 @pytest.mark.parametrize("framework", ["torch", "jax", "tensorflow"])
 def test_policies_change_no_number(framework: str, policy: Any) -> None:
-    words, array = {"torch": (torch, torch.tensor), "jax": (Jax, jnp.asarray), "tensorflow": (TensorFlow, tf.constant)}[framework]
+    words, array = {
+        "torch": (torch, torch.tensor),
+        "jax": (Jax, jnp.asarray),
+        "tensorflow": (TensorFlow, tf.constant),
+    }[framework]
     arrays = array(inputs), array(weights)
     expected = transforms.grad(network(words, None, 2), argnums=(0, 1))(*arrays)
     found = transforms.grad(network(words, policy, 2), argnums=(0, 1))(*arrays)
@@ -147,7 +159,11 @@ def kept_in_jax(policy: Any) -> int:
     layer = layer_of(Jax)
     step = layer if policy is None else transforms.checkpoint(layer, policy)
     _, pull = jax.vjp(step, inputs, weights[0])
-    return sum(array.nbytes for array in jax.tree.leaves(pull) if isinstance(array, jax.Array)) - inputs.nbytes - weights[0].nbytes
+    return (
+        sum(array.nbytes for array in jax.tree.leaves(pull) if isinstance(array, jax.Array))
+        - inputs.nbytes
+        - weights[0].nbytes
+    )
 
 
 def test_the_minimum_cut_keeps_the_product_alone() -> None:
@@ -160,12 +176,16 @@ def test_a_minimum_cut_through_called_functions() -> None:
 
     expected = jax.grad(function, argnums=(0, 1))(inputs, weights[0])
     for found, own in zip(
-        transforms.grad(transforms.checkpoint(function, "min_cut"), argnums=(0, 1))(inputs, weights[0]), expected, strict=True
+        transforms.grad(transforms.checkpoint(function, "min_cut"), argnums=(0, 1))(inputs, weights[0]),
+        expected,
+        strict=True,
     ):
         np.testing.assert_allclose(found, own, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("x", [torch.tensor(2.0), jnp.asarray(2.0), tf.constant(2.0)], ids=["torch", "jax", "tensorflow"])
+@pytest.mark.parametrize(
+    "x", [torch.tensor(2.0), jnp.asarray(2.0), tf.constant(2.0)], ids=["torch", "jax", "tensorflow"]
+)
 def test_gradients_of_what_a_function_closes_over(x: Any) -> None:
     assert float(transforms.grad(lambda x: transforms.checkpoint(lambda y: x * y)(x))(x)) == 4.0
 

@@ -51,7 +51,9 @@ def assert_near(found: Any, expected: Any, rtol: float = 1e-6) -> None:
     """Relative to the largest element."""
     found, expected = as_numpy(found), as_numpy(expected)
     assert found.shape == expected.shape and found.dtype == expected.dtype
-    np.testing.assert_allclose(found, expected, rtol=0, atol=rtol * max(1.0, float(np.abs(expected).max(initial=0.0))))
+    np.testing.assert_allclose(
+        found, expected, rtol=0, atol=rtol * max(1.0, float(np.abs(expected).max(initial=0.0)))
+    )
 
 
 def recorded(name: str, to: str) -> tuple[str, Case, Any]:
@@ -75,11 +77,16 @@ def test_first_derivatives(name: str, to: str) -> None:
 
     def taken(arrays: list[Any], tangents: list[Any]) -> Any:
         value, gradients = transforms.value_and_grad(graph, argnums=tuple(range(len(arrays))))(*arrays)
-        if source == to and not case.has_second:  # the source's own operation has neither forward mode nor a second derivative
+        if (
+            source == to and not case.has_second
+        ):  # the source's own operation has neither forward mode nor a second derivative
             with pytest.raises(GradientRefused):
                 transforms.jvp(graph, arrays, tangents)
             return value, gradients, ()
-        pushed = transforms.jvp(graph, arrays, tangents)[1], transforms.linearize(graph, *arrays)[1](*tangents)
+        pushed = (
+            transforms.jvp(graph, arrays, tangents)[1],
+            transforms.linearize(graph, *arrays)[1](*tangents),
+        )
         return value, gradients, pushed
 
     value, gradients, pushed = run(name, to, taken, arrays, tangents)
@@ -100,7 +107,9 @@ def test_second_derivatives(name: str, to: str) -> None:
 
     def taken(arrays: list[Any], directions: list[Any]) -> Any:
         gradient = transforms.grad(graph, argnums=tuple(range(len(arrays))))
-        return transforms.jvp(gradient, arrays, directions)[1], transforms.vjp(gradient, *arrays)[1](tuple(directions))
+        return transforms.jvp(gradient, arrays, directions)[1], transforms.vjp(gradient, *arrays)[1](
+            tuple(directions)
+        )
 
     expected = own_products(source, case.function, arrays, directions)
     for products in run(name, to, taken, arrays, directions):
@@ -165,7 +174,11 @@ def test_holomorphic_jacobians(to: str) -> None:
 @pytest.mark.parametrize("to", TARGETS)
 def test_parameters_by_name(to: str) -> None:
     """Gradients have the names of the parameters; those of buffers, which nobody trains, are zero."""
-    model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.BatchNorm1d(3), torch.nn.Linear(3, 1)).double().eval()
+    model = (
+        torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.BatchNorm1d(3), torch.nn.Linear(3, 1))
+        .double()
+        .eval()
+    )
     x = torch.randn(5, 4, dtype=torch.float64)
     graph = graph_compiler.transpile(model, to=to, args=(x[:2],))
     jacobians = transforms.jacrev(graph.functional)(graph.parameters, x)
@@ -182,26 +195,40 @@ def test_arguments_by_name_and_what_is_handed_on(to: str) -> None:
         return (x * scale)[index].sum(), {"scaled": x * scale, "index": index}
 
     x, scale, index = torch.arange(4.0), torch.tensor(3.0), torch.tensor([1, 1, 2])
-    graph = graph_compiler.transpile(function, source="torch", to=to, args=(x,), kwargs={"scale": scale, "index": index})
+    graph = graph_compiler.transpile(
+        function, source="torch", to=to, args=(x,), kwargs={"scale": scale, "index": index}
+    )
     gradient, aux = transforms.grad(graph, argnames="scale", has_aux=True)(x, scale=scale, index=index)
     assert float(gradient) == 4.0
     assert as_numpy(aux["scaled"]).tolist() == [0, 3, 6, 9] and as_numpy(aux["index"]).tolist() == [1, 1, 2]
-    (value, _), (by_position, by_name) = transforms.value_and_grad(graph, argnums=0, argnames=["scale"], has_aux=True)(
-        x, scale=scale, index=index
+    (value, _), (by_position, by_name) = transforms.value_and_grad(
+        graph, argnums=0, argnames=["scale"], has_aux=True
+    )(x, scale=scale, index=index)
+    assert (
+        float(value) == 12.0
+        and as_numpy(by_position).tolist() == [0, 6, 3, 0]
+        and float(by_name["scale"]) == 4.0
     )
-    assert float(value) == 12.0 and as_numpy(by_position).tolist() == [0, 6, 3, 0] and float(by_name["scale"]) == 4.0
 
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_a_graph_that_was_not_called_is_recorded_for_the_call(to: str) -> None:
     graph = graph_compiler.transpile(lambda x: (x**3).sum(), source="torch", to=to)
     x = torch.tensor([1.0, 2.0])
-    assert as_numpy(transforms.vmap(transforms.grad(graph))(torch.stack([x, 2 * x]))).tolist() == [[3, 12], [12, 48]]
+    assert as_numpy(transforms.vmap(transforms.grad(graph))(torch.stack([x, 2 * x]))).tolist() == [
+        [3, 12],
+        [12, 48],
+    ]
     assert len(graph.variants) == 1
 
 
 def test_plain_functions_run_in_the_framework_of_their_arrays() -> None:
-    for array, wanted in ((torch.ones(2), torch.Tensor), (jax.numpy.ones(2), jax.Array), (tf.ones(2), tf.Tensor), (np.ones(2), np.ndarray)):
+    for array, wanted in (
+        (torch.ones(2), torch.Tensor),
+        (jax.numpy.ones(2), jax.Array),
+        (tf.ones(2), tf.Tensor),
+        (np.ones(2), np.ndarray),
+    ):
         gradient = transforms.grad(lambda x: (x * x * x)[0])(array)
         assert isinstance(gradient, wanted) and as_numpy(gradient).tolist() == [3.0, 0.0]
     assert float(transforms.grad(lambda x: x**3)(2.0)) == 12.0
@@ -212,7 +239,9 @@ def test_plain_functions_run_in_the_framework_of_their_arrays() -> None:
 def test_a_function_that_calls_a_graph_runs_in_its_framework(to: str) -> None:
     """Whatever arrays it is given, and whatever arrays it hands the graph beside."""
     x = torch.arange(3.0)
-    graph = graph_compiler.transpile(lambda scale, x: (scale["a"] * x).sum(), source="torch", to=to, args=({"a": torch.ones(3)}, x))
+    graph = graph_compiler.transpile(
+        lambda scale, x: (scale["a"] * x).sum(), source="torch", to=to, args=({"a": torch.ones(3)}, x)
+    )
 
     def helper(scale: Any) -> Any:
         return graph(scale, x)
@@ -252,5 +281,7 @@ def test_checkpoints_change_no_number(to: str, policy: str) -> None:
 
 @pytest.mark.parametrize("number", [4, True])
 def test_whole_numbers_in_a_structure_have_zeros(number: int) -> None:
-    found = transforms.grad(lambda held: held["weight"] * held["number"])({"weight": torch.tensor(2.0), "number": number})
+    found = transforms.grad(lambda held: held["weight"] * held["number"])(
+        {"weight": torch.tensor(2.0), "number": number}
+    )
     assert found["weight"] == float(number) and found["number"] == 0 and type(found["number"]) is type(number)

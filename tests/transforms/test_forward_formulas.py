@@ -107,7 +107,11 @@ def by_torch(order: str, function: Callable[[Any], Any], x: Any) -> Any:
 
 
 def by_transforms(order: str, function: Callable[[Any], Any], x: Any) -> Any:
-    return transforms.jvp(function, (x,), (V,))[1] if order == "first" else transforms.hvp(weighted(function), (x,), (V,))
+    return (
+        transforms.jvp(function, (x,), (V,))[1]
+        if order == "first"
+        else transforms.hvp(weighted(function), (x,), (V,))
+    )
 
 
 @pytest.mark.parametrize("order", ["first", "second"])
@@ -120,9 +124,13 @@ def test_formulas(name: str, order: str) -> None:
         is_right = is_close(by_torch(order, function, x), expected)
     except (NotImplementedError, RuntimeError):
         is_right = False
-    assert is_right is ((name, order) not in WRONG), "torch's own formula: change the list of those that are wrong"
+    assert is_right is ((name, order) not in WRONG), (
+        "torch's own formula: change the list of those that are wrong"
+    )
 
 
 def test_a_formula_that_is_replaced_is_the_same_function() -> None:
     for x, dim in ((X, 1), (X, 0), (X[:, :1], -1), (X[0, 0], 0), (X[:, :0], 1)):
-        assert torch.allclose(forward_mode.REPLACED["logcumsumexp"](x, dim), torch.logcumsumexp(x, dim), rtol=1e-12)
+        assert torch.allclose(
+            forward_mode.REPLACED["logcumsumexp"](x, dim), torch.logcumsumexp(x, dim), rtol=1e-12
+        )

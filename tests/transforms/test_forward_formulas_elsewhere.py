@@ -111,16 +111,26 @@ def is_close(found: Any, expected: Any) -> bool:
     return bool(np.allclose(found, expected, rtol=1e-4, atol=1e-5 * max(1.0, float(np.abs(expected).max()))))
 
 
-@pytest.mark.parametrize(("framework", "name"), [(framework, name) for framework, rows in OWN.items() for name in rows])
+@pytest.mark.parametrize(
+    ("framework", "name"), [(framework, name) for framework, rows in OWN.items() for name in rows]
+)
 def test_own_formulas(framework: str, name: str) -> None:
     (function, x), made = OWN[framework][name], MADE[framework]
     with wide_types():
         gradient = transforms.grad(weighted(function))
         found = {
-            "first": (transforms.jvp(function, (made(x),), (made(DIRECTION),))[1], differences(function, x, made)),
-            "second": (transforms.hvp(weighted(function), (made(x),), (made(DIRECTION),)), differences(gradient, x, made)),
+            "first": (
+                transforms.jvp(function, (made(x),), (made(DIRECTION),))[1],
+                differences(function, x, made),
+            ),
+            "second": (
+                transforms.hvp(weighted(function), (made(x),), (made(DIRECTION),)),
+                differences(gradient, x, made),
+            ),
         }
-        wrong = {(framework, name, order) for order, pair in found.items() if not is_close(*map(np.asarray, pair))}
+        wrong = {
+            (framework, name, order) for order, pair in found.items() if not is_close(*map(np.asarray, pair))
+        }
     assert wrong == {row for row in WRONG if row[:2] == (framework, name)}
 
 
@@ -134,7 +144,9 @@ def test_formulas_of_torch_functions(name: str, to: str) -> None:
     function, x = FORMULAS[name]
     with wide_types():
         point, direction = MADE[to](x.numpy()), MADE[to](DIRECTION)
-        first = transforms.jvp(graph_compiler.transpile(function, to=to, source="torch"), (point,), (direction,))[1]
+        first = transforms.jvp(
+            graph_compiler.transpile(function, to=to, source="torch"), (point,), (direction,)
+        )[1]
         total = graph_compiler.transpile(weighted_in_torch(function), to=to, source="torch")
         second = transforms.hvp(total, (point,), (direction,))
         gradient = torch.func.grad(weighted_in_torch(function))

@@ -76,9 +76,20 @@ print("left", jax.config.jax_compilation_cache_dir)
 
 
 def compiled(cache: Path | str, **variables: str) -> str:
-    environment = {key: value for key, value in os.environ.items() if not key.startswith(("JAX_ENABLE", "GRAPH_COMPILER_VERIFY"))}
+    environment = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("JAX_ENABLE", "GRAPH_COMPILER_VERIFY"))
+    }
     environment |= {"GRAPH_COMPILER_CACHE": str(cache), **variables}
-    return subprocess.run([sys.executable, "-c", COMPILES], env=environment, capture_output=True, text=True, check=True, timeout=300).stdout
+    return subprocess.run(
+        [sys.executable, "-c", COMPILES],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    ).stdout
 
 
 def test_what_is_compiled_and_lowered_is_kept_in_our_folder(tmp_path: Path) -> None:
@@ -103,4 +114,6 @@ def test_derivatives_of_what_was_not_called_yet() -> None:
     for x in (torch.rand(3), jnp.ones(3) * 0.5):
         for power in (3, 2):
             found = transforms.vmap(transforms.grad(cube), in_axes=(0, None))(x[:, None], power)
-            np.testing.assert_allclose(np.asarray(found)[:, 0], power * np.asarray(x) ** (power - 1), rtol=1e-5)
+            np.testing.assert_allclose(
+                np.asarray(found)[:, 0], power * np.asarray(x) ** (power - 1), rtol=1e-5
+            )

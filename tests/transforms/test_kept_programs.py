@@ -35,12 +35,16 @@ def traces(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     seen: list[str] = []
     sin, lowered = jax.lax.sin, kept_programs._Call.lowered
     monkeypatch.setattr(jax.lax, "sin", lambda x: (seen.append("traced"), sin(x))[1])
-    monkeypatch.setattr(kept_programs._Call, "lowered", lambda self: (seen.append("lowered"), lowered(self))[1])
+    monkeypatch.setattr(
+        kept_programs._Call, "lowered", lambda self: (seen.append("lowered"), lowered(self))[1]
+    )
     return seen
 
 
 def compiled(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    return graph_compiler.transpile(function, source="torch", to="jax", args=args, return_backend_compiled_fn=True, **options)
+    return graph_compiler.transpile(
+        function, source="torch", to="jax", args=args, return_backend_compiled_fn=True, **options
+    )
 
 
 def kept(folder: Path) -> list[str]:
@@ -49,7 +53,10 @@ def kept(folder: Path) -> list[str]:
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "array": (torch.sin, (torch.ones(3),)),
-    "containers": (lambda x: {"b": torch.sin(x), "a": (x + 1, [x.shape[0], "text", None, 2.5])}, (torch.ones(3),)),
+    "containers": (
+        lambda x: {"b": torch.sin(x), "a": (x + 1, [x.shape[0], "text", None, 2.5])},
+        (torch.ones(3),),
+    ),
     "named tuple of torch": (lambda x: torch.sin(x).max(0), (torch.rand(3, 2),)),
     "argument as it is": (lambda x, y: (x, torch.sin(y), x), (torch.ones(3), torch.ones(2))),
     "nothing computed": (lambda x: (x, 3), (torch.ones(3),)),
@@ -91,7 +98,9 @@ def test_transformed_calls_run_the_function_itself(first_is_plain: bool, folder:
         graph(x)
     for _ in range(2):
         np.testing.assert_allclose(jax.grad(lambda x: graph(x).sum())(x), np.sin(2 * x), rtol=1e-5)
-        np.testing.assert_allclose(jax.hessian(lambda x: graph(x).sum())(x), np.diag(2 * np.cos(2 * x)), rtol=1e-5)
+        np.testing.assert_allclose(
+            jax.hessian(lambda x: graph(x).sum())(x), np.diag(2 * np.cos(2 * x)), rtol=1e-5
+        )
         np.testing.assert_allclose(jax.vmap(graph)(x[:, None]), np.sin(x)[:, None] ** 2, rtol=1e-5)
         np.testing.assert_allclose(jax.jit(graph)(x), np.sin(x) ** 2, rtol=1e-5)
         np.testing.assert_allclose(jax.make_jaxpr(graph)(x).eqns and graph(x), np.sin(x) ** 2, rtol=1e-5)
@@ -108,7 +117,11 @@ def test_other_arguments_have_files_of_their_own(folder: Path, traces: list[str]
     assert graph(torch.ones(4)).shape == (4,) and len(kept(folder)) == 4
 
 
-SETTINGS = [("jax_default_matmul_precision", "highest"), ("jax_debug_nans", True), ("jax_numpy_dtype_promotion", "strict")]
+SETTINGS = [
+    ("jax_default_matmul_precision", "highest"),
+    ("jax_debug_nans", True),
+    ("jax_numpy_dtype_promotion", "strict"),
+]
 
 
 @pytest.mark.parametrize(("name", "value"), SETTINGS)
@@ -140,7 +153,12 @@ def test_nothing_is_kept_in_contexts(name: str, folder: Path) -> None:
 
 def damaged(text: str) -> dict[str, str]:
     digest = text.partition("\n")[0]
-    return {"empty": "", "short": text[:-10], "changed": text.replace('"passed": [null', '"passed": [0'), "other": f"{digest}\n{{}}"}
+    return {
+        "empty": "",
+        "short": text[:-10],
+        "changed": text.replace('"passed": [null', '"passed": [0'),
+        "other": f"{digest}\n{{}}",
+    }
 
 
 @pytest.mark.parametrize("how", damaged(""))
@@ -151,7 +169,9 @@ def test_damaged_files_are_written_again(how: str, folder: Path, traces: list[st
     counts = []
     for _ in range(2):
         counts.append(len(traces))
-        np.testing.assert_allclose(compiled(polynomial, torch.ones(3))(torch.ones(3)), np.sin(1) ** 2, rtol=1e-6)
+        np.testing.assert_allclose(
+            compiled(polynomial, torch.ones(3))(torch.ones(3)), np.sin(1) ** 2, rtol=1e-6
+        )
     assert counts[0] < counts[1] == len(traces)
 
 
@@ -172,14 +192,18 @@ def test_what_is_not_kept(folder: Path, traces: list[str]) -> None:
     assert graph(jnp.ones(3)).shape == (3,) and len(kept(folder)) == 1
 
 
-def test_a_program_that_jax_cannot_write_down(folder: Path, traces: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_jax_cannot_write_down(
+    folder: Path, traces: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fails(call: Any) -> Any:
         traces.append("tried")
         raise NotImplementedError("serialization of host callbacks")
 
     monkeypatch.setattr(kept_programs._Call, "lowered", fails)
     for _ in range(2):
-        np.testing.assert_allclose(compiled(polynomial, torch.ones(3))(torch.ones(3)), np.sin(1) ** 2, rtol=1e-6)
+        np.testing.assert_allclose(
+            compiled(polynomial, torch.ones(3))(torch.ones(3)), np.sin(1) ** 2, rtol=1e-6
+        )
     assert traces.count("tried") == 1
 
 
@@ -196,19 +220,25 @@ def test_calls_of_many_threads(folder: Path) -> None:
 
     graphs = [compiled(polynomial, torch.ones(3)) for _ in range(2)]
     with ThreadPoolExecutor(8) as pool:
-        results = list(pool.map(lambda number: graphs[number % 2](torch.full((number % 3 + 1,), 1.0)), range(24)))
+        results = list(
+            pool.map(lambda number: graphs[number % 2](torch.full((number % 3 + 1,), 1.0)), range(24))
+        )
     for result in results:
         np.testing.assert_allclose(result, np.sin(1) ** 2, rtol=1e-6)
     assert len(kept(folder)) == 3
 
 
-def test_quick_traces_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, traces: list[str]) -> None:
+def test_quick_traces_are_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, traces: list[str]
+) -> None:
     monkeypatch.setenv("GRAPH_COMPILER_CACHE", str(tmp_path))
     monkeypatch.setattr(kept_programs, "_LEAST_SECONDS", 60.0)
     graph = compiled(polynomial, torch.ones(3))
     graph(torch.ones(3))
     assert traces == ["traced"] and not kept(tmp_path / "jax")
-    np.testing.assert_allclose(jax.grad(lambda x: graph(x).sum())(jnp.ones(3)), np.sin(2) * np.ones(3), rtol=1e-5)
+    np.testing.assert_allclose(
+        jax.grad(lambda x: graph(x).sum())(jnp.ones(3)), np.sin(2) * np.ones(3), rtol=1e-5
+    )
 
 
 def test_another_jax_keeps_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

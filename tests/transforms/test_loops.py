@@ -29,7 +29,12 @@ SOURCES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], Callable[[A
     "tensorflow": (tf.tanh, tf.reduce_sum, tf.constant),
     "numpy": (np.tanh, np.sum, np.asarray),
 }
-KEPT = {"torch": (False, "sqrt", 7, "steps"), "jax": (False, "sqrt", 7, "steps"), "tensorflow": (False, "sqrt"), "numpy": ("sqrt",)}
+KEPT = {
+    "torch": (False, "sqrt", 7, "steps"),
+    "jax": (False, "sqrt", 7, "steps"),
+    "tensorflow": (False, "sqrt"),
+    "numpy": ("sqrt",),
+}
 x, w, rows = np.array([0.3, -0.5, 1.0], "float32"), np.float32(0.9), np.linspace(-1, 1, 23, dtype="float32")
 
 
@@ -59,7 +64,9 @@ def gradients(function: Any, arrays: list[Any]) -> list[Any]:
 EXPECTED = gradients(function_of("torch", False), list(map(torch.tensor, (x, w, rows))))
 
 
-@pytest.mark.parametrize(("source", "checkpoint"), [(source, kept) for source, each in KEPT.items() for kept in each])
+@pytest.mark.parametrize(
+    ("source", "checkpoint"), [(source, kept) for source, each in KEPT.items() for kept in each]
+)
 def test_gradients_are_the_same_whatever_is_kept(source: str, checkpoint: Any) -> None:
     arrays = list(map(SOURCES[source][2], (x, w, rows)))
     for found, expected in zip(gradients(function_of(source, checkpoint), arrays), EXPECTED, strict=True):
@@ -83,7 +90,9 @@ def test_what_is_recorded_is_one_loop_that_keeps_its_checkpoints() -> None:
 
 
 def long_loop(steps: int, checkpoint: Any) -> Callable[[Any], Any]:
-    return lambda x: transforms.fori_loop(0, steps, lambda i, state: jnp.sin(state) * jnp.cos(state), x, checkpoint=checkpoint).sum()
+    return lambda x: transforms.fori_loop(
+        0, steps, lambda i, state: jnp.sin(state) * jnp.cos(state), x, checkpoint=checkpoint
+    ).sum()
 
 
 def bytes_in_jax(steps: int, checkpoint: Any) -> int:
@@ -120,7 +129,9 @@ def most_alive(steps: int, checkpoint: Any) -> int:
     """During the loop and its gradient."""
     start = torch.ones(3, requires_grad=True)
     with Alive() as alive:
-        state = transforms.fori_loop(0, steps, lambda i, state: torch.sin(state) * torch.cos(state), start, checkpoint=checkpoint)
+        state = transforms.fori_loop(
+            0, steps, lambda i, state: torch.sin(state) * torch.cos(state), start, checkpoint=checkpoint
+        )
         state.sum().backward()
     return alive.most
 

@@ -36,14 +36,18 @@ def test_batch_axis_is_another_word_for_in_axes() -> None:
 def test_per_example_gradients(to: str) -> None:
     model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1))
     xs, ys = torch.randn(6, 4), torch.randn(6, 1)
-    graph = graph_compiler.transpile(lambda x, y: ((model(x) - y) ** 2).sum(), source="torch", to=to, args=(xs[0], ys[0]))
+    graph = graph_compiler.transpile(
+        lambda x, y: ((model(x) - y) ** 2).sum(), source="torch", to=to, args=(xs[0], ys[0])
+    )
     found = transforms.vmap(transforms.grad(graph.functional), in_axes=(None, 0, 0))(graph.parameters, xs, ys)
     for place in range(6):
         model.zero_grad()
         ((model(xs[place]) - ys[place]) ** 2).sum().backward()
         for name, parameter in model.named_parameters():
             key = next(key for key in found if key.endswith(name))
-            np.testing.assert_allclose(as_numpy(found[key])[place], as_numpy(parameter.grad), rtol=1e-4, atol=1e-6)
+            np.testing.assert_allclose(
+                as_numpy(found[key])[place], as_numpy(parameter.grad), rtol=1e-4, atol=1e-6
+            )
 
 
 @pytest.mark.parametrize("to", TARGETS)
@@ -53,8 +57,12 @@ def test_axes_of_structures(to: str) -> None:
 
     x, y, z = torch.randn(3, 5), torch.randn(3), torch.randn(2, 5)
     graph = graph_compiler.transpile(function, source="torch", to=to, args=({"x": x[:, 0], "y": y}, z[:, 0]))
-    found = transforms.vmap(graph, in_axes=({"x": 1, "y": None}, -1), out_axes={"sum": 1, "outer": 0})({"x": x, "y": y}, z)
-    expected = torch.func.vmap(function, in_dims=({"x": 1, "y": None}, -1), out_dims={"sum": 1, "outer": 0})({"x": x, "y": y}, z)
+    found = transforms.vmap(graph, in_axes=({"x": 1, "y": None}, -1), out_axes={"sum": 1, "outer": 0})(
+        {"x": x, "y": y}, z
+    )
+    expected = torch.func.vmap(function, in_dims=({"x": 1, "y": None}, -1), out_dims={"sum": 1, "outer": 0})(
+        {"x": x, "y": y}, z
+    )
     for key in ("sum", "outer"):
         np.testing.assert_allclose(as_numpy(found[key]), expected[key], rtol=1e-6)
 
@@ -62,7 +70,9 @@ def test_axes_of_structures(to: str) -> None:
 @pytest.mark.parametrize("to", TARGETS)
 def test_maps_in_maps_and_gradients_of_maps(to: str) -> None:
     x, y = torch.randn(3, 2), torch.randn(4, 2)
-    graph = graph_compiler.transpile(lambda a, b: torch.exp(-((a - b) ** 2).sum()), source="torch", to=to, args=(x[0], y[0]))
+    graph = graph_compiler.transpile(
+        lambda a, b: torch.exp(-((a - b) ** 2).sum()), source="torch", to=to, args=(x[0], y[0])
+    )
     kernel = transforms.vmap(transforms.vmap(graph, in_axes=(None, 0)), in_axes=(0, None))
     expected = torch.exp(-((x[:, None] - y[None]) ** 2).sum(-1))
     np.testing.assert_allclose(as_numpy(kernel(x, y)), expected, rtol=1e-5)
@@ -89,16 +99,36 @@ ERRORS = {
         CallMismatch,
         "there are 3 slices, and array 1 has 4",
     ),
-    "no axis": (lambda: transforms.vmap(lambda a: a)(torch.ones(())), CallMismatch, r"array 0 has the shape \[\], and no axis 0"),
-    "no size": (lambda: transforms.vmap(lambda a: a, in_axes=None)(torch.ones(2)), CallMismatch, "pass axis_size="),
-    "structure": (lambda: transforms.vmap(lambda a: a, in_axes=({"x": 0},))({"y": torch.ones(2)}), InvalidOption, "in_axes= has"),
+    "no axis": (
+        lambda: transforms.vmap(lambda a: a)(torch.ones(())),
+        CallMismatch,
+        r"array 0 has the shape \[\], and no axis 0",
+    ),
+    "no size": (
+        lambda: transforms.vmap(lambda a: a, in_axes=None)(torch.ones(2)),
+        CallMismatch,
+        "pass axis_size=",
+    ),
+    "structure": (
+        lambda: transforms.vmap(lambda a: a, in_axes=({"x": 0},))({"y": torch.ones(2)}),
+        InvalidOption,
+        "in_axes= has",
+    ),
     "count": (
         lambda: transforms.vmap(lambda a, b: a, in_axes=(0,))(torch.ones(2), torch.ones(2)),
         InvalidOption,
         "1 entries for 2 arguments",
     ),
-    "out": (lambda: transforms.vmap(lambda a: a, out_axes=None)(torch.ones(2)), InvalidOption, "every result has an axis"),
-    "randomness": (lambda: transforms.vmap(lambda a: a, randomness="any"), InvalidOption, "'error', 'different', 'same'"),
+    "out": (
+        lambda: transforms.vmap(lambda a: a, out_axes=None)(torch.ones(2)),
+        InvalidOption,
+        "every result has an axis",
+    ),
+    "randomness": (
+        lambda: transforms.vmap(lambda a: a, randomness="any"),
+        InvalidOption,
+        "'error', 'different', 'same'",
+    ),
 }
 
 
@@ -113,10 +143,18 @@ def test_errors(name: str) -> None:
 def test_numbers_that_a_graph_draws_for_each_slice(to: str) -> None:
     graph = graph_compiler.transpile(torch.nn.Dropout(0.5).train(), to=to, args=(torch.ones(40),))
     ones = torch.ones(3, 40)
-    different, same = (as_numpy(transforms.vmap(graph, randomness=how)(ones)) for how in ("different", "same"))
+    different, same = (
+        as_numpy(transforms.vmap(graph, randomness=how)(ones)) for how in ("different", "same")
+    )
     assert (different[0] != different[1]).any() and (different[1] != different[2]).any()
-    assert (same[0] == same[1]).all() and (same[0] != as_numpy(transforms.vmap(graph, randomness="same")(ones))[0]).any()
-    gradients = as_numpy(transforms.vmap(transforms.grad(lambda x: as_sum(graph(x))), randomness="different")(graph_array(to, ones)))
+    assert (same[0] == same[1]).all() and (
+        same[0] != as_numpy(transforms.vmap(graph, randomness="same")(ones))[0]
+    ).any()
+    gradients = as_numpy(
+        transforms.vmap(transforms.grad(lambda x: as_sum(graph(x))), randomness="different")(
+            graph_array(to, ones)
+        )
+    )
     assert (gradients[0] != gradients[1]).any() and set(gradients.ravel()) == {0.0, 2.0}
     with pytest.raises(GraphCompilerError):
         transforms.vmap(graph)(ones)
@@ -127,7 +165,9 @@ def as_sum(array: Any) -> Any:
 
 
 def graph_array(to: str, array: Any) -> Any:
-    return {"torch": lambda x: x, "jax": jnp.asarray, "tensorflow": tf.constant}[to](array.numpy() if to != "torch" else array)
+    return {"torch": lambda x: x, "jax": jnp.asarray, "tensorflow": tf.constant}[to](
+        array.numpy() if to != "torch" else array
+    )
 
 
 def test_numbers_of_tensorflow_s_own_generators() -> None:
@@ -144,7 +184,9 @@ def test_numbers_of_tensorflow_s_own_generators() -> None:
 
 def test_a_map_inside_of_what_tensorflow_records() -> None:
     x = tf.reshape(tf.range(6.0), (3, 2))
-    graph = graph_compiler.compile(transforms.vmap(transforms.grad(lambda x: tf.reduce_sum(x**3))), source="tensorflow", args=(x[:2],))
+    graph = graph_compiler.compile(
+        transforms.vmap(transforms.grad(lambda x: tf.reduce_sum(x**3))), source="tensorflow", args=(x[:2],)
+    )
     np.testing.assert_allclose(graph(x), 3 * x.numpy() ** 2)
 
 

@@ -19,7 +19,12 @@ tf = pytest.importorskip("tensorflow")
 
 
 def scattered(x: torch.Tensor) -> torch.Tensor:
-    return torch.ones(3, 2, dtype=x.dtype).scatter_reduce(1, torch.tensor([[0, 1, 1, 0]] * 3), x, "prod").pow(3).sum()
+    return (
+        torch.ones(3, 2, dtype=x.dtype)
+        .scatter_reduce(1, torch.tensor([[0, 1, 1, 0]] * 3), x, "prod")
+        .pow(3)
+        .sum()
+    )
 
 
 def scattered_in_place(x: torch.Tensor) -> torch.Tensor:
@@ -70,9 +75,13 @@ def test_every_derivative_of_a_running_logsumexp_in_tensorflow() -> None:
     def function(x: torch.Tensor) -> torch.Tensor:
         return (x.exp().cumsum(1).log()[:, ::2] ** 2).sum()
 
-    graph = graph_compiler.transpile(lambda x: (x.logcumsumexp(1)[:, ::2] ** 2).sum(), to="tensorflow", args=(X,))
+    graph = graph_compiler.transpile(
+        lambda x: (x.logcumsumexp(1)[:, ::2] ** 2).sum(), to="tensorflow", args=(X,)
+    )
     first, second = expected(function)
-    third = torch.func.grad(lambda x: (torch.func.grad(lambda x: (torch.func.grad(function)(x) * V).sum())(x) * V).sum())(X)
+    third = torch.func.grad(
+        lambda x: (torch.func.grad(lambda x: (torch.func.grad(function)(x) * V).sum())(x) * V).sum()
+    )(X)
     np.testing.assert_allclose(transforms.jvp(graph, (X,), (V,))[1], first)
     x, v = tf.constant(X), tf.constant(V)
     by_reverse = lambda f: transforms.grad(lambda x: tf.reduce_sum(f(x) * v))  # noqa: E731
@@ -116,20 +125,29 @@ def test_forward_mode_of_functions_with_a_rule_for_reverse_mode(source: str, to:
         transforms.jvp(graph, (x,), (v,))[1],
         transforms.linearize(graph, x)[1](v),
         np.asarray(transforms.jacfwd(graph)(x)) @ v.numpy(),
-        transforms.vmap(lambda x, v: transforms.jvp(graph, (x,), (v,))[1])(*(own(to, array[None]) for array in (x, v)))[0],
+        transforms.vmap(lambda x, v: transforms.jvp(graph, (x,), (v,))[1])(
+            *(own(to, array[None]) for array in (x, v))
+        )[0],
     ):
         np.testing.assert_allclose(found, wanted, rtol=1e-5)
     second = np.asarray(transforms.jacfwd(transforms.jacfwd(graph))(x))
-    np.testing.assert_allclose(second, np.asarray(transforms.jacrev(transforms.jacrev(graph))(x)), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        second, np.asarray(transforms.jacrev(transforms.jacrev(graph))(x)), rtol=1e-4, atol=1e-5
+    )
 
 
 def own(to: str, array: torch.Tensor) -> Any:
-    return {"torch": lambda x: x, "jax": lambda x: jax.numpy.asarray(x.numpy()), "tensorflow": tf.constant}[to](array)
+    return {"torch": lambda x: x, "jax": lambda x: jax.numpy.asarray(x.numpy()), "tensorflow": tf.constant}[
+        to
+    ](array)
 
 
 def test_the_forward_mode_of_torch_over_a_graph_gives_no_wrong_zero() -> None:
     graph = graph_compiler.transpile(
-        lambda x: (x.at[0, 1].multiply(3.0) ** 2).sum(), source="jax", to="torch", args=(jax.numpy.ones((3, 4)),)
+        lambda x: (x.at[0, 1].multiply(3.0) ** 2).sum(),
+        source="jax",
+        to="torch",
+        args=(jax.numpy.ones((3, 4)),),
     )
     x, v = X.float(), V.float()
     with pytest.raises(NotImplementedError, match=r"scattered; take graph_compiler\.transforms"):
@@ -152,7 +170,8 @@ def mistaken(x: Any) -> Any:
 )  # fmt: skip
 def test_a_derivative_that_torch_lacks(call: Callable[[], Any], words: str) -> None:
     with pytest.raises(
-        GradientRefused, match=rf"{words}: its framework has no such derivative \(.*_ctc_loss_backward.*{__name__.split('.')[-1]}"
+        GradientRefused,
+        match=rf"{words}: its framework has no such derivative \(.*_ctc_loss_backward.*{__name__.split('.')[-1]}",
     ):
         call()
 
@@ -163,15 +182,22 @@ def penalised(x: torch.Tensor) -> torch.Tensor:
 
 
 def test_what_torch_func_cannot_follow_is_refused_and_goes_elsewhere() -> None:
-    with pytest.raises(GradientRefused, match=r"grad of penalised: .*requires_grad_.*written for another framework"):
+    with pytest.raises(
+        GradientRefused, match=r"grad of penalised: .*requires_grad_.*written for another framework"
+    ):
         transforms.grad(penalised)(X)
     graph = graph_compiler.transpile(penalised, to="tensorflow", args=(X,))
     np.testing.assert_allclose(transforms.grad(graph)(X), 9 * 16 * 4 * X**3, rtol=1e-6)
 
 
 def test_a_derivative_that_jax_lacks() -> None:
-    with pytest.raises(GradientRefused, match=r"grad of <lambda>: .* \(Reverse-mode differentiation does not work for lax.while_loop"):
-        transforms.grad(lambda x: jax.lax.while_loop(lambda y: y < 9, lambda y: y * 2, x))(jax.numpy.float32(1.0))
+    with pytest.raises(
+        GradientRefused,
+        match=r"grad of <lambda>: .* \(Reverse-mode differentiation does not work for lax.while_loop",
+    ):
+        transforms.grad(lambda x: jax.lax.while_loop(lambda y: y < 9, lambda y: y * 2, x))(
+            jax.numpy.float32(1.0)
+        )
 
 
 def test_a_derivative_that_tensorflow_lacks() -> None:
@@ -183,15 +209,26 @@ def test_forward_mode_of_what_is_computed_again() -> None:
     """To TensorFlow's own, a gradient that looks into a tape is a constant."""
     x, v = tf.constant([0.3, 0.5]), tf.constant([1.0, 2.0])
     again = transforms.checkpoint(lambda x: tf.reduce_sum(tf.sin(x) ** 2))
-    np.testing.assert_allclose(transforms.jvp(again, (x,), (v,))[1], np.sin(2 * np.array([0.3, 0.5])) @ [1.0, 2.0], rtol=1e-6)
-    np.testing.assert_allclose(transforms.hvp(again, (x,), (v,)), 2 * np.cos(2 * np.array([0.3, 0.5])) * [1.0, 2.0], rtol=1e-6)
-    with pytest.raises(NotImplementedError, match=r"take transforms\.jvp"), tf.autodiff.ForwardAccumulator(x, v):
+    np.testing.assert_allclose(
+        transforms.jvp(again, (x,), (v,))[1], np.sin(2 * np.array([0.3, 0.5])) @ [1.0, 2.0], rtol=1e-6
+    )
+    np.testing.assert_allclose(
+        transforms.hvp(again, (x,), (v,)), 2 * np.cos(2 * np.array([0.3, 0.5])) * [1.0, 2.0], rtol=1e-6
+    )
+    with (
+        pytest.raises(NotImplementedError, match=r"take transforms\.jvp"),
+        tf.autodiff.ForwardAccumulator(x, v),
+    ):
         again(x)
 
 
 def test_why_a_graph_would_have_to_be_recorded_inside_of_a_transform() -> None:
-    graph = graph_compiler.transpile(lambda x: torch.linalg.cholesky(x).sum(), to="torch", args=(torch.eye(3),))
-    with pytest.raises(TracingError, match=r"variant 0: it fails with _LinAlgError: .* not positive-definite"):
+    graph = graph_compiler.transpile(
+        lambda x: torch.linalg.cholesky(x).sum(), to="torch", args=(torch.eye(3),)
+    )
+    with pytest.raises(
+        TracingError, match=r"variant 0: it fails with _LinAlgError: .* not positive-definite"
+    ):
         torch.func.grad(graph)(-torch.eye(3))
 
 
@@ -205,5 +242,7 @@ def test_second_derivatives_of_a_branch_in_tensorflow() -> None:
     hessian = transforms.hessian(graph_compiler.transpile(chosen, to="tensorflow", args=(torch.ones(2),)))
     above, below = np.array([1.0, 2.0], np.float32), np.array([-1.0, 1.0], np.float32) - 1
     cubes = float((above**3).sum())
-    np.testing.assert_allclose(hessian(above), 18 * np.outer(above**2, above**2) + np.diag(12 * cubes * above), rtol=1e-5)
+    np.testing.assert_allclose(
+        hessian(above), 18 * np.outer(above**2, above**2) + np.diag(12 * cubes * above), rtol=1e-5
+    )
     np.testing.assert_allclose(hessian(below), np.diag(18 * below), rtol=1e-5)

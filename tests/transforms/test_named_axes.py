@@ -37,15 +37,21 @@ def rows(function: Callable[[Any], Any]) -> Any:
 
 def statistics(x: Any) -> Any:
     centred = x - parallel.pmean(x, "rows")
-    return centred * parallel.axis_size("rows") + parallel.all_gather(x * x, "rows", tiled=True)[1:3] * parallel.psum(x, "rows")
+    return centred * parallel.axis_size("rows") + parallel.all_gather(x * x, "rows", tiled=True)[
+        1:3
+    ] * parallel.psum(x, "rows")
 
 
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "psum": lambda x: (x - parallel.psum(x, "rows")) * x,
     "pmean": lambda x: x * parallel.pmean({"squares": x * x}, "rows")["squares"],
-    "gather": lambda x: parallel.all_gather(x * x, "rows")[1] * x + parallel.all_gather(x, "rows", tiled=True)[2:4],
+    "gather": lambda x: (
+        parallel.all_gather(x * x, "rows")[1] * x + parallel.all_gather(x, "rows", tiled=True)[2:4]
+    ),
     "the same": lambda x: (
-        x * parallel.psum(2.0, "rows") + parallel.pmean(3.0, "rows") + parallel.all_gather(1.0, "rows")[parallel.axis_size("rows") - 1]
+        x * parallel.psum(2.0, "rows")
+        + parallel.pmean(3.0, "rows")
+        + parallel.all_gather(1.0, "rows")[parallel.axis_size("rows") - 1]
     ),
     "statistics": statistics,
     "pmax": lambda x: x * parallel.pmax(x, "rows") - parallel.pmin(x, "rows"),
@@ -74,7 +80,9 @@ def test_plain_functions(word: str, to: str) -> None:
     is_derivative = word not in ("vmap", "a map around", "a map inside", "two names")
     for name, function in FUNCTIONS.items():
         if not (is_derivative and name == "pmax"):  # which has none in JAX
-            np.testing.assert_allclose(WORDS[word](function)(TO[to](ROWS)), wanted(word, name), rtol=1e-5, atol=1e-5, err_msg=name)
+            np.testing.assert_allclose(
+                WORDS[word](function)(TO[to](ROWS)), wanted(word, name), rtol=1e-5, atol=1e-5, err_msg=name
+            )
 
 
 @pytest.mark.parametrize("to", TARGETS)
@@ -82,13 +90,17 @@ def test_plain_functions(word: str, to: str) -> None:
 def test_graphs_of_all_sources(source: str, to: str) -> None:
     graph = graph_compiler.transpile(statistics, source=source, to=to, args=(TO[source](ROWS[0]),))
     for word in ("vmap", "gradients of slices"):
-        np.testing.assert_allclose(WORDS[word](graph)(TO[to](ROWS)), wanted(word, "statistics"), rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(
+            WORDS[word](graph)(TO[to](ROWS)), wanted(word, "statistics"), rtol=1e-5, atol=1e-6
+        )
 
 
 @pytest.mark.parametrize("source", ["torch", "jax", "tensorflow"])
 def test_a_map_that_is_recorded(source: str) -> None:
     transformed = rows(transforms.grad(lambda x: added(statistics(x))))
-    graph = graph_compiler.compile(lambda x: rows(statistics)(x) + transformed(x), source=source, args=(TO[source](ROWS[:2]),))
+    graph = graph_compiler.compile(
+        lambda x: rows(statistics)(x) + transformed(x), source=source, args=(TO[source](ROWS[:2]),)
+    )
     x = TO[source](np.concatenate([ROWS, ROWS]))
     np.testing.assert_allclose(graph(x), rows(statistics)(x) + transformed(x), rtol=1e-4, atol=1e-5)
 
@@ -101,12 +113,16 @@ def test_numbers_of_slices_and_no_axis_but_a_size(to: str) -> None:
     places, total = transforms.vmap(function, in_axes=None, axis_size=4, axis_name="rows")(TO[to](ROWS[0]))
     np.testing.assert_array_equal(places, np.arange(4, dtype="int32"))
     np.testing.assert_allclose(total, np.stack([ROWS[0] * 4] * 4))
-    whole = transforms.vmap(lambda n: parallel.psum(n, "rows"), axis_name="rows")(TO[to](np.arange(3, dtype="int32")))
+    whole = transforms.vmap(lambda n: parallel.psum(n, "rows"), axis_name="rows")(
+        TO[to](np.arange(3, dtype="int32"))
+    )
     assert np.asarray(whole).dtype == "int32" and np.asarray(whole).tolist() == [3, 3, 3]
 
 
 def test_wrong_uses() -> None:
-    with pytest.raises(InvalidOption, match=r"runs over 'rows'.* or transforms.vmap\(function, axis_name='columns'\)"):
+    with pytest.raises(
+        InvalidOption, match=r"runs over 'rows'.* or transforms.vmap\(function, axis_name='columns'\)"
+    ):
         rows(lambda x: parallel.psum(x, "columns"))(torch.tensor(ROWS))
     for to in TARGETS:
         with pytest.raises(GradientRefused, match="have no gradient inside of the function"):

@@ -11,7 +11,12 @@ import graph_compiler
 from graph_compiler import transforms
 
 FRAMEWORKS = ("torch", "jax", "tensorflow")
-AT = {"a float": 1.0, "a scalar": np.float64(1.0), "a narrow scalar": np.float32(1.0), "an array": np.array(1.0)}
+AT = {
+    "a float": 1.0,
+    "a scalar": np.float64(1.0),
+    "a narrow scalar": np.float32(1.0),
+    "an array": np.array(1.0),
+}
 
 
 def function(x: Any, power: int = 2) -> Any:
@@ -29,7 +34,9 @@ def test_a_number_is_an_argument_like_any(at: str, to: str) -> None:
     graph, tolerance = graph_compiler.transpile(function, source="numpy", to=to), 1e-5
     value, slope = transforms.value_and_grad(graph)(AT[at])
     np.testing.assert_allclose([float(value), float(slope)], [np.sin(1.0), SLOPE], rtol=tolerance)
-    np.testing.assert_allclose(float(transforms.grad(transforms.grad(graph))(AT[at])), CURVATURE, rtol=tolerance)
+    np.testing.assert_allclose(
+        float(transforms.grad(transforms.grad(graph))(AT[at])), CURVATURE, rtol=tolerance
+    )
     np.testing.assert_allclose(float(transforms.hessian(graph)(AT[at])), CURVATURE, rtol=tolerance)
     np.testing.assert_allclose(float(transforms.jvp(graph, (AT[at],), (1.0,))[1]), SLOPE, rtol=tolerance)
 

@@ -62,7 +62,9 @@ def test_zeros_stay(name: str, to: str) -> None:
     own = torch.func.grad(function)(x[1])
     expected = np.array([at_zero, float(own) if at_two is None else at_two], "float32")
     np.testing.assert_allclose(own, expected[1], rtol=1e-5)
-    graph = graph_compiler.transpile(lambda x: torch.vmap(function)(x).sum(), source="torch", to=to, args=(torch.ones(3),))
+    graph = graph_compiler.transpile(
+        lambda x: torch.vmap(function)(x).sum(), source="torch", to=to, args=(torch.ones(3),)
+    )
     np.testing.assert_allclose(as_numpy(transforms.grad(graph, strong_zero=True)(x)), expected, rtol=1e-5)
     forward = [transforms.jvp(graph, (x,), (one,), strong_zero=True)[1] for one in torch.eye(2)]
     np.testing.assert_allclose([float(item) for item in forward], expected, rtol=1e-5)
@@ -72,7 +74,9 @@ def test_zeros_stay(name: str, to: str) -> None:
 def test_every_word_has_the_option(to: str) -> None:
     """All of them, first and second derivatives, in directions that are zero and others."""
     x, ones = torch.tensor([0.0, 2.0]), torch.ones(2)
-    graph = graph_compiler.transpile(lambda x: torch.where(x > 0, x.sqrt() * x.log(), 0.0).sum(), source="torch", to=to, args=(x,))
+    graph = graph_compiler.transpile(
+        lambda x: torch.where(x > 0, x.sqrt() * x.log(), 0.0).sum(), source="torch", to=to, args=(x,)
+    )
     assert np.isnan(as_numpy(transforms.grad(graph)(x))[0])
     slope, curve = np.array([0, (np.log(2) / 2 + 1) / 2**0.5]), np.array([0, -np.log(2) / 4 / 2**1.5])
     first = {
@@ -84,7 +88,9 @@ def test_every_word_has_the_option(to: str) -> None:
     }
     for name, found in first.items():
         np.testing.assert_allclose(as_numpy(found), slope, rtol=1e-5, err_msg=name)
-    np.testing.assert_allclose(float(transforms.linearize(graph, x, strong_zero=True)[1](ones)), slope.sum(), rtol=1e-5)
+    np.testing.assert_allclose(
+        float(transforms.linearize(graph, x, strong_zero=True)[1](ones)), slope.sum(), rtol=1e-5
+    )
     second = {
         "hvp": transforms.hvp(graph, (x,), (ones,), strong_zero=True),
         "hessian": as_numpy(transforms.hessian(graph, strong_zero=True)(x)).sum(0),
@@ -98,8 +104,13 @@ def test_every_word_has_the_option(to: str) -> None:
 def test_a_cotangent_that_is_zero_at_a_point_has_a_derivative(to: str) -> None:
     """The cotangent of the logarithm is 0 at 1, and changes there: selecting zeros would lose the second derivative."""
     x = torch.tensor(1.0)
-    graph = graph_compiler.transpile(lambda x: torch.log(x) ** 2, source="torch", to=to, args=(torch.tensor(3.0),))
-    for second in (transforms.grad(transforms.grad(graph), strong_zero=True), transforms.hessian(graph, strong_zero=True)):
+    graph = graph_compiler.transpile(
+        lambda x: torch.log(x) ** 2, source="torch", to=to, args=(torch.tensor(3.0),)
+    )
+    for second in (
+        transforms.grad(transforms.grad(graph), strong_zero=True),
+        transforms.hessian(graph, strong_zero=True),
+    ):
         np.testing.assert_allclose(float(second(x)), 2.0, rtol=1e-6)
 
 
@@ -126,7 +137,9 @@ def minimum(x: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "zero", [0.0, torch.tensor(0.0), tf.constant(0.0), np.asarray(0.0)], ids=["Python", "torch", "tensorflow", "numpy"]
+    "zero",
+    [0.0, torch.tensor(0.0), tf.constant(0.0), np.asarray(0.0)],
+    ids=["Python", "torch", "tensorflow", "numpy"],
 )
 def test_branches_of_python(zero: Any) -> None:
     """What elements decide is recorded for each side."""
@@ -146,7 +159,9 @@ def test_functions_of_jax_and_what_numpy_computes() -> None:
     function = lambda x: jnp.where(x > 0, jnp.sqrt(x), 0.0)  # noqa: E731
     gradient = transforms.grad(function, strong_zero=True)
     assert float(gradient(jnp.asarray(0.0))) == 0 and float(jax.jit(gradient)(jnp.asarray(0.25))) == 1.0
-    found = transforms.grad(lambda x: np.where(x > 0, np.sqrt(x), 0.0).sum(), strong_zero=True)(np.array([0.0, 0.25]))
+    found = transforms.grad(lambda x: np.where(x > 0, np.sqrt(x), 0.0).sum(), strong_zero=True)(
+        np.array([0.0, 0.25])
+    )
     assert type(found) is np.ndarray and found.tolist() == [0.0, 1.0]
 
 
@@ -155,12 +170,16 @@ def test_what_a_recording_would_take_for_a_constant_is_refused(x: Any) -> None:
     def outer(x: Any) -> Any:
         return transforms.grad(lambda y: x * y * y, strong_zero=True)(x)
 
-    with pytest.raises(CallMismatch, match=r"holds arrays beside its arguments \(x\): .* Make them arguments"):
+    with pytest.raises(
+        CallMismatch, match=r"holds arrays beside its arguments \(x\): .* Make them arguments"
+    ):
         transforms.grad(outer)(x)
 
 
 def test_the_pass_takes_operations_that_may_be_singular() -> None:
-    graph = graph_compiler.compile(lambda x, z: (x.exp() + x, z / 2), args=(torch.ones(2), torch.ones(2) + 1j)).with_passes(strong_zero)
+    graph = graph_compiler.compile(
+        lambda x, z: (x.exp() + x, z / 2), args=(torch.ones(2), torch.ones(2) + 1j)
+    ).with_passes(strong_zero)
     assert graph.source.count("= strong_zero(") == 2 and "def exp" in graph.source
 
 
@@ -170,10 +189,14 @@ def test_functions_of_complex_numbers() -> None:
     functions = {"torch": torch_length, "jax": jax_length, "tensorflow": tensorflow_length}
     arrays = {"torch": torch.tensor(z), "jax": jnp.asarray(z), "tensorflow": tf.constant(z)}
     expected = as_numpy(transforms.grad(torch_length)(arrays["torch"]))
-    second = as_numpy(transforms.grad(lambda z: torch.abs(transforms.grad(torch_length)(z)).sum())(arrays["torch"]))
+    second = as_numpy(
+        transforms.grad(lambda z: torch.abs(transforms.grad(torch_length)(z)).sum())(arrays["torch"])
+    )
     for framework, function in functions.items():
         gradient = transforms.grad(function, strong_zero=True)
-        np.testing.assert_allclose(as_numpy(gradient(arrays[framework])), expected, rtol=1e-4, err_msg=framework)
+        np.testing.assert_allclose(
+            as_numpy(gradient(arrays[framework])), expected, rtol=1e-4, err_msg=framework
+        )
         again = transforms.grad(lambda z, f=function: absolute(transforms.grad(f)(z)), strong_zero=True)
         np.testing.assert_allclose(as_numpy(again(arrays[framework])), second, rtol=1e-4, err_msg=framework)
 
@@ -191,7 +214,13 @@ def tensorflow_length(z: Any) -> Any:
 
 
 def absolute(z: Any) -> Any:
-    return tf.reduce_sum(tf.abs(z)) if tf.is_tensor(z) else jnp.abs(z).sum() if isinstance(z, jax.Array) else torch.abs(z).sum()
+    return (
+        tf.reduce_sum(tf.abs(z))
+        if tf.is_tensor(z)
+        else jnp.abs(z).sum()
+        if isinstance(z, jax.Array)
+        else torch.abs(z).sum()
+    )
 
 
 def test_primals_are_those_of_the_function() -> None:
@@ -200,7 +229,15 @@ def test_primals_are_those_of_the_function() -> None:
 
     def function(x: Any) -> Any:
         z = torch.complex(x, 2 * x)
-        return x.amax(1), x.amin(), torch.special.xlogy(x - x[:, :1], x), x.var(1), x.var(0, correction=0), torch.abs(z), torch.sqrt(z).real
+        return (
+            x.amax(1),
+            x.amin(),
+            torch.special.xlogy(x - x[:, :1], x),
+            x.var(1),
+            x.var(0, correction=0),
+            torch.abs(z),
+            torch.sqrt(z).real,
+        )
 
     for to in (*TARGETS, "numpy"):
         graph = graph_compiler.transpile(function, source="torch", to=to, args=(x,))

@@ -32,7 +32,9 @@ DERIVATIVES = {
 @pytest.mark.parametrize("to", ["torch", "jax", "tensorflow"])
 def test_right_derivatives(name: str, to: str) -> None:
     x, y = torch.tensor([0.3, -0.4]), torch.tensor([0.5, 0.25, 2.0])
-    graph = graph_compiler.transpile(lambda x, y: (torch.sin(x)[:, None] * y).exp().sum(), source="torch", to=to, args=(x, y))
+    graph = graph_compiler.transpile(
+        lambda x, y: (torch.sin(x)[:, None] * y).exp().sum(), source="torch", to=to, args=(x, y)
+    )
     checked = DERIVATIVES[name](graph).verify(x, y)
     assert checked.dtype == "float64" and checked.error < 7e-7
 
@@ -40,9 +42,13 @@ def test_right_derivatives(name: str, to: str) -> None:
 @pytest.mark.parametrize("name", ["grad", "hessian"])
 @pytest.mark.parametrize("to", ["torch", "jax", "tensorflow"])
 def test_arguments_are_those_of_the_recording_where_none_are_given(name: str, to: str) -> None:
-    graph = graph_compiler.transpile(lambda x: (jnp.sin(x) * x).sum(), source="jax", to=to, args=(jnp.ones(3),))
+    graph = graph_compiler.transpile(
+        lambda x: (jnp.sin(x) * x).sum(), source="jax", to=to, args=(jnp.ones(3),)
+    )
     checked = getattr(transforms, name)(graph).verify()
-    assert checked.dtype == ("float64" if to == "jax" else "float32")  # a function of JAX computes with 32 bits elsewhere
+    assert checked.dtype == (
+        "float64" if to == "jax" else "float32"
+    )  # a function of JAX computes with 32 bits elsewhere
     with pytest.raises(CallMismatch, match=r"verify\(\): nothing is recorded"):
         getattr(transforms, name)(graph_compiler.transpile(jnp.sum, source="jax", to=to)).verify()
 

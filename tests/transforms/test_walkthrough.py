@@ -58,7 +58,9 @@ def test_vector_mode_and_second_order(to: str) -> None:
     assert numbers(transforms.jacfwd(graph)(point)) == numbers(transforms.jacrev(graph)(point)) == [-400, 200]
     assert numbers(transforms.hessian(graph)(point)) == [[402, -400], [-400, 200]]
     assert numbers(transforms.hvp(graph, (point,), (directions[2],))) == [2, -200]
-    nested = transforms.grad(lambda point: transforms.jvp(graph, (point,), (native(graph, directions[2]),))[1])  # reverse over forward
+    nested = transforms.grad(
+        lambda point: transforms.jvp(graph, (point,), (native(graph, directions[2]),))[1]
+    )  # reverse over forward
     assert numbers(nested(native(graph, point))) == [2, -200]
 
 
@@ -75,13 +77,17 @@ def test_zeros_constants_and_complex_numbers(to: str) -> None:
     assert [numbers(item) for item in transforms.grad(held, argnums=(0, 1))(two, two)] == [4, 4]
     z = torch.tensor(3 + 1j)
     assert numbers(transforms.grad(written(lambda z: (z * z).real, to, z))(z)) == 6 - 2j
-    assert numbers(transforms.grad(written(lambda z: z.abs() ** 2, to, z))(z)) == pytest.approx(6 + 2j, rel=1e-6)
+    assert numbers(transforms.grad(written(lambda z: z.abs() ** 2, to, z))(z)) == pytest.approx(
+        6 + 2j, rel=1e-6
+    )
 
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_loops_with_checkpoints(to: str) -> None:
     def power(x: Any) -> Any:
-        return transforms.fori_loop(0, 10, lambda _, product: product * x, torch.ones_like(x), checkpoint=True)
+        return transforms.fori_loop(
+            0, 10, lambda _, product: product * x, torch.ones_like(x), checkpoint=True
+        )
 
     graph = written(power, to, two)
     assert numbers(graph(two)) == 1024 and numbers(transforms.grad(graph)(two)) == 5120

@@ -37,7 +37,13 @@ def full(*, shape: Any, fill_value: Any, dtype: str) -> str:
 @rows.row("arange")
 def arange(*, start: Any, stop: Any, step: Any, dtype: str, out: Out = ()) -> str:
     """``jnp.arange``; half precision is counted in single, so that large numbers are rounded once."""
-    bounds = [start, stop, step] if step != 1 or type(step) is float else [start, stop] if start != 0 or type(start) is float else [stop]
+    bounds = (
+        [start, stop, step]
+        if step != 1 or type(step) is float
+        else [start, stop]
+        if start != 0 or type(start) is float
+        else [stop]
+    )
     text = ", ".join(map(repr, bounds))
     if out[0].dtype in ("float16", "bfloat16"):
         return f"jnp.arange({text}, dtype=jnp.float32).astype({dtype})"
@@ -88,7 +94,9 @@ def bitcast(x: Operand, *, dtype: Any, out: Any) -> str:
     """``x.view(dtype)``; memory of a 64-bit type is not there where JAX uses a 32-bit one for it."""
     for name in (x.dtype or "", out[0].dtype):
         if jax_dtype(name) != name:
-            raise UnsupportedOperation(f"memory of {name} is read as another dtype, and JAX has no {name} unless jax_enable_x64 is set")
+            raise UnsupportedOperation(
+                f"memory of {name} is read as another dtype, and JAX has no {name} unless jax_enable_x64 is set"
+            )
     return f"{x}.view({dtype!r})"
 
 
@@ -127,7 +135,11 @@ def pad(x: Operand, *, padding: Any, mode: str, value: Any) -> str:
     """jnp.pad, or the helper where an amount may be negative."""
     constant = "" if mode != "constant" or value == 0 else f", constant_values={value!r}"
     if all(isinstance(amount, int) and amount >= 0 for pair in padding for amount in pair):
-        return f"jnp.pad({x}, {padding}{constant})" if mode == "constant" else f"jnp.pad({x}, {padding}, mode={mode!r})"
+        return (
+            f"jnp.pad({x}, {padding}{constant})"
+            if mode == "constant"
+            else f"jnp.pad({x}, {padding}, mode={mode!r})"
+        )
     if mode == "constant":
         return f"pad({x}, {padding!r}{constant.replace('constant_values', 'value')})"
     return f"pad_from_inside({x}, {padding!r}, {mode!r})"
@@ -174,7 +186,9 @@ def dynamic_update_slice(x: Operand, update: Operand, *starts: Any, axes: tuple[
 
 
 @rows.row("scatter_nd")
-def scatter_nd(x: Operand, values: Any, *indices: Operand, axes: tuple[int, ...], reduce: str | None, include_self: bool) -> str:
+def scatter_nd(
+    x: Operand, values: Any, *indices: Operand, axes: tuple[int, ...], reduce: str | None, include_self: bool
+) -> str:
     """``x.at[i, :, j].set(values)``, or the helper for what no method of ``at`` does."""
     reduce = _reduction(x, reduce)
     if _has_method(reduce, include_self):
@@ -185,7 +199,9 @@ def scatter_nd(x: Operand, values: Any, *indices: Operand, axes: tuple[int, ...]
 
 
 @rows.row("scatter")
-def scatter(x: Operand, indices: Operand, values: Any, *, axis: int, reduce: str | None, include_self: bool) -> str:
+def scatter(
+    x: Operand, indices: Operand, values: Any, *, axis: int, reduce: str | None, include_self: bool
+) -> str:
     """``x.at[along_axis(indices, 1)].set(values)``, or the helper for what no method of ``at`` does."""
     reduce = _reduction(x, reduce)
     key = str(indices) if x.ndim == 1 else f"along_axis({indices}, {axis})"
@@ -210,7 +226,11 @@ def _helper(x: Operand, key: str, values: Any, reduce: str | None, include_self:
 def diagonal(x: Operand, *, offset: int, axis1: int, axis2: int) -> str:
     """jnp.diagonal."""
     matrix = x.ndim == 2 and (axis1 % 2, axis2 % 2) == (0, 1)
-    return f"jnp.diagonal({x}{f', {offset}' if offset else ''})" if matrix else f"jnp.diagonal({x}, {offset}, {axis1}, {axis2})"
+    return (
+        f"jnp.diagonal({x}{f', {offset}' if offset else ''})"
+        if matrix
+        else f"jnp.diagonal({x}, {offset}, {axis1}, {axis2})"
+    )
 
 
 rows.table(
@@ -237,7 +257,9 @@ def _nonzero(x: Operand, *, hint: int) -> str:
 
 @rows.row("argwhere")
 def _argwhere(x: Operand, *, hint: int, size: Any, fill_value: int) -> str:
-    return f"jnp.argwhere({x})" if size is None else f"jnp.argwhere({x}, size={size!r}, fill_value={fill_value})"
+    return (
+        f"jnp.argwhere({x})" if size is None else f"jnp.argwhere({x}, size={size!r}, fill_value={fill_value})"
+    )
 
 
 @rows.row("searchsorted")
@@ -245,13 +267,23 @@ def _searchsorted(x1: Operand, x2: Operand, sorter: Operand | None = None, *, si
     function = "jnp.searchsorted" if x1.ndim == 1 else "searchsorted_rows"
     sorted_by = "" if sorter is None else f", sorter={sorter}"
     right = "" if side == "left" else f", side={side!r}"
-    return f"{function}({x1}, {x2}{sorted_by}{right}).astype(int)"  # its own dtype is int32 for short sequences
+    return (
+        f"{function}({x1}, {x2}{sorted_by}{right}).astype(int)"  # its own dtype is int32 for short sequences
+    )
 
 
-rows.table({"unique_values": lambda x, *, axis, hint: f"jnp.unique({x}, {'' if axis is None else f'axis={axis}, '}equal_nan=False)"})
+rows.table(
+    {
+        "unique_values": lambda x, *, axis, hint: (
+            f"jnp.unique({x}, {'' if axis is None else f'axis={axis}, '}equal_nan=False)"
+        )
+    }
+)
 
 
 @rows.row("unique_all")
 def _unique_all(x: Operand, *, axis: int | None, hint: int) -> str:
     along = "" if axis is None else f"axis={axis}, "
-    return f"jnp.unique({x}, return_index=True, return_inverse=True, return_counts=True, {along}equal_nan=False)"
+    return (
+        f"jnp.unique({x}, return_index=True, return_inverse=True, return_counts=True, {along}equal_nan=False)"
+    )

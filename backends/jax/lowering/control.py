@@ -30,7 +30,11 @@ def _scan(scope: Scope, node: Node) -> None:
         reverse = ", reverse=True" if params["reverse"] else ""
         targets = f"{_targets(made[:count])}, {_targets(made[count:])}"
         start, sequences = packed(loop.state), packed(loop.sequences)
-        start = f"varying_as({sequences}, {start})" if elements and node.record is None and _is_made(scope, node.inputs[:count]) else start
+        start = (
+            f"varying_as({sequences}, {start})"
+            if elements and node.record is None and _is_made(scope, node.inputs[:count])
+            else start
+        )
         scope.line(f"{targets} = lax.scan({step}, {start}, {sequences}{length}{reverse})")
     scope.free([name] if loop.captured else [])
 
@@ -78,19 +82,30 @@ def _while_loop(scope: Scope, node: Node) -> None:
     state = names_of(scope, body, len(loop.state))
     asked = scope.inside(condition, state, loop.captured)
     expression = asked.expression() if len(state) == 1 else None
-    goes_on = f"lambda {state[0]}: {expression}" if expression else _function(scope, condition.name, [state], asked, asked.outputs[0])
+    goes_on = (
+        f"lambda {state[0]}: {expression}"
+        if expression
+        else _function(scope, condition.name, [state], asked, asked.outputs[0])
+    )
     asked.free()
     step = scope.inside(body, state, loop.captured)
     name = _function(scope, body.name, [state], step, packed(step.outputs))
     step.free()
     scope.free(state)
     made = scope.name(node)
-    start, floats = packed(loop.state), [item for item in node.inputs[: len(loop.state)] if is_inexact(item.dtype)]
+    start, floats = (
+        packed(loop.state),
+        [item for item in node.inputs[: len(loop.state)] if is_inexact(item.dtype)],
+    )
     most = node.params.get("most") if floats else None
     if most is not None and loop.captured and node.record is None and _is_made(scope, floats):
         start = f"varying_as({packed([repr(scope.literal(item)) for item in loop.captured])}, {start})"
     operands = ", ".join([goes_on, name, start])
-    written = f"lax.while_loop({operands})" if most is None else f"bounded_while({operands}, {scope.literal(most)!r})"
+    written = (
+        f"lax.while_loop({operands})"
+        if most is None
+        else f"bounded_while({operands}, {scope.literal(most)!r})"
+    )
     scope.line(f"{_targets(made).strip('()')} = {written}")
     scope.free([name, *([] if expression else [goes_on])])
 
@@ -110,7 +125,11 @@ def _branch(scope: Scope, node: Node) -> None:
 def _thunk(scope: Scope, region: Region, captured: Sequence[object]) -> str:
     inside = scope.inside(region, [], captured)
     expression = inside.expression()
-    name = f"lambda: {expression}" if expression else _function(scope, region.name, [], inside, packed(inside.outputs))
+    name = (
+        f"lambda: {expression}"
+        if expression
+        else _function(scope, region.name, [], inside, packed(inside.outputs))
+    )
     inside.free()
     return name
 
@@ -123,13 +142,17 @@ def _associative_scan(scope: Scope, node: Node) -> None:
     if expression:
         name = f"lambda {left[0]}, {right[0]}: {expression}"
     else:
-        name = _function(scope, combine.name, [left, right], inside, packed(inside.outputs), ("left", "right"))
+        name = _function(
+            scope, combine.name, [left, right], inside, packed(inside.outputs), ("left", "right")
+        )
     inside.free()
     scope.free([*left, *right])
     made = scope.name(node)
     sequences = packed([repr(scope.literal(item)) for item in node.inputs[:count]])
     options = [f"axis={params['axis']}"] * bool(params["axis"]) + ["reverse=True"] * params["reverse"]
-    scope.line(f"{_targets(made).strip('()')} = lax.associative_scan({', '.join([name, sequences, *options])})")
+    scope.line(
+        f"{_targets(made).strip('()')} = lax.associative_scan({', '.join([name, sequences, *options])})"
+    )
     scope.free([] if expression else [name])
 
 
@@ -144,7 +167,12 @@ def _call(scope: Scope, node: Node) -> None:
 
 
 def _function(
-    scope: Scope, wanted: str, parts: list[list[str]], inside: object, result: str, packs_of: Sequence[str] = ("carry", "element")
+    scope: Scope,
+    wanted: str,
+    parts: list[list[str]],
+    inside: object,
+    result: str,
+    packs_of: Sequence[str] = ("carry", "element"),
 ) -> str:
     """A nested function; each of the ``parts`` of its arguments that has several names comes in one tuple, called as ``packs_of`` says."""
     name = scope.new(wanted)
@@ -154,9 +182,14 @@ def _function(
     return name
 
 
-def _define(scope: Scope, name: str, parts: list[list[str]], inside: object, result: str, packs_of: Sequence[str]) -> None:
+def _define(
+    scope: Scope, name: str, parts: list[list[str]], inside: object, result: str, packs_of: Sequence[str]
+) -> None:
     packs = [scope.new(pack) if len(part) > 1 else "" for pack, part in zip(packs_of, parts)]
-    arguments = [pack or (part[0] if part else "_" * (place + 1)) for place, (pack, part) in enumerate(zip(packs, parts))]
+    arguments = [
+        pack or (part[0] if part else "_" * (place + 1))
+        for place, (pack, part) in enumerate(zip(packs, parts))
+    ]
     with scope.indented(f"def {name}({', '.join(arguments)}):"):
         for pack, part in zip(packs, parts):
             if pack:
@@ -176,8 +209,12 @@ rows.structure({"branch": _branch, "call": _call, "scan": _scan, "while_loop": _
 
 def _custom_derivative(scope: Scope, node: Node) -> None:
     derivative = Derivative.of(node)
-    write, suffixes = (_jvp, ("_rule",)) if node.params["kind"] == "jvp" else (_vjp, ("_forward", "_backward"))
-    name = scope.define(derivative.function.name, lambda scope, name: write(scope, name, derivative), suffixes)
+    write, suffixes = (
+        (_jvp, ("_rule",)) if node.params["kind"] == "jvp" else (_vjp, ("_forward", "_backward"))
+    )
+    name = scope.define(
+        derivative.function.name, lambda scope, name: write(scope, name, derivative), suffixes
+    )
     called(scope, node, name, len(node.outputs))
 
 
@@ -210,7 +247,9 @@ def _vjp(scope: Scope, name: str, derivative: Derivative) -> None:
     cotangents = [*chosen(rule.named(derivative.given), derivative.has_given)]
     several = len(cotangents) > 1
     one = cotangents[0] if cotangents[0] != "_" else "cotangent"
-    with scope.indented(f"def {name}_backward({'residuals' if held else '_'}, {'cotangents' if several else one}):"):
+    with scope.indented(
+        f"def {name}_backward({'residuals' if held else '_'}, {'cotangents' if several else one}):"
+    ):
         _unpacked(scope, rule.named(held), "residuals")
         if several:
             _unpacked(scope, cotangents, "cotangents")
@@ -220,7 +259,9 @@ def _vjp(scope: Scope, name: str, derivative: Derivative) -> None:
         scope.take(rule.inside)
         outputs = rule.inside.outputs
         values = [derivative.operands[place] for place in derivative.differentiated]
-        gradients = [f"jnp.conj({text})" if is_complex(value.dtype) else text for text, value in zip(outputs, values)]
+        gradients = [
+            f"jnp.conj({text})" if is_complex(value.dtype) else text for text, value in zip(outputs, values)
+        ]
         scope.line(f"return {tuple_of(derivative.of_operands(gradients))}")
     scope.line("")
     scope.line("")
@@ -237,14 +278,18 @@ def _rule_function(scope: Scope, decorator: str, name: str, derivative: Derivati
     scope.line("")
 
 
-def _forward(scope: Scope, name: str, derivative: Derivative, operands: list[str], held: Sequence[Value]) -> tuple[list[str], list[str]]:
+def _forward(
+    scope: Scope, name: str, derivative: Derivative, operands: list[str], held: Sequence[Value]
+) -> tuple[list[str], list[str]]:
     """The results in the forward function, and what is held of them, the operands and what is computed besides."""
     known = dict(zip(derivative.operands, operands))
     count = len(derivative.has_given)
     outputs = lines_of(scope, derivative.forward, operands) if derivative.forward is not None else []
     known.update(zip(derivative.residuals, outputs[count:]))
     results = outputs[:count]
-    if not results or any(value in held for value in derivative.results):  # whose own derivative is that of the rule
+    if not results or any(
+        value in held for value in derivative.results
+    ):  # whose own derivative is that of the rule
         results = arguments(scope, derivative.results)
         scope.line(f"{bare(results)} = {name}({', '.join(operands)})")
         known.update(zip(derivative.results, results))

@@ -97,7 +97,9 @@ _HELPERS = (
 _SPECIAL_OF_TWO = ("fmax", "fmin", "gammainc", "gammaincc", "xlog1py", "xlogy", "zeta")
 
 rows.table({name: f"special.{name}({{x}})" for name in _SPECIAL})
-rows.table({name: f"{name}({{x}})" for name in (*_HELPERS, "spherical_bessel_j0") if not name.startswith("bessel")})
+rows.table(
+    {name: f"{name}({{x}})" for name in (*_HELPERS, "spherical_bessel_j0") if not name.startswith("bessel")}
+)
 rows.table({name: f"{name}({{x1}}, {{x2}})" for name in _SPECIAL_OF_TWO})
 rows.table({name: f"jnp.{name}({{x1}}, {{x2}})" for name in ("fmod", "gcd", "lcm", "logaddexp2")})
 rows.table({
@@ -134,7 +136,11 @@ def _in_single(name: str) -> Callable[[Operand], str]:
     """A helper whose polynomials half precision is too coarse for."""
 
     def row(x: Operand) -> str:
-        return f"{name}({x}.astype(jnp.float32)).astype({x}.dtype)" if x.dtype in ("float16", "bfloat16") else f"{name}({x})"
+        return (
+            f"{name}({x}.astype(jnp.float32)).astype({x}.dtype)"
+            if x.dtype in ("float16", "bfloat16")
+            else f"{name}({x})"
+        )
 
     return row
 

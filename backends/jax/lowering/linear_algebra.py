@@ -45,7 +45,11 @@ def _kron(x1: Operand, x2: Operand) -> str:
 @rows.row("matrix_exp")
 def _matrix_exp(x: Operand) -> str:
     half = x.dtype in ("float16", "bfloat16")
-    return f"jax.scipy.linalg.expm({x}.astype(jnp.float32)).astype({x}.dtype)" if half else f"jax.scipy.linalg.expm({x})"
+    return (
+        f"jax.scipy.linalg.expm({x}.astype(jnp.float32)).astype({x}.dtype)"
+        if half
+        else f"jax.scipy.linalg.expm({x})"
+    )
 
 
 @rows.row("trace")
@@ -66,7 +70,17 @@ rows.table({
 })  # fmt: skip
 
 
-rows.table({name: f"jnp.fft.{name}({{x}}, {{n=}}, {{axis=}}, {{norm=}})" for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")})
-rows.table({name: f"jnp.fft.{name}({{x}}, {{s=}}, {{axes=}}, {{norm=}})" for name in ("fftn", "ifftn", "rfftn", "irfftn")})
+rows.table(
+    {
+        name: f"jnp.fft.{name}({{x}}, {{n=}}, {{axis=}}, {{norm=}})"
+        for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
+    }
+)
+rows.table(
+    {
+        name: f"jnp.fft.{name}({{x}}, {{s=}}, {{axes=}}, {{norm=}})"
+        for name in ("fftn", "ifftn", "rfftn", "irfftn")
+    }
+)
 rows.table({name: f"jnp.fft.{name}({{x}}, {{axes=}})" for name in ("fftshift", "ifftshift")})
 rows.table({name: f"jnp.fft.{name}({{n}}, {{d=}}, dtype={{dtype}})" for name in ("fftfreq", "rfftfreq")})

@@ -48,7 +48,9 @@ _over_axis("log_softmax")
 
 @rows.row("softplus")
 def _softplus(x: Operand, *, beta: float, threshold: float) -> str:
-    if beta == 1 and threshold == 20 and x.dtype != "float64":  # in less precision both are the same number above 20
+    if (
+        beta == 1 and threshold == 20 and x.dtype != "float64"
+    ):  # in less precision both are the same number above 20
         return f"jax.nn.softplus({x})"
     return f"softplus({x}, {beta!r}, {threshold!r})"
 
@@ -74,4 +76,8 @@ rows.table({"one_hot": "jax.nn.one_hot({indices}, {num_classes}, dtype={dtype})"
 
 @rows.row("embedding")
 def _embedding(weight: Operand, indices: Operand, *, padding_idx: int | None) -> str:
-    return f"jnp.take({weight}, {indices}, axis=0)" if padding_idx is None else f"padded_embedding({weight}, {indices}, {padding_idx})"
+    return (
+        f"jnp.take({weight}, {indices}, axis=0)"
+        if padding_idx is None
+        else f"padded_embedding({weight}, {indices}, {padding_idx})"
+    )

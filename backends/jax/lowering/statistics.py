@@ -65,7 +65,9 @@ def _running(function: str, x: Operand, axis: int, dtype: str | None, cast: Any 
 
 
 @rows.row("quantile")
-def _quantile(x: Operand, q: Operand, *, axis: Any, keepdims: bool, interpolation: str, skip_nan: bool) -> str:
+def _quantile(
+    x: Operand, q: Operand, *, axis: Any, keepdims: bool, interpolation: str, skip_nan: bool
+) -> str:
     method = "" if interpolation == "linear" else f', method="{interpolation}"'
     return f"jnp.{'nanquantile' if skip_nan else 'quantile'}({x}, {q}{_axes(axis, keepdims)}{method})"
 
@@ -83,7 +85,9 @@ def _bincount(x: Operand, weights: Operand | None = None, *, minlength: Any, hin
 
 
 @rows.row("cov")
-def _cov(x: Operand, fweights: Operand | None = None, aweights: Operand | None = None, *, correction: Any) -> str:
+def _cov(
+    x: Operand, fweights: Operand | None = None, aweights: Operand | None = None, *, correction: Any
+) -> str:
     given = {"fweights": fweights, "aweights": aweights}
     weights = "".join(f", {name}={array}" for name, array in given.items() if array is not None)
     return f"jnp.cov({x}{'' if correction == 1 else f', ddof={correction!r}'}{weights})"

@@ -10,4 +10,6 @@ from ...common import positions, preludes
 from ...common import special_functions as airy
 from ...common import special_functions as temme
 
-preludes.hand_out(__name__, airy, positions, temme, *array_code.FILES, xp=jnp, spelled={"xp": "jnp", "Array": "jax.Array"})
+preludes.hand_out(
+    __name__, airy, positions, temme, *array_code.FILES, xp=jnp, spelled={"xp": "jnp", "Array": "jax.Array"}
+)

@@ -62,8 +62,13 @@ def pad_from_inside(x: jax.Array, padding: tuple[tuple[int, int], ...], mode: st
 
 def along_axis(indices: jax.Array, axis: int) -> tuple[jax.Array, ...]:
     """The key that takes ``indices`` along ``axis`` and counts along the other axes."""
-    shapes = [tuple(size if i == j else 1 for j in range(indices.ndim)) for i, size in enumerate(indices.shape)]
-    return tuple(indices if i == axis else lax.broadcasted_iota(indices.dtype, shape, i) for i, shape in enumerate(shapes))
+    shapes = [
+        tuple(size if i == j else 1 for j in range(indices.ndim)) for i, size in enumerate(indices.shape)
+    ]
+    return tuple(
+        indices if i == axis else lax.broadcasted_iota(indices.dtype, shape, i)
+        for i, shape in enumerate(shapes)
+    )
 
 
 def scatter_reduce(x: jax.Array, key: Any, values: Any, reduce: str, include_self: bool = True) -> jax.Array:
@@ -72,7 +77,11 @@ def scatter_reduce(x: jax.Array, key: Any, values: Any, reduce: str, include_sel
     if not include_self:
         floating = jnp.issubdtype(x.dtype, jnp.inexact)
         lowest, highest = (
-            (-jnp.inf, jnp.inf) if floating else (False, True) if x.dtype == bool else (jnp.iinfo(x.dtype).min, jnp.iinfo(x.dtype).max)
+            (-jnp.inf, jnp.inf)
+            if floating
+            else (False, True)
+            if x.dtype == bool
+            else (jnp.iinfo(x.dtype).min, jnp.iinfo(x.dtype).max)
         )
         neutral = {"sum": 0, "mean": 0, "prod": 1, "max": lowest, "min": highest}[reduce]
         x = jnp.where(count > 0, jnp.asarray(neutral, x.dtype), x)

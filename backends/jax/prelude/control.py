@@ -27,7 +27,9 @@ def varying_as(sequences: Any, start: Any) -> Any:
     the type they go on with."""
     if not jax.sharding.get_abstract_mesh().manual_axes:
         return start
-    differs = jnp.stack([jnp.zeros_like(array, dtype=bool).any() for array in jax.tree.leaves(sequences)]).any()
+    differs = jnp.stack(
+        [jnp.zeros_like(array, dtype=bool).any() for array in jax.tree.leaves(sequences)]
+    ).any()
     return jax.tree.map(lambda array: jnp.where(differs, jnp.zeros_like(array), array), start)
 
 
@@ -47,10 +49,18 @@ def bounded_while(goes_on: Callable[[Any], Any], step: Callable[[Any], Any], sta
 
     @jax.custom_jvp
     def loop(captured: Any, start: Any) -> Any:
-        return lax.while_loop(lambda state: holds(captured, state), lambda state: after(captured, state), start)
+        return lax.while_loop(
+            lambda state: holds(captured, state), lambda state: after(captured, state), start
+        )
 
-    def alone(*given: Any) -> Any:  # as the one row of a batch, in which branches are ``where``: JAX cannot batch derivatives of branches
-        rows = jax.vmap(steps_where(holds, after, most))(*jax.tree.map(lambda array: jnp.expand_dims(array, 0), given))
+    def alone(
+        *given: Any,
+    ) -> (
+        Any
+    ):  # as the one row of a batch, in which branches are ``where``: JAX cannot batch derivatives of branches
+        rows = jax.vmap(steps_where(holds, after, most))(
+            *jax.tree.map(lambda array: jnp.expand_dims(array, 0), given)
+        )
         return jax.tree.map(lambda array: array[0], rows)
 
     loop.defjvp(lambda primals, tangents: jax.jvp(alone, primals, tangents))
@@ -63,7 +73,10 @@ def steps_where(holds: Callable[..., Any], after: Callable[..., Any], most: int)
     Where a step is not taken no derivative goes through it, whatever its own is there.
     """
     if most > 1:
-        inner, count = jax.checkpoint(steps_where(holds, after, -(-most // 32)), prevent_cse=False), min(most, 32)
+        inner, count = (
+            jax.checkpoint(steps_where(holds, after, -(-most // 32)), prevent_cse=False),
+            min(most, 32),
+        )
 
     def step(captured: Any, state: Any) -> Any:
         taken = holds(captured, state)
@@ -85,7 +98,9 @@ def followed_where(taken: jax.Array, array: jax.Array) -> jax.Array:
     if not jnp.issubdtype(array.dtype, jnp.inexact):
         return array
     followed = jax.custom_jvp(lambda array, taken: array)
-    followed.defjvps(lambda tangent, _, array, taken: jnp.where(taken, tangent, jnp.zeros_like(tangent)), None)
+    followed.defjvps(
+        lambda tangent, _, array, taken: jnp.where(taken, tangent, jnp.zeros_like(tangent)), None
+    )
     return followed(array, taken)
 
 
@@ -104,14 +119,18 @@ def with_gradient(value: jax.Array, *pairs: jax.Array) -> jax.Array:
         return value
 
     @ruled.defjvp
-    def slopes(primals: tuple[jax.Array, ...], tangents: tuple[jax.Array, ...]) -> tuple[jax.Array, jax.Array]:
+    def slopes(
+        primals: tuple[jax.Array, ...], tangents: tuple[jax.Array, ...]
+    ) -> tuple[jax.Array, jax.Array]:
         _, *pairs = primals
         return ruled(*primals), sum(tangent * slope for tangent, slope in zip(tangents[1::2], pairs[1::2]))
 
     return ruled(value, *pairs)
 
 
-def with_slopes(function: Callable[..., jax.Array], slopes: list[Callable[..., jax.Array]], *arrays: jax.Array) -> jax.Array:
+def with_slopes(
+    function: Callable[..., jax.Array], slopes: list[Callable[..., jax.Array]], *arrays: jax.Array
+) -> jax.Array:
     """``function(*arrays)``, element by element; its derivative by each array is what the slope of that number gives for the same
     arrays."""
     sloped = jax.custom_jvp(function)
@@ -119,7 +138,11 @@ def with_slopes(function: Callable[..., jax.Array], slopes: list[Callable[..., j
     def derivative(primals: Any, tangents: Any) -> tuple[jax.Array, jax.Array]:
         result = sloped(*primals)
         zeros = jax.custom_derivatives.SymbolicZero  # of what does not change, whose slope may be infinite
-        parts = [tangent * slope(*primals) for tangent, slope in zip(tangents, slopes) if not isinstance(tangent, zeros)]
+        parts = [
+            tangent * slope(*primals)
+            for tangent, slope in zip(tangents, slopes)
+            if not isinstance(tangent, zeros)
+        ]
         return result, jnp.broadcast_to(sum(parts), result.shape).astype(result.dtype)
 
     sloped.defjvp(derivative, symbolic_zeros=True)
@@ -136,7 +159,9 @@ def refuse_gradient(*arrays: jax.Array, message: str) -> jax.Array:
     def backward(_: Any, gradient: jax.Array) -> Any:
         raise GradientRefused(message)
 
-    refused.defvjp(lambda *arrays: (refused(*arrays), None), backward)  # refused again, for derivatives of derivatives
+    refused.defvjp(
+        lambda *arrays: (refused(*arrays), None), backward
+    )  # refused again, for derivatives of derivatives
     return refused(*arrays)
 
 
@@ -182,13 +207,21 @@ def product_primitive() -> Primitive:
 
     def batched(operands: Any, axes: Any) -> Any:
         size = next(array.shape[axis] for array, axis in zip(operands, axes) if axis is not None)
-        wide = (jnp.moveaxis(array, axis, 0) if axis is not None else array[None].repeat(size, 0) for array, axis in zip(operands, axes))
+        wide = (
+            jnp.moveaxis(array, axis, 0) if axis is not None else array[None].repeat(size, 0)
+            for array, axis in zip(operands, axes)
+        )
         return primitive.bind(*wide), 0
 
     primitive.def_impl(jax.jit(product))
     primitive.def_abstract_eval(lambda x, y: x)
-    interpreters.mlir.register_lowering(primitive, interpreters.mlir.lower_fun(product, multiple_results=False))
-    by_x, by_y = lambda gradient, x, y: strong_product(gradient, y), lambda gradient, x, y: strong_product(gradient, x)
+    interpreters.mlir.register_lowering(
+        primitive, interpreters.mlir.lower_fun(product, multiple_results=False)
+    )
+    by_x, by_y = (
+        lambda gradient, x, y: strong_product(gradient, y),
+        lambda gradient, x, y: strong_product(gradient, x),
+    )
     interpreters.ad.defbilinear(primitive, by_x, by_y)
     interpreters.batching.primitive_batchers[primitive] = batched
     return primitive

@@ -36,7 +36,10 @@ def conv(
         shape = (strides or (1,) * rank, padding or ((0, 0),) * rank, dilation or (1,) * rank)
         if groups == weight.shape[0] == x.shape[-1] > 1 and math.prod(weight.shape[2:]) <= 128:
             return plus_bias(depthwise_conv(x, weight.reshape(groups, -1).T, weight.shape[2:], *shape), bias)
-        if groups == 1 and weight.shape[0] >= math.prod(window_counts(x, weight.shape[2:], *shape)) * x.shape[0]:
+        if (
+            groups == 1
+            and weight.shape[0] >= math.prod(window_counts(x, weight.shape[2:], *shape)) * x.shape[0]
+        ):
             return plus_bias(conv_of_columns(x, weight, *shape), bias)
     space = "DHW"[3 - rank :]
     arrays = "NC" + space if layout == "channels_first" else "N" + space + "C"
@@ -73,7 +76,12 @@ def conv_channels_last(
     space = "DHW"[3 - rank :]
     arrays = "N" + space + "C"
     result = lax.conv_general_dilated(
-        x, kernel, *shape[:2], rhs_dilation=shape[2], dimension_numbers=(arrays, space + "IO", arrays), feature_group_count=groups
+        x,
+        kernel,
+        *shape[:2],
+        rhs_dilation=shape[2],
+        dimension_numbers=(arrays, space + "IO", arrays),
+        feature_group_count=groups,
     )
     return plus_bias(result, bias)
 
@@ -84,15 +92,25 @@ def plus_bias(x: jax.Array, bias: jax.Array | None, behind: int = 0) -> jax.Arra
 
 
 def window_counts(
-    x: jax.Array, kernel: tuple[int, ...], strides: tuple[int, ...], padding: tuple[tuple[int, int], ...], dilation: tuple[int, ...]
+    x: jax.Array,
+    kernel: tuple[int, ...],
+    strides: tuple[int, ...],
+    padding: tuple[tuple[int, int], ...],
+    dilation: tuple[int, ...],
 ) -> list[int]:
     """How many windows of ``x[batch, *space, channels]`` there are along each axis of space."""
     reach = [step * (k - 1) + 1 for step, k in zip(dilation, kernel)]
-    return [max((n + sum(pair) - r) // s + 1, 0) for n, pair, r, s in zip(x.shape[1:-1], padding, reach, strides)]
+    return [
+        max((n + sum(pair) - r) // s + 1, 0) for n, pair, r, s in zip(x.shape[1:-1], padding, reach, strides)
+    ]
 
 
 def shifted(
-    x: jax.Array, kernel: tuple[int, ...], strides: tuple[int, ...], padding: tuple[tuple[int, int], ...], dilation: tuple[int, ...]
+    x: jax.Array,
+    kernel: tuple[int, ...],
+    strides: tuple[int, ...],
+    padding: tuple[tuple[int, int], ...],
+    dilation: tuple[int, ...],
 ) -> list[jax.Array]:
     """For each element of the kernel, the elements of ``x[batch, *space, channels]`` that it meets in all windows."""
     counts = window_counts(x, kernel, strides, padding, dilation)
@@ -100,7 +118,10 @@ def shifted(
     parts = []
     for tap in np.ndindex(*kernel):
         starts = [place * step for place, step in zip(tap, dilation)]
-        places = (slice(start, start + (n - 1) * s + 1, s) if n else slice(0) for start, n, s in zip(starts, counts, strides))
+        places = (
+            slice(start, start + (n - 1) * s + 1, s) if n else slice(0)
+            for start, n, s in zip(starts, counts, strides)
+        )
         parts.append(padded[(slice(None), *places)])
     return parts
 
@@ -154,12 +175,28 @@ def conv_transpose(
     """Transposed convolution with ``weight[in, out // groups, *kernel]``: a convolution of ``x`` spread out by the strides."""
     rank = x.ndim - 2
     taken, given, *kernel = weight.shape
-    flipped = weight.reshape(groups, taken // groups, given, *kernel).swapaxes(1, 2).reshape(groups * given, taken // groups, *kernel)
+    flipped = (
+        weight.reshape(groups, taken // groups, given, *kernel)
+        .swapaxes(1, 2)
+        .reshape(groups * given, taken // groups, *kernel)
+    )
     flipped = lax.rev(flipped, range(2, 2 + rank))
     dilation, padding = dilation or (1,) * rank, padding or ((0, 0),) * rank
     reach = [d * (k - 1) for d, k in zip(dilation, kernel)]
-    around = [(r - before, r - after + more) for r, (before, after), more in zip(reach, padding, output_padding or (0,) * rank)]
-    return conv(x, flipped, bias, padding=tuple(around), dilation=dilation, groups=groups, layout=layout, input_dilation=strides)
+    around = [
+        (r - before, r - after + more)
+        for r, (before, after), more in zip(reach, padding, output_padding or (0,) * rank)
+    ]
+    return conv(
+        x,
+        flipped,
+        bias,
+        padding=tuple(around),
+        dilation=dilation,
+        groups=groups,
+        layout=layout,
+        input_dilation=strides,
+    )
 
 
 def im2col(
@@ -172,7 +209,9 @@ def im2col(
     """All windows of ``x[batch, channels, *space]`` as columns [batch, channels * window, windows]."""
     places = column_places(x.shape[2:], kernel, strides, padding, dilation)
     windows = jnp.pad(x, ((0, 0), (0, 0), *padding))[(slice(None), slice(None), *places)]
-    return windows.reshape(x.shape[0], x.shape[1] * math.prod(kernel), math.prod(windows.shape[2 + len(kernel) :]))
+    return windows.reshape(
+        x.shape[0], x.shape[1] * math.prod(kernel), math.prod(windows.shape[2 + len(kernel) :])
+    )
 
 
 def col2im(

@@ -17,10 +17,14 @@ def absolute(x: jax.Array) -> jax.Array:
 def atan2(x1: jax.Array, x2: jax.Array) -> jax.Array:
     """The angle of a point; no gradient flows from the origin."""
     origin = (x1 == 0) & (x2 == 0)
-    return jnp.arctan2(jnp.where(origin, lax.stop_gradient(x1), x1), jnp.where(origin, lax.stop_gradient(x2), x2))
+    return jnp.arctan2(
+        jnp.where(origin, lax.stop_gradient(x1), x1), jnp.where(origin, lax.stop_gradient(x2), x2)
+    )
 
 
-def clip(x: jax.Array, low: jax.Array | float | None = None, high: jax.Array | float | None = None) -> jax.Array:
+def clip(
+    x: jax.Array, low: jax.Array | float | None = None, high: jax.Array | float | None = None
+) -> jax.Array:
     """``x`` kept between two bounds; at a bound the whole gradient is that of ``x``. A bound that is NaN wins."""
     x = x if low is None else jnp.where((x < low) | (low != low), low, x)
     return x if high is None else jnp.where((x > high) | (high != high), high, x)
@@ -33,7 +37,9 @@ def copysign(x1: jax.Array | float, x2: jax.Array | float) -> jax.Array:
 
 def hypot(x1: jax.Array | float, x2: jax.Array | float) -> jax.Array:
     """``sqrt(x1 ** 2 + x2 ** 2)`` without overflow on the way; the derivative is ``x1 / hypot(x1, x2)``."""
-    return with_slopes(jnp.hypot, [lambda x, y: x / hypot(x, y), lambda x, y: y / hypot(x, y)], *jnp.broadcast_arrays(x1, x2))
+    return with_slopes(
+        jnp.hypot, [lambda x, y: x / hypot(x, y), lambda x, y: y / hypot(x, y)], *jnp.broadcast_arrays(x1, x2)
+    )
 
 
 def complex_sign(x: jax.Array) -> jax.Array:

@@ -25,12 +25,20 @@ def matrix_norm(x: jax.Array, *, ord: float | str = "fro", keepdims: bool = Fals
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     if not isinstance(ord, str) and abs(ord) in (1, math.inf):  # by sums whose derivative at 0 is 0
         extreme = jnp.max if ord > 0 else jnp.min
-        return extreme(vector_norm(x, axis=-2 if abs(ord) == 1 else -1, ord=1, keepdims=True), axis=(-2, -1), keepdims=keepdims)
+        return extreme(
+            vector_norm(x, axis=-2 if abs(ord) == 1 else -1, ord=1, keepdims=True),
+            axis=(-2, -1),
+            keepdims=keepdims,
+        )
     return jnp.linalg.matrix_norm(x, ord=ord, keepdims=keepdims)
 
 
 def matrix_rank(
-    x: jax.Array, rtol: jax.Array | float | None = None, atol: jax.Array | float | None = None, *, hermitian: bool = False
+    x: jax.Array,
+    rtol: jax.Array | float | None = None,
+    atol: jax.Array | float | None = None,
+    *,
+    hermitian: bool = False,
 ) -> jax.Array:
     """How many singular values are above ``max(atol, rtol * largest)``."""
     values = jnp.abs(jnp.linalg.eigvalsh(hermitian_matrix(x))) if hermitian else jnp.linalg.svdvals(x)
@@ -39,7 +47,11 @@ def matrix_rank(
 
 
 def pinv(
-    x: jax.Array, rtol: jax.Array | float | None = None, atol: jax.Array | float | None = None, *, hermitian: bool = False
+    x: jax.Array,
+    rtol: jax.Array | float | None = None,
+    atol: jax.Array | float | None = None,
+    *,
+    hermitian: bool = False,
 ) -> jax.Array:
     """The pseudo-inverse; singular values up to ``max(atol, rtol * largest)`` count as zero."""
     x = hermitian_matrix(x) if hermitian else x
@@ -59,17 +71,27 @@ def with_same_batch(x1: jax.Array, x2: jax.Array) -> tuple[jax.Array, jax.Array]
 
 
 def solve_triangular(
-    x1: jax.Array, x2: jax.Array, *, upper: bool, left: bool = True, transpose: bool = False, unit_diagonal: bool = False
+    x1: jax.Array,
+    x2: jax.Array,
+    *,
+    upper: bool,
+    left: bool = True,
+    transpose: bool = False,
+    unit_diagonal: bool = False,
 ) -> jax.Array:
     """The solution of ``x1 @ x == x2`` (or ``x @ x1 == x2``) for triangular ``x1``, or its transpose."""
     x1, x2 = with_same_batch(x1, x2)
-    return lax.linalg.triangular_solve(x1, x2, left_side=left, lower=not upper, transpose_a=transpose, unit_diagonal=unit_diagonal)
+    return lax.linalg.triangular_solve(
+        x1, x2, left_side=left, lower=not upper, transpose_a=transpose, unit_diagonal=unit_diagonal
+    )
 
 
 def cholesky_solve(x1: jax.Array, x2: jax.Array, *, upper: bool = False) -> jax.Array:
     """The solution of ``A @ x == x2`` where ``x1`` is the Cholesky factor of A."""
     factor = jnp.triu(x1) if upper else conjugate_transpose(jnp.tril(x1))
-    return solve_triangular(factor, solve_triangular(conjugate_transpose(factor), x2, upper=False), upper=True)
+    return solve_triangular(
+        factor, solve_triangular(conjugate_transpose(factor), x2, upper=False), upper=True
+    )
 
 
 # ---------------------------------------------------------------------------------------------- decompositions
@@ -127,7 +149,11 @@ def lu_unpack(lu: jax.Array, pivots: jax.Array) -> tuple[jax.Array, jax.Array, j
     inner = min(rows, columns)
     permutation = lax.linalg.lu_pivots_to_permutation(pivots - 1, rows)
     swapped = (permutation[..., None, :] == jnp.arange(rows)[:, None]).astype(lu.dtype)
-    return swapped, jnp.tril(lu[..., :inner], -1) + jnp.eye(rows, inner, dtype=lu.dtype), jnp.triu(lu[..., :inner, :])
+    return (
+        swapped,
+        jnp.tril(lu[..., :inner], -1) + jnp.eye(rows, inner, dtype=lu.dtype),
+        jnp.triu(lu[..., :inner, :]),
+    )
 
 
 def geqrf(x: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -136,7 +162,9 @@ def geqrf(x: jax.Array) -> tuple[jax.Array, jax.Array]:
     return jnp.swapaxes(transposed, -1, -2), tau
 
 
-def ormqr(x: jax.Array, tau: jax.Array, x2: jax.Array, *, left: bool = True, transpose: bool = False) -> jax.Array:
+def ormqr(
+    x: jax.Array, tau: jax.Array, x2: jax.Array, *, left: bool = True, transpose: bool = False
+) -> jax.Array:
     """The product of the whole Q that the reflections make, or its adjoint, with ``x2``."""
     x = x[..., : x.shape[-2]]  # further columns hold no reflections
     missing = x.shape[-2] - x.shape[-1]
@@ -191,11 +219,19 @@ def istft(
     """The signal that has these transforms: the parts are added and divided by the squares of the windows."""
     norm = "ortho" if normalized else "backward"
     spectrum = jnp.swapaxes(x, -1, -2)
-    parts = jnp.fft.ifft(spectrum, n_fft, norm=norm) if as_complex else jnp.fft.irfft(spectrum[..., : n_fft // 2 + 1], n_fft, norm=norm)
+    parts = (
+        jnp.fft.ifft(spectrum, n_fft, norm=norm)
+        if as_complex
+        else jnp.fft.irfft(spectrum[..., : n_fft // 2 + 1], n_fft, norm=norm)
+    )
     weights = centered_window(window, n_fft)
     places = hop_length * np.arange(x.shape[-1])[:, None] + np.arange(n_fft)
     size = int(places[-1, -1]) + 1
-    signal = jnp.zeros((*x.shape[:-2], size), parts.dtype).at[..., places].add((parts * weights).astype(parts.dtype))
+    signal = (
+        jnp.zeros((*x.shape[:-2], size), parts.dtype)
+        .at[..., places]
+        .add((parts * weights).astype(parts.dtype))
+    )
     envelope = jnp.zeros(size, weights.dtype).at[places].add(jnp.broadcast_to(weights**2, places.shape))
     start = n_fft // 2 if center else 0
     end = size - start if length is None else start + length

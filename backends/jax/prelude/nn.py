@@ -57,7 +57,12 @@ def scaled_dot_product_attention(
 
 
 def attention_weights(
-    query: jax.Array, key: jax.Array, mask: jax.Array | None = None, *, is_causal: bool = False, scale: float | None = None
+    query: jax.Array,
+    key: jax.Array,
+    mask: jax.Array | None = None,
+    *,
+    is_causal: bool = False,
+    scale: float | None = None,
 ) -> jax.Array:
     """``softmax(query @ key.T * scale + mask)``, in float32 at least; 0 in rows without any kept score.
 
@@ -68,7 +73,9 @@ def attention_weights(
     scores *= query.shape[-1] ** -0.5 if scale is None else scale
     if is_causal:
         kept = jnp.tri(*scores.shape[-2:], dtype=bool)
-        mask = kept if mask is None else kept & mask if mask.dtype == bool else jnp.where(kept, mask, -jnp.inf)
+        mask = (
+            kept if mask is None else kept & mask if mask.dtype == bool else jnp.where(kept, mask, -jnp.inf)
+        )
     if mask is not None:
         scores = scores + (jnp.where(mask, 0, -jnp.inf).astype(wide) if mask.dtype == bool else mask)
     return softmax_or_zero(scores)
@@ -132,7 +139,12 @@ def embedding_bag(
 
 
 def nll_loss(
-    log_probabilities: jax.Array, target: jax.Array, weight: jax.Array | None = None, *, ignore_index: int = -100, reduction: str = "mean"
+    log_probabilities: jax.Array,
+    target: jax.Array,
+    weight: jax.Array | None = None,
+    *,
+    ignore_index: int = -100,
+    reduction: str = "mean",
 ) -> jax.Array:
     """``-weight[target] * log_probabilities[target]``, classes on axis 1; 0 where the target is ``ignore_index``."""
     axis = min(1, log_probabilities.ndim - 1)
@@ -180,7 +192,9 @@ def binary_cross_entropy(probability: jax.Array, target: jax.Array) -> jax.Array
         return (t - 1) * jnp.maximum(jnp.log1p(-p), -100) - t * jnp.maximum(jnp.log(p), -100)
 
     @cross_entropy.defjvp
-    def slopes(primals: tuple[jax.Array, ...], tangents: tuple[jax.Array, ...]) -> tuple[jax.Array, jax.Array]:
+    def slopes(
+        primals: tuple[jax.Array, ...], tangents: tuple[jax.Array, ...]
+    ) -> tuple[jax.Array, jax.Array]:
         p, t = primals
         by_p = (p - t) / jnp.maximum(p * (1 - p), 1e-12)
         by_t = jnp.log1p(-p) - jnp.log(p)
@@ -190,7 +204,11 @@ def binary_cross_entropy(probability: jax.Array, target: jax.Array) -> jax.Array
 
 
 def ctc_loss(
-    log_probabilities: jax.Array, targets: jax.Array, input_lengths: jax.Array, target_lengths: jax.Array, blank: int = 0
+    log_probabilities: jax.Array,
+    targets: jax.Array,
+    input_lengths: jax.Array,
+    target_lengths: jax.Array,
+    blank: int = 0,
 ) -> jax.Array:
     """``-log p(targets)`` of each sequence, summed over all alignments by the forward recursion.
 
@@ -200,7 +218,9 @@ def ctc_loss(
     time, batch = log_probabilities.shape[:2]
     length = targets.shape[1]
     places = jnp.arange(2 * length + 1)
-    labels = jnp.where(places % 2, jnp.pad(jnp.repeat(targets, 2, axis=1), ((0, 0), (1, 0)))[:, : 2 * length + 1], blank)
+    labels = jnp.where(
+        places % 2, jnp.pad(jnp.repeat(targets, 2, axis=1), ((0, 0), (1, 0)))[:, : 2 * length + 1], blank
+    )
     labels = jnp.where(places < 2 * target_lengths[:, None] + 1, labels, blank)
     two_back = jnp.pad(labels, ((0, 0), (2, 0)), constant_values=blank)[:, : 2 * length + 1]
     may_skip = (labels != blank) & (labels != two_back)
@@ -212,10 +232,17 @@ def ctc_loss(
 
     def step(alpha: jax.Array, inputs: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, None]:
         now, index = inputs
-        grown = jnp.logaddexp(jnp.logaddexp(alpha, shifted(alpha, 1)), jnp.where(may_skip, shifted(alpha, 2), never)) + now
+        grown = (
+            jnp.logaddexp(
+                jnp.logaddexp(alpha, shifted(alpha, 1)), jnp.where(may_skip, shifted(alpha, 2), never)
+            )
+            + now
+        )
         return jnp.where((index < input_lengths)[:, None], jnp.maximum(grown, never), alpha), None
 
-    before = jnp.where(places == 0, jnp.zeros((), emitted.dtype), never) + jnp.zeros((batch, 1), emitted.dtype)
+    before = jnp.where(places == 0, jnp.zeros((), emitted.dtype), never) + jnp.zeros(
+        (batch, 1), emitted.dtype
+    )
     first = jnp.where(places < 2, jnp.maximum(emitted[0], never), never)
     alpha = jnp.where((input_lengths > 0)[:, None], first, before)
     alpha, _ = lax.scan(step, alpha, (emitted[1:], jnp.arange(1, time)))
@@ -279,7 +306,9 @@ def layer_norm(
     return result.astype(x.dtype)
 
 
-def rms_norm(x: jax.Array, weight: jax.Array | None = None, *, axis: int | tuple[int, ...] = -1, epsilon: float) -> jax.Array:
+def rms_norm(
+    x: jax.Array, weight: jax.Array | None = None, *, axis: int | tuple[int, ...] = -1, epsilon: float
+) -> jax.Array:
     """``x / sqrt(mean(x ** 2) + epsilon) * weight`` with the mean over ``axis``."""
     wide = widened(x)
     result = wide * lax.rsqrt((wide * wide).mean(axis, keepdims=True) + epsilon)
@@ -289,16 +318,29 @@ def rms_norm(x: jax.Array, weight: jax.Array | None = None, *, axis: int | tuple
 
 
 def group_norm(
-    x: jax.Array, weight: jax.Array | None = None, bias: jax.Array | None = None, *, axis: int = 1, groups: int, epsilon: float
+    x: jax.Array,
+    weight: jax.Array | None = None,
+    bias: jax.Array | None = None,
+    *,
+    axis: int = 1,
+    groups: int,
+    epsilon: float,
 ) -> jax.Array:
     """Normalises each of ``groups`` groups of channels, which stand in ``axis``, with all axes but the first."""
     grouped = widened(x).reshape(*x.shape[:axis], groups, x.shape[axis] // groups, *x.shape[axis + 1 :])
-    result = standardised(grouped, tuple(place for place in range(1, grouped.ndim) if place != axis), epsilon).reshape(x.shape)
+    result = standardised(
+        grouped, tuple(place for place in range(1, grouped.ndim) if place != axis), epsilon
+    ).reshape(x.shape)
     return scaled_channels(result, weight, bias, axis).astype(x.dtype)
 
 
 def instance_norm(
-    x: jax.Array, weight: jax.Array | None = None, bias: jax.Array | None = None, *, axis: int = 1, epsilon: float
+    x: jax.Array,
+    weight: jax.Array | None = None,
+    bias: jax.Array | None = None,
+    *,
+    axis: int = 1,
+    epsilon: float,
 ) -> jax.Array:
     """Normalises each channel of each sample over the axes of space."""
     result = standardised(widened(x), tuple(place for place in range(1, x.ndim) if place != axis), epsilon)

@@ -12,7 +12,14 @@ from jax import lax
 
 from ...array_code.pooling import max_pool_with_indices
 from ...array_code.resampling import interpolate_bytes, reflected
-from ...common.positions import adaptive_places, antialias_taps, nearest_places, padding_for_windows, sample_taps, small_image
+from ...common.positions import (
+    adaptive_places,
+    antialias_taps,
+    nearest_places,
+    padding_for_windows,
+    sample_taps,
+    small_image,
+)
 from .nn import widened
 from .statistics import power_of
 
@@ -87,7 +94,9 @@ def avg_pool(
     return (total / divisor.astype(total.dtype)).astype(x.dtype)
 
 
-def lp_pool(x: jax.Array, ord: float, kernel: tuple[int, ...], strides: tuple[int, ...], ceil_mode: bool = False) -> jax.Array:
+def lp_pool(
+    x: jax.Array, ord: float, kernel: tuple[int, ...], strides: tuple[int, ...], ceil_mode: bool = False
+) -> jax.Array:
     """The ``ord``-norm of each window; negative sums keep their sign under the root, as in torch."""
     mean = avg_pool(x**ord, kernel, strides, None, ceil_mode)
     return power_of(jnp.sign(mean) * jax.nn.relu(abs(mean)) * math.prod(kernel), 1 / ord)
@@ -98,7 +107,9 @@ def max_unpool(x: jax.Array, indices: jax.Array, size: tuple[int, ...]) -> jax.A
     lead = x.shape[: x.ndim - len(size)]
     zeros = jnp.zeros((*lead, math.prod(size)), x.dtype)
     flat = (*lead, math.prod(x.shape[len(lead) :]))
-    return jnp.put_along_axis(zeros, indices.reshape(flat), x.reshape(flat), axis=-1, inplace=False).reshape(*lead, *size)
+    return jnp.put_along_axis(zeros, indices.reshape(flat), x.reshape(flat), axis=-1, inplace=False).reshape(
+        *lead, *size
+    )
 
 
 def adaptive_avg_pool(x: jax.Array, size: tuple[int, ...], layout: str = "channels_first") -> jax.Array:
@@ -126,7 +137,9 @@ def weighted_taps(x: jax.Array, axis: int, places: np.ndarray, weights: np.ndarr
     """The weighted sums over the elements at ``places`` [out, taps] of ``axis``, which becomes ``out`` long."""
     out, taps = places.shape
     if taps > 4:
-        sums = jnp.einsum("...ot,ot->...o", jnp.moveaxis(x, axis, -1)[..., places], weights, precision="highest")
+        sums = jnp.einsum(
+            "...ot,ot->...o", jnp.moveaxis(x, axis, -1)[..., places], weights, precision="highest"
+        )
         return jnp.moveaxis(sums, -1, axis)
     # one by one: XLA for CPU (jax 0.10) crashes on some gathers of all taps that are summed at once
     before, after = (slice(None),) * axis, (1,) * (x.ndim - axis - 1)
@@ -149,12 +162,18 @@ def interpolate(
     nearest = method.startswith("nearest")
     if x.dtype == np.uint8 and not nearest:
         return interpolate_bytes(x, size, method, scales, align_corners, antialias, first)
-    real, exact, small = np.float64 if x.dtype == np.float64 else np.float32, method == "nearest-exact", small_image(size)
+    real, exact, small = (
+        np.float64 if x.dtype == np.float64 else np.float32,
+        method == "nearest-exact",
+        small_image(size),
+    )
     result = x if nearest else x.astype(real)
     for axis, (out, scale) in enumerate(zip(size, scales), first):
         if nearest:
             result = result[(*(slice(None),) * axis, nearest_places(x.shape[axis], out, scale, exact, small))]
-        elif out != x.shape[axis] or (method == "cubic" and not antialias and scale):  # torch leaves other axes as they are
+        elif out != x.shape[axis] or (
+            method == "cubic" and not antialias and scale
+        ):  # torch leaves other axes as they are
             taps = antialias_taps if antialias else sample_taps
             places, weights = taps(x.shape[axis], out, method, scale, align_corners, real)
             result = weighted_taps(result, axis, places, weights)
@@ -165,7 +184,11 @@ def padded_position(position: jax.Array, size: int, padding: str, align_corners:
     """Positions inside of the array, as far as ``padding`` brings them there; no gradient flows at the ends and beyond."""
     if padding == "reflection":
         position = reflected(position, size, align_corners)
-    return position if padding == "zeros" else jnp.where(position <= 0, 0, jnp.where(position >= size - 1, size - 1, position))
+    return (
+        position
+        if padding == "zeros"
+        else jnp.where(position <= 0, 0, jnp.where(position >= size - 1, size - 1, position))
+    )
 
 
 def elements_at(x: jax.Array, places: list[jax.Array]) -> jax.Array:

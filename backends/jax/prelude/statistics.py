@@ -18,7 +18,9 @@ def safe_sqrt(x: jax.Array) -> jax.Array:
     return jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, x)))
 
 
-def variance_over(x: jax.Array, axis: int | tuple[int, ...] | None = None, *, correction: float = 0, keepdims: bool = False) -> jax.Array:
+def variance_over(
+    x: jax.Array, axis: int | tuple[int, ...] | None = None, *, correction: float = 0, keepdims: bool = False
+) -> jax.Array:
     """The variance over ``axis``, divided by ``max(0, N - correction)``."""
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     count = math.prod(x.shape[i] for i in axes)
@@ -32,7 +34,9 @@ def standard_deviation(
     return safe_sqrt(variance_over(x, axis, correction=correction, keepdims=keepdims))
 
 
-def vector_norm(x: jax.Array, *, axis: int | tuple[int, ...] | None = None, ord: float = 2.0, keepdims: bool = False) -> jax.Array:
+def vector_norm(
+    x: jax.Array, *, axis: int | tuple[int, ...] | None = None, ord: float = 2.0, keepdims: bool = False
+) -> jax.Array:
     """The vector norm over ``axis``, with derivative 0 where it is 0."""
     half = x.dtype in (jnp.float16, jnp.bfloat16)
     norm = norm_over(x.astype(jnp.float32) if half else x, axis, ord, keepdims)
@@ -63,7 +67,9 @@ def power_of(x: jax.Array, exponent: float) -> jax.Array:
 
 
 # ---------------------------------------------------------------------------------------------- order
-def sort_with_indices(x: jax.Array, *, axis: int = -1, descending: bool = False) -> tuple[jax.Array, jax.Array]:
+def sort_with_indices(
+    x: jax.Array, *, axis: int = -1, descending: bool = False
+) -> tuple[jax.Array, jax.Array]:
     """The elements in order along ``axis``, and where they were; equal ones keep their order, NaN counts as the largest."""
     axis = axis % x.ndim
     pair = (x, lax.broadcasted_iota(int, x.shape, axis))
@@ -78,7 +84,9 @@ def top_k(x: jax.Array, *, k: int, axis: int = -1, largest: bool = True) -> tupl
     """The ``k`` largest or smallest elements along ``axis`` in order, and where they were."""
     if largest and x.dtype != bool:
         last = jnp.moveaxis(x, axis, -1)
-        if jnp.issubdtype(x.dtype, jnp.floating):  # lax.top_k takes NaN with a sign, which 0 / 0 gives, for the smallest
+        if jnp.issubdtype(
+            x.dtype, jnp.floating
+        ):  # lax.top_k takes NaN with a sign, which 0 / 0 gives, for the smallest
             last = jnp.where(last != last, jnp.nan, last)
         values, indices = lax.top_k(last, k)
         return jnp.moveaxis(values, -1, axis), jnp.moveaxis(indices, -1, axis).astype(int)
@@ -117,7 +125,9 @@ def cummin(x: jax.Array, *, axis: int) -> tuple[jax.Array, jax.Array]:
     return running_extreme(lax.cummin, x, axis)
 
 
-def running_extreme(function: Callable[[jax.Array, int], jax.Array], x: jax.Array, axis: int) -> tuple[jax.Array, jax.Array]:
+def running_extreme(
+    function: Callable[[jax.Array, int], jax.Array], x: jax.Array, axis: int
+) -> tuple[jax.Array, jax.Array]:
     """``lax.cummax`` or ``lax.cummin``, and where each element was last, to which the gradient goes."""
 
     @jax.custom_jvp
@@ -134,7 +144,11 @@ def running_extreme(function: Callable[[jax.Array, int], jax.Array], x: jax.Arra
 
 
 def first_extreme(
-    function: Callable[..., jax.Array], place: Callable[..., jax.Array], x: jax.Array, axis: int, keepdims: bool = False
+    function: Callable[..., jax.Array],
+    place: Callable[..., jax.Array],
+    x: jax.Array,
+    axis: int,
+    keepdims: bool = False,
 ) -> jax.Array:
     """``jnp.max`` or ``jnp.min`` along one axis; of equal elements the first has the gradient. ``place`` finds it."""
 
@@ -144,7 +158,9 @@ def first_extreme(
 
     @computed.defjvp
     def slopes(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, jax.Array]:
-        return computed(*primals), jnp.take_along_axis(tangents[0], place(primals[0], axis=axis, keepdims=True), axis)
+        return computed(*primals), jnp.take_along_axis(
+            tangents[0], place(primals[0], axis=axis, keepdims=True), axis
+        )
 
     return computed(x) if keepdims else lax.squeeze(computed(x), (axis,))
 
@@ -155,13 +171,17 @@ def last_seen(x: jax.Array, values: jax.Array, axis: int) -> jax.Array:
 
 
 # ---------------------------------------------------------------------------------------------- searching and sets
-def searchsorted_rows(sequences: jax.Array, x: jax.Array, sorter: jax.Array | None = None, *, side: str = "left") -> jax.Array:
+def searchsorted_rows(
+    sequences: jax.Array, x: jax.Array, sorter: jax.Array | None = None, *, side: str = "left"
+) -> jax.Array:
     """Where to insert the last axis of ``x`` into the sorted last axis of ``sequences``, row by row."""
     if sorter is not None:
         sequences = jnp.take_along_axis(sequences, sorter, axis=-1)
     count = math.prod(x.shape[:-1])
     rows, wanted = sequences.reshape(count, sequences.shape[-1]), x.reshape(count, x.shape[-1])
-    return jax.vmap(lambda row, values: jnp.searchsorted(row, values, side=side))(rows, wanted).reshape(x.shape)
+    return jax.vmap(lambda row, values: jnp.searchsorted(row, values, side=side))(rows, wanted).reshape(
+        x.shape
+    )
 
 
 # ---------------------------------------------------------------------------------------------- integrals and histograms
@@ -178,7 +198,9 @@ def histc(x: jax.Array, *, bins: int, min: float, max: float) -> jax.Array:
     return jnp.zeros(bins, x.dtype).at[jnp.minimum(place, bins - 1)].add(inside.astype(x.dtype))
 
 
-def histogram_counts(x: jax.Array, bin_edges: jax.Array, weights: jax.Array | None = None, *, density: bool = False) -> jax.Array:
+def histogram_counts(
+    x: jax.Array, bin_edges: jax.Array, weights: jax.Array | None = None, *, density: bool = False
+) -> jax.Array:
     """How many elements, or what weight of them, are between the edges."""
     counted, _ = jnp.histogram(x, bins=bin_edges, weights=weights, density=density)
     return counted.astype(x.dtype)
@@ -215,7 +237,9 @@ def random_categorical(key: jax.Array, weights: jax.Array, samples: int, replace
     if replacement:
         drawn = jax.random.categorical(key, logits, axis=-1, shape=(samples, *weights.shape[:-1]))
         return jnp.moveaxis(drawn, 0, -1).astype(index)
-    return jax.lax.top_k(logits + jax.random.gumbel(key, logits.shape, logits.dtype), samples)[1].astype(index)
+    return jax.lax.top_k(logits + jax.random.gumbel(key, logits.shape, logits.dtype), samples)[1].astype(
+        index
+    )
 
 
 def philox(keys: jax.Array, counts: jax.Array) -> jax.Array:
@@ -223,7 +247,12 @@ def philox(keys: jax.Array, counts: jax.Array) -> jax.Array:
 
     def high(x: jax.Array, factor: int) -> jax.Array:
         """The upper half of a product, without integers of 64 bits."""
-        low, up, low_factor, up_factor = x & 0xFFFF, x >> 16, jnp.uint32(factor & 0xFFFF), jnp.uint32(factor >> 16)
+        low, up, low_factor, up_factor = (
+            x & 0xFFFF,
+            x >> 16,
+            jnp.uint32(factor & 0xFFFF),
+            jnp.uint32(factor >> 16),
+        )
         left, right = low * up_factor, up * low_factor
         carry = (low * low_factor >> 16) + (left & 0xFFFF) + (right & 0xFFFF)
         return up * up_factor + (left >> 16) + (right >> 16) + (carry >> 16)
@@ -231,7 +260,10 @@ def philox(keys: jax.Array, counts: jax.Array) -> jax.Array:
     first, second = keys[..., 0], keys[..., 1]
     words = [counts[..., place] for place in range(4)]
     for turn in range(10):
-        key, other = first + jnp.uint32(turn * 0x9E3779B9 % 2**32), second + jnp.uint32(turn * 0xBB67AE85 % 2**32)
+        key, other = (
+            first + jnp.uint32(turn * 0x9E3779B9 % 2**32),
+            second + jnp.uint32(turn * 0xBB67AE85 % 2**32),
+        )
         words = [
             high(words[2], 0xCD9E8D57) ^ words[1] ^ key,
             words[2] * jnp.uint32(0xCD9E8D57),

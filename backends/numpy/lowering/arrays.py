@@ -34,7 +34,13 @@ def full(*, shape: Any, fill_value: Any, dtype: str) -> str:
 @rows.row("arange")
 def arange(*, start: Any, stop: Any, step: Any, dtype: str, out: tuple[ArraySpec, ...] = ()) -> str:
     """``np.arange``, with what is not the default."""
-    bounds = [start, stop, step] if step != 1 or type(step) is float else [start, stop] if start != 0 or type(start) is float else [stop]
+    bounds = (
+        [start, stop, step]
+        if step != 1 or type(step) is float
+        else [start, stop]
+        if start != 0 or type(start) is float
+        else [stop]
+    )
     return f"np.arange({', '.join(map(repr, bounds))}, dtype={dtype})"
 
 
@@ -112,8 +118,14 @@ def pad(x: Operand, *, padding: Any, mode: str, value: Any) -> str:
     """np.pad, or the helper where an amount may be negative."""
     constant = "" if mode != "constant" or value == 0 else f", constant_values={value!r}"
     if all(isinstance(amount, int) and amount >= 0 for pair in padding for amount in pair):
-        return f"np.pad({x}, {padding}{constant})" if mode == "constant" else f"np.pad({x}, {padding}, mode={mode!r})"
-    return f"pad({x}, {padding!r}, mode={mode!r}{constant.replace('constant_values', 'value')})".replace(", mode='constant'", "")
+        return (
+            f"np.pad({x}, {padding}{constant})"
+            if mode == "constant"
+            else f"np.pad({x}, {padding}, mode={mode!r})"
+        )
+    return f"pad({x}, {padding!r}, mode={mode!r}{constant.replace('constant_values', 'value')})".replace(
+        ", mode='constant'", ""
+    )
 
 
 rows.table(
@@ -135,15 +147,21 @@ rows.table({
 
 
 @rows.row("scatter_nd")
-def scatter_nd(x: Operand, values: Any, *indices: Operand, axes: tuple[int, ...], reduce: str | None, include_self: bool) -> str:
+def scatter_nd(
+    x: Operand, values: Any, *indices: Operand, axes: tuple[int, ...], reduce: str | None, include_self: bool
+) -> str:
     """``with_items(x, np.s_[i, :, j], values)``, or the helper that reduces."""
     return _written(x, f"np.s_{arrays_text(indices, axes, x.ndim)}", values, reduce, include_self)
 
 
 @rows.row("scatter")
-def scatter(x: Operand, indices: Operand, values: Any, *, axis: int, reduce: str | None, include_self: bool) -> str:
+def scatter(
+    x: Operand, indices: Operand, values: Any, *, axis: int, reduce: str | None, include_self: bool
+) -> str:
     """``with_items(x, along_axis(indices, 1), values)``, or the helper that reduces."""
-    return _written(x, str(indices) if x.ndim == 1 else f"along_axis({indices}, {axis})", values, reduce, include_self)
+    return _written(
+        x, str(indices) if x.ndim == 1 else f"along_axis({indices}, {axis})", values, reduce, include_self
+    )
 
 
 def _written(x: Operand, key: str, values: Any, reduce: str | None, include_self: bool) -> str:
@@ -156,7 +174,11 @@ def _written(x: Operand, key: str, values: Any, reduce: str | None, include_self
 def diagonal(x: Operand, *, offset: int, axis1: int, axis2: int) -> str:
     """np.diagonal."""
     matrix = x.ndim == 2 and (axis1 % 2, axis2 % 2) == (0, 1)
-    return f"np.diagonal({x}{f', {offset}' if offset else ''})" if matrix else f"np.diagonal({x}, {offset}, {axis1}, {axis2})"
+    return (
+        f"np.diagonal({x}{f', {offset}' if offset else ''})"
+        if matrix
+        else f"np.diagonal({x}, {offset}, {axis1}, {axis2})"
+    )
 
 
 rows.table(
@@ -183,7 +205,11 @@ def _sort(x: Operand, *, axis: int, descending: bool, stable: bool) -> str:
 
 @rows.row("argsort")
 def _argsort(x: Operand, *, axis: int, descending: bool, stable: bool) -> str:
-    return f"sort_with_indices({x}, axis={axis}, descending=True)[1]" if descending else f"np.argsort({x}, axis={axis}, stable=True)"
+    return (
+        f"sort_with_indices({x}, axis={axis}, descending=True)[1]"
+        if descending
+        else f"np.argsort({x}, axis={axis}, stable=True)"
+    )
 
 
 @rows.row("nonzero")
@@ -204,10 +230,18 @@ def _searchsorted(x1: Operand, x2: Operand, sorter: Operand | None = None, *, si
     return f"{function}({x1}, {x2}{sorted_by}{right})"
 
 
-rows.table({"unique_values": lambda x, *, axis, hint: f"np.unique({x}, {'' if axis is None else f'axis={axis}, '}equal_nan=False)"})
+rows.table(
+    {
+        "unique_values": lambda x, *, axis, hint: (
+            f"np.unique({x}, {'' if axis is None else f'axis={axis}, '}equal_nan=False)"
+        )
+    }
+)
 
 
 @rows.row("unique_all")
 def _unique_all(x: Operand, *, axis: int | None, hint: int) -> str:
     along = "" if axis is None else f"axis={axis}, "
-    return f"np.unique({x}, return_index=True, return_inverse=True, return_counts=True, {along}equal_nan=False)"
+    return (
+        f"np.unique({x}, return_index=True, return_inverse=True, return_counts=True, {along}equal_nan=False)"
+    )

@@ -26,7 +26,9 @@ class _Rows(Results):
 
     def begin(self, scope: Scope, node: Node, outputs: list[str]) -> None:
         for value, name in zip(node.outputs[node.params["carried"] :], outputs):
-            scope.line(f"{name} = np.empty({scope.literal(value.shape)!r}, {scope.dialect.dtype_text(value.dtype)})")
+            scope.line(
+                f"{name} = np.empty({scope.literal(value.shape)!r}, {scope.dialect.dtype_text(value.dtype)})"
+            )
 
     def add(self, scope: Scope, outputs: list[str], values: list[str]) -> None:
         for name, value in zip(outputs, values):
@@ -43,7 +45,11 @@ def _scan(scope: Scope, node: Node) -> None:
             lines = [f"{name} = {sequence}[{place}]" for name, sequence in zip(names, loop.sequences)]
             return f"for {place if is_counted or lines else '_'} in {_steps(scope, node)}:", lines
         several = len(names) > 1
-        row, sequence = (", ".join(names), f"zip({', '.join(loop.sequences)})") if several else (names[0], loop.sequences[0])
+        row, sequence = (
+            (", ".join(names), f"zip({', '.join(loop.sequences)})")
+            if several
+            else (names[0], loop.sequences[0])
+        )
         counted = f"for {place}, {f'({row})' if several else row} in enumerate({sequence}):"
         return counted if is_counted else f"for {row} in {sequence}:", []
 
@@ -56,5 +62,13 @@ def _steps(scope: Scope, node: Node) -> str:
     return f"reversed({steps})" if node.params["reverse"] else steps
 
 
-rows.structure({"branch": branch, "call": call, "custom_derivative": function_of_rule, "scan": _scan, "while_loop": while_loop})
+rows.structure(
+    {
+        "branch": branch,
+        "call": call,
+        "custom_derivative": function_of_rule,
+        "scan": _scan,
+        "while_loop": while_loop,
+    }
+)
 rows.structure({"associative_scan": associative_scan_by("associative_scan")})

@@ -42,7 +42,13 @@ def _count(x: Operand, axis: Any) -> int:
 
 
 # ``np.mean`` where there surely is an element: of none it warns
-rows.table({"mean": lambda x, *, axis, keepdims: f"{'np.mean' if _count(x, axis) else 'mean'}({x}{_axes(axis, keepdims)})"})
+rows.table(
+    {
+        "mean": lambda x, *, axis, keepdims: (
+            f"{'np.mean' if _count(x, axis) else 'mean'}({x}{_axes(axis, keepdims)})"
+        )
+    }
+)
 
 
 @rows.row("var")
@@ -63,12 +69,16 @@ def _trapezoid(y: Operand, x: Operand | None = None, *, dx: Any, axis: int, out:
 
 @rows.row("bincount")
 def _bincount(x: Operand, weights: Operand | None = None, *, minlength: Any, hint: int) -> str:
-    given = (f", {weights}" if weights is not None else "") + (f", minlength={minlength!r}" if minlength != 0 else "")
+    given = (f", {weights}" if weights is not None else "") + (
+        f", minlength={minlength!r}" if minlength != 0 else ""
+    )
     return f"np.bincount({x}{given}){f'.astype({weights}.dtype)' if weights is not None else ''}"
 
 
 @rows.row("cov")
-def _cov(x: Operand, fweights: Operand | None = None, aweights: Operand | None = None, *, correction: Any) -> str:
+def _cov(
+    x: Operand, fweights: Operand | None = None, aweights: Operand | None = None, *, correction: Any
+) -> str:
     given = {"fweights": fweights, "aweights": aweights}
     weights = "".join(f", {name}={array}" for name, array in given.items() if array is not None)
     return f"covariances({x}{'' if correction == 1 else f', correction={correction!r}'}{weights})"
@@ -102,4 +112,10 @@ def _uniform(key: Operand, *, shape: Any, low: Any, high: Any, dtype: str) -> st
     return f"random_uniform({key}, {shape!r}, {low!r}, {high!r}, {dtype})"
 
 
-rows.table({"random_integers": lambda key, *, shape, low, high, dtype: f"{key}.integers({low!r}, {high!r}, {shape!r}).astype({dtype})"})
+rows.table(
+    {
+        "random_integers": lambda key, *, shape, low, high, dtype: (
+            f"{key}.integers({low!r}, {high!r}, {shape!r}).astype({dtype})"
+        )
+    }
+)

@@ -12,7 +12,9 @@ def linspace(start: np.ndarray | float, stop: np.ndarray | float, num: int, dtyp
     """``num`` numbers from ``start`` to ``stop``, counted from the nearer end."""
     index = np.arange(num)
     step = (stop - start) / max(num - 1, 1)
-    return np.where((index < num // 2) | (num == 1), start + step * index, stop - step * (num - 1 - index)).astype(dtype)
+    return np.where(
+        (index < num // 2) | (num == 1), start + step * index, stop - step * (num - 1 - index)
+    ).astype(dtype)
 
 
 def sliding_window(x: np.ndarray, axis: int, size: int, step: int = 1) -> np.ndarray:
@@ -22,7 +24,9 @@ def sliding_window(x: np.ndarray, axis: int, size: int, step: int = 1) -> np.nda
     return sliding_window_view(x, size, axis=axis)[(slice(None),) * axis + (slice(None, None, step),)]
 
 
-def as_strided(x: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> np.ndarray:
+def as_strided(
+    x: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0
+) -> np.ndarray:
     """Element ``i, j, ..`` of the result is element ``offset + i * strides[0] + j * strides[1] + ..`` of the flattened ``x``."""
     positions = np.full((1,) * len(shape), offset)
     for axis, (size, stride) in enumerate(zip(shape, strides, strict=False)):
@@ -30,12 +34,22 @@ def as_strided(x: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...], 
     return x.reshape(-1)[positions]
 
 
-def pad(x: np.ndarray, padding: tuple[tuple[int, int], ...], mode: str = "constant", value: float = 0) -> np.ndarray:
+def pad(
+    x: np.ndarray, padding: tuple[tuple[int, int], ...], mode: str = "constant", value: float = 0
+) -> np.ndarray:
     """``np.pad`` where negative amounts cut elements off."""
-    inner = x[tuple(slice(max(-before, 0), size - max(-after, 0)) for size, (before, after) in zip(x.shape, padding))]
+    inner = x[
+        tuple(
+            slice(max(-before, 0), size - max(-after, 0)) for size, (before, after) in zip(x.shape, padding)
+        )
+    ]
     if mode in ("constant", "wrap"):
         around = [(max(before, 0), max(after, 0)) for before, after in padding]
-        return np.pad(inner, around, mode="wrap") if mode == "wrap" else np.pad(inner, around, constant_values=value)
+        return (
+            np.pad(inner, around, mode="wrap")
+            if mode == "wrap"
+            else np.pad(inner, around, constant_values=value)
+        )
     for axis, (before, after) in enumerate(padding):
         size = x.shape[axis]
         places = np.arange(-before, size + after)
@@ -55,11 +69,17 @@ def with_items(x: np.ndarray, key: Any, values: Any) -> np.ndarray:
 
 def along_axis(indices: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
     """The key that takes ``indices`` along ``axis`` and counts along the other axes."""
-    shapes = [tuple(size if i == j else 1 for j in range(indices.ndim)) for i, size in enumerate(indices.shape)]
-    return tuple(indices if i == axis else np.arange(indices.shape[i]).reshape(shape) for i, shape in enumerate(shapes))
+    shapes = [
+        tuple(size if i == j else 1 for j in range(indices.ndim)) for i, size in enumerate(indices.shape)
+    ]
+    return tuple(
+        indices if i == axis else np.arange(indices.shape[i]).reshape(shape) for i, shape in enumerate(shapes)
+    )
 
 
-def scatter_reduce(x: np.ndarray, key: Any, values: Any, reduce: str, include_self: bool = True) -> np.ndarray:
+def scatter_reduce(
+    x: np.ndarray, key: Any, values: Any, reduce: str, include_self: bool = True
+) -> np.ndarray:
     """``x`` with the values that meet at each place of ``x[key]`` reduced to one, together with the old element if ``include_self``."""
     result = np.array(x)
     count = np.zeros(x.shape, np.int64)
@@ -71,7 +91,9 @@ def scatter_reduce(x: np.ndarray, key: Any, values: Any, reduce: str, include_se
             else (np.iinfo(x.dtype).min, np.iinfo(x.dtype).max)
         )  # fmt: skip
         result[count > 0] = {"sum": 0, "mean": 0, "prod": 1, "max": lowest, "min": highest}[reduce]
-    function = {"sum": np.add, "mean": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}[reduce]
+    function = {"sum": np.add, "mean": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}[
+        reduce
+    ]
     function.at(result, key, values)
     if reduce != "mean":
         return result

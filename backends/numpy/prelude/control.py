@@ -17,13 +17,17 @@ def associative_scan(
     if arrays[0].shape[axis] < 2:
         return tuple(np.array(array) for array in arrays)
     ordered = tuple(np.flip(array, axis) for array in arrays) if reverse else arrays
-    made = prefixes(combine, ordered, axis, lambda first, rest, axis: np.concatenate((first, rest), axis), interleaved)
+    made = prefixes(
+        combine, ordered, axis, lambda first, rest, axis: np.concatenate((first, rest), axis), interleaved
+    )
     return tuple(np.flip(array, axis) for array in made) if reverse else made
 
 
 def interleaved(even: np.ndarray, odd: np.ndarray, axis: int) -> np.ndarray:
     """The elements of two arrays in turn."""
     before = (slice(None),) * axis
-    made = np.empty((*even.shape[:axis], even.shape[axis] + odd.shape[axis], *even.shape[axis + 1 :]), even.dtype)
+    made = np.empty(
+        (*even.shape[:axis], even.shape[axis] + odd.shape[axis], *even.shape[axis + 1 :]), even.dtype
+    )
     made[(*before, slice(0, None, 2))], made[(*before, slice(1, None, 2))] = even, odd
     return made

@@ -76,7 +76,9 @@ def conv_transpose(
     )
     size = [
         (n - 1) * s - before - after + d * (k - 1) + more + 1
-        for n, s, (before, after), d, k, more in zip(space, strides, padding, dilation, kernel, output_padding)
+        for n, s, (before, after), d, k, more in zip(
+            space, strides, padding, dilation, kernel, output_padding
+        )
     ]
     windows = columns.reshape(batch, groups * given, *kernel, *space)
     return with_bias(added_windows(windows, tuple(size), strides, padding, dilation), bias, layout)
@@ -109,14 +111,20 @@ def window_view(
 
 
 def added_windows(
-    windows: np.ndarray, size: tuple[int, ...], strides: tuple[int, ...], padding: tuple[tuple[int, int], ...], dilation: tuple[int, ...]
+    windows: np.ndarray,
+    size: tuple[int, ...],
+    strides: tuple[int, ...],
+    padding: tuple[tuple[int, int], ...],
+    dilation: tuple[int, ...],
 ) -> np.ndarray:
     """The sum ``[batch, channels, *size]`` of ``windows[batch, channels, *kernel, *windows]``, one element of all windows after the
     other."""
     rank = len(size)
     kernel, counts = windows.shape[2 : 2 + rank], windows.shape[2 + rank :]
     needed = [s * (count - 1) + d * (k - 1) + 1 for s, count, d, k in zip(strides, counts, dilation, kernel)]
-    whole = [max(n + before + max(after, 0), least) for n, (before, after), least in zip(size, padding, needed)]
+    whole = [
+        max(n + before + max(after, 0), least) for n, (before, after), least in zip(size, padding, needed)
+    ]
     total = np.zeros((*windows.shape[:2], *whole), windows.dtype)
     for tap in np.ndindex(*kernel):
         starts = [step * place for step, place in zip(dilation, tap)]
@@ -136,7 +144,9 @@ def im2col(
 ) -> np.ndarray:
     """All windows of ``x[batch, channels, *space]`` as columns [batch, channels * window, windows]."""
     windows = window_view(x, kernel, strides, padding, dilation)
-    return windows.reshape(x.shape[0], x.shape[1] * math.prod(kernel), math.prod(windows.shape[2 + len(kernel) :]))
+    return windows.reshape(
+        x.shape[0], x.shape[1] * math.prod(kernel), math.prod(windows.shape[2 + len(kernel) :])
+    )
 
 
 def col2im(

@@ -41,7 +41,11 @@ def matrix_norm(x: np.ndarray, *, ord: Any = "fro", keepdims: bool = False) -> n
 
 
 def matrix_rank(
-    x: np.ndarray, rtol: np.ndarray | float | None = None, atol: np.ndarray | float | None = None, *, hermitian: bool = False
+    x: np.ndarray,
+    rtol: np.ndarray | float | None = None,
+    atol: np.ndarray | float | None = None,
+    *,
+    hermitian: bool = False,
 ) -> np.ndarray:
     """How many singular values are above ``max(atol, rtol * largest)``."""
     values = np.abs(np.linalg.eigvalsh(x)) if hermitian else np.linalg.svdvals(x)
@@ -50,7 +54,11 @@ def matrix_rank(
 
 
 def pinv(
-    x: np.ndarray, rtol: np.ndarray | float | None = None, atol: np.ndarray | float | None = None, *, hermitian: bool = False
+    x: np.ndarray,
+    rtol: np.ndarray | float | None = None,
+    atol: np.ndarray | float | None = None,
+    *,
+    hermitian: bool = False,
 ) -> np.ndarray:
     """The pseudo-inverse; singular values up to ``max(atol, rtol * largest)`` count as zero."""
     if hermitian:
@@ -65,11 +73,19 @@ def pinv(
 
 # ---------------------------------------------------------------------------------------------- solutions
 def solve_triangular(
-    x1: np.ndarray, x2: np.ndarray, *, upper: bool, left: bool = True, transpose: bool = False, unit_diagonal: bool = False
+    x1: np.ndarray,
+    x2: np.ndarray,
+    *,
+    upper: bool,
+    left: bool = True,
+    transpose: bool = False,
+    unit_diagonal: bool = False,
 ) -> np.ndarray:
     """The solution of ``x1 @ x == x2`` (or ``x @ x1 == x2``) for triangular ``x1``, or its transpose; row after row."""
     if not left:
-        return solve_triangular(x1, x2.mT, upper=upper, transpose=not transpose, unit_diagonal=unit_diagonal).mT.copy()
+        return solve_triangular(
+            x1, x2.mT, upper=upper, transpose=not transpose, unit_diagonal=unit_diagonal
+        ).mT.copy()
     if transpose:
         x1, upper = x1.mT, not upper
     batch = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
@@ -86,7 +102,9 @@ def solve_triangular(
 def cholesky_solve(x1: np.ndarray, x2: np.ndarray, *, upper: bool = False) -> np.ndarray:
     """The solution of ``A @ x == x2`` where ``x1`` is the Cholesky factor of A."""
     factor = x1 if upper else conjugate_transpose(x1)
-    return solve_triangular(factor, solve_triangular(conjugate_transpose(factor), x2, upper=False), upper=True)
+    return solve_triangular(
+        factor, solve_triangular(conjugate_transpose(factor), x2, upper=False), upper=True
+    )
 
 
 # ---------------------------------------------------------------------------------------------- decompositions
@@ -123,12 +141,16 @@ def lu_factor(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     pivots = np.empty((len(factors), min(rows, columns)), np.int32)
     for step in range(min(rows, columns)):
         column = factors[:, step:, step]
-        pivot = step + np.argmax(np.abs(column.real) + np.abs(column.imag), axis=1)  # as LAPACK measures complex numbers
+        pivot = step + np.argmax(
+            np.abs(column.real) + np.abs(column.imag), axis=1
+        )  # as LAPACK measures complex numbers
         pivots[:, step] = pivot + 1
         factors[every, pivot], factors[:, step] = factors[:, step].copy(), factors[every, pivot]
         divisor = factors[:, step, step, None]
         factors[:, step + 1 :, step] /= np.where(divisor == 0, 1, divisor)
-        factors[:, step + 1 :, step + 1 :] -= factors[:, step + 1 :, step, None] * factors[:, None, step, step + 1 :]
+        factors[:, step + 1 :, step + 1 :] -= (
+            factors[:, step + 1 :, step, None] * factors[:, None, step, step + 1 :]
+        )
     return factors.reshape(x.shape), pivots.reshape(*x.shape[:-2], min(rows, columns))
 
 
@@ -143,7 +165,11 @@ def lu_unpack(lu: np.ndarray, pivots: np.ndarray) -> tuple[np.ndarray, np.ndarra
         np.put_along_axis(order, other, order[..., step, None].copy(), -1)
         order[..., step, None] = swapped
     permutation = (order[..., None, :] == np.arange(rows)[:, None]).astype(lu.dtype)
-    return permutation, np.tril(lu[..., :inner], -1) + np.eye(rows, inner, dtype=lu.dtype), np.triu(lu[..., :inner, :])
+    return (
+        permutation,
+        np.tril(lu[..., :inner], -1) + np.eye(rows, inner, dtype=lu.dtype),
+        np.triu(lu[..., :inner, :]),
+    )
 
 
 def geqrf(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -163,7 +189,9 @@ def householder_product(x: np.ndarray, tau: np.ndarray) -> np.ndarray:
     return result
 
 
-def ormqr(x: np.ndarray, tau: np.ndarray, x2: np.ndarray, *, left: bool = True, transpose: bool = False) -> np.ndarray:
+def ormqr(
+    x: np.ndarray, tau: np.ndarray, x2: np.ndarray, *, left: bool = True, transpose: bool = False
+) -> np.ndarray:
     """The product of the whole Q that the reflections make, or its adjoint, with ``x2``."""
     x = x[..., : x.shape[-2]]  # further columns hold no reflections
     missing = x.shape[-2] - x.shape[-1]
@@ -217,7 +245,11 @@ def istft(
     """The signal that has these transforms: the parts are added and divided by the squares of the windows."""
     norm: Any = "ortho" if normalized else "backward"
     spectrum = np.swapaxes(x, -1, -2)
-    parts = np.fft.ifft(spectrum, n_fft, norm=norm) if as_complex else np.fft.irfft(spectrum[..., : n_fft // 2 + 1], n_fft, norm=norm)
+    parts = (
+        np.fft.ifft(spectrum, n_fft, norm=norm)
+        if as_complex
+        else np.fft.irfft(spectrum[..., : n_fft // 2 + 1], n_fft, norm=norm)
+    )
     weights = np.broadcast_to(centered_window(window, n_fft), n_fft)
     size = hop_length * (x.shape[-1] - 1) + n_fft
     signal, envelope = np.zeros((*x.shape[:-2], size), parts.dtype), np.zeros(size, weights.dtype)

@@ -99,7 +99,12 @@ def scaled_dot_product_attention(
 
 
 def attention_weights(
-    query: np.ndarray, key: np.ndarray, mask: np.ndarray | None = None, *, is_causal: bool = False, scale: float | None = None
+    query: np.ndarray,
+    key: np.ndarray,
+    mask: np.ndarray | None = None,
+    *,
+    is_causal: bool = False,
+    scale: float | None = None,
 ) -> np.ndarray:
     """``softmax(query @ key.T * scale + mask)``."""
     scores = query * (query.shape[-1] ** -0.5 if scale is None else scale) @ key.mT
@@ -193,17 +198,25 @@ def cross_entropy(
     if reduction != "none":
         smooth = smooth.sum()
     if reduction == "mean":
-        smooth = smooth / np.where(kept, 1 if weight is None else weight[np.where(kept, target, 0)], 0).sum().astype(logs.dtype)
+        smooth = smooth / np.where(
+            kept, 1 if weight is None else weight[np.where(kept, target, 0)], 0
+        ).sum().astype(logs.dtype)
     return (1 - label_smoothing) * loss + label_smoothing / logits.shape[axis] * smooth
 
 
 def binary_cross_entropy(probability: np.ndarray, target: np.ndarray) -> np.ndarray:
     """``-(target * log(probability) + (1 - target) * log(1 - probability))``, each logarithm at least -100."""
-    return (target - 1) * np.maximum(np.log1p(-probability), -100) - target * np.maximum(np.log(probability), -100)
+    return (target - 1) * np.maximum(np.log1p(-probability), -100) - target * np.maximum(
+        np.log(probability), -100
+    )
 
 
 def ctc_loss(
-    log_probabilities: np.ndarray, targets: np.ndarray, input_lengths: np.ndarray, target_lengths: np.ndarray, blank: int = 0
+    log_probabilities: np.ndarray,
+    targets: np.ndarray,
+    input_lengths: np.ndarray,
+    target_lengths: np.ndarray,
+    blank: int = 0,
 ) -> np.ndarray:
     """``-log p(targets)`` of each sequence, summed over all alignments by the forward recursion."""
     batch, length = targets.shape
@@ -213,7 +226,9 @@ def ctc_loss(
     labels = np.where(places < 2 * target_lengths[:, None] + 1, labels, blank)
     two_back = np.pad(labels, ((0, 0), (2, 0)), constant_values=blank)[:, : 2 * length + 1]
     may_skip = (labels != blank) & (labels != two_back)
-    emitted = np.take_along_axis(log_probabilities, np.broadcast_to(labels, (len(log_probabilities), *labels.shape)), axis=2)
+    emitted = np.take_along_axis(
+        log_probabilities, np.broadcast_to(labels, (len(log_probabilities), *labels.shape)), axis=2
+    )
     alpha = np.where(places == 0, 0.0, -np.inf).astype(emitted.dtype) + np.zeros((batch, 1), emitted.dtype)
 
     def shifted(by: int) -> np.ndarray:
@@ -223,7 +238,9 @@ def ctc_loss(
         if index == 0:
             grown = np.where(places < 2, now, -np.inf)
         else:
-            grown = np.logaddexp(np.logaddexp(alpha, shifted(1)), np.where(may_skip, shifted(2), -np.inf)) + now
+            grown = (
+                np.logaddexp(np.logaddexp(alpha, shifted(1)), np.where(may_skip, shifted(2), -np.inf)) + now
+            )
         alpha = np.where((index < input_lengths)[:, None], grown, alpha)
     ends = 2 * target_lengths[:, None]
     last = np.take_along_axis(alpha, ends, axis=1)[:, 0]
@@ -280,7 +297,9 @@ def layer_norm(
     return result.astype(x.dtype, copy=False)
 
 
-def rms_norm(x: np.ndarray, weight: np.ndarray | None = None, *, axis: int | tuple[int, ...] = -1, epsilon: float) -> np.ndarray:
+def rms_norm(
+    x: np.ndarray, weight: np.ndarray | None = None, *, axis: int | tuple[int, ...] = -1, epsilon: float
+) -> np.ndarray:
     """``x / sqrt(mean(x ** 2) + epsilon) * weight`` with the mean over ``axis``."""
     squares = np.sum(x * x, axis, keepdims=True)
     result = x / np.sqrt(squares * (squares.size / max(x.size, 1)) + epsilon)
@@ -290,23 +309,38 @@ def rms_norm(x: np.ndarray, weight: np.ndarray | None = None, *, axis: int | tup
 
 
 def group_norm(
-    x: np.ndarray, weight: np.ndarray | None = None, bias: np.ndarray | None = None, *, axis: int = 1, groups: int, epsilon: float
+    x: np.ndarray,
+    weight: np.ndarray | None = None,
+    bias: np.ndarray | None = None,
+    *,
+    axis: int = 1,
+    groups: int,
+    epsilon: float,
 ) -> np.ndarray:
     """Normalises each of ``groups`` groups of channels, which stand in ``axis``, with all axes but the first."""
     grouped = x.reshape(*x.shape[:axis], groups, x.shape[axis] // groups, *x.shape[axis + 1 :])
-    result = standardised(grouped, tuple(place for place in range(1, grouped.ndim) if place != axis), epsilon).reshape(x.shape)
+    result = standardised(
+        grouped, tuple(place for place in range(1, grouped.ndim) if place != axis), epsilon
+    ).reshape(x.shape)
     return scaled_channels(result, weight, bias, axis).astype(x.dtype, copy=False)
 
 
 def instance_norm(
-    x: np.ndarray, weight: np.ndarray | None = None, bias: np.ndarray | None = None, *, axis: int = 1, epsilon: float
+    x: np.ndarray,
+    weight: np.ndarray | None = None,
+    bias: np.ndarray | None = None,
+    *,
+    axis: int = 1,
+    epsilon: float,
 ) -> np.ndarray:
     """Normalises each channel of each sample over the axes of space."""
     result = standardised(x, tuple(place for place in range(1, x.ndim) if place != axis), epsilon)
     return scaled_channels(result, weight, bias, axis).astype(x.dtype, copy=False)
 
 
-def scaled_channels(x: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, axis: int) -> np.ndarray:
+def scaled_channels(
+    x: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, axis: int
+) -> np.ndarray:
     """``x * weight + bias`` with vectors over ``axis``, each as far as there is one."""
     if weight is not None:
         x = x * over_channels(weight, x.ndim, axis)

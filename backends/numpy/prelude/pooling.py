@@ -9,7 +9,14 @@ import numpy as np
 
 from ...array_code.pooling import max_pool_with_indices
 from ...array_code.resampling import interpolate_bytes, reflected
-from ...common.positions import adaptive_places, antialias_taps, nearest_places, padding_for_windows, sample_taps, small_image
+from ...common.positions import (
+    adaptive_places,
+    antialias_taps,
+    nearest_places,
+    padding_for_windows,
+    sample_taps,
+    small_image,
+)
 
 
 def least_of(dtype: np.dtype) -> float | int:
@@ -29,7 +36,9 @@ def reduced_windows(
 ) -> np.ndarray:
     """``function`` over each window of the axes of ``x`` from ``lead`` on, padded with ``fill``."""
     if any(amount for pair in around for amount in pair):
-        x = np.pad(x, [(0, 0)] * lead + around + [(0, 0)] * (x.ndim - lead - len(around)), constant_values=fill)
+        x = np.pad(
+            x, [(0, 0)] * lead + around + [(0, 0)] * (x.ndim - lead - len(around)), constant_values=fill
+        )
     for axis, (k, stride, step) in enumerate(zip(kernel, strides, dilation or (1,) * len(kernel)), lead):
         span = (x.shape[axis] - step * (k - 1) - 1) // stride * stride + 1
         before = (slice(None),) * axis
@@ -87,7 +96,9 @@ def avg_pool(
     return total / divisor.astype(x.dtype)
 
 
-def lp_pool(x: np.ndarray, ord: float, kernel: tuple[int, ...], strides: tuple[int, ...], ceil_mode: bool = False) -> np.ndarray:
+def lp_pool(
+    x: np.ndarray, ord: float, kernel: tuple[int, ...], strides: tuple[int, ...], ceil_mode: bool = False
+) -> np.ndarray:
     """The ``ord``-norm of each window; negative sums keep their sign under the root, as in torch."""
     mean = avg_pool(x**ord, kernel, strides, None, ceil_mode)
     return (np.sign(mean) * np.abs(mean) * math.prod(kernel)) ** (1 / ord)
@@ -118,7 +129,9 @@ def fractional_starts(samples: np.ndarray, size: int, windows: int, kernel: int)
         return np.full((*samples.shape, 1), size - kernel)
     step = samples.dtype.type((size - kernel) / (windows - 1))
     shift = samples[..., None]
-    starts = ((np.arange(windows, dtype=samples.dtype) + shift) * step).astype(int) - (shift * step).astype(int)
+    starts = ((np.arange(windows, dtype=samples.dtype) + shift) * step).astype(int) - (shift * step).astype(
+        int
+    )
     starts[..., -1] = size - kernel
     return starts
 
@@ -148,12 +161,18 @@ def interpolate(
     nearest = method.startswith("nearest")
     if x.dtype == np.uint8 and not nearest:
         return interpolate_bytes(x, size, method, scales, align_corners, antialias, first)
-    real, exact, small = np.float64 if x.dtype == np.float64 else np.float32, method == "nearest-exact", small_image(size)
+    real, exact, small = (
+        np.float64 if x.dtype == np.float64 else np.float32,
+        method == "nearest-exact",
+        small_image(size),
+    )
     result = x if nearest else x.astype(real)
     for axis, (out, scale) in enumerate(zip(size, scales), first):
         if nearest:
             result = np.take(result, nearest_places(x.shape[axis], out, scale, exact, small), axis)
-        elif out != x.shape[axis] or (method == "cubic" and not antialias and scale):  # torch leaves other axes as they are
+        elif out != x.shape[axis] or (
+            method == "cubic" and not antialias and scale
+        ):  # torch leaves other axes as they are
             taps = antialias_taps if antialias else sample_taps
             places, weights = taps(x.shape[axis], out, method, scale, align_corners, real)
             result = weighted_taps(result, axis, places, weights)

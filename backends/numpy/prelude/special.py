@@ -17,7 +17,9 @@ def airy_ai(x: np.ndarray) -> np.ndarray:
 
 def complex_of(real: np.ndarray | float, imag: np.ndarray | float) -> np.ndarray:
     """Complex numbers of two real parts, infinite ones too."""
-    result = np.empty(np.broadcast_shapes(np.shape(real), np.shape(imag)), np.result_type(real, imag, np.complex64))
+    result = np.empty(
+        np.broadcast_shapes(np.shape(real), np.shape(imag)), np.result_type(real, imag, np.complex64)
+    )
     result.real, result.imag = real, imag
     return result
 
@@ -39,12 +41,19 @@ def gammaincc(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     return np.where((a == 0) | (a == np.inf), limit, special.gammaincc(a, x)).astype(np.result_type(a, x))
 
 
-def half_nan_to_num(x: np.ndarray, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> np.ndarray:
+def half_nan_to_num(
+    x: np.ndarray, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> np.ndarray:
     """``np.nan_to_num`` of half precision; None is the largest and smallest finite number."""
     zero = np.zeros((), x.dtype)
     largest = np.nextafter(np.array(np.inf, x.dtype), zero).astype(np.float32)
     wide = x.astype(np.float32)
-    finite = np.nan_to_num(wide, nan=nan, posinf=largest if posinf is None else posinf, neginf=-largest if neginf is None else neginf)
+    finite = np.nan_to_num(
+        wide,
+        nan=nan,
+        posinf=largest if posinf is None else posinf,
+        neginf=-largest if neginf is None else neginf,
+    )
     return finite.astype(x.dtype)
 
 

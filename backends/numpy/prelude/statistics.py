@@ -15,7 +15,9 @@ def mean(x: np.ndarray, axis: int | tuple[int, ...] | None = None, keepdims: boo
     return total / (x.size // total.size if total.size else 1)
 
 
-def variance(x: np.ndarray, axis: int | tuple[int, ...] | None = None, *, correction: float = 0, keepdims: bool = False) -> np.ndarray:
+def variance(
+    x: np.ndarray, axis: int | tuple[int, ...] | None = None, *, correction: float = 0, keepdims: bool = False
+) -> np.ndarray:
     """The variance over ``axis``, divided by ``max(0, N - correction)``."""
     distance = np.abs(x - mean(x, axis, keepdims=True))
     total = np.sum(distance * distance, axis=axis, keepdims=keepdims)
@@ -43,7 +45,9 @@ def logsumexp(x: np.ndarray, axis: int | tuple[int, ...] | None = None, keepdims
     return total if keepdims else np.squeeze(total, tuple(range(x.ndim)) if axis is None else axis)
 
 
-def vector_norm(x: np.ndarray, *, axis: int | tuple[int, ...] | None = None, ord: float = 2.0, keepdims: bool = False) -> np.ndarray:
+def vector_norm(
+    x: np.ndarray, *, axis: int | tuple[int, ...] | None = None, ord: float = 2.0, keepdims: bool = False
+) -> np.ndarray:
     """The vector norm over ``axis``."""
     size = np.abs(x)
     if ord == np.inf:
@@ -58,7 +62,9 @@ def vector_norm(x: np.ndarray, *, axis: int | tuple[int, ...] | None = None, ord
 
 
 # ---------------------------------------------------------------------------------------------- order
-def sort_with_indices(x: np.ndarray, *, axis: int = -1, descending: bool = False) -> tuple[np.ndarray, np.ndarray]:
+def sort_with_indices(
+    x: np.ndarray, *, axis: int = -1, descending: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
     """The elements in order along ``axis``, and where they were; equal ones keep their order, NaN counts as the largest."""
     if descending:  # the reverse of the order of the reversed elements
         indices = x.shape[axis] - 1 - np.flip(np.argsort(np.flip(x, axis), axis=axis, stable=True), axis)
@@ -90,7 +96,9 @@ def top_k(x: np.ndarray, *, k: int, axis: int = -1, largest: bool = True) -> tup
     return values, np.take_along_axis(kept, order, axis)
 
 
-def kth_value(x: np.ndarray, *, k: int, axis: int = -1, keepdims: bool = False) -> tuple[np.ndarray, np.ndarray]:
+def kth_value(
+    x: np.ndarray, *, k: int, axis: int = -1, keepdims: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
     """The ``k``-th smallest element along ``axis``, counted from 1, and where it was."""
     values, indices = sort_with_indices(x, axis=axis)
     place = (slice(None),) * (axis % x.ndim) + (slice(k - 1, k) if keepdims else k - 1,)
@@ -159,7 +167,11 @@ def quantile(
     result = np.moveaxis(found, -1, 0).reshape(q.shape + valid.shape[:-1])
     if not keepdims:
         return result
-    return result.reshape(q.shape + (1,) * x.ndim) if axis is None else np.expand_dims(result, q.ndim + axis % x.ndim)
+    return (
+        result.reshape(q.shape + (1,) * x.ndim)
+        if axis is None
+        else np.expand_dims(result, q.ndim + axis % x.ndim)
+    )
 
 
 # ---------------------------------------------------------------------------------------------- searching and sets
@@ -169,7 +181,9 @@ def argwhere_of_size(x: np.ndarray, size: int, fill_value: int) -> np.ndarray:
     return np.concatenate([found, np.full((size - len(found), x.ndim), fill_value)])
 
 
-def searchsorted_rows(sequences: np.ndarray, x: np.ndarray, sorter: np.ndarray | None = None, *, side: Any = "left") -> np.ndarray:
+def searchsorted_rows(
+    sequences: np.ndarray, x: np.ndarray, sorter: np.ndarray | None = None, *, side: Any = "left"
+) -> np.ndarray:
     """Where to insert the last axis of ``x`` into the sorted last axis of ``sequences``, row by row."""
     if sorter is not None:
         sequences = np.take_along_axis(sequences, sorter, axis=-1)
@@ -192,7 +206,9 @@ def histc(x: np.ndarray, *, bins: int, min: float, max: float) -> np.ndarray:
     return np.bincount(place, minlength=bins).astype(x.dtype)
 
 
-def histogram_counts(x: np.ndarray, bin_edges: np.ndarray, weights: np.ndarray | None = None, *, density: bool = False) -> np.ndarray:
+def histogram_counts(
+    x: np.ndarray, bin_edges: np.ndarray, weights: np.ndarray | None = None, *, density: bool = False
+) -> np.ndarray:
     """How many elements, or what weight of them, are between the edges."""
     x = x.reshape(-1)
     inside = (x >= bin_edges[0]) & (x <= bin_edges[-1])
@@ -204,7 +220,11 @@ def histogram_counts(x: np.ndarray, bin_edges: np.ndarray, weights: np.ndarray |
 
 # ---------------------------------------------------------------------------------------------- correlation and distances
 def covariances(
-    x: np.ndarray, *, correction: float = 1, fweights: np.ndarray | None = None, aweights: np.ndarray | None = None
+    x: np.ndarray,
+    *,
+    correction: float = 1,
+    fweights: np.ndarray | None = None,
+    aweights: np.ndarray | None = None,
 ) -> np.ndarray:
     """The covariances of the rows of ``x``; of one variable a single number."""
     rows = np.atleast_2d(x)
@@ -235,7 +255,11 @@ def correlations(x: np.ndarray) -> np.ndarray:
 
 def distance(x: np.ndarray, p: float) -> np.ndarray:
     """The ``p``-norm along the last axis; NaN is no coordinate that differs, but makes the distance NaN."""
-    return np.sum(np.where(np.isnan(x), x, x != 0), axis=-1, dtype=x.dtype) if p == 0 else vector_norm(x, axis=-1, ord=p)
+    return (
+        np.sum(np.where(np.isnan(x), x, x != 0), axis=-1, dtype=x.dtype)
+        if p == 0
+        else vector_norm(x, axis=-1, ord=p)
+    )
 
 
 def cdist(x1: np.ndarray, x2: np.ndarray, *, p: float = 2.0) -> np.ndarray:
@@ -252,10 +276,14 @@ def pdist(x: np.ndarray, *, p: float = 2.0) -> np.ndarray:
 def derived_generator(key: np.random.Generator, index: Any) -> np.random.Generator:
     """The ``index``-th generator derived from ``key``, which does not advance: the same key gives the same numbers."""
     seeds: Any = key.bit_generator.seed_seq
-    return np.random.default_rng(np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, int(index))))
+    return np.random.default_rng(
+        np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, int(index)))
+    )
 
 
-def random_uniform(key: np.random.Generator, shape: tuple[int, ...], low: float, high: float, dtype: np.dtype) -> np.ndarray:
+def random_uniform(
+    key: np.random.Generator, shape: tuple[int, ...], low: float, high: float, dtype: np.dtype
+) -> np.ndarray:
     """Numbers in [low, high): in steps that the type can tell apart, so that none is rounded up to ``high``."""
     steps = {"bfloat16": 2**8, "float16": 2**11, "float32": 2**24}.get(np.dtype(dtype).name, 2**53)
     numbers = (low + (high - low) * (key.integers(0, steps, shape) / steps)).astype(dtype)
@@ -272,12 +300,16 @@ def random_normal(key: np.random.Generator, shape: tuple[int, ...], dtype: np.dt
     return parts[..., 0] + 1j * parts[..., 1]
 
 
-def random_bernoulli(key: np.random.Generator, probability: np.ndarray | float, shape: tuple[int, ...]) -> np.ndarray:
+def random_bernoulli(
+    key: np.random.Generator, probability: np.ndarray | float, shape: tuple[int, ...]
+) -> np.ndarray:
     """True with the given probability."""
     return key.random(np.broadcast_shapes(shape, np.shape(probability))) < probability
 
 
-def dropout(key: np.random.Generator, x: np.ndarray, rate: float, shared_axes: tuple[int, ...] = ()) -> np.ndarray:
+def dropout(
+    key: np.random.Generator, x: np.ndarray, rate: float, shared_axes: tuple[int, ...] = ()
+) -> np.ndarray:
     """``x`` with a share ``rate`` of its elements set to 0, the others scaled up; ``shared_axes`` live or die together."""
     if rate == 1:
         return np.zeros_like(x)
@@ -285,7 +317,9 @@ def dropout(key: np.random.Generator, x: np.ndarray, rate: float, shared_axes: t
     return np.where(key.random(shape, np.float32) < rate, 0, x / (1 - rate))
 
 
-def random_categorical(key: np.random.Generator, weights: np.ndarray, samples: int, replacement: bool) -> np.ndarray:
+def random_categorical(
+    key: np.random.Generator, weights: np.ndarray, samples: int, replacement: bool
+) -> np.ndarray:
     """Indices along the last axis in proportion to ``weights``."""
     weights = weights.astype(np.float64)
     if not replacement:
@@ -302,7 +336,10 @@ def philox(keys: Any, counts: Any) -> Any:
     for turn in range(10):
         left = words[0].astype(np.uint64) * np.uint64(0xD2511F53)
         right = words[2].astype(np.uint64) * np.uint64(0xCD9E8D57)
-        key, other = first + np.uint32(turn * 0x9E3779B9 % 2**32), second + np.uint32(turn * 0xBB67AE85 % 2**32)
+        key, other = (
+            first + np.uint32(turn * 0x9E3779B9 % 2**32),
+            second + np.uint32(turn * 0xBB67AE85 % 2**32),
+        )
         words = [
             (right >> np.uint64(32)).astype(np.uint32) ^ words[1] ^ key,
             right.astype(np.uint32),

@@ -50,14 +50,21 @@ def full(*, shape: Any, fill_value: Any, dtype: str) -> str:
     """``tf.fill``, or ``tf.constant`` of a number, which TensorFlow does not take for a truth value."""
     if dtype == "tf.bool" and _is_known(fill_value):
         fill_value = bool(fill_value)
-    value = f"tf.constant({fill_value!r}, {dtype})" if _is_known(fill_value) else f"scalar({fill_value!r}, {dtype})"
+    value = (
+        f"tf.constant({fill_value!r}, {dtype})"
+        if _is_known(fill_value)
+        else f"scalar({fill_value!r}, {dtype})"
+    )
     return f"tf.fill({shape!r}, {value})" if shape else value
 
 
 @rows.row("arange")
 def arange(*, start: Any, stop: Any, step: Any, dtype: str, out: Out = ()) -> str:
     """``tf.range`` of integers; a helper for fractions, which are multiplied, not added up."""
-    fractions = any(isinstance(number, float) or isinstance(number, Text) and _FRACTION.search(number) for number in (start, stop, step))
+    fractions = any(
+        isinstance(number, float) or isinstance(number, Text) and _FRACTION.search(number)
+        for number in (start, stop, step)
+    )
     if fractions or (is_floating(out[0].dtype) and step != 1):
         return f"spaced({start!r}, {stop!r}, {step!r}, {dtype})"
     bounds = [start, stop, step] if step != 1 else [start, stop] if start != 0 else [stop]
@@ -76,7 +83,14 @@ def eye(*, n_rows: Any, n_cols: Any, k: Any, dtype: str) -> str:
     return f"tf.eye({n_rows!r}{columns}, dtype={dtype})"
 
 
-_BY_WAY_OF = {"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": "int32", "uint32": "int64", "uint64": "int64"}
+_BY_WAY_OF = {
+    "int8": "int32",
+    "int16": "int32",
+    "uint8": "int32",
+    "uint16": "int32",
+    "uint32": "int64",
+    "uint64": "int64",
+}
 
 
 @rows.row("astype")
@@ -175,7 +189,13 @@ def pad(x: Operand, *, padding: Any, mode: str, value: Any) -> str:
         return f"tf.pad({x}, {amounts}{constant})"
     if grows and mode == "reflect" and all(map(hint_of, x.shape)):
         return f'tf.pad({x}, {amounts}, "REFLECT")'
-    options = "" if mode == "constant" and value == 0 else f", {_typed(value, x)}" if mode == "constant" else f", mode={mode!r}"
+    options = (
+        ""
+        if mode == "constant" and value == 0
+        else f", {_typed(value, x)}"
+        if mode == "constant"
+        else f", mode={mode!r}"
+    )
     return f"{'resized' if mode == 'constant' else 'pad_with_elements'}({x}, {amounts}{options})"
 
 
@@ -221,13 +241,17 @@ def _item(item: Any) -> str:
 
 
 @rows.row("scatter_nd")
-def scatter_nd(x: Operand, values: Any, *indices: Operand, axes: tuple[int, ...], reduce: str | None, include_self: bool) -> str:
+def scatter_nd(
+    x: Operand, values: Any, *indices: Operand, axes: tuple[int, ...], reduce: str | None, include_self: bool
+) -> str:
     """A helper around ``tf.tensor_scatter_nd_update`` and its relatives."""
     return f"scatter_at({x}, {values}, [{', '.join(indices)}], {axes}{_options(x, reduce, include_self)})"
 
 
 @rows.row("scatter")
-def scatter(x: Operand, indices: Operand, values: Any, *, axis: int, reduce: str | None, include_self: bool) -> str:
+def scatter(
+    x: Operand, indices: Operand, values: Any, *, axis: int, reduce: str | None, include_self: bool
+) -> str:
     """As ``scatter_nd``, counting along the other axes."""
     return f"scatter_along({x}, {indices}, {values}, {axis}{_options(x, reduce, include_self)})"
 
@@ -235,7 +259,9 @@ def scatter(x: Operand, indices: Operand, values: Any, *, axis: int, reduce: str
 def _options(x: Operand, reduce: str | None, include_self: bool) -> str:
     if x.dtype == "bool" and reduce:
         reduce = _OF_BOOLS.get(reduce, reduce)
-    return ("" if reduce is None else f", reduce={reduce!r}") + ("" if include_self or reduce is None else ", include_self=False")
+    return ("" if reduce is None else f", reduce={reduce!r}") + (
+        "" if include_self or reduce is None else ", include_self=False"
+    )
 
 
 @rows.row("boolean_mask")

@@ -8,23 +8,41 @@ from typing import Any
 from ....ir.node import Node, Region, Value
 from ....ops.collectives import REDUCTIONS
 from ...common.derivatives import Derivative, arguments, bare, called, chosen, tuple_of
-from ...common.structured import Loop, Scope, associative_scan_by, call, checkpointed, function, names_of, strongly_zero, tuple_text
+from ...common.structured import (
+    Loop,
+    Scope,
+    associative_scan_by,
+    call,
+    checkpointed,
+    function,
+    names_of,
+    strongly_zero,
+    tuple_text,
+)
 from .table import rows
 
 
 def _scan(scope: Scope, node: Node) -> None:
     loop, params, count = Loop.of(scope, node), node.params, node.params["carried"]
-    name, captured = _step(scope, node, loop, lambda made: f"{tuple_text(made[:count])}, {tuple_text(made[count:])}")
+    name, captured = _step(
+        scope, node, loop, lambda made: f"{tuple_text(made[:count])}, {tuple_text(made[count:])}"
+    )
     specs = tuple_text([_spec(scope, node, value) for value in node.outputs[count:]])
     made = scope.name(node)
     length = repr(scope.literal(params["length"]))
-    options = ["reverse=True"] * params["reverse"] + [f"checkpoint={tuple_text(captured)}"] * params["checkpoint"]
+    options = ["reverse=True"] * params["reverse"] + [f"checkpoint={tuple_text(captured)}"] * params[
+        "checkpoint"
+    ]
     call = ", ".join([name, tuple_text(loop.state), tuple_text(loop.sequences), length, specs, *options])
-    scope.line(f"{tuple_text(made[:count]) if count else '_'}, {tuple_text(made[count:]) if made[count:] else '_'} = scan({call})")
+    scope.line(
+        f"{tuple_text(made[:count]) if count else '_'}, {tuple_text(made[count:]) if made[count:] else '_'} = scan({call})"
+    )
     scope.free([name])
 
 
-def _step(scope: Scope, node: Node, loop: Loop, results: Callable[[Sequence[str]], str]) -> tuple[str, list[str]]:
+def _step(
+    scope: Scope, node: Node, loop: Loop, results: Callable[[Sequence[str]], str]
+) -> tuple[str, list[str]]:
     """The function of a step; one that is computed again takes what it captures too, which is given beside it."""
     own = len(loop.state) + len(loop.sequences)
     if node.params["checkpoint"]:
@@ -75,7 +93,9 @@ def _branch(scope: Scope, node: Node) -> None:
 
 def _thunk(scope: Scope, region: Region, captured: Sequence[Any]) -> str:
     inside = scope.inside(region, [], captured)
-    name = function(scope, region.name, [], inside, tuple_text([f"tf.identity({text})" for text in inside.outputs]))
+    name = function(
+        scope, region.name, [], inside, tuple_text([f"tf.identity({text})" for text in inside.outputs])
+    )
     inside.free()
     return name
 
@@ -118,11 +138,19 @@ def _definition(scope: Scope, name: str, derivative: Derivative) -> None:
         scope.take(forward)  # its names stay in use: the gradient may read them
         outputs = forward.outputs
         residuals = [_kept(scope, text) for text in outputs[count:]]
-        gradient, cotangents, results = scope.new("gradient"), arguments(scope, derivative.given), arguments(scope, derivative.results)
+        gradient, cotangents, results = (
+            scope.new("gradient"),
+            arguments(scope, derivative.given),
+            arguments(scope, derivative.results),
+        )
         rule = scope.apart(derivative.rule, [*results, *residuals, *cotangents, *operands])
         scope.line("")
-        with scope.indented(f"def {gradient}({bare(_distinct(scope, [*chosen(cotangents, derivative.has_given)]))}):"):
-            if any(map(rule.reads, results)):  # computed again, so that their own derivative is that of the rule
+        with scope.indented(
+            f"def {gradient}({bare(_distinct(scope, [*chosen(cotangents, derivative.has_given)]))}):"
+        ):
+            if any(
+                map(rule.reads, results)
+            ):  # computed again, so that their own derivative is that of the rule
                 scope.line(f"{bare(results)} = {name}({bare(operands)})")
             scope.take(rule)
             scope.line(f"return {tuple_of(derivative.of_operands(rule.outputs))}")

@@ -6,7 +6,24 @@ from ....ops.dtypes import UNSIGNED, is_complex, is_floating, is_integer
 from ...common.rows import Operand, number_in
 from .table import rows
 
-_TF = ("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "floor", "round", "sin", "sinh", "sqrt", "tan", "tanh")
+_TF = (
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "cos",
+    "cosh",
+    "exp",
+    "floor",
+    "round",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+)
 _MATH = ("ceil", "conj", "expm1", "log", "log1p")
 _HELPERS_OF_TWO = ("copysign", "hypot", "logaddexp", "nextafter", "atan2")
 _OPERATORS = {
@@ -44,7 +61,9 @@ rows.table({
 def _equality(name: str, sign: str) -> None:
     @rows.row(name)
     def row(x1: Operand, x2: Operand) -> str:
-        if x1.ndim and x2.ndim and x1.shape != x2.shape:  # of shapes that do not go together the operators give one truth value
+        if (
+            x1.ndim and x2.ndim and x1.shape != x2.shape
+        ):  # of shapes that do not go together the operators give one truth value
             return f"tf.{name}({x1}, {x2})"
         return f"{x1} {sign} {x2}"
 
@@ -153,10 +172,23 @@ _OF_POSITIVE = {
 }
 _SPECIAL_MATH = ("erf", "erfc", "erfinv", "lgamma", "ndtri", "rsqrt", "sigmoid")
 _HELPERS = ("airy_ai", "digamma", "entr", "erfcx", "i0", "i1", "i1e", "log_ndtr", "spherical_bessel_j0")
-_SPECIAL_OF_TWO = ("fmax", "fmin", "gammainc", "gammaincc", "gcd", "lcm", "logaddexp2", "xlog1py", "xlogy", "zeta")
+_SPECIAL_OF_TWO = (
+    "fmax",
+    "fmin",
+    "gammainc",
+    "gammaincc",
+    "gcd",
+    "lcm",
+    "logaddexp2",
+    "xlog1py",
+    "xlogy",
+    "zeta",
+)
 
 rows.table({name: f"tf.math.special.{name}({{x}})" for name in _SPECIAL})
-rows.table({name: f"of_positive(tf.math.special.{name}, {{x}}, {at_zero})" for name, at_zero in _OF_POSITIVE.items()})
+rows.table(
+    {name: f"of_positive(tf.math.special.{name}, {{x}}, {at_zero})" for name, at_zero in _OF_POSITIVE.items()}
+)
 rows.table({name: f"tf.math.{name}({{x}})" for name in _SPECIAL_MATH})
 rows.table({name: f"{name}({{x}})" for name in _HELPERS})
 rows.table({name: f"{name}({{x1}}, {{x2}})" for name in _SPECIAL_OF_TWO})

@@ -89,7 +89,11 @@ def _trace(x: Operand, *, offset: int, dtype: Any, out: Any) -> str:
 
 @rows.row("cholesky")
 def _cholesky(x: Operand, *, upper: bool) -> str:
-    return f"tf.linalg.adjoint(tf.linalg.cholesky(tf.linalg.adjoint({x})))" if upper else f"tf.linalg.cholesky({x})"
+    return (
+        f"tf.linalg.adjoint(tf.linalg.cholesky(tf.linalg.adjoint({x})))"
+        if upper
+        else f"tf.linalg.cholesky({x})"
+    )
 
 
 @rows.row("eigh")
@@ -105,8 +109,15 @@ rows.table({
 })  # fmt: skip
 
 
-rows.table({name: f"{name}({{x}}, {{n=}}, {{axis=}}, {{norm=}})" for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")})
-rows.table({name: f"{name}({{x}}, {{s=}}, {{axes=}}, {{norm=}})" for name in ("fftn", "ifftn", "rfftn", "irfftn")})
+rows.table(
+    {
+        name: f"{name}({{x}}, {{n=}}, {{axis=}}, {{norm=}})"
+        for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
+    }
+)
+rows.table(
+    {name: f"{name}({{x}}, {{s=}}, {{axes=}}, {{norm=}})" for name in ("fftn", "ifftn", "rfftn", "irfftn")}
+)
 rows.table({
     "fftshift": "tf.signal.fftshift({x}, {axes})",
     "ifftshift": "tf.signal.ifftshift({x}, {axes})",

@@ -54,7 +54,9 @@ _over_axis("log_softmax")
 
 @rows.row("softplus")
 def _softplus(x: Operand, *, beta: float, threshold: float) -> str:
-    if beta == 1 and threshold == 20 and x.dtype != "float64":  # in less precision both are the same number above 20
+    if (
+        beta == 1 and threshold == 20 and x.dtype != "float64"
+    ):  # in less precision both are the same number above 20
         return f"tf.nn.softplus({x})"
     return f"softplus({x}, {beta!r}, {threshold!r})"
 
@@ -106,7 +108,11 @@ def _attention(
 
 @rows.row("embedding")
 def _embedding(weight: Operand, indices: Operand, *, padding_idx: int | None) -> str:
-    return f"tf.gather({weight}, {indices})" if padding_idx is None else f"padded_embedding({weight}, {indices}, {padding_idx})"
+    return (
+        f"tf.gather({weight}, {indices})"
+        if padding_idx is None
+        else f"padded_embedding({weight}, {indices}, {padding_idx})"
+    )
 
 
 @rows.row("one_hot")

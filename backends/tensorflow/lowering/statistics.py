@@ -95,7 +95,9 @@ def _cumulative_prod(x: Operand, *, axis: int, dtype: Any, out: Any) -> str:
 
 
 @rows.row("quantile")
-def _quantile(x: Operand, q: Operand, *, axis: Any, keepdims: bool, interpolation: str, skip_nan: bool) -> str:
+def _quantile(
+    x: Operand, q: Operand, *, axis: Any, keepdims: bool, interpolation: str, skip_nan: bool
+) -> str:
     options = "" if axis is None else f", axis={axis!r}"
     options += ", keepdims=True" if keepdims else ""
     options += "" if interpolation == "linear" else f", method={interpolation!r}"
@@ -115,7 +117,9 @@ def _bincount(x: Operand, weights: Operand | None = None, *, minlength: Any, hin
 
 
 @rows.row("cov")
-def _cov(x: Operand, fweights: Operand | None = None, aweights: Operand | None = None, *, correction: Any) -> str:
+def _cov(
+    x: Operand, fweights: Operand | None = None, aweights: Operand | None = None, *, correction: Any
+) -> str:
     given = {"fweights": fweights, "aweights": aweights}
     weights = "".join(f", {name}={array}" for name, array in given.items() if array is not None)
     return f"covariance({x}{'' if correction == 1 else f', correction={correction!r}'}{weights})"

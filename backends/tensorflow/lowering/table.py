@@ -11,4 +11,7 @@ CHANNELS_LAST = ("conv", "conv_transpose", "max_pool", "avg_pool")
 """TensorFlow's kernels for CPU take no other layout."""
 
 rows = Rows("tensorflow", channels_last=CHANNELS_LAST, unrolls=64, compute_dtype=compute_dtype)
-rows.include(helper_calls, without=("scaled_dot_product_attention", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle"))
+rows.include(
+    helper_calls,
+    without=("scaled_dot_product_attention", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle"),
+)

@@ -54,7 +54,9 @@ def spaced(start: Any, stop: Any, step: Any, dtype: tf.DType) -> tf.Tensor:
 def linspace(start: Any, stop: Any, num: Any, dtype: tf.DType) -> tf.Tensor:
     """``num`` numbers from ``start`` to ``stop``, counted from the nearer end."""
     wide = tf.complex128 if dtype.is_complex else tf.float64
-    start, stop = (tf.cast(end, wide) if tf.is_tensor(end) else tf.constant(end, wide) for end in (start, stop))
+    start, stop = (
+        tf.cast(end, wide) if tf.is_tensor(end) else tf.constant(end, wide) for end in (start, stop)
+    )
     index = tf.range(num)
     step = (stop - start) / tf.cast(tf.maximum(num - 1, 1), wide)
     near, far = start + step * tf.cast(index, wide), stop - step * tf.cast(num - 1 - index, wide)
@@ -97,7 +99,11 @@ def smaller(a: Any, b: Any) -> Any:
 
 def nonnegative(indices: tf.Tensor, count: Any) -> tf.Tensor:
     """Indices counted from the front."""
-    return indices if indices.dtype.is_unsigned else tf.where(indices < 0, indices + tf.cast(count, indices.dtype), indices)
+    return (
+        indices
+        if indices.dtype.is_unsigned
+        else tf.where(indices < 0, indices + tf.cast(count, indices.dtype), indices)
+    )
 
 
 def as_index(indices: tf.Tensor) -> tf.Tensor:
@@ -133,7 +139,9 @@ def take_along_axis(x: tf.Tensor, indices: tf.Tensor, axis: int) -> tf.Tensor:
     rank = len(x.shape)
     if x.shape[:-1] != indices.shape[:-1] or None in x.shape[:-1]:
         lead = tf.broadcast_dynamic_shape(tf.shape(x)[:-1], tf.shape(indices)[:-1])
-        x, indices = (tf.broadcast_to(array, tf.concat([lead, tf.shape(array)[-1:]], 0)) for array in (x, indices))
+        x, indices = (
+            tf.broadcast_to(array, tf.concat([lead, tf.shape(array)[-1:]], 0)) for array in (x, indices)
+        )
     return moved_axis(tf.gather(x, indices, batch_dims=rank - 1, axis=-1), -1, axis)
 
 
@@ -145,7 +153,9 @@ def axes_first(x: tf.Tensor, axes: Sequence[int]) -> tuple[tf.Tensor, list[int]]
 
 def meeting_indices(x: tf.Tensor, indices: Sequence[tf.Tensor], axes: Sequence[int]) -> tf.Tensor:
     """Index arrays for ``axes``, broadcast and side by side, counted from the front."""
-    indices = [tf.cast(nonnegative(as_index(index), size(x, axis)), tf.int64) for index, axis in zip(indices, axes)]
+    indices = [
+        tf.cast(nonnegative(as_index(index), size(x, axis)), tf.int64) for index, axis in zip(indices, axes)
+    ]
     if all(index.shape.rank == 0 for index in indices):
         return tf.stack(indices)
     shape = tf.shape(indices[0])
@@ -181,27 +191,49 @@ def scatter_at(
     rest = sizes(turned)[len(axes) :]
     front = first == 0 or axes[-1] - first + 1 != len(axes)
     met = sizes(places)[:-1]
-    values = tf.broadcast_to(tf.convert_to_tensor(values, x.dtype), [*met, *rest] if front else [*rest[:first], *met, *rest[first:]])
+    values = tf.broadcast_to(
+        tf.convert_to_tensor(values, x.dtype),
+        [*met, *rest] if front else [*rest[:first], *met, *rest[first:]],
+    )
     if not front:
-        values = tf.transpose(values, [*range(first, first + common), *range(first), *range(first + common, len(values.shape))])
+        values = tf.transpose(
+            values, [*range(first, first + common), *range(first), *range(first + common, len(values.shape))]
+        )
     result = scatter_reduced(turned, places, values, reduce, include_self)
     back = sorted(range(len(order)), key=order.__getitem__)
     return result if order == back == list(range(len(order))) else tf.transpose(result, back)
 
 
 def scatter_along(
-    x: tf.Tensor, indices: tf.Tensor, values: Any, axis: int, *, reduce: str | None = None, include_self: bool = True
+    x: tf.Tensor,
+    indices: tf.Tensor,
+    values: Any,
+    axis: int,
+    *,
+    reduce: str | None = None,
+    include_self: bool = True,
 ) -> tf.Tensor:
     """``x`` with ``values[i, j, ..]`` written to ``x[i, indices[i, j, ..], ..]``, the index in the place of ``axis``."""
     if len(x.shape) == 0:
-        return scatter_along(x[None], tf.reshape(indices, [1]), tf.reshape(values, [-1]), 0, reduce=reduce, include_self=include_self)[0]
-    counts = tf.meshgrid(*(tf.range(count, dtype=tf.int64) for count in tf.unstack(tf.shape(indices, tf.int64))), indexing="ij")
+        return scatter_along(
+            x[None],
+            tf.reshape(indices, [1]),
+            tf.reshape(values, [-1]),
+            0,
+            reduce=reduce,
+            include_self=include_self,
+        )[0]
+    counts = tf.meshgrid(
+        *(tf.range(count, dtype=tf.int64) for count in tf.unstack(tf.shape(indices, tf.int64))), indexing="ij"
+    )
     counts[axis] = tf.cast(nonnegative(as_index(indices), size(x, axis)), tf.int64)
     values = tf.broadcast_to(tf.convert_to_tensor(values, x.dtype), tf.shape(indices))
     return scatter_reduced(x, tf.stack(counts, axis=-1), values, reduce, include_self)
 
 
-def scatter_reduced(x: tf.Tensor, places: tf.Tensor, values: tf.Tensor, reduce: str | None, include_self: bool) -> tf.Tensor:
+def scatter_reduced(
+    x: tf.Tensor, places: tf.Tensor, values: tf.Tensor, reduce: str | None, include_self: bool
+) -> tf.Tensor:
     """``x`` with ``values`` at ``places`` along its first axes; what meets at one place is reduced."""
     if 0 in x.shape:  # TensorFlow refuses to write nothing to it
         return x
@@ -212,7 +244,10 @@ def scatter_reduced(x: tf.Tensor, places: tf.Tensor, values: tf.Tensor, reduce: 
     if include_self and reduce == "sum":
         return tf.tensor_scatter_nd_add(x, places, values)
     if x.dtype.is_bool:
-        return scatter_reduced(tf.cast(x, tf.int32), places, tf.cast(values, tf.int32), reduce, include_self) != 0
+        return (
+            scatter_reduced(tf.cast(x, tf.int32), places, tf.cast(values, tf.int32), reduce, include_self)
+            != 0
+        )
     depth, rank = places.shape[-1], len(x.shape)
     lead = tf.shape(x, tf.int64)[:depth]
     steps = tf.math.cumprod(lead, exclusive=True, reverse=True)
@@ -239,7 +274,9 @@ def scatter_reduced(x: tf.Tensor, places: tf.Tensor, values: tf.Tensor, reduce: 
     return tf.where(seen > 0, met, x)
 
 
-def scatter_extreme(segments: Any, x: tf.Tensor, values: tf.Tensor, rows: tf.Tensor, seen: tf.Tensor, include_self: bool) -> tf.Tensor:
+def scatter_extreme(
+    segments: Any, x: tf.Tensor, values: tf.Tensor, rows: tf.Tensor, seen: tf.Tensor, include_self: bool
+) -> tf.Tensor:
     """``x`` with the extreme of the ``values`` of each of ``rows``, which count its places row by row; equal elements share the
     gradient."""
     function = tf.maximum if segments is tf.math.unsorted_segment_max else tf.minimum
@@ -284,8 +321,12 @@ def updated(x: tf.Tensor, key: tuple[Any, ...], value: Any) -> tf.Tensor:
     value = tf.broadcast_to(tf.convert_to_tensor(value, x.dtype), taken)
     if not in_turn:  # XLA writes to no slices with gaps
         places = tf.strided_slice(tf.reshape(tf.range(tf.size(x)), tf.shape(x)), begin, end, strides, **masks)
-        return tf.reshape(tf.tensor_scatter_nd_update(tf.reshape(x, [-1]), places[..., None], value), tf.shape(x))
-    return tf.raw_ops.TensorStridedSliceUpdate(input=x, begin=begin, end=end, strides=strides, value=value, **masks)
+        return tf.reshape(
+            tf.tensor_scatter_nd_update(tf.reshape(x, [-1]), places[..., None], value), tf.shape(x)
+        )
+    return tf.raw_ops.TensorStridedSliceUpdate(
+        input=x, begin=begin, end=end, strides=strides, value=value, **masks
+    )
 
 
 def masked_scatter(x: tf.Tensor, mask: tf.Tensor, source: tf.Tensor) -> tf.Tensor:
@@ -316,7 +357,9 @@ def diagonal(x: tf.Tensor, offset: int = 0, axis1: int = -2, axis2: int = -1) ->
     rows, columns = size(x, -2), size(x, -1)
     count = tf.maximum(tf.minimum(rows + min(offset, 0), columns - max(offset, 0)), 0)
     index = tf.range(count)
-    return tf.gather_nd(x, index_pairs(x, index - min(offset, 0), index + max(offset, 0)), batch_dims=rank - 2)
+    return tf.gather_nd(
+        x, index_pairs(x, index - min(offset, 0), index + max(offset, 0)), batch_dims=rank - 2
+    )
 
 
 def index_pairs(x: tf.Tensor, rows: tf.Tensor, columns: tf.Tensor) -> tf.Tensor:
@@ -358,7 +401,9 @@ def resized(x: tf.Tensor, padding: Sequence[Sequence[Any]], value: Any = None) -
     amounts = tf.convert_to_tensor(padding)
     cut = tf.maximum(-amounts, 0)
     x = tf.slice(x, cut[:, 0], tf.shape(x) - cut[:, 0] - cut[:, 1])
-    return tf.pad(x, tf.maximum(amounts, 0), constant_values=tf.zeros([], x.dtype) if value is None else value)
+    return tf.pad(
+        x, tf.maximum(amounts, 0), constant_values=tf.zeros([], x.dtype) if value is None else value
+    )
 
 
 def pad_with_elements(x: tf.Tensor, padding: Sequence[Sequence[Any]], *, mode: str) -> tf.Tensor:
@@ -395,11 +440,15 @@ def argsort(x: tf.Tensor, *, axis: int = -1, descending: bool = False) -> tf.Ten
     """The indices that sort ``x`` along ``axis``; equal elements keep their order, NaN counts as the largest."""
     if len(x.shape) == 0:
         return tf.zeros_like(x, tf.int64)
-    order = tf.argsort(order_key(x), axis=axis, direction="DESCENDING" if descending else "ASCENDING", stable=True)
+    order = tf.argsort(
+        order_key(x), axis=axis, direction="DESCENDING" if descending else "ASCENDING", stable=True
+    )
     return tf.cast(order, tf.int64)
 
 
-def sort_with_indices(x: tf.Tensor, *, axis: int = -1, descending: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
+def sort_with_indices(
+    x: tf.Tensor, *, axis: int = -1, descending: bool = False
+) -> tuple[tf.Tensor, tf.Tensor]:
     """The elements in order along ``axis``, and where they were."""
     order = argsort(x, axis=axis, descending=descending)
     return (x, order) if len(x.shape) == 0 else (take_along_axis(x, order, axis), order)
@@ -427,7 +476,9 @@ def kth_value(x: tf.Tensor, *, k: Any, axis: int = -1, keepdims: bool = False) -
     return tf.gather(values, places, axis=axis), tf.gather(order, places, axis=axis)
 
 
-def place_of_extreme(function: Callable[..., tf.Tensor], x: tf.Tensor, axis: int | None, keepdims: bool = False) -> tf.Tensor:
+def place_of_extreme(
+    function: Callable[..., tf.Tensor], x: tf.Tensor, axis: int | None, keepdims: bool = False
+) -> tf.Tensor:
     """``tf.argmax`` or ``tf.argmin``; the first NaN wins, and without ``axis`` the place is that in the flattened array."""
     rank = len(x.shape)
     flat = tf.reshape(x, [-1]) if axis is None else x
@@ -452,7 +503,9 @@ def argwhere(x: tf.Tensor, count: Any, fill_value: int) -> tf.Tensor:
     if len(x.shape) == 0:
         return tf.zeros([count, 0], tf.int64)
     found = tf.where(x)[:count]
-    return tf.pad(found, [[0, count - tf.shape(found)[0]], [0, 0]], constant_values=tf.constant(fill_value, tf.int64))
+    return tf.pad(
+        found, [[0, count - tf.shape(found)[0]], [0, 0]], constant_values=tf.constant(fill_value, tf.int64)
+    )
 
 
 def isin(x1: tf.Tensor, x2: tf.Tensor, *, invert: bool = False) -> tf.Tensor:
@@ -461,7 +514,9 @@ def isin(x1: tf.Tensor, x2: tf.Tensor, *, invert: bool = False) -> tf.Tensor:
     return ~found if invert else found
 
 
-def searchsorted(x1: tf.Tensor, x2: tf.Tensor, sorter: tf.Tensor | None = None, *, side: str = "left") -> tf.Tensor:
+def searchsorted(
+    x1: tf.Tensor, x2: tf.Tensor, sorter: tf.Tensor | None = None, *, side: str = "left"
+) -> tf.Tensor:
     """Where to insert ``x2`` into the sorted last axis of ``x1``, row by row where both have rows."""
     if sorter is not None:
         x1 = take_along_axis(x1, sorter, -1)
@@ -497,9 +552,15 @@ def unique_all(x: tf.Tensor, *, axis: int | None = None) -> tuple[tf.Tensor, tf.
 def unique_consecutive(x: tf.Tensor, *, axis: int | None = None) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """The first of each run of equal elements (or slices along ``axis``), the run of each element, the lengths of the runs."""
     slices = tf.reshape(x, [-1]) if axis is None else moved_axis(x, axis, 0)
-    changed = tf.reduce_any(tf.reshape(slices[1:] != slices[:-1], [tf.maximum(tf.shape(slices)[0] - 1, 0), -1]), axis=1)
+    changed = tf.reduce_any(
+        tf.reshape(slices[1:] != slices[:-1], [tf.maximum(tf.shape(slices)[0] - 1, 0), -1]), axis=1
+    )
     first = tf.concat([tf.ones([tf.minimum(tf.shape(slices)[0], 1)], tf.bool), changed], 0)
     starts = tf.where(first)[:, 0]
     values, run = tf.gather(slices, starts), tf.cumsum(tf.cast(first, tf.int64)) - 1
     counts = tf.concat([starts[1:], [tf.shape(slices, tf.int64)[0]]], 0)[: tf.shape(starts)[0]] - starts
-    return (values, tf.reshape(run, sizes(x)), counts) if axis is None else (moved_axis(values, 0, axis), run, counts)
+    return (
+        (values, tf.reshape(run, sizes(x)), counts)
+        if axis is None
+        else (moved_axis(values, 0, axis), run, counts)
+    )

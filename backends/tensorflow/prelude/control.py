@@ -32,7 +32,9 @@ def with_gradient(value: tf.Tensor, *pairs: tf.Tensor) -> tf.Tensor:
     return ruled(value, *pairs)
 
 
-def with_slopes(function: Callable[..., tf.Tensor], slopes: Sequence[Callable[..., tf.Tensor]], *arrays: tf.Tensor) -> tf.Tensor:
+def with_slopes(
+    function: Callable[..., tf.Tensor], slopes: Sequence[Callable[..., tf.Tensor]], *arrays: tf.Tensor
+) -> tf.Tensor:
     """``function(*arrays)``, element by element; its derivative by each array is what the slope of that number gives for the same
     arrays."""
 
@@ -74,7 +76,10 @@ def strong_zero(function: Callable[..., tf.Tensor], *arrays: tf.Tensor) -> tf.Te
     def ruled(*arrays: tf.Tensor) -> Any:
         def gradient(upstream: tf.Tensor) -> list[Any]:
             has = [array.dtype.is_floating or array.dtype.is_complex for array in arrays]
-            slopes = (tf.math.conj(slope_of(function, place, arrays)) if one else None for place, one in enumerate(has))
+            slopes = (
+                tf.math.conj(slope_of(function, place, arrays)) if one else None
+                for place, one in enumerate(has)
+            )
             return [None if slope is None else strong_product(upstream, slope) for slope in slopes]
 
         return function(*unwatched(*arrays)), gradient
@@ -93,7 +98,12 @@ def slope_of(function: Callable[..., tf.Tensor], place: int, arrays: Sequence[tf
         @tf.function(autograph=False)
         def slope_graph(*arrays: tf.Tensor) -> tf.Tensor:
             result = function(*arrays)
-            found = tf.gradients(result, arrays[place], tf.ones_like(result), unconnected_gradients=tf.UnconnectedGradients.ZERO)
+            found = tf.gradients(
+                result,
+                arrays[place],
+                tf.ones_like(result),
+                unconnected_gradients=tf.UnconnectedGradients.ZERO,
+            )
             return tf.math.conj(found[0])
 
         def slope(*arrays: tf.Tensor) -> tf.Tensor:
@@ -110,7 +120,10 @@ def strong_product(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
     def product(x: tf.Tensor, y: tf.Tensor) -> Any:
         a, b = unwatched(x, y)
         made = tf.where((a == 0) | (b == 0), tf.zeros([], a.dtype), a * b)
-        return made, lambda upstream: [strong_product(upstream, tf.math.conj(y)), strong_product(upstream, tf.math.conj(x))]
+        return made, lambda upstream: [
+            strong_product(upstream, tf.math.conj(y)),
+            strong_product(upstream, tf.math.conj(x)),
+        ]
 
     return product(x, y)
 
@@ -131,7 +144,10 @@ def while_loop(
 
 def keep_shapes(new: tuple[tf.Tensor, ...], old: tuple[tf.Tensor, ...]) -> tuple[tf.Tensor, ...]:
     """The new arrays, with what is known of the shapes of the old ones."""
-    return tuple(array if array.shape == known.shape else tf.ensure_shape(array, known.shape) for array, known in zip(new, old))
+    return tuple(
+        array if array.shape == known.shape else tf.ensure_shape(array, known.shape)
+        for array, known in zip(new, old)
+    )
 
 
 def scan(
@@ -152,18 +168,32 @@ def scan(
     captured = checkpoint or ()
     start = tuple(tf.convert_to_tensor(array) for array in state)
 
-    def step(time: tf.Tensor, old: tuple[tf.Tensor, ...], outputs: tuple[tf.TensorArray, ...]) -> tuple[Any, ...]:
+    def step(
+        time: tf.Tensor, old: tuple[tf.Tensor, ...], outputs: tuple[tf.TensorArray, ...]
+    ) -> tuple[Any, ...]:
         place = length - 1 - time if reverse else time
         new, made = run(*old, *(sequence[place] for sequence in sequences), *captured)
-        return time + 1, keep_shapes(new, old), tuple(array.write(place, item) for array, item in zip(outputs, made))
+        return (
+            time + 1,
+            keep_shapes(new, old),
+            tuple(array.write(place, item) for array, item in zip(outputs, made)),
+        )
 
     if isinstance(length, int) and length == 0:  # XLA compiles the step, which takes a row
         rows = [tf.zeros(sequence.shape[1:], sequence.dtype) for sequence in sequences]
-        shapes = [shape for shape, _ in specs] if all(shape is not None for shape, _ in specs) else shapes_of(run, *start, *rows, *captured)
+        shapes = (
+            [shape for shape, _ in specs]
+            if all(shape is not None for shape, _ in specs)
+            else shapes_of(run, *start, *rows, *captured)
+        )
         return start, tuple(tf.zeros([0, *shape], dtype) for shape, (_, dtype) in zip(shapes, specs))
-    arrays = tuple(tf.TensorArray(dtype, length, element_shape=element_shape(shape)) for shape, dtype in specs)
+    arrays = tuple(
+        tf.TensorArray(dtype, length, element_shape=element_shape(shape)) for shape, dtype in specs
+    )
     most = length if isinstance(length, int) else None
-    _, last, outputs = tf.while_loop(lambda time, *_: time < length, step, (tf.constant(0), start, arrays), maximum_iterations=most)
+    _, last, outputs = tf.while_loop(
+        lambda time, *_: time < length, step, (tf.constant(0), start, arrays), maximum_iterations=most
+    )
     return tuple(last), tuple(stacked(array, length, shape) for array, (shape, _) in zip(outputs, specs))
 
 
@@ -185,7 +215,9 @@ def run_again(function: Callable[..., Any]) -> Callable[..., Any]:
         def recomputed(*arrays: tf.Tensor) -> Any:
             def gradient(*upstream: tf.Tensor, variables: Any = ()) -> Any:
                 if asked:
-                    raise NotImplementedError("what is computed again has no tf.autodiff.ForwardAccumulator; take transforms.jvp")
+                    raise NotImplementedError(
+                        "what is computed again has no tf.autodiff.ForwardAccumulator; take transforms.jvp"
+                    )
                 with tf.GradientTape() as tape:
                     copies = [tf.identity(array) for array in behind(upstream[0], arrays)]
                     tape.watch(copies)
@@ -208,7 +240,9 @@ def behind(earlier: tf.Tensor, arrays: tuple[tf.Tensor, ...]) -> tuple[tf.Tensor
         return arrays
     element = tf.cast(tf.reduce_max(tf.reshape(earlier, [-1])[:1]), tf.bool)
     nothing = tf.where(element == element, 0.0, math.nan)
-    return tuple(array + tf.cast(nothing, array.dtype) if array.dtype.is_floating else array for array in arrays)
+    return tuple(
+        array + tf.cast(nothing, array.dtype) if array.dtype.is_floating else array for array in arrays
+    )
 
 
 def element_shape(shape: tuple[Any, ...] | None) -> tf.TensorShape:
@@ -240,11 +274,15 @@ def associative_scan(
     if arrays[0].shape[axis] is None:  # the number of steps is known when they run
         made = doubled(combine, ordered, axis)
     else:
-        made = prefixes(combine, ordered, axis, lambda first, rest, axis: tf.concat((first, rest), axis), interleaved)
+        made = prefixes(
+            combine, ordered, axis, lambda first, rest, axis: tf.concat((first, rest), axis), interleaved
+        )
     return tuple(tf.reverse(array, [axis]) for array in made) if reverse else tuple(map(tf.identity, made))
 
 
-def doubled(combine: Callable[..., tuple[Any, ...]], arrays: tuple[tf.Tensor, ...], axis: int) -> tuple[tf.Tensor, ...]:
+def doubled(
+    combine: Callable[..., tuple[Any, ...]], arrays: tuple[tf.Tensor, ...], axis: int
+) -> tuple[tf.Tensor, ...]:
     """All prefixes, of a length that is not known before the call: after a step each element is combined with twice as many before it."""
     length = tf.shape(arrays[0])[axis]
 

@@ -28,7 +28,9 @@ def conv(
     if layout == "channels_first":
         x = channels_last(x)
     kernel = tf.transpose(weight, [*range(2, rank + 2), 1, 0])
-    result = conv_channels_last(x, kernel, bias, strides=strides, padding=padding, dilation=dilation, groups=groups)
+    result = conv_channels_last(
+        x, kernel, bias, strides=strides, padding=padding, dilation=dilation, groups=groups
+    )
     return channels_first(result) if layout == "channels_first" else result
 
 
@@ -61,14 +63,20 @@ def channels_first(x: tf.Tensor) -> tf.Tensor:
     return tf.transpose(x, [0, rank - 1, *range(1, rank - 1)])
 
 
-def conv_unpadded(x: tf.Tensor, kernel: tf.Tensor, strides: Sequence[int], dilation: Sequence[int], groups: int) -> tf.Tensor:
+def conv_unpadded(
+    x: tf.Tensor, kernel: tf.Tensor, strides: Sequence[int], dilation: Sequence[int], groups: int
+) -> tf.Tensor:
     """Convolution of ``x[batch, *space, in]`` with ``kernel[*kernel, in // groups, out]``, without padding."""
     if x.dtype.is_complex:
         (a, b), (c, d) = ((tf.math.real(z), tf.math.imag(z)) for z in (x, kernel))
-        ac, bd, ad, bc = (conv_unpadded(u, v, strides, dilation, groups) for u, v in ((a, c), (b, d), (a, d), (b, c)))
+        ac, bd, ad, bc = (
+            conv_unpadded(u, v, strides, dilation, groups) for u, v in ((a, c), (b, d), (a, d), (b, c))
+        )
         return tf.complex(ac - bd, ad + bc)
     rank = len(x.shape) - 2
-    if x.shape[0] == 0:  # for which the kernels of some CPUs give the sizes of x; padding would become one kernel with the convolution
+    if (
+        x.shape[0] == 0
+    ):  # for which the kernels of some CPUs give the sizes of x; padding would become one kernel with the convolution
         one = tf.concat([x, tf.zeros([1, *sizes(x)[1:]], x.dtype)], axis=0)
         return conv_unpadded(one, kernel, strides, dilation, groups)[:0]
     if rank == 3 and set(dilation) != {1}:
@@ -81,14 +89,24 @@ def conv_unpadded(x: tf.Tensor, kernel: tf.Tensor, strides: Sequence[int], dilat
         if rank == 2:
             return tf.nn.conv2d(x, kernel, list(strides), "VALID")
         return tf.nn.conv1d(x, kernel, strides[0], "VALID")
-    if rank == 2 and kernel.shape[2] == 1 and kernel.shape[3] == groups and strides[0] == strides[1] and 1 in (strides[0], max(dilation)):
+    if (
+        rank == 2
+        and kernel.shape[2] == 1
+        and kernel.shape[3] == groups
+        and strides[0] == strides[1]
+        and 1 in (strides[0], max(dilation))
+    ):
         by_channel = tf.transpose(kernel, [0, 1, 3, 2])
         return tf.nn.depthwise_conv2d(x, by_channel, [1, *strides, 1], "VALID", dilations=list(dilation))
-    parts = zip(tf.split(x, groups, axis=-1), tf.split(kernel, groups, axis=-1))  # grouped kernels have no gradient on a CPU
+    parts = zip(
+        tf.split(x, groups, axis=-1), tf.split(kernel, groups, axis=-1)
+    )  # grouped kernels have no gradient on a CPU
     return tf.concat([conv_unpadded(*part, strides, dilation, 1) for part in parts], axis=-1)
 
 
-def grouped_conv2d(x: tf.Tensor, kernel: tf.Tensor, *, groups: int, dilations: Sequence[int], **options: Any) -> tf.Tensor:
+def grouped_conv2d(
+    x: tf.Tensor, kernel: tf.Tensor, *, groups: int, dilations: Sequence[int], **options: Any
+) -> tf.Tensor:
     """``tf.raw_ops.Conv2D`` in groups; its gradient, for which TensorFlow has no kernel on a CPU, by convolutions of one group."""
 
     @custom_gradient
@@ -117,7 +135,14 @@ def by_xla(operation: Any) -> Any:
 
 
 def conv_by_groups(
-    x: tf.Tensor, kernel: tf.Tensor, groups: int, dilations: Sequence[int], *, strides: Sequence[int], data_format: str, **options: Any
+    x: tf.Tensor,
+    kernel: tf.Tensor,
+    groups: int,
+    dilations: Sequence[int],
+    *,
+    strides: Sequence[int],
+    data_format: str,
+    **options: Any,
 ) -> tf.Tensor:
     """The same by a convolution of each channel, where a group is a channel, or of each group."""
     channels = data_format.index("C")
@@ -126,13 +151,19 @@ def conv_by_groups(
     if kernel.shape[2] == 1 and channels == 3 and down == across:
         by_channel = tf.reshape(kernel, [*sizes(kernel)[:2], groups, -1])
         options.pop("use_cudnn_on_gpu", None)
-        return tf.raw_ops.DepthwiseConv2dNative(input=x, filter=by_channel, strides=list(strides), data_format=data_format, **options)
+        return tf.raw_ops.DepthwiseConv2dNative(
+            input=x, filter=by_channel, strides=list(strides), data_format=data_format, **options
+        )
     parts = zip(tf.split(x, groups, axis=channels), tf.split(kernel, groups, axis=3))
     given = {"strides": list(strides), "data_format": data_format, **options}
-    return tf.concat([tf.raw_ops.Conv2D(input=part, filter=own, **given) for part, own in parts], axis=channels)
+    return tf.concat(
+        [tf.raw_ops.Conv2D(input=part, filter=own, **given) for part, own in parts], axis=channels
+    )
 
 
-def dilated_conv(x: tf.Tensor, kernel: tf.Tensor, strides: Sequence[int], dilation: Sequence[int]) -> tf.Tensor:
+def dilated_conv(
+    x: tf.Tensor, kernel: tf.Tensor, strides: Sequence[int], dilation: Sequence[int]
+) -> tf.Tensor:
     """A convolution of one or two axes of space with a dilated kernel; its gradient, which TensorFlow lacks on a CPU, by way of zeros."""
 
     @custom_gradient
@@ -155,8 +186,12 @@ def dilated(kernel: tf.Tensor, dilation: Sequence[int]) -> tf.Tensor:
     for axis, step in enumerate(dilation):
         if step > 1:
             apart = tf.expand_dims(kernel, axis + 1)
-            apart = tf.pad(apart, [[0, 0]] * (axis + 1) + [[0, step - 1]] + [[0, 0]] * (len(kernel.shape) - axis - 1))
-            spread = tf.reshape(apart, [size * step if i == axis else size for i, size in enumerate(sizes(kernel))])
+            apart = tf.pad(
+                apart, [[0, 0]] * (axis + 1) + [[0, step - 1]] + [[0, 0]] * (len(kernel.shape) - axis - 1)
+            )
+            spread = tf.reshape(
+                apart, [size * step if i == axis else size for i, size in enumerate(sizes(kernel))]
+            )
             kernel = spread[(slice(None),) * axis + (slice(None, 1 - step),)]
     return kernel
 
@@ -175,11 +210,17 @@ def conv_transpose(
 ) -> tf.Tensor:
     """Transposed convolution with ``weight[in, out // groups, *kernel]``: the gradient of a convolution, cut or padded to its size."""
     rank = len(x.shape) - 2
-    strides, padding, more = strides or (1,) * rank, padding or ((0, 0),) * rank, output_padding or (0,) * rank
+    strides, padding, more = (
+        strides or (1,) * rank,
+        padding or ((0, 0),) * rank,
+        output_padding or (0,) * rank,
+    )
     if layout == "channels_first":
         x = channels_last(x)
     kernel = dilated(tf.transpose(weight, [*range(2, rank + 2), 1, 0]), dilation or (1,) * rank)
-    parts = zip(tf.split(x, groups, axis=-1), tf.split(kernel, groups, axis=-1)) if groups > 1 else [(x, kernel)]
+    parts = (
+        zip(tf.split(x, groups, axis=-1), tf.split(kernel, groups, axis=-1)) if groups > 1 else [(x, kernel)]
+    )
     found = [conv_spread(*part, strides) for part in parts]
     whole = found[0] if groups == 1 else tf.concat(found, axis=-1)
     changes = [[-before, extra - after] for (before, after), extra in zip(padding, more)]
@@ -201,18 +242,28 @@ def conv_spread(x: tf.Tensor, kernel: tf.Tensor, strides: Sequence[int]) -> tf.T
     return tf.nn.conv_transpose(x, kernel, shape, list(strides), padding="VALID")
 
 
-def column_windows(space: Sequence[Any], kernel: Sequence[int], strides: Sequence[int], dilation: Sequence[int]) -> list[tf.Tensor]:
+def column_windows(
+    space: Sequence[Any], kernel: Sequence[int], strides: Sequence[int], dilation: Sequence[int]
+) -> list[tf.Tensor]:
     """For each axis of space the places of all elements of all windows, shaped ``[*kernel, *windows]`` but for other axes, which are 1."""
     rank, places = len(kernel), []
     for axis, (n, k, stride, step) in enumerate(zip(space, kernel, strides, dilation)):
         windows = (n - step * (k - 1) - 1) // stride + 1
         place = tf.range(k)[:, None] * step + tf.range(windows) * stride
-        places.append(tf.reshape(place, [k if i == axis else windows if i == rank + axis else 1 for i in range(2 * rank)]))
+        places.append(
+            tf.reshape(
+                place, [k if i == axis else windows if i == rank + axis else 1 for i in range(2 * rank)]
+            )
+        )
     return places
 
 
 def im2col(
-    x: tf.Tensor, kernel: Sequence[int], strides: Sequence[int], padding: Sequence[Sequence[Any]], dilation: Sequence[int]
+    x: tf.Tensor,
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    padding: Sequence[Sequence[Any]],
+    dilation: Sequence[int],
 ) -> tf.Tensor:
     """All windows of ``x[batch, channels, *space]`` as columns [batch, channels * window, windows]."""
     x = resized(x, [[0, 0], [0, 0], *padding])
@@ -244,4 +295,7 @@ def col2im(
     batch, channels = sizes(x)[0], sizes(x)[1] // math.prod(kernel)
     elements = tf.transpose(tf.reshape(x, [batch * channels, tf.size(place)]))
     summed = tf.transpose(tf.math.unsorted_segment_sum(elements, place, math.prod(space)))
-    return resized(tf.reshape(summed, [batch, channels, *space]), [[0, 0], [0, 0], *([-before, -after] for before, after in padding)])
+    return resized(
+        tf.reshape(summed, [batch, channels, *space]),
+        [[0, 0], [0, 0], *([-before, -after] for before, after in padding)],
+    )

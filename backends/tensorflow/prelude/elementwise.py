@@ -58,7 +58,9 @@ def minimum(x1: Any, x2: Any) -> tf.Tensor:
 
 def share_above(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
     """0 where ``x1`` is below ``x2``, one half where they are equal, 1 elsewhere."""
-    return tf.where(x1 < x2, tf.zeros_like(x1), tf.where(tf.equal(x1, x2), tf.ones_like(x1) / 2, tf.ones_like(x1)))
+    return tf.where(
+        x1 < x2, tf.zeros_like(x1), tf.where(tf.equal(x1, x2), tf.ones_like(x1) / 2, tf.ones_like(x1))
+    )
 
 
 def share_below(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
@@ -98,7 +100,9 @@ def fmod(x1: Any, x2: Any) -> tf.Tensor:
 
 def hypot(x1: tf.Tensor, x2: Any) -> tf.Tensor:
     """``sqrt(x1 ** 2 + x2 ** 2)`` without overflow on the way; the derivative is ``x1 / hypot(x1, x2)``."""
-    return with_slopes(length_of, [lambda x, y: x / hypot(x, y), lambda x, y: y / hypot(x, y)], *in_one_type(x1, x2))
+    return with_slopes(
+        length_of, [lambda x, y: x / hypot(x, y), lambda x, y: y / hypot(x, y)], *in_one_type(x1, x2)
+    )
 
 
 def length_of(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
@@ -115,7 +119,9 @@ def integer_power(x1: Any, x2: Any) -> tf.Tensor:
     dtype = x1.dtype if tf.is_tensor(x1) else x2.dtype
     wide = tf.uint64 if dtype == tf.uint64 else tf.int64
     base, exponent = (tf.cast(x, tf.int64) if tf.is_tensor(x) else tf.constant(x, tf.int64) for x in (x1, x2))
-    inverse = tf.where(base == 1, tf.ones_like(base), tf.where(base == -1, 1 - 2 * (exponent & 1), tf.zeros_like(base)))
+    inverse = tf.where(
+        base == 1, tf.ones_like(base), tf.where(base == -1, 1 - 2 * (exponent & 1), tf.zeros_like(base))
+    )
     power = tf.where(exponent < 0, inverse, tf.pow(base, tf.maximum(exponent, 0)))
     return tf.cast(tf.cast(power, wide), dtype)
 
@@ -154,7 +160,9 @@ def logaddexp(x1: tf.Tensor, x2: Any) -> tf.Tensor:
         shape = tf.broadcast_dynamic_shape(tf.shape(x), tf.shape(y))
         return tf.reduce_logsumexp(tf.stack([tf.broadcast_to(x, shape), tf.broadcast_to(y, shape)]), axis=0)
 
-    return with_slopes(value, [lambda x, y: tf.sigmoid(x - y), lambda x, y: tf.sigmoid(y - x)], *in_one_type(x1, x2))
+    return with_slopes(
+        value, [lambda x, y: tf.sigmoid(x - y), lambda x, y: tf.sigmoid(y - x)], *in_one_type(x1, x2)
+    )
 
 
 def nextafter(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:

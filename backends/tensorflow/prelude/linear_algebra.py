@@ -29,7 +29,9 @@ def kron(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
     """The Kronecker product: blocks of ``x2`` scaled by the elements of ``x1``."""
     rank = max(len(x1.shape), len(x2.shape))
     left, right = ([1] * (rank - len(x.shape)) + sizes(x) for x in (x1, x2))
-    pairs = tf.reshape(tf.reshape(x1, [-1, 1]) * tf.reshape(x2, [1, -1]), left + right)  # TensorFlow cannot broadcast 6 axes in turn
+    pairs = tf.reshape(
+        tf.reshape(x1, [-1, 1]) * tf.reshape(x2, [1, -1]), left + right
+    )  # TensorFlow cannot broadcast 6 axes in turn
     blocks = tf.transpose(pairs, [axis for pair in zip(range(rank), range(rank, 2 * rank)) for axis in pair])
     return tf.reshape(blocks, [a * b for a, b in zip(left, right)])
 
@@ -43,7 +45,9 @@ def broadcast_einsum(equation: str, *arrays: tf.Tensor) -> tf.Tensor:
          for label in labels[i] if label != "."}
         for i in range(len(arrays))
     ]  # fmt: skip
-    wide = {label for axes, array in zip(places, arrays) for label, axis in axes.items() if array.shape[axis] != 1}
+    wide = {
+        label for axes, array in zip(places, arrays) for label, axis in axes.items() if array.shape[axis] != 1
+    }
     for i, array in enumerate(arrays):
         gone = [label for label, axis in places[i].items() if array.shape[axis] == 1 and label in wide]
         found.append(tf.squeeze(array, [places[i][label] for label in gone]) if gone else array)
@@ -142,11 +146,23 @@ def solve(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 
 
 def solve_triangular(
-    x1: tf.Tensor, x2: tf.Tensor, *, upper: bool, left: bool = True, transpose: bool = False, unit_diagonal: bool = False
+    x1: tf.Tensor,
+    x2: tf.Tensor,
+    *,
+    upper: bool,
+    left: bool = True,
+    transpose: bool = False,
+    unit_diagonal: bool = False,
 ) -> tf.Tensor:
     """The solution of ``x1 @ x == x2`` (or ``x @ x1 == x2``) for triangular ``x1``, or its transpose."""
     if not left:
-        turned = solve_triangular(x1, tf.linalg.matrix_transpose(x2), upper=upper, transpose=not transpose, unit_diagonal=unit_diagonal)
+        turned = solve_triangular(
+            x1,
+            tf.linalg.matrix_transpose(x2),
+            upper=upper,
+            transpose=not transpose,
+            unit_diagonal=unit_diagonal,
+        )
         return tf.linalg.matrix_transpose(turned)
     x1, x2 = with_same_batch(x1, x2)
     if unit_diagonal:
@@ -201,7 +217,9 @@ def eigh(x: tf.Tensor, *, upper: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
     """Eigenvalues, ascending, and eigenvectors, of one triangle. The gradient, which TensorFlow gives to this triangle, is Hermitian as
     torch's."""
     lower = tf.linalg.adjoint(x) if upper else x
-    told = tf.stop_gradient(tf.linalg.band_part(lower, -1, 0))  # TensorFlow reads no more, but refuses infinities in the other one
+    told = tf.stop_gradient(
+        tf.linalg.band_part(lower, -1, 0)
+    )  # TensorFlow reads no more, but refuses infinities in the other one
     zeros = tf.where(tf.math.is_finite(tf.abs(lower)), lower - tf.stop_gradient(lower), tf.zeros_like(lower))
     values, vectors = tf.linalg.eigh(told + (zeros + tf.linalg.adjoint(zeros)) / 2)
     return tf.math.real(values), vectors
@@ -216,7 +234,9 @@ def cholesky_ex(x: tf.Tensor, *, upper: bool = False) -> tuple[tf.Tensor, tf.Ten
     """The Cholesky factor, NaN where there is none, and the order of the first leading minor that is not positive, or 0."""
     lower = tf.linalg.adjoint(x) if upper else x
     factor = tf.linalg.cholesky(lower)
-    fits = tf.reduce_all(tf.math.real(tf.linalg.diag_part(factor)) > 0)  # where there is none: NaN, of complex numbers 0
+    fits = tf.reduce_all(
+        tf.math.real(tf.linalg.diag_part(factor)) > 0
+    )  # where there is none: NaN, of complex numbers 0
     first = tf.cond(~fits, lambda: first_indefinite(lower), lambda: tf.zeros(tf.shape(x)[:-2], tf.int32))
     factor = tf.where((first != 0)[..., None, None], tf.cast(math.nan, x.dtype), factor)
     return tf.linalg.adjoint(factor) if upper else factor, first
@@ -231,7 +251,11 @@ def first_indefinite(x: tf.Tensor) -> tf.Tensor:
     def step(k: tf.Tensor, a: tf.Tensor, first: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         pivot, column = a[..., k, k], a[..., :, k]
         first = tf.where((first == 0) & ~(tf.math.real(pivot) > 0), k + 1, first)
-        return k + 1, a - (column / pivot[..., None])[..., :, None] * tf.math.conj(column)[..., None, :], first
+        return (
+            k + 1,
+            a - (column / pivot[..., None])[..., :, None] * tf.math.conj(column)[..., None, :],
+            first,
+        )
 
     start = (tf.constant(0), lower + tf.linalg.adjoint(strict), tf.zeros(tf.shape(x)[:-2], tf.int32))
     return tf.while_loop(lambda k, *_: k < tf.shape(x)[-1], step, start)[2]
@@ -251,7 +275,11 @@ def lu_factor(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         below = row > k
         top = a[..., k, :]
         divisor = top[..., k, None]
-        factors = tf.where(below, a[..., k] / tf.where(divisor == 0, tf.ones_like(divisor), divisor), tf.zeros_like(a[..., k]))
+        factors = tf.where(
+            below,
+            a[..., k] / tf.where(divisor == 0, tf.ones_like(divisor), divisor),
+            tf.zeros_like(a[..., k]),
+        )
         a = a - factors[..., None] * tf.where(column > k, top, tf.zeros_like(top))[..., None, :]
         a = tf.where(below[:, None] & (column == k), factors[..., None], a)
         swapped = tf.where(tf.range(steps) == k, pivot + 1, pivots)
@@ -274,9 +302,13 @@ def lu_unpack(lu: tf.Tensor, pivots: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, t
         swapped = tf.where(row == k, pivot, tf.where(row == pivot, k, row))
         return k + 1, tf.gather(order, swapped, batch_dims=len(order.shape) - 1, axis=-1)
 
-    _, order = tf.while_loop(lambda k, _: k < tf.shape(pivots)[-1], step, (tf.constant(0), identity_permutation(lu)))
+    _, order = tf.while_loop(
+        lambda k, _: k < tf.shape(pivots)[-1], step, (tf.constant(0), identity_permutation(lu))
+    )
     permutation = tf.linalg.matrix_transpose(tf.one_hot(order, rows, dtype=lu.dtype))
-    lower = lu[..., :inner] * tf.cast(tf.range(inner) < row[:, None], lu.dtype) + tf.eye(rows, inner, dtype=lu.dtype)
+    lower = lu[..., :inner] * tf.cast(tf.range(inner) < row[:, None], lu.dtype) + tf.eye(
+        rows, inner, dtype=lu.dtype
+    )
     return permutation, lower, tf.linalg.band_part(lu[..., :inner, :], 0, -1)
 
 
@@ -285,7 +317,9 @@ def lu_decomposition(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     return lu_unpack(*lu_factor(x))
 
 
-def lu_solve(lu: tf.Tensor, pivots: tf.Tensor, x2: tf.Tensor, *, left: bool = True, adjoint_of: bool = False) -> tf.Tensor:
+def lu_solve(
+    lu: tf.Tensor, pivots: tf.Tensor, x2: tf.Tensor, *, left: bool = True, adjoint_of: bool = False
+) -> tf.Tensor:
     """The solution of ``A @ x == x2`` (or ``x @ A == x2``, or with A's adjoint) from the factors and pivots of A."""
     if not left:
         return tf.linalg.adjoint(lu_solve(lu, pivots, tf.linalg.adjoint(x2), adjoint_of=not adjoint_of))
@@ -293,7 +327,9 @@ def lu_solve(lu: tf.Tensor, pivots: tf.Tensor, x2: tf.Tensor, *, left: bool = Tr
     if adjoint_of:
         inner = solve_triangular(tf.linalg.adjoint(upper), x2, upper=False)
         return swapped @ solve_triangular(tf.linalg.adjoint(lower), inner, upper=True)
-    return solve_triangular(upper, solve_triangular(lower, tf.linalg.adjoint(swapped) @ x2, upper=False), upper=True)
+    return solve_triangular(
+        upper, solve_triangular(lower, tf.linalg.adjoint(swapped) @ x2, upper=False), upper=True
+    )
 
 
 def householder_product(x: tf.Tensor, tau: tf.Tensor) -> tf.Tensor:
@@ -325,12 +361,16 @@ def geqrf(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         real = tf.cast(tf.where(tf.math.real(first) >= 0, -length, length), x.dtype)
         flat = (squares == 0) & (tf.math.imag(first) == 0)
         diagonal = tf.where(flat, first, real)
-        factor = tf.where(flat, tf.zeros_like(first), (real - first) / tf.where(flat, tf.ones_like(real), real))
+        factor = tf.where(
+            flat, tf.zeros_like(first), (real - first) / tf.where(flat, tf.ones_like(real), real)
+        )
         divisor = tf.where(flat, tf.ones_like(first), first - real)
         vector = tail / divisor[..., None]
         reflection = vector + tf.cast(row == k, x.dtype)
         met = tf.linalg.matvec(a, reflection, adjoint_a=True)
-        change = tf.math.conj(factor)[..., None, None] * reflection[..., None] * tf.math.conj(met)[..., None, :]
+        change = (
+            tf.math.conj(factor)[..., None, None] * reflection[..., None] * tf.math.conj(met)[..., None, :]
+        )
         a = tf.where(column > k, a - change, a)
         a = tf.where((row == k)[:, None] & (column == k), diagonal[..., None, None], a)
         a = tf.where((row > k)[:, None] & (column == k), vector[..., None], a)
@@ -341,7 +381,9 @@ def geqrf(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     return factors, tau
 
 
-def ormqr(x: tf.Tensor, tau: tf.Tensor, x2: tf.Tensor, *, left: bool = True, transpose: bool = False) -> tf.Tensor:
+def ormqr(
+    x: tf.Tensor, tau: tf.Tensor, x2: tf.Tensor, *, left: bool = True, transpose: bool = False
+) -> tf.Tensor:
     """The product of the whole Q that the reflections make, or its adjoint, with ``x2``."""
     x = x[..., : size(x, -2)]  # further columns hold no reflections
     missing = size(x, -2) - size(x, -1)
@@ -473,13 +515,19 @@ def stft(
         if pad_mode == "constant":
             x = tf.pad(x, widths)
         else:
-            x = pad_with_elements(x, widths, mode={"replicate": "edge", "circular": "wrap"}.get(pad_mode, pad_mode))
+            x = pad_with_elements(
+                x, widths, mode={"replicate": "edge", "circular": "wrap"}.get(pad_mode, pad_mode)
+            )
     starts = tf.range(0, size(x, -1) - n_fft + 1, hop_length)
     parts = tf.gather(x, starts[:, None] + tf.range(n_fft), axis=-1)
     if window is not None:
-        wide = window.dtype if window.dtype.size > parts.dtype.size else parts.dtype  # half precision meets a window in single
+        wide = (
+            window.dtype if window.dtype.size > parts.dtype.size else parts.dtype
+        )  # half precision meets a window in single
         parts = tf.cast(parts, wide) * centered_window(window, n_fft, wide)
-    return tf.linalg.matrix_transpose((rfft if onesided else fft)(parts, norm="ortho" if normalized else "backward"))
+    return tf.linalg.matrix_transpose(
+        (rfft if onesided else fft)(parts, norm="ortho" if normalized else "backward")
+    )
 
 
 def istft(
@@ -497,7 +545,11 @@ def istft(
     """The signal that has these transforms: the parts are added and divided by the squares of the windows."""
     norm = "ortho" if normalized else "backward"
     spectrum = tf.linalg.matrix_transpose(x)
-    parts = ifft(spectrum, n_fft, norm=norm) if as_complex else irfft(spectrum[..., : n_fft // 2 + 1], n_fft, norm=norm)
+    parts = (
+        ifft(spectrum, n_fft, norm=norm)
+        if as_complex
+        else irfft(spectrum[..., : n_fft // 2 + 1], n_fft, norm=norm)
+    )
     weights = centered_window(window, n_fft, parts.dtype if window is None else window.dtype)
     signal = tf.signal.overlap_and_add(parts * tf.cast(weights, parts.dtype), hop_length)
     envelope = tf.signal.overlap_and_add(tf.broadcast_to(weights * weights, tf.shape(parts)[-2:]), hop_length)

@@ -111,11 +111,20 @@ def scaled_dot_product_attention(
 
 
 def attention_weights(
-    query: tf.Tensor, key: tf.Tensor, mask: tf.Tensor | None = None, *, is_causal: bool = False, scale: Any = None
+    query: tf.Tensor,
+    key: tf.Tensor,
+    mask: tf.Tensor | None = None,
+    *,
+    is_causal: bool = False,
+    scale: Any = None,
 ) -> tf.Tensor:
     """``softmax(query @ key.T * scale + mask)``."""
     if scale is None:
-        scale = 1 / tf.sqrt(tf.cast(size(query, -1), query.dtype)) if query.shape[-1] is None else query.shape[-1] ** -0.5
+        scale = (
+            1 / tf.sqrt(tf.cast(size(query, -1), query.dtype))
+            if query.shape[-1] is None
+            else query.shape[-1] ** -0.5
+        )
     scores = tf.matmul(query * scale, key, transpose_b=True)
     if is_causal:
         kept = tf.range(size(key, -2)) <= tf.range(size(query, -2))[:, None]
@@ -190,7 +199,12 @@ def embedding_bag(
 
 
 def nll_loss(
-    log_probabilities: tf.Tensor, target: tf.Tensor, weight: tf.Tensor | None = None, *, ignore_index: int = -100, reduction: str = "mean"
+    log_probabilities: tf.Tensor,
+    target: tf.Tensor,
+    weight: tf.Tensor | None = None,
+    *,
+    ignore_index: int = -100,
+    reduction: str = "mean",
 ) -> tf.Tensor:
     """``-weight[target] * log_probabilities[target]``, classes on axis 1; 0 where the target is ``ignore_index``."""
     rank = len(log_probabilities.shape)
@@ -244,7 +258,9 @@ def binary_cross_entropy(probability: tf.Tensor, target: tf.Tensor) -> tf.Tensor
         log_p, log_rest = tf.maximum(tf.math.log(p), -100), tf.maximum(tf.math.log1p(-p), -100)
 
         def slopes(upstream: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-            return upstream * (p - t) / tf.maximum(p * (1 - p), 1e-12), upstream * (tf.math.log1p(-p) - tf.math.log(p))
+            return upstream * (p - t) / tf.maximum(p * (1 - p), 1e-12), upstream * (
+                tf.math.log1p(-p) - tf.math.log(p)
+            )
 
         return (t - 1) * log_rest - t * log_p, slopes
 
@@ -253,7 +269,11 @@ def binary_cross_entropy(probability: tf.Tensor, target: tf.Tensor) -> tf.Tensor
 
 
 def ctc_loss(
-    log_probabilities: tf.Tensor, targets: tf.Tensor, input_lengths: tf.Tensor, target_lengths: tf.Tensor, blank: int = 0
+    log_probabilities: tf.Tensor,
+    targets: tf.Tensor,
+    input_lengths: tf.Tensor,
+    target_lengths: tf.Tensor,
+    blank: int = 0,
 ) -> tf.Tensor:
     """``-log p(targets)`` of each sequence, summed over all alignments by the forward recursion.
 
@@ -261,10 +281,14 @@ def ctc_loss(
     small logarithm and not that of 0, whose gradient is NaN; where no alignment fits, the loss is infinite and the gradient 0.
     """
     time, batch = size(log_probabilities, 0), size(log_probabilities, 1)
-    targets, input_lengths, target_lengths = (tf.cast(array, tf.int32) for array in (targets, input_lengths, target_lengths))
+    targets, input_lengths, target_lengths = (
+        tf.cast(array, tf.int32) for array in (targets, input_lengths, target_lengths)
+    )
     width = 2 * size(targets, 1) + 1
     places = tf.range(width)
-    labels = tf.where(places % 2 == 1, tf.pad(tf.repeat(targets, 2, axis=1), [[0, 0], [1, 0]])[:, :width], blank)
+    labels = tf.where(
+        places % 2 == 1, tf.pad(tf.repeat(targets, 2, axis=1), [[0, 0], [1, 0]])[:, :width], blank
+    )
     labels = tf.where(places < 2 * target_lengths[:, None] + 1, labels, blank)
     two_back = tf.pad(labels, [[0, 0], [2, 0]], constant_values=blank)[:, :width]
     may_skip = (labels != blank) & (labels != two_back)
@@ -276,11 +300,16 @@ def ctc_loss(
         return tf.pad(alpha, [[0, 0], [by, 0]], constant_values=never)[:, :width]
 
     def step(t: tf.Tensor, alpha: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        grown = logaddexp(logaddexp(alpha, shifted(alpha, 1)), tf.where(may_skip, shifted(alpha, 2), never)) + emitted[t]
+        grown = (
+            logaddexp(logaddexp(alpha, shifted(alpha, 1)), tf.where(may_skip, shifted(alpha, 2), never))
+            + emitted[t]
+        )
         return t + 1, tf.where((t < input_lengths)[:, None], tf.maximum(grown, never), alpha)
 
     before = tf.broadcast_to(tf.where(places == 0, tf.zeros([], emitted.dtype), never), [batch, width])
-    alpha = tf.where((input_lengths > 0)[:, None], tf.where(places < 2, tf.maximum(emitted[0], never), never), before)
+    alpha = tf.where(
+        (input_lengths > 0)[:, None], tf.where(places < 2, tf.maximum(emitted[0], never), never), before
+    )
     _, alpha = tf.while_loop(lambda t, _: t < time, step, (tf.constant(1), alpha))
     ends = 2 * target_lengths
     last = tf.gather(alpha, ends, batch_dims=1)
@@ -334,7 +363,12 @@ def batch_norm(
 
 
 def layer_norm(
-    x: tf.Tensor, weight: tf.Tensor | None = None, bias: tf.Tensor | None = None, *, axis: Any = -1, epsilon: float
+    x: tf.Tensor,
+    weight: tf.Tensor | None = None,
+    bias: tf.Tensor | None = None,
+    *,
+    axis: Any = -1,
+    epsilon: float,
 ) -> tf.Tensor:
     """``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with mean and variance over ``axis``."""
     return tf.cast(affine_over(standardised(widened(x), axis, epsilon), weight, bias), x.dtype)
@@ -348,22 +382,39 @@ def rms_norm(x: tf.Tensor, weight: tf.Tensor | None = None, *, axis: Any = -1, e
 
 
 def group_norm(
-    x: tf.Tensor, weight: tf.Tensor | None = None, bias: tf.Tensor | None = None, *, axis: int = 1, groups: int, epsilon: float
+    x: tf.Tensor,
+    weight: tf.Tensor | None = None,
+    bias: tf.Tensor | None = None,
+    *,
+    axis: int = 1,
+    groups: int,
+    epsilon: float,
 ) -> tf.Tensor:
     """Normalises each of ``groups`` groups of channels, which stand in ``axis``, with all axes but the first."""
     shape, rank = sizes(x), len(x.shape)
     grouped = tf.reshape(widened(x), [*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :]])
-    result = tf.reshape(standardised(grouped, [place for place in range(1, rank + 1) if place != axis], epsilon), shape)
-    weight, bias = (None if vector is None else over_channels(vector, rank, axis) for vector in (weight, bias))
+    result = tf.reshape(
+        standardised(grouped, [place for place in range(1, rank + 1) if place != axis], epsilon), shape
+    )
+    weight, bias = (
+        None if vector is None else over_channels(vector, rank, axis) for vector in (weight, bias)
+    )
     return tf.cast(affine_over(result, weight, bias), x.dtype)
 
 
 def instance_norm(
-    x: tf.Tensor, weight: tf.Tensor | None = None, bias: tf.Tensor | None = None, *, axis: int = 1, epsilon: float
+    x: tf.Tensor,
+    weight: tf.Tensor | None = None,
+    bias: tf.Tensor | None = None,
+    *,
+    axis: int = 1,
+    epsilon: float,
 ) -> tf.Tensor:
     """Normalises each channel of each sample over the axes of space."""
     rank = len(x.shape)
-    weight, bias = (None if vector is None else over_channels(vector, rank, axis) for vector in (weight, bias))
+    weight, bias = (
+        None if vector is None else over_channels(vector, rank, axis) for vector in (weight, bias)
+    )
     result = standardised(widened(x), [place for place in range(1, rank) if place != axis], epsilon)
     return tf.cast(affine_over(result, weight, bias), x.dtype)
 

@@ -21,7 +21,9 @@ def least_of(dtype: tf.DType) -> tf.Tensor:
     return tf.constant(-math.inf if dtype.is_floating else dtype.min, dtype)
 
 
-def window_count(n: Any, kernel: Any, stride: Any, padding: Sequence[Any], dilation: int, ceil_mode: bool) -> Any:
+def window_count(
+    n: Any, kernel: Any, stride: Any, padding: Sequence[Any], dilation: int, ceil_mode: bool
+) -> Any:
     """How many windows there are; with ``ceil_mode`` a last one may reach beyond the end, if it starts within."""
     before, after = padding
     reach = dilation * (kernel - 1)
@@ -53,7 +55,9 @@ def windows_along(x: tf.Tensor, axis: int, kernel: Any, stride: Any, dilation: i
     return tf.gather(x, tf.range(windows)[:, None] * stride + tf.range(kernel) * dilation, axis=axis)
 
 
-def reduced_along(join: Any, reduce: Any, x: tf.Tensor, axis: int, kernel: Any, stride: Any, dilation: int) -> tf.Tensor:
+def reduced_along(
+    join: Any, reduce: Any, x: tf.Tensor, axis: int, kernel: Any, stride: Any, dilation: int
+) -> tf.Tensor:
     """The windows along ``axis`` reduced to one element each: by joining shifted slices where these are few."""
     if tf.is_tensor(kernel) or kernel > 16:
         return reduce(windows_along(x, axis, kernel, stride, dilation), axis + 1)
@@ -110,7 +114,9 @@ def padded(x: tf.Tensor, padding: Sequence[Sequence[Any]], lead: int, filled: tf
     if not any(tf.is_tensor(amount) or amount != 0 for pair in padding for amount in pair):
         return x
     behind = len(x.shape) - lead - len(padding)
-    return tf.pad(x, [[0, 0]] * lead + [list(pair) for pair in padding] + [[0, 0]] * behind, constant_values=filled)
+    return tf.pad(
+        x, [[0, 0]] * lead + [list(pair) for pair in padding] + [[0, 0]] * behind, constant_values=filled
+    )
 
 
 def has_kernel(x: tf.Tensor, kernel: Sequence[Any], strides: Sequence[Any], dilation: Sequence[int]) -> bool:
@@ -123,18 +129,24 @@ def has_kernel(x: tf.Tensor, kernel: Sequence[Any], strides: Sequence[Any], dila
     return known and x.dtype in floats and set(dilation) == {1} and len(kernel) <= 3
 
 
-def native_pool(pool: Any, x: tf.Tensor, kernel: Sequence[int], strides: Sequence[int], lead: int) -> tf.Tensor:
+def native_pool(
+    pool: Any, x: tf.Tensor, kernel: Sequence[int], strides: Sequence[int], lead: int
+) -> tf.Tensor:
     """``tf.nn.max_pool`` or ``tf.nn.avg_pool`` over the axes from ``lead`` on, those before them and behind them as one axis each."""
     layout = f"N{'DHW'[-len(kernel) :]}C"  # without a name, gradients over three axes fail
     if lead == 1 and len(x.shape) == len(kernel) + 2:
         return pool(x, kernel, strides, "VALID", layout)
     shape, end = sizes(x), lead + len(kernel)
     space, behind = shape[lead:end], shape[end:]
-    result = pool(tf.reshape(x, [math.prod(shape[:lead]), *space, math.prod(behind)]), kernel, strides, "VALID", layout)
+    result = pool(
+        tf.reshape(x, [math.prod(shape[:lead]), *space, math.prod(behind)]), kernel, strides, "VALID", layout
+    )
     return tf.reshape(result, [*shape[:lead], *sizes(result)[1:-1], *behind])
 
 
-def window_sums(x: tf.Tensor, kernel: Sequence[Any], strides: Sequence[Any], padding: Sequence[Sequence[Any]], lead: int) -> tf.Tensor:
+def window_sums(
+    x: tf.Tensor, kernel: Sequence[Any], strides: Sequence[Any], padding: Sequence[Sequence[Any]], lead: int
+) -> tf.Tensor:
     """The sum of each window over the axes from ``lead`` on."""
     x = padded(x, padding, lead, tf.zeros([], x.dtype))
     if has_kernel(x, kernel, strides, (1,)):
@@ -142,14 +154,18 @@ def window_sums(x: tf.Tensor, kernel: Sequence[Any], strides: Sequence[Any], pad
     return pooled(tf.add, tf.reduce_sum, x, kernel, strides, (1,) * len(kernel), lead)
 
 
-def window_places(n: Any, kernel: Any, stride: Any, padding: Sequence[Any], dilation: int, ceil_mode: bool) -> tuple[tf.Tensor, tf.Tensor]:
+def window_places(
+    n: Any, kernel: Any, stride: Any, padding: Sequence[Any], dilation: int, ceil_mode: bool
+) -> tuple[tf.Tensor, tf.Tensor]:
     """The places [windows, kernel] of the elements of each window of an axis, and which of them lie inside of the array."""
     windows = window_count(n, kernel, stride, padding, dilation, ceil_mode)
     places = tf.range(windows)[:, None] * stride + tf.range(kernel) * dilation - padding[0]
     return tf.clip_by_value(places, 0, n - 1), (places >= 0) & (places < n)
 
 
-def max_over_windows(x: tf.Tensor, axes: Sequence[tuple[tf.Tensor, tf.Tensor]]) -> tuple[tf.Tensor, tf.Tensor]:
+def max_over_windows(
+    x: tf.Tensor, axes: Sequence[tuple[tf.Tensor, tf.Tensor]]
+) -> tuple[tf.Tensor, tf.Tensor]:
     """The first largest element of each window (NaN above all), and its place in the last axes in row-major order.
 
     ``axes`` holds (places, inside) for each of the last axes, see ``window_places``.
@@ -159,7 +175,10 @@ def max_over_windows(x: tf.Tensor, axes: Sequence[tuple[tf.Tensor, tf.Tensor]]) 
     windows = [size(places, 0) for places, _ in axes]
     place, inside = tf.zeros([1] * 2 * rank, tf.int32), tf.ones([1] * 2 * rank, tf.bool)
     for axis, (places, belongs) in enumerate(axes):
-        shape = [windows[axis] if i == axis else size(places, 1) if i == rank + axis else 1 for i in range(2 * rank)]
+        shape = [
+            windows[axis] if i == axis else size(places, 1) if i == rank + axis else 1
+            for i in range(2 * rank)
+        ]
         place = place * space[axis] + tf.reshape(places, shape)
         inside = inside & tf.reshape(belongs, shape)
     place, inside = (tf.reshape(array, [*windows, -1]) for array in (place, inside))
@@ -172,7 +191,9 @@ def chosen_elements(elements: tf.Tensor, place: tf.Tensor, inside: tf.Tensor) ->
     """The first largest of ``elements`` along the last axis, NaN above all and only from ``inside``, and its ``place``."""
     score = elements if elements.dtype.is_floating else tf.cast(elements, tf.int64)
     nan = score != score
-    best = tf.argmax(tf.where(nan, tf.constant(-math.inf, score.dtype), score) if score.dtype.is_floating else score, -1)
+    best = tf.argmax(
+        tf.where(nan, tf.constant(-math.inf, score.dtype), score) if score.dtype.is_floating else score, -1
+    )
     best = tf.where(tf.reduce_any(nan, -1), tf.argmax(tf.cast(nan, tf.int32), -1), best)
     largest = tf.gather(elements, best, batch_dims=len(best.shape))
     first = tf.broadcast_to(tf.argmax(tf.cast(inside, tf.int32), -1), tf.shape(best))
@@ -212,7 +233,9 @@ def avg_pool(
     around = padding_for_windows(space, kernel, strides, padding, (1,) * rank, ceil_mode)
     total = window_sums(wide, kernel, strides, around, lead)
     divisor = tf.constant(divisor_override or 1)
-    for n, k, stride, (before, after), windows in zip(space, kernel, strides, padding, sizes(total)[lead : lead + rank]):
+    for n, k, stride, (before, after), windows in zip(
+        space, kernel, strides, padding, sizes(total)[lead : lead + rank]
+    ):
         starts = tf.range(windows) * stride - before
         ends = tf.minimum(starts + k, n + after)
         counts = ends - starts if count_include_pad else tf.minimum(ends, n) - tf.maximum(starts, 0)
@@ -223,7 +246,9 @@ def avg_pool(
     return tf.truncatediv(total, divisor) if x.dtype.is_integer else tf.cast(total / divisor, x.dtype)
 
 
-def lp_pool(x: tf.Tensor, ord: float, kernel: Sequence[Any], strides: Sequence[Any], ceil_mode: bool = False) -> tf.Tensor:
+def lp_pool(
+    x: tf.Tensor, ord: float, kernel: Sequence[Any], strides: Sequence[Any], ceil_mode: bool = False
+) -> tf.Tensor:
     """The ``ord``-norm of each window; negative sums keep their sign under the root, as in torch."""
     mean = avg_pool(tf.pow(x, ord), kernel, strides, None, ceil_mode)
     return power_of(tf.sign(mean) * tf.nn.relu(tf.abs(mean)) * tf.cast(math.prod(kernel), x.dtype), 1 / ord)
@@ -233,9 +258,13 @@ def max_unpool(x: tf.Tensor, indices: tf.Tensor, space: Sequence[Any]) -> tf.Ten
     """Zeros of spatial size ``space`` with the elements of ``x`` at ``indices``."""
     lead = sizes(x)[: len(x.shape) - len(space)]
     rows, count = math.prod(lead), math.prod(space)
-    places = tf.reshape(indices, [rows, -1]) + tf.range(tf.cast(rows, tf.int64))[:, None] * tf.cast(count, tf.int64)
+    places = tf.reshape(indices, [rows, -1]) + tf.range(tf.cast(rows, tf.int64))[:, None] * tf.cast(
+        count, tf.int64
+    )
     zeros = tf.zeros([rows * count], x.dtype)
-    return tf.reshape(tf.tensor_scatter_nd_update(zeros, tf.reshape(places, [-1, 1]), tf.reshape(x, [-1])), [*lead, *space])
+    return tf.reshape(
+        tf.tensor_scatter_nd_update(zeros, tf.reshape(places, [-1, 1]), tf.reshape(x, [-1])), [*lead, *space]
+    )
 
 
 def adaptive_places(n: Any, windows: Any) -> tuple[tf.Tensor, tf.Tensor]:
@@ -269,7 +298,9 @@ def adaptive_max_pool(x: tf.Tensor, space: Sequence[Any]) -> tf.Tensor:
 
 def adaptive_max_pool_with_indices(x: tf.Tensor, space: Sequence[Any]) -> tuple[tf.Tensor, tf.Tensor]:
     """Largest elements over the windows of ``adaptive_avg_pool``, and their places in row-major order."""
-    return max_over_windows(x, [adaptive_places(n, windows) for n, windows in zip(sizes(x)[-len(space) :], space)])
+    return max_over_windows(
+        x, [adaptive_places(n, windows) for n, windows in zip(sizes(x)[-len(space) :], space)]
+    )
 
 
 def fractional_starts(samples: tf.Tensor, n: Any, windows: Any, kernel: Any) -> tf.Tensor:
@@ -284,7 +315,9 @@ def fractional_starts(samples: tf.Tensor, n: Any, windows: Any, kernel: Any) -> 
     return tf.concat([starts, last], -1)
 
 
-def fractional_max_pool(x: tf.Tensor, samples: tf.Tensor, kernel: Sequence[Any], space: Sequence[Any]) -> tuple[tf.Tensor, tf.Tensor]:
+def fractional_max_pool(
+    x: tf.Tensor, samples: tf.Tensor, kernel: Sequence[Any], space: Sequence[Any]
+) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the largest elements and their places over windows that start where ``fractional_starts`` says.
 
     As in torch, the samples of two axes are in reverse order, and those of three axes in the order of the axes.
@@ -294,9 +327,13 @@ def fractional_max_pool(x: tf.Tensor, samples: tf.Tensor, kernel: Sequence[Any],
     samples = tf.reshape(samples, [*lead, rank])
     place = tf.zeros([*lead, *[1] * 2 * rank], tf.int32)
     for axis in range(rank):
-        starts = fractional_starts(samples[..., axis if rank == 3 else rank - 1 - axis], whole[axis], space[axis], kernel[axis])
+        starts = fractional_starts(
+            samples[..., axis if rank == 3 else rank - 1 - axis], whole[axis], space[axis], kernel[axis]
+        )
         elements = starts[..., None] + tf.range(kernel[axis])
-        shape = [space[axis] if i == axis else kernel[axis] if i == rank + axis else 1 for i in range(2 * rank)]
+        shape = [
+            space[axis] if i == axis else kernel[axis] if i == rank + axis else 1 for i in range(2 * rank)
+        ]
         place = place * whole[axis] + tf.reshape(elements, [*lead, *shape])
     place = tf.cast(tf.reshape(place, [*lead, math.prod(space), math.prod(kernel)]), tf.int64)
     elements = tf.gather(tf.reshape(x, [*lead, math.prod(whole)]), place, batch_dims=len(lead), axis=-1)
@@ -318,8 +355,14 @@ def nearest_elements(n: Any, out: Any, scale: float | None, exact: bool, small: 
     """
     index = tf.range(out)
     positions = tf.cast(index, tf.float32) + (0.5 if exact else 0)
-    places = tf.minimum(tf.cast(tf.floor(positions * step_between(n, out, scale, False, tf.float32)), tf.int32), n - 1)
-    return places if exact or not scale else tf.where(small & ((out == n) | (out == 2 * n)), index * n // out, places)
+    places = tf.minimum(
+        tf.cast(tf.floor(positions * step_between(n, out, scale, False, tf.float32)), tf.int32), n - 1
+    )
+    return (
+        places
+        if exact or not scale
+        else tf.where(small & ((out == n) | (out == 2 * n)), index * n // out, places)
+    )
 
 
 def cubic_taps(t: tf.Tensor, a: float = -0.75) -> list[tf.Tensor]:
@@ -388,7 +431,13 @@ def weighted_sums(x: tf.Tensor, axis: int, places: tf.Tensor, weights: tf.Tensor
 
 
 def interpolate_bytes(
-    x: tf.Tensor, space: Sequence[int], method: str, scales: Sequence[float | None], align_corners: bool, antialias: bool, first: int
+    x: tf.Tensor,
+    space: Sequence[int],
+    method: str,
+    scales: Sequence[float | None],
+    align_corners: bool,
+    antialias: bool,
+    first: int,
 ) -> tf.Tensor:
     """``interpolate`` of uint8 in fixed point, one axis after the other from the last, each rounded: the very numbers that torch gives."""
     taps = antialias_taps if antialias else sample_taps
@@ -423,8 +472,15 @@ def interpolate(
     for axis, (out, scale) in enumerate(zip(space, scales), first):
         n = size(x, axis)
         if nearest:
-            result = tf.gather(result, nearest_elements(n, out, scale, method == "nearest-exact", small), axis=axis)
-        elif tf.is_tensor(n) or tf.is_tensor(out) or out != n or (method == "cubic" and not antialias and scale):  # torch leaves others
+            result = tf.gather(
+                result, nearest_elements(n, out, scale, method == "nearest-exact", small), axis=axis
+            )
+        elif (
+            tf.is_tensor(n)
+            or tf.is_tensor(out)
+            or out != n
+            or (method == "cubic" and not antialias and scale)
+        ):  # torch leaves others
             neighbours = filtered_neighbours if antialias else weighted_neighbours
             result = weighted_sums(result, axis, *neighbours(n, out, method, scale, align_corners, real))
     return tf.cast(result, x.dtype)
@@ -461,14 +517,18 @@ def elements_at(x: tf.Tensor, places: Sequence[tf.Tensor]) -> tf.Tensor:
     return moved_axis(tf.where(inside[..., None], found, tf.zeros([], x.dtype)), -1, 1)
 
 
-def grid_sample(x: tf.Tensor, grid: tf.Tensor, method: str = "linear", padding: str = "zeros", align_corners: bool = False) -> tf.Tensor:
+def grid_sample(
+    x: tf.Tensor, grid: tf.Tensor, method: str = "linear", padding: str = "zeros", align_corners: bool = False
+) -> tf.Tensor:
     """``x[batch, channels, *space]`` at the positions ``grid[batch, *out, axes]``, -1 to 1 over each axis, the last axis first."""
     space = sizes(x)[2:]
     positions = []
     for axis, n in enumerate(space):
         position, count = grid[..., len(space) - 1 - axis], tf.cast(n, grid.dtype)
         position = (position + 1) / 2 * (count - 1) if align_corners else ((position + 1) * count - 1) / 2
-        positions.append(position if method == "cubic" else padded_position(position, n, padding, align_corners))
+        positions.append(
+            position if method == "cubic" else padded_position(position, n, padding, align_corners)
+        )
     if method == "nearest":
         return elements_at(x, [tf.round(position) for position in positions])
     bases = [tf.floor(position) for position in positions]

@@ -8,7 +8,14 @@ from typing import Any
 
 import tensorflow as tf
 
-from ...common.special_functions import airy_between, airy_far_right, airy_in_phase, airy_out_of_phase, excess_of_logarithm, temme_series
+from ...common.special_functions import (
+    airy_between,
+    airy_far_right,
+    airy_in_phase,
+    airy_out_of_phase,
+    excess_of_logarithm,
+    temme_series,
+)
 from .control import with_slopes
 from .elementwise import in_one_type, logaddexp, signbit
 
@@ -16,7 +23,9 @@ from .elementwise import in_one_type, logaddexp, signbit
 def airy_ai(x: tf.Tensor) -> tf.Tensor:
     """Airy function Ai: waves below -3, a decay above 3, a series between."""
     series = airy_between(tf.clip_by_value(x, -3, 3) / 3)
-    return tf.where(x < -3, airy_waves(tf.maximum(-x, 3)), tf.where(x > 3, airy_decay(tf.maximum(x, 3)), series))
+    return tf.where(
+        x < -3, airy_waves(tf.maximum(-x, 3)), tf.where(x > 3, airy_decay(tf.maximum(x, 3)), series)
+    )
 
 
 def airy_decay(x: tf.Tensor) -> tf.Tensor:
@@ -43,7 +52,10 @@ def betainc(*arguments: Any) -> tf.Tensor:
     a, b, x = (tf.convert_to_tensor(item, dtype) for item in arguments)
     shape = tf.broadcast_dynamic_shape(tf.broadcast_dynamic_shape(tf.shape(a), tf.shape(b)), tf.shape(x))
     a, b, x = (tf.broadcast_to(item, shape) for item in (a, b, x))
-    starts, ends = (a == 0) | (b == math.inf), (b == 0) | (a == math.inf)  # all of its mass lies at 0, or at 1
+    starts, ends = (
+        (a == 0) | (b == math.inf),
+        (b == 0) | (a == math.inf),
+    )  # all of its mass lies at 0, or at 1
     wrong = ~((a >= 0) & (b >= 0) & (x >= 0) & (x <= 1)) | (starts & ends)
     limit = tf.where(wrong, like(math.nan, x), tf.cast((starts & (x > 0)) | (x == 1), dtype))
     at_limit = wrong | starts | ends
@@ -127,7 +139,11 @@ def gamma_far(a: tf.Tensor, x: tf.Tensor, sign: int) -> tuple[tf.Tensor, tf.Tens
     eta = mu * tf.sqrt(2 * excess)
     rest = tf.exp(-far_a * mu * mu * excess) / tf.sqrt(2 * math.pi * far_a) * temme_series(eta, far_a)
     value = tf.math.erfc(sign * eta * tf.sqrt(far_a / 2)) / 2 + sign * rest
-    return tf.where(is_far, value, like(math.nan, x)), tf.where(is_far, like(1, a), a), tf.where(is_far, like(1, x), x)
+    return (
+        tf.where(is_far, value, like(math.nan, x)),
+        tf.where(is_far, like(1, a), a),
+        tf.where(is_far, like(1, x), x),
+    )
 
 
 def gcd(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
@@ -164,7 +180,11 @@ def i1(x: tf.Tensor) -> tf.Tensor:
 
 def i1e(x: tf.Tensor) -> tf.Tensor:
     """``i1(x) * exp(-abs(x))``; its slope at 0 is one half."""
-    return with_slopes(tf.math.special.bessel_i1e, [lambda x: tf.math.special.bessel_i0e(x) - tf.sign(x) * i1e(x) - quotient_at(i1e, x)], x)
+    return with_slopes(
+        tf.math.special.bessel_i1e,
+        [lambda x: tf.math.special.bessel_i0e(x) - tf.sign(x) * i1e(x) - quotient_at(i1e, x)],
+        x,
+    )
 
 
 def quotient_at(function: Callable[[tf.Tensor], tf.Tensor], x: tf.Tensor) -> tf.Tensor:
@@ -174,7 +194,9 @@ def quotient_at(function: Callable[[tf.Tensor], tf.Tensor], x: tf.Tensor) -> tf.
     return tf.where(near, like(0.5, x), function(safe) / safe)
 
 
-def isclose(x1: Any, x2: Any, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> tf.Tensor:
+def isclose(
+    x1: Any, x2: Any, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> tf.Tensor:
     """Whether ``abs(x1 - x2) <= atol + rtol * abs(x2)``."""
     x1 = tf.convert_to_tensor(x1)
     x2 = tf.convert_to_tensor(x2, x1.dtype)
@@ -206,11 +228,15 @@ def log_ndtr(x: tf.Tensor) -> tf.Tensor:
     return tf.where(x < -1, tail, tf.math.log1p(-tf.math.erfc(near * math.sqrt(0.5)) / 2))
 
 
-def nan_to_num(x: tf.Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> tf.Tensor:
+def nan_to_num(
+    x: tf.Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> tf.Tensor:
     """Other numbers for NaN and the infinities; None is the largest and smallest finite number."""
     if not x.dtype.is_floating:
         return tf.identity(x)
-    largest, smallest = (bound if given is None else given for bound, given in ((x.dtype.max, posinf), (x.dtype.min, neginf)))
+    largest, smallest = (
+        bound if given is None else given for bound, given in ((x.dtype.max, posinf), (x.dtype.min, neginf))
+    )
     x = tf.where(tf.math.is_nan(x), like(nan, x), x)
     return tf.where(x == math.inf, like(largest, x), tf.where(x == -math.inf, like(smallest, x), x))
 
@@ -243,7 +269,9 @@ def orthogonal_polynomial(x: Any, n: Any, kind: str) -> tf.Tensor:
 
     ones = tf.ones_like(x)
     start = tf.where(n == 0, ones, tf.where(n == 1, first, tf.zeros_like(x)))
-    return tf.while_loop(lambda k, *_: tf.reduce_any((k <= n) & tf.math.is_finite(n)), step, (like(2, x), first, ones, start))[-1]
+    return tf.while_loop(
+        lambda k, *_: tf.reduce_any((k <= n) & tf.math.is_finite(n)), step, (like(2, x), first, ones, start)
+    )[-1]
 
 
 def of_positive(function: Callable[[tf.Tensor], tf.Tensor], x: tf.Tensor, at_zero: float) -> tf.Tensor:
@@ -293,13 +321,19 @@ def xlog1py(x: Any, y: Any) -> tf.Tensor:
     ``x / (1 + y)``."""
 
     def value(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
-        return tf.where(tf.math.is_nan(y), like(math.nan, y), tf.math.xlog1py(x, tf.where(is_end(x, y), tf.zeros_like(y), y)))
+        return tf.where(
+            tf.math.is_nan(y),
+            like(math.nan, y),
+            tf.math.xlog1py(x, tf.where(is_end(x, y), tf.zeros_like(y), y)),
+        )
 
     def is_end(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
         return (x == 0) & (y <= -1)
 
     return with_slopes(
-        value, [lambda x, y: tf.where(is_end(x, y), tf.zeros_like(y), tf.math.log1p(y)), lambda x, y: x / (1 + y)], *in_one_type(x, y)
+        value,
+        [lambda x, y: tf.where(is_end(x, y), tf.zeros_like(y), tf.math.log1p(y)), lambda x, y: x / (1 + y)],
+        *in_one_type(x, y),
     )
 
 
@@ -307,13 +341,17 @@ def xlogy(x: Any, y: Any) -> tf.Tensor:
     """``x * log(y)``, 0 where ``x`` is 0; NaN where ``y`` is. Its slopes are ``log(y)``, 0 where both are at their ends, and ``x / y``."""
 
     def value(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
-        return tf.where(tf.math.is_nan(y), like(math.nan, y), tf.math.xlogy(x, tf.where(is_end(x, y), tf.ones_like(y), y)))
+        return tf.where(
+            tf.math.is_nan(y), like(math.nan, y), tf.math.xlogy(x, tf.where(is_end(x, y), tf.ones_like(y), y))
+        )
 
     def is_end(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
         return (x == 0) & (y <= 0)
 
     return with_slopes(
-        value, [lambda x, y: tf.where(is_end(x, y), tf.zeros_like(y), tf.math.log(y)), lambda x, y: x / y], *in_one_type(x, y)
+        value,
+        [lambda x, y: tf.where(is_end(x, y), tf.zeros_like(y), tf.math.log(y)), lambda x, y: x / y],
+        *in_one_type(x, y),
     )
 
 
@@ -335,5 +373,7 @@ def zeta_below(x: tf.Tensor, q: tf.Tensor) -> tf.Tensor:
     def step(total: tf.Tensor, q: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         return tf.where(q < 0, total + tf.pow(q, -x), total), tf.where(q < 0, q + 1, q)
 
-    total, q = tf.while_loop(lambda total, q: tf.reduce_any((q < 0) & tf.math.is_finite(q)), step, (tf.zeros_like(q), q))
+    total, q = tf.while_loop(
+        lambda total, q: tf.reduce_any((q < 0) & tf.math.is_finite(q)), step, (tf.zeros_like(q), q)
+    )
     return total + tf.math.zeta(x, q)

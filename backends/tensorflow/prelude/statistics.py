@@ -7,7 +7,18 @@ from typing import Any
 
 import tensorflow as tf
 
-from .arrays import argsort, linspace, moved_axis, place_of_extreme, scalar, searchsorted, size, sizes, sort_with_indices, take_along_axis
+from .arrays import (
+    argsort,
+    linspace,
+    moved_axis,
+    place_of_extreme,
+    scalar,
+    searchsorted,
+    size,
+    sizes,
+    sort_with_indices,
+    take_along_axis,
+)
 from .control import custom_gradient
 
 # ---------------------------------------------------------------------------------------------- moments and norms
@@ -19,7 +30,9 @@ def safe_sqrt(x: tf.Tensor) -> tf.Tensor:
     return tf.where(zero, tf.zeros_like(x), tf.sqrt(tf.where(zero, tf.ones_like(x), x)))
 
 
-def variance_over(x: tf.Tensor, axis: Any = None, *, correction: float = 0, keepdims: bool = False) -> tf.Tensor:
+def variance_over(
+    x: tf.Tensor, axis: Any = None, *, correction: float = 0, keepdims: bool = False
+) -> tf.Tensor:
     """The variance over ``axis``, divided by ``max(0, N - correction)``."""
     centred = x - tf.reduce_mean(x, axis, keepdims=True)
     squares = tf.math.real(centred * tf.math.conj(centred))
@@ -28,7 +41,9 @@ def variance_over(x: tf.Tensor, axis: Any = None, *, correction: float = 0, keep
     return tf.reduce_sum(squares, axis, keepdims=keepdims) / tf.maximum(count - correction, 0)
 
 
-def standard_deviation(x: tf.Tensor, *, axis: Any = None, correction: float = 0, keepdims: bool = False) -> tf.Tensor:
+def standard_deviation(
+    x: tf.Tensor, *, axis: Any = None, correction: float = 0, keepdims: bool = False
+) -> tf.Tensor:
     """The square root of the variance, with derivative 0 where it is 0."""
     return safe_sqrt(variance_over(x, axis, correction=correction, keepdims=keepdims))
 
@@ -72,14 +87,18 @@ def difference(x: tf.Tensor, *, n: int = 1, axis: int = -1) -> tf.Tensor:
 
 
 # ---------------------------------------------------------------------------------------------- order
-def lower_median(x: tf.Tensor, *, axis: int, keepdims: bool = False, skip_nan: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
+def lower_median(
+    x: tf.Tensor, *, axis: int, keepdims: bool = False, skip_nan: bool = False
+) -> tuple[tf.Tensor, tf.Tensor]:
     """The lower median along ``axis``, and where it was: the first NaN where there is one, unless they are skipped."""
     if len(x.shape) == 0:
         return x, tf.zeros_like(x, tf.int64)
     values, order = sort_with_indices(x, axis=axis)
     valid = tf.reduce_sum(tf.cast(x == x, tf.int64), axis, keepdims=True)
     count = tf.cast(size(x, axis), tf.int64)
-    middle = tf.maximum((valid - 1) // 2, 0) if skip_nan else tf.where(valid == count, (count - 1) // 2, valid)
+    middle = (
+        tf.maximum((valid - 1) // 2, 0) if skip_nan else tf.where(valid == count, (count - 1) // 2, valid)
+    )
     return picked_along(values, middle, axis, keepdims), picked_along(order, middle, axis, keepdims)
 
 
@@ -92,7 +111,9 @@ def picked_along(x: tf.Tensor, index: tf.Tensor, axis: int, keepdims: bool) -> t
 def places_along(x: tf.Tensor, axis: int) -> tf.Tensor:
     """The place of each element along ``axis``."""
     count = tf.range(size(x, axis), dtype=tf.int64)
-    return tf.broadcast_to(tf.reshape(count, [-1 if i == axis % len(x.shape) else 1 for i in range(len(x.shape))]), tf.shape(x))
+    return tf.broadcast_to(
+        tf.reshape(count, [-1 if i == axis % len(x.shape) else 1 for i in range(len(x.shape))]), tf.shape(x)
+    )
 
 
 def most_frequent(x: tf.Tensor, *, axis: int, keepdims: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
@@ -126,7 +147,11 @@ def cumulative_prod(x: tf.Tensor, axis: int) -> tf.Tensor:
 def product(x: tf.Tensor, axis: Any = None, *, keepdims: bool = False) -> tf.Tensor:
     """``tf.reduce_prod``, with derivatives of all orders where elements are 0, too."""
     rank = len(x.shape)
-    axes = list(range(rank)) if axis is None else [one % rank for one in ([axis] if isinstance(axis, int) else axis)]
+    axes = (
+        list(range(rank))
+        if axis is None
+        else [one % rank for one in ([axis] if isinstance(axis, int) else axis)]
+    )
     order = [*(one for one in range(rank) if one not in axes), *axes]
     back = sorted(range(rank), key=order.__getitem__)
 
@@ -134,7 +159,11 @@ def product(x: tf.Tensor, axis: Any = None, *, keepdims: bool = False) -> tf.Ten
     def computed(x: tf.Tensor) -> tuple[tf.Tensor, Any]:
         def slopes(upstream: tf.Tensor) -> tf.Tensor:
             turned = tf.transpose(x, order)
-            rows = tf.math.conj(tf.reshape(turned, [*sizes(turned)[: rank - len(axes)], math.prod(size(x, one) for one in axes)]))
+            rows = tf.math.conj(
+                tf.reshape(
+                    turned, [*sizes(turned)[: rank - len(axes)], math.prod(size(x, one) for one in axes)]
+                )
+            )
             others = product_before(rows, False) * product_before(rows, True)
             return upstream * tf.transpose(tf.reshape(others, tf.shape(turned)), back)
 
@@ -175,7 +204,9 @@ def complex_logsumexp(x: tf.Tensor, axis: Any = None, keepdims: bool = False) ->
 def cumulative_logsumexp(x: tf.Tensor, axis: int) -> tf.Tensor:
     """``tf.math.cumulative_logsumexp``, NaN from the first NaN on."""
     missing = tf.math.is_nan(x)
-    return running_logsumexp(x, axis) + tf.stop_gradient(tf.cumsum(tf.where(missing, x, tf.zeros_like(x)), axis))
+    return running_logsumexp(x, axis) + tf.stop_gradient(
+        tf.cumsum(tf.where(missing, x, tf.zeros_like(x)), axis)
+    )
 
 
 def running_logsumexp(x: tf.Tensor, axis: int) -> tf.Tensor:
@@ -203,7 +234,9 @@ def sums_of_shares(y: tf.Tensor, x: tf.Tensor, axis: int, reverse: bool) -> tf.T
         def gradient(upstream: tf.Tensor) -> Any:
             one, other = (upstream, y) if reverse else (y, upstream)
             met = sums_of_shares(other * sums_of_shares(one, x, axis, False), x, axis, True)
-            return sums_of_shares(upstream, x, axis, not reverse), one * sums_of_shares(other, x, axis, True) - met
+            return sums_of_shares(upstream, x, axis, not reverse), one * sums_of_shares(
+                other, x, axis, True
+            ) - met
 
         return of_positive(y) - of_positive(-y), gradient
 
@@ -216,8 +249,12 @@ def running_recurrence(factors: tf.Tensor, terms: tf.Tensor) -> tf.Tensor:
     place = tf.range(count)
 
     def double(by: tf.Tensor, factors: tf.Tensor, terms: tf.Tensor) -> tuple[tf.Tensor, ...]:
-        later = tf.minimum(place + by, count - 1)  # XLA takes indices that change in a loop, but no such sizes
-        later_factors, later_terms = (tf.where(place + by < count, tf.gather(x, later, axis=-1), 0) for x in (factors, terms))
+        later = tf.minimum(
+            place + by, count - 1
+        )  # XLA takes indices that change in a loop, but no such sizes
+        later_factors, later_terms = (
+            tf.where(place + by < count, tf.gather(x, later, axis=-1), 0) for x in (factors, terms)
+        )
         return 2 * by, factors * later_factors, terms + factors * later_terms
 
     return tf.while_loop(lambda by, *_: by < count, double, (tf.constant(1), factors, terms))[2]
@@ -230,7 +267,9 @@ def running_extreme(function: Any, x: tf.Tensor, axis: int) -> tf.Tensor:
     place = tf.range(count)
 
     def step(distance: tf.Tensor, x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        before = tf.gather(x, tf.maximum(place - distance, 0), axis=-1)  # XLA takes indices that change in a loop, but no such sizes
+        before = tf.gather(
+            x, tf.maximum(place - distance, 0), axis=-1
+        )  # XLA takes indices that change in a loop, but no such sizes
         return distance * 2, tf.where(place < distance, x, function(x, before))
 
     _, x = tf.while_loop(lambda distance, _: distance < count, step, (tf.constant(1), x))
@@ -259,7 +298,13 @@ def last_seen(function: Any, x: tf.Tensor, axis: int) -> tuple[tf.Tensor, tf.Ten
 
 
 def quantile(
-    x: tf.Tensor, q: Any, *, axis: int | None = None, keepdims: bool = False, method: str = "linear", skip_nan: bool = False
+    x: tf.Tensor,
+    q: Any,
+    *,
+    axis: int | None = None,
+    keepdims: bool = False,
+    method: str = "linear",
+    skip_nan: bool = False,
 ) -> tf.Tensor:
     """The ``q``-th quantiles along ``axis``; the axes of ``q`` come first."""
     rank, q = len(x.shape), tf.convert_to_tensor(q, x.dtype)
@@ -270,7 +315,9 @@ def quantile(
     wanted = tf.reshape(q, [-1])
     position = wanted * tf.maximum(count - 1, 0)[..., None]
     below = tf.floor(position)
-    low, high = (take_along_axis(values, tf.cast(place, tf.int64), -1) for place in (below, tf.math.ceil(position)))
+    low, high = (
+        take_along_axis(values, tf.cast(place, tf.int64), -1) for place in (below, tf.math.ceil(position))
+    )
     part = position - below
     nearest = take_along_axis(values, tf.cast(tf.round(position), tf.int64), -1)
     found = {
@@ -281,10 +328,16 @@ def quantile(
         "nearest": nearest,
     }[method]
     empty = (count == 0) if skip_nan else tf.reduce_any(nan, -1)
-    found = tf.where(empty[..., None], tf.constant(math.nan, x.dtype), tf.where(part == 0, low, found) if method != "nearest" else found)
+    found = tf.where(
+        empty[..., None],
+        tf.constant(math.nan, x.dtype),
+        tf.where(part == 0, low, found) if method != "nearest" else found,
+    )
     found = moved_axis(found, -1, 0)
     if keepdims:
-        found = tf.reshape(found, [-1] + [1] * rank) if axis is None else tf.expand_dims(found, axis % rank + 1)
+        found = (
+            tf.reshape(found, [-1] + [1] * rank) if axis is None else tf.expand_dims(found, axis % rank + 1)
+        )
     return tf.reshape(found, [*sizes(q), *sizes(found)[1:]])
 
 
@@ -292,7 +345,9 @@ def quantile(
 def trapezoid_areas(y: tf.Tensor, x: tf.Tensor | None = None, *, dx: Any = 1.0, axis: int = -1) -> tf.Tensor:
     """The areas between neighbours of ``y`` along ``axis``, at points ``x`` or ``dx`` apart."""
     values = moved_axis(y, axis, -1)
-    steps = scalar(dx, y.dtype) if x is None else difference(x if len(x.shape) == 1 else moved_axis(x, axis, -1))
+    steps = (
+        scalar(dx, y.dtype) if x is None else difference(x if len(x.shape) == 1 else moved_axis(x, axis, -1))
+    )
     return moved_axis(steps * (values[..., 1:] + values[..., :-1]) / 2, -1, axis)
 
 
@@ -309,7 +364,11 @@ def histc(x: tf.Tensor, *, bins: int, min: float, max: float) -> tf.Tensor:
     if flat.shape[0] == 0:
         return tf.zeros([bins], x.dtype)
     wide = tf.cast(flat, tf.float32) if x.dtype.is_integer else flat
-    low, high = (tf.reduce_min(wide), tf.reduce_max(wide)) if min == max else (tf.constant(end, wide.dtype) for end in (min, max))
+    low, high = (
+        (tf.reduce_min(wide), tf.reduce_max(wide))
+        if min == max
+        else (tf.constant(end, wide.dtype) for end in (min, max))
+    )
     even = low == high
     low, high = tf.where(even, low - 1, low), tf.where(even, high + 1, high)
     inside = (wide >= low) & (wide <= high)
@@ -330,19 +389,29 @@ def histogram_bin_edges(x: tf.Tensor, *, bins: int, range: tuple[float, float] |
     return linspace(low, high, bins + 1, x.dtype)
 
 
-def histogram_counts(x: tf.Tensor, bin_edges: tf.Tensor, weights: tf.Tensor | None = None, *, density: bool = False) -> tf.Tensor:
+def histogram_counts(
+    x: tf.Tensor, bin_edges: tf.Tensor, weights: tf.Tensor | None = None, *, density: bool = False
+) -> tf.Tensor:
     """How many elements, or what weight of them, are between the edges."""
     flat = tf.reshape(x, [-1])
     bins = size(bin_edges, 0) - 1
     place = searchsorted(bin_edges, flat, side="right") - 1
     place = tf.where(flat == bin_edges[-1], tf.cast(bins - 1, tf.int64), place)
     place = tf.where((flat >= bin_edges[0]) & (flat <= bin_edges[-1]), place, -1)
-    counted = tf.math.unsorted_segment_sum(tf.ones_like(flat) if weights is None else tf.reshape(weights, [-1]), place, bins)
+    counted = tf.math.unsorted_segment_sum(
+        tf.ones_like(flat) if weights is None else tf.reshape(weights, [-1]), place, bins
+    )
     return counted / tf.reduce_sum(counted) / (bin_edges[1:] - bin_edges[:-1]) if density else counted
 
 
 # ---------------------------------------------------------------------------------------------- correlation and distances
-def covariance(x: tf.Tensor, *, correction: float = 1, fweights: tf.Tensor | None = None, aweights: tf.Tensor | None = None) -> tf.Tensor:
+def covariance(
+    x: tf.Tensor,
+    *,
+    correction: float = 1,
+    fweights: tf.Tensor | None = None,
+    aweights: tf.Tensor | None = None,
+) -> tf.Tensor:
     """The covariances of the rows of ``x``."""
     rows = tf.reshape(x, [1, -1]) if len(x.shape) < 2 else x
     weights = tf.ones([size(rows, 1)], rows.dtype)
@@ -367,7 +436,9 @@ def corrcoef(x: tf.Tensor) -> tf.Tensor:
     deviation = tf.sqrt(tf.math.real(tf.linalg.diag_part(covariances)))
     result = covariances / tf.cast(deviation[:, None] * deviation, x.dtype)
     if x.dtype.is_complex:
-        return tf.complex(*(tf.clip_by_value(part, -1, 1) for part in (tf.math.real(result), tf.math.imag(result))))
+        return tf.complex(
+            *(tf.clip_by_value(part, -1, 1) for part in (tf.math.real(result), tf.math.imag(result)))
+        )
     return tf.clip_by_value(result, -1, 1)
 
 
@@ -403,7 +474,9 @@ def dropout(key: tf.Tensor, x: tf.Tensor, rate: float, shared_axes: tuple[int, .
 def random_bernoulli(key: tf.Tensor, probability: Any, shape: Any) -> tf.Tensor:
     """True with the given probability."""
     probability = tf.convert_to_tensor(probability)
-    drawn = tf.random.stateless_uniform(tf.broadcast_dynamic_shape(tf.shape(probability), tf.cast(shape, tf.int32)), key, dtype=tf.float64)
+    drawn = tf.random.stateless_uniform(
+        tf.broadcast_dynamic_shape(tf.shape(probability), tf.cast(shape, tf.int32)), key, dtype=tf.float64
+    )
     return drawn < tf.cast(probability, tf.float64)
 
 
@@ -420,14 +493,18 @@ def random_gumbel(key: tf.Tensor, shape: Any, dtype: tf.DType) -> tf.Tensor:
 
 def random_complex_normal(key: tf.Tensor, shape: Any, dtype: tf.DType) -> tf.Tensor:
     """Complex normal numbers of variance 1 in all."""
-    parts = tf.random.stateless_normal([2, *shape], key, dtype=tf.float64 if dtype == tf.complex128 else tf.float32)
+    parts = tf.random.stateless_normal(
+        [2, *shape], key, dtype=tf.float64 if dtype == tf.complex128 else tf.float32
+    )
     return tf.complex(parts[0], parts[1]) * math.sqrt(0.5)
 
 
 def random_binomial(key: tf.Tensor, count: tf.Tensor, probability: tf.Tensor) -> tf.Tensor:
     """How many of ``count`` trials succeed, each with ``probability``."""
     shape = tf.broadcast_dynamic_shape(tf.shape(count), tf.shape(probability))
-    drawn = tf.random.stateless_binomial(shape, key, tf.cast(count, tf.float64), tf.cast(probability, tf.float64), tf.float64)
+    drawn = tf.random.stateless_binomial(
+        shape, key, tf.cast(count, tf.float64), tf.cast(probability, tf.float64), tf.float64
+    )
     return tf.cast(drawn, probability.dtype)
 
 
@@ -448,7 +525,10 @@ def philox(keys: tf.Tensor, counts: tf.Tensor) -> tf.Tensor:
     first, second = tf.cast(keys[..., 0], tf.uint64), tf.cast(keys[..., 1], tf.uint64)
     words = [tf.cast(counts[..., place], tf.uint64) for place in range(4)]
     for turn in range(10):
-        left, right = words[0] * tf.constant(0xD2511F53, tf.uint64), words[2] * tf.constant(0xCD9E8D57, tf.uint64)
+        left, right = (
+            words[0] * tf.constant(0xD2511F53, tf.uint64),
+            words[2] * tf.constant(0xCD9E8D57, tf.uint64),
+        )
         key = both(first + tf.constant(turn * 0x9E3779B9, tf.uint64), mask)
         other = both(second + tf.constant(turn * 0xBB67AE85, tf.uint64), mask)
         words = [
@@ -465,12 +545,18 @@ def threefry(keys: tf.Tensor, counts: tf.Tensor) -> tf.Tensor:
     """Threefry-2x32 with 20 rounds: two random words for each key and count, which are words along the last axis."""
     left, right = tf.bitwise.left_shift, tf.bitwise.right_shift
     first, second = keys[..., 0], keys[..., 1]
-    words = (first, second, tf.bitwise.bitwise_xor(tf.bitwise.bitwise_xor(first, second), tf.constant(0x1BD11BDA, tf.uint32)))
+    words = (
+        first,
+        second,
+        tf.bitwise.bitwise_xor(tf.bitwise.bitwise_xor(first, second), tf.constant(0x1BD11BDA, tf.uint32)),
+    )
     x, y = counts[..., 0] + first, counts[..., 1] + second
     for turn in range(5):
         for bits in ((13, 15, 26, 6), (17, 29, 16, 24))[turn % 2]:
             x = x + y
-            turned = tf.bitwise.bitwise_or(left(y, tf.constant(bits, tf.uint32)), right(y, tf.constant(32 - bits, tf.uint32)))
+            turned = tf.bitwise.bitwise_or(
+                left(y, tf.constant(bits, tf.uint32)), right(y, tf.constant(32 - bits, tf.uint32))
+            )
             y = tf.bitwise.bitwise_xor(x, turned)
         x, y = x + words[(turn + 1) % 3], y + words[(turn + 2) % 3] + tf.constant(turn + 1, tf.uint32)
     return tf.stack([x, y], axis=-1)

@@ -27,13 +27,23 @@ rows.table({
 @rows.row("full")
 def full(*, shape: Any, fill_value: Any, dtype: str) -> str:
     """``torch.full``, or ``torch.tensor`` of a number."""
-    return f"torch.full({shape!r}, {fill_value!r}, dtype={dtype})" if shape else f"torch.tensor({fill_value!r}, dtype={dtype})"
+    return (
+        f"torch.full({shape!r}, {fill_value!r}, dtype={dtype})"
+        if shape
+        else f"torch.tensor({fill_value!r}, dtype={dtype})"
+    )
 
 
 @rows.row("arange")
 def arange(*, start: Any, stop: Any, step: Any, dtype: str) -> str:
     """``torch.arange`` with the bounds that are not the default."""
-    bounds = [start, stop, step] if step != 1 or type(step) is float else [start, stop] if start != 0 or type(start) is float else [stop]
+    bounds = (
+        [start, stop, step]
+        if step != 1 or type(step) is float
+        else [start, stop]
+        if start != 0 or type(start) is float
+        else [stop]
+    )
     return f"torch.arange({', '.join(map(repr, bounds))}, dtype={dtype})"
 
 
@@ -83,7 +93,11 @@ def split(x: Operand, *, sizes: tuple[Any, ...], axis: int, out: Any) -> str:
     if len(sizes) == 1:
         return str(x)
     along = f", dim={axis}" if axis else ""
-    return f"{x}.chunk({len(sizes)}{along})" if len({spec.shape[axis] for spec in out}) == 1 else f"{x}.split({sizes}{along})"
+    return (
+        f"{x}.chunk({len(sizes)}{along})"
+        if len({spec.shape[axis] for spec in out}) == 1
+        else f"{x}.split({sizes}{along})"
+    )
 
 
 rows.table({
@@ -138,7 +152,12 @@ rows.table({
 @rows.row("setitem")
 def setitem(x: Operand, value: Any, *, key: Any) -> str:
     """The helper, which writes to a copy."""
-    items = [f"slice({', '.join(map(repr, item[: 3 if item[2] != 1 else 2]))})" if isinstance(item, tuple) else repr(item) for item in key]
+    items = [
+        f"slice({', '.join(map(repr, item[: 3 if item[2] != 1 else 2]))})"
+        if isinstance(item, tuple)
+        else repr(item)
+        for item in key
+    ]
     return f"updated({x}, ({', '.join(items)}{',' if len(items) == 1 else ''}), {value})"
 
 
@@ -159,21 +178,32 @@ def take_along_axis(x: Operand, indices: Operand, *, axis: int) -> str:
 
 
 @rows.row("scatter_nd")
-def scatter_nd(x: Operand, values: Operand, *indices: Operand, axes: tuple[int, ...], reduce: str | None, include_self: bool) -> str:
+def scatter_nd(
+    x: Operand,
+    values: Operand,
+    *indices: Operand,
+    axes: tuple[int, ...],
+    reduce: str | None,
+    include_self: bool,
+) -> str:
     """``x.index_put((i, j), values)`` on the first axes, the helpers elsewhere."""
     reduce = _reduction(x, reduce)
     if axes == tuple(range(len(axes))) and reduce in (None, "sum") and include_self:
         key = f"({', '.join(map(_index, indices))}{',' if len(axes) == 1 else ''})"
         return f"{x}.index_put({key}, {tensor(values, x)}{', accumulate=True' if reduce else ''})"
     at = dict(zip(axes, map(_index, indices), strict=True))
-    key = ", ".join(at.get(axis, "slice(None)") for axis in range(axes[-1] + 1)) + ("," if axes[-1] == 0 else "")
+    key = ", ".join(at.get(axis, "slice(None)") for axis in range(axes[-1] + 1)) + (
+        "," if axes[-1] == 0 else ""
+    )
     if reduce is None:
         return f"updated({x}, ({key}), {values})"
     return f"scatter_reduce_at({x}, ({key}), {tensor(values, x)}, {_REDUCTIONS.get(reduce, reduce)!r}, {include_self})"
 
 
 @rows.row("scatter")
-def scatter(x: Operand, indices: Operand, values: Operand, *, axis: int, reduce: str | None, include_self: bool) -> str:
+def scatter(
+    x: Operand, indices: Operand, values: Operand, *, axis: int, reduce: str | None, include_self: bool
+) -> str:
     """torch.scatter and its kin; of bools, which they do not reduce, by way of bytes."""
     reduce = _reduction(x, reduce)
     if reduce is None:
@@ -235,7 +265,11 @@ def _nonzero(x: Operand, *, hint: int) -> str:
 
 @rows.row("argwhere")
 def _argwhere(x: Operand, *, hint: int, size: Any, fill_value: int) -> str:
-    return f"torch.argwhere({x})" if size is None else f"torch.nonzero_static({x}, size={size!r}, fill_value={fill_value})"
+    return (
+        f"torch.argwhere({x})"
+        if size is None
+        else f"torch.nonzero_static({x}, size={size!r}, fill_value={fill_value})"
+    )
 
 
 @rows.row("searchsorted")

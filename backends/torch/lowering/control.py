@@ -14,7 +14,16 @@ from ....ops.collectives import REDUCTIONS
 from ....sizes import hints
 from ...common.derivatives import Derivative, Rule, arguments, bare, called, chosen, lines_of
 from ...common.statements import Lists, branch, scan_with, while_loop
-from ...common.structured import Loop, Scope, associative_scan_by, call, checkpointed, names_of, step_called, strongly_zero
+from ...common.structured import (
+    Loop,
+    Scope,
+    associative_scan_by,
+    call,
+    checkpointed,
+    names_of,
+    step_called,
+    strongly_zero,
+)
 from .table import rows
 
 _COMPILED = "torch.compiler.is_compiling()"
@@ -28,7 +37,9 @@ class _Stacked(Lists):
             stacked = f"torch.stack({name}[::-1])" if node.params["reverse"] else f"torch.stack({name})"
             is_filled = isinstance(node.params["length"], int) and node.params["length"] > 0
             if not is_filled:
-                shape = hints(value.shape[1:]) if node.record is not None else value.shape[1:]  # of a recording those that were seen
+                shape = (
+                    hints(value.shape[1:]) if node.record is not None else value.shape[1:]
+                )  # of a recording those that were seen
                 empty = f"torch.empty({scope.literal((0, *shape))!r}, dtype=torch.{value.dtype})"
                 stacked = f"{stacked} if {name} else {empty}"
             scope.line(f"{name} = {stacked}")
@@ -71,7 +82,9 @@ def _while_loop(scope: Scope, node: Node) -> None:
     state, comma = ", ".join(made), "," if len(made) == 1 else ""
     scope.line(f"{state} = {', '.join(loop.state)}")
     with scope.indented(f"if {_COMPILED}:"):
-        scope.line(f"{state}{comma} = torch._higher_order_ops.while_loop({goes_on}, {step}, ({state}{comma}))")
+        scope.line(
+            f"{state}{comma} = torch._higher_order_ops.while_loop({goes_on}, {step}, ({state}{comma}))"
+        )
     with scope.indented("else:"), scope.indented(f"while {goes_on}({state}):"):
         scope.line(f"{state} = {step}({state})")
     scope.free([goes_on, step])
@@ -79,7 +92,9 @@ def _while_loop(scope: Scope, node: Node) -> None:
 
 def _associative_scan(scope: Scope, node: Node) -> None:
     """Of torch's own calls its own function, which the user's call has come to."""
-    associative_scan_by("associative_scan" if node.record is None else "generic_associative_scan")(scope, node)
+    associative_scan_by("associative_scan" if node.record is None else "generic_associative_scan")(
+        scope, node
+    )
 
 
 def _call(scope: Scope, node: Node) -> None:
@@ -174,12 +189,18 @@ def _method_setup(scope: Scope, derivative: Derivative, rule: Rule) -> None:
     residuals = [names[value] for value in derivative.residuals]
     _begin(scope)
     with scope.indented("def setup_context(ctx, inputs, output):"):
-        _unpacked(scope, [name if name in held else "_" for name in map(names.__getitem__, derivative.operands)], "inputs")
+        _unpacked(
+            scope,
+            [name if name in held else "_" for name in map(names.__getitem__, derivative.operands)],
+            "inputs",
+        )
         results = [names[value] for value in (*derivative.results, *derivative.residuals)]
         if len(results) == 1 and results[0] in held:
             scope.line(f"{results[0]} = output")
         elif len(results) > 1:
-            _unpacked(scope, [name if name in held or name in residuals else "_" for name in results], "output")
+            _unpacked(
+                scope, [name if name in held or name in residuals else "_" for name in results], "output"
+            )
         if residuals:
             scope.line(f"ctx.mark_non_differentiable({bare(residuals)})")
         if held or not residuals:
@@ -194,9 +215,13 @@ def _method_backward(scope: Scope, name: str, derivative: Derivative, rule: Rule
     with scope.indented(f"def backward(ctx, {bare(_distinct(scope, given))}):"):
         _unpacked(scope, [rule.names[value] for value in held], "ctx.saved_tensors")
         if rule.used(derivative.residuals):
-            scope.line("if torch.is_grad_enabled():  # for derivatives of derivatives, as functions of the operands")
+            scope.line(
+                "if torch.is_grad_enabled():  # for derivatives of derivatives, as functions of the operands"
+            )
             targets = [*["_"] * len(derivative.results), *rule.named(derivative.residuals)]
-            scope.line(f"    {bare(targets)} = {name}.forward({bare([rule.names[value] for value in derivative.operands])})")
+            scope.line(
+                f"    {bare(targets)} = {name}.forward({bare([rule.names[value] for value in derivative.operands])})"
+            )
         scope.take(rule.inside)
         scope.line(f"return {bare(derivative.of_operands(rule.inside.outputs))}")
 

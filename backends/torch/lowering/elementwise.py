@@ -59,11 +59,27 @@ def clip(x: Operand, low: Operand | None = None, high: Operand | None = None) ->
     bounds = {name: bound for name, bound in (("min", low), ("max", high)) if bound is not None}
     if len({bound.spec is None for bound in bounds.values()}) == 2 or x.spec is None:
         like = next(item for item in (x, low, high) if item is not None and item.spec is not None)
-        x, bounds = Operand(tensor(x, like)), {name: Operand(tensor(bound, like)) for name, bound in bounds.items()}
+        x, bounds = (
+            Operand(tensor(x, like)),
+            {name: Operand(tensor(bound, like)) for name, bound in bounds.items()},
+        )
     return f"torch.clamp({x}, {', '.join(f'{name}={bound}' for name, bound in bounds.items())})"
 
 
-_TORCH = ("angle", "digamma", "erf", "erfc", "erfinv", "exp2", "frexp", "i0", "lgamma", "rsqrt", "sigmoid", "sinc")
+_TORCH = (
+    "angle",
+    "digamma",
+    "erf",
+    "erfc",
+    "erfinv",
+    "exp2",
+    "frexp",
+    "i0",
+    "lgamma",
+    "rsqrt",
+    "sigmoid",
+    "sinc",
+)
 _SPECIAL = (
     "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "entr", "erfcx", "i0e", "i1", "i1e", "log_ndtr", "ndtr", "ndtri",
     "spherical_bessel_j0",

@@ -48,13 +48,19 @@ rows.table(
 def _vecdot(x1: Operand, x2: Operand, *, axis: int) -> str:
     """torch.linalg.vecdot takes no integers."""
     along = "" if axis == -1 else f", dim={axis}"
-    return f"({x1} * {x2}).sum({axis}, dtype={x1}.dtype)" if is_integer(x1.dtype or "") else f"torch.linalg.vecdot({x1}, {x2}{along})"
+    return (
+        f"({x1} * {x2}).sum({axis}, dtype={x1}.dtype)"
+        if is_integer(x1.dtype or "")
+        else f"torch.linalg.vecdot({x1}, {x2}{along})"
+    )
 
 
 @rows.row("einsum")
 def _einsum(*arrays: Operand, equation: str) -> str:
     text, dtype = f'torch.einsum("{equation}", {", ".join(arrays)})', arrays[0].dtype
-    return f"{text}.to(torch.{dtype})" if is_integer(dtype or "") and dtype != "int64" else text  # a sum alone gives int64
+    return (
+        f"{text}.to(torch.{dtype})" if is_integer(dtype or "") and dtype != "int64" else text
+    )  # a sum alone gives int64
 
 
 @rows.row("trace")
@@ -83,7 +89,12 @@ def _by_singular_values(x: Operand, rtol: Any = None, atol: Any = None, *, hermi
     given = {name: value for name, value in (("rtol", rtol), ("atol", atol)) if value is not None}
     if len({value.spec is None for value in given.values()}) == 2:
         given = {name: Operand(tensor(value, x)) for name, value in given.items()}
-    return call(f"torch.linalg.{'matrix_rank' if out[0].dtype == 'int64' else 'pinv'}", x, **given, hermitian=hermitian or None)
+    return call(
+        f"torch.linalg.{'matrix_rank' if out[0].dtype == 'int64' else 'pinv'}",
+        x,
+        **given,
+        hermitian=hermitian or None,
+    )
 
 
 def _matrices(x1: Operand, x2: Operand) -> str:
@@ -92,26 +103,47 @@ def _matrices(x1: Operand, x2: Operand) -> str:
 
 
 @rows.row("solve_triangular")
-def _solve_triangular(x1: Operand, x2: Operand, *, upper: bool, left: bool, transpose: bool, unit_diagonal: bool) -> str:
-    options = {"upper": upper != transpose, "left": unless(left, True), "unitriangular": unit_diagonal or None}
+def _solve_triangular(
+    x1: Operand, x2: Operand, *, upper: bool, left: bool, transpose: bool, unit_diagonal: bool
+) -> str:
+    options = {
+        "upper": upper != transpose,
+        "left": unless(left, True),
+        "unitriangular": unit_diagonal or None,
+    }
     return call("torch.linalg.solve_triangular", f"{x1}.mT" if transpose else x1, x2, **options)
 
 
 rows.table({
     name: f"torch.fft.{name}({{x}}, {{n=}}, {{dim=axis}}, {{norm=}})" for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
 })  # fmt: skip
-rows.table({name: f"torch.fft.{name}({{x}}, {{s=}}, {{dim=axes}}, {{norm=}})" for name in ("fftn", "ifftn", "rfftn", "irfftn")})
+rows.table(
+    {
+        name: f"torch.fft.{name}({{x}}, {{s=}}, {{dim=axes}}, {{norm=}})"
+        for name in ("fftn", "ifftn", "rfftn", "irfftn")
+    }
+)
 rows.table({name: f"torch.fft.{name}({{x}}, {{dim=axes}})" for name in ("fftshift", "ifftshift")})
 rows.table({name: f"torch.fft.{name}({{n}}, {{d=}}, dtype={{dtype}})" for name in ("fftfreq", "rfftfreq")})
 _DEFAULTS = {"center": True, "pad_mode": "reflect", "normalized": False, "length": None}
 
 
-def _transform(function: str, x: Operand, window: Operand | None, n_fft: int, hop_length: int, options: dict[str, Any]) -> str:
+def _transform(
+    function: str, x: Operand, window: Operand | None, n_fft: int, hop_length: int, options: dict[str, Any]
+) -> str:
     """A call; a shorter window stands in the middle, and without one torch asks for ones in so many words."""
     width = None if window is None or window.shape[0] == n_fft else Text(f"{window}.shape[0]")
     ones = Text(f"torch.ones({n_fft!r}, dtype=torch.{real_of(x.dtype or '')})")
     changed = {name: unless(value, _DEFAULTS.get(name)) for name, value in options.items()}
-    return call(function, x, n_fft, hop_length, win_length=width, window=window if window is not None else ones, **changed)
+    return call(
+        function,
+        x,
+        n_fft,
+        hop_length,
+        win_length=width,
+        window=window if window is not None else ones,
+        **changed,
+    )
 
 
 rows.table({

@@ -23,7 +23,9 @@ def _moved(x: Operand, axis: int) -> Operand:
     if x.spec is None:
         return x
     shape = [dim for place, dim in enumerate(x.shape) if place != axis % x.ndim]
-    return operand(f"{x}.movedim({axis}, 1)", ArraySpec((shape[0], x.shape[axis], *shape[1:]), x.spec.dtype), x.given)
+    return operand(
+        f"{x}.movedim({axis}, 1)", ArraySpec((shape[0], x.shape[axis], *shape[1:]), x.spec.dtype), x.given
+    )
 
 
 def channels_first(row: Row) -> Row:
@@ -104,7 +106,13 @@ def _leaky_relu(x: Operand, *, negative_slope: Any, right: bool) -> str:
     return call("F.leaky_relu", x, negative_slope=unless(negative_slope, 0.01))
 
 
-rows.table({"gelu": lambda x, *, approximate: call("F.gelu", x, approximate=unless("tanh" if approximate else "none", "none"))})
+rows.table(
+    {
+        "gelu": lambda x, *, approximate: call(
+            "F.gelu", x, approximate=unless("tanh" if approximate else "none", "none")
+        )
+    }
+)
 
 
 rows.table({"grouped_matmul": "grouped_matmul({x}, {weight}, {offsets})"})
@@ -165,12 +173,23 @@ def flat(padding: tuple[tuple[Any, Any], ...]) -> tuple[Any, ...]:
 def check_rank(operation: str, rank: int) -> None:
     """torch has these for one to three axes of space."""
     if not 1 <= rank <= 3:
-        raise UnsupportedOperation(f"torch has {operation} over one, two or three axes, not over {rank}: reshape before it")
+        raise UnsupportedOperation(
+            f"torch has {operation} over one, two or three axes, not over {rank}: reshape before it"
+        )
 
 
 @rows.row("conv")
 @channels_first
-def _conv(x: Operand, weight: Operand, bias: Operand | None = None, *, strides: Any, padding: Any, dilation: Any, groups: int) -> str:
+def _conv(
+    x: Operand,
+    weight: Operand,
+    bias: Operand | None = None,
+    *,
+    strides: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+) -> str:
     check_rank("conv", rank := x.ndim - 2)
     amounts = symmetric(padding)
     array = str(x) if amounts is not None else f"F.pad({x}, {flat(padding)})"
@@ -203,14 +222,18 @@ def _conv_transpose(
     if amounts is not None:
         padded = {"padding": alike(amounts, 0), "output_padding": alike(output_padding, 0)}
         return call(f"F.conv_transpose{rank}d", x, weight, bias, **padded, **options)
-    cuts = tuple((_less(0, before), _less(more, after)) for (before, after), more in zip(padding, output_padding))
+    cuts = tuple(
+        (_less(0, before), _less(more, after)) for (before, after), more in zip(padding, output_padding)
+    )
     text = f"F.pad({call(f'F.conv_transpose{rank}d', x, weight, **options)}, {flat(cuts)})"
     return text if bias is None else f"({text} + {bias}.reshape{(-1, *(1,) * rank)})"
 
 
 def _less(more: Any, amount: Any) -> Any:
     """``more - amount``, computed where both are known."""
-    return more - amount if isinstance(more, int) and isinstance(amount, int) else Text(f"{more} - ({amount})")
+    return (
+        more - amount if isinstance(more, int) and isinstance(amount, int) else Text(f"{more} - ({amount})")
+    )
 
 
 @rows.row("im2col")
@@ -233,7 +256,12 @@ def _col2im(x: Operand, *, size: Any, kernel: Any, strides: Any, padding: Any, d
 
 @rows.row("embedding")
 def _embedding(weight: Operand, indices: Operand, *, padding_idx: int | None) -> str:
-    return call("F.embedding", indices if indices.dtype == "int32" else index(indices), weight, padding_idx=padding_idx)
+    return call(
+        "F.embedding",
+        indices if indices.dtype == "int32" else index(indices),
+        weight,
+        padding_idx=padding_idx,
+    )
 
 
 @rows.row("one_hot")
@@ -253,7 +281,11 @@ def _embedding_bag(
     include_last_offset: bool,
     padding_idx: Any,
 ) -> str:
-    options = {"mode": unless(mode, "mean"), "per_sample_weights": per_sample_weights, "include_last_offset": include_last_offset or None}
+    options = {
+        "mode": unless(mode, "mean"),
+        "per_sample_weights": per_sample_weights,
+        "include_last_offset": include_last_offset or None,
+    }
     return call("F.embedding_bag", indices, weight, offsets, **options, padding_idx=padding_idx)
 
 
@@ -265,7 +297,13 @@ rows.table({"binary_cross_entropy": 'F.binary_cross_entropy({probability}, {targ
 def _over_classes(name: str) -> None:
     @rows.row(name)
     def row(scores: Operand, target: Operand, weight: Operand | None = None, **options: Any) -> str:
-        return call(f"F.{name}", scores, index(target), weight, **{key: unless(value, _DEFAULTS[key]) for key, value in options.items()})
+        return call(
+            f"F.{name}",
+            scores,
+            index(target),
+            weight,
+            **{key: unless(value, _DEFAULTS[key]) for key, value in options.items()},
+        )
 
 
 _over_classes("nll_loss")
@@ -273,7 +311,14 @@ _over_classes("cross_entropy")
 
 
 @rows.row("ctc_loss")
-def _ctc_loss(log_probabilities: Operand, targets: Operand, input_lengths: Operand, target_lengths: Operand, *, blank: int) -> str:
+def _ctc_loss(
+    log_probabilities: Operand,
+    targets: Operand,
+    input_lengths: Operand,
+    target_lengths: Operand,
+    *,
+    blank: int,
+) -> str:
     lengths = (index(targets), index(input_lengths), index(target_lengths))
     return call("F.ctc_loss", log_probabilities, *lengths, blank=unless(blank, 0), reduction="none")
 
@@ -313,22 +358,34 @@ def _last(x: Operand, weight: Operand | None, axis: tuple[int, ...]) -> str:
 
 
 @rows.row("layer_norm")
-def _layer_norm(x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, axis: Any, epsilon: float) -> str:
+def _layer_norm(
+    x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, axis: Any, epsilon: float
+) -> str:
     return call("F.layer_norm", x, _last(x, weight, axis), weight, bias, eps=unless(epsilon, 1e-5))
 
 
-rows.table({"rms_norm": lambda x, weight=None, *, axis, epsilon: call("F.rms_norm", x, _last(x, weight, axis), weight, eps=epsilon)})
+rows.table(
+    {
+        "rms_norm": lambda x, weight=None, *, axis, epsilon: call(
+            "F.rms_norm", x, _last(x, weight, axis), weight, eps=epsilon
+        )
+    }
+)
 
 
 @rows.row("group_norm")
 @channels_in_axis_1
-def _group_norm(x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, groups: int, epsilon: float) -> str:
+def _group_norm(
+    x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, groups: int, epsilon: float
+) -> str:
     return call("F.group_norm", x, groups, weight, bias, eps=unless(epsilon, 1e-5))
 
 
 @rows.row("instance_norm")
 @channels_in_axis_1
-def _instance_norm(x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, epsilon: float) -> str:
+def _instance_norm(
+    x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, epsilon: float
+) -> str:
     return call("F.instance_norm", x, weight=weight, bias=bias, eps=unless(epsilon, 1e-5))
 
 
@@ -354,7 +411,9 @@ def _padded(x: Operand, padding: Any, ceil_mode: bool, value: Any) -> tuple[str,
     if amounts is not None:
         return str(x), amounts
     if ceil_mode:
-        raise UnsupportedOperation("torch has no pooling with ceil_mode whose padding differs between the sides")
+        raise UnsupportedOperation(
+            "torch has no pooling with ceil_mode whose padding differs between the sides"
+        )
     return f"F.pad({x}, {flat(padding)}, value={value!r})", (0,) * len(padding)
 
 
@@ -363,9 +422,22 @@ def _max_pool(with_indices: bool) -> LoweringRow:
         if with_indices and symmetric(padding) is None:
             return _with_places(x, kernel, strides, padding, dilation, ceil_mode)
         array, amounts = _padded(x, padding, ceil_mode, _least(x.dtype or ""))
-        options = {"padding": alike(amounts, 0), "dilation": alike(dilation, 1), "ceil_mode": ceil_mode or None}
+        options = {
+            "padding": alike(amounts, 0),
+            "dilation": alike(dilation, 1),
+            "ceil_mode": ceil_mode or None,
+        }
         indices = {"return_indices": True} if with_indices else {}
-        return _pooled("max_pool", x, array, alike(kernel, None), alike(strides, None), rank=len(kernel), **options, **indices)
+        return _pooled(
+            "max_pool",
+            x,
+            array,
+            alike(kernel, None),
+            alike(strides, None),
+            rank=len(kernel),
+            **options,
+            **indices,
+        )
 
     return row
 
@@ -374,7 +446,16 @@ def _with_places(x: Operand, kernel: Any, strides: Any, padding: Any, dilation: 
     """The padded array is pooled; its places are counted in the array itself."""
     array, amounts = _padded(x, padding, ceil_mode, _least(x.dtype or ""))
     options = {"padding": alike(amounts, 0), "dilation": alike(dilation, 1)}
-    pooled = _pooled("max_pool", x, array, alike(kernel, None), alike(strides, None), rank=len(kernel), **options, return_indices=True)
+    pooled = _pooled(
+        "max_pool",
+        x,
+        array,
+        alike(kernel, None),
+        alike(strides, None),
+        rank=len(kernel),
+        **options,
+        return_indices=True,
+    )
     return f"with_places_of({pooled}, {x}, {list(padding)!r})"
 
 
@@ -385,11 +466,25 @@ rows.row("max_pool_with_indices")(_max_pool(True))
 @rows.row("avg_pool")
 @channels_first
 def _avg_pool(
-    x: Operand, *, kernel: Any, strides: Any, padding: Any, ceil_mode: bool, count_include_pad: bool, divisor_override: Any
+    x: Operand,
+    *,
+    kernel: Any,
+    strides: Any,
+    padding: Any,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: Any,
 ) -> str:
-    if len(kernel) == 3 and x.dtype in ("float16", "bfloat16"):  # torch has no kernel for a volume of these on a CPU
+    if len(kernel) == 3 and x.dtype in (
+        "float16",
+        "bfloat16",
+    ):  # torch has no kernel for a volume of these on a CPU
         wide = operand(f"{x}.float()", ArraySpec(x.shape, "float32"))
-        options = {"ceil_mode": ceil_mode, "count_include_pad": count_include_pad, "divisor_override": divisor_override}
+        options = {
+            "ceil_mode": ceil_mode,
+            "count_include_pad": count_include_pad,
+            "divisor_override": divisor_override,
+        }
         return f"{_avg_pool_text(wide, kernel=kernel, strides=strides, padding=padding, **options)}.to(torch.{x.dtype})"
     return _avg_pool_text(
         x,
@@ -403,27 +498,55 @@ def _avg_pool(
 
 
 def _avg_pool_text(
-    x: Operand, *, kernel: Any, strides: Any, padding: Any, ceil_mode: bool, count_include_pad: bool, divisor_override: Any
+    x: Operand,
+    *,
+    kernel: Any,
+    strides: Any,
+    padding: Any,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: Any,
 ) -> str:
     array, amounts = _padded(x, padding, ceil_mode, 0)
     if not count_include_pad and divisor_override is None and symmetric(padding) is None:
         check_rank("avg_pool", len(kernel))
         return f"avg_pool_inside(F.avg_pool{len(kernel)}d, {x}, {flat(padding)}, {alike(kernel, None)!r}, {alike(strides, None)!r})"
     if divisor_override is not None and len(kernel) == 1:
-        return _avg_pool_over_one_axis(x, array, kernel, strides, amounts, ceil_mode, count_include_pad, divisor_override)
-    options = {"padding": alike(amounts, 0), "ceil_mode": ceil_mode or None, "count_include_pad": unless(count_include_pad, True)}
+        return _avg_pool_over_one_axis(
+            x, array, kernel, strides, amounts, ceil_mode, count_include_pad, divisor_override
+        )
+    options = {
+        "padding": alike(amounts, 0),
+        "ceil_mode": ceil_mode or None,
+        "count_include_pad": unless(count_include_pad, True),
+    }
     arguments = (alike(kernel, None), alike(strides, None))
-    return _pooled("avg_pool", x, array, *arguments, rank=len(kernel), **options, divisor_override=divisor_override)
+    return _pooled(
+        "avg_pool", x, array, *arguments, rank=len(kernel), **options, divisor_override=divisor_override
+    )
 
 
-def _avg_pool_over_one_axis(x: Operand, array: str, kernel: Any, strides: Any, amounts: Any, *options: Any) -> str:
+def _avg_pool_over_one_axis(
+    x: Operand, array: str, kernel: Any, strides: Any, amounts: Any, *options: Any
+) -> str:
     """With a divisor, which torch has over two axes and more: over one more, of size 1."""
     ceil_mode, count_include_pad, divisor = options
     spec = ArraySpec((*x.shape[:-1], 1, x.shape[-1]), x.dtype or "")
-    found = {"ceil_mode": ceil_mode or None, "count_include_pad": unless(count_include_pad, True), "divisor_override": divisor}
+    found = {
+        "ceil_mode": ceil_mode or None,
+        "count_include_pad": unless(count_include_pad, True),
+        "divisor_override": divisor,
+    }
     padding = alike((0, *amounts), 0)
     pooled = _pooled(
-        "avg_pool", operand("", spec), f"{factor(array)}.unsqueeze(-2)", (1, *kernel), (1, *strides), rank=2, padding=padding, **found
+        "avg_pool",
+        operand("", spec),
+        f"{factor(array)}.unsqueeze(-2)",
+        (1, *kernel),
+        (1, *strides),
+        rank=2,
+        padding=padding,
+        **found,
     )
     return f"{pooled}.squeeze(-2)"
 
@@ -452,7 +575,9 @@ def _fractional_max_pool(x: Operand, samples: Operand, *, kernel: Any, size: Any
     return _pooled("fractional_max_pool", x, str(x), alike(kernel, None), rank=len(size), **options)
 
 
-def _layer(text: str, state: list[Operand], x: Operand, weights: tuple[Operand | None, ...], reverse: bool) -> str:
+def _layer(
+    text: str, state: list[Operand], x: Operand, weights: tuple[Operand | None, ...], reverse: bool
+) -> str:
     """A call of the helper ``whole_layer``."""
     held = ", ".join(weight for weight in weights if weight is not None)
     start = f"({', '.join(state)}{',' if len(state) == 1 else ''})"
@@ -508,18 +633,28 @@ def _mode(method: str, rank: int, antialias: bool) -> str:
         return _LINEAR[rank]
     if method in ("cubic", "lanczos") and rank == 2:
         return "bicubic" if method == "cubic" else method
-    raise UnsupportedOperation(f"torch has no {method} interpolation over {rank} axes{' with antialias' if antialias else ''}")
+    raise UnsupportedOperation(
+        f"torch has no {method} interpolation over {rank} axes{' with antialias' if antialias else ''}"
+    )
 
 
 @rows.row("interpolate")
 @channels_first
-def _interpolate(x: Operand, *, size: Any, method: str, scales: Any, align_corners: bool, antialias: bool) -> str:
+def _interpolate(
+    x: Operand, *, size: Any, method: str, scales: Any, align_corners: bool, antialias: bool
+) -> str:
     """``F.interpolate``; with scales the function below it, which takes them beside the size."""
     mode = _mode(method, len(size), antialias)
     if x.ndim != len(size) + 2:
-        raise UnsupportedOperation(f"torch interpolates arrays [batch, channels, *space]; this one has {x.ndim} axes, {len(size)} of space")
+        raise UnsupportedOperation(
+            f"torch interpolates arrays [batch, channels, *space]; this one has {x.ndim} axes, {len(size)} of space"
+        )
     if scales is None:
-        options = {"mode": unless(mode, "nearest"), "align_corners": align_corners or None, "antialias": antialias or None}
+        options = {
+            "mode": unless(mode, "nearest"),
+            "align_corners": align_corners or None,
+            "antialias": antialias or None,
+        }
         return call("F.interpolate", x, size, **options)
     private = "_" if antialias or mode == "nearest-exact" else ""
     name = f"{private}upsample_{mode.replace('-', '_')}{len(size)}d{'_aa' if antialias else ''}"

@@ -43,7 +43,11 @@ def _extreme(name: str) -> None:
     @rows.row(name)
     def row(x: Operand, *, axis: Any, keepdims: bool, first: bool) -> str:
         """Along one axis torch finds the index too, whose element has the gradient."""
-        return f"torch.{name}({x}{over(axis, keepdims)})[0]" if first else f"torch.a{name}({x}{over(axis, keepdims)})"
+        return (
+            f"torch.{name}({x}{over(axis, keepdims)})[0]"
+            if first
+            else f"torch.a{name}({x}{over(axis, keepdims)})"
+        )
 
 
 _extreme("max")
@@ -78,7 +82,9 @@ def _prod(x: Operand, *, axis: Any, dtype: Any, keepdims: bool) -> str:
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     last, *others = sorted((a % max(x.ndim, 1) for a in axes), reverse=True)
     text = f"torch.prod({x}{over(last, keepdims)}{_as(x, dtype)})"
-    return text + "".join(f".prod({other}{', keepdim=True' if keepdims else ''}{_as(x, dtype)})" for other in others)
+    return text + "".join(
+        f".prod({other}{', keepdim=True' if keepdims else ''}{_as(x, dtype)})" for other in others
+    )
 
 
 def _truth(name: str) -> None:
@@ -119,7 +125,9 @@ _running("cumulative_prod", "cumprod")
 
 
 @rows.row("quantile")
-def _quantile(x: Operand, q: Operand, *, axis: Any, keepdims: bool, interpolation: str, skip_nan: bool) -> str:
+def _quantile(
+    x: Operand, q: Operand, *, axis: Any, keepdims: bool, interpolation: str, skip_nan: bool
+) -> str:
     options = {"dim": axis, "keepdim": keepdims or None, "interpolation": unless(interpolation, "linear")}
     return call("torch.nanquantile" if skip_nan else "torch.quantile", x, q, **options)
 
@@ -134,7 +142,11 @@ def _trapezoid(y: Operand, x: Operand | None = None, *, dx: Any, axis: int, out:
 def _bincount(x: Operand, weights: Operand | None = None, *, minlength: Any, hint: int) -> str:
     """Weights of other types than float32 are summed as float64."""
     counted = call("torch.bincount", x, weights, minlength=unless(minlength, 0))
-    return counted if weights is None or weights.dtype in ("float32", "float64") else f"{counted}.to({weights}.dtype)"
+    return (
+        counted
+        if weights is None or weights.dtype in ("float32", "float64")
+        else f"{counted}.to({weights}.dtype)"
+    )
 
 
 @rows.row("histogram")
@@ -143,7 +155,9 @@ def _histogram(x: Operand, bin_edges: Operand, weights: Operand | None = None, *
 
 
 @rows.row("cov")
-def _cov(x: Operand, fweights: Operand | None = None, aweights: Operand | None = None, *, correction: Any) -> str:
+def _cov(
+    x: Operand, fweights: Operand | None = None, aweights: Operand | None = None, *, correction: Any
+) -> str:
     return call("torch.cov", x, correction=unless(correction, 1), fweights=fweights, aweights=aweights)
 
 

@@ -13,19 +13,26 @@ from ...common.prefixes import prefixes, section
 
 
 def associative_scan(
-    combine: Callable[..., tuple[Any, ...]], arrays: tuple[torch.Tensor, ...], axis: int, reverse: bool = False
+    combine: Callable[..., tuple[Any, ...]],
+    arrays: tuple[torch.Tensor, ...],
+    axis: int,
+    reverse: bool = False,
 ) -> tuple[torch.Tensor, ...]:
     """The elements along ``axis``, each combined with all before it, or, with ``reverse``, with all behind it, in new tensors."""
     if arrays[0].shape[axis] < 2:
         return tuple(array.clone() for array in arrays)
     ordered = tuple(array.flip(axis) for array in arrays) if reverse else arrays
-    made = prefixes(combine, ordered, axis, lambda first, rest, axis: torch.cat((first, rest), axis), interleaved)
+    made = prefixes(
+        combine, ordered, axis, lambda first, rest, axis: torch.cat((first, rest), axis), interleaved
+    )
     return tuple(array.flip(axis) for array in made) if reverse else made
 
 
 def run_again(body: Callable[..., Any], *arrays: torch.Tensor) -> Any:
     """``body(*arrays)``, of which a gradient keeps the arrays alone, and computes the rest again. ``torch.func`` can do without."""
-    if torch.is_grad_enabled() and (torch.compiler.is_compiling() or torch._C._functorch.peek_interpreter_stack() is None):
+    if torch.is_grad_enabled() and (
+        torch.compiler.is_compiling() or torch._C._functorch.peek_interpreter_stack() is None
+    ):
         return checkpoint(body, *arrays, use_reentrant=False)
     return body(*arrays)
 
@@ -49,12 +56,18 @@ def with_gradient(value: torch.Tensor, *pairs: torch.Tensor) -> torch.Tensor:
 
         @staticmethod
         def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-            ctx.set_materialize_grads(False)  # zeros times a slope would be a path to it for second derivatives
+            ctx.set_materialize_grads(
+                False
+            )  # zeros times a slope would be a path to it for second derivatives
             ctx.save_for_backward(*inputs[2::2])
 
         @staticmethod
         def backward(ctx: Any, gradient: torch.Tensor | None) -> Any:
-            return None, *(part for slope in ctx.saved_tensors for part in (None if gradient is None else gradient * slope, None))
+            return None, *(
+                part
+                for slope in ctx.saved_tensors
+                for part in (None if gradient is None else gradient * slope, None)
+            )
 
     return Ruled.apply(value, *pairs)
 
@@ -100,17 +113,25 @@ def strong_zero(function: Callable[..., torch.Tensor], *arrays: torch.Tensor) ->
         @staticmethod
         def backward(ctx: Any, gradient: torch.Tensor) -> Any:
             arrays, places = ctx.saved_tensors, enumerate(ctx.needs_input_grad)
-            return tuple(strong_product(gradient, slope_of(function, place, arrays).conj()) if needed else None for place, needed in places)
+            return tuple(
+                strong_product(gradient, slope_of(function, place, arrays).conj()) if needed else None
+                for place, needed in places
+            )
 
         @staticmethod
         def jvp(ctx: Any, *tangents: torch.Tensor | None) -> Any:
-            arrays, given = ctx.saved_tensors, [(place, one) for place, one in enumerate(tangents) if one is not None]
+            arrays, given = (
+                ctx.saved_tensors,
+                [(place, one) for place, one in enumerate(tangents) if one is not None],
+            )
             return sum(strong_product(one, slope_of(function, place, arrays)) for place, one in given)
 
     return StrongZero.apply(*arrays)
 
 
-def slope_of(function: Callable[..., torch.Tensor], place: int, arrays: Sequence[torch.Tensor]) -> torch.Tensor:
+def slope_of(
+    function: Callable[..., torch.Tensor], place: int, arrays: Sequence[torch.Tensor]
+) -> torch.Tensor:
     """The derivative of a function, element by element, by the array at a place; itself one that keeps zeros."""
 
     def slope(*arrays: torch.Tensor) -> torch.Tensor:

@@ -21,7 +21,9 @@ def shifted_right(x: Any, count: Any) -> torch.Tensor:
     """Unsigned integers of 64 bits moved to the right, with zeros from the left."""
     bits, places = signed(x), signed(count)
     moved = (bits >> places) & ~(torch.full_like(bits, -1) << (64 - places))
-    return torch.where((places >= 0) & (places < 64), torch.where(places == 0, bits, moved), 0).view(torch.uint64)
+    return torch.where((places >= 0) & (places < 64), torch.where(places == 0, bits, moved), 0).view(
+        torch.uint64
+    )
 
 
 def is_less(x: Any, y: Any) -> torch.Tensor:
@@ -32,8 +34,12 @@ def is_less(x: Any, y: Any) -> torch.Tensor:
 def divided(x: Any, y: Any) -> tuple[torch.Tensor, torch.Tensor]:
     """Quotient and remainder of unsigned integers of 64 bits; those by 0 are 0 and the number."""
     number, divisor = signed(x), signed(y)
-    half = shifted_right(x, 1).view(torch.int64)  # what it is divided by fits; a divisor that does not goes in once at most
-    quotient = torch.where(divisor > 0, torch.div(half, torch.where(divisor > 0, divisor, 1), rounding_mode="floor") << 1, 0)
+    half = shifted_right(x, 1).view(
+        torch.int64
+    )  # what it is divided by fits; a divisor that does not goes in once at most
+    quotient = torch.where(
+        divisor > 0, torch.div(half, torch.where(divisor > 0, divisor, 1), rounding_mode="floor") << 1, 0
+    )
     rest = number - quotient * divisor
     more = (divisor != 0) & ~is_less(rest.view(torch.uint64), divisor.view(torch.uint64))
     return (quotient + more).view(torch.uint64), torch.where(more, rest - divisor, rest).view(torch.uint64)

@@ -74,5 +74,7 @@ def whole_layer(
     """torch's own ``layer`` over the whole sequence: (outputs, *last states)."""
     start = tuple(part[None] for part in state)
     sequence = x.flip(0) if reverse else x
-    outputs, *last = layer(sequence, start if len(start) > 1 else start[0], weights, biases, 1, 0.0, False, False, False)
+    outputs, *last = layer(
+        sequence, start if len(start) > 1 else start[0], weights, biases, 1, 0.0, False, False, False
+    )
     return outputs.flip(0) if reverse else outputs, *(part[0] for part in last)

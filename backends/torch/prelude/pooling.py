@@ -10,7 +10,9 @@ import torch
 import torch.nn.functional as F
 
 
-def over_leading_axes(pool: Callable[..., Any], x: torch.Tensor, rank: int, *args: Any, **options: Any) -> Any:
+def over_leading_axes(
+    pool: Callable[..., Any], x: torch.Tensor, rank: int, *args: Any, **options: Any
+) -> Any:
     """``pool`` over the last ``rank`` axes, whatever number of axes stands before them."""
     lead = x.shape[: x.ndim - rank]
     result = pool(x.reshape(math.prod(lead), *x.shape[x.ndim - rank :]), *args, **options)
@@ -27,7 +29,9 @@ def max_unpool(x: torch.Tensor, indices: torch.Tensor, size: tuple[int, ...]) ->
     return zeros.scatter(-1, indices.reshape(flat), x.reshape(flat)).reshape(*lead, *size)
 
 
-def avg_pool_inside(pool: Callable[..., Any], x: torch.Tensor, padding: tuple[int, ...], kernel: Any, strides: Any) -> torch.Tensor:
+def avg_pool_inside(
+    pool: Callable[..., Any], x: torch.Tensor, padding: tuple[int, ...], kernel: Any, strides: Any
+) -> torch.Tensor:
     """The means of what each window sees of ``x`` itself, where the padding differs between the sides."""
     inside = F.pad(torch.ones_like(x[:1]), padding)
     return pool(F.pad(x, padding), kernel, strides) / pool(inside, kernel, strides)

@@ -14,8 +14,13 @@ from .control import with_gradient
 def betainc(a: torch.Tensor, b: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     """Regularised incomplete beta function, with its limits for parameters at 0 and at infinity."""
     dtype = x.dtype
-    a, b, x = (item.to(torch.promote_types(dtype, torch.float32)) for item in torch.broadcast_tensors(a, b, x))
-    starts, ends = (a == 0) | (b == math.inf), (b == 0) | (a == math.inf)  # all of its mass lies at 0, or at 1
+    a, b, x = (
+        item.to(torch.promote_types(dtype, torch.float32)) for item in torch.broadcast_tensors(a, b, x)
+    )
+    starts, ends = (
+        (a == 0) | (b == math.inf),
+        (b == 0) | (a == math.inf),
+    )  # all of its mass lies at 0, or at 1
     wrong = ~((a >= 0) & (b >= 0) & (x >= 0) & (x <= 1)) | (starts & ends)
     inside = ~(wrong | starts | ends) & (x > 0) & (x < 1)
     near_a, near_b, near_x = torch.where(inside, a, 1), torch.where(inside, b, 1), torch.where(inside, x, 0.5)
@@ -35,12 +40,16 @@ def beta_fraction(a: torch.Tensor, b: torch.Tensor, x: torch.Tensor) -> torch.Te
     for m in range(300 if y.dtype == torch.float64 else 100, -1, -1):
         rest = 1 - (p + m) * (p + q + m) * y / ((p + 2 * m) * (p + 2 * m + 1)) / rest
         rest = 1 + m * (q - m) * y / ((p + 2 * m - 1) * (p + 2 * m)) / rest if m else rest
-    factor = torch.exp(p * torch.log(y) + q * torch.log1p(-y) + torch.lgamma(p + q) - torch.lgamma(p) - torch.lgamma(q))
+    factor = torch.exp(
+        p * torch.log(y) + q * torch.log1p(-y) + torch.lgamma(p + q) - torch.lgamma(p) - torch.lgamma(q)
+    )
     part = factor / (p * rest)
     return torch.where(is_short, part, 1 - part)
 
 
-def incomplete_gamma(function: Callable[..., torch.Tensor], sign: int, a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+def incomplete_gamma(
+    function: Callable[..., torch.Tensor], sign: int, a: torch.Tensor, x: torch.Tensor
+) -> torch.Tensor:
     """``torch.special.gammainc`` (``sign`` 1) or ``gammaincc`` (-1), with the derivative by ``a`` that torch lacks."""
     if not (isinstance(a, torch.Tensor) and a.requires_grad):
         return function(a, x)

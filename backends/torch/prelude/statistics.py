@@ -5,7 +5,9 @@ from __future__ import annotations
 import torch
 
 
-def dropout(generator: torch.Generator | None, x: torch.Tensor, rate: float, shared_axes: tuple[int, ...] = ()) -> torch.Tensor:
+def dropout(
+    generator: torch.Generator | None, x: torch.Tensor, rate: float, shared_axes: tuple[int, ...] = ()
+) -> torch.Tensor:
     """``x`` with a share ``rate`` of its elements set to 0, the others scaled up; ``shared_axes`` live or die together."""
     shape = [1 if axis in shared_axes else size for axis, size in enumerate(x.shape)]
     kept = torch.rand(shape, generator=generator, device=x.device) >= rate
@@ -20,7 +22,12 @@ def philox(keys: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
     for turn in range(10):
         left, right = words[0] * 0xD2511F53, words[2] * 0xCD9E8D57
         key, other = first + turn * 0x9E3779B9 & mask, second + turn * 0xBB67AE85 & mask
-        words = [right >> 32 & mask ^ words[1] ^ key, right & mask, left >> 32 & mask ^ words[3] ^ other, left & mask]
+        words = [
+            right >> 32 & mask ^ words[1] ^ key,
+            right & mask,
+            left >> 32 & mask ^ words[3] ^ other,
+            left & mask,
+        ]
     return torch.stack(torch.broadcast_tensors(*words), -1).to(torch.uint32)
 
 

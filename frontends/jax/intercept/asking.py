@@ -50,7 +50,10 @@ def wants_answer(frame: FrameType) -> bool:
     """Whether code that is not JAX's wants to know, and does not merely call something that looks into tables of JAX."""
     if _module(frame).startswith(_INTERNAL):
         return False
-    return frame.f_code.co_code[frame.f_lasti] not in _CALLS or _called(frame.f_code, frame.f_lasti) in _CONTAINERS
+    return (
+        frame.f_code.co_code[frame.f_lasti] not in _CALLS
+        or _called(frame.f_code, frame.f_lasti) in _CONTAINERS
+    )
 
 
 def _module(frame: FrameType) -> str:

@@ -98,12 +98,16 @@ def scanned_in_parallel(original: Callable[..., Any], is_traced: Callable[[], bo
         if threading.get_ident() != thread or not is_traced():
             return forward(original, fn, elems, reverse, axis)
         leaves, tree = jax.tree.flatten(elems)
-        known = None if reverse and axis < 0 else _checked(leaves, axis)  # JAX refuses a negative axis in reverse
+        known = (
+            None if reverse and axis < 0 else _checked(leaves, axis)
+        )  # JAX refuses a negative axis in reverse
         call = None if known is None else _combine(fn, tree, leaves, known)
         if known is None or call is None:
             return forward(original, fn, elems, reverse, axis)
         combine, held = call
-        found = associative_scan_p.bind(*held, *leaves, combine=combine, sequences=len(leaves), axis=known, reverse=bool(reverse))
+        found = associative_scan_p.bind(
+            *held, *leaves, combine=combine, sequences=len(leaves), axis=known, reverse=bool(reverse)
+        )
         return jax.tree.unflatten(tree, found)
 
     return associative_scan
@@ -118,19 +122,25 @@ def _checked(leaves: list[Any], axis: Any) -> int | None:
     return axis if len(lengths) == 1 and all(axis < leaf.ndim for leaf in leaves) else None
 
 
-def _combine(fn: Callable[..., Any], tree: Any, leaves: Sequence[Any], axis: int) -> tuple[Combine, list[Any]] | None:
+def _combine(
+    fn: Callable[..., Any], tree: Any, leaves: Sequence[Any], axis: int
+) -> tuple[Combine, list[Any]] | None:
     """The function as an operation on any number of pairs, and what it closes over; None where it does not do for any number of them."""
     outside: list[Any] = []
 
     def flat(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
-        made, structure = jax.tree.flatten(fn(jax.tree.unflatten(tree, left), jax.tree.unflatten(tree, right)))
+        made, structure = jax.tree.flatten(
+            fn(jax.tree.unflatten(tree, left), jax.tree.unflatten(tree, right))
+        )
         if structure != tree:
             raise _OtherPairs("the result is another container")
         return made
 
     def function(held: Sequence[Any], left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
         """``fn`` on any arrays, with what is held in the place of what it closes over, which is known by identity."""
-        program = jax.make_jaxpr(flat)(*([_type(item, item.shape) for item in side] for side in (left, right)))
+        program = jax.make_jaxpr(flat)(
+            *([_type(item, item.shape) for item in side] for side in (left, right))
+        )
         known = {id(item): now for item, now in zip(outside, held)}
         consts = [known.get(id(item), item) for item in program.consts]
         return list(jaxpr_as_fun(_open(program))(*consts, *left, *right))
@@ -146,7 +156,9 @@ def _combine(fn: Callable[..., Any], tree: Any, leaves: Sequence[Any], axis: int
     return Combine(function, _open(program), pairs), list(program.consts)
 
 
-def _traced(flat: Callable[..., list[Any]], leaves: Sequence[Any], axis: int) -> tuple[tuple[Value, ...], ClosedJaxpr]:
+def _traced(
+    flat: Callable[..., list[Any]], leaves: Sequence[Any], axis: int
+) -> tuple[tuple[Value, ...], ClosedJaxpr]:
     """The program of any number of pairs, and the arrays that stand for these."""
     specs = [ArraySpec(tuple(map(expression_of, leaf.shape)), dtype_name(leaf.dtype)) for leaf in leaves]
     pairs = pairs_of([("", spec) for spec in specs], axis, max(2, int(hint_of(specs[0].shape[axis]))))
@@ -163,7 +175,9 @@ def _traced(flat: Callable[..., list[Any]], leaves: Sequence[Any], axis: int) ->
 def _is_as(shape: Sequence[Any], wanted: Sequence[Any]) -> bool:
     """Whether two shapes are the same, from here on in all calls."""
     pairs = [(expression_of(one), expression_of(other)) for one, other in zip(shape, wanted)]
-    return len(shape) == len(wanted) and all(one == other or decided(apply("eq", one, other)) for one, other in pairs)
+    return len(shape) == len(wanted) and all(
+        one == other or decided(apply("eq", one, other)) for one, other in pairs
+    )
 
 
 def _open(program: ClosedJaxpr) -> ClosedJaxpr:
@@ -172,7 +186,9 @@ def _open(program: ClosedJaxpr) -> ClosedJaxpr:
     info = jaxpr.debug_info
     if info.arg_names is not None:
         info = info._replace(arg_names=("",) * len(jaxpr.constvars) + tuple(info.arg_names))
-    return ClosedJaxpr(jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars], debug_info=info), ())
+    return ClosedJaxpr(
+        jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars], debug_info=info), ()
+    )
 
 
 def _type(leaf: Any, shape: tuple[Any, ...]) -> Any:
@@ -224,7 +240,9 @@ def _differentiated(primals: Any, tangents: Any, **params: Any) -> Any:
     return jax.jvp(run, tuple(primals), tuple(map(ad.instantiate_zeros, tangents)))
 
 
-def _batched(operands: Any, places: Any, *, combine: Combine, sequences: int, axis: int, reverse: bool) -> Any:
+def _batched(
+    operands: Any, places: Any, *, combine: Combine, sequences: int, axis: int, reverse: bool
+) -> Any:
     """The batch is the last axis of what is combined, so that ``axis`` keeps its place."""
     count = len(operands) - sequences
     size = next(operand.shape[place] for operand, place in zip(operands, places) if place is not None)
@@ -232,17 +250,27 @@ def _batched(operands: Any, places: Any, *, combine: Combine, sequences: int, ax
     leaves = [_with_batch(leaf, place, size) for leaf, place in zip(operands[count:], places[count:])]
 
     def each(left: Any, right: Any) -> list[Any]:
-        return list(jax.vmap(combine.function, in_axes=(list(outer), -1, -1), out_axes=-1)(list(held), left, right))
+        return list(
+            jax.vmap(combine.function, in_axes=(list(outer), -1, -1), out_axes=-1)(list(held), left, right)
+        )
 
     call = _combine(each, jax.tree.structure(leaves), leaves, axis)
     if call is None:
-        raise TracingError("jax.vmap of an associative_scan whose function asks for the number of pairs: take the scan out of vmap")
-    found = associative_scan_p.bind(*call[1], *leaves, combine=call[0], sequences=sequences, axis=axis, reverse=reverse)
+        raise TracingError(
+            "jax.vmap of an associative_scan whose function asks for the number of pairs: take the scan out of vmap"
+        )
+    found = associative_scan_p.bind(
+        *call[1], *leaves, combine=call[0], sequences=sequences, axis=axis, reverse=reverse
+    )
     return found, [leaf.ndim - 1 for leaf in leaves]
 
 
 def _with_batch(leaf: Any, place: Any, size: Any) -> Any:
-    return jnp.broadcast_to(leaf[..., None], (*leaf.shape, size)) if place is None else jnp.moveaxis(leaf, place, -1)
+    return (
+        jnp.broadcast_to(leaf[..., None], (*leaf.shape, size))
+        if place is None
+        else jnp.moveaxis(leaf, place, -1)
+    )
 
 
 batching.primitive_batchers[associative_scan_p] = _batched

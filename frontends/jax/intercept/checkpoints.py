@@ -17,7 +17,11 @@ def is_checkpoint(equation: Any) -> bool:
     Not where JAX has taken the derivative already, and not with a policy that keeps some results: these are the same numbers without it.
     """
     params = equation.params
-    return equation.primitive.name in CHECKPOINTS and not params["differentiated"] and params["policy"] in _KEEP_NOTHING
+    return (
+        equation.primitive.name in CHECKPOINTS
+        and not params["differentiated"]
+        and params["policy"] in _KEEP_NOTHING
+    )
 
 
 def opened(program: ClosedJaxpr) -> tuple[ClosedJaxpr, bool]:

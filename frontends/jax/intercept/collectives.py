@@ -56,7 +56,11 @@ def _primitive(name: str) -> Primitive:
 
 _REDUCTIONS = {name: _primitive(name) for name in REDUCTIONS}
 _hint = _primitive("sharding_hint")
-for _linear in (_hint, _REDUCTIONS["psum"], _REDUCTIONS["pmean"]):  # the transpose of a sum over devices is the sum of the cotangents
+for _linear in (
+    _hint,
+    _REDUCTIONS["psum"],
+    _REDUCTIONS["pmean"],
+):  # the transpose of a sum over devices is the sum of the cotangents
     ad.deflinear2(_linear, lambda cotangent, x, made=_linear, **params: [made.bind(cotangent, **params)])
 
 _index = Primitive("device_axis_index")
@@ -78,7 +82,12 @@ def _own_part(cotangent: Any, x: Any, *, axis_name: str, size: Size) -> list[Any
 
 
 _gather.def_impl(_stacked)
-_gather.def_abstract_eval(lambda x, *, axis_name, size: x.update(shape=(symbolic(size), *x.shape), weak_type=False))
+_gather.def_abstract_eval(
+    lambda x, *, axis_name, size: x.update(shape=(symbolic(size), *x.shape), weak_type=False)
+)
 mlir.register_lowering(_gather, mlir.lower_fun(_stacked, multiple_results=False))
-batching.primitive_batchers[_gather] = lambda operands, places, **params: (_gather.bind(*operands, **params), places[0] + 1)
+batching.primitive_batchers[_gather] = lambda operands, places, **params: (
+    _gather.bind(*operands, **params),
+    places[0] + 1,
+)
 ad.deflinear2(_gather, _own_part)

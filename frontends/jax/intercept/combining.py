@@ -23,7 +23,11 @@ OPERATIONS: dict[str, Combine] = {
 def operation(program: Any) -> str | None:
     """The one primitive that a function of two elements consists of; None for other functions."""
     program = getattr(program, "jaxpr", program)
-    if len(program.eqns) == 1 and set(map(id, program.eqns[0].invars)) == set(map(id, program.invars)) and len(program.invars) == 2:
+    if (
+        len(program.eqns) == 1
+        and set(map(id, program.eqns[0].invars)) == set(map(id, program.invars))
+        and len(program.invars) == 2
+    ):
         equation = program.eqns[0]
         if "jaxpr" in equation.params:
             return operation(equation.params["jaxpr"])
@@ -52,7 +56,11 @@ def _apart(program: Any) -> list[str]:
     count, made = len(program.outvars), {id(equation.outvars[0]): equation for equation in program.eqns}
     equations = [made[id(out)] for out in program.outvars if id(out) in made]
     pairs = [{id(first), id(second)} for first, second in zip(program.invars, program.invars[count:])]
-    names = [equation.primitive.name for equation, pair in zip(equations, pairs) if set(map(id, equation.invars)) == pair]
+    names = [
+        equation.primitive.name
+        for equation, pair in zip(equations, pairs)
+        if set(map(id, equation.invars)) == pair
+    ]
     return names if len(names) == count and OPERATIONS.keys() >= set(names) else []
 
 
@@ -73,7 +81,11 @@ def _reduce(params: dict[str, Any]) -> Callable[..., Any] | None:
         while (count := operator.index(parts[0].shape[0])) > 1:
             even = count // 2 * 2
             found = combine([part[0:even:2] for part in parts], [part[1:even:2] for part in parts])
-            parts = [jax.numpy.concatenate([new, part[even:]]) for new, part in zip(found, parts)] if even < count else list(found)
+            parts = (
+                [jax.numpy.concatenate([new, part[even:]]) for new, part in zip(found, parts)]
+                if even < count
+                else list(found)
+            )
         first = [jax.numpy.broadcast_to(item, part.shape[1:]) for item, part in zip(begin, parts)]
         return combine(first, [part[0] for part in parts]) if count else first
 
@@ -101,7 +113,9 @@ def _reduce_window(params: dict[str, Any]) -> Callable[..., Any] | None:
         for place in itertools.product(*map(range, window)):
             start = [offset * gap for offset, gap in zip(place, dilation)]
             parts = [_strided(array, start, params) for array in padded]
-            found = combine(found or [jax.numpy.broadcast_to(item, part.shape) for item, part in zip(begin, parts)], parts)
+            found = combine(
+                found or [jax.numpy.broadcast_to(item, part.shape) for item, part in zip(begin, parts)], parts
+            )
         return found
 
     return straight
@@ -110,7 +124,9 @@ def _reduce_window(params: dict[str, Any]) -> Callable[..., Any] | None:
 def _strided(array: Any, start: list[int], params: dict[str, Any]) -> Any:
     """The elements at one place of each window."""
     steps, reaches = params["window_strides"], zip(params["window_dimensions"], params["window_dilation"])
-    stops = [size - (length - 1) * gap + begin for size, (length, gap), begin in zip(array.shape, reaches, start)]
+    stops = [
+        size - (length - 1) * gap + begin for size, (length, gap), begin in zip(array.shape, reaches, start)
+    ]
     return jax.lax.slice(array, start, stops, steps)
 
 

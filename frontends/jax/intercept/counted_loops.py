@@ -19,8 +19,14 @@ def counted(original: Callable[..., Any]) -> Callable[..., Any]:
     """``fori_loop`` that is a ``scan`` where an end is symbolic, as JAX's own is where both are numbers: reverse mode goes through it."""
     thread = threading.get_ident()
 
-    def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *, unroll: Any = None) -> Any:
-        if threading.get_ident() != thread or not (is_symbolic(lower) or is_symbolic(upper)) or not all(map(_is_known, (lower, upper))):
+    def fori_loop(
+        lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *, unroll: Any = None
+    ) -> Any:
+        if (
+            threading.get_ident() != thread
+            or not (is_symbolic(lower) or is_symbolic(upper))
+            or not all(map(_is_known, (lower, upper)))
+        ):
             return forward(original, lower, upper, body_fun, init_val, unroll=unroll)
         length = expression_of(upper) - expression_of(lower)
         is_size = type(lower) is int and lower == 0  # which is never negative, whereas a difference may be
@@ -40,14 +46,22 @@ def scanned(original: Callable[..., Any]) -> Callable[..., Any]:
     thread = threading.get_ident()
 
     def scan(
-        f: Callable[[Any, Any], Any], init: Any, xs: Any = None, length: Any = None, reverse: bool = False, unroll: Any = 1, **options: Any
+        f: Callable[[Any, Any], Any],
+        init: Any,
+        xs: Any = None,
+        length: Any = None,
+        reverse: bool = False,
+        unroll: Any = 1,
+        **options: Any,
     ) -> Any:
         if threading.get_ident() != thread or not is_symbolic(length):
             return forward(original, f, init, xs, length, reverse, unroll, **options)
         rows = jax.tree.leaves(xs)
         if not rows:
             steps = jax.lax.iota("int32", length)
-            return forward(original, lambda held, _: f(held, xs), init, steps, None, reverse, unroll, **options)
+            return forward(
+                original, lambda held, _: f(held, xs), init, steps, None, reverse, unroll, **options
+            )
         is_same = all(expression_of(numpy.shape(row)[0]) == expression_of(length) for row in rows)
         return forward(original, f, init, xs, None if is_same else length, reverse, unroll, **options)
 

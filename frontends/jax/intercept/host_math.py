@@ -19,11 +19,19 @@ def dimension_shims() -> list[Place]:
     """Sizes are dimensions that are not known, for code that asks ``jax.export.is_symbolic_dim`` whether one is a number (Keras)."""
     export = sys.modules.get("jax.export")
     asked = getattr(export, "is_symbolic_dim", None)
-    return [(vars(export), "is_symbolic_dim", lambda item: is_symbolic(item) or asked(item))] if export and asked else []
+    return (
+        [(vars(export), "is_symbolic_dim", lambda item: is_symbolic(item) or asked(item))]
+        if export and asked
+        else []
+    )
 
 
 def _length(item: Any) -> Any:
-    return item.shape[0] if isinstance(item, jax.core.Tracer) and item.ndim and is_symbolic(item.shape[0]) else None
+    return (
+        item.shape[0]
+        if isinstance(item, jax.core.Tracer) and item.ndim and is_symbolic(item.shape[0])
+        else None
+    )
 
 
 def _number(item: Any) -> Any:
@@ -38,7 +46,15 @@ def _number(item: Any) -> Any:
 def _opened(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
     operands = tuple(map(expression_of, args))
     is_open = all(isinstance(item, (Size, int, float)) for item in operands)
-    return operands if is_open and not is_jax(behind(sys._getframe(1))) else None  # JAX's own code gets numbers
+    return (
+        operands if is_open and not is_jax(behind(sys._getframe(1))) else None
+    )  # JAX's own code gets numbers
 
 
-SYMBOLS = Symbols(is_symbolic, _opened, lambda function, operands: symbolic(computed(function, operands, decided)), _number, _length)
+SYMBOLS = Symbols(
+    is_symbolic,
+    _opened,
+    lambda function, operands: symbolic(computed(function, operands, decided)),
+    _number,
+    _length,
+)

@@ -48,7 +48,10 @@ class TracedLoops(Loops):
         self._waiting: list[tuple[Any, Value]] = []
         self._positions: list[int] = []
         self._values: dict[Value, Value] = {}
-        super().__init__(recorder, Means("jax.numpy", self._value_of, expression_of, symbolic, here, self._is_open, self._position))
+        super().__init__(
+            recorder,
+            Means("jax.numpy", self._value_of, expression_of, symbolic, here, self._is_open, self._position),
+        )
 
     def shims(self, functions: Iterable[FunctionType]) -> list[Place]:
         """Shims for ``range`` and its like in the modules of these functions."""
@@ -64,7 +67,9 @@ class TracedLoops(Loops):
         return self._is_on and core.trace_ctx.trace is self._shown.trace
 
     def _value_of(self, item: Any) -> tuple[Value, Any] | None:
-        if not isinstance(item, jax.Array) or (isinstance(item, core.Tracer) and not self._shown.is_own(item)):
+        if not isinstance(item, jax.Array) or (
+            isinstance(item, core.Tracer) and not self._shown.is_own(item)
+        ):
             return None
         if id(item) not in self._known:
             self._known[id(item)] = item, Value("held", ArraySpec(hints(item.shape), dtype_name(item.dtype)))
@@ -79,7 +84,9 @@ class TracedLoops(Loops):
         def note(reader: Reader, operands: list[Any]) -> None:
             self._positions[number] = len(reader.nodes)
             for (_, value), operand in zip(waiting, operands, strict=True):
-                self._values[value] = operand if isinstance(operand, Value) else reader.constant(np.asarray(operand))
+                self._values[value] = (
+                    operand if isinstance(operand, Value) else reader.constant(np.asarray(operand))
+                )
 
         mark_p.bind(*(item for item, _ in waiting), note=note)
         return number
@@ -92,7 +99,9 @@ class TracedLoops(Loops):
             loop.asked[:] = ((self._values[value], answer) for value, answer in loop.asked)
 
     def _settled(self, mark: Mark) -> Mark:
-        state = {path: Held(held.kind, self._values.get(held.item, held.item)) for path, held in mark.state.items()}
+        state = {
+            path: Held(held.kind, self._values.get(held.item, held.item)) for path, held in mark.state.items()
+        }
         asked = None if mark.asked is None else self._positions[mark.asked]
         return replace(mark, position=self._positions[mark.position], state=state, asked=asked)
 

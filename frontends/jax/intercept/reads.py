@@ -73,7 +73,11 @@ def _place(depth: int) -> Place | None:
     """The instruction that a frame of the user's code is at; None in other code."""
     frame = behind(sys._getframe(depth + 1))
     code = frame.f_code
-    return (code.co_filename, code.co_name, code.co_firstlineno, _position(code, frame.f_lasti)) if is_users(code.co_filename) else None
+    return (
+        (code.co_filename, code.co_name, code.co_firstlineno, _position(code, frame.f_lasti))
+        if is_users(code.co_filename)
+        else None
+    )
 
 
 @functools.lru_cache(maxsize=1024)
@@ -168,7 +172,9 @@ def _answer(name: str) -> Callable[..., Any]:
         if name == "item" and (number := shown.reads.number(own, 2)) is not None:
             return number
         frame = behind(sys._getframe(1))
-        found = shown.reads.elements(own, 2, lambda array: name == "__bool__" and current().loops.asked(frame, own, bool(array)))
+        found = shown.reads.elements(
+            own, 2, lambda array: name == "__bool__" and current().loops.asked(frame, own, bool(array))
+        )
         return forward(original, tracer) if found is None else _READS[name](found)
 
     return answered

@@ -23,7 +23,12 @@ from ..nested import called
 
 RULED = frozenset({"custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr"})
 # functions of JAX whose public operation has the derivative of their rule in every target: name in JAX's sources -> public name
-_PUBLIC = {"relu": "jax.nn.relu", "relu6": "jax.nn.relu6", "logaddexp": "jax.numpy.logaddexp", "logaddexp2": "jax.numpy.logaddexp2"}
+_PUBLIC = {
+    "relu": "jax.nn.relu",
+    "relu6": "jax.nn.relu6",
+    "logaddexp": "jax.numpy.logaddexp",
+    "logaddexp2": "jax.numpy.logaddexp2",
+}
 
 
 def public_of(equation: Any) -> str | None:
@@ -118,7 +123,9 @@ class _Call:
         """The program of forward mode."""
 
         def straight(tangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
-            _, made, results = jax.jvp(self._of(operands), self._primals(operands), list(tangents), has_aux=True)
+            _, made, results = jax.jvp(
+                self._of(operands), self._primals(operands), list(tangents), has_aux=True
+            )
             return [*results, *made]
 
         return jax.make_jaxpr(straight)(self._primals(self._operands), self._operands)

@@ -31,21 +31,32 @@ _OTHERS = ("get", "apply", "divide", "power")
 def updates() -> Probes:
     """Probes of the methods of ``x.at[index]``; JAX is started with the first one."""
     reference = type(jax.numpy.zeros(1).at[0])
-    probes = [Probe(reference, name, STAND_IN, _answer(name)) for name in _COMBINED if hasattr(reference, name)]
+    probes = [
+        Probe(reference, name, STAND_IN, _answer(name)) for name in _COMBINED if hasattr(reference, name)
+    ]
     return Probes(*probes, *(Probe(reference, name, STAND_IN, _left_to_jax) for name in _OTHERS))
 
 
-def _left_to_jax(session: Session, original: Callable[..., Any], reference: Any, *args: Any, **options: Any) -> Any:
+def _left_to_jax(
+    session: Session, original: Callable[..., Any], reference: Any, *args: Any, **options: Any
+) -> Any:
     return forward(original, type(reference)(reference.array, _for_jax(reference.index)), *args, **options)
 
 
 def _answer(name: str) -> Callable[..., Any]:
-    def updated(session: Session, original: Callable[..., Any], reference: Any, values: Any, **options: Any) -> Any:
+    def updated(
+        session: Session, original: Callable[..., Any], reference: Any, values: Any, **options: Any
+    ) -> Any:
         x, index = reference.array, reference.index
         items = index if type(index) is tuple else (index,)
         if not any(map(_has_symbol, items)):
             return forward(original, reference, values, **options)
-        if options or not isinstance(x, jax.Array) or not all(map(_is_plain, items)) or not _is_inside(items, x):
+        if (
+            options
+            or not isinstance(x, jax.Array)
+            or not all(map(_is_plain, items))
+            or not _is_inside(items, x)
+        ):
             return forward(original, type(reference)(x, _for_jax(index)), values, **options)
         if (combine := _COMBINED[name]) is not None:
             values = combine(x[index], values)
@@ -78,7 +89,9 @@ def _is_plain(item: Any) -> bool:
 def _is_inside(items: tuple[Any, ...], x: Any) -> bool:
     """Whether an axis has each of the numbers: JAX reads none beyond its end, and writes to none."""
     try:
-        np.broadcast_to(np.bool_(), tuple(hint_of(expression_of(size)) for size in x.shape))[tuple(map(_now, items))]
+        np.broadcast_to(np.bool_(), tuple(hint_of(expression_of(size)) for size in x.shape))[
+            tuple(map(_now, items))
+        ]
     except IndexError:
         return False
     return True

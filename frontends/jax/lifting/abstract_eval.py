@@ -42,4 +42,6 @@ def abstract_eval(
 def _fit(found: list[Any], seen: tuple[ArraySpec, ...]) -> bool:
     if len(found) != len(seen) or not all(isinstance(value, Value) for value in found):
         return False
-    return all(value.dtype == spec.dtype and value.spec.hints == spec.hints for value, spec in zip(found, seen))
+    return all(
+        value.dtype == spec.dtype and value.spec.hints == spec.hints for value, spec in zip(found, seen)
+    )

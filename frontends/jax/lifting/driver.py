@@ -63,12 +63,16 @@ class _JaxLifter(Lifter):
         """The call's own program, equation by equation."""
         program = jax_record(node)
         if program.body is None:
-            raise UnsupportedOperation("its row does not take these arguments, and there is no program to open")
+            raise UnsupportedOperation(
+                "its row does not take these arguments, and there is no program to open"
+            )
         nodes: list[Node] = []
         operands = [_formal(item) for item in program.operands]
         for formal, item in zip(operands, program.operands):
             self.held[formal] = (
-                self.mapped(item) if isinstance(item, Value) else self.b.array(item.item() if hasattr(item, "item") else item, formal.dtype)
+                self.mapped(item)
+                if isinstance(item, Value)
+                else self.b.array(item.item() if hasattr(item, "item") else item, formal.dtype)
             )
         reader = Reader(nodes, self._constant, as_words=True)
         results = reader.read(program.body, list(operands))
@@ -77,12 +81,15 @@ class _JaxLifter(Lifter):
             self._node(inner)
         if len(self.problems) > problems:
             self.problems[problems:] = [
-                f"{problem.splitlines()[0]}, inside of {node.op}\n    {node.origin}" for problem in self.problems[problems:]
+                f"{problem.splitlines()[0]}, inside of {node.op}\n    {node.origin}"
+                for problem in self.problems[problems:]
             ]
         self.b.origin = origin
         self.b.recorded = self.specs_recorded(node)
         return tuple(
-            self.read(item) if isinstance(item, Value) else self.b.array(item.item() if hasattr(item, "item") else item, spec.dtype)
+            self.read(item)
+            if isinstance(item, Value)
+            else self.b.array(item.item() if hasattr(item, "item") else item, spec.dtype)
             for item, spec in zip(results, self.b.recorded)
         )
 
@@ -95,7 +102,11 @@ class _JaxLifter(Lifter):
 
 
 def _formal(item: Any) -> Value:
-    return Value(item.name, item.spec) if isinstance(item, Value) else Value("number", ArraySpec((), dtype_name(np.asarray(item).dtype)))
+    return (
+        Value(item.name, item.spec)
+        if isinstance(item, Value)
+        else Value("number", ArraySpec((), dtype_name(np.asarray(item).dtype)))
+    )
 
 
 def _with_array(b: JaxBuilder, args: list[Any], recorded: tuple[Any, ...]) -> list[Any]:

@@ -52,9 +52,14 @@ rows.table({
 def getitem(b: JaxBuilder, x: Any, index: Any) -> Any:
     """``x[index]``; masks, whose results have sizes that JAX does not know, are opened."""
     items = index if isinstance(index, tuple) else (index,)
-    if any(isinstance(item, (list, bool, np.ndarray)) or (isinstance(item, Value) and item.dtype == "bool") for item in items):
+    if any(
+        isinstance(item, (list, bool, np.ndarray)) or (isinstance(item, Value) and item.dtype == "bool")
+        for item in items
+    ):
         raise NotImplementedError
-    if not all(item is None or item is Ellipsis or isinstance(item, (int, slice, Value, Size)) for item in items):
+    if not all(
+        item is None or item is Ellipsis or isinstance(item, (int, slice, Value, Size)) for item in items
+    ):
         raise NotImplementedError
     if any(isinstance(item, slice) and isinstance(item.step, int) and item.step < 0 for item in items):
         raise NotImplementedError
@@ -67,9 +72,13 @@ def _clamped(b: JaxBuilder, x: Value, items: tuple[Any, ...]) -> tuple[Any, ...]
     if Ellipsis in [item for item in items if not isinstance(item, Value)]:
         place = next(place for place, item in enumerate(items) if item is Ellipsis)
         behind = sum(item is not None for item in items[place + 1 :])
-        axes = iter((*x.shape[: sum(item is not None for item in items[:place])], None, *x.shape[x.ndim - behind :]))
+        axes = iter(
+            (*x.shape[: sum(item is not None for item in items[:place])], None, *x.shape[x.ndim - behind :])
+        )
     sizes = [None if item is None else next(axes) for item in items]
-    return tuple(inside(b, item, size) if isinstance(item, Value) else item for item, size in zip(items, sizes))
+    return tuple(
+        inside(b, item, size) if isinstance(item, Value) else item for item, size in zip(items, sizes)
+    )
 
 
 @rows.row(SETITEM)
@@ -224,7 +233,15 @@ def dot(b: JaxBuilder, a: Any, b_: Any, *, precision: Any = None, preferred_elem
 
 
 @rows.row("jax.numpy.tensordot", "jax.numpy.linalg.tensordot")
-def tensordot(b: JaxBuilder, a: Any, b_: Any, axes: Any = 2, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def tensordot(
+    b: JaxBuilder,
+    a: Any,
+    b_: Any,
+    axes: Any = 2,
+    *,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Any:
     if isinstance(axes, int):
         pairs = tuple(range(a.ndim - axes, a.ndim)), tuple(range(axes))
     else:
@@ -235,7 +252,12 @@ def tensordot(b: JaxBuilder, a: Any, b_: Any, axes: Any = 2, *, precision: Any =
 
 @rows.row("jax.numpy.einsum")
 def einsum(
-    b: JaxBuilder, subscripts: Any, *operands: Any, optimize: Any = None, precision: Any = None, preferred_element_type: Any = None
+    b: JaxBuilder,
+    subscripts: Any,
+    *operands: Any,
+    optimize: Any = None,
+    precision: Any = None,
+    preferred_element_type: Any = None,
 ) -> Any:
     """jax.numpy.einsum with an equation, letters that are not repeated in one operand, and an explicit result where there are dots."""
     if not isinstance(subscripts, str):
@@ -261,7 +283,11 @@ def trace(b: JaxBuilder, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1
 @rows.row("jax.numpy.diag")
 def diag(b: JaxBuilder, v: Any, k: int = 0) -> Any:
     """jax.numpy.diag: of a matrix the diagonal, of a vector the matrix."""
-    return b.diag_embed(v, offset=k, axis1=0, axis2=1) if v.ndim == 1 else b.diagonal(v, offset=k, axis1=0, axis2=1)
+    return (
+        b.diag_embed(v, offset=k, axis1=0, axis2=1)
+        if v.ndim == 1
+        else b.diagonal(v, offset=k, axis1=0, axis2=1)
+    )
 
 
 @rows.row("jax.numpy.outer", "jax.numpy.linalg.outer")
@@ -342,7 +368,13 @@ def log_softmax(b: JaxBuilder, x: Any, axis: Any = -1, where: Any = None) -> Any
 @rows.row("jax.nn.logsumexp", "jax.scipy.special.logsumexp")
 def logsumexp(b: JaxBuilder, a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """logsumexp without weights."""
-    places = axis if axis is None else axis % a.ndim if isinstance(axis, int) else tuple(one % a.ndim for one in axis)
+    places = (
+        axis
+        if axis is None
+        else axis % a.ndim
+        if isinstance(axis, int)
+        else tuple(one % a.ndim for one in axis)
+    )
     return b.logsumexp(_float(b, a), axis=places, keepdims=bool(keepdims))
 
 
@@ -361,7 +393,12 @@ def dot_product_attention(
     implementation: Any = None,
 ) -> Any:  # fmt: skip
     """jax.nn.dot_product_attention over [batch, tokens, heads, features] or without the batch; with a mask only without a bias."""
-    if isinstance(bias, Value) and isinstance(mask, Value) or isinstance(scale, Value) or query.ndim not in (3, 4):
+    if (
+        isinstance(bias, Value)
+        and isinstance(mask, Value)
+        or isinstance(scale, Value)
+        or query.ndim not in (3, 4)
+    ):
         raise NotImplementedError
     if (
         any(not _same(b, query.shape[-2], x.shape[-2]) for x in (key, value))
@@ -389,7 +426,9 @@ def _same(b: JaxBuilder, left: Any, right: Any) -> bool:
 
 
 @rows.row("jax.numpy.searchsorted")
-def searchsorted(b: JaxBuilder, a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: Any = None) -> Any:
+def searchsorted(
+    b: JaxBuilder, a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: Any = None
+) -> Any:
     """jax.numpy.searchsorted in a vector."""
     if a.ndim != 1:
         raise NotImplementedError
@@ -402,7 +441,12 @@ def searchsorted(b: JaxBuilder, a: Any, v: Any, side: str = "left", sorter: Any 
 @rows.row("jax.numpy.take")
 def take(b: JaxBuilder, a: Any, indices: Any, axis: Any = None, *, mode: Any = None) -> Any:
     """jax.numpy.take along an axis; outside of it, computed indices give NaN, and targets refuse indices that come in as they are used."""
-    if not isinstance(axis, int) or not isinstance(indices, Value) or mode is not None or indices.dtype == "bool":
+    if (
+        not isinstance(axis, int)
+        or not isinstance(indices, Value)
+        or mode is not None
+        or indices.dtype == "bool"
+    ):
         raise NotImplementedError
     axis, size = axis % a.ndim, a.shape[axis]
     if b.maker(indices) is None and indices in b.graph.inputs or is_inside(b, indices, -size, size - 1):
@@ -431,7 +475,9 @@ def sort(b: JaxBuilder, a: Any, axis: Any = -1, *, stable: bool = True, descendi
     if not isinstance(axis, int) or a.dtype.startswith("complex"):
         raise NotImplementedError
     ascending = b.sort(a, axis=axis % a.ndim, stable=True)
-    return b.flip(ascending, axis=(axis % a.ndim,)) if descending else ascending  # of equal elements the last one comes first
+    return (
+        b.flip(ascending, axis=(axis % a.ndim,)) if descending else ascending
+    )  # of equal elements the last one comes first
 
 
 @rows.row("jax.numpy.argsort")
@@ -439,4 +485,6 @@ def argsort(b: JaxBuilder, a: Any, axis: Any = -1, *, stable: bool = True, desce
     """jax.numpy.argsort along an axis."""
     if not isinstance(axis, int) or a.dtype.startswith("complex"):
         raise NotImplementedError
-    return b.astype(b.argsort(a, axis=axis % a.ndim, descending=bool(descending), stable=True), dtype=b.result.dtype)
+    return b.astype(
+        b.argsort(a, axis=axis % a.ndim, descending=bool(descending), stable=True), dtype=b.result.dtype
+    )

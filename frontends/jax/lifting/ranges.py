@@ -41,7 +41,9 @@ def is_inside(b: JaxBuilder, index: Value, least: Any, greatest: Any) -> bool:
 
 def range_of(b: JaxBuilder, item: Any) -> Range | None:
     """Return the range of a number or of the elements of an integer array; None if it is not known."""
-    if isinstance(item, (int, np.integer)) or (isinstance(item, Size) and item.type is int and not item.reads_elements()):
+    if isinstance(item, (int, np.integer)) or (
+        isinstance(item, Size) and item.type is int and not item.reads_elements()
+    ):
         return item, item
     if not isinstance(item, Value) or not is_integer(item.dtype):
         return None
@@ -70,7 +72,9 @@ def note_step(b: JaxBuilder, node: Node, operands: Sequence[Any], inputs: Sequen
 def _counts(nodes: Sequence[Node], before: Value, after: Any) -> bool:
     """Return True if a recorded body adds 1 to what it carries."""
     made = next((node for node in nodes if after in node.outputs), None)
-    return made is not None and made.op == "jax.lax.add_p" and made.inputs[0] is before and made.inputs[1] == 1
+    return (
+        made is not None and made.op == "jax.lax.add_p" and made.inputs[0] is before and made.inputs[1] == 1
+    )
 
 
 def _of_constant(b: JaxBuilder, item: Value) -> Range | None:
@@ -136,7 +140,9 @@ def _sum(b: JaxBuilder, node: Node) -> Range | None:
     one, other = (range_of(b, item) for item in node.inputs[:2])
     if one is None or other is None:
         return None
-    return (one[0] + other[0], one[1] + other[1]) if node.op == "add" else (one[0] - other[1], one[1] - other[0])
+    return (
+        (one[0] + other[0], one[1] + other[1]) if node.op == "add" else (one[0] - other[1], one[1] - other[0])
+    )
 
 
 def _product(b: JaxBuilder, node: Node) -> Range | None:
@@ -158,7 +164,9 @@ def _chosen(b: JaxBuilder, node: Node) -> Range | None:
     """The range of both; of an index that counts from the end where it is negative, its own where it never is."""
     condition, one, other = node.inputs[:3]
     asked, found = b.maker(condition), range_of(b, other)
-    is_from_the_end = asked is not None and asked.op == "less" and asked.inputs[0] is other and asked.inputs[1] == 0
+    is_from_the_end = (
+        asked is not None and asked.op == "less" and asked.inputs[0] is other and asked.inputs[1] == 0
+    )
     if is_from_the_end and found is not None and at_most(0, found[0]):
         return found
     return _any_of(b, (one, other))
@@ -176,7 +184,12 @@ def _drawn(b: JaxBuilder, node: Node) -> Range | None:
 def _picked(b: JaxBuilder, node: Node) -> Range | None:
     """Return the range of one part of a concatenation if the key picks from its axis, such as the rows of index vectors."""
     source, keys = b.maker(node.inputs[0]), node.params["key"]
-    if source is None or source.op != "concat" or source.params["axis"] != len(keys) - 1 or not isinstance(keys[-1], int):
+    if (
+        source is None
+        or source.op != "concat"
+        or source.params["axis"] != len(keys) - 1
+        or not isinstance(keys[-1], int)
+    ):
         return _same(b, node)
     place = keys[-1]
     for part in source.inputs:
@@ -191,7 +204,18 @@ def _picked(b: JaxBuilder, node: Node) -> Range | None:
 
 _RULES: dict[str, Callable[[JaxBuilder, Node], Range | None]] = {
     **dict.fromkeys(
-        ("broadcast_to", "copy", "expand_dims", "flip", "permute_dims", "reshape", "roll", "sort", "squeeze", "take"),
+        (
+            "broadcast_to",
+            "copy",
+            "expand_dims",
+            "flip",
+            "permute_dims",
+            "reshape",
+            "roll",
+            "sort",
+            "squeeze",
+            "take",
+        ),
         _same,
     ),
     **dict.fromkeys(("argmax", "argmin", "argsort"), _places),

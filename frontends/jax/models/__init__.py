@@ -23,7 +23,9 @@ class Model(Protocol):
     """One model. The names of its arrays are their paths inside of it, joined by ``.``."""
 
     item: Any
-    changes: bool  # whether it is itself that holds tracers while it is traced, and no other object in its place
+    changes: (
+        bool  # whether it is itself that holds tracers while it is traced, and no other object in its place
+    )
 
     def leave_out(self, known: Set[int]) -> None:
         """Variables with these identities belong to another model."""
@@ -76,4 +78,6 @@ def settings_of(item: Any) -> Iterator[tuple[Any, str]]:
     """The attributes of the parts of a model that say what it computes: part and name. Keras notes in private ones what has been called."""
     parts = nodes_of(item) if is_nnx(item) else layers_of(item) if is_keras(item) else []
     for part in parts:
-        yield from ((part, name) for name in vars(part) if name[:1] != "_" or name == "_trainable" or is_nnx(part))
+        yield from (
+            (part, name) for name in vars(part) if name[:1] != "_" or name == "_trainable" or is_nnx(part)
+        )

@@ -22,7 +22,9 @@ class WithVariables:
 
     def leave_out(self, known: Set[int]) -> None:
         """Variables with these identities belong to another model."""
-        self._variables = {name: variable for name, variable in self._variables.items() if id(variable) not in known}
+        self._variables = {
+            name: variable for name, variable in self._variables.items() if id(variable) not in known
+        }
 
     def owner_of(self, name: str) -> Any:
         """The variable."""
@@ -48,7 +50,10 @@ class Fixed:
         """It never changes."""
 
 
-_STATES = ("_pytree__state", "_object__state")  # where an object says in which trace it was made, by version of flax
+_STATES = (
+    "_pytree__state",
+    "_object__state",
+)  # where an object says in which trace it was made, by version of flax
 
 
 class NnxModel(WithVariables):
@@ -83,7 +88,10 @@ class NnxModel(WithVariables):
         states = [next(getattr(node, name) for name in _STATES if hasattr(node, name)) for node in nodes]
         owners = [*states, *variables.values()]
         attributes, traces = [dict(vars(node)) for node in nodes], [owner._trace_state for owner in owners]
-        raw = [variable._raw_value if hasattr(variable, "_raw_value") else variable.raw_value for variable in variables.values()]
+        raw = [
+            variable._raw_value if hasattr(variable, "_raw_value") else variable.raw_value
+            for variable in variables.values()
+        ]
         try:
             for owner in owners:
                 object.__setattr__(owner, "_trace_state", type(traces[0])())
@@ -109,7 +117,11 @@ def _refuse_changes(nodes: list[Any], attributes: list[dict[str, Any]]) -> None:
     """``TracingError`` where a plain attribute has been assigned to; variables that are new are notes of a call (``sow``) and left out."""
     for node, before in zip(nodes, attributes):
         for name, item in vars(node).items():
-            if not is_nnx(item) and not name.startswith(("_pytree__", "_object__")) and not _is_same(before.get(name, node), item):
+            if (
+                not is_nnx(item)
+                and not name.startswith(("_pytree__", "_object__"))
+                and not _is_same(before.get(name, node), item)
+            ):
                 raise TracingError(
                     f"the attribute {name} of a {type(node).__name__} is assigned to while it is traced: a graph keeps what is in "
                     "variables of nnx alone. Hold it in an nnx.Variable"
@@ -152,7 +164,9 @@ def variables_of(item: Any) -> Iterator[tuple[str, Any]]:
     from flax import nnx
 
     found = [(path, node) for path, node in nnx.iter_graph(item) if isinstance(node, nnx.Variable)]
-    for path, variable in sorted(found, key=lambda pair: tuple((isinstance(key, str), key) for key in pair[0])):
+    for path, variable in sorted(
+        found, key=lambda pair: tuple((isinstance(key, str), key) for key in pair[0])
+    ):
         if isinstance(held(variable), jax.Array):
             yield ".".join(map(str, path)), variable
 

@@ -13,7 +13,20 @@ import jax
 from ....recording.request import GivenArguments
 from .nnx import Fixed
 
-_PLAIN = (dict, list, tuple, type, types.FunctionType, types.ModuleType, str, bytes, int, float, complex, type(None))
+_PLAIN = (
+    dict,
+    list,
+    tuple,
+    type,
+    types.FunctionType,
+    types.ModuleType,
+    str,
+    bytes,
+    int,
+    float,
+    complex,
+    type(None),
+)
 _WRAPPERS = ("__wrapped__", "__self__")  # what an object that wraps a model holds it under
 
 
@@ -40,7 +53,10 @@ class TreeModel(Fixed):
     @contextmanager
     def traced(self, arrays: Mapping[str, Any]) -> Iterator[tuple[Any, Callable[[], Mapping[str, Any]]]]:
         """An equal object that holds tracers."""
-        yield with_leaves(self.item, {self._paths[name]: array for name, array in arrays.items()}), lambda: arrays
+        yield (
+            with_leaves(self.item, {self._paths[name]: array for name, array in arrays.items()}),
+            lambda: arrays,
+        )
 
 
 class BoundModel(Fixed):
@@ -55,7 +71,9 @@ class BoundModel(Fixed):
         collections = self._given()
         is_flax = isinstance(collections, Mapping) and "params" in collections
         array = self.arrays()[name]
-        return bool(jax.numpy.issubdtype(array.dtype, jax.numpy.inexact)) and (not is_flax or name.partition(".")[0] == "params")
+        return bool(jax.numpy.issubdtype(array.dtype, jax.numpy.inexact)) and (
+            not is_flax or name.partition(".")[0] == "params"
+        )
 
     def parts(self) -> list[Any]:
         """The arguments."""
@@ -65,7 +83,12 @@ class BoundModel(Fixed):
     def traced(self, arrays: Mapping[str, Any]) -> Iterator[tuple[Any, Callable[[], Mapping[str, Any]]]]:
         """The function with tracers for these arguments."""
         given = with_leaves(self._given(), arrays)
-        yield self.item.with_given({next(iter(self.item.given)): given} if len(self.item.given) == 1 else given), lambda: arrays
+        yield (
+            self.item.with_given(
+                {next(iter(self.item.given)): given} if len(self.item.given) == 1 else given
+            ),
+            lambda: arrays,
+        )
 
     def _given(self) -> Any:
         return next(iter(self.item.given.values())) if len(self.item.given) == 1 else self.item.given
@@ -100,7 +123,9 @@ def with_leaves(item: Any, arrays: Mapping[str, Any]) -> Any:
 
 
 def _dotted(path: tuple[Any, ...]) -> str:
-    return ".".join(str(next(getattr(key, name) for name in ("name", "key", "idx") if hasattr(key, name))) for key in path)
+    return ".".join(
+        str(next(getattr(key, name) for name in ("name", "key", "idx") if hasattr(key, name))) for key in path
+    )
 
 
 def _short_names(item: Any) -> dict[str, str]:
@@ -111,7 +136,12 @@ def _short_names(item: Any) -> dict[str, str]:
     {'0': '0'}
     """
     inner = next((found for name in _WRAPPERS if (found := getattr(item, name, None)) is not None), None)
-    is_wrapper = inner is not None and inner is not item and not isinstance(inner, _PLAIN) and not jax.tree_util.all_leaves([inner])
+    is_wrapper = (
+        inner is not None
+        and inner is not item
+        and not isinstance(inner, _PLAIN)
+        and not jax.tree_util.all_leaves([inner])
+    )
     held = named_leaves(inner) if is_wrapper else {}
     known = {id(held[path]): name for name, path in _short_names(inner).items()} if is_wrapper else {}
     return {known.get(id(leaf), path): path for path, leaf in named_leaves(item).items()}

@@ -20,7 +20,9 @@ def _kind(b: NumpyBuilder, dtype: Any) -> str:
 
 
 @rows.row("full")
-def full(b: NumpyBuilder, shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", device: Any = None) -> Any:
+def full(
+    b: NumpyBuilder, shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", device: Any = None
+) -> Any:
     kind = _kind(b, dtype)
     if isinstance(fill_value, (Value, list, tuple)):
         return b.copy(b.broadcast_to(b.array(fill_value, kind), shape=shape_of(shape)))
@@ -29,25 +31,51 @@ def full(b: NumpyBuilder, shape: Any, fill_value: Any, dtype: Any = None, order:
 
 @rows.row("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray")
 def array(
-    b: NumpyBuilder, object: Any, dtype: Any = None, *, copy: Any = True, order: str = "K", subok: bool = False, ndmin: int = 0
+    b: NumpyBuilder,
+    object: Any,
+    dtype: Any = None,
+    *,
+    copy: Any = True,
+    order: str = "K",
+    subok: bool = False,
+    ndmin: int = 0,
 ) -> Any:
-    made = b.cast(b.copy(object) if isinstance(object, Value) else b.array(object, _kind(b, dtype)), _kind(b, dtype))
+    made = b.cast(
+        b.copy(object) if isinstance(object, Value) else b.array(object, _kind(b, dtype)), _kind(b, dtype)
+    )
     least = max(ndmin, len(b.recorded[0].shape))
     return b.reshape(made, shape=(*(1,) * (least - made.ndim), *made.shape)) if made.ndim < least else made
 
 
 @rows.row("arange")
 def arange(
-    b: NumpyBuilder, *bounds: Any, start: Any = None, stop: Any = None, step: Any = None, dtype: Any = None, device: Any = None
+    b: NumpyBuilder,
+    *bounds: Any,
+    start: Any = None,
+    stop: Any = None,
+    step: Any = None,
+    dtype: Any = None,
+    device: Any = None,
 ) -> Any:
     first, last, by = _bounds(bounds, start, stop, step)
     if any(isinstance(item, Value) for item in (first, last, by)):
-        raise UnsupportedOperation("arange between numbers that are computed has a length that depends on them; use int(..) or linspace")
+        raise UnsupportedOperation(
+            "arange between numbers that are computed has a length that depends on them; use int(..) or linspace"
+        )
     kind = _kind(b, dtype)
     if not any(type(hint_of(item)) is float for item in (first, last, by)):
-        beyond = isinstance(by, int) and (hint_of(last) - hint_of(first)) * by < 0  # nothing; at other sizes it may be something
-        return b.arange(start=first, stop=apply("max" if by > 0 else "min", last, first) if beyond else last, step=by, dtype=kind)
-    counted = b.arange(start=0, stop=apply("max", apply("ceil", (last - first) / by), 0), step=1, dtype="int64")
+        beyond = (
+            isinstance(by, int) and (hint_of(last) - hint_of(first)) * by < 0
+        )  # nothing; at other sizes it may be something
+        return b.arange(
+            start=first,
+            stop=apply("max" if by > 0 else "min", last, first) if beyond else last,
+            step=by,
+            dtype=kind,
+        )
+    counted = b.arange(
+        start=0, stop=apply("max", apply("ceil", (last - first) / by), 0), step=1, dtype="int64"
+    )
     if is_inexact(kind):  # as numpy computes it: from the first step on
         return b.add(b.multiply(b.astype(counted, dtype=kind), _float(by)), _float(first))
     whole = apply("trunc", first)  # numpy makes the first two numbers whole, and goes on by their distance
@@ -62,7 +90,11 @@ def _bounds(bounds: tuple[Any, ...], start: Any, stop: Any, step: Any) -> tuple[
     if len(bounds) == 1 and stop is None and start is None:
         return 0, bounds[0], 1 if step is None else step
     first, last, by = (*bounds, None, None, None)[:3]
-    first, last, by = (first if first is not None else start), (last if last is not None else stop), (by if by is not None else step)
+    first, last, by = (
+        (first if first is not None else start),
+        (last if last is not None else stop),
+        (by if by is not None else step),
+    )
     return (0 if first is None else first), last, (1 if by is None else by)
 
 
@@ -74,7 +106,9 @@ def linspace(
     kind = _kind(b, dtype)
     wide = kind if is_inexact(kind) else "float64"
     if retstep:
-        return linspace(b, start, stop, num, endpoint, dtype=kind, axis=axis), _step(b, start, stop, num - 1 if endpoint else num)
+        return linspace(b, start, stop, num, endpoint, dtype=kind, axis=axis), _step(
+            b, start, stop, num - 1 if endpoint else num
+        )
     if axis % len(b.recorded[0].shape):
         return moveaxis(b, linspace(b, start, stop, num, endpoint, dtype=kind), 0, axis)
     if not endpoint or any(isinstance(item, Value) and item.ndim for item in (start, stop)):
@@ -94,23 +128,42 @@ def _step(b: NumpyBuilder, start: Any, stop: Any, parts: Any) -> Value:
 def _spaced(b: NumpyBuilder, start: Value, stop: Value, num: Any, endpoint: bool, kind: str) -> Value:
     parts = num - 1 if endpoint else num
     rank = max(start.ndim, stop.ndim)
-    counts = b.reshape(b.astype(b.arange(start=0, stop=num, step=1, dtype="int64"), dtype=kind), shape=(num, *(1,) * rank))
+    counts = b.reshape(
+        b.astype(b.arange(start=0, stop=num, step=1, dtype="int64"), dtype=kind), shape=(num, *(1,) * rank)
+    )
     step = b.divide(b.subtract(stop, start), b.array(apply("max", parts, 1), kind))
     return b.add(b.multiply(counts, step), start)
 
 
 @rows.row("logspace")
 def logspace(
-    b: NumpyBuilder, start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
+    b: NumpyBuilder,
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
 ) -> Any:
     powers = linspace(b, start, stop, num, endpoint, axis=axis, dtype="float64")
     return b.cast(b.pow(b.array(base, "float64"), powers), _kind(b, dtype))
 
 
 @rows.row("geomspace")
-def geomspace(b: NumpyBuilder, start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+def geomspace(
+    b: NumpyBuilder,
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: bool = True,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
     if any(isinstance(item, Value) or hint_of(item) <= 0 for item in (start, stop)):
-        raise UnsupportedOperation("geomspace between computed or negative numbers has no row; use exp(linspace(log(a), log(b)))")
+        raise UnsupportedOperation(
+            "geomspace between computed or negative numbers has no row; use exp(linspace(log(a), log(b)))"
+        )
     powers = linspace(b, math.log10(start), math.log10(stop), num, endpoint, axis=axis, dtype="float64")
     return b.cast(b.pow(b.array(10.0, "float64"), powers), _kind(b, dtype))
 
@@ -122,12 +175,16 @@ def _matrix(b: NumpyBuilder, m: Value) -> Value:
 
 @rows.row("tril_indices")
 def tril_indices(b: NumpyBuilder, n: Any, k: int = 0, m: Any = None) -> Any:
-    return b.unstack(b.tril_indices(n_rows=n, n_cols=n if m is None else m, k=k, dtype="int64"), axis=0, count=2)
+    return b.unstack(
+        b.tril_indices(n_rows=n, n_cols=n if m is None else m, k=k, dtype="int64"), axis=0, count=2
+    )
 
 
 @rows.row("triu_indices")
 def triu_indices(b: NumpyBuilder, n: Any, k: int = 0, m: Any = None) -> Any:
-    return b.unstack(b.triu_indices(n_rows=n, n_cols=n if m is None else m, k=k, dtype="int64"), axis=0, count=2)
+    return b.unstack(
+        b.triu_indices(n_rows=n, n_cols=n if m is None else m, k=k, dtype="int64"), axis=0, count=2
+    )
 
 
 @rows.row("diag_indices_from")
@@ -158,7 +215,9 @@ def meshgrid(b: NumpyBuilder, *xi: Any, copy: bool = True, sparse: bool = False,
     shape = tuple(lines[place].shape[0] for place in order)
     made = []
     for number, line in enumerate(lines):
-        part = b.reshape(line, shape=tuple(line.shape[0] if order[i] == number else 1 for i in range(len(lines))))
+        part = b.reshape(
+            line, shape=tuple(line.shape[0] if order[i] == number else 1 for i in range(len(lines)))
+        )
         made.append(part if sparse else b.copy(b.broadcast_to(part, shape=shape)))
     return tuple(made)
 
@@ -167,7 +226,9 @@ def meshgrid(b: NumpyBuilder, *xi: Any, copy: bool = True, sparse: bool = False,
 def vander(b: NumpyBuilder, x: Any, N: Any = None, increasing: bool = False) -> Any:
     kind, count = b.recorded_dtype(), x.shape[0] if N is None else N
     powers = (
-        b.arange(start=0, stop=count, step=1, dtype="int64") if increasing else b.arange(start=count - 1, stop=-1, step=-1, dtype="int64")
+        b.arange(start=0, stop=count, step=1, dtype="int64")
+        if increasing
+        else b.arange(start=count - 1, stop=-1, step=-1, dtype="int64")
     )
     column = b.reshape(b.cast(x, kind), shape=(x.shape[0], 1))
     return b.pow(column, b.cast(powers, kind))
@@ -281,17 +342,26 @@ def _with_numbers(b: NumpyBuilder, x: Value, widths: tuple[tuple[Any, Any], ...]
     return x
 
 
-def _around(b: NumpyBuilder, x: Value, axis: int, width: tuple[Any, Any], sides: list[Value]) -> tuple[Value, Value, Value]:
+def _around(
+    b: NumpyBuilder, x: Value, axis: int, width: tuple[Any, Any], sides: list[Value]
+) -> tuple[Value, Value, Value]:
     """What stands before an array, itself, and what stands behind it: two sides, broadcast."""
-    before, after = (b.broadcast_to(side, shape=(*x.shape[:axis], count, *x.shape[axis + 1 :])) for side, count in zip(sides, width))
+    before, after = (
+        b.broadcast_to(side, shape=(*x.shape[:axis], count, *x.shape[axis + 1 :]))
+        for side, count in zip(sides, width)
+    )
     return before, x, after
 
 
-def _with_statistic(b: NumpyBuilder, x: Value, axis: int, width: tuple[Any, Any], lengths: tuple[Any, Any], mode: str) -> Value:
+def _with_statistic(
+    b: NumpyBuilder, x: Value, axis: int, width: tuple[Any, Any], lengths: tuple[Any, Any], mode: str
+) -> Value:
     """One axis padded with the extreme or the mean of the line, or of so many elements at its ends."""
     parts = [
         cut(b, x, axis, None, lengths[0]),
-        x if lengths[1] is None else cut(b, x, axis, b.fix(apply("max", x.shape[axis] - lengths[1], 0)), None),
+        x
+        if lengths[1] is None
+        else cut(b, x, axis, b.fix(apply("max", x.shape[axis] - lengths[1], 0)), None),
     ]
     sides = [_STATISTICS[mode](b, parts[0], axis)]
     sides.append(sides[0] if lengths == (None, None) else _STATISTICS[mode](b, parts[1], axis))

@@ -58,14 +58,26 @@ class _NumpyLifter(Lifter):
         graph = super().run()
         records = ((node.record, value) for node in self.recorded.nodes for value in node.outputs)
         read = {value for record, value in records if record is not None and record.read}
-        places = [place for place, leaf in enumerate(self.recorded.outputs) if isinstance(leaf, Value) and leaf in read]
+        places = [
+            place
+            for place, leaf in enumerate(self.recorded.outputs)
+            if isinstance(leaf, Value) and leaf in read
+        ]
         graph.number_outputs = tuple(sorted({*places, *graph.number_outputs}))
         return graph
 
     def _finish(self) -> None:
         super()._finish()
-        read = [(guard, self.recorded.maker(guard.condition)) for guard in self.recorded.guards if isinstance(guard.condition, Value)]
-        constants = [(guard, node) for guard, node in read if node is not None and node.record is not None and _are_constants(node)]
+        read = [
+            (guard, self.recorded.maker(guard.condition))
+            for guard in self.recorded.guards
+            if isinstance(guard.condition, Value)
+        ]
+        constants = [
+            (guard, node)
+            for guard, node in read
+            if node is not None and node.record is not None and _are_constants(node)
+        ]
         for guard, node in constants:
             self._refuse_derivative(self.read(node.outputs[0]), guard.origin)
 
@@ -104,21 +116,29 @@ class _NumpyLifter(Lifter):
         self.b.weak = frozenset(self.read(value) for value in node.uses if value in self.weak)
         where = kwargs.get("where", True)
         if where is not True and getattr(row, "elementwise", False):
-            return self._where(node, row(self.b, *args, **{key: item for key, item in kwargs.items() if key != "where"}), where)
+            return self._where(
+                node,
+                row(self.b, *args, **{key: item for key, item in kwargs.items() if key != "where"}),
+                where,
+            )
         return row(self.b, *args, **kwargs)
 
     def _where(self, node: Node, result: Any, where: Any) -> Any:
         """A ufunc with a mask: what ``out`` holds stays where the mask is false."""
         out = node.params.get("out")
         if not isinstance(out, Value) or not isinstance(result, Value):
-            raise UnsupportedOperation("with where= and without out=, elements are whatever the memory holds; pass out=")
+            raise UnsupportedOperation(
+                "with where= and without out=, elements are whatever the memory holds; pass out="
+            )
         held = self.read(out)
         return self.b.where(self.b.array(where, "bool"), self.b.cast(result, held.dtype), held)
 
     def new_elements(self, node: Node, result: Any) -> dict[Value, Any]:
         key = row_key(node.op)
         if key in WRITTEN and (not node.outputs or key == "__setitem__") and "out" not in node.params:
-            return {node.inputs[0]: WRITTEN[key](self.b, *self._of_writer(node)[0], **self._of_writer(node)[1])}
+            return {
+                node.inputs[0]: WRITTEN[key](self.b, *self._of_writer(node)[0], **self._of_writer(node)[1])
+            }
         return dict(zip(node.writes, iterate_structure((result,))))
 
     def _of_writer(self, node: Node) -> tuple[list[Any], dict[str, Any]]:
@@ -140,5 +160,7 @@ def _weak(nodes: Iterable[Node], known: set[Value]) -> set[Value]:
             known.update(value for value, operand in zip(region.block.inputs, operands) if operand in known)
             _weak(region.block.nodes, known)
         if node.regions:
-            known.update(value for value, made in zip(node.outputs, node.regions[-1].block.outputs) if made in known)
+            known.update(
+                value for value, made in zip(node.outputs, node.regions[-1].block.outputs) if made in known
+            )
     return known

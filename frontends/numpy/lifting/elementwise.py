@@ -48,14 +48,18 @@ def _line(b: NumpyBuilder, a: Any, axis: Any) -> tuple[Value, int]:
 
 
 @rows.row("unwrap")
-def unwrap(b: NumpyBuilder, p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * math.pi) -> Any:
+def unwrap(
+    b: NumpyBuilder, p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * math.pi
+) -> Any:
     """numpy.unwrap of floats."""
     if not is_floating(p.dtype):
         raise UnsupportedOperation(f"unwrap of {p.dtype} has no row; convert to floats before")
     x, place = p, axis_of(axis, p.ndim)
     step, half = diff(b, x, axis=place), period / 2
     folded = b.subtract(b.remainder(b.add(step, half), period), half)
-    folded = b.where(b.logical_and(b.equal(folded, -half), b.greater(step, 0.0)), b.array(half, x.dtype), folded)
+    folded = b.where(
+        b.logical_and(b.equal(folded, -half), b.greater(step, 0.0)), b.array(half, x.dtype), folded
+    )
     least = half if discont is None else max(float(discont), half)
     correction = b.where(b.less(b.abs(step), least), b.array(0.0, x.dtype), b.subtract(folded, step))
     total = b.cumulative_sum(correction, axis=place, dtype=x.dtype)
@@ -202,7 +206,12 @@ _SPECIAL: dict[str, str] = {
     "gammaincc": "gammaincc", "j0": "bessel_j0", "j1": "bessel_j1", "y0": "bessel_y0", "y1": "bessel_y1", "i0e": "i0e", "i1e": "i1e",
     "entr": "entr", "erfcx": "erfcx",
 }  # fmt: skip
-_LOGICAL = {"logical_and": "logical_and", "logical_or": "logical_or", "logical_xor": "logical_xor", "logical_not": "logical_not"}
+_LOGICAL = {
+    "logical_and": "logical_and",
+    "logical_or": "logical_or",
+    "logical_xor": "logical_xor",
+    "logical_not": "logical_not",
+}
 _ROUNDING = frozenset({"floor", "ceil", "trunc"})
 _COMPARISONS = frozenset({"greater", "greater_equal", "less", "less_equal", "equal", "not_equal"})
 _TRUTH = frozenset({"isfinite", "isinf", "isnan"})
@@ -216,7 +225,11 @@ def operands_of(b: NumpyBuilder, ufunc: Any, operands: tuple[Any, ...], dtype: A
     wanted = {} if dtype is None else {"signature": (*(None,) * ufunc.nin, *(np.dtype(dtype),) * ufunc.nout)}
     loop = [str(kind.name) for kind in ufunc.resolve_dtypes((*given, *(None,) * ufunc.nout), **wanted)]
     made = [_operand(b, item, kind) for item, kind in zip(operands, loop)]
-    return tuple(made) if any(isinstance(item, Value) for item in made) else (b.array(made[0], loop[0]), *made[1:])
+    return (
+        tuple(made)
+        if any(isinstance(item, Value) for item in made)
+        else (b.array(made[0], loop[0]), *made[1:])
+    )
 
 
 def _loop_type(b: NumpyBuilder, item: Any) -> Any:
@@ -230,8 +243,14 @@ def _operand(b: NumpyBuilder, item: Any, kind: str) -> Any:
     if isinstance(item, (list, tuple)):
         return b.array(item, kind)
     number = hint_of(item)
-    if isinstance(number, int) and kind in INTEGERS and not np.iinfo(kind).min <= number <= np.iinfo(kind).max:
-        raise UnsupportedOperation(f"{number} beside an array of {kind}, which does not hold it; cast the array before")
+    if (
+        isinstance(number, int)
+        and kind in INTEGERS
+        and not np.iinfo(kind).min <= number <= np.iinfo(kind).max
+    ):
+        raise UnsupportedOperation(
+            f"{number} beside an array of {kind}, which does not hold it; cast the array before"
+        )
     return b.operand(item, kind)
 
 
@@ -239,7 +258,14 @@ def elementwise(name: str, compute: Callable[..., Any], ufunc: Any = None) -> Ca
     """A row for a ufunc: ``compute(b, *operands)`` in the types of its loop."""
     called = ufunc or getattr(np, name)
 
-    def row(b: NumpyBuilder, *operands: Any, dtype: Any = None, casting: str = "same_kind", order: str = "K", subok: bool = True) -> Any:
+    def row(
+        b: NumpyBuilder,
+        *operands: Any,
+        dtype: Any = None,
+        casting: str = "same_kind",
+        order: str = "K",
+        subok: bool = True,
+    ) -> Any:
         operands = tuple(b.array(item) if isinstance(item, (list, tuple)) else item for item in operands)
         if name in _COMPARISONS and (found := _beyond(b, called, operands)) is not None:
             return found
@@ -251,9 +277,15 @@ def elementwise(name: str, compute: Callable[..., Any], ufunc: Any = None) -> Ca
 
 def _beyond(b: NumpyBuilder, compare: Any, operands: tuple[Any, ...]) -> Any:
     """Return what a comparison gives with a number that is beyond the whole numbers of the array; None for any other."""
-    arrays = [item for item in operands if isinstance(item, Value) and item.dtype in INTEGERS and item not in b.weak]
+    arrays = [
+        item for item in operands if isinstance(item, Value) and item.dtype in INTEGERS and item not in b.weak
+    ]
     numbers = [item for item in operands if type(item) is int]
-    if len(arrays) != 1 or len(numbers) != 1 or np.iinfo(arrays[0].dtype).min <= numbers[0] <= np.iinfo(arrays[0].dtype).max:
+    if (
+        len(arrays) != 1
+        or len(numbers) != 1
+        or np.iinfo(arrays[0].dtype).min <= numbers[0] <= np.iinfo(arrays[0].dtype).max
+    ):
         return None
     # Every element is on the same side of the number as 0.
     answer = bool(compare(*(0 if isinstance(item, Value) else item for item in operands)))
@@ -270,7 +302,9 @@ def _plain(op: str) -> Callable[..., Any]:
         if op == "abs" and is_bool(first.dtype):
             return first
         if op == "reciprocal" and not is_inexact(first.dtype):
-            raise UnsupportedOperation("the reciprocal of whole numbers, which is 0 but for 1 and -1, has no row; divide floats")
+            raise UnsupportedOperation(
+                "the reciprocal of whole numbers, which is 0 but for 1 and -1, has no row; divide floats"
+            )
         if op == "sign" and is_floating(first.dtype):
             return b.where(b.isnan(first), first, b.sign(first))  # torch's is 0 there
         if op == "matmul" and is_bool(first.dtype):
@@ -279,7 +313,9 @@ def _plain(op: str) -> Callable[..., Any]:
             return _whole_division(b, op, *operands)
         kinds = {item.dtype for item in operands if isinstance(item, Value)}
         if len(kinds) > 1:
-            raise UnsupportedOperation(f"numpy computes this with operands of {' and '.join(sorted(kinds))}; cast them to one type before")
+            raise UnsupportedOperation(
+                f"numpy computes this with operands of {' and '.join(sorted(kinds))}; cast them to one type before"
+            )
         return getattr(b, op)(*operands)
 
     return compute
@@ -437,11 +473,24 @@ def round_(b: NumpyBuilder, a: Any, decimals: int = 0) -> Any:
     if decimals == 0:
         return b.round(a)
     scale = 10.0 ** abs(decimals)
-    return b.divide(b.round(b.multiply(a, scale)), scale) if decimals > 0 else b.multiply(b.round(b.divide(a, scale)), scale)
+    return (
+        b.divide(b.round(b.multiply(a, scale)), scale)
+        if decimals > 0
+        else b.multiply(b.round(b.divide(a, scale)), scale)
+    )
 
 
 @rows.row("clip")
-def clip(b: NumpyBuilder, a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None, dtype: Any = None) -> Any:
+def clip(
+    b: NumpyBuilder,
+    a: Any,
+    a_min: Any = None,
+    a_max: Any = None,
+    *,
+    min: Any = None,
+    max: Any = None,
+    dtype: Any = None,
+) -> Any:
     """numpy.clip: the bounds take part in the promotion."""
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     if low is not None:
@@ -450,7 +499,9 @@ def clip(b: NumpyBuilder, a: Any, a_min: Any = None, a_max: Any = None, *, min: 
 
 
 @rows.row("isclose")
-def isclose(b: NumpyBuilder, a: Any, b_: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+def isclose(
+    b: NumpyBuilder, a: Any, b_: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Any:
     x, y = b.promote(a, b_)
     if not is_inexact(x.dtype):
         x, y = b.floating(x), b.floating(y)
@@ -458,7 +509,9 @@ def isclose(b: NumpyBuilder, a: Any, b_: Any, rtol: float = 1e-5, atol: float = 
 
 
 @rows.row("nan_to_num")
-def nan_to_num(b: NumpyBuilder, x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+def nan_to_num(
+    b: NumpyBuilder, x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
     x = b.array(x)
     return b.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf) if is_inexact(x.dtype) else b.copy(x)
 
@@ -470,7 +523,15 @@ def item(b: NumpyBuilder, a: Value) -> Any:
 
 
 @rows.row("astype")
-def astype(b: NumpyBuilder, x: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
+def astype(
+    b: NumpyBuilder,
+    x: Any,
+    dtype: Any,
+    order: str = "K",
+    casting: str = "unsafe",
+    subok: bool = True,
+    copy: bool = True,
+) -> Any:
     return b.astype(x, dtype=dtype_name(dtype)) if dtype_name(dtype) != x.dtype else b.copy(x)
 
 

@@ -60,7 +60,9 @@ def _segments(b: NumpyBuilder, starts: Value, count: Any) -> Value:
     following = b.roll(starts, shift=(-1,), axis=(0,))
     number = b.arange(start=0, stop=starts.shape[0], step=1, dtype="int64")
     is_last = b.equal(number, b.array(starts.shape[0] - 1, "int64"))
-    ends = b.where(is_last, b.array(count, "int64"), b.where(b.greater(following, starts), following, b.add(starts, 1)))
+    ends = b.where(
+        is_last, b.array(count, "int64"), b.where(b.greater(following, starts), following, b.add(starts, 1))
+    )
     places = b.arange(start=0, stop=count, step=1, dtype="int64")
     first, end = (b.reshape(item, shape=(starts.shape[0], 1)) for item in (starts, ends))
     return b.logical_and(b.greater_equal(places, first), b.less(places, end))
@@ -143,7 +145,11 @@ _IN_RANGE: dict[str, Callable[[NumpyBuilder, Value, int], Value]] = {
 
 @rows.row("choose")
 def choose(b: NumpyBuilder, a: Any, choices: Any, mode: str = "raise") -> Any:
-    several = choices if isinstance(choices, (list, tuple)) else b.unstack(choices, axis=0, count=b.fix(choices.shape[0]))
+    several = (
+        choices
+        if isinstance(choices, (list, tuple))
+        else b.unstack(choices, axis=0, count=b.fix(choices.shape[0]))
+    )
     options = b.promote(*several)
     number = _IN_RANGE[mode](b, b.cast(b.array(a), "int64"), len(options))
     if mode == "raise":
@@ -166,7 +172,11 @@ def select(b: NumpyBuilder, condlist: Any, choicelist: Any, default: Any = 0) ->
 @rows.row("diag")
 def diag(b: NumpyBuilder, v: Any, k: int = 0) -> Any:
     x = b.array(v)
-    return b.diag_embed(x, offset=k, axis1=0, axis2=1) if x.ndim == 1 else b.diagonal(x, offset=k, axis1=0, axis2=1)
+    return (
+        b.diag_embed(x, offset=k, axis1=0, axis2=1)
+        if x.ndim == 1
+        else b.diagonal(x, offset=k, axis1=0, axis2=1)
+    )
 
 
 @rows.row("diagflat")
@@ -182,7 +192,8 @@ def ix_(b: NumpyBuilder, *args: Any) -> Any:
     if any(line.dtype == "bool" for line in lines):
         raise UnsupportedOperation("ix_ of truth values has no row; use nonzero")
     return tuple(
-        b.reshape(line, shape=tuple(line.shape[0] if i == place else 1 for i in range(len(lines)))) for place, line in enumerate(lines)
+        b.reshape(line, shape=tuple(line.shape[0] if i == place else 1 for i in range(len(lines))))
+        for place, line in enumerate(lines)
     )
 
 
@@ -197,10 +208,16 @@ def unravel_index(b: NumpyBuilder, indices: Any, shape: Any, order: str = "C") -
 
 
 @rows.row("ravel_multi_index")
-def ravel_multi_index(b: NumpyBuilder, multi_index: Any, dims: Any, mode: str = "raise", order: str = "C") -> Any:
+def ravel_multi_index(
+    b: NumpyBuilder, multi_index: Any, dims: Any, mode: str = "raise", order: str = "C"
+) -> Any:
     if mode != "raise" or order != "C":
         raise UnsupportedOperation("mode= and order= of ravel_multi_index have no row")
-    parts = multi_index if isinstance(multi_index, (tuple, list)) else b.unstack(multi_index, axis=0, count=b.fix(multi_index.shape[0]))
+    parts = (
+        multi_index
+        if isinstance(multi_index, (tuple, list))
+        else b.unstack(multi_index, axis=0, count=b.fix(multi_index.shape[0]))
+    )
     total = b.array(0, "int64")
     for part, size in zip(parts, dims):
         total = b.add(b.multiply(total, b.array(size, "int64")), b.cast(b.array(part), "int64"))
@@ -218,7 +235,9 @@ rows.table({
 
 def _setitem(b: NumpyBuilder, x: Any, index: Any, value: Any) -> Any:
     """``x[index] = value``; lists count as arrays."""
-    return write_index(b, x, numpy_index(b, x, index), b.array(value) if isinstance(value, (list, tuple)) else value)
+    return write_index(
+        b, x, numpy_index(b, x, index), b.array(value) if isinstance(value, (list, tuple)) else value
+    )
 
 
 def _copyto(b: NumpyBuilder, dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> Any:
@@ -293,7 +312,9 @@ def _at(reduce: str, negate: bool = False) -> Callable[..., Any]:
 WRITTEN: dict[str, Callable[..., Any]] = {
     "__setitem__": _setitem,
     "fill": lambda b, x, value: b.broadcast_to(b.array(value, x.dtype), shape=x.shape),
-    "sort": lambda b, x, axis=-1, kind=None, order=None, stable=None: sort(b, x, axis, kind, order, stable=stable),
+    "sort": lambda b, x, axis=-1, kind=None, order=None, stable=None: sort(
+        b, x, axis, kind, order, stable=stable
+    ),
     "copyto": _copyto,
     "putmask": _putmask,
     "place": _place,

@@ -76,12 +76,16 @@ def kron(b: NumpyBuilder, a: Any, b_: Any) -> Any:
 
 
 @rows.row("cross", "linalg.cross")
-def cross(b: NumpyBuilder, a: Any, b_: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Any:
+def cross(
+    b: NumpyBuilder, a: Any, b_: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None
+) -> Any:
     """numpy.cross, of vectors of three."""
     x, y = b.promote(a, b_)
     along = {axisa, axisb, axisc} if axis is None else {axis}
     if len(along) > 1 or x.ndim != y.ndim and along != {-1} or hint_of(x.shape[along_of(along)]) != 3:
-        raise UnsupportedOperation("cross of vectors along different axes, or of other than three numbers, has no row")
+        raise UnsupportedOperation(
+            "cross of vectors along different axes, or of other than three numbers, has no row"
+        )
     place = along_of(along)
     return b.cross(x, y, axis=place if place < 0 else place - max(x.ndim, y.ndim))
 
@@ -92,7 +96,14 @@ def along_of(axes: set[int]) -> int:
 
 
 @rows.row("einsum")
-def einsum(b: NumpyBuilder, *operands: Any, optimize: Any = False, dtype: Any = None, order: str = "K", casting: str = "safe") -> Any:
+def einsum(
+    b: NumpyBuilder,
+    *operands: Any,
+    optimize: Any = False,
+    dtype: Any = None,
+    order: str = "K",
+    casting: str = "safe",
+) -> Any:
     """numpy.einsum, with the sum as a text or as lists of axes."""
     if not isinstance(operands[0], str):
         operands = _from_lists(operands)
@@ -109,9 +120,14 @@ def einsum(b: NumpyBuilder, *operands: Any, optimize: Any = False, dtype: Any = 
 def _from_lists(operands: tuple[Any, ...]) -> tuple[Any, ...]:
     """``x, [0, 1], y, [1, 2], [0, 2]`` as ``"AB,BC->AC", x, y``."""
     count = len(operands) // 2
-    labels = ["".join("..." if axis is Ellipsis else string.ascii_letters[(axis + 26) % 52] for axis in axes) for axes in operands[1::2]]
+    labels = [
+        "".join("..." if axis is Ellipsis else string.ascii_letters[(axis + 26) % 52] for axis in axes)
+        for axes in operands[1::2]
+    ]
     result = (
-        "->" + "".join("..." if a is Ellipsis else string.ascii_letters[(a + 26) % 52] for a in operands[-1]) if len(operands) % 2 else ""
+        "->" + "".join("..." if a is Ellipsis else string.ascii_letters[(a + 26) % 52] for a in operands[-1])
+        if len(operands) % 2
+        else ""
     )
     return ",".join(labels) + result, *operands[: 2 * count : 2]
 
@@ -194,7 +210,9 @@ def qr(b: NumpyBuilder, a: Any, mode: str = "reduced") -> Any:
 
 
 @rows.row("linalg.svd")
-def svd(b: NumpyBuilder, a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+def svd(
+    b: NumpyBuilder, a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+) -> Any:
     x = _inexact(b, a)[0]
     return b.svd(x, full_matrices=bool(full_matrices)) if compute_uv else b.svdvals(x)
 
@@ -219,7 +237,9 @@ def eigvals(b: NumpyBuilder, a: Any) -> Any:
 
 
 @rows.row("linalg.pinv")
-def pinv(b: NumpyBuilder, a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
+def pinv(
+    b: NumpyBuilder, a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue
+) -> Any:
     x = _inexact(b, a)[0]
     bound = rcond if rtol is np._NoValue else rtol
     return b.pinv(x, 1e-15 if bound is None and rtol is np._NoValue else bound, hermitian=bool(hermitian))
@@ -235,10 +255,18 @@ def lstsq(b: NumpyBuilder, a: Any, b_: Any, rcond: Any = None) -> Any:
     else:
         solution, rank = b.lstsq(x, matrix, rcond=rcond)
     rest = b.sum(b.square(b.abs(b.subtract(matrix, b.matmul(x, solution)))), axis=(0,))
-    if not hint_of(b.recorded[1].shape[0]):  # where the rank is not full, or there are not more rows than columns, numpy gives none
-        b.guard(apply("le", x.shape[0], x.shape[1]) if hint_of(x.shape[0]) <= hint_of(x.shape[1]) else apply("gt", x.shape[0], x.shape[1]))
+    if not hint_of(
+        b.recorded[1].shape[0]
+    ):  # where the rank is not full, or there are not more rows than columns, numpy gives none
+        b.guard(
+            apply("le", x.shape[0], x.shape[1])
+            if hint_of(x.shape[0]) <= hint_of(x.shape[1])
+            else apply("gt", x.shape[0], x.shape[1])
+        )
         if hint_of(x.shape[0]) > hint_of(x.shape[1]):
-            raise UnsupportedOperation("lstsq of a matrix whose rank is not full gives no residuals, which depends on the elements")
+            raise UnsupportedOperation(
+                "lstsq of a matrix whose rank is not full gives no residuals, which depends on the elements"
+            )
         rest = b.zeros(shape=(0,), dtype=rest.dtype)
     else:
         b.guard(apply("gt", x.shape[0], x.shape[1]))
@@ -272,7 +300,11 @@ def norm(b: NumpyBuilder, x: Any, ord: Any = None, axis: Any = None, keepdims: b
     first, second = axes
     order = (*(i for i in range(x.ndim) if i not in axes), first, second)
     found = b.matrix_norm(b.permute_dims(x, axes=order), ord="fro" if ord is None else ord)
-    return b.reshape(found, shape=tuple(1 if i in axes else dim for i, dim in enumerate(x.shape))) if keepdims else found
+    return (
+        b.reshape(found, shape=tuple(1 if i in axes else dim for i, dim in enumerate(x.shape)))
+        if keepdims
+        else found
+    )
 
 
 @rows.row("linalg.vector_norm")
@@ -283,7 +315,13 @@ def vector_norm(b: NumpyBuilder, x: Any, /, *, axis: Any = None, keepdims: bool 
     return b.cast(found, b.recorded_dtype())
 
 
-rows.table({"linalg.matrix_norm": lambda b, x, /, *, keepdims=False, ord="fro": b.matrix_norm(b.floating(x), ord=ord, keepdims=keepdims)})
+rows.table(
+    {
+        "linalg.matrix_norm": lambda b, x, /, *, keepdims=False, ord="fro": b.matrix_norm(
+            b.floating(x), ord=ord, keepdims=keepdims
+        )
+    }
+)
 
 
 _FROM_COMPLEX = frozenset({"fft", "ifft", "fftn", "ifftn", "irfft", "irfftn", "hfft"})
@@ -310,7 +348,9 @@ def _several(name: str, default: Any) -> Callable[..., Any]:
         x = _input(b, name, b.array(a))
         if axes is None:
             axes = tuple(range(x.ndim - len(s), x.ndim)) if s is not None else tuple(range(x.ndim))
-        return getattr(b, name)(x, s=None if s is None else tuple(s), axes=axes_of(axes, x.ndim), norm=norm or "backward")
+        return getattr(b, name)(
+            x, s=None if s is None else tuple(s), axes=axes_of(axes, x.ndim), norm=norm or "backward"
+        )
 
     return row
 

@@ -25,7 +25,9 @@ def whole_shape(shape: tuple[Any, ...], total: Any) -> tuple[Any, ...]:
 
 
 @rows.row("reshape")
-def reshape(b: NumpyBuilder, a: Any, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None) -> Any:
+def reshape(
+    b: NumpyBuilder, a: Any, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None
+) -> Any:
     wanted = shape_of(shape if newshape is None else newshape)
     x = b.array(a)
     if order == "F":
@@ -33,7 +35,9 @@ def reshape(b: NumpyBuilder, a: Any, shape: Any = None, order: str = "C", *, new
         turned = b.reshape(flipped, shape=whole_shape(wanted, product(x.shape))[::-1])
         return b.permute_dims(turned, axes=tuple(reversed(range(turned.ndim))))
     if order not in ("C", None):
-        raise UnsupportedOperation(f"order={order!r} depends on how the elements lie in memory, which has no meaning in other frameworks")
+        raise UnsupportedOperation(
+            f"order={order!r} depends on how the elements lie in memory, which has no meaning in other frameworks"
+        )
     return b.reshape(x, shape=whole_shape(wanted, product(x.shape)))
 
 
@@ -198,8 +202,12 @@ def repeat(b: NumpyBuilder, a: Any, repeats: Any, axis: Any = None) -> Any:
 @rows.row("diff")
 def diff(b: NumpyBuilder, a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     x, place = b.array(a), axis_of(axis, a.ndim)
-    left, right = (item if isinstance(item, (Value, int, float, list, tuple)) else None for item in (prepend, append))
-    parts = [_slab(b, x, item, place) if item is not x else x for item in (left, x, right) if item is not None]
+    left, right = (
+        item if isinstance(item, (Value, int, float, list, tuple)) else None for item in (prepend, append)
+    )
+    parts = [
+        _slab(b, x, item, place) if item is not x else x for item in (left, x, right) if item is not None
+    ]
     x = b.concat(*b.promote(*parts), axis=place) if len(parts) > 1 else x
     for _ in range(n):
         before, after = cut(b, x, place, None, -1), cut(b, x, place, 1, None)
@@ -209,7 +217,11 @@ def diff(b: NumpyBuilder, a: Any, n: int = 1, axis: int = -1, prepend: Any = Non
 
 def _slab(b: NumpyBuilder, x: Value, item: Any, place: int) -> Value:
     item = b.array(item)
-    return item if item.ndim else b.broadcast_to(item, shape=tuple(1 if i == place else dim for i, dim in enumerate(x.shape)))
+    return (
+        item
+        if item.ndim
+        else b.broadcast_to(item, shape=tuple(1 if i == place else dim for i, dim in enumerate(x.shape)))
+    )
 
 
 @rows.row("ediff1d")
@@ -229,7 +241,13 @@ def _vector(b: NumpyBuilder, item: Any, dtype: str) -> Value:
 # ---------------------------------------------------------------------------------------------- windows on memory
 @rows.row("sliding_window_view")
 def sliding_window_view(
-    b: NumpyBuilder, x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+    b: NumpyBuilder,
+    x: Any,
+    window_shape: Any,
+    axis: Any = None,
+    *,
+    subok: bool = False,
+    writeable: bool = False,
 ) -> Any:
     sizes = shape_of(window_shape)
     axes = tuple(range(x.ndim)) if axis is None else axes_of(axis, x.ndim) or ()
@@ -239,7 +257,14 @@ def sliding_window_view(
 
 
 @rows.row("as_strided")
-def as_strided(b: NumpyBuilder, x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True) -> Any:
+def as_strided(
+    b: NumpyBuilder,
+    x: Any,
+    shape: Any = None,
+    strides: Any = None,
+    subok: bool = False,
+    writeable: bool = True,
+) -> Any:
     """numpy.lib.stride_tricks.as_strided, of an array that is contiguous: steps in bytes."""
     from ....ops.dtypes import ITEMSIZE
 
@@ -249,7 +274,9 @@ def as_strided(b: NumpyBuilder, x: Any, shape: Any = None, strides: Any = None, 
         raise UnsupportedOperation("as_strided without strides has no row")
     steps = tuple(step // width for step in strides)
     if any(hint_of(step) % width for step in strides):
-        raise UnsupportedOperation("as_strided with steps between the elements has no meaning in other frameworks")
+        raise UnsupportedOperation(
+            "as_strided with steps between the elements has no meaning in other frameworks"
+        )
     return b.as_strided(x, shape=sizes, strides=steps)
 
 
@@ -263,7 +290,9 @@ def _arrays(b: NumpyBuilder, arrays: Any, dtype: Any = None) -> list[Value]:
 
 
 @rows.row("concatenate", "concat")
-def concatenate(b: NumpyBuilder, arrays: Any, /, axis: Any = 0, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def concatenate(
+    b: NumpyBuilder, arrays: Any, /, axis: Any = 0, *, dtype: Any = None, casting: str = "same_kind"
+) -> Any:
     parts = _arrays(b, arrays, dtype)
     if axis is None:
         parts, axis = [b.reshape(part, shape=(product(part.shape),)) for part in parts], 0
@@ -271,7 +300,9 @@ def concatenate(b: NumpyBuilder, arrays: Any, /, axis: Any = 0, *, dtype: Any = 
 
 
 @rows.row("stack")
-def stack(b: NumpyBuilder, arrays: Any, axis: int = 0, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def stack(
+    b: NumpyBuilder, arrays: Any, axis: int = 0, *, dtype: Any = None, casting: str = "same_kind"
+) -> Any:
     parts = _arrays(b, arrays, dtype)
     return b.stack(*parts, axis=axis_of(axis, parts[0].ndim + 1))
 
@@ -291,7 +322,10 @@ rows.row("dstack")(_joined(3, lambda rank: 2))
 
 @rows.row("column_stack")
 def column_stack(b: NumpyBuilder, tup: Any) -> Any:
-    parts = [b.reshape(part, shape=(*part.shape, *(1,) * (2 - part.ndim))) if part.ndim < 2 else part for part in _arrays(b, tup)]
+    parts = [
+        b.reshape(part, shape=(*part.shape, *(1,) * (2 - part.ndim))) if part.ndim < 2 else part
+        for part in _arrays(b, tup)
+    ]
     return b.concat(*parts, axis=1)
 
 
@@ -377,7 +411,9 @@ def resize(b: NumpyBuilder, a: Any, new_shape: Any) -> Any:
     if not hint_of(size):
         b.fix(size)
         return b.zeros(shape=shape, dtype=flat.dtype)
-    places = b.remainder(b.arange(start=0, stop=product(shape), step=1, dtype="int64"), b.array(size, "int64"))
+    places = b.remainder(
+        b.arange(start=0, stop=product(shape), step=1, dtype="int64"), b.array(size, "int64")
+    )
     return b.reshape(b.take(flat, places, axis=0), shape=shape)
 
 
@@ -392,12 +428,20 @@ def delete(b: NumpyBuilder, arr: Any, obj: Any, axis: Any = None) -> Any:
         obj = b.array(obj, "bool")  # a mask, for all that True is a number of Python
     if isinstance(obj, Value) and obj.ndim:
         return _without_marked(b, x, place, obj)
-    gone = sorted(set(obj)) if isinstance(obj, (list, tuple)) and all(isinstance(item, int) for item in obj) else [obj]
+    gone = (
+        sorted(set(obj))
+        if isinstance(obj, (list, tuple)) and all(isinstance(item, int) for item in obj)
+        else [obj]
+    )
     if not all(isinstance(item, (int, Size)) for item in gone) or not _from_one_end(gone):
-        raise UnsupportedOperation("delete of elements that are counted from both ends has no row; use a mask")
+        raise UnsupportedOperation(
+            "delete of elements that are counted from both ends has no row; use a mask"
+        )
     ends = [item + x.shape[place] if hint_of(item) < 0 else item for item in gone]
     starts = [None, *(item + 1 for item in ends)]
-    return b.concat(*(cut(b, x, place, start, stop) for start, stop in zip(starts, (*ends, None))), axis=place)
+    return b.concat(
+        *(cut(b, x, place, start, stop) for start, stop in zip(starts, (*ends, None))), axis=place
+    )
 
 
 def _from_one_end(places: list[Any]) -> bool:
@@ -428,7 +472,12 @@ def _without_marked(b: NumpyBuilder, x: Value, axis: int, marked: Value) -> Valu
 def insert(b: NumpyBuilder, arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     """numpy.insert before one place, or before several that are all counted from the same end."""
     x, place = _line(b, arr, axis)
-    if isinstance(obj, (list, tuple)) and len(obj) > 1 and {type(item) for item in obj} == {int} and _from_one_end(list(obj)):
+    if (
+        isinstance(obj, (list, tuple))
+        and len(obj) > 1
+        and {type(item) for item in obj} == {int}
+        and _from_one_end(list(obj))
+    ):
         return _at_places(b, x, place, list(obj), b.array(b.array(values), x.dtype))
     if not isinstance(obj, (int, Size)):
         raise UnsupportedOperation(
@@ -438,7 +487,11 @@ def insert(b: NumpyBuilder, arr: Any, obj: Any, values: Any, axis: Any = None) -
     new = b.array(b.array(values), x.dtype)
     if new.ndim < x.ndim and new.ndim:
         new = b.reshape(new, shape=(*new.shape[:place], 1, *new.shape[place:])) if x.ndim > 1 else new
-    slot = tuple(1 if i == place else dim for i, dim in enumerate(x.shape)) if x.ndim > 1 or not new.ndim else new.shape
+    slot = (
+        tuple(1 if i == place else dim for i, dim in enumerate(x.shape))
+        if x.ndim > 1 or not new.ndim
+        else new.shape
+    )
     new = b.broadcast_to(new, shape=slot)
     return b.concat(cut(b, x, place, None, first), new, cut(b, x, place, first, None), axis=place)
 
@@ -450,4 +503,6 @@ def _at_places(b: NumpyBuilder, x: Value, axis: int, places: list[int], new: Val
     bounds = [None, *(place + x.shape[axis] if place < 0 else place for place in sorted(places)), None]
     parts = [cut(b, x, axis, first, last) for first, last in itertools.pairwise(bounds)]
     put = [cut(b, new, axis, number, number + 1) for number in order]
-    return b.concat(*(part for pair in itertools.zip_longest(parts, put) for part in pair if part is not None), axis=axis)
+    return b.concat(
+        *(part for pair in itertools.zip_longest(parts, put) for part in pair if part is not None), axis=axis
+    )

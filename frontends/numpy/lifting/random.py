@@ -49,7 +49,9 @@ def _shape(b: NumpyBuilder, size: Any, *params: Any) -> tuple[Any, ...]:
 
 def _scaled(b: NumpyBuilder, drawn: Value, scale: Any, loc: Any = 0.0) -> Value:
     """``loc + scale * drawn``."""
-    scale, loc = (b.array(item, "float64") if isinstance(item, (Value, list, tuple)) else item for item in (scale, loc))
+    scale, loc = (
+        b.array(item, "float64") if isinstance(item, (Value, list, tuple)) else item for item in (scale, loc)
+    )
     wide = drawn if not isinstance(scale, Value) and scale == 1 else b.multiply(drawn, scale)
     return wide if not isinstance(loc, Value) and loc == 0 else b.add(wide, loc)
 
@@ -95,7 +97,9 @@ def standard_normal(b: NumpyBuilder, size: Any = None, dtype: Any = "float64") -
 @draws("normal")
 def normal(b: NumpyBuilder, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
     """numpy.random.normal."""
-    return _scaled(b, b.random_normal(b.next_key(), shape=_shape(b, size, loc, scale), dtype="float64"), scale, loc)
+    return _scaled(
+        b, b.random_normal(b.next_key(), shape=_shape(b, size, loc, scale), dtype="float64"), scale, loc
+    )
 
 
 @draws("lognormal")
@@ -115,12 +119,21 @@ def multivariate_normal(b: NumpyBuilder, mean: Any, cov: Any, size: Any = None, 
 
 # ---------------------------------------------------------------------------------------------- integers and choices
 @draws("randint", "integers")
-def integers(b: NumpyBuilder, low: Any, high: Any = None, size: Any = None, dtype: Any = "int64", endpoint: bool = False) -> Any:
+def integers(
+    b: NumpyBuilder,
+    low: Any,
+    high: Any = None,
+    size: Any = None,
+    dtype: Any = "int64",
+    endpoint: bool = False,
+) -> Any:
     """numpy.random.randint, Generator.integers."""
     low, high = (0, low) if high is None else (low, high)
     if isinstance(low, (Value, list)) or isinstance(high, (Value, list)):
         raise UnsupportedOperation("integers between arrays have no row; pass numbers")
-    return b.random_integers(b.next_key(), shape=_shape(b, size), low=low, high=high + bool(endpoint), dtype=dtype_name(dtype))
+    return b.random_integers(
+        b.next_key(), shape=_shape(b, size), low=low, high=high + bool(endpoint), dtype=dtype_name(dtype)
+    )
 
 
 @draws("permutation")
@@ -129,11 +142,21 @@ def permutation(b: NumpyBuilder, x: Any, axis: int = 0) -> Any:
     if not isinstance(x, (Value, list, tuple)):
         return b.random_permutation(b.next_key(), n=x, dtype="int64")
     array = b.array(x)
-    return b.take(array, b.random_permutation(b.next_key(), n=array.shape[axis], dtype="int64"), axis=axis % array.ndim)
+    return b.take(
+        array, b.random_permutation(b.next_key(), n=array.shape[axis], dtype="int64"), axis=axis % array.ndim
+    )
 
 
 @draws("choice")
-def choice(b: NumpyBuilder, a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0, shuffle: bool = True) -> Any:
+def choice(
+    b: NumpyBuilder,
+    a: Any,
+    size: Any = None,
+    replace: bool = True,
+    p: Any = None,
+    axis: int = 0,
+    shuffle: bool = True,
+) -> Any:
     """numpy.random.choice."""
     among = b.array(a) if isinstance(a, (Value, list, tuple)) else None
     if among is not None and not among.ndim:
@@ -141,14 +164,22 @@ def choice(b: NumpyBuilder, a: Any, size: Any = None, replace: bool = True, p: A
     n = a if among is None else among.shape[axis]
     shape = _shape(b, size)
     if p is not None:
-        drawn = b.random_categorical(b.next_key(), b.array(p, "float64"), samples=product(shape), replacement=bool(replace))
+        drawn = b.random_categorical(
+            b.next_key(), b.array(p, "float64"), samples=product(shape), replacement=bool(replace)
+        )
         places = b.reshape(drawn, shape=shape)
     elif replace:
         places = b.random_integers(b.next_key(), shape=shape, low=0, high=n, dtype="int64")
     else:
         order = b.random_permutation(b.next_key(), n=n, dtype="int64")
         places = b.reshape(b.getitem(order, key=((None, product(shape), 1),)), shape=shape)
-    return places if among is None else b.take(among, places, axis=axis % among.ndim) if places.ndim == 1 else _at(b, among, places, axis)
+    return (
+        places
+        if among is None
+        else b.take(among, places, axis=axis % among.ndim)
+        if places.ndim == 1
+        else _at(b, among, places, axis)
+    )
 
 
 def _at(b: NumpyBuilder, among: Value, places: Value, axis: int) -> Value:
@@ -161,7 +192,9 @@ def _at(b: NumpyBuilder, among: Value, places: Value, axis: int) -> Value:
 @draws("exponential")
 def exponential(b: NumpyBuilder, scale: Any = 1.0, size: Any = None) -> Any:
     """numpy.random.exponential."""
-    return _scaled(b, b.random_exponential(b.next_key(), shape=_shape(b, size, scale), dtype="float64"), scale)
+    return _scaled(
+        b, b.random_exponential(b.next_key(), shape=_shape(b, size, scale), dtype="float64"), scale
+    )
 
 
 @draws("standard_exponential")
@@ -173,7 +206,9 @@ def standard_exponential(b: NumpyBuilder, size: Any = None) -> Any:
 @draws("gumbel")
 def gumbel(b: NumpyBuilder, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
     """numpy.random.gumbel."""
-    return _scaled(b, b.random_gumbel(b.next_key(), shape=_shape(b, size, loc, scale), dtype="float64"), scale, loc)
+    return _scaled(
+        b, b.random_gumbel(b.next_key(), shape=_shape(b, size, loc, scale), dtype="float64"), scale, loc
+    )
 
 
 @draws("standard_cauchy")
@@ -201,7 +236,13 @@ def logistic(b: NumpyBuilder, loc: Any = 0.0, scale: Any = 1.0, size: Any = None
 @draws("rayleigh")
 def rayleigh(b: NumpyBuilder, scale: Any = 1.0, size: Any = None) -> Any:
     """numpy.random.rayleigh."""
-    return _scaled(b, b.sqrt(b.multiply(b.random_exponential(b.next_key(), shape=_shape(b, size, scale), dtype="float64"), 2.0)), scale)
+    return _scaled(
+        b,
+        b.sqrt(
+            b.multiply(b.random_exponential(b.next_key(), shape=_shape(b, size, scale), dtype="float64"), 2.0)
+        ),
+        scale,
+    )
 
 
 @draws("standard_gamma")
@@ -241,4 +282,6 @@ def poisson(b: NumpyBuilder, lam: Any = 1.0, size: Any = None) -> Any:
 def binomial(b: NumpyBuilder, n: Any, p: Any, size: Any = None) -> Any:
     """numpy.random.binomial."""
     shape = _shape(b, size, n, p)
-    return b.astype(b.random_binomial(b.next_key(), _filled(b, n, shape), _filled(b, p, shape)), dtype="int64")
+    return b.astype(
+        b.random_binomial(b.next_key(), _filled(b, n, shape), _filled(b, p, shape)), dtype="int64"
+    )

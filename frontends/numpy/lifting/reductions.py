@@ -41,12 +41,21 @@ def _summed(kind: str) -> str:
 
 def _total(op: str, combine: str, neutral: Any) -> Callable[..., Any]:
     def row(
-        b: NumpyBuilder, a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = None, initial: Any = _ALL, where: Any = True
+        b: NumpyBuilder,
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        keepdims: Any = None,
+        initial: Any = _ALL,
+        where: Any = True,
     ) -> Any:
         kind = b.recorded_dtype() if dtype is None else dtype_name(dtype)
         x = masked(b, b.array(a), where, neutral)
         wide = _summed(kind)
-        total = b.cast(getattr(b, op)(b.cast(x, wide), axis=axes_of(axis, x.ndim), dtype=wide, keepdims=flag(keepdims)), kind)
+        total = b.cast(
+            getattr(b, op)(b.cast(x, wide), axis=axes_of(axis, x.ndim), dtype=wide, keepdims=flag(keepdims)),
+            kind,
+        )
         return total if initial in _NONE else getattr(b, combine)(total, b.operand(initial, kind))
 
     return row
@@ -54,7 +63,13 @@ def _total(op: str, combine: str, neutral: Any) -> Callable[..., Any]:
 
 def _extreme(op: str, combine: str) -> Callable[..., Any]:
     def row(
-        b: NumpyBuilder, a: Any, axis: Any = None, keepdims: Any = None, initial: Any = _ALL, where: Any = True, dtype: Any = None
+        b: NumpyBuilder,
+        a: Any,
+        axis: Any = None,
+        keepdims: Any = None,
+        initial: Any = _ALL,
+        where: Any = True,
+        dtype: Any = None,
     ) -> Any:
         x = b.array(a)
         if where not in (True, _ALL):
@@ -66,7 +81,9 @@ def _extreme(op: str, combine: str) -> Callable[..., Any]:
 
 
 def _truth(op: str, neutral: bool) -> Callable[..., Any]:
-    def row(b: NumpyBuilder, a: Any, axis: Any = None, keepdims: Any = None, where: Any = True, dtype: Any = None) -> Any:
+    def row(
+        b: NumpyBuilder, a: Any, axis: Any = None, keepdims: Any = None, where: Any = True, dtype: Any = None
+    ) -> Any:
         x = masked(b, b.astype(b.array(a), dtype="bool"), where, neutral)
         return getattr(b, op)(x, axis=axes_of(axis, x.ndim), keepdims=flag(keepdims))
 
@@ -88,7 +105,13 @@ def _reduce(row: Callable[..., Any]) -> Callable[..., Any]:
     """``ufunc.reduce``, whose axis is the first one where none is given."""
 
     def reduce(
-        b: NumpyBuilder, array: Any, axis: Any = 0, dtype: Any = None, keepdims: Any = False, initial: Any = _ALL, where: Any = True
+        b: NumpyBuilder,
+        array: Any,
+        axis: Any = 0,
+        dtype: Any = None,
+        keepdims: Any = False,
+        initial: Any = _ALL,
+        where: Any = True,
     ) -> Any:
         extra = {} if initial is _ALL else {"initial": initial}
         return row(b, array, axis=axis, dtype=dtype, keepdims=keepdims, where=where, **extra)
@@ -96,20 +119,31 @@ def _reduce(row: Callable[..., Any]) -> Callable[..., Any]:
     return reduce
 
 
-def _by_logaddexp(b: NumpyBuilder, a: Any, axis: Any = None, keepdims: Any = None, dtype: Any = None, where: Any = True) -> Any:
+def _by_logaddexp(
+    b: NumpyBuilder, a: Any, axis: Any = None, keepdims: Any = None, dtype: Any = None, where: Any = True
+) -> Any:
     return b.logsumexp(
-        masked(b, b.cast(b.array(a), b.recorded_dtype()), where, -math.inf), axis=axes_of(axis, a.ndim), keepdims=flag(keepdims)
+        masked(b, b.cast(b.array(a), b.recorded_dtype()), where, -math.inf),
+        axis=axes_of(axis, a.ndim),
+        keepdims=flag(keepdims),
     )
 
 
 def _by_bits(how: str) -> Callable[..., Any]:
-    def row(b: NumpyBuilder, a: Any, axis: Any = None, keepdims: Any = None, where: Any = True, dtype: Any = None) -> Any:
+    def row(
+        b: NumpyBuilder, a: Any, axis: Any = None, keepdims: Any = None, where: Any = True, dtype: Any = None
+    ) -> Any:
         if where not in (True, _ALL):
-            raise UnsupportedOperation(f"bitwise_{how}.reduce with where= has no row; select the elements before")
+            raise UnsupportedOperation(
+                f"bitwise_{how}.reduce with where= has no row; select the elements before"
+            )
         x = b.array(a)
         axes = axes_of(axis, x.ndim)
         whole = b.cast(x, "uint8") if x.dtype == "bool" else x
-        return b.cast(reduced_bits(b, whole, how, tuple(range(x.ndim)) if axes is None else axes, flag(keepdims)), x.dtype)
+        return b.cast(
+            reduced_bits(b, whole, how, tuple(range(x.ndim)) if axes is None else axes, flag(keepdims)),
+            x.dtype,
+        )
 
     return row
 
@@ -168,7 +202,9 @@ rows.row("cumprod")(_cumulative("cumulative_prod"))
 
 
 def _with_initial(op: str, neutral: int) -> Callable[..., Any]:
-    def row(b: NumpyBuilder, x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
+    def row(
+        b: NumpyBuilder, x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
+    ) -> Any:
         place = axis_of(0 if axis is None else axis, x.ndim)
         found = _running(op)(b, x, place, dtype)
         if not include_initial:
@@ -186,16 +222,24 @@ rows.row("cumulative_prod")(_with_initial("cumulative_prod", 1))
 # ---------------------------------------------------------------------------------------------- means and spreads
 def _chosen(b: NumpyBuilder, x: Value, where: Any) -> Value:
     """1 where a mask chooses an element, and 0 where it does not."""
-    whole = b.ones(shape=x.shape, dtype="bool") if where in (True, _ALL) else b.broadcast_to(b.array(where, "bool"), shape=x.shape)
+    whole = (
+        b.ones(shape=x.shape, dtype="bool")
+        if where in (True, _ALL)
+        else b.broadcast_to(b.array(where, "bool"), shape=x.shape)
+    )
     return b.astype(whole, dtype=x.dtype)
 
 
 @rows.row("mean")
-def mean(b: NumpyBuilder, a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = None, where: Any = True) -> Any:
+def mean(
+    b: NumpyBuilder, a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = None, where: Any = True
+) -> Any:
     x = b.cast(b.array(a), dtype) if dtype is not None else b.floating(a)
     if where in (True, _ALL):
         return b.cast(b.mean(x, axis=axes_of(axis, x.ndim), keepdims=flag(keepdims)), b.recorded_dtype())
-    return b.divide(*(_added(b, item, axis, keepdims) for item in (masked(b, x, where, 0), _chosen(b, x, where))))
+    return b.divide(
+        *(_added(b, item, axis, keepdims) for item in (masked(b, x, where, 0), _chosen(b, x, where)))
+    )
 
 
 def _spread(op: str) -> Callable[..., Any]:
@@ -214,12 +258,16 @@ def _spread(op: str) -> Callable[..., Any]:
     return row
 
 
-def _variance_about(b: NumpyBuilder, x: Value, center: Any, axis: Any, by: Any, keepdims: Any, where: Any) -> Value:
+def _variance_about(
+    b: NumpyBuilder, x: Value, center: Any, axis: Any, by: Any, keepdims: Any, where: Any
+) -> Value:
     """The variance about a mean that is given, or of the elements that a mask chooses."""
     if is_complex(x.dtype):
         raise UnsupportedOperation("where= and mean= of the variance of complex numbers have no row")
     if center is _ALL:
-        center = b.divide(*(_added(b, item, axis, True) for item in (masked(b, x, where, 0), _chosen(b, x, where))))
+        center = b.divide(
+            *(_added(b, item, axis, True) for item in (masked(b, x, where, 0), _chosen(b, x, where)))
+        )
     away = masked(b, b.square(b.subtract(x, center)), where, 0)
     free = b.maximum(b.subtract(_added(b, _chosen(b, x, where), axis, keepdims), float(by)), 0.0)
     return b.divide(_added(b, away, axis, keepdims), free)
@@ -233,21 +281,42 @@ rows.row("var")(_spread("var"))
 rows.row("std")(_spread("std"))
 
 
-rows.table({"ptp": lambda b, a, axis=None, keepdims=None: b.subtract(_MAX(b, a, axis, keepdims), _MIN(b, a, axis, keepdims))})
+rows.table(
+    {
+        "ptp": lambda b, a, axis=None, keepdims=None: b.subtract(
+            _MAX(b, a, axis, keepdims), _MIN(b, a, axis, keepdims)
+        )
+    }
+)
 
 
 @rows.row("average")
-def average(b: NumpyBuilder, a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = None) -> Any:
+def average(
+    b: NumpyBuilder,
+    a: Any,
+    axis: Any = None,
+    weights: Any = None,
+    returned: bool = False,
+    *,
+    keepdims: Any = None,
+) -> Any:
     if weights is None:
         found = mean(b, a, axis, keepdims=keepdims)
-        return (found, _added(b, b.ones(shape=a.shape, dtype=found.dtype), axis, keepdims)) if returned else found
+        return (
+            (found, _added(b, b.ones(shape=a.shape, dtype=found.dtype), axis, keepdims))
+            if returned
+            else found
+        )
     kind, x, w = b.recorded_dtype(), b.array(a), b.array(weights)
     x, w = b.cast(x, kind), b.cast(w, kind)
     if w.ndim != x.ndim:
         place = axis_of(axis, x.ndim)
         w = b.reshape(w, shape=tuple(dim if i == place else 1 for i, dim in enumerate(x.shape)))
     w = b.broadcast_to(w, shape=x.shape)
-    total = [b.sum(item, axis=axes_of(axis, x.ndim), dtype=kind, keepdims=flag(keepdims)) for item in (b.multiply(x, w), w)]
+    total = [
+        b.sum(item, axis=axes_of(axis, x.ndim), dtype=kind, keepdims=flag(keepdims))
+        for item in (b.multiply(x, w), w)
+    ]
     found = b.divide(*total)
     return (found, total[1]) if returned else found
 
@@ -265,7 +334,14 @@ def _skipping(row: Callable[..., Any], neutral: Any) -> Callable[..., Any]:
 
 
 def _skipping_extreme(row: Callable[..., Any], neutral: float) -> Callable[..., Any]:
-    def skipping(b: NumpyBuilder, a: Any, axis: Any = None, keepdims: Any = None, initial: Any = _ALL, where: Any = True) -> Any:
+    def skipping(
+        b: NumpyBuilder,
+        a: Any,
+        axis: Any = None,
+        keepdims: Any = None,
+        initial: Any = _ALL,
+        where: Any = True,
+    ) -> Any:
         x = b.array(a)
         if initial not in _NONE:
             return row(b, _holes(b, x, neutral), axis, keepdims, initial, where)
@@ -294,12 +370,19 @@ def nanmean(b: NumpyBuilder, a: Any, axis: Any = None, dtype: Any = None, keepdi
 
 
 def _nan_spread(root: bool) -> Callable[..., Any]:
-    def row(b: NumpyBuilder, a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: Any = None) -> Any:
+    def row(
+        b: NumpyBuilder, a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: Any = None
+    ) -> Any:
         x, over = b.floating(a), axes_of(axis, a.ndim)
         if is_complex(x.dtype):
             raise UnsupportedOperation("nanvar and nanstd of complex numbers have no row")
         away = _holes(b, b.subtract(x, b.nanmean(x, axis=over, keepdims=True)), 0)
-        there = b.sum(b.astype(b.logical_not(b.isnan(x)), dtype=x.dtype), axis=over, dtype=x.dtype, keepdims=flag(keepdims))
+        there = b.sum(
+            b.astype(b.logical_not(b.isnan(x)), dtype=x.dtype),
+            axis=over,
+            dtype=x.dtype,
+            keepdims=flag(keepdims),
+        )
         free = b.subtract(there, float(ddof))
         found = b.divide(b.sum(b.square(away), axis=over, dtype=x.dtype, keepdims=flag(keepdims)), free)
         found = b.where(b.greater(free, 0.0), found, b.array(math.nan, x.dtype))
@@ -318,7 +401,9 @@ def _position(op: str, neutral: float | None = None) -> Callable[..., Any]:
         x = b.array(a)
         x = x if neutral is None else _holes(b, x, neutral)
         place = None if axis is None else axis_of(axis, x.ndim)
-        return getattr(b, op)(b.reshape(x, shape=(1,)) if not x.ndim else x, axis=place, keepdims=flag(keepdims))
+        return getattr(b, op)(
+            b.reshape(x, shape=(1,)) if not x.ndim else x, axis=place, keepdims=flag(keepdims)
+        )
 
     return row
 

@@ -17,7 +17,9 @@ def where(b: NumpyBuilder, condition: Any, x: Any = None, y: Any = None, /) -> A
     """numpy.where; with a condition alone, the indices where it holds."""
     if x is None:
         return nonzero(b, condition)
-    kind = b.result_type(*(item if isinstance(item, (int, float, complex, Value, Size)) else b.array(item) for item in (x, y)))
+    kind = b.result_type(
+        *(item if isinstance(item, (int, float, complex, Value, Size)) else b.array(item) for item in (x, y))
+    )
     left, right = b.array(x, kind), b.array(y, kind)
     return b.where(b.astype(b.array(condition), dtype="bool"), left, right)
 
@@ -63,7 +65,9 @@ def _line(b: NumpyBuilder, x: Any, axis: Any) -> tuple[Value, int]:
 
 
 @rows.row("sort")
-def sort(b: NumpyBuilder, a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+def sort(
+    b: NumpyBuilder, a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> Any:
     x, place = _line(b, a, axis)
     if is_complex(x.dtype):
         return b.take_along_axis(x, _complex_order(b, x, place), axis=place)
@@ -73,11 +77,15 @@ def sort(b: NumpyBuilder, a: Any, axis: Any = -1, kind: Any = None, order: Any =
 def _complex_order(b: NumpyBuilder, x: Value, axis: int) -> Value:
     """Complex numbers are sorted by their real parts, and those alike by their imaginary parts."""
     order = b.argsort(b.imag(x), axis=axis, stable=True)
-    return b.take_along_axis(order, b.argsort(b.take_along_axis(b.real(x), order, axis=axis), axis=axis, stable=True), axis=axis)
+    return b.take_along_axis(
+        order, b.argsort(b.take_along_axis(b.real(x), order, axis=axis), axis=axis, stable=True), axis=axis
+    )
 
 
 @rows.row("argsort")
-def argsort(b: NumpyBuilder, a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+def argsort(
+    b: NumpyBuilder, a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> Any:
     """numpy.argsort; equal elements keep their order, which numpy leaves open unless it is asked."""
     x, place = _line(b, a, axis)
     return _complex_order(b, x, place) if is_complex(x.dtype) else b.argsort(x, axis=place, stable=True)
@@ -86,11 +94,17 @@ def argsort(b: NumpyBuilder, a: Any, axis: Any = -1, kind: Any = None, order: An
 @rows.row("lexsort")
 def lexsort(b: NumpyBuilder, keys: Any, axis: int = -1) -> Any:
     """numpy.lexsort: by the last key first."""
-    lines = [b.array(key) for key in keys] if isinstance(keys, (list, tuple)) else list(b.unstack(keys, axis=0, count=b.fix(keys.shape[0])))
+    lines = (
+        [b.array(key) for key in keys]
+        if isinstance(keys, (list, tuple))
+        else list(b.unstack(keys, axis=0, count=b.fix(keys.shape[0])))
+    )
     place = axis_of(axis, lines[0].ndim)
     order = b.argsort(lines[0], axis=place, stable=True)
     for line in lines[1:]:
-        order = b.take_along_axis(order, b.argsort(b.take_along_axis(line, order, axis=place), axis=place, stable=True), axis=place)
+        order = b.take_along_axis(
+            order, b.argsort(b.take_along_axis(line, order, axis=place), axis=place, stable=True), axis=place
+        )
     return order
 
 
@@ -117,7 +131,12 @@ def _with_one_nan(b: NumpyBuilder, x: Value, hint: int, alone: bool) -> tuple[Va
     of_nan = b.sum(b.where(nan, counts, b.array(0, "int64")))
     counts = b.where(before, of_nan, counts)
     last = b.subtract(b.sum(b.astype(kept, dtype="int64")), 1)
-    return picked, b.boolean_mask(index, kept, hint=hint), b.minimum(inverse, last), b.boolean_mask(counts, kept, hint=hint)
+    return (
+        picked,
+        b.boolean_mask(index, kept, hint=hint),
+        b.minimum(inverse, last),
+        b.boolean_mask(counts, kept, hint=hint),
+    )
 
 
 @rows.row("unique")
@@ -134,7 +153,9 @@ def unique(
     if place is None and is_inexact(x.dtype):
         found = _with_one_nan(b, x, hint, alone)
     else:
-        found = (b.unique_values(x, axis=place, hint=hint),) if alone else b.unique_all(x, axis=place, hint=hint)
+        found = (
+            (b.unique_values(x, axis=place, hint=hint),) if alone else b.unique_all(x, axis=place, hint=hint)
+        )
     if alone:
         return found[0]
     values, index, inverse, counts = found
@@ -163,7 +184,15 @@ rows.row("unique_counts")(_unique_parts(0, 3))
 
 
 @rows.row("isin")
-def isin(b: NumpyBuilder, element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None) -> Any:
+def isin(
+    b: NumpyBuilder,
+    element: Any,
+    test_elements: Any,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: Any = None,
+) -> Any:
     x, y = b.promote(element, test_elements)
     return b.isin(x, y, invert=bool(invert))
 

@@ -25,7 +25,11 @@ def _in_a_line(b: NumpyBuilder, x: Value, axis: Any) -> tuple[Value, int | None,
         return x, None if axes is None else axes[0], axes
     rest = tuple(i for i in range(x.ndim) if i not in axes)
     moved = b.permute_dims(x, axes=(*rest, *axes))
-    return b.reshape(moved, shape=(*(x.shape[i] for i in rest), product(x.shape[i] for i in axes))), len(rest), axes
+    return (
+        b.reshape(moved, shape=(*(x.shape[i] for i in rest), product(x.shape[i] for i in axes))),
+        len(rest),
+        axes,
+    )
 
 
 _PLAIN = ("linear", "lower", "higher", "midpoint", "nearest")
@@ -49,7 +53,16 @@ def _quantile(scale: float, skip_nan: bool) -> Callable[..., Any]:
         level = b.array(q, wide) if isinstance(q, (Value, list, tuple)) else b.operand(q, wide)
         level = level if scale == 1 else b.divide(level, scale) if isinstance(level, Value) else level / scale
         if method in _SHIFTED:
-            level, method = _shifted(b, level, product(x.shape) if place is None else line.shape[place], wide, *_SHIFTED[method]), "linear"
+            level, method = (
+                _shifted(
+                    b,
+                    level,
+                    product(x.shape) if place is None else line.shape[place],
+                    wide,
+                    *_SHIFTED[method],
+                ),
+                "linear",
+            )
         found = b.quantile(line, level, axis=place, keepdims=False, interpolation=method, skip_nan=skip_nan)
         return b.cast(_kept(b, found, x, axes, level) if keepdims else found, kind)
 
@@ -59,7 +72,9 @@ def _quantile(scale: float, skip_nan: bool) -> Callable[..., Any]:
 def _shifted(b: NumpyBuilder, level: Any, size: Any, kind: str, alpha: float, beta: float) -> Value:
     """The level of the linear method at the place that another continuous method names."""
     count = b.array(size, kind)
-    place = b.subtract(b.add(b.multiply(count, level), b.add(b.multiply(b.array(level, kind), 1 - alpha - beta), alpha)), 1.0)
+    place = b.subtract(
+        b.add(b.multiply(count, level), b.add(b.multiply(b.array(level, kind), 1 - alpha - beta), alpha)), 1.0
+    )
     last = b.maximum(b.subtract(count, 1.0), 1.0)
     return b.clip(b.divide(place, last), 0.0, 1.0)
 
@@ -84,7 +99,9 @@ for _prefix in ("", "nan"):
 
 
 def _median(skip_nan: bool) -> Callable[..., Any]:
-    def row(b: NumpyBuilder, a: Any, axis: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
+    def row(
+        b: NumpyBuilder, a: Any, axis: Any = None, overwrite_input: bool = False, keepdims: Any = False
+    ) -> Any:
         x = _ordered(b, a)
         line, place, axes = _in_a_line(b, x, axis)
         found = b.quantile(line, 0.5, axis=place, keepdims=False, interpolation="midpoint", skip_nan=skip_nan)
@@ -108,7 +125,9 @@ def _edges(b: NumpyBuilder, a: Value, bins: Any, range: Any) -> Value:
     if isinstance(bins, (Value, list, tuple)):
         return b.array(bins)
     if isinstance(bins, str):
-        raise UnsupportedOperation(f"bins={bins!r} of a histogram have no row: their number depends on the elements")
+        raise UnsupportedOperation(
+            f"bins={bins!r} of a histogram have no row: their number depends on the elements"
+        )
     count = b.fix(bins) if isinstance(bins, Size) else int(bins)
     if range is not None and any(isinstance(item, Value) for item in range):
         raise UnsupportedOperation("a histogram over a computed range has no row; pass the edges as bins")
@@ -117,12 +136,16 @@ def _edges(b: NumpyBuilder, a: Value, bins: Any, range: Any) -> Value:
 
 
 @rows.row("histogram_bin_edges")
-def histogram_bin_edges(b: NumpyBuilder, a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+def histogram_bin_edges(
+    b: NumpyBuilder, a: Any, bins: Any = 10, range: Any = None, weights: Any = None
+) -> Any:
     return b.cast(_edges(b, b.floating(a), bins, range), b.recorded_dtype())
 
 
 @rows.row("histogram")
-def histogram(b: NumpyBuilder, a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+def histogram(
+    b: NumpyBuilder, a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> Any:
     x = _ordered(b, a)
     edges = _edges(b, x, bins, range)
     kind = b.result_type(x, edges)
@@ -140,33 +163,59 @@ def _density(b: NumpyBuilder, counted: Value, edges: Value) -> Value:
 
 
 @rows.row("histogram2d")
-def histogram2d(b: NumpyBuilder, x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+def histogram2d(
+    b: NumpyBuilder,
+    x: Any,
+    y: Any,
+    bins: Any = 10,
+    range: Any = None,
+    density: Any = None,
+    weights: Any = None,
+) -> Any:
     """numpy.histogram2d: a product of what says which bin each point is in, along each axis."""
     if density:
         raise UnsupportedOperation("density= of histogram2d has no row; divide by the areas and the sum")
     alone = not isinstance(bins, (list, tuple)) or len(bins) not in (1, 2)
     edges = [b.cast(_edges(b, _ordered(b, points), *given), "float64") for points, *given in zip(
         (x, y), (bins, bins) if alone else (bins * 2)[:2], (None, None) if range is None else range)]  # fmt: skip
-    across, along = (_memberships(b, b.cast(b.array(points), "float64"), line) for points, line in zip((x, y), edges))
+    across, along = (
+        _memberships(b, b.cast(b.array(points), "float64"), line) for points, line in zip((x, y), edges)
+    )
     if weights is not None:
-        across = b.multiply(across, b.reshape(b.cast(b.array(weights), "float64"), shape=(across.shape[0], 1)))
+        across = b.multiply(
+            across, b.reshape(b.cast(b.array(weights), "float64"), shape=(across.shape[0], 1))
+        )
     counted = b.tensordot(across, along, axes=((0,), (0,)))
     return counted, *(b.cast(line, b.recorded_dtype(place)) for place, line in enumerate(edges, 1))
 
 
 @rows.row("histogramdd")
-def histogramdd(b: NumpyBuilder, sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+def histogramdd(
+    b: NumpyBuilder, sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> Any:
     """numpy.histogramdd: of points in rows, or of a list of their coordinates."""
     if density:
         raise UnsupportedOperation("density= of histogramdd has no row; divide by the volumes and the sum")
-    points = sample if isinstance(sample, (list, tuple)) else b.unstack(b.array(sample), axis=1, count=b.fix(sample.shape[1]))
+    points = (
+        sample
+        if isinstance(sample, (list, tuple))
+        else b.unstack(b.array(sample), axis=1, count=b.fix(sample.shape[1]))
+    )
     each = bins if isinstance(bins, (list, tuple)) else (bins,) * len(points)
     spans = range or (None,) * len(points)
-    edges = [b.cast(_edges(b, _ordered(b, item), *given), "float64") for item, *given in zip(points, each, spans, strict=True)]
-    inside = [_memberships(b, b.cast(b.array(item), "float64"), line) for item, line in zip(points, edges, strict=True)]
+    edges = [
+        b.cast(_edges(b, _ordered(b, item), *given), "float64")
+        for item, *given in zip(points, each, spans, strict=True)
+    ]
+    inside = [
+        _memberships(b, b.cast(b.array(item), "float64"), line)
+        for item, line in zip(points, edges, strict=True)
+    ]
     letters = string.ascii_lowercase[: len(points)]
     extra, more = ([], "") if weights is None else ([b.cast(b.array(weights), "float64")], ",z")
-    counted = b.einsum(*inside, *extra, equation=f"{','.join(f'z{letter}' for letter in letters)}{more}->{letters}")
+    counted = b.einsum(
+        *inside, *extra, equation=f"{','.join(f'z{letter}' for letter in letters)}{more}->{letters}"
+    )
     return counted, tuple(b.cast(line, b.recorded_dtype(place)) for place, line in enumerate(edges, 1))
 
 
@@ -192,7 +241,9 @@ def cov(
     return b.cov(x, frequencies, importances, correction=(0 if bias else 1) if ddof is None else ddof)
 
 
-rows.table({"corrcoef": lambda b, x, y=None, rowvar=True, *, dtype=None: b.corrcoef(_observations(b, x, y, rowvar))})
+rows.table(
+    {"corrcoef": lambda b, x, y=None, rowvar=True, *, dtype=None: b.corrcoef(_observations(b, x, y, rowvar))}
+)
 
 
 def _observations(b: NumpyBuilder, m: Any, y: Any, rowvar: bool) -> Value:
@@ -201,7 +252,11 @@ def _observations(b: NumpyBuilder, m: Any, y: Any, rowvar: bool) -> Value:
         return x if rowvar or x.ndim < 2 else b.permute_dims(x, axes=(1, 0))
     other = b.cast(b.array(y), x.dtype)
     lines = [
-        b.reshape(item, shape=(1, *item.shape)) if item.ndim == 1 else item if rowvar else b.permute_dims(item, axes=(1, 0))
+        b.reshape(item, shape=(1, *item.shape))
+        if item.ndim == 1
+        else item
+        if rowvar
+        else b.permute_dims(item, axes=(1, 0))
         for item in (x, other)
     ]
     return b.concat(*lines, axis=0)
@@ -235,7 +290,9 @@ rows.row("correlate")(_sliding(flipped=False))
 
 
 @rows.row("interp")
-def interp(b: NumpyBuilder, x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+def interp(
+    b: NumpyBuilder, x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
+) -> Any:
     kind = b.recorded_dtype()
     at, points, values = b.cast(b.array(x), "float64"), b.array(xp, "float64"), b.array(fp, kind)
     if period is not None:
@@ -248,12 +305,18 @@ def interp(b: NumpyBuilder, x: Any, xp: Any, fp: Any, left: Any = None, right: A
     slope = b.divide(b.subtract(y1, y0), b.cast(b.subtract(x1, x0), kind))
     found = b.add(b.multiply(slope, b.cast(b.subtract(at, x0), kind)), y0)
     first, last = (b.getitem(values, key=(index,)) for index in (0, -1))
-    found = b.where(b.less(at, b.getitem(points, key=(0,))), first if left is None else b.array(left, kind), found)
+    found = b.where(
+        b.less(at, b.getitem(points, key=(0,))), first if left is None else b.array(left, kind), found
+    )
     found = b.where(b.equal(at, b.getitem(points, key=(-1,))), last, found)
-    return b.where(b.greater(at, b.getitem(points, key=(-1,))), last if right is None else b.array(right, kind), found)
+    return b.where(
+        b.greater(at, b.getitem(points, key=(-1,))), last if right is None else b.array(right, kind), found
+    )
 
 
-def _periodic(b: NumpyBuilder, at: Value, points: Value, values: Value, period: Any) -> tuple[Value, Value, Value]:
+def _periodic(
+    b: NumpyBuilder, at: Value, points: Value, values: Value, period: Any
+) -> tuple[Value, Value, Value]:
     """All points brought into one period and sorted, with the last one before them and the first one behind."""
     at, points = b.remainder(at, period), b.remainder(points, period)
     order = b.argsort(points, axis=0, stable=True)
@@ -321,10 +384,18 @@ def _slope_between(b: NumpyBuilder, x: Value, axis: int, steps: Value, edge_orde
     before, after = cut(b, steps, axis, None, -1), cut(b, steps, axis, 1, None)
     both, across = b.add(before, after), b.multiply(before, after)
     low, high = b.multiply(before, both), b.multiply(after, both)
-    middle = (b.negative(b.divide(after, low)), b.divide(b.subtract(after, before), across), b.divide(before, high))
+    middle = (
+        b.negative(b.divide(after, low)),
+        b.divide(b.subtract(after, before), across),
+        b.divide(before, high),
+    )
     inner = _sum_of_products(b, _neighbours(b, x, axis), middle)
     if edge_order == 2:
-        left = (b.negative(b.divide(b.add(before, both), low)), b.divide(both, across), b.negative(b.divide(before, high)))
+        left = (
+            b.negative(b.divide(b.add(before, both), low)),
+            b.divide(both, across),
+            b.negative(b.divide(before, high)),
+        )
         right = (b.divide(after, low), b.negative(b.divide(both, across)), b.divide(b.add(after, both), high))
         first = cut(b, _sum_of_products(b, _neighbours(b, x, axis), left), axis, None, 1)
         last = cut(b, _sum_of_products(b, _neighbours(b, x, axis), right), axis, -1, None)
@@ -339,9 +410,13 @@ def _neighbours(b: NumpyBuilder, x: Value, axis: int) -> list[Value]:
     return [cut(b, x, axis, None, -2), cut(b, x, axis, 1, -1), cut(b, x, axis, 2, None)]
 
 
-def _weighted(b: NumpyBuilder, x: Value, axis: int, places: tuple[int, ...], weights: tuple[float, ...]) -> Value:
+def _weighted(
+    b: NumpyBuilder, x: Value, axis: int, places: tuple[int, ...], weights: tuple[float, ...]
+) -> Value:
     """The sum of a few slices of one element, each with a factor."""
-    return _sum_of_products(b, [cut(b, x, axis, place, None if place == -1 else place + 1) for place in places], weights)
+    return _sum_of_products(
+        b, [cut(b, x, axis, place, None if place == -1 else place + 1) for place in places], weights
+    )
 
 
 def _sum_of_products(b: NumpyBuilder, parts: list[Value], weights: tuple[Any, ...]) -> Value:
@@ -352,13 +427,27 @@ def _sum_of_products(b: NumpyBuilder, parts: list[Value], weights: tuple[Any, ..
 
 
 @rows.row("polyfit")
-def polyfit(b: NumpyBuilder, x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False) -> Any:
+def polyfit(
+    b: NumpyBuilder,
+    x: Any,
+    y: Any,
+    deg: Any,
+    rcond: Any = None,
+    full: bool = False,
+    w: Any = None,
+    cov: Any = False,
+) -> Any:
     """numpy.polyfit: least squares with the columns scaled to length 1."""
     if full or cov or not isinstance(deg, int):
         raise UnsupportedOperation("full=, cov= and chosen powers of polyfit have no row")
-    x, y = b.add(b.array(x), b.array(0.0, "float64")) if not isinstance(x, Value) else b.floating(x), b.floating(b.array(y))
+    x, y = (
+        b.add(b.array(x), b.array(0.0, "float64")) if not isinstance(x, Value) else b.floating(x),
+        b.floating(b.array(y)),
+    )
     least = float(np.finfo(x.dtype).eps) * hint_of(x.shape[0]) if rcond is None else float(rcond)
-    kind = b.result_type(b.array(0, "int64"), x, y)  # numpy.vander multiplies by integers, which widens float32
+    kind = b.result_type(
+        b.array(0, "int64"), x, y
+    )  # numpy.vander multiplies by integers, which widens float32
     x = b.cast(x, kind)
     powers = b.arange(start=deg, stop=-1, step=-1, dtype="int64")
     columns = b.pow(b.reshape(x, shape=(x.shape[0], 1)), b.cast(powers, kind))
@@ -378,7 +467,12 @@ def _sum_of_two(name: str) -> Callable[..., Any]:
         """numpy.polyadd, numpy.polysub: zeros are put before the shorter one."""
         x, y = (item if item.ndim else b.reshape(item, shape=(1,)) for item in b.promote(a1, a2))
         length = x.shape[0] if holds(b, y.shape[0], x.shape[0]) else apply("max", x.shape[0], y.shape[0])
-        return getattr(b, name)(*(b.pad(item, padding=((length - item.shape[0], 0),), value=b.operand(0, item.dtype)) for item in (x, y)))
+        return getattr(b, name)(
+            *(
+                b.pad(item, padding=((length - item.shape[0], 0),), value=b.operand(0, item.dtype))
+                for item in (x, y)
+            )
+        )
 
     return row
 
@@ -392,7 +486,9 @@ def polymul(b: NumpyBuilder, a1: Any, a2: Any) -> Value:
     """numpy.polymul: a convolution, of coefficients whose first is not 0, for numpy leaves zeros at the front out."""
     x, y = (_leading(b, item if item.ndim else b.reshape(item, shape=(1,))) for item in b.promote(a1, a2))
     if hint_of(x.shape[0]) + hint_of(y.shape[0]) - 1 != hint_of(b.recorded[0].shape[0]):
-        raise UnsupportedOperation("polymul of polynomials that begin with 0 has no row: how many coefficients it gives depends on them")
+        raise UnsupportedOperation(
+            "polymul of polynomials that begin with 0 has no row: how many coefficients it gives depends on them"
+        )
     found: Value = convolve(b, x, y)
     return found
 
@@ -420,7 +516,9 @@ def poly(b: NumpyBuilder, seq_of_zeros: Any) -> Value:
     result = b.asarray(data=(1,), dtype=roots.dtype)
     for root in b.unstack(roots, axis=0, count=b.fix(roots.shape[0])):
         shifted = b.pad(result, padding=((1, 0),), value=b.operand(0, roots.dtype))
-        result = b.subtract(b.pad(result, padding=((0, 1),), value=b.operand(0, roots.dtype)), b.multiply(shifted, root))
+        result = b.subtract(
+            b.pad(result, padding=((0, 1),), value=b.operand(0, roots.dtype)), b.multiply(shifted, root)
+        )
     return result
 
 
@@ -450,7 +548,9 @@ def polyint(b: NumpyBuilder, p: Any, m: int = 1, k: Any = None) -> Any:
 def polyval(b: NumpyBuilder, p: Any, x: Any) -> Any:
     """numpy.polyval, by Horner's rule."""
     kind = b.recorded_dtype()
-    coefficients = [b.array(item, kind) for item in p] if isinstance(p, (list, tuple)) else _parts(b, b.cast(p, kind))
+    coefficients = (
+        [b.array(item, kind) for item in p] if isinstance(p, (list, tuple)) else _parts(b, b.cast(p, kind))
+    )
     at = b.cast(b.array(x, kind if not isinstance(x, Value) else None), kind)
     total = b.zeros(shape=at.shape, dtype=kind)
     for coefficient in coefficients:

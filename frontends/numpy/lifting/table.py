@@ -51,7 +51,9 @@ class NumpyBuilder(RaisingBuilder):
     def _are_inside(self, low: Any, high: Any, size: Any) -> bool:
         """Whether both ends are indices of an axis; where they are numbers, from here on under a guard on its size."""
         spare = [each for each in (low + size, size - 1 - high) if not nonnegative(each)]
-        if any(hint_of(each) < 0 for each in spare) or (spare and not (isinstance(low, int) and isinstance(high, int))):
+        if any(hint_of(each) < 0 for each in spare) or (
+            spare and not (isinstance(low, int) and isinstance(high, int))
+        ):
             return False
         for each in spare:
             self.guard(apply("ge", each, 0))

@@ -51,7 +51,9 @@ def _place(b: Builder, node: Node) -> Ends | None:
 
 def _masked(b: Builder, node: Node) -> Ends | None:
     """``x & mask`` has no bits that the mask has not."""
-    ends = [found for item in node.inputs if (found := ends_of(b, item)) is not None and nonnegative(found[0])]
+    ends = [
+        found for item in node.inputs if (found := ends_of(b, item)) is not None and nonnegative(found[0])
+    ]
     return (0, ends[-1][1]) if ends else None
 
 

@@ -162,7 +162,9 @@ class _TensorFlowLifter(Lifter):
     def _tied(self, elements: Elements, operands: list[Any]) -> list[Any]:
         """The operands, with what the row has to know as it was while recording."""
         return [
-            tied(self.b, elements, place, operand) if place in elements.held and isinstance(operand, Value) else operand
+            tied(self.b, elements, place, operand)
+            if place in elements.held and isinstance(operand, Value)
+            else operand
             for place, operand in enumerate(operands)
         ]
 

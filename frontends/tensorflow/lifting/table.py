@@ -44,17 +44,23 @@ class TensorFlowRows(Rows):
         self._static: dict[str, tuple[str, ...]] = {}
         self._takes_read: set[str] = set()
 
-    def row(self, *names: str, static: tuple[str, ...] = (), takes_read: bool = False) -> Callable[[Row], Row]:
+    def row(
+        self, *names: str, static: tuple[str, ...] = (), takes_read: bool = False
+    ) -> Callable[[Row], Row]:
         """Adds a row under one or more names; ``static`` are parameters of the row, in which numbers that Python read from arrays are what
         they were while recording, unless it ``takes_read`` ones."""
         self._static.update(dict.fromkeys(names, static))
         self._takes_read.update(names if takes_read else ())
         return super().row(*names)
 
-    def table(self, rows: Mapping[str | tuple[str, ...], Callable[..., Any]], static: tuple[str, ...] = ()) -> None:
+    def table(
+        self, rows: Mapping[str | tuple[str, ...], Callable[..., Any]], static: tuple[str, ...] = ()
+    ) -> None:
         """Adds rows that are an expression each, all with the same ``static`` parameters."""
         super().table(rows)
-        self._static.update((name, static) for names in rows for name in ((names,) if isinstance(names, str) else names))
+        self._static.update(
+            (name, static) for names in rows for name in ((names,) if isinstance(names, str) else names)
+        )
 
     def static(self, name: str) -> tuple[str, ...]:
         """The parameters of a row that are static."""
@@ -109,7 +115,13 @@ class TensorFlowBuilder(RaisingBuilder):
 
 
 def _as_floats(data: Any) -> Any:
-    return tuple(map(_as_floats, data)) if isinstance(data, tuple) else data if isinstance(data, Size) else float(data)
+    return (
+        tuple(map(_as_floats, data))
+        if isinstance(data, tuple)
+        else data
+        if isinstance(data, Size)
+        else float(data)
+    )
 
 
 _DTYPES: dict[type, str] = {bool: "bool", int: "int32", float: "float32", complex: "complex128"}
@@ -122,7 +134,9 @@ class Computed(NotImplementedError):
 def known(operand: Any, what: str) -> Any:
     """A static operand that has to be known; ``Computed`` where its elements are computed from others."""
     if isinstance(operand, Value):
-        raise Computed(f"the value of {what} is computed from elements of arrays, and has to be known while the function is recorded")
+        raise Computed(
+            f"the value of {what} is computed from elements of arrays, and has to be known while the function is recorded"
+        )
     return operand
 
 

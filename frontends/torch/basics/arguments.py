@@ -27,7 +27,9 @@ _METHOD = "torch.Tensor."
 _PLAIN = (type(None), bool, int, float, str)
 
 
-def without_defaults(name: str, inputs: tuple[Any, ...], params: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def without_defaults(
+    name: str, inputs: tuple[Any, ...], params: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments of a call by its dotted name without those, from the last on, that are what they would be anyway.
 
     >>> without_defaults("torch.nn.functional.linear", (1.5, 2.5, None), {})
@@ -59,16 +61,36 @@ def _defaults(name: str) -> dict[str, tuple[int, Any]]:
         function = getattr(function, part, None)
     if isinstance(function, FunctionType):
         given = enumerate(inspect.signature(function).parameters.values())
-        return {p.name: (-1 if p.kind is p.KEYWORD_ONLY else place, p.default) for place, p in given if p.default is not p.empty}
+        return {
+            p.name: (-1 if p.kind is p.KEYWORD_ONLY else place, p.default)
+            for place, p in given
+            if p.default is not p.empty
+        }
     packet = getattr(torch.ops.aten, row_key(name), None)
-    overloads = [one for one in packet.overloads() if not one.endswith("out")] if isinstance(packet, OpOverloadPacket) else []
+    overloads = (
+        [one for one in packet.overloads() if not one.endswith("out")]
+        if isinstance(packet, OpOverloadPacket)
+        else []
+    )
     tables = [_of_schema(getattr(packet, one)._schema) for one in overloads]
-    return {key: entry for key, entry in tables[0].items() if all(_agrees(table.get(key), entry) for table in tables)} if tables else {}
+    return (
+        {
+            key: entry
+            for key, entry in tables[0].items()
+            if all(_agrees(table.get(key), entry) for table in tables)
+        }
+        if tables
+        else {}
+    )
 
 
 def _of_schema(schema: Any) -> dict[str, tuple[int, Any]]:
     given = enumerate(schema.arguments)
-    return {one.name: (-1 if one.kwarg_only else place, one.default_value) for place, one in given if one.has_default_value()}
+    return {
+        one.name: (-1 if one.kwarg_only else place, one.default_value)
+        for place, one in given
+        if one.has_default_value()
+    }
 
 
 def _agrees(other: tuple[int, Any] | None, entry: tuple[int, Any]) -> bool:
@@ -97,10 +119,14 @@ def is_array(item: Any) -> bool:
     """Whether this is an array of any framework; numpy's scalars count as Python's."""
     if isinstance(item, (torch.Tensor, np.ndarray)):
         return True
-    if isinstance(item, (np.generic, type)) or is_symbolic(item):  # a symbolic number that is asked for an attribute becomes a guard
+    if isinstance(item, (np.generic, type)) or is_symbolic(
+        item
+    ):  # a symbolic number that is asked for an attribute becomes a guard
         return False
     cls = type(item)  # where Python looks for such methods, too
-    return (responds_to(cls, "__dlpack__") or responds_to(cls, "__array__")) and responds_to(item, "dtype", "shape")
+    return (responds_to(cls, "__dlpack__") or responds_to(cls, "__array__")) and responds_to(
+        item, "dtype", "shape"
+    )
 
 
 def opens(item: Any) -> bool:
@@ -119,12 +145,18 @@ def to_tensor(item: Any) -> torch.Tensor:
         item = item.read_value()
     if not isinstance(item, np.ndarray):
         try:
-            return torch.from_dlpack(item).clone() if hasattr(item, "__dlpack__") else torch.from_numpy(np.array(item))
+            return (
+                torch.from_dlpack(item).clone()
+                if hasattr(item, "__dlpack__")
+                else torch.from_numpy(np.array(item))
+            )
         except BufferError:  # it lies on several devices
             return torch.from_numpy(np.array(item))
     if not item.dtype.isnative:
         item = item.astype(item.dtype.newbyteorder("="))
-    return torch.from_numpy(item if item.flags.writeable and min(item.strides, default=0) >= 0 else item.copy())
+    return torch.from_numpy(
+        item if item.flags.writeable and min(item.strides, default=0) >= 0 else item.copy()
+    )
 
 
 def _dense(tensor: torch.Tensor) -> torch.Tensor:
@@ -177,4 +209,7 @@ def given_objects(function: Callable[..., Any], args: tuple[Any, ...], tree: Tre
         for path, item in static_paths(tree)
         if len(path) > 1 and (callable(item) or hasattr(item, "__dict__"))
     ]
-    return [*objects, *((cls.__name__, cls) for cls in dict.fromkeys(classes(tree)) if cls.__module__ != "builtins")]
+    return [
+        *objects,
+        *((cls.__name__, cls) for cls in dict.fromkeys(classes(tree)) if cls.__module__ != "builtins"),
+    ]

@@ -36,15 +36,23 @@ def name_of(function: Any) -> str:
 
 def _find_name(function: Any) -> str:
     owner: Any = getattr(function, "__self__", None)
-    if type(function).__name__ == "method-wrapper" and hasattr(owner, "__objclass__"):  # a property of Tensor: T.__get__
+    if type(function).__name__ == "method-wrapper" and hasattr(
+        owner, "__objclass__"
+    ):  # a property of Tensor: T.__get__
         return f"torch.Tensor.{owner.__name__}.{function.__name__}"
     short = getattr(function, "__name__", type(function).__name__)
-    if hasattr(function, "__objclass__") or getattr(function, "__qualname__", "").startswith(("Tensor.", "TensorBase.")):
+    if hasattr(function, "__objclass__") or getattr(function, "__qualname__", "").startswith(
+        ("Tensor.", "TensorBase.")
+    ):
         return f"torch.Tensor.{short}"
     if isinstance(function, (OpOverload, OpOverloadPacket)):
         return f"torch.ops.{str(function).replace('::', '.')}"
     for path, module, prefix in _PUBLIC:
-        for candidate in (short.removeprefix("_"), short.removeprefix(prefix), short):  # threshold is defined as _threshold
+        for candidate in (
+            short.removeprefix("_"),
+            short.removeprefix(prefix),
+            short,
+        ):  # threshold is defined as _threshold
             if getattr(module, candidate, None) is function:
                 return f"{path}.{candidate}"
     return f"{getattr(function, '__module__', None) or 'torch'}.{short}"
@@ -71,7 +79,12 @@ def row_key(name: str) -> str:
     return name.rpartition(".")[2]
 
 
-_WISHES = {"scaled_dot_product_attention": "attended", "__getitem__": "part", "matmul": "product", "masked_fill": "masked"}
+_WISHES = {
+    "scaled_dot_product_attention": "attended",
+    "__getitem__": "part",
+    "matmul": "product",
+    "masked_fill": "masked",
+}
 
 
 def wished_names(key: str, result: Any, made: list[torch.Tensor]) -> list[str]:
@@ -101,7 +114,22 @@ def is_in_place(key: str) -> bool:
 
 
 _IN_PLACE_OPERATORS = frozenset(
-    {"add", "sub", "mul", "truediv", "div", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift", "matmul"}
+    {
+        "add",
+        "sub",
+        "mul",
+        "truediv",
+        "div",
+        "floordiv",
+        "mod",
+        "pow",
+        "and",
+        "or",
+        "xor",
+        "lshift",
+        "rshift",
+        "matmul",
+    }
 )
 
 

@@ -85,7 +85,9 @@ def check_classes(types: Any, where: Any) -> None:
 
 def _check_class(cls: Any, where: Any) -> None:
     if issubclass(cls, torch.nn.parameter.UninitializedTensorMixin):
-        raise TracingError(f"{where()}: a lazy module gets its parameters at its first call, which cannot be recorded; call it once before")
+        raise TracingError(
+            f"{where()}: a lazy module gets its parameters at its first call, which cannot be recorded; call it once before"
+        )
     own_function = getattr(cls.__torch_function__, "__func__", cls.__torch_function__) not in _DEFAULTS
     own_dispatch = getattr(cls, "__torch_dispatch__", None) not in (None, disabled_torch_dispatch)
     if own_function or own_dispatch:

@@ -50,11 +50,23 @@ TAKES_SIZES = CREATES | {
     *(f"{kind}_pool{rank}d" for kind in ("adaptive_avg", "adaptive_max", "avg", "max", "lp") for rank in (1, 2, 3)),
 }  # fmt: skip
 DATA_SIZED = frozenset(
-    {"nonzero", "argwhere", "masked_select", "unique", "unique_consecutive", "_unique2", "__getitem__", "repeat_interleave", "bincount"}
+    {
+        "nonzero",
+        "argwhere",
+        "masked_select",
+        "unique",
+        "unique_consecutive",
+        "_unique2",
+        "__getitem__",
+        "repeat_interleave",
+        "bincount",
+    }
 ) | {"all_gather", "axis_indices"}
 # Give back the tensor itself, a view or a copy, depending on its strides and sizes.
 MAY_COPY = frozenset({"contiguous", "reshape", "broadcast_tensors", "sum_to_size"})
-BY_STRIDES = frozenset({"reshape", "flatten", "ravel", "reshape_as", "contiguous"})  # give a view or a copy, depending on strides
+BY_STRIDES = frozenset(
+    {"reshape", "flatten", "ravel", "reshape_as", "contiguous"}
+)  # give a view or a copy, depending on strides
 CUT = frozenset({"detach", "data"})
 RANDOM = frozenset({
     "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "bernoulli", "bernoulli_", "multinomial", "normal",
@@ -87,7 +99,10 @@ def torch_dtype(name: str) -> torch.dtype:
 
 @lru_cache(maxsize=4096)
 def _result_type(kinds: tuple[Any, ...], default: torch.dtype) -> str:
-    examples = [_EXAMPLE[kind] if isinstance(kind, type) else torch.empty((0,) * kind[1], dtype=torch_dtype(kind[0])) for kind in kinds]
+    examples = [
+        _EXAMPLE[kind] if isinstance(kind, type) else torch.empty((0,) * kind[1], dtype=torch_dtype(kind[0]))
+        for kind in kinds
+    ]
     result: Any = examples[0]
     if len(examples) == 1:
         return dtype_name(torch.result_type(result, result))
@@ -123,7 +138,10 @@ def _combine(left: Any, right: Any) -> Any:
 
 def result_type(*operands: Any) -> str:
     """The dtype that torch computes in for these operands: values with ``dtype`` and ``ndim``, numbers, sizes."""
-    kinds = tuple((item.dtype, min(item.ndim, 1)) if hasattr(item, "ndim") else getattr(item, "type", type(item)) for item in operands)
+    kinds = tuple(
+        (item.dtype, min(item.ndim, 1)) if hasattr(item, "ndim") else getattr(item, "type", type(item))
+        for item in operands
+    )
     return _result_type(kinds, torch.get_default_dtype())
 
 
@@ -143,7 +161,19 @@ DEVICES = frozenset({
     "device", "get_device", "is_cuda", "is_cpu", "is_meta", "is_mps", "is_xpu", "is_xla", "is_vulkan", "is_maia", "is_ipu", "is_mtia",
 })  # fmt: skip
 
-VALUES = frozenset({"item", "tolist", "__bool__", "__int__", "__float__", "__index__", "__complex__", "is_nonzero", "_local_scalar_dense"})
+VALUES = frozenset(
+    {
+        "item",
+        "tolist",
+        "__bool__",
+        "__int__",
+        "__float__",
+        "__index__",
+        "__complex__",
+        "is_nonzero",
+        "_local_scalar_dense",
+    }
+)
 
 # Those of them that ask whether an element is 0, and nothing else of it.
 TRUTHS = frozenset({"__bool__", "is_nonzero"})
@@ -191,7 +221,9 @@ GRAD_MODE = "_set_grad_enabled"
 
 
 _INTEGERS = frozenset({"int", "Optional[int]", "List[int]", "Optional[List[int]]"})
-_SILENT = frozenset({"bool", "Optional[bool]", "str", "Optional[str]", "List[str]"})  # in an overload that no tensor of integers is for
+_SILENT = frozenset(
+    {"bool", "Optional[bool]", "str", "Optional[str]", "List[str]"}
+)  # in an overload that no tensor of integers is for
 
 
 @functools.lru_cache(maxsize=1024)
@@ -226,7 +258,21 @@ def _places(arguments: Any, is_method: bool) -> list[tuple[int | str, Any]]:
 
 TENSORS = frozenset({torch.Tensor, torch.nn.Parameter})
 """Classes of tensors that behave as torch's own."""
-PLAIN = frozenset({int, float, bool, str, complex, type(None), type(...), torch.dtype, torch.device, torch.memory_format, torch.layout})
+PLAIN = frozenset(
+    {
+        int,
+        float,
+        bool,
+        str,
+        complex,
+        type(None),
+        type(...),
+        torch.dtype,
+        torch.device,
+        torch.memory_format,
+        torch.layout,
+    }
+)
 """Classes of arguments that are recorded as they are."""
 _WITHOUT_SIZES = TENSORS | PLAIN
 
@@ -240,7 +286,9 @@ def spec_of(tensor: torch.Tensor) -> ArraySpec:
 def hints(structure: Any) -> Any:
     """Arguments for the real call: symbolic sizes replaced by the numbers seen."""
     if type(structure) is tuple:  # most arguments hold none
-        return tuple([item if type(item) in _WITHOUT_SIZES else map_structure(_hint, item) for item in structure])
+        return tuple(
+            [item if type(item) in _WITHOUT_SIZES else map_structure(_hint, item) for item in structure]
+        )
     return map_structure(_hint, structure)
 
 
@@ -282,6 +330,8 @@ def without_repeats(tensor: torch.Tensor) -> torch.Tensor:
 
 def put_back(tensor: torch.Tensor, before: torch.Tensor) -> None:
     """Gives a tensor the elements of a copy of it that was made ``without_repeats``."""
-    if without_repeats(tensor).shape != before.shape:  # as out= it had another number of elements than the result
+    if (
+        without_repeats(tensor).shape != before.shape
+    ):  # as out= it had another number of elements than the result
         tensor.resize_(before.shape)
     without_repeats(tensor).copy_(before)

@@ -37,7 +37,14 @@ def statistics_order(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     native = "native" in key or key == "_batch_norm_with_update" or len(args) > 8 or "cudnn_enabled" in kwargs
     flag = "use_input_stats" if key == "instance_norm" else "training"
     flags = () if key == "_batch_norm_with_update" else (flag,)
-    return ("input", *(affine + running if native else running + affine), *flags, "momentum", "eps", "cudnn_enabled")
+    return (
+        "input",
+        *(affine + running if native else running + affine),
+        *flags,
+        "momentum",
+        "eps",
+        "cudnn_enabled",
+    )
 
 
 def _is_trained(tensor: Any, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -65,7 +72,9 @@ def _marked(key: str) -> Iterator[tuple[int, str]]:
     packet = None if key.startswith("__") else getattr(torch.ops.aten, key, None)
     for name in packet.overloads() if isinstance(packet, OpOverloadPacket) else ():
         for position, argument in enumerate(getattr(packet, name)._schema.arguments):
-            is_written = argument.alias_info is not None and argument.alias_info.is_write and not argument.kwarg_only
+            is_written = (
+                argument.alias_info is not None and argument.alias_info.is_write and not argument.kwarg_only
+            )
             if is_written and (position or is_in_place(key) and str(argument.type) == "List[Tensor]"):
                 yield position, argument.name
 
@@ -75,17 +84,23 @@ def written_beside(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> l
     parameters = _RENORMED if _shortens(key, args, kwargs) else written_arguments(key)
     if not parameters:
         return []
-    given = [args[position] if position < len(args) else kwargs.get(keyword) for position, keyword in parameters]
+    given = [
+        args[position] if position < len(args) else kwargs.get(keyword) for position, keyword in parameters
+    ]
     return [item for item in iterate_structure(given) if isinstance(item, torch.Tensor)]
 
 
 def _shortens(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     position = _WITH_NORMS.get(key)
     norm = None if position is None else args[position] if position < len(args) else kwargs.get("max_norm")
-    return norm is not None and not isinstance(norm, bool)  # torch.embedding and torch.embedding_bag have a flag there
+    return norm is not None and not isinstance(
+        norm, bool
+    )  # torch.embedding and torch.embedding_bag have a flag there
 
 
-def versions_before(key: str, operands: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int | None]:
+def versions_before(
+    key: str, operands: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> list[int | None]:
     """How often each operand has been written to before a call; None for those that it writes to without being counted."""
     if key in _STATISTICS:
         return [None if _is_trained(one, key, args, kwargs) else version(one) for one in operands]

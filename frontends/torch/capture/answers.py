@@ -50,7 +50,9 @@ def _data_type(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
 
 def _numel(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     value = capture.value(args[0])
-    return capture.keys.number(product(capture.size(value, axis) for axis in range(value.ndim)), capture.decide)
+    return capture.keys.number(
+        product(capture.size(value, axis) for axis in range(value.ndim)), capture.decide
+    )
 
 
 def _nbytes(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
@@ -91,22 +93,36 @@ def elements(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
 
 def _read(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     """Numbers that go to Python are symbols; bools, complex numbers and many elements are guarded."""
-    symbols = read_numbers(capture, args[0], function.__name__) if capture.recorder.varies(capture.value(args[0])) else None
+    symbols = (
+        read_numbers(capture, args[0], function.__name__)
+        if capture.recorder.varies(capture.value(args[0]))
+        else None
+    )
     return elements(capture, function, args, kwargs) if symbols is None else symbols
 
 
 def _whole(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     """``int(tensor)``, and a tensor as an index: Python takes no symbol for it."""
     number = numbers_of_sizes(capture, capture.value(args[0]))
-    return elements(capture, function, args, kwargs) if number is None or isinstance(number, list) else int(number)
+    return (
+        elements(capture, function, args, kwargs)
+        if number is None or isinstance(number, list)
+        else int(number)
+    )
 
 
 def _truth(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     """``if x.sum()`` depends on whether the sum is 0, not on the sum."""
     tensor = args[0]
-    if tensor.dtype == torch.bool and capture.loops.asked(sys._getframe(1).f_back, tensor, answer := capture.run(function, args, kwargs)):
+    if tensor.dtype == torch.bool and capture.loops.asked(
+        sys._getframe(1).f_back, tensor, answer := capture.run(function, args, kwargs)
+    ):
         return answer
-    if tensor.dtype == torch.bool or tensor.numel() != 1 or not capture.recorder.varies(capture.value(tensor)):
+    if (
+        tensor.dtype == torch.bool
+        or tensor.numel() != 1
+        or not capture.recorder.varies(capture.value(tensor))
+    ):
         return elements(capture, function, args, kwargs)
     with capture:
         return bool(tensor != 0)
@@ -129,7 +145,9 @@ def _left_aligned(tensor: torch.Tensor, mask: torch.Tensor, *checked: Any) -> to
 
 
 _QUESTIONS: dict[str, Callable[..., torch.Tensor | None]] = {
-    "equal": lambda left, right: torch.eq(left, right).all() if tuple(left.shape) == tuple(right.shape) else None,
+    "equal": lambda left, right: (
+        torch.eq(left, right).all() if tuple(left.shape) == tuple(right.shape) else None
+    ),
     "allclose": lambda *args, **kwargs: torch.isclose(*args, **kwargs).all(),
     "_nested_tensor_from_mask_left_aligned": _left_aligned,
 }
@@ -229,7 +247,9 @@ def _l1_loss(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     while frame.f_back is not None and frame.f_code is not code:
         frame = frame.f_back
     weight = frame.f_locals.get("weight") if frame.f_code is code else None
-    return capture.record_call(function, capture.call, "l1_loss", args, {**kwargs, **({} if weight is None else {"weight": weight})})
+    return capture.record_call(
+        function, capture.call, "l1_loss", args, {**kwargs, **({} if weight is None else {"weight": weight})}
+    )
 
 
 def _new(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:

@@ -18,7 +18,9 @@ from .needs import hold_to_needs
 from .running import Running
 
 
-def add_node(capture: Running, call: Call, made: list[torch.Tensor], written: list[Value], drew: bool) -> Node:
+def add_node(
+    capture: Running, call: Call, made: list[torch.Tensor], written: list[Value], drew: bool
+) -> Node:
     """A node of a call that made some tensors, wrote to others or drew random numbers."""
     key, operands = call.key, call.operands
     origin = capture.locator.locate(call.name, 4)
@@ -30,12 +32,16 @@ def add_node(capture: Running, call: Call, made: list[torch.Tensor], written: li
     wide = capture.quietly(becomes_int64, capture, key, [*made, *(operands[:1] if written else ())], operands)
     memory = {storage(operand): capture.value(operand) for operand in reversed(operands)}
     names = wished_names(key, call.result, made)
-    outputs = capture.recorder.new_values([(wish, tensor, spec_of(tensor)) for wish, tensor in zip(names, made)])
+    outputs = capture.recorder.new_values(
+        [(wish, tensor, spec_of(tensor)) for wish, tensor in zip(names, made)]
+    )
     record = capture.history.record_of(
         key,
         call.arguments,
         written,
-        result=map_structure(lambda item: capture.recorder.find(item) if isinstance(item, torch.Tensor) else item, call.result),
+        result=map_structure(
+            lambda item: capture.recorder.find(item) if isinstance(item, torch.Tensor) else item, call.result
+        ),
         views={index: memory[place] for index, place in enumerate(map(storage, made)) if place in memory},
         random=bool(drew or key in kinds.RANDOM),
         strided=strided,
@@ -49,7 +55,9 @@ def add_node(capture: Running, call: Call, made: list[torch.Tensor], written: li
     return node
 
 
-def note_made(capture: Running, made: list[torch.Tensor], outputs: Sequence[Value], written: Sequence[torch.Tensor]) -> None:
+def note_made(
+    capture: Running, made: list[torch.Tensor], outputs: Sequence[Value], written: Sequence[torch.Tensor]
+) -> None:
     """``outputs`` stand for the tensors that a call made; it has written to others."""
     for tensor, value in zip(made, outputs):
         capture.memory.note(tensor, value)

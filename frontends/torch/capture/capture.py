@@ -61,7 +61,14 @@ from ..numbers.keys import KeySizes
 from ..numbers.sizes import expression_of, is_symbolic, numbers_of_sizes
 from ..process.generators import SPEC as GENERATOR
 from ..process.generators import Generators, HostDraws, is_generator
-from ..process.settings import device_under_autocast, is_listening, record_cast, settings_kept, unwound, without
+from ..process.settings import (
+    device_under_autocast,
+    is_listening,
+    record_cast,
+    settings_kept,
+    unwound,
+    without,
+)
 from ..state.parameters import Weights
 from ..state.state import State
 from .answers import ANSWERS, elements, hand_over
@@ -85,7 +92,9 @@ def tensors_made(capture: Running, key: str, result: Any, operands: list[torch.T
     found = [result] if isinstance(result, torch.Tensor) else list(iterate_structure(result))
     given, made = set(map(id, operands)), dict[int, torch.Tensor]()
     for item in found:
-        if isinstance(item, torch.Tensor) and (key in kinds.MAY_COPY or id(item) not in given and capture.recorder.find(item) is None):
+        if isinstance(item, torch.Tensor) and (
+            key in kinds.MAY_COPY or id(item) not in given and capture.recorder.find(item) is None
+        ):
             made[id(item)] = item
     return list(made.values())
 
@@ -106,7 +115,11 @@ def with_numbers(capture: Running, key: str, args: tuple[Any, ...], kwargs: dict
         return elements(capture, torch.Tensor.tolist, (item,), {}) if of_sizes is None else of_sizes
 
     def bounds(item: Any) -> Any:
-        return slice(number(item.start), number(item.stop), number(item.step)) if isinstance(item, slice) else item
+        return (
+            slice(number(item.start), number(item.stop), number(item.step))
+            if isinstance(item, slice)
+            else item
+        )
 
     if key in ("__getitem__", "__setitem__"):
         index = tuple(map(bounds, args[1])) if isinstance(args[1], tuple) else bounds(args[1])
@@ -120,7 +133,9 @@ def with_numbers(capture: Running, key: str, args: tuple[Any, ...], kwargs: dict
         return args, kwargs
     wanted = whole_numbers_of(pure_key(key), capture.call.startswith("torch.Tensor."))
     plain = tuple(map_structure(number, item) if place in wanted else item for place, item in enumerate(args))
-    return plain, {name: map_structure(number, item) if name in wanted else item for name, item in kwargs.items()}
+    return plain, {
+        name: map_structure(number, item) if name in wanted else item for name, item in kwargs.items()
+    }
 
 
 def _may_be_number(item: Any) -> bool:
@@ -196,8 +211,15 @@ class BackwardSizes:
         length 1."""
         self.capture.quietly(self._look)
         made_by = set(map(self.capture.recorder.maker, self._values.values()))
-        meeting = [node for node in made_by if node is not None and sum(value.ndim > 0 for value in set(node.uses)) > 1]
-        hold_lengths(self.capture, [shape_of(self.capture, value) for node in meeting for value in (*node.uses, *node.outputs)])
+        meeting = [
+            node
+            for node in made_by
+            if node is not None and sum(value.ndim > 0 for value in set(node.uses)) > 1
+        ]
+        hold_lengths(
+            self.capture,
+            [shape_of(self.capture, value) for node in meeting for value in (*node.uses, *node.outputs)],
+        )
         before = self._passing, self._batched
         self._passing, self._batched = True, current_transform() is not None
         try:
@@ -217,7 +239,9 @@ class BackwardSizes:
     def explains(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether a backward pass runs, and no number of the kernel comes of a size."""
         derivative, numbers = self._running(args), computing(function, args, kwargs)
-        if derivative is None or function is torch.ops.aten.add.Tensor:  # outside of derivatives, and where torch adds gradients up
+        if (
+            derivative is None or function is torch.ops.aten.add.Tensor
+        ):  # outside of derivatives, and where torch adds gradients up
             return self._passing and not numbers
         if function._schema.name in RULES:
             return False
@@ -233,7 +257,17 @@ class BackwardSizes:
         made = self._values.get((node._sequence_nr(), 0))
         inputs = [None if edge is None else self._value(edge, number) for edge, number in node.next_functions]
         shapes = [None if value is None else shape_of(self.capture, value) for value in (made, *inputs)]
-        return Derivative(self.capture, node, name[1] if name else "", args, shapes[1:], shapes[0], call, direct, self._batched)
+        return Derivative(
+            self.capture,
+            node,
+            name[1] if name else "",
+            args,
+            shapes[1:],
+            shapes[0],
+            call,
+            direct,
+            self._batched,
+        )
 
     def _call(self, node: Any) -> tuple[Node | None, bool]:
         """The recorded call that a node of torch's graph belongs to, and whether it is the whole of it."""
@@ -241,7 +275,11 @@ class BackwardSizes:
         call = None if made is None else self.capture.recorder.maker(made)
         if call is None:
             return self._calls.get(node._sequence_nr(), (None, False))
-        inner = [edge for edge, number in node.next_functions if edge is not None and self._value(edge, number) is None]
+        inner = [
+            edge
+            for edge, number in node.next_functions
+            if edge is not None and self._value(edge, number) is None
+        ]
         for edge in inner:
             self._calls[edge._sequence_nr()] = call, False
         return call, not inner
@@ -279,7 +317,11 @@ class Capture(TorchFunctionMode):
         super().__init__()
         self.reading = reading or Reading()
         self.for_torch = for_torch
-        self.keys, self.by_kernel, self.kept_views = keys or KeySizes(), by_kernel or KernelByKernel(), kept_views or KeptViews()
+        self.keys, self.by_kernel, self.kept_views = (
+            keys or KeySizes(),
+            by_kernel or KernelByKernel(),
+            kept_views or KeptViews(),
+        )
         self.fixed: set[Size] = set()
         self.own_modes = (Capture, TakingOver)
         self.spaces: frozenset[int] = frozenset()  # identities of the globals of the code that is recorded
@@ -287,13 +329,23 @@ class Capture(TorchFunctionMode):
         self.recorder, self.weights = recorder, weights
         self.locator = Locator(torch.nn.Module._call_impl.__code__, weights.path_of)
         self.unseen, self.has_started_threads = Unseen(self), False
-        self.memory, self.exported, self.refusals, self.gradients = Memory(), ExportedMemory(), Refusals(), Gradients(weights)
+        self.memory, self.exported, self.refusals, self.gradients = (
+            Memory(),
+            ExportedMemory(),
+            Refusals(),
+            Gradients(weights),
+        )
         self.history, self.first_run, self.known = History(self), FirstRun(), KnownCalls()
         self.input_tensors: list[torch.Tensor | None] = []  # None for a number
         self.call, self.count_call_inputs = "", 0
         self.count_decided = 0  # calls whose numbers are what they are
         self.arrays: dict[int, Any] = {}  # given array -> its tensor
-        self.written, self.rules, self.layouts, self.vmapped = Written(self), Rules(self), Layouts(self), Vmapped(self)
+        self.written, self.rules, self.layouts, self.vmapped = (
+            Written(self),
+            Rules(self),
+            Layouts(self),
+            Vmapped(self),
+        )
         self.outer_writes = OuterWrites(self)
         self.backward_sizes, self.opened, self.loops = BackwardSizes(self), Opened(self), loops_of(self)
 
@@ -302,7 +354,12 @@ class Capture(TorchFunctionMode):
     def isolated(self) -> Iterator[None]:
         """Records inside of the block; afterwards written tensors and the random state are as before."""
         try:
-            with torch.jit.optimized_execution(False), self.host_draws.checked(), self.generators.following(), self.rules.seen():
+            with (
+                torch.jit.optimized_execution(False),
+                self.host_draws.checked(),
+                self.generators.following(),
+                self.rules.seen(),
+            ):
                 with settings_kept(self.recorder.graph.name), in_eager(self), self.unseen, self, unwound():
                     yield
                 self.generators.finish()
@@ -325,16 +382,30 @@ class Capture(TorchFunctionMode):
             graph.randomness = Randomness(recorded_from=self.generators.state_before)
         places = state.recorded(self, containers) if state.places or self.host_draws.draws else None
         made = self.generators.is_made
-        leaves, output_tree = flatten(result, lambda item: isinstance(item, torch.Tensor) or is_symbolic(item) or made(item), opens)
+        leaves, output_tree = flatten(
+            result, lambda item: isinstance(item, torch.Tensor) or is_symbolic(item) or made(item), opens
+        )
         refuse_escapes(graph.name, output_tree, input_tree, self._is_recorded)
         graph.outputs = [expression_of(leaf) if is_symbolic(leaf) else self.value(leaf) for leaf in leaves]
         graph.input_tree, graph.output_tree = input_tree, output_tree
         note_aliases(self)  # once more: of what is only given back
         # arrays in places that are written to are returned for other frameworks; torch writes to them itself
-        graph.state = GraphState(places, tuple(updates) if changes else None, same_outputs(graph), returns_written=not self.for_torch)
+        graph.state = GraphState(
+            places,
+            tuple(updates) if changes else None,
+            same_outputs(graph),
+            returns_written=not self.for_torch,
+        )
         note_sharing(self, graph)
         if not self.weights.are_none:
-            name_by_module(graph, {self.weights.path_of(module) or "" for module in self.weights.modules() if not module._modules})
+            name_by_module(
+                graph,
+                {
+                    self.weights.path_of(module) or ""
+                    for module in self.weights.modules()
+                    if not module._modules
+                },
+            )
         return graph
 
     def rewritten_state(self) -> frozenset[int]:
@@ -350,7 +421,11 @@ class Capture(TorchFunctionMode):
         if not isinstance(item, torch.Tensor):
             return is_symbolic(item) and isinstance(expression_of(item), Size)
         value = self.recorder.find(item)
-        return self.unseen.made(item) if value is None else self.recorder.varies(value) and not self.is_weight(value)
+        return (
+            self.unseen.made(item)
+            if value is None
+            else self.recorder.varies(value) and not self.is_weight(value)
+        )
 
     def forget_arrays(self) -> None:
         """Drops every reference to arrays, so that they go with their last user and wait for no collector."""
@@ -387,7 +462,9 @@ class Capture(TorchFunctionMode):
         self.quietly(self.backward_sizes.note, [tensor])
 
     # ------------------------------------------------------------------------------ every call comes here
-    def __torch_function__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+    def __torch_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
         kwargs = kwargs or {}
         if current_transform() is not None:
             return self.vmapped.run(function, args, kwargs)
@@ -431,17 +508,26 @@ class Capture(TorchFunctionMode):
 
     def fix_all_sizes(self, origin: Origin | None = None) -> None:
         """Sizes went into code that cannot be seen: from here on they are what they are."""
-        if self.rules.is_following:  # a gradient that nobody may take is not worth the sizes of the whole recording
+        if (
+            self.rules.is_following
+        ):  # a gradient that nobody may take is not worth the sizes of the whole recording
             raise TracingError("it runs kernels of torch outside of public calls")
         self.recorder.refuse_any_length()
         nodes = self.recorder.graph.nodes
-        depending_on_data = (value for node in self.recorder.all_nodes() if node.key in kinds.DATA_SIZED for value in node.outputs)
+        depending_on_data = (
+            value
+            for node in self.recorder.all_nodes()
+            if node.key in kinds.DATA_SIZED
+            for value in node.outputs
+        )
         for value in (*self.recorder.graph.inputs, *depending_on_data):
             numbers.decide_sizes(self, value, origin)
         numbers.decide_read(self, [(node.inputs, node.params) for node in nodes[self.count_decided :]])
         self.count_decided = len(nodes)
 
-    def record_call(self, function: Any, name: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def record_call(
+        self, function: Any, name: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         """Makes the call, and a node of it where it gives a new tensor or writes to one."""
         self.refusals.check(self.here)
         operands: list[torch.Tensor] = []
@@ -472,11 +558,20 @@ class Capture(TorchFunctionMode):
         refuse_out(self, kwargs.get("out"), operands)
         refuse_overlap(self, key, args, operands)
         touched = [tensor for tensor, before in zip(operands, versions) if version(tensor) != before]
-        if "out" in kwargs:  # before the operands that share its memory, whose versions count this write as well
-            touched = [tensor for tensor in iterate_structure(kwargs["out"]) if isinstance(tensor, torch.Tensor)] + touched
+        if (
+            "out" in kwargs
+        ):  # before the operands that share its memory, whose versions count this write as well
+            touched = [
+                tensor for tensor in iterate_structure(kwargs["out"]) if isinstance(tensor, torch.Tensor)
+            ] + touched
         written = list(map(self.value, (*touched, *(operands[:1] if is_in_place(key) else ()))))
         made = tensors_made(self, key, result, operands)
-        if made and operands and made[0] is operands[0] and self.recorder.base_of(self.value(made[0])) in self.recorder.graph.inputs:
+        if (
+            made
+            and operands
+            and made[0] is operands[0]
+            and self.recorder.base_of(self.value(made[0])) in self.recorder.graph.inputs
+        ):
             self.depends_on("layout", made[0])
         drew = self.quietly(self.generators.drew, generators)
         call, node = Call(name, key, (inputs, params), operands, result), None
@@ -484,13 +579,17 @@ class Capture(TorchFunctionMode):
             node = add_node(self, call, made, written, drew)
             if written:
                 self.exported.written(
-                    self.here, [item for item in operands if self.value(item) in written], any(map(self.recorder.varies, written))
+                    self.here,
+                    [item for item in operands if self.value(item) in written],
+                    any(map(self.recorder.varies, written)),
                 )
         else:
             hand_over(self, result, operands, (args, kwargs))
         if key in STRUCTURE:
             STRUCTURE[key](self, inputs, params, made)
-        self.first_run.note(function, args, kwargs, operands, result, self.known.note(alike, outcome_of(call, node)))
+        self.first_run.note(
+            function, args, kwargs, operands, result, self.known.note(alike, outcome_of(call, node))
+        )
         return result
 
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
@@ -502,7 +601,14 @@ class Capture(TorchFunctionMode):
         finally:
             self.unseen.inside_call = before
 
-    def attempt(self, function: Any, key: str, operands: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def attempt(
+        self,
+        function: Any,
+        key: str,
+        operands: list[torch.Tensor],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
         """The real call, which may fail."""
         try:
             return self.run(function, args, kwargs)
@@ -526,14 +632,22 @@ class Capture(TorchFunctionMode):
         value = self.recorder.find(tensor)
         return resolve_captured(self, tensor) if value is None else value
 
-    def arguments_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def arguments_of(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments of a call as they are recorded."""
         named = {name: self._argument(item) for name, item in kwargs.items()} if kwargs else {}
         return tuple(map(self._argument, args)), named
 
     def _argument(self, item: Any) -> Any:
         cls = type(item)  # most are tensors and numbers
-        return self.value(item) if cls in TENSORS else item if cls in PLAIN else map_structure(self._recorded, item)
+        return (
+            self.value(item)
+            if cls in TENSORS
+            else item
+            if cls in PLAIN
+            else map_structure(self._recorded, item)
+        )
 
     def _recorded(self, item: Any) -> Any:
         if is_generator(item):
@@ -543,7 +657,11 @@ class Capture(TorchFunctionMode):
     def sizes_of(self, tensor: torch.Tensor) -> tuple[Any, ...]:
         """The sizes of a tensor as the user's code may hold them: those of weights and constants are plain ints."""
         maker, shape = self.recorder.maker(value := self.value(tensor)), value.spec.shape
-        sizes = shape if self._is_fixed(value, maker) else [self._size(value, axis, maker) for axis in range(value.ndim)]
+        sizes = (
+            shape
+            if self._is_fixed(value, maker)
+            else [self._size(value, axis, maker) for axis in range(value.ndim)]
+        )
         return tuple([self.keys.number(size, self.decide) for size in sizes])
 
     def size(self, value: Value, axis: int) -> Any:
@@ -557,20 +675,32 @@ class Capture(TorchFunctionMode):
 
     def _is_fixed(self, value: Value, maker: Node | None) -> bool:
         """Whether the sizes of a value, which this node has made, are those of its spec: also of an argument of a block."""
-        return not self.recorder.varies(value) or value in self.recorder.arguments or maker is None and self.is_weight(value)
+        return (
+            not self.recorder.varies(value)
+            or value in self.recorder.arguments
+            or maker is None
+            and self.is_weight(value)
+        )
 
     def is_weight(self, value: Value) -> bool:
         """Whether the value is a parameter or a constant, whose sizes are fixed."""
-        return self.recorder.maker(value) is None and value not in (*self.recorder.graph.inputs, *self.recorder.arguments)
+        return self.recorder.maker(value) is None and value not in (
+            *self.recorder.graph.inputs,
+            *self.recorder.arguments,
+        )
 
     def decide(self, size: Size, key: bool = False, text: bool = False, compared: bool = False) -> Any:
         """The number of a size, as a guard, but for the ``text`` of a message. As a ``key`` the size itself, or ``UnhashableSize``, where
         there is a next attempt. What was ``compared`` with a number that a loop carries is given as it is."""
-        if compared and any(symbol.kind != "size" and self.recorder.is_inside(symbol.source) for symbol in size.symbols()):
+        if compared and any(
+            symbol.kind != "size" and self.recorder.is_inside(symbol.source) for symbol in size.symbols()
+        ):
             return size
         if text and self.locator.in_message():
             return size.hint
-        if key and self.keys.stays_open(self.recorder.graph, size, self.here(), self.locator.function_called()):
+        if key and self.keys.stays_open(
+            self.recorder.graph, size, self.here(), self.locator.function_called()
+        ):
             return size
         return numbers.decide(self, size, self.locator.locate("Python", 2) if is_listening(self) else None)
 

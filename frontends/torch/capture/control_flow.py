@@ -38,19 +38,35 @@ if TYPE_CHECKING:
 
 
 _CALL = "torch.associative_scan"
-_LENGTHS = (61, 67, 71, 73, 79, 83, 89, 97)  # numbers of pairs that a kernel's numbers are told from those of other sizes by
+_LENGTHS = (
+    61,
+    67,
+    71,
+    73,
+    79,
+    83,
+    89,
+    97,
+)  # numbers of pairs that a kernel's numbers are told from those of other sizes by
 
 
 def in_place_of(capture: Running, original: Callable[..., Any]) -> Callable[..., Any]:
     """What takes the place of torch's ``generic_associative_scan(operator, leaves, dim, additional_inputs)``."""
     original = getattr(original, "__wrapped__", original)  # of a recording around this one
 
-    def scan(operator: Callable[..., Any], leaves: Sequence[Any], dim: int = 0, additional_inputs: Sequence[Any] = ()) -> list[Any]:
+    def scan(
+        operator: Callable[..., Any],
+        leaves: Sequence[Any],
+        dim: int = 0,
+        additional_inputs: Sequence[Any] = (),
+    ) -> list[Any]:
         if not _is_torchs(operator) or _CALL in capture.by_kernel.names:
             return prefixes(operator, leaves, dim, additional_inputs)
         users = operator.keywords["combine_fn"]
         with without_function_mode():  # torch's code calls this, and not the mode, as it does for an operator
-            return _recorded(capture, original, users, lambda *items: operator(*items, *additional_inputs), leaves, dim)
+            return _recorded(
+                capture, original, users, lambda *items: operator(*items, *additional_inputs), leaves, dim
+            )
 
     scan.__wrapped__ = original  # type: ignore[attr-defined]
     return scan
@@ -76,7 +92,12 @@ def pointwise(capture: Running, args: Any) -> Any:
 
 
 def _recorded(
-    capture: Running, original: Callable[..., Any], users: Any, operator: Callable[..., Any], leaves: Sequence[Any], axis: int
+    capture: Running,
+    original: Callable[..., Any],
+    users: Any,
+    operator: Callable[..., Any],
+    leaves: Sequence[Any],
+    axis: int,
 ) -> list[Any]:
     """The node; ``operator`` combines many pairs along the axis."""
     before, capture.call = capture.call, _CALL
@@ -86,7 +107,10 @@ def _recorded(
         values = [capture.value(leaf) for leaf in leaves]
         one_of(capture, [capture.size(value, axis) for value in values])
         combine = blocks.block(
-            "combine", lambda *items: pytree.tree_leaves(operator(*items)), _pairs(capture, leaves, values, axis), of_pairs=True
+            "combine",
+            lambda *items: pytree.tree_leaves(operator(*items)),
+            _pairs(capture, leaves, values, axis),
+            of_pairs=True,
         )
     except LengthAsked:
         capture.recorder.give_up(since)
@@ -98,10 +122,20 @@ def _recorded(
 
     def run(mode: Any) -> list[Any]:
         with mode:
-            made: list[Any] = original(lambda *items: pytree.tree_leaves(operator(*items)), list(leaves), axis)
+            made: list[Any] = original(
+                lambda *items: pytree.tree_leaves(operator(*items)), list(leaves), axis
+            )
             return made
 
-    return blocks.add("associative_scan", values, [combine], run, ["prefixes"] * len(values), sequences=len(values), axis=axis)
+    return blocks.add(
+        "associative_scan",
+        values,
+        [combine],
+        run,
+        ["prefixes"] * len(values),
+        sequences=len(values),
+        axis=axis,
+    )
 
 
 def _pairs(capture: Running, leaves: Sequence[Any], values: Sequence[Any], axis: int) -> list[Given]:
@@ -124,7 +158,9 @@ def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
 
 
 # ------------------------------------------------------------------------------------- written out
-def prefixes(operator: Callable[..., Any], leaves: Sequence[Any], dim: int = 0, additional_inputs: Sequence[Any] = ()) -> list[Any]:
+def prefixes(
+    operator: Callable[..., Any], leaves: Sequence[Any], dim: int = 0, additional_inputs: Sequence[Any] = ()
+) -> list[Any]:
     """All prefixes by doubling; ``operator(*before, *leaves, *additional_inputs)`` combines arrays along ``dim``, all at once.
 
     After step ``k`` each element is combined with the ``2**k - 1`` before it. Steps that reach beyond the beginning change nothing, so a
@@ -164,9 +200,13 @@ _SCANS = "torch._higher_order_ops.associative_scan"
 def in_eager(capture: Running) -> Iterator[None]:
     """Inside of the block ``torch.compile`` compiles nothing: what it would have hidden, these operators too, is run, and seen by
     ``capture``."""
-    places: list[Place] = [(cls, "__call__", HigherOrderOperator.__call__) for place in _CHECKING if (cls := found(*place))]
+    places: list[Place] = [
+        (cls, "__call__", HigherOrderOperator.__call__) for place in _CHECKING if (cls := found(*place))
+    ]
     if theirs := found(_SCANS, "generic_associative_scan"):
-        places.append((importlib.import_module(_SCANS), "generic_associative_scan", in_place_of(capture, theirs)))
+        places.append(
+            (importlib.import_module(_SCANS), "generic_associative_scan", in_place_of(capture, theirs))
+        )
     is_used = is_loaded() and hasattr(torch.compiler, "set_stance")  # since torch 2.6
     with torch.compiler.set_stance("force_eager") if is_used else nullcontext(), replaced(places):
         yield
@@ -180,11 +220,14 @@ def _cond(capture: Running, args: Any) -> Any:
     with capture:
         chosen = _truth(predicate)
     then, otherwise = (
-        blocks.block(name, lambda branch=branch: branch(*operands), may_write=True) for name, branch in zip(("then", "otherwise"), branches)
+        blocks.block(name, lambda branch=branch: branch(*operands), may_write=True)
+        for name, branch in zip(("then", "otherwise"), branches)
     )
     blocks.same("one branch", then.specs, otherwise.specs)
     names = ["chosen"] * len(then.specs)
-    return blocks.add("branch", [capture.value(chosen)], [otherwise, then], lambda mode: written_out.cond(mode, args), names)
+    return blocks.add(
+        "branch", [capture.value(chosen)], [otherwise, then], lambda mode: written_out.cond(mode, args), names
+    )
 
 
 def _while_loop(capture: Running, args: Any) -> Any:
@@ -196,7 +239,13 @@ def _while_loop(capture: Running, args: Any) -> Any:
     blocks.same("a step", step.specs, [(value.dtype, value.spec.hints) for value in operands])
     names = [item.name for item in given]
     return blocks.add(
-        "while_loop", operands, [condition, step], lambda mode: written_out.while_loop(mode, args), names, carried=len(operands), most=None
+        "while_loop",
+        operands,
+        [condition, step],
+        lambda mode: written_out.while_loop(mode, args),
+        names,
+        carried=len(operands),
+        most=None,
     )
 
 
@@ -215,10 +264,20 @@ def _scan(capture: Running, args: Any) -> Any:
 
 def _map(capture: Running, args: Any) -> Any:
     inner, arrays, additional = args
-    return _rows(capture, "torch.map", inner, (), arrays, lambda mode: written_out.map_rows(mode, args), additional)
+    return _rows(
+        capture, "torch.map", inner, (), arrays, lambda mode: written_out.map_rows(mode, args), additional
+    )
 
 
-def _rows(capture: Running, call: str, function: Any, carried: Any, arrays: Any, run: Callable[[Any], Any], additional: Any = ()) -> Any:
+def _rows(
+    capture: Running,
+    call: str,
+    function: Any,
+    carried: Any,
+    arrays: Any,
+    run: Callable[[Any], Any],
+    additional: Any = (),
+) -> Any:
     blocks, checkpoint = Blocks(capture, call, (_users(function),)), is_computed_again()
     state, sequences = [blocks.operand(item) for item in carried], [blocks.row(array) for array in arrays]
     length = one_of(capture, [capture.size(value, 0) for value, _ in sequences])

@@ -43,7 +43,9 @@ _SHAPED = frozenset({
     "Cummax", "Cummin", "Gather", "Index", "IndexSelect", "Kthvalue", "Max", "Mean", "Median", "Min", "Select", "Slice", "Sort", "Std",
     "Sum", "Topk", "Unbind", "UnsafeView", "Var", "View",
 })  # fmt: skip
-_MEANS = frozenset({"Mean", "MseLossBackward", "BinaryCrossEntropyWithLogits"})  # nodes that divide by the number of elements
+_MEANS = frozenset(
+    {"Mean", "MseLossBackward", "BinaryCrossEntropyWithLogits"}
+)  # nodes that divide by the number of elements
 KNOWN = _PLAIN | _SHAPED | _MEANS  # nodes that run the same kernels at all sizes
 
 
@@ -72,7 +74,9 @@ class Derivative:
 
     def is_known(self) -> bool:
         """Whether its numbers are those of its formula and of the call."""
-        return self.call is not None and self.name in _PLAIN and (self.whole or self.call.key == "__getitem__")
+        return (
+            self.call is not None and self.name in _PLAIN and (self.whole or self.call.key == "__getitem__")
+        )
 
     def given(self) -> list[Any]:
         """The arguments of the call as a flat list."""
@@ -80,7 +84,9 @@ class Derivative:
 
     def open_number(self, seen: Any) -> Any:
         """What a number of the kernel is: a size that the call was given, or what it looks like."""
-        fitting = [item for item in self.given() if isinstance(item, (Size, int, float)) and hint_of(item) == seen]
+        fitting = [
+            item for item in self.given() if isinstance(item, (Size, int, float)) and hint_of(item) == seen
+        ]
         return _opened(one_of(self.capture, fitting), self.capture.decide) if fitting else seen
 
     def own(self) -> Shape:
@@ -94,16 +100,25 @@ class Derivative:
 
     def count(self) -> Any:
         """Of how many elements each one that the call has made is the mean."""
-        axes, shapes = getattr(self.node, "_saved_dim", None), [shape for shape in self.inputs if shape is not None]
+        axes, shapes = (
+            getattr(self.node, "_saved_dim", None),
+            [shape for shape in self.inputs if shape is not None],
+        )
         _only_if(bool(shapes))
         shape = max(shapes, key=len)
-        signed = [axis - (1 << 64 if axis >= 1 << 63 else 0) for axis in axes or ()]  # torch shows those from the end as unsigned
+        signed = [
+            axis - (1 << 64 if axis >= 1 << 63 else 0) for axis in axes or ()
+        ]  # torch shows those from the end as unsigned
         return product([shape[axis] for axis in signed] if signed else shape)
 
     def with_shape(self, position: int) -> tuple[Any, ...]:
         """The arguments with the shape of what the call was given, or of one of the parts that it made."""
         wanted = tuple(self.args[position])
-        known = [shape for shape in (*self.inputs, self.made if self.name == "Unbind" else None) if shape is not None]
+        known = [
+            shape
+            for shape in (*self.inputs, self.made if self.name == "Unbind" else None)
+            if shape is not None
+        ]
         if self.batched and self.own():  # of several gradients at once
             known += [(self.own()[0], *shape) for shape in known]
         fitting = [shape for shape in known if hints(shape) == wanted]
@@ -140,7 +155,9 @@ def _like(position: int) -> Callable[[Derivative], tuple[Any, ...]]:
 def _expanded(derivative: Derivative) -> tuple[Any, ...]:
     """To the shape of what was given; torch also expands to what there is."""
     own = derivative.own()
-    return derivative.putting(1, own) if list(hints(own)) == list(derivative.args[1]) else _like(1)(derivative)
+    return (
+        derivative.putting(1, own) if list(hints(own)) == list(derivative.args[1]) else _like(1)(derivative)
+    )
 
 
 def _view(derivative: Derivative) -> tuple[Any, ...]:
@@ -167,7 +184,12 @@ def _widened(derivative: Derivative) -> tuple[Any, ...]:
     except Untold:
         wanted, axis, own = derivative.args[1], derivative.args[2], list(derivative.own())
         arrays = [item for item in derivative.given() if isinstance(item, Value)][:1]
-        fitting = [size for array in arrays for size in shape_of(derivative.capture, array) if hint_of(size) == wanted[axis]]
+        fitting = [
+            size
+            for array in arrays
+            for size in shape_of(derivative.capture, array)
+            if hint_of(size) == wanted[axis]
+        ]
         _only_if(bool(fitting))
         own[axis : axis + (len(own) == len(wanted))] = [one_of(derivative.capture, fitting)]
         return derivative.putting(1, tuple(own))
@@ -193,7 +215,11 @@ def _multiplied(derivative: Derivative) -> tuple[Any, ...]:
 
 
 def _as_it_is(derivative: Derivative) -> tuple[Any, ...]:
-    _only_if(derivative.is_plain() or derivative.name in KNOWN and not any(type(item) in (int, float) for item in derivative.args))
+    _only_if(
+        derivative.is_plain()
+        or derivative.name in KNOWN
+        and not any(type(item) in (int, float) for item in derivative.args)
+    )
     return derivative.args
 
 
@@ -208,7 +234,10 @@ def _summed(derivative: Derivative) -> tuple[Any, ...]:
 def _convolution(derivative: Derivative) -> tuple[Any, ...]:
     """The numbers are sizes of the weight, which is one, and those of the call."""
     weights = [item for item in derivative.given() if isinstance(item, Value)][1:2]
-    _only_if(derivative.whole and all(type(size) is int for weight in weights for size in shape_of(derivative.capture, weight)))
+    _only_if(
+        derivative.whole
+        and all(type(size) is int for weight in weights for size in shape_of(derivative.capture, weight))
+    )
     _only_if(not any(isinstance(item, Size) for item in derivative.given()))
     return derivative.args
 
@@ -219,7 +248,9 @@ def _part(derivative: Derivative) -> tuple[Any, ...]:
     axis, start, end = derivative.args[1:4]
     parts = [item for item in derivative.given() if isinstance(item, Value)]
     ends = list(accumulate((derivative.capture.size(part, axis % part.ndim) for part in parts), initial=0))
-    fitting = [(one, other) for one, other in pairwise(ends) if (hint_of(one), hint_of(other)) == (start, end)]
+    fitting = [
+        (one, other) for one, other in pairwise(ends) if (hint_of(one), hint_of(other)) == (start, end)
+    ]
     _only_if(len(fitting) == 1)
     return derivative.putting(2, *fitting[0])
 

@@ -13,15 +13,37 @@ _MOST_LOOKED_AT = 2**20  # elements: beyond, the look would cost more than it te
 _ENDS = torch.iinfo(torch.int32)
 # Calls that leave elements as they were, which may be those of memory that nothing has been written to.
 _UNWRITTEN = frozenset(
-    {"empty", "empty_like", "empty_strided", "empty_permuted", "new", "new_empty", "new_empty_strided", "resize_", "resize_as_"}
+    {
+        "empty",
+        "empty_like",
+        "empty_strided",
+        "empty_permuted",
+        "new",
+        "new_empty",
+        "new_empty_strided",
+        "resize_",
+        "resize_as_",
+    }
 )
 # Calls that write some elements: the others may be such as well.
 _IN_PARTS = frozenset(
-    {"__setitem__", "copy_", "put_", "index_put_", "index_copy_", "index_add_", "index_fill_", "masked_fill_", "masked_scatter_"}
+    {
+        "__setitem__",
+        "copy_",
+        "put_",
+        "index_put_",
+        "index_copy_",
+        "index_add_",
+        "index_fill_",
+        "masked_fill_",
+        "masked_scatter_",
+    }
 )
 
 
-def becomes_int64(capture: Running, key: str, filled: Sequence[torch.Tensor], operands: Iterable[torch.Tensor]) -> bool:
+def becomes_int64(
+    capture: Running, key: str, filled: Sequence[torch.Tensor], operands: Iterable[torch.Tensor]
+) -> bool:
     """Whether such elements come up in a call that made or filled these, and the graph is for another framework.
 
     They come up neither where infinities are cast, which each framework does in its way (T5 casts ``log(0)``, and takes something else),

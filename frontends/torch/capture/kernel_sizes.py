@@ -59,8 +59,17 @@ def is_sized(function: Any) -> bool:
 def computing(kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """The numbers of a kernel that it computes with: all but axes, and defaults of torch's schema."""
     arguments = kernel._schema.arguments
-    given = [*zip(arguments, args), *((argument, kwargs[argument.name]) for argument in arguments if argument.name in kwargs)]
-    return _numbers_in([value for argument, value in given if not argument.name.startswith(_NO_SIZES) and not _is_default(argument, value)])
+    given = [
+        *zip(arguments, args),
+        *((argument, kwargs[argument.name]) for argument in arguments if argument.name in kwargs),
+    ]
+    return _numbers_in(
+        [
+            value
+            for argument, value in given
+            if not argument.name.startswith(_NO_SIZES) and not _is_default(argument, value)
+        ]
+    )
 
 
 def given_numbers(function: Callable[..., Any], arguments: Any) -> frozenset[Any]:
@@ -139,7 +148,9 @@ class Kernel:
     @property
     def own(self) -> list[Any]:
         """The sizes of the array."""
-        return [self.capture.size(self.capture.value(self.args[0]), axis) for axis in range(self.args[0].ndim)]
+        return [
+            self.capture.size(self.capture.value(self.args[0]), axis) for axis in range(self.args[0].ndim)
+        ]
 
     @property
     def wanted(self) -> list[Any]:
@@ -177,7 +188,12 @@ def _expand(kernel: Kernel) -> tuple[Any, ...]:
         return kernel.making(own)
     _only_if(kernel.call is None and (hint_of(level) != 1 or _is_one(level)))
     pairs = list(zip([1] * (len(wanted) - len(own)) + own, wanted))
-    _only_if(all(hint_of(size) == hint_of(there) if not _is_one(there) else hint_of(size) in (1, hint_of(level)) for there, size in pairs))
+    _only_if(
+        all(
+            hint_of(size) == hint_of(there) if not _is_one(there) else hint_of(size) in (1, hint_of(level))
+            for there, size in pairs
+        )
+    )
     return kernel.making([there if hint_of(there) == hint_of(size) else level for there, size in pairs])
 
 
@@ -236,7 +252,9 @@ class Vmapped:
         key = row_key(name_of(function))
         if key in reads.SIZES:
             if key in _TOLD:
-                return _TOLD[key](physical_sizes(self.capture, args[0]), *hints_of(args[1:]), **hints_of(kwargs))
+                return _TOLD[key](
+                    physical_sizes(self.capture, args[0]), *hints_of(args[1:]), **hints_of(kwargs)
+                )
             self.capture.fix_all_sizes()
         before = self._call, self._given
         self._call, self._given = key, given_numbers(function, hints_of((args, kwargs)))
@@ -244,13 +262,19 @@ class Vmapped:
             result = function(*hints_of(args), **hints_of(kwargs))
         finally:
             self._call, self._given = before
-        self.capture.backward_sizes.note([item for item in iterate_structure((result,)) if isinstance(item, torch.Tensor)])
+        self.capture.backward_sizes.note(
+            [item for item in iterate_structure((result,)) if isinstance(item, torch.Tensor)]
+        )
         return result
 
     def told(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """The arguments of a kernel that makes sizes, with those that stand behind its numbers; None where that cannot be told."""
         batch = levels(self._call)
-        return None if batch is None else Kernel(self.capture, function, args, self._call, self._given, batch).with_sizes()
+        return (
+            None
+            if batch is None
+            else Kernel(self.capture, function, args, self._call, self._given, batch).with_sizes()
+        )
 
     def explains(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether all numbers of a kernel, but its axes, are those of the public call or of torch's schema, or ``torch.vmap`` alone runs

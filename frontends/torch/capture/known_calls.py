@@ -35,7 +35,9 @@ from .nodes import STRUCTURE
 
 _CONTAINERS = frozenset({tuple, list, torch.Size})
 # Sizes and elements decide more of them than is looked at here.
-_SPECIAL = frozenset({*STRUCTURE, *kinds.DATA_SIZED, *kinds.CUT, "as_strided", "requires_grad_"}) - {"__getitem__"}
+_SPECIAL = frozenset({*STRUCTURE, *kinds.DATA_SIZED, *kinds.CUT, "as_strided", "requires_grad_"}) - {
+    "__getitem__"
+}
 # Of truth values among their operands they take nothing but which elements count.
 _MASKED = frozenset({"scaled_dot_product_attention", "masked_fill"})
 
@@ -76,8 +78,14 @@ class Made:
     def fits(self, call: Call) -> bool:
         """Whether a call has this outcome."""
         result = call.result
-        same = _is_strided(result) and tuple(result.shape) == self.spec.shape and result.stride() == self.strides
-        return same and result.requires_grad is self.needs_grad and all(result is not operand for operand in call.operands)
+        same = (
+            _is_strided(result) and tuple(result.shape) == self.spec.shape and result.stride() == self.strides
+        )
+        return (
+            same
+            and result.requires_grad is self.needs_grad
+            and all(result is not operand for operand in call.operands)
+        )
 
 
 Outcome = Union[GivenBack, Made]
@@ -99,7 +107,13 @@ class KnownCalls:
         self._outcomes: dict[Any, Outcome] = {}
 
     def key_of(
-        self, name: str, key: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], operands: list[torch.Tensor]
+        self,
+        name: str,
+        key: str,
+        function: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        operands: list[torch.Tensor],
     ) -> Any:
         """What decides the outcome of a call, whose tensors ``operands`` is told; None where something else may."""
         if key in _SPECIAL or is_in_place(key) or is_any_autocast_enabled() or not _is_public(function, name):
@@ -107,7 +121,11 @@ class KnownCalls:
         try:
             is_masked = key in _MASKED
             facts = tuple([_fact(item, operands, is_masked) for item in args])
-            named = tuple([(word, _fact(item, operands, is_masked)) for word, item in kwargs.items()]) if kwargs else ()
+            named = (
+                tuple([(word, _fact(item, operands, is_masked)) for word, item in kwargs.items()])
+                if kwargs
+                else ()
+            )
         except _Unlike:
             return None
         return function, name, is_grad_enabled(), is_inference_mode_enabled(), facts, named
@@ -170,12 +188,27 @@ def outcome_of(call: Call, node: Node | None) -> Outcome | None:
         place = next((place for place, operand in enumerate(call.operands) if call.result is operand), None)
         return None if place is None or reads_sizes else GivenBack(place)
     result, is_view = call.result, bool(node.views)
-    if not _is_strided(result) or result.dtype is torch.int64 or len(node.outputs) != 1 or node.writes or node.is_random:
+    if (
+        not _is_strided(result)
+        or result.dtype is torch.int64
+        or len(node.outputs) != 1
+        or node.writes
+        or node.is_random
+    ):
         return None
-    if node.record is None or node.record.itself or is_view and len(call.operands) > 1 or call.key in VIEWS_ONLY and joins_axes(node):
+    if (
+        node.record is None
+        or node.record.itself
+        or is_view
+        and len(call.operands) > 1
+        or call.key in VIEWS_ONLY
+        and joins_axes(node)
+    ):
         return None
     order = order_of(call.key, result, is_view, all(map(is_in_order, call.operands)))
-    return Made(node.outputs[0].name, node.outputs[0].spec, result.stride(), result.requires_grad, is_view, order)
+    return Made(
+        node.outputs[0].name, node.outputs[0].spec, result.stride(), result.requires_grad, is_view, order
+    )
 
 
 # Kept whatever is known of their outcome: nearly all that a large model computes.
@@ -207,7 +240,10 @@ class _Call:
             return False
         if not kwargs and all(map(operator.is_, args, self.args)):  # as of most
             return True
-        found, known = list(iterate_structure((args, kwargs))), list(iterate_structure(hints((self.args, self.kwargs))))
+        found, known = (
+            list(iterate_structure((args, kwargs))),
+            list(iterate_structure(hints((self.args, self.kwargs)))),
+        )
         return len(found) == len(known) and all(map(_is_same, found, known))
 
 
@@ -239,13 +275,17 @@ class FirstRun:
     def _has_room(self, result: torch.Tensor) -> bool:
         return self.wanted() and self._bytes <= _MOST_BYTES and not result.is_inference()
 
-    def taken_over(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.Tensor | None:
+    def taken_over(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> torch.Tensor | None:
         """What the first run's call of as many calls of this function gave, if it was the same one."""
         calls = self._made.get(function)
         if not calls:
             return None
         call = calls.popleft()
-        return call.result if call is not None and call.is_unwritten and call.is_made_by(args, kwargs) else None
+        return (
+            call.result if call is not None and call.is_unwritten and call.is_made_by(args, kwargs) else None
+        )
 
 
 class TakingOver(TorchFunctionMode):
@@ -255,7 +295,9 @@ class TakingOver(TorchFunctionMode):
         super().__init__()
         self._calls = calls
 
-    def __torch_function__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+    def __torch_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
         kwargs = kwargs or {}
         known = self._calls.taken_over(function, args, kwargs)
         return forward(function, *args, **kwargs) if known is None else known

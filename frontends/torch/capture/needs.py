@@ -31,7 +31,9 @@ def backward_pass(capture: Running, function: Any, args: tuple[Any, ...], kwargs
         raise
 
 
-def hold_to_failure(capture: Running, problem: Exception, operands: list[torch.Tensor], args: Any, kwargs: Any) -> None:
+def hold_to_failure(
+    capture: Running, problem: Exception, operands: list[torch.Tensor], args: Any, kwargs: Any
+) -> None:
     """Where a call has failed and the user's code goes on, that holds for these sizes and needs, and where elements matter, these
     elements."""
     capture.fix_all_sizes()
@@ -45,5 +47,9 @@ def hold_to_failure(capture: Running, problem: Exception, operands: list[torch.T
 def hold_to_needs(capture: Running, written: list[Value]) -> None:
     """torch refuses writes to arguments that need gradients, where other frameworks know of no need."""
     given = capture.recorder.graph.inputs[: capture.count_call_inputs]
-    if not capture.for_torch and torch.is_grad_enabled() and any(capture.recorder.base_of(value) in given for value in written):
+    if (
+        not capture.for_torch
+        and torch.is_grad_enabled()
+        and any(capture.recorder.base_of(value) in given for value in written)
+    ):
         capture.note_fact(_FACT, capture.count_call_inputs)

@@ -19,20 +19,37 @@ from ..compat import holders_of_memory, is_wrapped, no_torch_function
 from .running import Running
 
 # bare name -> behind how many arguments the sizes of the result stand, one by one or as a tuple
-_MADE = {"zeros": 0, "ones": 0, "empty": 0, "full": 0, "rand": 0, "randn": 0, "new_zeros": 1, "new_ones": 1, "new_empty": 1, "new_full": 1}
+_MADE = {
+    "zeros": 0,
+    "ones": 0,
+    "empty": 0,
+    "full": 0,
+    "rand": 0,
+    "randn": 0,
+    "new_zeros": 1,
+    "new_ones": 1,
+    "new_empty": 1,
+    "new_full": 1,
+}
 
 
 def size_of(node: Node | None, value: Value, axis: int) -> Any:
     """One size of an array: as the call ``node`` says it that made the array, so that nothing need be read or assumed, otherwise a
     symbol."""
     rank = value.ndim
-    if node is not None and node.key == "unsqueeze" and node.params.get("dim", node.inputs[-1]) in (axis, axis - rank):
+    if (
+        node is not None
+        and node.key == "unsqueeze"
+        and node.params.get("dim", node.inputs[-1]) in (axis, axis - rank)
+    ):
         return 1
     before = None if node is None else _MADE.get(node.key)
     if node is not None and before is not None:
         given = node.inputs[before:]
         sizes = given[0] if given and isinstance(given[0], (tuple, list)) else given
-        if len(sizes) == rank and (type(sizes[axis]) is int or isinstance(sizes[axis], Size) and sizes[axis].type is int):
+        if len(sizes) == rank and (
+            type(sizes[axis]) is int or isinstance(sizes[axis], Size) and sizes[axis].type is int
+        ):
             return sizes[axis]
     return Size.of(Symbol(value, axis, value.spec.shape[axis]))
 
@@ -134,7 +151,10 @@ def foreach(capture: Running, function: Any, args: tuple[Any, ...], kwargs: dict
     given = (*args, *kwargs.values())
     count = next(len(item) for item in given if isinstance(item, (list, tuple)))
     with capture:
-        found = [one(*(_part(item, i) for item in args), **{name: _part(item, i) for name, item in kwargs.items()}) for i in range(count)]
+        found = [
+            one(*(_part(item, i) for item in args), **{name: _part(item, i) for name, item in kwargs.items()})
+            for i in range(count)
+        ]
     return found if bare.endswith("_") else tuple(found)
 
 
@@ -148,7 +168,14 @@ def give_memory(capture: Running, tensor: torch.Tensor, data: torch.Tensor) -> N
     recorder = capture.recorder
     made = recorder.maker(recorder.base_of(capture.value(data)))
     is_given = recorder.base_of(capture.value(tensor)) in recorder.graph.inputs
-    if capture.for_torch or is_given or made is None or _looks(tensor) != _looks(data) or _is_held(tensor) or _is_held(data):
+    if (
+        capture.for_torch
+        or is_given
+        or made is None
+        or _looks(tensor) != _looks(data)
+        or _is_held(tensor)
+        or _is_held(data)
+    ):
         raise TracingError(
             f"{capture.here()}: memory is put under a tensor by assigning to its .data, which is recorded for other frameworks than torch, "
             "between tensors of one shape and type that are no arguments and whose memory nothing else holds. Use copy_ instead"
@@ -170,4 +197,8 @@ def _looks(tensor: torch.Tensor) -> tuple[object, ...] | None:
 def _is_held(tensor: torch.Tensor) -> bool:
     """Whether another tensor, or an array of NumPy, looks at a tensor's memory; so for what is no plain tensor."""
     with no_torch_function():
-        return _looks(tensor) is None or holders_of_memory(tensor) > 1 or not tensor.untyped_storage().resizable()
+        return (
+            _looks(tensor) is None
+            or holders_of_memory(tensor) > 1
+            or not tensor.untyped_storage().resizable()
+        )

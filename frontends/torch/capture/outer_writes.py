@@ -73,7 +73,9 @@ class OuterWrites:
         for value in written if self._open else ():
             base = recorder.base_of(value)
             block = self._open[-1]
-            is_allowed = block.may_write and (block.is_free or not is_grad_enabled()) and base in block.written
+            is_allowed = (
+                block.may_write and (block.is_free or not is_grad_enabled()) and base in block.written
+            )
             is_allowed = is_allowed or block.is_free and recorder.is_given_here(base)
             if not recorder.is_made_here(base) and not is_allowed:
                 raise TracingError(
@@ -98,7 +100,9 @@ class OuterWrites:
                     "view inside"
                 )
 
-    def before_and_after(self, tensors: Sequence[torch.Tensor], call: Callable[[], Any]) -> tuple[Any, list[torch.Tensor]]:
+    def before_and_after(
+        self, tensors: Sequence[torch.Tensor], call: Callable[[], Any]
+    ) -> tuple[Any, list[torch.Tensor]]:
         """What a call gives, and what it leaves in these tensors, which then hold what they held before."""
         quietly = self.capture.quietly
         before = [quietly(SavedContents, tensor) for tensor in tensors]

@@ -108,7 +108,10 @@ class Blocks:
         """The block that ``function(*given)`` makes; ``of_pairs`` where it does so for any number of them, ``is_free`` where it may write
         to outer tensors under gradients too."""
         capture, recorder = self.capture, self.capture.recorder
-        inputs = [item.value or Value(item.name, ArraySpec(item.shape, spec_of(item.tensor).dtype)) for item in given]
+        inputs = [
+            item.value or Value(item.name, ArraySpec(item.shape, spec_of(item.tensor).dtype))
+            for item in given
+        ]
         copies = [capture.quietly(item.tensor.clone) for item in given]
         decided, capture.count_decided = capture.count_decided, 0
         try:
@@ -120,7 +123,9 @@ class Blocks:
                 for copy, value in zip(copies, inputs):
                     self._enter(copy, value)
                 with capture:
-                    result = function(*(copy.item() if item.is_number else copy for item, copy in zip(given, copies)))
+                    result = function(
+                        *(copy.item() if item.is_number else copy for item, copy in zip(given, copies))
+                    )
                     leaves, structure = pytree.tree_flatten(result)
                     outputs = self._outputs(leaves)
                 self._forget(inputs, nodes)
@@ -188,16 +193,26 @@ class Blocks:
         """The node that runs the blocks, and what it gives in the containers of the last block."""
         capture, recorder, last = self.capture, self.capture.recorder, blocks[-1]
         written = {value: past.tensor for block in blocks for value, past in block.written.items()}
-        (leaves, drew), left = capture.outer_writes.before_and_after(list(written.values()), lambda: self.results(call))
-        tensors = [leaf if isinstance(leaf, torch.Tensor) else capture.quietly(torch.tensor, leaf) for leaf in leaves if leaf is not None]
+        (leaves, drew), left = capture.outer_writes.before_and_after(
+            list(written.values()), lambda: self.results(call)
+        )
+        tensors = [
+            leaf if isinstance(leaf, torch.Tensor) else capture.quietly(torch.tensor, leaf)
+            for leaf in leaves
+            if leaf is not None
+        ]
         bodies = [block.body for block in blocks]
         if written:
-            copies = OuterCopies(list(written), self.origin, "torch.Tensor.clone", CallRecord("clone"), self._spec_of)
+            copies = OuterCopies(
+                list(written), self.origin, "torch.Tensor.clone", CallRecord("clone"), self._spec_of
+            )
             first = params.get("carried", len(names))
             bodies, operands, names, params = copies.node(bodies, operands, names, params)
             tensors[first:first] = left
         regions, captured = close(*bodies)
-        outputs = recorder.new_values([(name, tensor, spec_of(tensor)) for name, tensor in zip(names, tensors)])
+        outputs = recorder.new_values(
+            [(name, tensor, spec_of(tensor)) for name, tensor in zip(names, tensors)]
+        )
         is_random = drew or any(node.is_random for block in blocks for node in block.body.nodes)
         whole = {name: params.get(name, default) for name, default in get(op).params.items()}
         record = CallRecord(op, result=outputs, random=is_random)
@@ -212,7 +227,10 @@ class Blocks:
             for tensor, new in zip(written.values(), left):
                 with torch.no_grad() if capture.quietly(_is_trained, tensor) else nullcontext():
                     tensor.copy_(new)
-            items = [None if kind == "none" else next(made).item() if kind == "number" else next(made) for kind in last.kinds]
+            items = [
+                None if kind == "none" else next(made).item() if kind == "number" else next(made)
+                for kind in last.kinds
+            ]
         return pytree.tree_unflatten(items, last.structure)
 
     def _spec_of(self, value: Value) -> ArraySpec:
@@ -272,7 +290,9 @@ class TorchRegions(RecordedRegions[_Block]):
     module, arrays, copy = torch, (torch.Tensor,), "clone"
 
     def __init__(self, capture: Running) -> None:
-        super().__init__(capture, capture.outer_writes.tied, lambda size: symbolic(size, capture.decide), capture.decide)
+        super().__init__(
+            capture, capture.outer_writes.tied, lambda size: symbolic(size, capture.decide), capture.decide
+        )
         self.capture = capture
 
     def _handling(self, function: Callable[..., T], *args: Any) -> T:
@@ -359,7 +379,11 @@ class TorchRegions(RecordedRegions[_Block]):
     def collective(self, name: str, x: Any, **params: Any) -> Any:
         operands = () if x is None else (x if isinstance(x, torch.Tensor) else self.made(x, self.kind(x)),)
         if name == "sharding_hint":
-            params = {"layout": ",".join(entry if isinstance(entry, str) else "+".join(entry or ()) for entry in params["layout"])}
+            params = {
+                "layout": ",".join(
+                    entry if isinstance(entry, str) else "+".join(entry or ()) for entry in params["layout"]
+                )
+            }
         return getattr(torch.ops.graph_compiler, name)(*operands, *params.values())
 
     # ------------------------------------------------------------------------------ conditions
@@ -376,15 +400,21 @@ class TorchRegions(RecordedRegions[_Block]):
 
     def _trial(self, function: Block, given: Inputs) -> None:
         blocks = Blocks(self.capture, "a traced statement", ())
-        blocks.block("trial", function, [self._given(item, kind) for item, kind in given], may_write=True, is_free=True)
+        blocks.block(
+            "trial", function, [self._given(item, kind) for item, kind in given], may_write=True, is_free=True
+        )
 
     def branch(self, truth: Any, then: Block, otherwise: Block) -> Arrays:
         return self._handling(super().branch, truth, then, otherwise)
 
     def while_loop(self, test: Block, body: Block, carried: Arrays, kinds: Sequence[Kind]) -> Arrays:
-        return self.entered(self._handling(super().while_loop, test, body, carried, kinds), list(zip(carried, kinds)))
+        return self.entered(
+            self._handling(super().while_loop, test, body, carried, kinds), list(zip(carried, kinds))
+        )
 
-    def scan(self, body: Block, carried: Arrays, kinds: Sequence[Kind], rows: Arrays, length: Any, checkpoint: bool) -> Arrays:
+    def scan(
+        self, body: Block, carried: Arrays, kinds: Sequence[Kind], rows: Arrays, length: Any, checkpoint: bool
+    ) -> Arrays:
         found = self._handling(super().scan, body, carried, kinds, rows, length, checkpoint)
         return [*self.entered(found[: len(carried)], list(zip(carried, kinds))), *found[len(carried) :]]
 
@@ -415,7 +445,13 @@ class TorchRegions(RecordedRegions[_Block]):
         return Blocks(self.capture, "a loop" if is_loop else "a condition", ())
 
     def node(
-        self, op: str, operands: Sequence[Value], blocks: Sequence[_Block], steps: Callable[[], Arrays], names: Sequence[str], **params: Any
+        self,
+        op: str,
+        operands: Sequence[Value],
+        blocks: Sequence[_Block],
+        steps: Callable[[], Arrays],
+        names: Sequence[str],
+        **params: Any,
     ) -> Arrays:
         def run(mode: Any) -> Arrays:
             with self.as_python(), mode:
@@ -428,13 +464,20 @@ class TorchRegions(RecordedRegions[_Block]):
         return bool(truth)
 
     def entered(self, arrays: Arrays, given: Inputs) -> Arrays:
-        return [array.item() if kind is not None and kind.number else array for array, (_, kind) in zip(arrays, given)]
+        return [
+            array.item() if kind is not None and kind.number else array
+            for array, (_, kind) in zip(arrays, given)
+        ]
 
     def _refuse_slices(self, nodes: Sequence[Node]) -> None:
         """Other frameworks have no slice whose bounds each step computes."""
         for node in () if self.capture.for_torch else every(nodes):
-            bounds = (bound for item in node.inputs for part in _parts(item) for bound in (part.start, part.stop))
-            if node.op.endswith("getitem__") and any(isinstance(bound, Size) and bound.reads_elements() for bound in bounds):
+            bounds = (
+                bound for item in node.inputs for part in _parts(item) for bound in (part.start, part.stop)
+            )
+            if node.op.endswith("getitem__") and any(
+                isinstance(bound, Size) and bound.reads_elements() for bound in bounds
+            ):
                 raise TracingError(
                     f"{node.origin}: each step of a loop on values takes another slice, of no fixed size. Index by a number (x[i]), or "
                     "compute with a mask (torch.where)"

@@ -85,10 +85,19 @@ class Running(MemoryTrace, GradientTrace, Protocol):
     def sizes_of(self, tensor: torch.Tensor) -> tuple[Any, ...]:
         """The sizes of a tensor as the user's code may hold them."""
 
-    def arguments_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def arguments_of(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments of a call as they are recorded."""
 
-    def attempt(self, function: Any, key: str, operands: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def attempt(
+        self,
+        function: Any,
+        key: str,
+        operands: list[torch.Tensor],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
         """The real call, which may fail."""
 
     def record_kernel(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], sized: bool) -> Any:

@@ -38,11 +38,17 @@ class Unrecorded(TorchFunctionMode):
         super().__init__()
         self.here = capture.here
 
-    def __torch_function__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+    def __torch_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
         args, kwargs = hints_of(args), hints_of(kwargs or {})
         if isinstance(function, HigherOrderOperator):
             key = row_key(name_of(function))
-            return WRITTEN_OUT[key](self, args) if key in WRITTEN_OUT else flex_attention(self, function, args, kwargs)
+            return (
+                WRITTEN_OUT[key](self, args)
+                if key in WRITTEN_OUT
+                else flex_attention(self, function, args, kwargs)
+            )
         return forward(function, *args, **kwargs)
 
 
@@ -65,7 +71,11 @@ def resolve_captured(capture: Running, tensor: torch.Tensor) -> Value:
     if (owner := capture.kept_views.owner_of(tensor)) is not None:
         return capture.kept_views.taken(capture, tensor, owner)
     name = capture.weights.name_of(tensor)
-    if name is None and (sharing := capture.memory.values_in(tensor)) and not capture.is_weight(next(iter(sharing.values()))):
+    if (
+        name is None
+        and (sharing := capture.memory.values_in(tensor))
+        and not capture.is_weight(next(iter(sharing.values())))
+    ):
         return _alias(capture, tensor)
     if maker := capture.unseen.maker_of(tensor):
         capture.by_kernel.ask(maker)
@@ -74,7 +84,9 @@ def resolve_captured(capture: Running, tensor: torch.Tensor) -> Value:
             "or a cache), so the recording did not see where it comes from. Return it from that call, or compute it with public functions"
         )
     if name is None and capture.has_started_threads:
-        raise TracingError(f"{capture.here()}: a tensor may come from a thread that the function started, which cannot be recorded")
+        raise TracingError(
+            f"{capture.here()}: a tensor may come from a thread that the function started, which cannot be recorded"
+        )
     if capture.unseen.made(tensor) and not (name is not None and capture.memory.values_in(tensor)):
         raise TracingError(
             f"{capture.here()}: a tensor is used here whose memory was written by this function, but which nothing that can be recorded "
@@ -95,7 +107,9 @@ def resolve_captured(capture: Running, tensor: torch.Tensor) -> Value:
     capture.memory.comes_from_outside(tensor)
     capture.gradients.add(tensor)
     if name is None or not capture.weights.is_persistent(name):
-        return capture.recorder.add_constant(name or capture.locator.name_of(tensor) or "constant", tensor, spec_of(tensor))
+        return capture.recorder.add_constant(
+            name or capture.locator.name_of(tensor) or "constant", tensor, spec_of(tensor)
+        )
     value = capture.recorder.add_parameter(name, tensor, spec_of(tensor))
     capture.history.add(value)
     if hooks := tensor._backward_hooks:
@@ -124,7 +138,9 @@ def _alias(capture: Running, tensor: torch.Tensor) -> Value:
     """A tensor that looks at the memory of a recorded value, made where no call was seen: ``nn.Parameter(x)``, ``x.as_subclass``, a saved
     tensor."""
     seen = capture.memory.same(tensor)
-    if seen is None or (capture.recorder.maker(seen) is None and type(tensor) is torch.Tensor and not tensor.requires_grad):
+    if seen is None or (
+        capture.recorder.maker(seen) is None and type(tensor) is torch.Tensor and not tensor.requires_grad
+    ):
         capture.by_kernel.ask(capture.unseen.maker_of(tensor))
         if not capture.for_torch:
             inputs = (capture.recorder.kept(value) for value in capture.memory.values_in(tensor).values())
@@ -134,7 +150,9 @@ def _alias(capture: Running, tensor: torch.Tensor) -> Value:
             "not see it; make it with a function of torch"
         )
     record = CallRecord("detach", views={0: seen})
-    made = capture.recorder.add_value("torch.Tensor.detach", (seen,), capture.here(), ("alias", tensor, spec_of(tensor)), record)
+    made = capture.recorder.add_value(
+        "torch.Tensor.detach", (seen,), capture.here(), ("alias", tensor, spec_of(tensor)), record
+    )
     value = capture.recorder.keep(tensor, made)
     capture.memory.has_subclasses |= type(tensor) not in _WITHOUT_HISTORY
     comes_back = capture.memory.has_subclasses and type(tensor) is torch.Tensor
@@ -167,7 +185,11 @@ class Opened:
     def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call, with numbers for sizes; the kernels that come meanwhile are its own."""
         decide_all(self.capture, (args, kwargs))
-        values = [self.capture.value(item) for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor)]
+        values = [
+            self.capture.value(item)
+            for item in iterate_structure((args, kwargs))
+            if isinstance(item, torch.Tensor)
+        ]
         shapes = [shape_of(self.capture, value) for value in values]
         hold_lengths(self.capture, shapes)
         before = self._shapes, self._given, self._is_product
@@ -181,19 +203,36 @@ class Opened:
 
     def told(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """The arguments of a kernel that makes sizes, with those that stand behind its numbers; None where that cannot be told."""
-        if self._shapes is None or function._schema.name not in _RESHAPES or not self._given.isdisjoint(args[1]):
+        if (
+            self._shapes is None
+            or function._schema.name not in _RESHAPES
+            or not self._given.isdisjoint(args[1])
+        ):
             return None
-        shape = merged(shape_of(self.capture, self.capture.value(args[0])), args[1]) or self._told(args[1], self._shapes)
-        return None if shape is None else (args[0], [symbolic(size, self.capture.decide) for size in shape], *args[2:])
+        shape = merged(shape_of(self.capture, self.capture.value(args[0])), args[1]) or self._told(
+            args[1], self._shapes
+        )
+        return (
+            None
+            if shape is None
+            else (args[0], [symbolic(size, self.capture.decide) for size in shape], *args[2:])
+        )
 
     def explains(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether all numbers of a kernel are those of the public call."""
-        return self._shapes is not None and not is_sized(function) and self._given.issuperset(computing(function, args, kwargs))
+        return (
+            self._shapes is not None
+            and not is_sized(function)
+            and self._given.issuperset(computing(function, args, kwargs))
+        )
 
     def _told(self, wanted: list[int], shapes: list[tuple[Any, ...]]) -> list[Any] | None:
         if not self._is_product and tuple(wanted) not in map(hints, shapes):
             return None
-        found = [[1] if number == 1 else [size for shape in shapes for size in shape if hint_of(size) == number] for number in wanted]
+        found = [
+            [1] if number == 1 else [size for shape in shapes for size in shape if hint_of(size) == number]
+            for number in wanted
+        ]
         return [one_of(self.capture, sizes) for sizes in found] if all(found) else None
 
 
@@ -278,7 +317,9 @@ class Unseen(TorchDispatchMode):
         return is_gone is not None and not is_gone()
 
     def _computes(self, function: Any, args: Any) -> Any:
-        if function is torch.ops.aten.detach.default:  # of tensors that are no part of the recording too, wherever torch keeps one aside
+        if (
+            function is torch.ops.aten.detach.default
+        ):  # of tensors that are no part of the recording too, wherever torch keeps one aside
             return self.capture.recorder.find(args[0]) is not None
         return function.namespace != "prim"
 
@@ -293,7 +334,9 @@ class Unseen(TorchDispatchMode):
             return False
         return not any(known.explains(function, args, kwargs) for known in self._known())
 
-    def __torch_dispatch__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+    def __torch_dispatch__(
+        self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
         kwargs = kwargs or {}
         if isinstance(function, HigherOrderOperator):
             refuse_operator(function, self.capture.here)
@@ -301,7 +344,9 @@ class Unseen(TorchDispatchMode):
             told = next(filter(None, (known.told(function, args) for known in self._known())), None)
             if told is None:
                 return self.capture.record_kernel(function, args, kwargs, self._ties(function, args, kwargs))
-            with no_torch_function():  # the call itself would come to the mode above once more, without the sizes
+            with (
+                no_torch_function()
+            ):  # the call itself would come to the mode above once more, without the sizes
                 return self.capture.record_kernel(function, told, kwargs, sized=False)
         result = forward(function, *args, **kwargs)
         for item in (result,) if isinstance(result, torch.Tensor) else iterate_structure(result):
@@ -312,7 +357,10 @@ class Unseen(TorchDispatchMode):
     def _hide(self, made: torch.Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """A kernel has made a tensor of its arguments, in memory of the recording or of theirs."""
         self._hidden[id(made)] = (weakref.ref(made), self.capture.call)
-        place, operands = storage(made), (item for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor))
+        place, operands = (
+            storage(made),
+            (item for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor)),
+        )
         if not self.made(made) and place not in map(storage, operands):
             self.note(made)
 

@@ -62,7 +62,9 @@ def map_rows(mode: Mode, args: Any) -> Any:
     """Row by row."""
     inner, arrays, additional = args
     with mode:
-        return _stacked([inner(*(array[step] for array in arrays), *additional) for step in range(arrays[0].shape[0])])
+        return _stacked(
+            [inner(*(array[step] for array in arrays), *additional) for step in range(arrays[0].shape[0])]
+        )
 
 
 def _stacked(results: list[Any]) -> Any:
@@ -72,11 +74,15 @@ def _stacked(results: list[Any]) -> Any:
 def flex_attention(mode: Any, function: Any, args: Any, kwargs: Any) -> Any:
     """torch's own formula, which computes all scores; the result lies in memory as the query does."""
     order = sorted(range(args[0].ndim), key=args[0].stride().__getitem__, reverse=True)
-    formula = found("torch._higher_order_ops.flex_attention", "math_attention") or refuse_operator(function, mode.here)
+    formula = found("torch._higher_order_ops.flex_attention", "math_attention") or refuse_operator(
+        function, mode.here
+    )
     with mode:
         result, *statistics = formula(*args, **kwargs)
         if order != sorted(order):
-            result = result.permute(order).contiguous().permute([order.index(axis) for axis in range(len(order))])
+            result = (
+                result.permute(order).contiguous().permute([order.index(axis) for axis in range(len(order))])
+            )
         return (result, *statistics)
 
 

@@ -30,7 +30,9 @@ class History:
         self.capture = capture
         self.ambient = is_grad_enabled()
         self.mode_changed = False
-        self.forwards = 0  # how many torch.autograd.Functions are at their forward, where torch switches gradients off
+        self.forwards = (
+            0  # how many torch.autograd.Functions are at their forward, where torch switches gradients off
+        )
         self._differentiable: set[Value] = set()
 
     @property
@@ -213,7 +215,9 @@ def _fact_of_captured(tensor: torch.Tensor, held: Any, key: str, found: Any) -> 
     device that was ``found``."""
     name, relation = key.strip("_"), "==" if isinstance(found, torch.device) else "is"
     place, objects = ("{}", (tensor,)) if held is None else ("{}[{}]", held)
-    return EnvironmentGuard(f"{place}.{name} {relation} {{}}", (*objects, found), f"{name} of a captured tensor")
+    return EnvironmentGuard(
+        f"{place}.{name} {relation} {{}}", (*objects, found), f"{name} of a captured tensor"
+    )
 
 
 class GradientTrace(Trace, Protocol):

@@ -30,7 +30,13 @@ from ....recording.reachability.snapshot import World
 from ....sizes import Size
 from ....trees import iterate_structure
 from ..basics.tensors import version
-from ..compat import count_dispatch_modes, count_function_modes, dispatch_mode_at, function_mode_at, has_transforms
+from ..compat import (
+    count_dispatch_modes,
+    count_function_modes,
+    dispatch_mode_at,
+    function_mode_at,
+    has_transforms,
+)
 from ..trace import Trace
 from .gradients import GradientTrace
 
@@ -80,7 +86,9 @@ class RecordedRule:
     nodes: Sequence[Node]
 
     @classmethod
-    def of(cls, capture: Trace, results: Sequence[torch.Tensor], args: Sequence[Any], rule: Callable[..., Any]) -> RecordedRule:
+    def of(
+        cls, capture: Trace, results: Sequence[torch.Tensor], args: Sequence[Any], rule: Callable[..., Any]
+    ) -> RecordedRule:
         """Runs the rule; ``TracingError`` where its calls do not tell what it does with any gradient."""
         graph = capture.recorder.graph
         guards, values = len(graph.guards), [capture.value(item) for item in results]
@@ -90,14 +98,23 @@ class RecordedRule:
             value.name = "gradient"
         given = rule(*ones)
         given = given if isinstance(given, (tuple, list)) else (given,)
-        pairs = [(arg, item) for arg, item in zip(args, given) if isinstance(arg, torch.Tensor) and item is not None]
+        pairs = [
+            (arg, item)
+            for arg, item in zip(args, given)
+            if isinstance(arg, torch.Tensor) and item is not None
+        ]
         gradients = [_as_of(capture, item, arg) for arg, item in pairs]
-        made = cls(values, [capture.value(arg) for arg, _ in pairs], cotangents, gradients, graph.nodes[first:])
+        made = cls(
+            values, [capture.value(arg) for arg, _ in pairs], cotangents, gradients, graph.nodes[first:]
+        )
         made._check(capture, [guard.condition for guard in graph.guards[guards:]])
         return made
 
     def _check(self, capture: Trace, conditions: Sequence[Any]) -> None:
-        recorder, inner = capture.recorder, {*self.cotangents, *(value for node in self.nodes for value in node.outputs)}
+        recorder, inner = (
+            capture.recorder,
+            {*self.cotangents, *(value for node in self.nodes for value in node.outputs)},
+        )
         written = {recorder.base_of(value) for node in self.nodes for value in node.writes}
         read = [
             symbol
@@ -106,7 +123,9 @@ class RecordedRule:
             if isinstance(item, Size)
             for symbol in item.symbols()
         ]
-        if not inner.isdisjoint(values_in(list(conditions))) or any(symbol.kind != "size" and symbol.source in inner for symbol in read):
+        if not inner.isdisjoint(values_in(list(conditions))) or any(
+            symbol.kind != "size" and symbol.source in inner for symbol in read
+        ):
             raise TracingError("elements, or sizes, of a gradient decide in Python")
         if any(node.is_random for node in self.nodes) or not written <= inner:
             raise TracingError("a rule draws random numbers, or writes to what is not its own")
@@ -124,7 +143,12 @@ class RecordedRule:
             *(_detached(capture, value, origin) for value in kept),
         ]
         given = [Value(value.name, value.spec) for value in self.results]
-        function = Body(name, (*given, *(Value(value.name, value.spec) for value in operands[len(given) :])), (), tuple(given))
+        function = Body(
+            name,
+            (*given, *(Value(value.name, value.spec) for value in operands[len(given) :])),
+            (),
+            tuple(given),
+        )
         unused = [Value(value.name, value.spec) for value in self.results]
         taken = [*self.results, *self.cotangents, *unused, *self.sources, *kept]
         regions, captured = close(function, Body(f"{name}_rule", taken, self.nodes, tuple(self.gradients)))
@@ -132,7 +156,9 @@ class RecordedRule:
         outputs = tuple(Value(value.name, value.spec) for value in self.results)
         params = {"kind": "vjp", "differentiated": places, "residuals": 0}
         record = CallRecord("custom_derivative", result=outputs)
-        recorder.add_call("custom_derivative", (*operands, *captured), params, origin, outputs, record, regions)
+        recorder.add_call(
+            "custom_derivative", (*operands, *captured), params, origin, outputs, record, regions
+        )
         return outputs
 
     def _read(self) -> list[Value]:
@@ -145,9 +171,15 @@ def _as_of(capture: Trace, gradient: Any, arg: torch.Tensor) -> Value:
     if found.hints != wanted.hints:
         more = len(found.hints) - len(wanted.hints)
         # Sizes of the argument are asked for, not those of the gradient, which may be no part of a guard.
-        single = [axis for axis, size in enumerate(arg.shape) if found.hints[more + axis] != wanted.hints[axis] and size == 1]
+        single = [
+            axis
+            for axis, size in enumerate(arg.shape)
+            if found.hints[more + axis] != wanted.hints[axis] and size == 1
+        ]
         if more < 0 or len(single) != sum(a != b for a, b in zip(found.hints[more:], wanted.hints)):
-            raise TracingError(f"it gives a gradient of the shape {list(found.hints)} for an argument of the shape {list(wanted.hints)}")
+            raise TracingError(
+                f"it gives a gradient of the shape {list(found.hints)} for an argument of the shape {list(wanted.hints)}"
+            )
         gradient = gradient.sum([more + axis for axis in single], keepdim=True) if single else gradient
         gradient = gradient.sum(list(range(more))) if more else gradient
     if found.dtype != wanted.dtype:
@@ -158,16 +190,23 @@ def _as_of(capture: Trace, gradient: Any, arg: torch.Tensor) -> Value:
 
 def _detached(capture: Trace, value: Value, origin: Any) -> Value:
     made = Value(value.name, value.spec)
-    capture.recorder.add_call("torch.Tensor.detach", (value,), {}, origin, (made,), CallRecord("detach", result=made))
+    capture.recorder.add_call(
+        "torch.Tensor.detach", (value,), {}, origin, (made,), CallRecord("detach", result=made)
+    )
     return made
 
 
-_APPLY = getattr(getattr(torch.autograd.Function.apply, "__func__", None), "__code__", None)  # None: C++ code, since torch 2.14
+_APPLY = getattr(
+    getattr(torch.autograd.Function.apply, "__func__", None), "__code__", None
+)  # None: C++ code, since torch 2.14
 _READ_BY_APPLY = "_backward_cls"
 _DEEPEST = 3
 _FOLDERS = re.compile(r"\S*[/\\]")
 _CHECKPOINT = "torch.utils.checkpoint"
-_WITH_RULES = ("torch._functorch.", "torch.distributions.")  # torch's other functions have the gradients of what they run
+_WITH_RULES = (
+    "torch._functorch.",
+    "torch.distributions.",
+)  # torch's other functions have the gradients of what they run
 
 
 class Rules:
@@ -197,7 +236,9 @@ class Rules:
         if frame.f_code is _APPLY and _comes_to(self.capture):
             cls = frame.f_locals["cls"]
             if self._depth and _is_endless(cls, frame):
-                raise TracingError(f"the backward of {cls.__name__} takes gradients of {cls.__name__} again and again")
+                raise TracingError(
+                    f"the backward of {cls.__name__} takes gradients of {cls.__name__} again and again"
+                )
             self._follow(cls, frame.f_locals["args"], has_setup)
 
     def applied(self, cls: Any) -> None:
@@ -241,11 +282,18 @@ class Rules:
             started[:] = [len(self.capture.recorder.graph.nodes)]
             versions = [version(item) if isinstance(item, torch.Tensor) else 0 for item in args]
             with self._forward(enabled):
-                result = forward(*map(self._outside, given) if cls.__module__ == _CHECKPOINT else given, **keywords)
+                result = forward(
+                    *map(self._outside, given) if cls.__module__ == _CHECKPOINT else given, **keywords
+                )
                 if not is_ruled:
                     return result
                 result = _apart(
-                    result, [item for item, before in zip(args, versions) if isinstance(item, torch.Tensor) and version(item) == before]
+                    result,
+                    [
+                        item
+                        for item, before in zip(args, versions)
+                        if isinstance(item, torch.Tensor) and version(item) == before
+                    ],
                 )
                 if not has_setup:
                     self._apply(cls, given[0], args, result, self.capture.recorder.graph.nodes[started[0] :])
@@ -307,14 +355,22 @@ class Rules:
             if any(item is one for one in known.without_gradient()):
                 self._detach(item)
         ruled = [item for item in ruled if not any(item is one for one in known.without_gradient())]
-        sources = [item for item in args if isinstance(item, torch.Tensor) and (item.is_floating_point() or item.is_complex())]
+        sources = [
+            item
+            for item in args
+            if isinstance(item, torch.Tensor) and (item.is_floating_point() or item.is_complex())
+        ]
 
         def rule(*cotangents: Any) -> Any:
             given = {id(item): cotangent for item, cotangent in zip(ruled, cotangents)}
             return cls.backward(known, *(_cotangent(item, given) for item in results))
 
         written = [item for item in ruled if any(item is given for given in args)]  # mark_dirty
-        why = "it has written to an argument" if written else self.follow(cls.__name__, ruled, args, rule, forward, _is_torchs(cls))
+        why = (
+            "it has written to an argument"
+            if written
+            else self.follow(cls.__name__, ruled, args, rule, forward, _is_torchs(cls))
+        )
         if why:
             self.refuse(ruled, sources, f"the rule of {cls.__name__}", why=why)
         self._untouchable.update(self.capture.recorder.base_of(self.capture.value(item)) for item in written)
@@ -363,7 +419,14 @@ class Rules:
             self._now(tensor, new)
         return ""
 
-    def refuse(self, results: Any, sources: Sequence[torch.Tensor], what: str, values: Sequence[Value] = (), why: str = "") -> None:
+    def refuse(
+        self,
+        results: Any,
+        sources: Sequence[torch.Tensor],
+        what: str,
+        values: Sequence[Value] = (),
+        why: str = "",
+    ) -> None:
         """To take a gradient of any of the results, with respect to the ``sources`` and ``values`` too, is an error from here on."""
         message = _message(what, self.capture.here(), why)
         for result in iterate_structure((results,)):
@@ -375,7 +438,9 @@ class Rules:
         """Raise `TracingError` if `written` contains a view that a `torch.autograd.Function` returned, or a
         result that it wrote to.
         """
-        if self._untouchable and not self._untouchable.isdisjoint(map(self.capture.recorder.base_of, written)):
+        if self._untouchable and not self._untouchable.isdisjoint(
+            map(self.capture.recorder.base_of, written)
+        ):
             raise TracingError(
                 f"{origin}: what a torch.autograd.Function returned is a view or was written to by it, and is written to again, of which "
                 "no gradient is known; write to a copy (clone)"
@@ -385,14 +450,18 @@ class Rules:
         """Record a `detach` for a result that the function marked as non-differentiable."""
         value = self.capture.value(tensor)
         made = (value.name, tensor, value.spec)
-        self.capture.recorder.add_value("torch.Tensor.detach", (value,), self.capture.here(), made, CallRecord("detach"))
+        self.capture.recorder.add_value(
+            "torch.Tensor.detach", (value,), self.capture.here(), made, CallRecord("detach")
+        )
 
     def _note(self, name: str, key: str, value: Value, tensor: torch.Tensor, more: tuple[Any, ...]) -> None:
         """Record the call with a derivative rule, and let `tensor` stand for its result from now on."""
         capture = self.capture
         result = (value.name, tensor, value.spec)
         base = capture.recorder.base_of(value)
-        made: Value = capture.recorder.add_value(name, (value, *more), capture.here(), result, CallRecord(key))
+        made: Value = capture.recorder.add_value(
+            name, (value, *more), capture.here(), result, CallRecord(key)
+        )
         self._noted(made, value, base)
 
     def _now(self, tensor: torch.Tensor, made: Value) -> None:
@@ -414,7 +483,9 @@ class _Context:
     def __init__(self, ctx: Any, args: tuple[Any, ...]) -> None:
         vars(self).update(vars(ctx))
         self.saved_tensors = self.saved_variables = tuple(ctx.to_save or ())
-        self.needs_input_grad = tuple(isinstance(item, torch.Tensor) and item.is_floating_point() for item in args)
+        self.needs_input_grad = tuple(
+            isinstance(item, torch.Tensor) and item.is_floating_point() for item in args
+        )
         self._without_gradient = tuple(ctx.non_differentiable or ())
 
     def without_gradient(self) -> tuple[torch.Tensor, ...]:
@@ -446,7 +517,9 @@ def _comes_to(capture: GradientTrace) -> bool:
 
 def _is_ruled(cls: Any, args: tuple[Any, ...]) -> bool:
     """Return whether a gradient goes through a function by a rule of its own, and not by what its ``forward`` runs."""
-    has_rule = cls.backward is not torch.autograd.Function.backward or cls.vjp is not torch.autograd.Function.vjp
+    has_rule = (
+        cls.backward is not torch.autograd.Function.backward or cls.vjp is not torch.autograd.Function.vjp
+    )
     if not has_rule or not any(isinstance(item, torch.Tensor) and item.is_floating_point() for item in args):
         return False
     return cls.__module__.startswith(_WITH_RULES) or not cls.__module__.startswith("torch.")
@@ -462,7 +535,11 @@ def _apart(result: Any, unwritten: Sequence[torch.Tensor]) -> Any:
 def _is_torchs(cls: type) -> bool:
     """Whether a function is of torch's own: under ``vmap`` torch makes classes of its own, which hold the user's."""
     cells = getattr(cls.backward, "__closure__", None) or ()  # type: ignore[attr-defined]
-    held = [cell.cell_contents for cell in cells if isinstance(cell.cell_contents, type) and cell.cell_contents is not cls]
+    held = [
+        cell.cell_contents
+        for cell in cells
+        if isinstance(cell.cell_contents, type) and cell.cell_contents is not cls
+    ]
     inner = next((item for item in held if issubclass(item, torch.autograd.Function)), None)
     return cls.__module__.startswith("torch.") if inner is None else _is_torchs(inner)
 
@@ -510,6 +587,11 @@ def _class_reads(probe: Probe, probes: Probes, original: Any) -> Any:
 RULES = (
     Probe(functions, "_is_setup_context_defined", STAND_IN, _applied)
     if _APPLY is not None
-    else Probe(functions.FunctionMeta, "__getattribute__", _class_reads, lambda session, cls: session.trace.rules.applied(cls)),
+    else Probe(
+        functions.FunctionMeta,
+        "__getattribute__",
+        _class_reads,
+        lambda session, cls: session.trace.rules.applied(cls),
+    ),
     *(Probe(BackwardHook, name, STAND_IN, _hooked) for name in ("setup_input_hook", "setup_output_hook")),
 )

@@ -57,7 +57,9 @@ rows.table({
 
 
 @rows.row("to", "_to_copy")
-def to(b: TorchBuilder, input: Any, *target: Any, dtype: Any = None, other: Any = None, **_options: Any) -> Any:
+def to(
+    b: TorchBuilder, input: Any, *target: Any, dtype: Any = None, other: Any = None, **_options: Any
+) -> Any:
     """torch.Tensor.to(dtype), to(device, dtype), to(other): only the type matters."""
     for item in (*target, other):
         if isinstance(item, (torch.dtype, type)):
@@ -157,7 +159,15 @@ def new(b: TorchBuilder, input: Any, *given: Any, **options: Any) -> Any:
 
 # ------------------------------------------------------------------------------ counted
 @rows.row("arange")
-def arange(b: TorchBuilder, *bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, dtype: Any = None, **_options: Any) -> Any:
+def arange(
+    b: TorchBuilder,
+    *bounds: Any,
+    start: Any = 0,
+    end: Any = None,
+    step: Any = 1,
+    dtype: Any = None,
+    **_options: Any,
+) -> Any:
     """torch.arange(end), (start, end) or (start, end, step): integers where all three are."""
     if len(bounds) == 1 and end is None:
         bounds = (start, *bounds)
@@ -198,7 +208,9 @@ def _counted(dtype: Any, *numbers: Any) -> str:
 
 
 @rows.row("range")
-def range_(b: TorchBuilder, start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, **_options: Any) -> Any:
+def range_(
+    b: TorchBuilder, start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, **_options: Any
+) -> Any:
     """torch.range, the deprecated ``arange`` whose end is included, of floats by default."""
     start, end = (0, start) if end is None else (start, end)
     count = apply("floor", (end - start) / step) + 1
@@ -210,12 +222,17 @@ def range_(b: TorchBuilder, start: Any = 0, end: Any = None, step: Any = 1, *, d
 def linspace(b: TorchBuilder, start: Any, end: Any, steps: Any, *, dtype: Any = None, **_options: Any) -> Any:
     """torch.linspace, of numbers or of 0-d tensors."""
     name = _inexact(dtype, start, end)
-    ends = [b.cast(item, name) if isinstance(item, Value) and not is_integer(name) else item for item in (start, end)]
+    ends = [
+        b.cast(item, name) if isinstance(item, Value) and not is_integer(name) else item
+        for item in (start, end)
+    ]
     return b.linspace(*ends, num=steps, dtype=name)
 
 
 @rows.row("logspace")
-def logspace(b: TorchBuilder, start: Any, end: Any, steps: Any, base: Any = 10.0, *, dtype: Any = None, **_options: Any) -> Any:
+def logspace(
+    b: TorchBuilder, start: Any, end: Any, steps: Any, base: Any = 10.0, *, dtype: Any = None, **_options: Any
+) -> Any:
     """torch.logspace: ``base ** linspace(start, end)``; integers are computed by torch itself, for there the last digit decides."""
     name = _inexact(dtype, start, end)
     if is_integer(name) and not any(isinstance(item, (Value, Size)) for item in (start, end, steps, base)):
@@ -228,7 +245,11 @@ def logspace(b: TorchBuilder, start: Any, end: Any, steps: Any, base: Any = 10.0
 def _inexact(dtype: Any, *numbers: Any) -> str:
     if dtype is not None:
         return dtype_name(dtype)
-    return result_type(1j, torch_scalar(None)) if any(isinstance(number, complex) for number in numbers) else dtype_name(None)
+    return (
+        result_type(1j, torch_scalar(None))
+        if any(isinstance(number, complex) for number in numbers)
+        else dtype_name(None)
+    )
 
 
 def torch_scalar(dtype: Any) -> Any:
@@ -283,7 +304,11 @@ def linalg_vander(b: TorchBuilder, x: Any, *, N: Any = None) -> Any:
 def tensor(b: TorchBuilder, data: Any, *, dtype: Any = None, **_options: Any) -> Any:
     """torch.tensor: no gradient goes back to ``data``."""
     made = as_tensor(b, data, dtype)
-    return b.stop_gradient(made) if is_floating(made.dtype) and any(isinstance(item, Value) for item in iterate_structure(data)) else made
+    return (
+        b.stop_gradient(made)
+        if is_floating(made.dtype) and any(isinstance(item, Value) for item in iterate_structure(data))
+        else made
+    )
 
 
 @rows.row("as_tensor", "asarray")
@@ -337,7 +362,9 @@ def _element_type(b: TorchBuilder, leaves: list[Any]) -> str:
     """What torch chose while recording; otherwise the widest kind of the numbers: bool, int64, the default float type."""
     if b.recorded:
         return b.recorded[0].dtype
-    kinds = {leaf.dtype if isinstance(leaf, Value) else result_type(leaf) for leaf in leaves} or {dtype_name(None)}
+    kinds = {leaf.dtype if isinstance(leaf, Value) else result_type(leaf) for leaf in leaves} or {
+        dtype_name(None)
+    }
     found = torch_dtype(kinds.pop())
     for kind in kinds:
         found = torch.promote_types(found, torch_dtype(kind))

@@ -19,7 +19,9 @@ def select_backward(b: TorchBuilder, grad_output: Any, input_sizes: Any, dim: in
 
 
 @rows.row("slice_backward")
-def slice_backward(b: TorchBuilder, grad_output: Any, input_sizes: Any, dim: int, start: Any, end: Any, step: Any) -> Any:
+def slice_backward(
+    b: TorchBuilder, grad_output: Any, input_sizes: Any, dim: int, start: Any, end: Any, step: Any
+) -> Any:
     return slice_scatter(b, _zeros(b, grad_output, input_sizes), grad_output, dim, start, end, step)
 
 
@@ -28,7 +30,13 @@ def _zeros(b: TorchBuilder, gradient: Any, sizes: Any) -> Any:
 
 
 # a value of which no gradient may be taken
-rows.table({"refuse_gradient": lambda b, value, sources, message: b.refuse_gradient(value, *sources, message=message)})
+rows.table(
+    {
+        "refuse_gradient": lambda b, value, sources, message: b.refuse_gradient(
+            value, *sources, message=message
+        )
+    }
+)
 
 
 def _row(key: str) -> None:
@@ -46,7 +54,9 @@ for _key in (*COLLECTIVES, *KERNELS):
 @rows.row("sharding_hint")
 def sharding_hint(b: TorchBuilder, x: Any, layout: str) -> Any:
     """A layout as text: names of axes of the mesh for each axis of the array."""
-    return b.sharding_hint(x, layout=tuple(tuple(names.split("+")) if names else None for names in layout.split(",")))
+    return b.sharding_hint(
+        x, layout=tuple(tuple(names.split("+")) if names else None for names in layout.split(","))
+    )
 
 
 def _status(b: TorchBuilder, A: Any) -> Any:
@@ -103,7 +113,9 @@ def _regular(b: TorchBuilder, A: Any) -> tuple[Any, Any, Any]:
 
 
 @rows.row("linalg_matrix_rank")
-def linalg_matrix_rank(b: TorchBuilder, A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
+def linalg_matrix_rank(
+    b: TorchBuilder, A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
+) -> Any:
     """torch.linalg.matrix_rank; ``tol`` is absolute."""
     return b.matrix_rank(A, rtol, tol if atol is None else atol, hermitian=bool(hermitian))
 
@@ -157,13 +169,24 @@ def linalg_solve_ex(b: TorchBuilder, A: Any, B: Any, *, left: bool = True, check
         return _solved(b, A, B, left), _status(b, A)
     regular, status, fails = _regular(b, A)
     solution = _solved(b, regular, B, left)
-    return b.where(fails if solution.ndim >= fails.ndim else b.reshape(fails, shape=fails.shape[:-1]), math.nan, solution), status
+    return b.where(
+        fails if solution.ndim >= fails.ndim else b.reshape(fails, shape=fails.shape[:-1]), math.nan, solution
+    ), status
 
 
 @rows.row("triangular_solve")
-def triangular_solve(b: TorchBuilder, input: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
+def triangular_solve(
+    b: TorchBuilder,
+    input: Any,
+    A: Any,
+    upper: bool = True,
+    transpose: bool = False,
+    unitriangular: bool = False,
+) -> Any:
     """torch.triangular_solve: the solution and a copy of ``A``, both of the common batch."""
-    solution = b.solve_triangular(A, input, upper=bool(upper), transpose=bool(transpose), unit_diagonal=bool(unitriangular))
+    solution = b.solve_triangular(
+        A, input, upper=bool(upper), transpose=bool(transpose), unit_diagonal=bool(unitriangular)
+    )
     return solution, b.broadcast_to(A, shape=(*solution.shape[:-2], *A.shape[-2:]))
 
 
@@ -227,7 +250,9 @@ rows.table({
 
 
 @rows.row("_linalg_svd")
-def aten_svd(b: TorchBuilder, A: Any, full_matrices: bool = False, compute_uv: bool = True, *, driver: Any = None) -> Any:
+def aten_svd(
+    b: TorchBuilder, A: Any, full_matrices: bool = False, compute_uv: bool = True, *, driver: Any = None
+) -> Any:
     """aten._linalg_svd: without vectors they are empty."""
     if compute_uv:
         return b.svd(A, full_matrices=bool(full_matrices))
@@ -240,7 +265,10 @@ def svd(b: TorchBuilder, input: Any, some: bool = True, compute_uv: bool = True)
     """torch.svd: V itself, not its adjoint; zeros for the vectors that are not wanted."""
     if not compute_uv:
         rows_count, columns = input.shape[-2:]
-        empty = [b.zeros(shape=(*input.shape[:-2], size, size), dtype=input.dtype) for size in (rows_count, columns)]
+        empty = [
+            b.zeros(shape=(*input.shape[:-2], size, size), dtype=input.dtype)
+            for size in (rows_count, columns)
+        ]
         return empty[0], b.svdvals(input), empty[1]
     u, s, vh = b.svd(input, full_matrices=not some)
     return u, s, adjoint(b, vh)
@@ -291,7 +319,9 @@ def _lu_diagonal(b: TorchBuilder, factors: Any) -> Any:
 def _lu_status(b: TorchBuilder, factors: Any) -> Any:
     """What LAPACK reports: the number of the first pivot that is 0, counted from 1, or 0 for each matrix."""
     is_zero = b.equal(_lu_diagonal(b, factors), 0)
-    before = b.cumulative_prod(b.astype(b.logical_not(is_zero), dtype="int32"), axis=is_zero.ndim - 1, dtype="int32")
+    before = b.cumulative_prod(
+        b.astype(b.logical_not(is_zero), dtype="int32"), axis=is_zero.ndim - 1, dtype="int32"
+    )
     return b.where(b.any(is_zero, axis=-1), b.add(b.sum(before, axis=-1, dtype="int32"), 1), 0)
 
 
@@ -314,10 +344,16 @@ rows.table({
 
 
 @rows.row("lu_unpack")
-def lu_unpack(b: TorchBuilder, LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
+def lu_unpack(
+    b: TorchBuilder, LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True
+) -> Any:
     """torch.lu_unpack: what is not wanted is empty. torch reads beyond the memory of pivots that are too few."""
     if hint_of(LU_pivots.shape[-1]) != min(hints(LU_data.shape[-2:])):
         raise NotImplementedError("lu_unpack with another number of pivots than steps of the elimination")
     p, lower, upper = b.lu_unpack(LU_data, LU_pivots)
     nothing = b.zeros(shape=(0,), dtype=LU_data.dtype)
-    return p if unpack_pivots else nothing, lower if unpack_data else nothing, upper if unpack_data else nothing
+    return (
+        p if unpack_pivots else nothing,
+        lower if unpack_data else nothing,
+        upper if unpack_data else nothing,
+    )

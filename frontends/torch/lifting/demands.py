@@ -26,7 +26,11 @@ AGREEMENTS: dict[str, tuple[str, ...]] = {
     "nll_loss2d": _OF_CLASSES,
     "cross_entropy": _OF_CLASSES,
     "cross_entropy_loss": _OF_CLASSES,
-    "multi_margin_loss": ("input=c target= weight=c", "input=c target=a weight=c", "input=nc target=n weight=c"),
+    "multi_margin_loss": (
+        "input=c target= weight=c",
+        "input=c target=a weight=c",
+        "input=nc target=n weight=c",
+    ),
     "multilabel_margin_loss": _ELEMENT_BY_ELEMENT,
     "binary_cross_entropy": _ELEMENT_BY_ELEMENT,
     "binary_cross_entropy_with_logits": _ELEMENT_BY_ELEMENT,
@@ -36,11 +40,16 @@ AGREEMENTS: dict[str, tuple[str, ...]] = {
     "instance_norm": _BY_CHANNEL,
     "group_norm": ("input=nc* weight=c bias=c",),
     "bilinear": ("input1=*i input2=*j weight=oij bias=o",),
-    **dict.fromkeys(("grid_sample", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d"), ("input=n~ grid=n~",)),
+    **dict.fromkeys(
+        ("grid_sample", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d"), ("input=n~ grid=n~",)
+    ),
     "searchsorted": ("sorted_sequence=a input=~", "sorted_sequence=*a input=*b"),
     "dot": ("input=n tensor=n",),
     "vdot": ("input=n other=n",),
-    "ctc_loss": ("log_probs=tbc targets=bl input_lengths=b target_lengths=b", "log_probs=tbc targets=~ input_lengths=b target_lengths=b"),
+    "ctc_loss": (
+        "log_probs=tbc targets=bl input_lengths=b target_lengths=b",
+        "log_probs=tbc targets=~ input_lengths=b target_lengths=b",
+    ),
     "cov": ("input=~n fweights=n aweights=n",),
     "cdist": ("x1=~m x2=~m",),
     **{f"conv{rank}d": ("weight=oi* bias=o",) for rank in (1, 2, 3)},
@@ -55,7 +64,9 @@ AGREEMENTS: dict[str, tuple[str, ...]] = {
 }
 
 
-def assume_agreement(b: TorchBuilder, key: str, row: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> None:
+def assume_agreement(
+    b: TorchBuilder, key: str, row: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
+) -> None:
     """Guards on the sizes that torch wants to be equal. What was broadcast while recording is fixed."""
     alternatives = AGREEMENTS.get(key)
     if alternatives is None:
@@ -86,7 +97,13 @@ def _named(alternative: str, given: dict[str, Value]) -> dict[Any, list[Any]] | 
         if name not in given:
             continue
         rest = given[name].ndim - len(letters.strip("*~"))
-        if rest < 0 or rest and not set(letters) & {"*", "~"} or "*" in letters and extent not in (None, rest):
+        if (
+            rest < 0
+            or rest
+            and not set(letters) & {"*", "~"}
+            or "*" in letters
+            and extent not in (None, rest)
+        ):
             return None
         extent = rest if "*" in letters else extent
         for letter, size in zip(_letters(letters, rest), given[name].shape, strict=True):
@@ -165,7 +182,9 @@ def _of_columns(node: Node) -> Demands:
     yield from _fits(node.inputs[0].shape[2:], node.params["kernel"], node.params)
 
 
-def _fits(space: tuple[Any, ...], kernel: tuple[Any, ...], params: dict[str, Any], fewest: int = 0) -> Demands:
+def _fits(
+    space: tuple[Any, ...], kernel: tuple[Any, ...], params: dict[str, Any], fewest: int = 0
+) -> Demands:
     for size, width, pads, step in zip(space, kernel, params["padding"], params["dilation"]):
         least = _least(width, pads, step)
         yield "ge", size, apply("max", least, fewest) if fewest else least
@@ -280,7 +299,11 @@ def _of_attention(node: Node) -> Demands:
 def _of_samples(node: Node) -> Demands:
     """The positions are those of the samples, or one for each sample and all else."""
     for place in node.inputs[1:]:
-        yield "eq", place.shape[node.params["axis"] if place.ndim > 1 else 0], node.inputs[0].shape[node.params["axis"]]
+        yield (
+            "eq",
+            place.shape[node.params["axis"] if place.ndim > 1 else 0],
+            node.inputs[0].shape[node.params["axis"]],
+        )
 
 
 def _of_resampling(node: Node) -> Demands:
@@ -288,7 +311,11 @@ def _of_resampling(node: Node) -> Demands:
     space = node.params["size"]
     for size in (*node.inputs[0].shape[1:], *space):
         yield "ge", size, 1
-    yield from (("gt", size, 0) for size, factor in zip(space, node.params["scales"] or ()) if isinstance(factor, float) and factor < 1)
+    yield from (
+        ("gt", size, 0)
+        for size, factor in zip(space, node.params["scales"] or ())
+        if isinstance(factor, float) and factor < 1
+    )
 
 
 def _of_grid(node: Node) -> Demands:
@@ -300,13 +327,17 @@ def _of_grid(node: Node) -> Demands:
 DEMANDS: dict[str, Callable[[Node], Demands]] = {
     **dict.fromkeys(("max_pool", "max_pool_with_indices", "avg_pool", "lp_pool"), _of_pooling),
     "fractional_max_pool": _of_fractional_pooling,
-    **dict.fromkeys(("adaptive_avg_pool", "adaptive_max_pool", "adaptive_max_pool_with_indices"), _of_channels),
+    **dict.fromkeys(
+        ("adaptive_avg_pool", "adaptive_max_pool", "adaptive_max_pool_with_indices"), _of_channels
+    ),
     "conv": _of_convolution,
     "conv_transpose": _of_transposed_convolution,
     "im2col": _of_columns,
     "sliding_window": _of_sliding_window,
     "pad": _of_padding,
-    **dict.fromkeys(("fft", "ifft", "fftn", "ifftn", "rfft", "irfft", "rfftn", "irfftn", "hfft", "ihfft"), _of_transform),
+    **dict.fromkeys(
+        ("fft", "ifft", "fftn", "ifftn", "rfft", "irfft", "rfftn", "irfftn", "hfft", "ihfft"), _of_transform
+    ),
     "stft": _of_stft,
     "istft": _of_istft,
     **dict.fromkeys(("max", "min", "argmax", "argmin", "lower_median", "mode", "quantile"), _of_extremum),

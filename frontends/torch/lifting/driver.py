@@ -35,15 +35,28 @@ _ARITHMETIC: frozenset[Any] = frozenset({
     operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod, operator.neg, operator.truediv, operator.pow,
     operator.getitem, math.floor, math.ceil, math.trunc, torch.sym_max, torch.sym_min, torch.sym_float, torch.sym_int,
 })  # fmt: skip
-_SIZES: dict[str, Callable[..., Any]] = {"sym_size": lambda array, axis: array.shape[axis], "sym_numel": lambda array: product(array.shape)}
-_OF_SIZES: dict[Any, str] = {torch.sym_float: "float", torch.sym_max: "max", torch.sym_min: "min"}  # torch's own take none of ours
+_SIZES: dict[str, Callable[..., Any]] = {
+    "sym_size": lambda array, axis: array.shape[axis],
+    "sym_numel": lambda array: product(array.shape),
+}
+_OF_SIZES: dict[Any, str] = {
+    torch.sym_float: "float",
+    torch.sym_max: "max",
+    torch.sym_min: "min",
+}  # torch's own take none of ours
 
 
 def open_call(b: TorchBuilder, node: Node, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """The results of a call, through ATen; ``UnsupportedOperation`` where it cannot be opened or an opened part has no row."""
     values = [item for item in _leaves((args, kwargs)) if isinstance(item, Value)]
     traced = _trace(resolve(node.op), values, args, kwargs, node)
-    missing = sorted({_key(part.target) for part in traced.graph.nodes if part.op == "call_function" and not _known(part.target)})
+    missing = sorted(
+        {
+            _key(part.target)
+            for part in traced.graph.nodes
+            if part.op == "call_function" and not _known(part.target)
+        }
+    )
     if missing:
         raise UnsupportedOperation(f"no row for it, nor for {', '.join(missing)} which it consists of")
     _keep_sizes(b, values, _sizes((args, kwargs)), is_general=not traced.shape_env.guards)
@@ -63,10 +76,14 @@ def _keep_sizes(b: TorchBuilder, values: list[Value], given: list[Size], is_gene
             b.guard(apply("eq", first, size))
 
 
-def _trace(function: Callable[..., Any], values: list[Value], args: list[Any], kwargs: dict[str, Any], node: Node) -> torch.fx.GraphModule:
+def _trace(
+    function: Callable[..., Any], values: list[Value], args: list[Any], kwargs: dict[str, Any], node: Node
+) -> torch.fx.GraphModule:
     def call(*tensors: Any) -> Any:
         given = dict(zip(values, tensors))
-        real_args, real_kwargs = map_structure(lambda item: given[item] if isinstance(item, Value) else _number(item), (args, kwargs))
+        real_args, real_kwargs = map_structure(
+            lambda item: given[item] if isinstance(item, Value) else _number(item), (args, kwargs)
+        )
         return forward(function, *real_args, **real_kwargs)
 
     examples = [torch.zeros(value.spec.hints, dtype=torch_dtype(value.dtype)) for value in values]
@@ -166,7 +183,9 @@ class _TorchLifter(Lifter):
 
     def __init__(self, recorded: Graph) -> None:
         super().__init__(recorded)
-        self.cut_off: set[Value] = set()  # made without gradients, of nothing but values that were cut off themselves
+        self.cut_off: set[Value] = (
+            set()
+        )  # made without gradients, of nothing but values that were cut off themselves
 
     def builder(self, graph: Graph) -> TorchBuilder:
         return TorchBuilder(graph, has_floats(self.recorded))
@@ -203,11 +222,15 @@ class _TorchLifter(Lifter):
                 "it reads memory of a tensor that is a view or not contiguous, which only torch has; call contiguous() before it"
             )
         args, kwargs = self.arguments(node)
-        self.b.recorded = self.specs_recorded(node)  # not before: views among the arguments may be calls that are lifted again
+        self.b.recorded = self.specs_recorded(
+            node
+        )  # not before: views among the arguments may be calls that are lifted again
         row = self.row(node)
         self.b.generator = self._stream_of(args, kwargs) if self.b.streams else None
         key, before = pure_key(row_key(node.op)), len(self.result.nodes)
-        result = open_call(self.b, node, args, kwargs) if row is None else self._by_row(key, row, args, kwargs)
+        result = (
+            open_call(self.b, node, args, kwargs) if row is None else self._by_row(key, row, args, kwargs)
+        )
         made = self.result.nodes[before:]
         if node.no_grad:
             self.cut_off.update(value for each in made for value in each.outputs)
@@ -218,7 +241,14 @@ class _TorchLifter(Lifter):
 
     def _stream_of(self, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
         """The stream of random numbers among the arguments."""
-        return next((item for item in iterate_structure((args, kwargs)) if isinstance(item, Value) and item in self.b.streams), None)
+        return next(
+            (
+                item
+                for item in iterate_structure((args, kwargs))
+                if isinstance(item, Value) and item in self.b.streams
+            ),
+            None,
+        )
 
     def _by_row(self, key: str, row: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Any:
         kwargs = own_keywords(row, kwargs)
@@ -226,11 +256,18 @@ class _TorchLifter(Lifter):
         nodes, guards = len(self.result.nodes), len(self.result.guards)
         try:
             return row(self.b, *args, **kwargs)
-        except (TypeError, AttributeError):  # of Python, which has to know a number that the row was given a symbol for: an axis, say
-            if self.b.reads_numbers or not any(isinstance(item, Size) for item in iterate_structure((args, kwargs))):
+        except (
+            TypeError,
+            AttributeError,
+        ):  # of Python, which has to know a number that the row was given a symbol for: an axis, say
+            if self.b.reads_numbers or not any(
+                isinstance(item, Size) for item in iterate_structure((args, kwargs))
+            ):
                 raise
             del self.result.nodes[nodes:], self.result.guards[guards:]
-            args, kwargs = map_structure(lambda item: self.b.fix_number(item) if isinstance(item, Size) else item, (args, kwargs))
+            args, kwargs = map_structure(
+                lambda item: self.b.fix_number(item) if isinstance(item, Size) else item, (args, kwargs)
+            )
             return row(self.b, *args, **kwargs)
 
     def new_elements(self, node: Node, result: Any) -> dict[Value, Any]:
@@ -239,8 +276,13 @@ class _TorchLifter(Lifter):
             return {}
         if key not in WRITTEN:
             return dict(zip(node.writes, _fresh(node, result)))
-        new_values: dict[int | str, Any] = WRITTEN[key](self.b, *self.arguments(node))  # position or keyword of an argument
-        return {node.inputs[where] if isinstance(where, int) else node.params[where]: new for where, new in new_values.items()}
+        new_values: dict[int | str, Any] = WRITTEN[key](
+            self.b, *self.arguments(node)
+        )  # position or keyword of an argument
+        return {
+            node.inputs[where] if isinstance(where, int) else node.params[where]: new
+            for where, new in new_values.items()
+        }
 
 
 def _fresh(node: Node, result: Any) -> list[Any]:

@@ -58,7 +58,9 @@ _FLOATS: dict[str, frozenset[Any]] = {
 _NONE: frozenset[Any] = frozenset()
 
 
-def with_fixed_numbers(b: TorchBuilder, key: str, args: list[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+def with_fixed_numbers(
+    b: TorchBuilder, key: str, args: list[Any], kwargs: dict[str, Any]
+) -> tuple[list[Any], dict[str, Any]]:
     """The arguments of a call with numbers left open only where the tables say so."""
     if not (b.reads_numbers or b.has_floats):
         return args, kwargs
@@ -78,13 +80,21 @@ def with_fixed_numbers(b: TorchBuilder, key: str, args: list[Any], kwargs: dict[
 
 def has_floats(graph: Graph) -> bool:
     """Whether calls of a recorded graph are given floats that are computed from sizes."""
-    return any(_is_float(item) for node in distinct(graph.nodes) for item in iterate_structure((node.inputs, node.params)))
+    return any(
+        _is_float(item)
+        for node in distinct(graph.nodes)
+        for item in iterate_structure((node.inputs, node.params))
+    )
 
 
 def _settled(b: TorchBuilder, argument: Any, numbers: bool, floats: bool) -> Any:
     """An argument in which ``numbers`` that were read may stay open, and ``floats`` computed from sizes."""
     argument = argument if numbers else fixed(b, argument)
-    return argument if floats else map_structure(lambda item: b.fix_number(item) if _is_float(item) else item, argument)
+    return (
+        argument
+        if floats
+        else map_structure(lambda item: b.fix_number(item) if _is_float(item) else item, argument)
+    )
 
 
 def _is_float(item: Any) -> bool:
@@ -109,7 +119,9 @@ def tolist(b: TorchBuilder, input: Any) -> Any:
 HALF = ("float16", "bfloat16")
 
 
-def computed(b: TorchBuilder, operation: Callable[..., Any], x: Any, y: Any, dtype: str, exactly: bool = False) -> Any:
+def computed(
+    b: TorchBuilder, operation: Callable[..., Any], x: Any, y: Any, dtype: str, exactly: bool = False
+) -> Any:
     """``operation`` of both operands in ``dtype``, or in float32 where torch keeps the number ``y`` beside half precision.
 
     A number that is rounded by its last digit makes no difference, unless the result jumps with it (``exactly``).
@@ -133,12 +145,18 @@ def keeps(y: Any, dtype: str, exactly: bool = False) -> bool:
 
 def held(number: float, dtype: str) -> float:
     """What half precision makes of a number: 0.1 is 0.0999755859375 in float16, 1e-12 is 0. In other types it is itself."""
-    return float(torch.tensor(number, dtype=torch.float64).to(torch_dtype(dtype))) if dtype in HALF else number
+    return (
+        float(torch.tensor(number, dtype=torch.float64).to(torch_dtype(dtype))) if dtype in HALF else number
+    )
 
 
 def widened(b: TorchBuilder, operation: Callable[..., Any], x: Any, **params: Any) -> Any:
     """``operation`` of half precision in float32, as torch computes with numbers that say where it changes."""
-    return b.cast(operation(b.cast(x, "float32"), **params), x.dtype) if x.dtype in HALF else operation(x, **params)
+    return (
+        b.cast(operation(b.cast(x, "float32"), **params), x.dtype)
+        if x.dtype in HALF
+        else operation(x, **params)
+    )
 
 
 # torch's names -> operation, of functions that compute on floats: integers and bools become the default float type.
@@ -150,8 +168,16 @@ _FLOAT_UNARY: dict[tuple[str, ...], str] = {
 }  # fmt: skip
 # Rounding of integers changes nothing.
 _ROUNDING: dict[tuple[str, ...], str] = {("ceil",): "ceil", ("floor",): "floor", ("trunc", "fix"): "trunc"}
-_KEEPING: dict[tuple[str, ...], str] = {("neg", "negative", "__neg__"): "negative", ("bitwise_not", "__invert__"): "bitwise_invert"}
-_PREDICATES: dict[tuple[str, ...], str] = {("isfinite",): "isfinite", ("isinf",): "isinf", ("isnan",): "isnan", ("signbit",): "signbit"}
+_KEEPING: dict[tuple[str, ...], str] = {
+    ("neg", "negative", "__neg__"): "negative",
+    ("bitwise_not", "__invert__"): "bitwise_invert",
+}
+_PREDICATES: dict[tuple[str, ...], str] = {
+    ("isfinite",): "isfinite",
+    ("isinf",): "isinf",
+    ("isnan",): "isnan",
+    ("signbit",): "signbit",
+}
 # Functions of two operands of one type.
 _BINARY: dict[tuple[str, ...], str] = {
     ("eq", "__eq__"): "equal", ("ne", "not_equal", "__ne__"): "not_equal",
@@ -196,7 +222,9 @@ def _register_rounding(names: tuple[str, ...], op: str) -> None:
 def _register_binary(names: tuple[str, ...], op: str) -> None:
     @rows.row(*names)
     def binary(b: TorchBuilder, input: Any, other: Any) -> Any:
-        return getattr(b, op)(*(floats(b, input, other) if names in _FLOAT_BINARY else b.promote(input, other)))
+        return getattr(b, op)(
+            *(floats(b, input, other) if names in _FLOAT_BINARY else b.promote(input, other))
+        )
 
 
 def _register_reflected(name: str, op: str) -> None:
@@ -371,7 +399,11 @@ def _divisor(b: TorchBuilder, node: Node) -> Any:
     divisor = node.inputs[1]
     made = b.maker(divisor)
     is_array = isinstance(divisor, Value) and not (made is not None and made.op == "full")
-    return b.not_equal(divisor, 0) if is_array and not is_inexact(divisor.dtype) and divisor.dtype != "bool" else None
+    return (
+        b.not_equal(divisor, 0)
+        if is_array and not is_inexact(divisor.dtype) and divisor.dtype != "bool"
+        else None
+    )
 
 
 # operation -> the condition, an array of bools, or None where there is nothing to look at
@@ -382,7 +414,9 @@ CONDITIONS: dict[str, Callable[[TorchBuilder, Node], Any]] = {
     "quantile": lambda b, node: _within_one(b, node.inputs[1]),
     "cov": _repetitions,
     # as many new elements as places for them
-    "masked_scatter": lambda b, node: b.less_equal(b.count_nonzero(node.inputs[1]), product(node.inputs[2].shape)),
+    "masked_scatter": lambda b, node: b.less_equal(
+        b.count_nonzero(node.inputs[1]), product(node.inputs[2].shape)
+    ),
     "repeat": _repeated_whole,
     "cholesky_inverse": lambda b, node: b.not_equal(b.diagonal(node.inputs[0]), 0),
     **LINEAR_ALGEBRA,

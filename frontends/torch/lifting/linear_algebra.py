@@ -73,7 +73,11 @@ def _added(b: TorchBuilder, input: Any, product: Any, beta: Any, alpha: Any) -> 
         return b.logical_or(b.broadcast_to(input, shape=product.shape), one) if beta else one
     result = _scaled(b, product, alpha)
     b.expands(input, product.shape)
-    return result if not hasattr(beta, "spec") and beta == 0 else b.add(_scaled(b, b.cast(input, result.dtype), beta), result)
+    return (
+        result
+        if not hasattr(beta, "spec") and beta == 0
+        else b.add(_scaled(b, b.cast(input, result.dtype), beta), result)
+    )
 
 
 @rows.row("addr")
@@ -113,11 +117,16 @@ def _from_lists(args: tuple[Any, ...]) -> tuple[str, list[Any]]:
     """``(x, [0, 1], y, [1, 2], [0, 2])`` as ``"AB,BC->AC"``."""
     result = "->" + _labels(args[-1]) if len(args) % 2 else ""
     count = len(args) // 2
-    return ",".join(_labels(args[2 * i + 1]) for i in range(count)) + result, [args[2 * i] for i in range(count)]
+    return ",".join(_labels(args[2 * i + 1]) for i in range(count)) + result, [
+        args[2 * i] for i in range(count)
+    ]
 
 
 def _labels(axes: Any) -> str:
-    return "".join("..." if item is Ellipsis else chr(ord("A") + item) if item < 26 else chr(ord("a") + item - 26) for item in axes)
+    return "".join(
+        "..." if item is Ellipsis else chr(ord("A") + item) if item < 26 else chr(ord("a") + item - 26)
+        for item in axes
+    )
 
 
 def _explicit(equation: str) -> str:
@@ -130,7 +139,9 @@ def _explicit(equation: str) -> str:
 
 
 @rows.row("tensordot")
-def tensordot(build: TorchBuilder, a: Any, b: Any, dims: Any = 2, dims_other: Any = None, out: Any = None) -> Any:
+def tensordot(
+    build: TorchBuilder, a: Any, b: Any, dims: Any = 2, dims_other: Any = None, out: Any = None
+) -> Any:
     """torch.tensordot: ``dims`` axes from the end of ``a`` and the front of ``b``, or axes of each; an axis of size 1 broadcasts."""
     if isinstance(dims, int):
         left: Any = tuple(range(a.ndim - dims, a.ndim))
@@ -141,7 +152,9 @@ def tensordot(build: TorchBuilder, a: Any, b: Any, dims: Any = 2, dims_other: An
     return build.tensordot(*_without_broadcasting(build, a, b, left, right), axes=(left, right))
 
 
-def _without_broadcasting(b: TorchBuilder, x: Any, y: Any, left: tuple[int, ...], right: tuple[int, ...]) -> tuple[Any, Any]:
+def _without_broadcasting(
+    b: TorchBuilder, x: Any, y: Any, left: tuple[int, ...], right: tuple[int, ...]
+) -> tuple[Any, Any]:
     """Where an axis of size 1 meets a longer one, the longer one is summed first."""
     pairs = [(i, j) for i, j in zip(left, right, strict=True) if hint_of(x.shape[i]) != hint_of(y.shape[j])]
     long_left = tuple(i for i, j in pairs if b.fix(y.shape[j]) == 1)
@@ -187,7 +200,11 @@ def linalg_lstsq(build: TorchBuilder, A: Any, b: Any, rcond: Any = None, *, driv
     columns = build.reshape(b, shape=(*b.shape, 1)) if vectors else b
     solution, rank = build.lstsq(A, columns, rcond=rcond)
     nothing = build.zeros(shape=(0,), dtype=real_of(A.dtype))
-    residuals = _residuals(build, A, columns, solution, None if driver == "gels" else rank) if driver not in (None, "gelsy") else None
+    residuals = (
+        _residuals(build, A, columns, solution, None if driver == "gels" else rank)
+        if driver not in (None, "gelsy")
+        else None
+    )
     singular = build.svdvals(A) if driver in _WITH_SINGULAR_VALUES else nothing
     rank = build.zeros(shape=(0,), dtype="int64") if driver == "gels" else rank
     solution = build.reshape(solution, shape=solution.shape[:-1]) if vectors else solution
@@ -227,7 +244,9 @@ def _matrix_norm(b: TorchBuilder, x: Any, ord: Any, dim: Any, keepdim: bool) -> 
     norm = b.matrix_norm(b.permute_dims(x, axes=(*rest, rows_axis, columns_axis)), ord=ord)
     if not keepdim:
         return norm
-    return b.reshape(norm, shape=tuple(1 if i in (rows_axis, columns_axis) else size for i, size in enumerate(x.shape)))
+    return b.reshape(
+        norm, shape=tuple(1 if i in (rows_axis, columns_axis) else size for i, size in enumerate(x.shape))
+    )
 
 
 def _given(b: TorchBuilder, x: Any, dtype: Any) -> Any:
@@ -235,7 +254,15 @@ def _given(b: TorchBuilder, x: Any, dtype: Any) -> Any:
 
 
 @rows.row("norm")
-def norm(b: TorchBuilder, input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Any:
+def norm(
+    b: TorchBuilder,
+    input: Any,
+    p: Any = "fro",
+    dim: Any = None,
+    keepdim: bool = False,
+    out: Any = None,
+    dtype: Any = None,
+) -> Any:
     """torch.norm: "fro" is the 2-norm over any axes, "nuc" the nuclear norm of matrices."""
     x = _given(b, input, dtype)
     if p == "nuc":
@@ -244,7 +271,9 @@ def norm(b: TorchBuilder, input: Any, p: Any = "fro", dim: Any = None, keepdim: 
 
 
 @rows.row("linalg_norm")
-def linalg_norm(b: TorchBuilder, A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def linalg_norm(
+    b: TorchBuilder, A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Any:
     """torch.linalg.norm: of vectors along one axis, of matrices along two; of all elements without ``ord`` and ``dim``."""
     x = _given(b, A, dtype)
     count = len(axes(dim, x.ndim) or ()) if dim is not None else x.ndim
@@ -276,7 +305,10 @@ def renorm(b: TorchBuilder, input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
     wide = b.cast(input, "float32") if input.dtype in ("float16", "bfloat16") else input
     norms = b.vector_norm(wide, ord=float(p), axis=others, keepdims=True)
     factor = b.divide(b.full(shape=(), fill_value=float(maxnorm), dtype=norms.dtype), b.add(norms, 1e-7))
-    return b.cast(b.multiply(wide, b.cast(b.where(b.greater(norms, float(maxnorm)), factor, 1.0), wide.dtype)), input.dtype)
+    return b.cast(
+        b.multiply(wide, b.cast(b.where(b.greater(norms, float(maxnorm)), factor, 1.0), wide.dtype)),
+        input.dtype,
+    )
 
 
 # ---------------------------------------------------------------------------------------------- distances
@@ -301,7 +333,9 @@ def cosine_similarity(b: TorchBuilder, x1: Any, x2: Any, dim: int = 1, eps: floa
 
 
 @rows.row("pairwise_distance")
-def pairwise_distance(b: TorchBuilder, x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
+def pairwise_distance(
+    b: TorchBuilder, x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Any:
     """torch.nn.functional.pairwise_distance: the norm of ``x1 - x2 + eps`` along the last axis."""
     difference = b.combined("add", b.combined("subtract", x1, x2), float(eps))
     return b.vector_norm(difference, ord=float(p), axis=difference.ndim - 1, keepdims=bool(keepdim))
@@ -309,12 +343,21 @@ def pairwise_distance(b: TorchBuilder, x1: Any, x2: Any, p: float = 2.0, eps: fl
 
 # ---------------------------------------------------------------------------------------------- correlation
 @rows.row("cov")
-def cov(b: TorchBuilder, input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
+def cov(
+    b: TorchBuilder, input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None
+) -> Any:
     """torch.cov; weights of a wider type widen the result."""
-    return b.cov(b.cast(b.floating(_variables(b, input)), b.recorded[0].dtype), fweights, aweights, correction=correction)
+    return b.cov(
+        b.cast(b.floating(_variables(b, input)), b.recorded[0].dtype),
+        fweights,
+        aweights,
+        correction=correction,
+    )
 
 
-rows.table({"corrcoef": lambda b, input: b.corrcoef(b.floating(_variables(b, input)))})  # of one variable it has no axes
+rows.table(
+    {"corrcoef": lambda b, input: b.corrcoef(b.floating(_variables(b, input)))}
+)  # of one variable it has no axes
 
 
 def _variables(b: TorchBuilder, input: Any) -> Any:
@@ -335,11 +378,21 @@ def bincount(b: TorchBuilder, input: Any, weights: Any = None, minlength: Any = 
     return b.bincount(input, weights, minlength=minlength, hint=b.recorded[0].shape[0])
 
 
-rows.table({"histc": lambda b, input, bins=100, min=0, max=0: b.histc(input, bins=b.fix(bins), min=min, max=max)})
+rows.table(
+    {"histc": lambda b, input, bins=100, min=0, max=0: b.histc(input, bins=b.fix(bins), min=min, max=max)}
+)
 
 
 @rows.row("histogram")
-def histogram(b: TorchBuilder, input: Any, bins: Any = 100, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:
+def histogram(
+    b: TorchBuilder,
+    input: Any,
+    bins: Any = 100,
+    *,
+    range: Any = None,
+    weight: Any = None,
+    density: bool = False,
+) -> Any:
     if isinstance(bins, Value):
         edges = bins
     else:
@@ -385,7 +438,11 @@ def _filled(b: TorchBuilder, x: Any, place: int, name: str) -> Any:
     size = x.shape[place]
     is_empty = hint_of(size) == 0
     b.guard(apply("eq" if is_empty else "ne", size, 0))
-    return b.full(shape=(*x.shape[:place], 1, *x.shape[place + 1 :]), fill_value=0.0, dtype=x.dtype) if is_empty else x
+    return (
+        b.full(shape=(*x.shape[:place], 1, *x.shape[place + 1 :]), fill_value=0.0, dtype=x.dtype)
+        if is_empty
+        else x
+    )
 
 
 # ---------------------------------------------------------------------------------------------- one axis
@@ -411,7 +468,10 @@ def _sizes_and_axes(x: Any, s: Any, dim: Any) -> dict[str, Any]:
     else:
         found = axes(dim, x.ndim) or ()
     if s is not None:
-        s = tuple(x.shape[i] if isinstance(size, int) and size == -1 else size for size, i in zip(s, found, strict=True))
+        s = tuple(
+            x.shape[i] if isinstance(size, int) and size == -1 else size
+            for size, i in zip(s, found, strict=True)
+        )
     return {"s": s, "axes": found}
 
 
@@ -465,11 +525,15 @@ def fft_c2r(b: TorchBuilder, input: Any, dim: Any, normalization: int, last_dim_
 
 # ---------------------------------------------------------------------------------------------- frequencies
 def _frequencies(name: str) -> Callable[..., Any]:
-    return lambda b, n, d=1.0, *, dtype=None, **_options: getattr(b, name)(n=n, d=float(d), dtype=dtype_name(dtype))
+    return lambda b, n, d=1.0, *, dtype=None, **_options: getattr(b, name)(
+        n=n, d=float(d), dtype=dtype_name(dtype)
+    )
 
 
 def _shifted(name: str) -> Callable[..., Any]:
-    return lambda b, input, dim=None: getattr(b, name)(input, axes=axes(dim, input.ndim) or tuple(range(input.ndim)))
+    return lambda b, input, dim=None: getattr(b, name)(
+        input, axes=axes(dim, input.ndim) or tuple(range(input.ndim))
+    )
 
 
 for _name in ("fftfreq", "rfftfreq"):
@@ -505,9 +569,18 @@ def stft(
         raise NotImplementedError("stft with align_to_window")
     size = b.fix(n_fft)
     window = _window(b, window, size, win_length, real_of(input.dtype))
-    halves = not is_complex(input.dtype) and (window is None or not is_complex(window.dtype)) and onesided is not False
+    halves = (
+        not is_complex(input.dtype)
+        and (window is None or not is_complex(window.dtype))
+        and onesided is not False
+    )
     hop = size // 4 if hop_length is None else b.fix(hop_length)
-    options: dict[str, Any] = {"center": bool(center), "pad_mode": pad_mode, "normalized": bool(normalized), "onesided": halves}
+    options: dict[str, Any] = {
+        "center": bool(center),
+        "pad_mode": pad_mode,
+        "normalized": bool(normalized),
+        "onesided": halves,
+    }
     result = b.stft(input, window, n_fft=size, hop_length=hop, **options)
     if return_complex or (return_complex is None and is_complex(input.dtype)):
         return result
@@ -532,5 +605,9 @@ def istft(
     window = _window(b, window, size, win_length, real_of(input.dtype))
     hop = size // 4 if hop_length is None else b.fix(hop_length)
     one_sided = b.fix(input.shape[-2]) != size if onesided is None else bool(onesided)
-    options: dict[str, Any] = {"center": bool(center), "normalized": bool(normalized), "as_complex": bool(return_complex)}
+    options: dict[str, Any] = {
+        "center": bool(center),
+        "normalized": bool(normalized),
+        "as_complex": bool(return_complex),
+    }
     return b.istft(input, window, n_fft=size, hop_length=hop, onesided=one_sided, length=length, **options)

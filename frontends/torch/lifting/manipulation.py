@@ -46,7 +46,9 @@ def reshaped(b: TorchBuilder, x: Any, shape: tuple[Any, ...]) -> Any:
 
 # ---------------------------------------------------------------------------------------------- reshape
 @rows.row("view", "_unsafe_view", "view_copy", "_reshape_alias", "_reshape_copy")
-def view(b: TorchBuilder, input: Any, *sizes: Any, size: Any = None, shape: Any = None, dtype: Any = None) -> Any:
+def view(
+    b: TorchBuilder, input: Any, *sizes: Any, size: Any = None, shape: Any = None, dtype: Any = None
+) -> Any:
     """torch.Tensor.view: under another shape, or as another dtype with the same bytes."""
     if sizes and isinstance(sizes[0], torch.dtype):
         dtype = sizes[0]
@@ -73,7 +75,9 @@ def flatten(b: TorchBuilder, input: Any, start_dim: int = 0, end_dim: int = -1) 
     if input.ndim == 0:
         return b.reshape(input, shape=(1,))
     start, end = axis(start_dim, input.ndim), axis(end_dim, input.ndim)
-    return b.reshape(input, shape=(*input.shape[:start], product(input.shape[start : end + 1]), *input.shape[end + 1 :]))
+    return b.reshape(
+        input, shape=(*input.shape[:start], product(input.shape[start : end + 1]), *input.shape[end + 1 :])
+    )
 
 
 @rows.row("ravel")
@@ -100,7 +104,10 @@ def squeeze(b: TorchBuilder, input: Any, dim: Any = None) -> Any:
     """torch.squeeze: which axes have size 1 decides the rank, hence guards on symbolic ones."""
     dims = range(input.ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
     chosen = {axis(d, input.ndim) for d in dims}
-    return b.reshape(input, shape=tuple(size for i, size in enumerate(input.shape) if not (i in chosen and is_one(b, size))))
+    return b.reshape(
+        input,
+        shape=tuple(size for i, size in enumerate(input.shape) if not (i in chosen and is_one(b, size))),
+    )
 
 
 def is_one(b: TorchBuilder, size: Any) -> bool:
@@ -195,7 +202,10 @@ def expand(b: TorchBuilder, input: Any, *sizes: Any, size: Any = None, implicit:
     """torch.Tensor.expand: -1 keeps a size."""
     wanted = given(sizes, size)
     have = (None,) * (len(wanted) - input.ndim) + input.shape
-    return b.broadcast_to(input, shape=tuple(h if isinstance(w, int) and w == -1 else w for h, w in zip(have, wanted, strict=False)))
+    return b.broadcast_to(
+        input,
+        shape=tuple(h if isinstance(w, int) and w == -1 else w for h, w in zip(have, wanted, strict=False)),
+    )
 
 
 rows.table({
@@ -231,13 +241,22 @@ def _common(b: TorchBuilder, dim: Any, place: int, shapes: tuple[Any, ...]) -> A
 
 @rows.row("meshgrid")
 def meshgrid(b: TorchBuilder, *tensors: Any, indexing: str | None = None) -> Any:
-    vectors = [b.reshape(x, shape=(product(x.shape),)) for x in (tensors[0] if isinstance(tensors[0], (tuple, list)) else tensors)]
+    vectors = [
+        b.reshape(x, shape=(product(x.shape),))
+        for x in (tensors[0] if isinstance(tensors[0], (tuple, list)) else tensors)
+    ]
     places = list(range(len(vectors)))
     if indexing == "xy" and len(vectors) > 1:
         places[:2] = 1, 0
     shape = tuple(vectors[places.index(i)].shape[0] for i in range(len(vectors)))
-    spread = ((1,) * place + x.shape + (1,) * (len(vectors) - place - 1) for place, x in zip(places, vectors, strict=False))
-    return tuple(b.broadcast_to(b.reshape(x, shape=dims), shape=shape) for x, dims in zip(vectors, spread, strict=False))
+    spread = (
+        (1,) * place + x.shape + (1,) * (len(vectors) - place - 1)
+        for place, x in zip(places, vectors, strict=False)
+    )
+    return tuple(
+        b.broadcast_to(b.reshape(x, shape=dims), shape=shape)
+        for x, dims in zip(vectors, spread, strict=False)
+    )
 
 
 # ---------------------------------------------------------------------------------------------- repetition and order of elements
@@ -255,7 +274,9 @@ def tile(b: TorchBuilder, input: Any, *sizes: Any, dims: Any = None) -> Any:
 
 
 @rows.row("repeat_interleave")
-def repeat_interleave(b: TorchBuilder, input: Any, repeats: Any = None, dim: int | None = None, *, output_size: Any = None) -> Any:
+def repeat_interleave(
+    b: TorchBuilder, input: Any, repeats: Any = None, dim: int | None = None, *, output_size: Any = None
+) -> Any:
     """torch.repeat_interleave; with only one array, how often each of its indices is repeated."""
     if repeats is None:
         repeats, input = input, b.arange(start=0, stop=input.shape[0], step=1, dtype=input.dtype)
@@ -279,7 +300,11 @@ def roll(b: TorchBuilder, input: Any, shifts: Any, dims: Any = None) -> Any:
     if input.ndim == 0:
         return input
     places = tuple(axis(d, input.ndim) for d in _tuple(dims))
-    return b.roll(input, shift=moves[0], axis=places[0]) if len(places) == 1 else b.roll(input, shift=moves, axis=places)
+    return (
+        b.roll(input, shift=moves[0], axis=places[0])
+        if len(places) == 1
+        else b.roll(input, shift=moves, axis=places)
+    )
 
 
 @rows.row("flip")
@@ -313,7 +338,13 @@ def as_strided(b: TorchBuilder, input: Any, size: Any, stride: Any, storage_offs
     """torch.as_strided of an array that lies in row-major order without gaps."""
     sizes, steps, offset = given((size,)), given((stride,)), storage_offset or 0
     if 0 not in map(hint_of, sizes):
-        b.guard(apply("lt", offset + sum((n - 1) * step for n, step in zip(sizes, steps, strict=True)), product(input.shape)))
+        b.guard(
+            apply(
+                "lt",
+                offset + sum((n - 1) * step for n, step in zip(sizes, steps, strict=True)),
+                product(input.shape),
+            )
+        )
     return b.as_strided(input, shape=sizes, strides=steps, offset=offset)
 
 
@@ -352,9 +383,15 @@ rows.table({
 @rows.row("block_diag")
 def block_diag(b: TorchBuilder, *tensors: Any) -> Any:
     """torch.block_diag: the matrices along the diagonal, zeros around them."""
-    blocks = [at_least(b, x, 2) for x in b.promote(*(tensors[0] if isinstance(tensors[0], (tuple, list)) else tensors))]
+    blocks = [
+        at_least(b, x, 2)
+        for x in b.promote(*(tensors[0] if isinstance(tensors[0], (tuple, list)) else tensors))
+    ]
     columns = [block.shape[1] for block in blocks]
-    wide = [b.pad(block, padding=((0, 0), (sum(columns[:i]), sum(columns[i + 1 :])))) for i, block in enumerate(blocks)]
+    wide = [
+        b.pad(block, padding=((0, 0), (sum(columns[:i]), sum(columns[i + 1 :]))))
+        for i, block in enumerate(blocks)
+    ]
     return b.concat(*wide, axis=0)
 
 
@@ -398,9 +435,22 @@ def equal_parts(b: TorchBuilder, size: Any, part: Any, count: int) -> list[Any]:
     return [*[part] * (count - 1), last]
 
 
-@rows.row("split", "unsafe_split", "split_with_sizes", "unsafe_split_with_sizes", "split_with_sizes_copy", "split_copy")
+@rows.row(
+    "split",
+    "unsafe_split",
+    "split_with_sizes",
+    "unsafe_split_with_sizes",
+    "split_with_sizes_copy",
+    "split_copy",
+)
 def split(
-    b: TorchBuilder, tensor: Any, split_size_or_sections: Any = None, dim: int = 0, *, split_size: Any = None, split_sizes: Any = None
+    b: TorchBuilder,
+    tensor: Any,
+    split_size_or_sections: Any = None,
+    dim: int = 0,
+    *,
+    split_size: Any = None,
+    split_sizes: Any = None,
 ) -> Any:
     """torch.split: parts of one size, or of given sizes."""
     sections = next(s for s in (split_size_or_sections, split_size, split_sizes) if s is not None)
@@ -430,7 +480,13 @@ def chunk(b: TorchBuilder, input: Any, chunks: int, dim: int = 0) -> Any:
 
 @rows.row("tensor_split")
 def tensor_split(
-    b: TorchBuilder, input: Any, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None, sections: Any = None
+    b: TorchBuilder,
+    input: Any,
+    indices_or_sections: Any = None,
+    dim: int = 0,
+    *,
+    indices: Any = None,
+    sections: Any = None,
 ) -> Any:
     """torch.tensor_split: so many parts of as equal size as can be, or cut at these indices."""
     where = next(w for w in (indices_or_sections, indices, sections) if w is not None)
@@ -520,11 +576,15 @@ def _same_sizes(b: TorchBuilder, src: Any, shape: tuple[Any, ...]) -> None:
 def select_scatter(b: TorchBuilder, input: Any, src: Any, dim: int, index: Any) -> Any:
     place = axis(dim, input.ndim)
     _same_sizes(b, src, (*input.shape[:place], *input.shape[place + 1 :]))
-    return write_key(b, input, along(place, index_inside(b, index, input.shape[place])), b.operand(src, input.dtype))
+    return write_key(
+        b, input, along(place, index_inside(b, index, input.shape[place])), b.operand(src, input.dtype)
+    )
 
 
 @rows.row("slice_scatter")
-def slice_scatter(b: TorchBuilder, input: Any, src: Any, dim: int = 0, start: Any = None, end: Any = None, step: Any = 1) -> Any:
+def slice_scatter(
+    b: TorchBuilder, input: Any, src: Any, dim: int = 0, start: Any = None, end: Any = None, step: Any = 1
+) -> Any:
     place = axis(dim, input.ndim)
     item = slice_inside(b, start, end, step, input.shape[place])
     count = length(*item, input.shape[place])
@@ -533,16 +593,24 @@ def slice_scatter(b: TorchBuilder, input: Any, src: Any, dim: int = 0, start: An
 
 
 @rows.row("diagonal_scatter")
-def diagonal_scatter(b: TorchBuilder, input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+def diagonal_scatter(
+    b: TorchBuilder, input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> Any:
     _same_sizes(b, src, diagonal(b, input, offset, dim1, dim2).shape)
-    return write_through(b, input, lambda array: diagonal(b, array, offset, dim1, dim2), b.operand(src, input.dtype))
+    return write_through(
+        b, input, lambda array: diagonal(b, array, offset, dim1, dim2), b.operand(src, input.dtype)
+    )
 
 
 @rows.row("as_strided_scatter")
-def as_strided_scatter(b: TorchBuilder, input: Any, src: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
+def as_strided_scatter(
+    b: TorchBuilder, input: Any, src: Any, size: Any, stride: Any, storage_offset: Any = None
+) -> Any:
     strided = rows.get("as_strided")
     assert strided is not None
-    return write_through(b, input, lambda array: strided(b, array, size, stride, storage_offset), b.operand(src, input.dtype))
+    return write_through(
+        b, input, lambda array: strided(b, array, size, stride, storage_offset), b.operand(src, input.dtype)
+    )
 
 
 def _cosines(b: TorchBuilder, length: Any, periodic: bool, dtype: Any, *weights: float) -> Any:
@@ -583,7 +651,9 @@ rows.table({
 
 
 @rows.row("bartlett_window")
-def bartlett_window(b: TorchBuilder, window_length: Any, periodic: bool = True, *, dtype: Any = None, **_options: Any) -> Any:
+def bartlett_window(
+    b: TorchBuilder, window_length: Any, periodic: bool = True, *, dtype: Any = None, **_options: Any
+) -> Any:
     """torch.bartlett_window: ``1 - abs(2 n / period - 1)``."""
     if _is_short(b, window_length):
         return b.ones(shape=(window_length,), dtype=dtype_name(dtype))
@@ -593,12 +663,20 @@ def bartlett_window(b: TorchBuilder, window_length: Any, periodic: bool = True, 
 
 @rows.row("kaiser_window")
 def kaiser_window(
-    b: TorchBuilder, window_length: Any, periodic: bool = True, beta: float = 12.0, *, dtype: Any = None, **_options: Any
+    b: TorchBuilder,
+    window_length: Any,
+    periodic: bool = True,
+    beta: float = 12.0,
+    *,
+    dtype: Any = None,
+    **_options: Any,
 ) -> Any:
     """torch.kaiser_window: ``i0(beta * sqrt(1 - (2 n / period - 1) ** 2)) / i0(beta)``."""
     name = dtype_name(dtype)
     if _is_short(b, window_length):
         return b.ones(shape=(window_length,), dtype=name)
-    place = b.subtract(b.multiply(b.arange(stop=window_length, dtype=name), 2 / _period(window_length, periodic)), 1.0)
+    place = b.subtract(
+        b.multiply(b.arange(stop=window_length, dtype=name), 2 / _period(window_length, periodic)), 1.0
+    )
     inside = b.clip(b.subtract(1.0, b.square(place)), 0.0)
     return b.divide(b.i0(b.multiply(b.sqrt(inside), beta)), b.i0(b.array(float(beta), name)))

@@ -105,7 +105,15 @@ def _integers(b: TorchBuilder, shape: Any, low: Any, high: Any, dtype: str) -> A
 
 
 @rows.row("randint")
-def randint(b: TorchBuilder, *args: Any, low: Any = None, high: Any = None, size: Any = None, dtype: Any = None, **_: Any) -> Any:
+def randint(
+    b: TorchBuilder,
+    *args: Any,
+    low: Any = None,
+    high: Any = None,
+    size: Any = None,
+    dtype: Any = None,
+    **_: Any,
+) -> Any:
     """torch.randint: ``(high, size)`` or ``(low, high, size)``."""
     given = list(args)
     if given and isinstance(given[-1], (tuple, list)):
@@ -116,19 +124,34 @@ def randint(b: TorchBuilder, *args: Any, low: Any = None, high: Any = None, size
 
 
 @rows.row("randint_like")
-def randint_like(b: TorchBuilder, input: Any, *args: Any, low: Any = None, high: Any = None, dtype: Any = None, **_: Any) -> Any:
+def randint_like(
+    b: TorchBuilder, input: Any, *args: Any, low: Any = None, high: Any = None, dtype: Any = None, **_: Any
+) -> Any:
     """torch.randint_like: ``(input, high)`` or ``(input, low, high)``."""
     bounds = [*([low] if low is not None else []), *args, *([high] if high is not None else [])]
     low, high = bounds if len(bounds) == 2 else (0, bounds[0])
     return _integers(b, input.shape, low, high, dtype_name(dtype or input.dtype))
 
 
-rows.table({"randperm": lambda b, n, *, dtype=None, **_: b.random_permutation(b.next_key(), n=n, dtype=dtype_name(dtype or "int64"))})
+rows.table(
+    {
+        "randperm": lambda b, n, *, dtype=None, **_: b.random_permutation(
+            b.next_key(), n=n, dtype=dtype_name(dtype or "int64")
+        )
+    }
+)
 
 
 @rows.row("normal")
 def normal(
-    b: TorchBuilder, mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, dtype: Any = None, **_: Any
+    b: TorchBuilder,
+    mean: Any = 0.0,
+    std: Any = 1.0,
+    size: Any = None,
+    *,
+    generator: Any = None,
+    dtype: Any = None,
+    **_: Any,
 ) -> Any:
     """torch.normal with numbers and a size, or with arrays."""
     if size is not None:
@@ -164,17 +187,23 @@ def _float(x: Any) -> str:
 
 
 @rows.row("uniform")
-def uniform(b: TorchBuilder, input: Any, low: Any = 0.0, high: Any = 1.0, *, generator: Any = None, **kwargs: Any) -> Any:
+def uniform(
+    b: TorchBuilder, input: Any, low: Any = 0.0, high: Any = 1.0, *, generator: Any = None, **kwargs: Any
+) -> Any:
     """Tensor.uniform_(from=0, to=1)."""
     low, high = kwargs.get("from", low), kwargs.get("to", high)
     if not is_complex(input.dtype):
         return b.random_uniform(b.next_key(), shape=input.shape, low=low, high=high, dtype=input.dtype)
-    parts = b.random_uniform(b.next_key(), shape=(*input.shape, 2), low=low, high=high, dtype=real_of(input.dtype))
+    parts = b.random_uniform(
+        b.next_key(), shape=(*input.shape, 2), low=low, high=high, dtype=real_of(input.dtype)
+    )
     return b.view_as_complex(parts)
 
 
 @rows.row("normal_")  # not the row "normal": its first argument is the mean
-def normal_fill(b: TorchBuilder, input: Any, mean: Any = 0.0, std: Any = 1.0, *, generator: Any = None) -> Any:
+def normal_fill(
+    b: TorchBuilder, input: Any, mean: Any = 0.0, std: Any = 1.0, *, generator: Any = None
+) -> Any:
     return _filled(b, input.shape, input.dtype, mean, std)
 
 
@@ -192,7 +221,9 @@ def exponential(b: TorchBuilder, input: Any, lambd: float = 1.0, *, generator: A
 
 
 @rows.row("cauchy")
-def cauchy(b: TorchBuilder, input: Any, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Any:
+def cauchy(
+    b: TorchBuilder, input: Any, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None
+) -> Any:
     return _scaled(b, b.random_cauchy(b.next_key(), shape=input.shape, dtype=input.dtype), median, sigma)
 
 
@@ -214,7 +245,9 @@ _EXACT = {"float16": 2**11, "bfloat16": 2**8, "float32": 2**24, "float64": 2**53
 
 
 @rows.row("random")
-def random(b: TorchBuilder, input: Any, low: Any = None, high: Any = None, *, generator: Any = None, **kwargs: Any) -> Any:
+def random(
+    b: TorchBuilder, input: Any, low: Any = None, high: Any = None, *, generator: Any = None, **kwargs: Any
+) -> Any:
     """Tensor.random_(), random_(to), random_(from, to)."""
     low, high = kwargs.get("from", low), kwargs.get("to", high)
     if high is None:
@@ -223,12 +256,19 @@ def random(b: TorchBuilder, input: Any, low: Any = None, high: Any = None, *, ge
         high = {**_LIMITS, **_EXACT}[input.dtype]
     wide = "int64" if isinstance(high, int) and high > 2**31 - 1 else "int32"
     kind = input.dtype if "int" in input.dtype else wide
-    return b.cast(b.random_integers(b.next_key(), shape=input.shape, low=low, high=high, dtype=kind), input.dtype)
+    return b.cast(
+        b.random_integers(b.next_key(), shape=input.shape, low=low, high=high, dtype=kind), input.dtype
+    )
 
 
 @rows.row("nn.init.kaiming_uniform_")
 def initial_kaiming_uniform(
-    b: TorchBuilder, tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+    b: TorchBuilder,
+    tensor: Any,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Any = None,
 ) -> Any:
     """torch.nn.init.kaiming_uniform_: the bound follows from what comes in (axis 1 and all after it) or goes out (axis 0 and all after
     1)."""
@@ -254,7 +294,9 @@ rows.table({
 
 
 @rows.row("multinomial")
-def multinomial(b: TorchBuilder, input: Any, num_samples: Any, replacement: bool = False, *, generator: Any = None) -> Any:
+def multinomial(
+    b: TorchBuilder, input: Any, num_samples: Any, replacement: bool = False, *, generator: Any = None
+) -> Any:
     b.guard(apply("le", input.shape[-1], 2**24))
     if not replacement:
         b.guard(apply("le", num_samples, input.shape[-1]))

@@ -72,7 +72,15 @@ def nanmean(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False,
 
 
 def _spread(name: str, with_mean: bool) -> Callable[..., Any]:
-    def row(b: TorchBuilder, input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Any:
+    def row(
+        b: TorchBuilder,
+        input: Any,
+        dim: Any = None,
+        unbiased: Any = None,
+        keepdim: bool = False,
+        *,
+        correction: Any = None,
+    ) -> Any:
         if isinstance(dim, bool):  # var(input, unbiased)
             dim, unbiased = None, dim
         if correction is None:
@@ -105,11 +113,15 @@ def _extreme(name: str) -> Callable[..., Any]:
 
 
 def _extremes(name: str) -> Callable[..., Any]:
-    return lambda b, input, dim=(), keepdim=False: getattr(b, name)(input, axis=over(dim, input), keepdims=bool(keepdim))
+    return lambda b, input, dim=(), keepdim=False: getattr(b, name)(
+        input, axis=over(dim, input), keepdims=bool(keepdim)
+    )
 
 
 def _index_of_extreme(name: str) -> Callable[..., Any]:
-    return lambda b, input, dim=None, keepdim=False: getattr(b, name)(input, axis=over(dim, input), keepdims=bool(keepdim))
+    return lambda b, input, dim=None, keepdim=False: getattr(b, name)(
+        input, axis=over(dim, input), keepdims=bool(keepdim)
+    )
 
 
 for _name in ("max", "min"):
@@ -169,7 +181,9 @@ def _median(skip_nan: bool) -> Callable[..., Any]:
             return b.full(shape=(), fill_value=math.nan, dtype=x.dtype)
         if dim is None and is_floating(x.dtype):
             return _shared_median(b, x, skip_nan)
-        values, indices = b.lower_median(x, axis=place, keepdims=bool(keepdim) and input.ndim > 0, skip_nan=skip_nan)
+        values, indices = b.lower_median(
+            x, axis=place, keepdims=bool(keepdim) and input.ndim > 0, skip_nan=skip_nan
+        )
         return values if dim is None else (values, indices)
 
     return row
@@ -186,7 +200,15 @@ def mode(b: TorchBuilder, input: Any, dim: int = -1, keepdim: bool = False) -> A
 
 
 def _quantile(skip_nan: bool) -> Callable[..., Any]:
-    def row(b: TorchBuilder, input: Any, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear") -> Any:
+    def row(
+        b: TorchBuilder,
+        input: Any,
+        q: Any,
+        dim: Any = None,
+        keepdim: bool = False,
+        *,
+        interpolation: str = "linear",
+    ) -> Any:
         return b.quantile(
             input,
             b.operand(q, input.dtype),
@@ -228,7 +250,9 @@ def _running_extreme(name: str) -> Callable[..., Any]:
     def row(b: TorchBuilder, input: Any, dim: int) -> Any:
         x, place = along(b, input, dim)
         values, indices = getattr(b, name)(b.astype(x, dtype="uint8") if x.dtype == "bool" else x, axis=place)
-        return b.reshape(b.astype(values, dtype=input.dtype), shape=input.shape), b.reshape(indices, shape=input.shape)
+        return b.reshape(b.astype(values, dtype=input.dtype), shape=input.shape), b.reshape(
+            indices, shape=input.shape
+        )
 
     return row
 
@@ -238,7 +262,9 @@ for _name in ("cummax", "cummin"):
 
 
 @rows.row("diff")
-def diff(b: TorchBuilder, input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
+def diff(
+    b: TorchBuilder, input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None
+) -> Any:
     """torch.diff; with ``n`` 0 nothing is put before or after."""
     if n == 0:
         return input
@@ -253,12 +279,17 @@ Bounds = tuple[int | None, int | None]
 
 
 @rows.row("gradient")
-def gradient(b: TorchBuilder, input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> tuple[Value, ...]:
+def gradient(
+    b: TorchBuilder, input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1
+) -> tuple[Value, ...]:
     """torch.gradient: second-order central differences; ``spacing`` is a step, a step an axis, or the coordinates along each axis."""
     dims = range(input.ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
     spacing = 1 if spacing is None else spacing
     spacings = spacing if isinstance(spacing, (tuple, list)) else (spacing,) * len(dims)
-    return tuple(_along(b, input, axis(place, input.ndim), step, b.fix(edge_order)) for place, step in zip(dims, spacings))
+    return tuple(
+        _along(b, input, axis(place, input.ndim), step, b.fix(edge_order))
+        for place, step in zip(dims, spacings)
+    )
 
 
 def _along(b: TorchBuilder, x: Value, place: int, step: Any, edge_order: int) -> Value:
@@ -277,7 +308,9 @@ def _double(b: TorchBuilder, step: Any) -> Any:
 
 
 def _ratio(b: TorchBuilder, x: Value, width: Any) -> Value:
-    above, below = b.promote(b.floating(x), width) if isinstance(width, Value) else (b.floating(x), float(width))
+    above, below = (
+        b.promote(b.floating(x), width) if isinstance(width, Value) else (b.floating(x), float(width))
+    )
     return b.divide(above, below)
 
 
@@ -287,7 +320,11 @@ def _difference(b: TorchBuilder, x: Value, place: int, distance: int) -> Value:
 
 def _edge(b: TorchBuilder, x: Value, place: int, side: int, further: int = 0) -> Value:
     """The difference of two neighbours at an edge, or as many places ``further`` inside."""
-    pair = cut(b, x, place, further, further + 2) if side == 0 else cut(b, x, place, -2 - further, -further or None)
+    pair = (
+        cut(b, x, place, further, further + 2)
+        if side == 0
+        else cut(b, x, place, -2 - further, -further or None)
+    )
     return _difference(b, pair, place, 1)
 
 
@@ -302,13 +339,21 @@ def _at_coordinates(b: TorchBuilder, x: Value, place: int, coordinates: Value) -
     return _weighted(b, x, place, _in_the_middle(b, before, after), ((0, -2), (1, -1), (2, None)))
 
 
-def _at_uneven_edge(b: TorchBuilder, x: Value, place: int, side: int, coordinates: Value, edge_order: int) -> Value:
+def _at_uneven_edge(
+    b: TorchBuilder, x: Value, place: int, side: int, coordinates: Value, edge_order: int
+) -> Value:
     """The slope to the next element, or that of the parabola through the last three."""
     if edge_order == 1:
         steps = _difference(b, coordinates, 0, 1)
-        return _ratio(b, _edge(b, x, place, side), _spread_differences(b, _outermost(b, steps, side), x, place))
+        return _ratio(
+            b, _edge(b, x, place, side), _spread_differences(b, _outermost(b, steps, side), x, place)
+        )
     before, after = (_outermost(b, steps, side) for steps in _pairs_of_steps(b, coordinates))
-    weights = _at_first(b, before, after) if side == 0 else tuple(b.negative(weight) for weight in _at_first(b, after, before)[::-1])
+    weights = (
+        _at_first(b, before, after)
+        if side == 0
+        else tuple(b.negative(weight) for weight in _at_first(b, after, before)[::-1])
+    )
     cuts = ((0, 1), (1, 2), (2, 3)) if side == 0 else ((-3, -2), (-2, -1), (-1, None))
     return _weighted(b, x, place, weights, cuts)
 

@@ -126,8 +126,18 @@ def float_power(b: TorchBuilder, input: Any, exponent: Any) -> Any:
 
 
 @rows.row("nan_to_num")
-def nan_to_num(b: TorchBuilder, input: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Any:
-    return b.nan_to_num(input, nan=nan or 0.0, posinf=posinf, neginf=neginf) if is_inexact(input.dtype) else input
+def nan_to_num(
+    b: TorchBuilder,
+    input: Any,
+    nan: float | None = None,
+    posinf: float | None = None,
+    neginf: float | None = None,
+) -> Any:
+    return (
+        b.nan_to_num(input, nan=nan or 0.0, posinf=posinf, neginf=neginf)
+        if is_inexact(input.dtype)
+        else input
+    )
 
 
 @rows.row("heaviside")
@@ -138,7 +148,9 @@ def heaviside(b: TorchBuilder, input: Any, values: Any) -> Any:
 
 
 @rows.row("isclose")
-def isclose(b: TorchBuilder, input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+def isclose(
+    b: TorchBuilder, input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Any:
     x, y = floats(b, input, other)
     return b.isclose(x, y, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
@@ -176,26 +188,38 @@ _LEVELS = 2.0**63  # torch counts levels in int64; what is above becomes the lea
 
 
 @rows.row("fake_quantize_per_tensor_affine")
-def per_tensor(b: TorchBuilder, input: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int) -> Any:
+def per_tensor(
+    b: TorchBuilder, input: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int
+) -> Any:
     """torch.fake_quantize_per_tensor_affine: one step and zero point, numbers or arrays of one element."""
     value, inside = per_tensor_with_mask(b, input, scale, zero_point, quant_min, quant_max)
     return b.with_gradient(value, input, b.cast(inside, input.dtype))
 
 
 @rows.row("fake_quantize_per_tensor_affine_cachemask")
-def per_tensor_with_mask(b: TorchBuilder, input: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int) -> tuple[Any, Any]:
+def per_tensor_with_mask(
+    b: TorchBuilder, input: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int
+) -> tuple[Any, Any]:
     """aten::fake_quantize_per_tensor_affine_cachemask: where the level was not limited, the gradient passes."""
     kind = _computed_in(input)
     inverse, step = _steps(b, scale, kind)
     zero = _alone(b, zero_point, kind)
     level = b.add(b.round(b.multiply(b.cast(input, kind), inverse)), zero)
-    value = b.multiply(b.cast(b.subtract(_limited(b, level, quant_min, quant_max), zero), "float32"), b.cast(step, "float32"))
+    value = b.multiply(
+        b.cast(b.subtract(_limited(b, level, quant_min, quant_max), zero), "float32"), b.cast(step, "float32")
+    )
     return b.cast(value, input.dtype), _inside(b, level, quant_min, quant_max)
 
 
 @rows.row("_fake_quantize_per_tensor_affine_cachemask_tensor_qparams")
 def per_tensor_where_enabled(
-    b: TorchBuilder, input: Any, scale: Any, zero_point: Any, fake_quant_enabled: Any, quant_min: int, quant_max: int
+    b: TorchBuilder,
+    input: Any,
+    scale: Any,
+    zero_point: Any,
+    fake_quant_enabled: Any,
+    quant_min: int,
+    quant_max: int,
 ) -> tuple[Any, Any]:
     value, inside = per_tensor_with_mask(b, input, scale, zero_point, quant_min, quant_max)
     enabled = b.not_equal(_alone(b, fake_quant_enabled, fake_quant_enabled.dtype), 0)
@@ -203,7 +227,9 @@ def per_tensor_where_enabled(
 
 
 @rows.row("fake_quantize_per_channel_affine")
-def per_channel(b: TorchBuilder, input: Any, scale: Any, zero_point: Any, axis: int, quant_min: int, quant_max: int) -> Any:
+def per_channel(
+    b: TorchBuilder, input: Any, scale: Any, zero_point: Any, axis: int, quant_min: int, quant_max: int
+) -> Any:
     """torch.fake_quantize_per_channel_affine: a step and a zero point for each index of one axis."""
     value, inside = per_channel_with_mask(b, input, scale, zero_point, axis, quant_min, quant_max)
     return b.with_gradient(value, input, b.cast(inside, input.dtype))
@@ -224,7 +250,10 @@ def per_channel_with_mask(
         level = b.round(b.add(scaled, zero))
     else:
         level = b.add(b.round(scaled), zero)
-        b.expect(b.all(b.logical_and(b.greater_equal(zero_point, quant_min), b.less_equal(zero_point, quant_max))), True)
+        b.expect(
+            b.all(b.logical_and(b.greater_equal(zero_point, quant_min), b.less_equal(zero_point, quant_max))),
+            True,
+        )
     level = b.where(b.less(level, _LEVELS), level, -_LEVELS)
     value = b.multiply(b.subtract(_limited(b, level, quant_min, quant_max), zero), step)
     return b.cast(value, input.dtype), _inside(b, level, quant_min, quant_max)
@@ -252,7 +281,9 @@ def _alone(b: TorchBuilder, number: Any, kind: str) -> Any:
 
 def _limited(b: TorchBuilder, level: Any, quant_min: int, quant_max: int) -> Any:
     """Levels within the range; what is none (NaN) is the least."""
-    return b.where(b.greater_equal(level, float(quant_min)), b.clip(level, None, float(quant_max)), float(quant_min))
+    return b.where(
+        b.greater_equal(level, float(quant_min)), b.clip(level, None, float(quant_max)), float(quant_min)
+    )
 
 
 def _inside(b: TorchBuilder, level: Any, quant_min: int, quant_max: int) -> Any:

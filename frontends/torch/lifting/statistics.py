@@ -24,7 +24,10 @@ def _running(key: str, compute: Statistics) -> Written:
         order = statistics_order(key, tuple(args), kwargs)
         given = {"momentum": 0.1, **dict(zip(order, args)), **kwargs}
         new = compute(b, given["input"], given["running_mean"], given["running_var"], given["momentum"])
-        places = (order.index(name) if order.index(name) < len(args) else name for name in ("running_mean", "running_var"))
+        places = (
+            order.index(name) if order.index(name) < len(args) else name
+            for name in ("running_mean", "running_var")
+        )
         return dict(zip(places, new))
 
     return written
@@ -43,7 +46,13 @@ def _renormalised(*order: str) -> Written:
 
 WRITTEN: dict[str, Written] = {
     key: _running(key, instance_norm_statistics if key == "instance_norm" else batch_norm_statistics)
-    for key in ("batch_norm", "instance_norm", "native_batch_norm", "_native_batch_norm_legit", "_batch_norm_with_update")
+    for key in (
+        "batch_norm",
+        "instance_norm",
+        "native_batch_norm",
+        "_native_batch_norm_legit",
+        "_batch_norm_with_update",
+    )
 }
 WRITTEN["embedding"] = _renormalised("input", "weight", "padding_idx", "max_norm", "norm_type")
 WRITTEN["embedding_bag"] = _renormalised("input", "weight", "offsets", "max_norm", "norm_type")

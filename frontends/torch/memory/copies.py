@@ -36,11 +36,18 @@ def deep_copy(capture: Trace, function: Any, args: Any, kwargs: Any) -> Any:
             "be recorded; copy the tensor that they are views of (clone), and take the views of the copy"
         )
     before.append(tensor)
-    memo[id(tensor)] = made = capture.record_call(function, capture.call, "__deepcopy__", (tensor, {}), kwargs)
+    memo[id(tensor)] = made = capture.record_call(
+        function, capture.call, "__deepcopy__", (tensor, {}), kwargs
+    )
     return made
 
 
-_INTS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}  # by bytes of an element: NaN is equal to no float
+_INTS = {
+    1: torch.uint8,
+    2: torch.int16,
+    4: torch.int32,
+    8: torch.int64,
+}  # by bytes of an element: NaN is equal to no float
 
 
 class Snapshot:
@@ -73,7 +80,9 @@ def elements_of(tensor: torch.Tensor) -> bytes:
 
 def _bits(tensor: torch.Tensor) -> torch.Tensor:
     plain = _physical(tensor)
-    return (torch.view_as_real(plain) if plain.is_complex() else plain).view(_INTS[plain.itemsize // (2 if plain.is_complex() else 1)])
+    return (torch.view_as_real(plain) if plain.is_complex() else plain).view(
+        _INTS[plain.itemsize // (2 if plain.is_complex() else 1)]
+    )
 
 
 def _physical(tensor: torch.Tensor) -> torch.Tensor:
@@ -93,11 +102,19 @@ def is_empty_out(capture: MemoryTrace, args: tuple[Any, ...], kwargs: dict[str, 
 
     Not where a gradient is asked for, with which torch refuses ``out=``.
     """
-    if kwargs.get("out") is None or torch.is_grad_enabled() and any(tensor.requires_grad for tensor in _tensors((args, kwargs))):
+    if (
+        kwargs.get("out") is None
+        or torch.is_grad_enabled()
+        and any(tensor.requires_grad for tensor in _tensors((args, kwargs)))
+    ):
         return False
     tensors = _tensors(kwargs["out"])
     apart = len({storage(tensor) for tensor in tensors}) == len(tensors)
-    return bool(tensors) and apart and all(tensor.numel() == 0 and _is_own(capture, tensor) for tensor in tensors)
+    return (
+        bool(tensors)
+        and apart
+        and all(tensor.numel() == 0 and _is_own(capture, tensor) for tensor in tensors)
+    )
 
 
 def filled(capture: MemoryTrace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -41,7 +41,10 @@ class _Shared:
 
     def refresh(self) -> None:
         pieces = pieces_of(self.tensor) if self.is_weight else None
-        self.number, self.same = version(self.tensor), pieces.same if pieces else partial(Snapshot(self.tensor).is_of, self.tensor)
+        self.number, self.same = (
+            version(self.tensor),
+            pieces.same if pieces else partial(Snapshot(self.tensor).is_of, self.tensor),
+        )
 
     def changed(self) -> bool:
         """Whether the contents changed without a write by torch."""
@@ -55,7 +58,9 @@ class ExportedMemory:
         self._shared: list[_Shared] = []  # by address: they may be thousands
         self._longest = 0  # bytes
 
-    def share(self, tensor: torch.Tensor, origin: Origin, is_read: bool = False, is_weight: bool = False) -> None:
+    def share(
+        self, tensor: torch.Tensor, origin: Origin, is_read: bool = False, is_weight: bool = False
+    ) -> None:
         """From now on other code may write to the tensor's memory, and read it where the recording has handed it out."""
         if has_memory(tensor):
             with no_torch_function():
@@ -95,8 +100,12 @@ class ExportedMemory:
         if not self._shared:
             return ()
         with no_torch_function():  # to compare places is no read of the user's
-            places = [_place(tensor) for tensor in tensors if self._begins_before_end(tensor) and has_memory(tensor)]
-        near = [place for place in places if self._shared[0].start < place[1]]  # few, where most weights are torch's own
+            places = [
+                _place(tensor) for tensor in tensors if self._begins_before_end(tensor) and has_memory(tensor)
+            ]
+        near = [
+            place for place in places if self._shared[0].start < place[1]
+        ]  # few, where most weights are torch's own
         return {id(one): one for place in near for one in self._around(*place)}.values()
 
     def _begins_before_end(self, tensor: torch.Tensor) -> bool:
@@ -107,7 +116,10 @@ class ExportedMemory:
             return False
 
     def _around(self, start: int, end: int) -> Iterable[_Shared]:
-        first, last = bisect_right(self._shared, start - self._longest, key=_start), bisect_left(self._shared, end, key=_start)
+        first, last = (
+            bisect_right(self._shared, start - self._longest, key=_start),
+            bisect_left(self._shared, end, key=_start),
+        )
         return (one for one in self._shared[first:last] if start < one.end)
 
 

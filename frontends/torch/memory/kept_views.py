@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from ....recording.state.places import Place
 
 
-Call = tuple[str, tuple[Any, ...], torch.Tensor]  # the name, the arguments after the first one, and what it gives
+Call = tuple[
+    str, tuple[Any, ...], torch.Tensor
+]  # the name, the arguments after the first one, and what it gives
 
 
 def calls_taking(tensor: torch.Tensor, owner: torch.Tensor) -> list[Call]:
@@ -82,7 +84,9 @@ class KeptViews(kept_views.KeptViews[torch.Tensor]):
         if array.requires_grad or array.dtype != owner.dtype or not owner.is_contiguous():
             return False
         start = self.lies(array, owner).offset
-        return 0 <= start <= owner.numel() - reach(array) and not (array.is_conj() or array.is_neg() or owner.is_conj() or owner.is_neg())
+        return 0 <= start <= owner.numel() - reach(array) and not (
+            array.is_conj() or array.is_neg() or owner.is_conj() or owner.is_neg()
+        )
 
     def lies(self, array: torch.Tensor, owner: torch.Tensor) -> _Lies:
         with no_torch_function():
@@ -99,7 +103,11 @@ class KeptViews(kept_views.KeptViews[torch.Tensor]):
 
     def without(self, places: Sequence[Place]) -> list[Place]:
         """The places but those that hold views: their elements are in their owners' places."""
-        return [place for place in places if self.owner_of(place.read()) is None] if self._owners else list(places)
+        return (
+            [place for place in places if self.owner_of(place.read()) is None]
+            if self._owners
+            else list(places)
+        )
 
     def taken(self, capture: Trace, tensor: torch.Tensor, owner: torch.Tensor) -> Value:
         """The value of a view, by a call that takes it; where the owner needs a gradient and the view does not, as by ``detach``."""
@@ -109,7 +117,9 @@ class KeptViews(kept_views.KeptViews[torch.Tensor]):
             value = _call(capture, name, (value, *arguments), made)
         return capture.recorder.keep(tensor, value)
 
-    def facts(self, graph: Graph, weights: ModelWeights, places: Sequence[Place]) -> Iterable[EnvironmentGuard]:
+    def facts(
+        self, graph: Graph, weights: ModelWeights, places: Sequence[Place]
+    ) -> Iterable[EnvironmentGuard]:
         """That each view still lies where it lay. ``TracingError`` where an owner is read anew at each call, and from inside of
         something."""
         for view, owner, value in self._met:
@@ -119,13 +129,18 @@ class KeptViews(kept_views.KeptViews[torch.Tensor]):
                     f"{graph.name} writes to memory that {value.name}, which stands in a container that is read anew at each call, shares "
                     "with another array, which cannot be recorded; take views of it inside the function"
                 )
-            view_now, owner_now = _reader(view, weights, ()) or partial(_itself, view), read or partial(_itself, owner)
+            view_now, owner_now = (
+                _reader(view, weights, ()) or partial(_itself, view),
+                read or partial(_itself, owner),
+            )
             yield self.lies_still(view, owner, view_now, owner_now)
 
 
 def _call(capture: Trace, name: str, inputs: tuple[Any, ...], tensor: torch.Tensor) -> Value:
     record = CallRecord(name, views={0: inputs[0]})
-    return capture.recorder.add_value(f"torch.Tensor.{name}", inputs, capture.here(), ("view", tensor, spec_of(tensor)), record)
+    return capture.recorder.add_value(
+        f"torch.Tensor.{name}", inputs, capture.here(), ("view", tensor, spec_of(tensor)), record
+    )
 
 
 def _itself(tensor: torch.Tensor) -> torch.Tensor:

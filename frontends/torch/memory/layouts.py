@@ -22,7 +22,9 @@ from ..basics import tensors as kinds
 from ..basics.names import pure_key, row_key
 from ..trace import Trace
 
-VIEWS_ONLY = frozenset({"view", "view_as", "unflatten", "view_as_complex"})  # refused where only a copy would do
+VIEWS_ONLY = frozenset(
+    {"view", "view_as", "unflatten", "view_as_complex"}
+)  # refused where only a copy would do
 # Calls whose result is in row-major order, whatever comes in.
 _ROW_MAJOR = frozenset(
     {
@@ -43,7 +45,20 @@ _ROW_MAJOR = frozenset(
     }
 )
 # Views that are in row-major order where the tensor is.
-_KEEPS_ORDER = frozenset({"view", "view_as", "reshape", "flatten", "ravel", "unflatten", "unsqueeze", "squeeze", "detach", "reshape_as"})
+_KEEPS_ORDER = frozenset(
+    {
+        "view",
+        "view_as",
+        "reshape",
+        "flatten",
+        "ravel",
+        "unflatten",
+        "unsqueeze",
+        "squeeze",
+        "detach",
+        "reshape_as",
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -79,7 +94,9 @@ class Layouts:
         if not _is_row_major(tensor):
             self._other.add(value)
 
-    def follow(self, node: Node, key: str, made: Sequence[torch.Tensor], operands: Sequence[torch.Tensor]) -> None:
+    def follow(
+        self, node: Node, key: str, made: Sequence[torch.Tensor], operands: Sequence[torch.Tensor]
+    ) -> None:
         """Notes the layouts of the results of a call, and which layouts of ``operands`` it needs."""
         in_order = all(map(is_in_order, operands))
         for index, (tensor, value) in enumerate(zip(made, node.outputs)):
@@ -108,7 +125,9 @@ class Layouts:
             key = node.key
             is_operand = not self._operands.isdisjoint(node.outputs)
             is_either = key in kinds.BY_STRIDES and node.outputs and (key == "contiguous" or joins_axes(node))
-            if is_either and (is_operand and _is_written_later(graph, place, aliases) or _is_shown(graph, place, aliases)):
+            if is_either and (
+                is_operand and _is_written_later(graph, place, aliases) or _is_shown(graph, place, aliases)
+            ):
                 self._rely_on(node.uses[0], node, is_operand or _is_written_copy(graph, place, aliases))
 
     def _rely_on(self, value: Value, node: Node, in_torch_too: bool = False) -> None:
@@ -117,7 +136,9 @@ class Layouts:
         assert capture is not None
         if value in self._follows_inputs:
             capture.note_fact("layout")
-        if value not in self._other or node.key in VIEWS_ONLY:  # what is a view here is one at every size, or refused
+        if (
+            value not in self._other or node.key in VIEWS_ONLY
+        ):  # what is a view here is one at every size, or refused
             return
         if in_torch_too or not capture.for_torch:
             capture.fix_all_sizes(node.origin)
@@ -221,7 +242,9 @@ def reshape_in_place(capture: Trace, function: Any, args: Any, kwargs: Any) -> A
 
 def _was_there(capture: Trace, value: Value) -> bool:
     """Whether the tensor was there before the function ran: ``x.contiguous()`` may be ``x`` itself."""
-    while (node := capture.recorder.maker(value)) is not None and node.record is not None and node.record.itself:
+    while (
+        (node := capture.recorder.maker(value)) is not None and node.record is not None and node.record.itself
+    ):
         value = node.uses[0]
     return node is None
 

@@ -22,7 +22,9 @@ from ..compat import is_wrapped, no_torch_function
 from ..trace import Trace
 from .saved_contents import SavedContents
 
-_UNCOUNTED = frozenset({"data", "embedding", "embedding_bag"})  # memory under a count of its own; rows of weights that are shortened
+_UNCOUNTED = frozenset(
+    {"data", "embedding", "embedding_bag"}
+)  # memory under a count of its own; rows of weights that are shortened
 
 
 def watching(graph: Graph) -> Callable[[Sequence[torch.Tensor]], Callable[[], bool]] | None:
@@ -34,7 +36,9 @@ def watching(graph: Graph) -> Callable[[Sequence[torch.Tensor]], Callable[[], bo
 
 def _begun(tensors: Sequence[torch.Tensor]) -> Callable[[], bool]:
     before = [version(tensor) for tensor in tensors]
-    return lambda: -1 not in before and all(version(tensor) == count for tensor, count in zip(tensors, before))
+    return lambda: (
+        -1 not in before and all(version(tensor) == count for tensor, count in zip(tensors, before))
+    )
 
 
 # Kernels come here with the mode above them still on, to which reads of a tensor would be the user's.
@@ -61,7 +65,10 @@ class Memory:
         """These were made in a block of the graph, and stand for no array outside of it."""
         for key, (weak, known) in self._values.items():
             if not values.isdisjoint(known.values()):
-                self._values[key] = (weak, {place: value for place, value in known.items() if value not in values})
+                self._values[key] = (
+                    weak,
+                    {place: value for place, value in known.items() if value not in values},
+                )
 
     def values_in(self, tensor: torch.Tensor) -> dict[Any, Value]:
         """The values that were made in this tensor's memory."""
@@ -77,11 +84,17 @@ class Memory:
         """A parameter, a buffer or a constant was met."""
         self._outside.append(tensor)
 
-    def shared_with(self, owners: Iterable[torch.Tensor], inputs: Iterable[torch.Tensor | None]) -> list[torch.Tensor]:
+    def shared_with(
+        self, owners: Iterable[torch.Tensor], inputs: Iterable[torch.Tensor | None]
+    ) -> list[torch.Tensor]:
         """The arrays from outside, ``inputs`` among them, in whose memory another one of the ``owners`` lies."""
         held = [*self._outside, *(tensor for tensor in inputs if tensor is not None)]
         owners = list(owners)
-        return [item for item in held if has_memory(item) and any(item is not owner and shares(item, owner) for owner in owners)]
+        return [
+            item
+            for item in held
+            if has_memory(item) and any(item is not owner and shares(item, owner) for owner in owners)
+        ]
 
 
 def shares(tensor: torch.Tensor, owner: torch.Tensor) -> bool:
@@ -100,7 +113,12 @@ def is_shared(tensor: torch.Tensor) -> bool:
 def has_memory(tensor: torch.Tensor) -> bool:
     """Whether the tensor has one piece of memory on this machine."""
     with no_torch_function():
-        plain = tensor.layout is torch.strided and tensor.is_cpu and not tensor.is_quantized and not tensor.is_nested
+        plain = (
+            tensor.layout is torch.strided
+            and tensor.is_cpu
+            and not tensor.is_quantized
+            and not tensor.is_nested
+        )
         return plain and not is_wrapped(tensor)
 
 
@@ -126,10 +144,18 @@ _TENSOR = attrgetter("tensor")
 
 def may_be_written(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
     """The arguments that a call may write to."""
-    targets = [args[0]] if args and (is_in_place(key) or kwargs.get("inplace") or (len(args) > 1 and args[-1] is True)) else []
+    targets = (
+        [args[0]]
+        if args and (is_in_place(key) or kwargs.get("inplace") or (len(args) > 1 and args[-1] is True))
+        else []
+    )
     targets += [kwargs["out"]] if kwargs.get("out") is not None else []
     targets += written_beside(key, args, kwargs)
-    return [item for item in iterate_structure(targets) if isinstance(item, torch.Tensor)] if targets else targets
+    return (
+        [item for item in iterate_structure(targets) if isinstance(item, torch.Tensor)]
+        if targets
+        else targets
+    )
 
 
 class Written:

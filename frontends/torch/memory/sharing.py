@@ -27,7 +27,11 @@ def note_aliases(capture: MemoryTrace) -> None:
     graph runs there, and noted where it runs in torch, for it may be written for others later."""
     graph = capture.recorder.graph
     owners = capture.written.owners()
-    shared = capture.memory.shared_with(owners, capture.input_tensors[capture.count_call_inputs :]) if owners else []
+    shared = (
+        capture.memory.shared_with(owners, capture.input_tensors[capture.count_call_inputs :])
+        if owners
+        else []
+    )
     if not shared:
         return
     problem = f"{graph.name} writes to memory that two of its arrays share (a weight and its .data, say)"
@@ -42,13 +46,20 @@ def note_aliases(capture: MemoryTrace) -> None:
         "the function"
     )
     graph.demand(source_only=problem)
-    graph.shared_memory = tuple(value for tensor in shared if (value := capture.recorder.find(tensor)) is not None)
+    graph.shared_memory = tuple(
+        value for tensor in shared if (value := capture.recorder.find(tensor)) is not None
+    )
 
 
 def note_sharing(capture: MemoryTrace, graph: Graph) -> None:
     """Assumes which inputs are one object, and that written inputs share memory with no other."""
     given = list(map(id, capture.input_tensors))
-    same = SameArray(tuple(given.index(number) if capture.input_tensors[i] is not None else NO_ARRAY for i, number in enumerate(given)))
+    same = SameArray(
+        tuple(
+            given.index(number) if capture.input_tensors[i] is not None else NO_ARRAY
+            for i, number in enumerate(given)
+        )
+    )
     graph.assume(same)
     if capture.count_call_inputs != len(graph.inputs):
         graph.call_inputs = capture.count_call_inputs
@@ -62,16 +73,16 @@ def note_sharing(capture: MemoryTrace, graph: Graph) -> None:
     tensors = [tensor for index in apart if (tensor := capture.input_tensors[index]) is not None]
     written = [apart.index(same.firsts[index]) for index in places]
     if overlap(tensors, written):
-        raise TracingError(f"{graph.name} writes to {_words([graph.inputs[index].name for index in apart], tensors, written)}")
+        raise TracingError(
+            f"{graph.name} writes to {_words([graph.inputs[index].name for index in apart], tensors, written)}"
+        )
 
 
 def _words(names: list[str], tensors: list[Any], written: list[int]) -> str:
     """The message of the error: which written arrays share memory, with which others, and what to do."""
     for one in written:
         if overlap([tensors[one]], [0]):
-            return (
-                f"{names[one]}, whose elements share memory with each other (expand, unfold), which cannot be recorded; pass a copy of it"
-            )
+            return f"{names[one]}, whose elements share memory with each other (expand, unfold), which cannot be recorded; pass a copy of it"
         for other, tensor in enumerate(tensors):
             if other != one and overlap([tensors[one], tensor], [0]):
                 return (
@@ -85,7 +96,10 @@ def same_outputs(graph: Graph) -> tuple[int, ...]:
     """Of each output the first that is the same object, for the user's objects that are left to hold them: equal arrays of another
     framework may be one, and are still two."""
     first: dict[Any, int] = {}
-    return tuple(first.setdefault(item, place) if isinstance(item, Value) else place for place, item in enumerate(graph.outputs))
+    return tuple(
+        first.setdefault(item, place) if isinstance(item, Value) else place
+        for place, item in enumerate(graph.outputs)
+    )
 
 
 _UNIFORM = frozenset({"fill_", "zero_"})  # the order of these writes cannot matter
@@ -106,7 +120,11 @@ def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
                 f"{capture.here()}: the array passed as out= has another shape than the result, and torch gave it that shape, which cannot "
                 "be recorded; pass an array of the shape of the result, or none"
             )
-        if any(overlap([tensor, other], [0]) for other in operands if tensor.shape != other.shape or not _is_same(tensor, other)):
+        if any(
+            overlap([tensor, other], [0])
+            for other in operands
+            if tensor.shape != other.shape or not _is_same(tensor, other)
+        ):
             raise TracingError(
                 f"{capture.here()}: the array passed as out= shares part of its memory with an operand, so the result depends on the order "
                 "in which torch reads and writes; pass another array"
@@ -123,7 +141,11 @@ def refuse_overlap(capture: Trace, key: str, args: tuple[Any, ...], operands: li
     if not is_in_place(key):
         return
     written = _written(capture, key, args)
-    if written is not None and has_memory(written) and any(_overlaps(written, other) for other in operands if other is not args[0]):
+    if (
+        written is not None
+        and has_memory(written)
+        and any(_overlaps(written, other) for other in operands if other is not args[0])
+    ):
         _refuse(
             capture,
             f"{capture.here()}: {capture.call} reads part of the memory that it writes to, so the result depends on the order in which "
@@ -154,7 +176,10 @@ def _written(capture: Trace, key: str, args: tuple[Any, ...]) -> torch.Tensor | 
     """The part of a tensor that an in-place call writes to, where it is a view."""
     if key != "__setitem__":
         return args[0] if args and isinstance(args[0], torch.Tensor) else None
-    if any(isinstance(part, (torch.Tensor, np.ndarray, list, bool)) for part in (args[1], *iterate_structure(args[1]))):
+    if any(
+        isinstance(part, (torch.Tensor, np.ndarray, list, bool))
+        for part in (args[1], *iterate_structure(args[1]))
+    ):
         return None
     part = capture.quietly(lambda: capture.run(torch.Tensor.__getitem__, args[:2], {}))
     return part if isinstance(part, torch.Tensor) else None
@@ -172,7 +197,10 @@ def _is_same(a: torch.Tensor, b: torch.Tensor) -> bool:
 
 
 def _geometry(tensor: torch.Tensor) -> tuple[Any, ...]:
-    return (tensor.data_ptr(), *((size, step) for size, step in zip(tensor.shape, tensor.stride()) if size != 1))
+    return (
+        tensor.data_ptr(),
+        *((size, step) for size, step in zip(tensor.shape, tensor.stride()) if size != 1),
+    )
 
 
 def _places(tensor: torch.Tensor) -> Any:

@@ -22,17 +22,24 @@ def stride(capture: MemoryTrace, function: Any, args: Any, kwargs: Any) -> Any:
     if not capture.for_torch and capture.recorder.maker(value) is not None and not args[0].is_contiguous():
         capture.fix_all_sizes()
         return forward(function, *args, **kwargs)
-    all_steps = tuple(symbolic(Size.of(Symbol(value, axis, step, "stride")), capture.decide) for axis, step in enumerate(steps))
+    all_steps = tuple(
+        symbolic(Size.of(Symbol(value, axis, step, "stride")), capture.decide)
+        for axis, step in enumerate(steps)
+    )
     dim = args[1] if len(args) > 1 else kwargs.get("dim")
     return all_steps if dim is None else all_steps[dim]
 
 
-def on_owner(capture: MemoryTrace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def on_owner(
+    capture: MemoryTrace, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Rewrites ``as_strided`` of a view to one of the tensor that owns the memory, which other frameworks can compute.
 
     The offset of the view depends on sizes, so all sizes are guarded.
     """
-    tensor, size, step, *rest = args if len(args) > 2 else (*args, *(kwargs[name] for name in ("size", "stride")[len(args) - 1 :]))
+    tensor, size, step, *rest = (
+        args if len(args) > 2 else (*args, *(kwargs[name] for name in ("size", "stride")[len(args) - 1 :]))
+    )
     offset = rest[0] if rest else kwargs.get("storage_offset")
     owner = tensor if fills_memory(tensor) else _owner(capture, tensor)
     if owner is None:

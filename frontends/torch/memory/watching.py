@@ -55,14 +55,22 @@ class Watch:
         self._words = gathered([], [], [words for _, words in found if words is not None])
         self._noted = self._words.copy()
         pieces = [one for tensor, _ in found if (one := pieces_of(tensor)) is not None]
-        self._before, self._now = [piece for one in pieces for piece in one.before], [piece for one in pieces for piece in one.now]
+        self._before, self._now = (
+            [piece for one in pieces for piece in one.before],
+            [piece for one in pieces for piece in one.now],
+        )
 
     def _layouts_now(self) -> list[tuple[Any, ...]]:
         return [(version(tensor), *layout_of(tensor)) for tensor in self._others]
 
     def changed(self) -> bool:
         """Whether one has other memory, or holds something else. Memory is read last: only at addresses that are the tensors' own."""
-        return self._words.now != self._noted or bool(self._others) and self._layouts_now() != self._layouts or self._before != self._now
+        return (
+            self._words.now != self._noted
+            or bool(self._others)
+            and self._layouts_now() != self._layouts
+            or self._before != self._now
+        )
 
 
 def layout_of(tensor: torch.Tensor) -> tuple[Any, ...]:
@@ -80,4 +88,8 @@ def pieces_of(tensor: torch.Tensor, whole: bool = False) -> Pieces | None:
     with no_torch_function():
         reached = reach(tensor)
         storage = tensor.untyped_storage()
-        return Pieces(storage, tensor.data_ptr(), reached * tensor.itemsize, whole) if reached <= tensor.numel() else None
+        return (
+            Pieces(storage, tensor.data_ptr(), reached * tensor.itemsize, whole)
+            if reached <= tensor.numel()
+            else None
+        )

@@ -44,15 +44,23 @@ def words_of(tensor: torch.Tensor) -> Words | None:
 
 def _words(tensor: torch.Tensor) -> Words:
     with no_torch_function():
-        alias, storage = tensor.detach(), tensor.untyped_storage()._cdata  # the alias keeps what holds the memory and counts the writes
+        alias, storage = (
+            tensor.detach(),
+            tensor.untyped_storage()._cdata,
+        )  # the alias keeps what holds the memory and counts the writes
     inner = tensor._cdata
     counter = _read(inner, _COUNTER)
 
     def stand(alive: Any = alias) -> bool:
-        return tensor._cdata == inner and (_read(inner, _STORAGE), _read(inner, _COUNTER)) == (storage, counter)
+        return tensor._cdata == inner and (_read(inner, _STORAGE), _read(inner, _COUNTER)) == (
+            storage,
+            counter,
+        )
 
     noted = (inner + place * WORD for place in (_STORAGE, _COUNTER, *_SHAPE))
-    return Words((id(tensor) + _TENSOR * WORD, *noted, storage + _ADDRESS * WORD, counter + _COUNT * WORD), stand)
+    return Words(
+        (id(tensor) + _TENSOR * WORD, *noted, storage + _ADDRESS * WORD, counter + _COUNT * WORD), stand
+    )
 
 
 def _read(address: int, place: int) -> int:

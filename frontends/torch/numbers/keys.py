@@ -44,8 +44,14 @@ class KeySizes:
         Code in C that refuses a symbol (``Generator.manual_seed``, ``json.dumps``) says its class or what it passes for, but not which one
         it was.
         """
-        unhashable = next((cause.asked for cause in _causes(problem) if isinstance(cause, UnhashableSize)), None)
-        is_refused = isinstance(problem, TypeError) and not isinstance(problem, GraphCompilerError) and unhashable is None
+        unhashable = next(
+            (cause.asked for cause in _causes(problem) if isinstance(cause, UnhashableSize)), None
+        )
+        is_refused = (
+            isinstance(problem, TypeError)
+            and not isinstance(problem, GraphCompilerError)
+            and unhashable is None
+        )
         if not self.plain and (is_refused or any(name in str(problem) for name in _SYMBOLS)):
             self.plain = True
             return True
@@ -64,7 +70,9 @@ class KeySizes:
             return []
         position = graph.inputs.index(value)
         return [
-            Size.of(Symbol(value, axis, size)) for axis, size in enumerate(value.spec.shape) if self.plain or (position, axis) in self.fixed
+            Size.of(Symbol(value, axis, size))
+            for axis, size in enumerate(value.spec.shape)
+            if self.plain or (position, axis) in self.fixed
         ]
 
     def number(self, size: Any, decide: Decide) -> Any:
@@ -79,13 +87,19 @@ class KeySizes:
         """
         symbols = list(size.symbols())
         of_inputs = all(symbol.kind == "size" and symbol.source in graph.inputs for symbol in symbols)
-        asked = {(graph.inputs.index(symbol.source), symbol.axis) for symbol in symbols} if of_inputs else {(origin.file, origin.line)}
+        asked = (
+            {(graph.inputs.index(symbol.source), symbol.axis) for symbol in symbols}
+            if of_inputs
+            else {(origin.file, origin.line)}
+        )
         if asked <= self.fixed:
             return False
         self.asked |= asked
         cache = getattr(called, "__func__", called)  # of a method
         if not isinstance(cache, functools._lru_cache_wrapper):
-            raise UnhashableSize(f"{size} is known only when the function runs, and has no hash while it is recorded", asked)
+            raise UnhashableSize(
+                f"{size} is known only when the function runs, and has no hash while it is recorded", asked
+            )
         self._caches[id(cache)] = cache
         return True
 

@@ -13,7 +13,15 @@ from ....errors import TracingError
 from ....ir.node import Origin, Value
 from ....recording.code.error_texts import in_check
 from ....recording.code.names import globals_read, names_read
-from ....recording.patches.builtin_names import CONVERTED, COUNTED, conversions, handed_on, looked_up, only_called, types_asked
+from ....recording.patches.builtin_names import (
+    CONVERTED,
+    COUNTED,
+    conversions,
+    handed_on,
+    looked_up,
+    only_called,
+    types_asked,
+)
 from ....recording.patches.host_math import Symbols
 from ....recording.patches.patch import Place
 from ....recording.reachability.namespaces import Space
@@ -42,7 +50,9 @@ _NAME = type.__name__
 def type_shims(spaces: Iterable[Space]) -> list[Place]:
     """Shims by which ``type`` of a symbol is the class of the number, and that of what stands for a list ``list``, in the code of these
     modules that does nothing with the name but call it."""
-    return types_asked(((space.held, _NAME) for space in spaces if space.looks_up(_NAME) and _only_calls(space)), _stands_in)
+    return types_asked(
+        ((space.held, _NAME) for space in spaces if space.looks_up(_NAME) and _only_calls(space)), _stands_in
+    )
 
 
 def _stands_in(item: Any) -> bool:
@@ -55,7 +65,10 @@ def asks_for_types_unseen(spaces: Iterable[Space], owners: Iterable[Any]) -> boo
     return (
         any(_NAME in space.unread and _NAME not in space.held for space in spaces)
         or any(_hands_on(function) for space in spaces for function in space.functions)
-        or any(id(type) in map(id, held) for held in _attributes([getattr(owner, "__self__", owner) for owner in owners]))
+        or any(
+            id(type) in map(id, held)
+            for held in _attributes([getattr(owner, "__self__", owner) for owner in owners])
+        )
     )
 
 
@@ -64,7 +77,9 @@ def _only_calls(space: Space) -> bool:
     file = space.file
     if _NAME in only_called(file, (_NAME,)):
         return True
-    return not space.unread and all(function.__code__.co_firstlineno not in handed_on(file, _NAME) for function in space.functions)
+    return not space.unread and all(
+        function.__code__.co_firstlineno not in handed_on(file, _NAME) for function in space.functions
+    )
 
 
 def _hands_on(function: types.FunctionType) -> bool:
@@ -120,9 +135,15 @@ def opened(capture: Trace, operands: Sequence[Any]) -> tuple[Any, ...] | None:
     numbers."""
     expressions = tuple(map(expression_of, operands))
     sizes = [item for item in expressions if isinstance(item, Size)]
-    if not (sizes and capture.reading.symbolic and all(isinstance(item, (Size, int, float)) for item in expressions)):
+    if not (
+        sizes
+        and capture.reading.symbolic
+        and all(isinstance(item, (Size, int, float)) for item in expressions)
+    ):
         return None
-    if not any(size.reads_elements() for size in sizes) and "type" in capture.locator.names_read():  # as in read_numbers
+    if (
+        not any(size.reads_elements() for size in sizes) and "type" in capture.locator.names_read()
+    ):  # as in read_numbers
         return None
     capture.reading.any = True
     return expressions
@@ -167,7 +188,9 @@ def refuse_random(capture: Trace, value: Value) -> None:
         )
 
 
-_OF_TORCH = (torch.nn.BatchNorm1d.forward,)  # layers that compute with an element of a buffer: one over the batches so far
+_OF_TORCH = (
+    torch.nn.BatchNorm1d.forward,
+)  # layers that compute with an element of a buffer: one over the batches so far
 
 
 def symbols_of(capture: Trace) -> Symbols:

@@ -23,7 +23,9 @@ from ....trees import iterate_structure, leaf, map_structure
 from ..compat import disabled_torch_function
 from ..trace import Trace
 
-Decide = Callable[..., Any]  # of a size, where Python needs the number itself: records a guard, gives the number; as a key, or for a text
+Decide = Callable[
+    ..., Any
+]  # of a size, where Python needs the number itself: records a guard, gives the number; as a key, or for a text
 Symbolic = Union[torch.SymInt, torch.SymFloat, torch.SymBool]
 
 
@@ -103,7 +105,9 @@ class SizeNode:
 
     def shown(self) -> Any:
         """The number for a text."""
-        return self.decide(self.expression, text=True) if isinstance(self.expression, Size) else self.expression
+        return (
+            self.decide(self.expression, text=True) if isinstance(self.expression, Size) else self.expression
+        )
 
     _graph_repr = _decided_text
 
@@ -166,9 +170,40 @@ def _computes(function: str) -> Callable[..., SizeNode]:
 
 
 _FUNCTIONS = {
-    **{name: name for name in ("add", "sub", "mul", "mod", "floordiv", "truediv", "pow", "neg", "abs", "floor", "ceil", "trunc")},
-    **{name: name for name in ("lshift", "rshift", "bitwise_and", "bitwise_or", "bitwise_xor", "and", "or", *COMPARISONS)},
-    **{f"sym_{name}": name for name in ("max", "min", "sqrt", "sin", "cos", "log2", "and", "or", "float", "ite")},
+    **{
+        name: name
+        for name in (
+            "add",
+            "sub",
+            "mul",
+            "mod",
+            "floordiv",
+            "truediv",
+            "pow",
+            "neg",
+            "abs",
+            "floor",
+            "ceil",
+            "trunc",
+        )
+    },
+    **{
+        name: name
+        for name in (
+            "lshift",
+            "rshift",
+            "bitwise_and",
+            "bitwise_or",
+            "bitwise_xor",
+            "and",
+            "or",
+            *COMPARISONS,
+        )
+    },
+    **{
+        f"sym_{name}": name
+        for name in ("max", "min", "sqrt", "sin", "cos", "log2", "and", "or", "float", "ite")
+    },
     "int_floordiv": "floordiv",
     "int_truediv": "truediv",
     "float_truediv": "truediv",
@@ -213,7 +248,11 @@ class _Number(SymbolicNumber):
 
     def compared(self, function: str, other: Any) -> Any:
         condition = apply(function, self.node.expression, other)
-        return self.made(self.node.decide(condition, compared=True)) if isinstance(condition, Size) else condition
+        return (
+            self.made(self.node.decide(condition, compared=True))
+            if isinstance(condition, Size)
+            else condition
+        )
 
     def shown(self) -> Any:
         return self.node.shown()
@@ -228,7 +267,9 @@ class _Number(SymbolicNumber):
         """``np.sqrt(d)`` gives what ``math.sqrt`` gives; numpy's other functions get the number."""
         if ufunc is np.sqrt and method == "__call__" and not options and self.node.hint >= 0:
             return self.made(apply("sqrt", self.expression))
-        return getattr(ufunc, method)(*(item.node._number() if is_symbolic(item) else item for item in operands), **options)
+        return getattr(ufunc, method)(
+            *(item.node._number() if is_symbolic(item) else item for item in operands), **options
+        )
 
 
 @leaf
@@ -269,7 +310,11 @@ def own(item: Any) -> Any:
 
 def symbolic(expression: Scalar, decide: Decide) -> Any:
     """The expression as the user's code may hold it: a ``SymInt`` and the like, or a plain number."""
-    return _WRAPPERS[expression.type](SizeNode(expression, decide)) if isinstance(expression, Size) else expression
+    return (
+        _WRAPPERS[expression.type](SizeNode(expression, decide))
+        if isinstance(expression, Size)
+        else expression
+    )
 
 
 def is_symbolic(item: Any) -> bool:
@@ -294,7 +339,9 @@ def numbers_of_sizes(capture: Trace, value: Value) -> Any:
         found = reader.of(value) if capture.reading.symbolic else None
     except _Unknown:
         return None
-    if not any(isinstance(item, Size) for item in iterate_structure(found)) or _is_written(capture, reader.visited):
+    if not any(isinstance(item, Size) for item in iterate_structure(found)) or _is_written(
+        capture, reader.visited
+    ):
         return None
     capture.reading.any = True
     for condition in reader.assumed:
@@ -373,7 +420,9 @@ def _divided(node: Node, reader: _Reader) -> Any:
     """Rounded down, which is towards 0 as well where neither is negative."""
     left, right = map(reader.one, node.inputs)
     conditions = (apply("ge", left, 0), apply("gt", right, 0))
-    if node.params not in ({"rounding_mode": "floor"}, {"rounding_mode": "trunc"}) or not all(map(hint_of, conditions)):
+    if node.params not in ({"rounding_mode": "floor"}, {"rounding_mode": "trunc"}) or not all(
+        map(hint_of, conditions)
+    ):
         raise _Unknown
     reader.assumed += [condition for condition in conditions if isinstance(condition, Size)]
     return apply("floordiv", left, right)
@@ -387,7 +436,9 @@ _COMPUTED: dict[str, _Rule] = {
     **dict.fromkeys(("rsub", "__rsub__"), _by(lambda left, right: right - left)),
     **dict.fromkeys(("mul", "multiply", "__mul__", "__rmul__"), _by(lambda left, right: left * right)),
     **dict.fromkeys(("neg", "negative", "__neg__"), _by(lambda operand: -operand)),
-    **dict.fromkeys(("floor_divide", "__floordiv__"), _by(lambda left, right: apply("floordiv", left, right))),
+    **dict.fromkeys(
+        ("floor_divide", "__floordiv__"), _by(lambda left, right: apply("floordiv", left, right))
+    ),
     **dict.fromkeys(("remainder", "__mod__"), _by(lambda left, right: apply("mod", left, right))),
     "maximum": _by(lambda left, right: apply("max", left, right)),
     "minimum": _by(lambda left, right: apply("min", left, right)),

@@ -53,7 +53,9 @@ class HostDraws:
     def __init__(self, capture: Trace, bakes: bool) -> None:
         self.capture, self.bakes = capture, bakes
         self.draws: list[Draw] = []
-        self._log: list[Callable[[], Any]] = []  # every draw that was seen, of other threads too, to be made again
+        self._log: list[
+            Callable[[], Any]
+        ] = []  # every draw that was seen, of other threads too, to be made again
         self._lock = threading.RLock()
         self.trees: list[Any] = []
 
@@ -106,22 +108,41 @@ class HostDraws:
         """What another thread draws is no part of the recording, but it moves the generators, too."""
         with self._lock:
             try:
-                again = functools.partial(function, *copy.deepcopy(args), **copy.deepcopy(kwargs))  # shuffle changes its argument
+                again = functools.partial(
+                    function, *copy.deepcopy(args), **copy.deepcopy(kwargs)
+                )  # shuffle changes its argument
             # Arguments are objects of another thread, whose copying may raise anything.
             except Exception:
                 return forward(function, *args, **kwargs)
             self._log.append(again)
             return forward(function, *args, **kwargs)
 
-    def draw(self, whole: str, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def draw(
+        self,
+        whole: str,
+        name: str,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
         """What a call of the function draws, as an input of the graph."""
         args, kwargs = (tuple(map(_plain, args)), {key: _plain(item) for key, item in kwargs.items()})
         if name == "shuffle":
             self._refuse(whole, "changes its argument")
         if name == "choice" and whole.startswith("random."):
-            return args[0][self.draw("random.randrange", "randrange", random.Random.randrange.__get__(random._inst), (len(args[0]),), {})]
+            return args[0][
+                self.draw(
+                    "random.randrange",
+                    "randrange",
+                    random.Random.randrange.__get__(random._inst),
+                    (len(args[0]),),
+                    {},
+                )
+            ]
         space = random if whole.startswith("random.") else np.random
-        draw = Draw(whole, lambda: _number(getattr(space, name)(*args, **kwargs)))  # as it is then: another thread may be recording
+        draw = Draw(
+            whole, lambda: _number(getattr(space, name)(*args, **kwargs))
+        )  # as it is then: another thread may be recording
         with self._lock:
             self._log.append(lambda: function(*args, **kwargs))
             held = _number(forward(function, *args, **kwargs))
@@ -142,11 +163,17 @@ class HostDraws:
         self.trees.append(typed(tree, iter(leaves)))
         values = [self.capture.add_number(name, leaf) for leaf in leaves]
         return unflatten(
-            tree, [symbolic(Size.of(Symbol(value, 0, leaf, "item")), self.capture.decide) for value, leaf in zip(values, leaves)]
+            tree,
+            [
+                symbolic(Size.of(Symbol(value, 0, leaf, "item")), self.capture.decide)
+                for value, leaf in zip(values, leaves)
+            ],
         )
 
     def _refuse(self, whole: str, why: str) -> None:
-        raise TracingError(f"{self._place(whole)}: {whole} {why}, so what it draws cannot be recorded. Use torch's random functions")
+        raise TracingError(
+            f"{self._place(whole)}: {whole} {why}, so what it draws cannot be recorded. Use torch's random functions"
+        )
 
 
 def _is_number(item: Any) -> bool:
@@ -156,11 +183,19 @@ def _is_number(item: Any) -> bool:
 def _holds_numbers(held: Any) -> bool:
     """Whether this is a number, or a container that holds no arrays, nor what stands for one of their elements."""
     parts = held if isinstance(held, (list, tuple)) else [held]
-    return not isinstance(flatten(held, _is_number)[1], Static) and not any(hasattr(item, "dtype") for item in parts)
+    return not isinstance(flatten(held, _is_number)[1], Static) and not any(
+        hasattr(item, "dtype") for item in parts
+    )
 
 
 def _plain(item: Any) -> Any:
-    return item.node.guard_float() if isinstance(item, torch.SymFloat) else int(item) if is_symbolic(item) else item
+    return (
+        item.node.guard_float()
+        if isinstance(item, torch.SymFloat)
+        else int(item)
+        if is_symbolic(item)
+        else item
+    )
 
 
 def _number(item: Any) -> Any:
@@ -168,12 +203,20 @@ def _number(item: Any) -> Any:
 
 
 @forwards
-def _drawn(whole: str, name: str, session: Session, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def _drawn(
+    whole: str, name: str, session: Session, original: Callable[..., Any], *args: Any, **kwargs: Any
+) -> Any:
     draws: HostDraws = session.trace.host_draws
     if not session.hears():
         return draws.draw_apart(original, args, kwargs)
-    is_inner = behind(sys._getframe(1)).f_globals.get("__name__") == "random"  # a call that one of these functions makes of another
-    return original(*args, **kwargs) if draws.bakes or is_inner else draws.draw(whole, name, original, args, kwargs)
+    is_inner = (
+        behind(sys._getframe(1)).f_globals.get("__name__") == "random"
+    )  # a call that one of these functions makes of another
+    return (
+        original(*args, **kwargs)
+        if draws.bakes or is_inner
+        else draws.draw(whole, name, original, args, kwargs)
+    )
 
 
 HOST_DRAWS = tuple(
@@ -204,7 +247,9 @@ def _forward(
     kept = hidden.logical_not()
     if not _nests(session, self, src, kept):
         return original(_plain_encoder(self, self.norm), src, None, src_key_padding_mask, is_causal)
-    output = original(_plain_encoder(self, None), src, None, kept.logical_not(), is_causal).masked_fill(~kept[..., None], 0.0)
+    output = original(_plain_encoder(self, None), src, None, kept.logical_not(), is_causal).masked_fill(
+        ~kept[..., None], 0.0
+    )
     return output if self.norm is None else self.norm(output)
 
 
@@ -222,7 +267,11 @@ def _plain_encoder(encoder: nn.TransformerEncoder, norm: nn.Module | None) -> An
 def _nests(session: Session, encoder: nn.TransformerEncoder, src: Tensor, kept: Tensor) -> bool:
     """Whether torch 2.13 takes nested tensors where no mode is on; it asks in the same order, of ``first`` alone."""
     first: Any = encoder.layers[0]
-    if not (torch.backends.mha.get_fastpath_enabled() and getattr(encoder, "use_nested_tensor", False)) or first.training or src.dim() != 3:
+    if (
+        not (torch.backends.mha.get_fastpath_enabled() and getattr(encoder, "use_nested_tensor", False))
+        or first.training
+        or src.dim() != 3
+    ):
         return False
     if getattr(encoder, "mask_check", True) and not is_left_aligned(src, kept):
         return False
@@ -237,7 +286,11 @@ def _nests(session: Session, encoder: nn.TransformerEncoder, src: Tensor, kept: 
 def _weights(layer: Any) -> tuple[Tensor, ...]:
     attention = layer.self_attn
     held = (attention, attention.out_proj, layer.norm1, layer.norm2, layer.linear1, layer.linear2)
-    given = (getattr(part, name, None) for part in held for name in ("in_proj_weight", "in_proj_bias", "weight", "bias"))
+    given = (
+        getattr(part, name, None)
+        for part in held
+        for name in ("in_proj_weight", "in_proj_bias", "weight", "bias")
+    )
     return tuple(item for item in given if item is not None)
 
 
@@ -261,7 +314,9 @@ SPEC = ArraySpec((), "generator")
 
 def is_generator(item: Any) -> bool:
     """Whether this is a generator of random numbers whose state can be followed."""
-    return torch.Generator in type(item).__mro__ and item.device.type in _DEVICES  # isinstance runs Python's code of torch
+    return (
+        torch.Generator in type(item).__mro__ and item.device.type in _DEVICES
+    )  # isinstance runs Python's code of torch
 
 
 class _Followed:
@@ -304,7 +359,9 @@ class Generators:
         for function in functions:
             code = function.__code__
             names = names_read(code)
-            if "initial_seed" in names and ("default_generator" in names or len(self._reachable) > len(self._defaults)):
+            if "initial_seed" in names and (
+                "default_generator" in names or len(self._reachable) > len(self._defaults)
+            ):
                 raise TracingError(
                     f"{code.co_filename}:{code.co_firstlineno}: {code.co_name} reads initial_seed() of a generator, which would become a "
                     "constant. "
@@ -355,7 +412,9 @@ class Generators:
     def before(self, arguments: Any) -> list[_Followed]:
         """Makes up for what has happened to the generators that a call may draw from, and gives them."""
         with self._lock:
-            return list(map(self._made_up, (*self._defaults, *filter(is_generator, iterate_structure(arguments)))))
+            return list(
+                map(self._made_up, (*self._defaults, *filter(is_generator, iterate_structure(arguments))))
+            )
 
     def drew(self, candidates: list[_Followed]) -> bool:
         """Whether the call that has just been made drew from one of them."""
@@ -372,7 +431,10 @@ class Generators:
         """Inside of the block draws are recorded; afterwards the generators are as before, for a block of the graph is recorded, not
         run."""
         with self._lock:
-            before = [(followed, followed.generator.get_state(), len(followed.points)) for followed in self._followed.values()]
+            before = [
+                (followed, followed.generator.get_state(), len(followed.points))
+                for followed in self._followed.values()
+            ]
         yield
         with self._lock:
             for followed, state, count in before:
@@ -410,7 +472,12 @@ class Generators:
 
     def has_state(self, tensor: torch.Tensor) -> bool:
         """Whether these are the elements of the state of a generator, with the mark in the place of its seed."""
-        if tensor.dtype != torch.uint8 or tensor.ndim != 1 or tensor.nbytes <= _SEED_BYTES or tensor.device.type != "cpu":
+        if (
+            tensor.dtype != torch.uint8
+            or tensor.ndim != 1
+            or tensor.nbytes <= _SEED_BYTES
+            or tensor.device.type != "cpu"
+        ):
             return False
         first = int.from_bytes(ctypes.string_at(tensor.data_ptr(), _SEED_BYTES), "little")
         return any(first == followed.mark for followed in self._followed.values())
@@ -418,7 +485,11 @@ class Generators:
     def is_made(self, item: Any) -> bool:
         """Whether this is a generator that the function made, and keeps or gives back; ``TracingError`` where the graph does not run in
         torch."""
-        if not is_generator(item) or (value := self.capture.recorder.find(item)) is None or self.capture.recorder.maker(value) is None:
+        if (
+            not is_generator(item)
+            or (value := self.capture.recorder.find(item)) is None
+            or self.capture.recorder.maker(value) is None
+        ):
             return False
         if not self.capture.for_torch:
             name = self.capture.recorder.graph.name
@@ -435,7 +506,11 @@ class Generators:
 
     def _record_new(self, followed: _Followed) -> None:
         device = followed.generator.device
-        node = self._node("torch.Generator", () if device.type == "cpu" else (device,), ("generator", followed.generator, SPEC))
+        node = self._node(
+            "torch.Generator",
+            () if device.type == "cpu" else (device,),
+            ("generator", followed.generator, SPEC),
+        )
         self.capture.recorder.keep(followed.generator, node.outputs[0])
 
     def _record_seed(self, followed: _Followed, state: bytes) -> None:
@@ -443,7 +518,11 @@ class Generators:
         seed = followed.generator.initial_seed()
         fresh = _Followed(torch.Generator(followed.generator.device).manual_seed(seed), is_new=True)
         if fresh.state() != state or (seed >= _LONGEST_SEED and seed != _DEFAULT_SEED):
-            self._refuse("was given a state that cannot be told from its seed" if fresh.state() != state else "was seeded by seed()")
+            self._refuse(
+                "was given a state that cannot be told from its seed"
+                if fresh.state() != state
+                else "was seeded by seed()"
+            )
         followed.put_mark()
         if followed.generator is torch.default_generator:
             self._node("torch.manual_seed", (seed,))
@@ -459,7 +538,11 @@ class Generators:
             self._refuse("was given a state that it never had in the recorded function")
         whole = followed.generator.get_state()
         own = followed.generator is not torch.default_generator
-        names = ("torch.Generator.get_state", "torch.Generator.set_state") if own else ("torch.get_rng_state", "torch.set_rng_state")
+        names = (
+            ("torch.Generator.get_state", "torch.Generator.set_state")
+            if own
+            else ("torch.get_rng_state", "torch.set_rng_state")
+        )
         which = (self._named(followed.generator),) if own else ()
         graph = self.capture.recorder.graph
         node = self._node(names[0], which, ("state", whole, ArraySpec(tuple(whole.shape), "uint8")))

@@ -107,7 +107,15 @@ def device_under_autocast(capture: Trace, operands: list[torch.Tensor]) -> str:
     return device if torch.is_autocast_enabled(device) else ""
 
 
-def record_cast(capture: Trace, function: Any, name: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any], device: str) -> Any:
+def record_cast(
+    capture: Trace,
+    function: Any,
+    name: str,
+    key: str,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    device: str,
+) -> Any:
     """The call as it is made under autocast, recorded without."""
 
     def recorded(cast: Cast) -> Any:
@@ -127,7 +135,9 @@ def record_cast(capture: Trace, function: Any, name: str, key: str, args: tuple[
             rewind()
             return recorded(cast)
     rewind()
-    result = forward(function, *args, **kwargs)  # its kernels, casts among them, come to the recording one by one
+    result = forward(
+        function, *args, **kwargs
+    )  # its kernels, casts among them, come to the recording one by one
     go_on()
     return result
 
@@ -148,7 +158,11 @@ def _unchanged(item: Any) -> Any:
 
 
 def _to(dtype: torch.dtype) -> Cast:
-    return lambda item: item.to(dtype) if isinstance(item, torch.Tensor) and item.dtype in _CAST and item.dtype != dtype else item
+    return lambda item: (
+        item.to(dtype)
+        if isinstance(item, torch.Tensor) and item.dtype in _CAST and item.dtype != dtype
+        else item
+    )
 
 
 def _gives(capture: Trace, function: Any, arguments: Any, device: str, expected: Any) -> bool:
@@ -221,7 +235,9 @@ _KINDS = ("cpu", "cuda", "mps", "xpu")
 
 
 def _autocast() -> Any:
-    return is_any_autocast_enabled() and [(torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)) for kind in _KINDS]
+    return is_any_autocast_enabled() and [
+        (torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)) for kind in _KINDS
+    ]
 
 
 def _set_autocast(before: Any) -> None:
@@ -229,7 +245,9 @@ def _set_autocast(before: Any) -> None:
         torch.set_autocast_enabled(kind, is_enabled)
         if dtype is not None:
             torch.set_autocast_dtype(kind, dtype)
-    if not before:  # what was entered and never left would keep the weights that were cast for the rest of the process
+    if (
+        not before
+    ):  # what was entered and never left would keep the weights that were cast for the rest of the process
         torch.autocast_increment_nesting()
         while torch.autocast_decrement_nesting() > 0:
             pass
@@ -252,7 +270,10 @@ _SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "deterministic algorithms": (is_deterministic, _set_deterministic),
     "warnings of deterministic algorithms": (deterministic_warns, _set_deterministic_warnings),
     "autocast": (_autocast, _set_autocast),
-    "the precision of matrix products": (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
+    "the precision of matrix products": (
+        torch.get_float32_matmul_precision,
+        torch.set_float32_matmul_precision,
+    ),
 }
 
 
@@ -276,7 +297,11 @@ def settings_kept(name: str) -> Iterator[None]:
         )
 
 
-_CLOCKS = tuple(name + end for name in ("time", "perf_counter", "monotonic", "process_time", "thread_time") for end in ("", "_ns"))
+_CLOCKS = tuple(
+    name + end
+    for name in ("time", "perf_counter", "monotonic", "process_time", "thread_time")
+    for end in ("", "_ns")
+)
 
 
 def _read(name: str, session: Session, clock: Callable[[], Any]) -> Any:
@@ -325,7 +350,11 @@ def with_compiler_if_wanted(record: Callable[[], Result]) -> Result:
 
 def _refuse_to_load() -> None:
     """``TracingError`` where loading the compiler would end the process."""
-    if "tensorflow" in sys.modules and "triton" not in sys.modules and importlib.util.find_spec("triton") is not None:
+    if (
+        "tensorflow" in sys.modules
+        and "triton" not in sys.modules
+        and importlib.util.find_spec("triton") is not None
+    ):
         raise TracingError(
             "the function uses torch's compiler (torch.compile, torch.cond, an optimizer, ...), which loads triton, and that ends a "
             "process in which TensorFlow has been loaded before; write `import torch._dynamo` above `import tensorflow`"

@@ -26,7 +26,9 @@ def converted(request: Request) -> list[Place]:
     if not request.stateful.objects:
         return []
     known = {place.identity for place in request.places}
-    world = World([(type(item).__name__, item) for item in request.stateful.objects], own=request.stateful.objects)
+    world = World(
+        [(type(item).__name__, item) for item in request.stateful.objects], own=request.stateful.objects
+    )
     parts = ((held, key, item) for held in world.held for key, item in held.before.items())
     places = [
         Place(held, None if is_whole(held.item) else key, is_whole(held.item))
@@ -50,7 +52,12 @@ def note_changes(auto_dynamic: AutoDynamic, weights: Weights, state: State) -> l
     """Compares what the function can reach with what it held at the recording before; gives what was another for the second time."""
 
     def mark_of(held: Held, item: Any) -> Any:
-        if not isinstance(item, torch.Tensor) or weights.name_of(item) or weights.holds(held.item) or held.kind is GRADIENT:
+        if (
+            not isinstance(item, torch.Tensor)
+            or weights.name_of(item)
+            or weights.holds(held.item)
+            or held.kind is GRADIENT
+        ):
             return None
         pieces = pieces_of(item)
         return (id(item), version(item), hash(tuple(map(bytes, pieces.before))) if pieces else 0)

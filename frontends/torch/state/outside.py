@@ -36,14 +36,23 @@ from .parameters import Weights
 from .reads import POLICY, has_attributes, reads_unseen
 
 
-def environment_guards_of(weights: Weights, graph: Graph, asked: list[torch.nn.Module], only_without_grad: bool) -> list[EnvironmentGuard]:
+def environment_guards_of(
+    weights: Weights, graph: Graph, asked: list[torch.nn.Module], only_without_grad: bool
+) -> list[EnvironmentGuard]:
     """Training flags of the modules that were ``asked``, captured tensors nobody has written to or replaced, the default dtype, and the
     grad mode where it matters."""
     facts = [] if weights.are_none and not (asked or graph.constants) else _of_tensors(weights, graph, asked)
     for ask, what in _SETTINGS:
         facts.append(EnvironmentGuard("{}() is {}", (ask, ask()), what, is_thread_mode=True))
     if only_without_grad:
-        facts.append(EnvironmentGuard("not {}()", (torch.is_grad_enabled,), "no_grad, under which it was recorded,", is_thread_mode=True))
+        facts.append(
+            EnvironmentGuard(
+                "not {}()",
+                (torch.is_grad_enabled,),
+                "no_grad, under which it was recorded,",
+                is_thread_mode=True,
+            )
+        )
     return facts
 
 
@@ -54,7 +63,11 @@ def _of_tensors(weights: Weights, graph: Graph, asked: list[torch.nn.Module]) ->
     facts = [_mode(module) for module in flags]
     facts += [fact for name, tensor in captured for fact in _untouched(name, tensor)]
     facts += _only_asked(weights, graph)
-    facts += [_unreplaced(name, tensor, *weights.holder_of(name)) for name, tensor in captured if weights.knows(name)]
+    facts += [
+        _unreplaced(name, tensor, *weights.holder_of(name))
+        for name, tensor in captured
+        if weights.knows(name)
+    ]
     return facts + [
         EnvironmentGuard("{}[{}] is {}[{}]", (*one, *other), f"the weight {name}, which was tied to another,")
         for name, one, other in weights.ties
@@ -65,7 +78,9 @@ def _autocast() -> Any:
     """What autocast casts to; False where it is off."""
     if not is_any_autocast_enabled():
         return False
-    return next((torch.get_autocast_dtype(kind) for kind in ("cuda", "cpu") if torch.is_autocast_enabled(kind)), True)
+    return next(
+        (torch.get_autocast_dtype(kind) for kind in ("cuda", "cpu") if torch.is_autocast_enabled(kind)), True
+    )
 
 
 _SETTINGS = ((torch.get_default_dtype, "the default dtype"), (_autocast, "torch.autocast"))
@@ -85,7 +100,9 @@ def _only_asked(weights: Weights, graph: Graph) -> list[EnvironmentGuard]:
     names = [name for name, value in graph.parameters.items() if id(value) not in used]
     return [
         EnvironmentGuard(
-            "{}()", (functools.partial(_is_like, *weights.holder_of(name), graph.parameters[name].spec),), f"the weight {name}"
+            "{}()",
+            (functools.partial(_is_like, *weights.holder_of(name), graph.parameters[name].spec),),
+            f"the weight {name}",
         )
         for name in names
     ]
@@ -93,7 +110,10 @@ def _only_asked(weights: Weights, graph: Graph) -> list[EnvironmentGuard]:
 
 def _is_like(held: Any, key: str, spec: ArraySpec) -> bool:
     tensor = dict(held.items()).get(key)
-    return isinstance(tensor, torch.Tensor) and (tuple(tensor.shape), dtype_name(tensor.dtype)) == (spec.hints, spec.dtype)
+    return isinstance(tensor, torch.Tensor) and (tuple(tensor.shape), dtype_name(tensor.dtype)) == (
+        spec.hints,
+        spec.dtype,
+    )
 
 
 def _unreplaced(name: str, tensor: torch.Tensor, held: dict[str, torch.Tensor], key: str) -> EnvironmentGuard:
@@ -103,7 +123,11 @@ def _unreplaced(name: str, tensor: torch.Tensor, held: dict[str, torch.Tensor], 
 def _untouched(name: str, tensor: torch.Tensor) -> list[EnvironmentGuard]:
     """Guards that a captured tensor has the same memory and contents: by its version counter, and by its bytes for uncounted writes."""
     what, words = f"the captured tensor {name}", words_of(tensor)
-    noted = [EnvironmentGuard("{}({}) == {}", (layout_of, tensor, layout_of(tensor)), what, words=words)] if has_memory(tensor) else []
+    noted = (
+        [EnvironmentGuard("{}({}) == {}", (layout_of, tensor, layout_of(tensor)), what, words=words)]
+        if has_memory(tensor)
+        else []
+    )
     if not tensor.is_inference():
         noted.append(EnvironmentGuard("{}._version == {}", (tensor, tensor._version), what, words=words))
     shared = is_shared(tensor)
@@ -111,14 +135,18 @@ def _untouched(name: str, tensor: torch.Tensor) -> list[EnvironmentGuard]:
     if pieces is not None:  # read after the address was compared
         return [*noted, EnvironmentGuard("{} == {}", (pieces.before, pieces.now), what)]
     is_small = has_memory(tensor) and tensor.numel() * tensor.itemsize <= WHOLE
-    snapshot = [EnvironmentGuard("{}({})", (Snapshot(tensor).is_of, tensor), what)] if is_small or shared else []
+    snapshot = (
+        [EnvironmentGuard("{}({})", (Snapshot(tensor).is_of, tensor), what)] if is_small or shared else []
+    )
     return [*noted, *snapshot]
 
 
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 
-def outside_of(objects: Iterable[Any], free: FreeParts, weights: Weights, is_input: Callable[[Any], bool]) -> list[EnvironmentGuard]:
+def outside_of(
+    objects: Iterable[Any], free: FreeParts, weights: Weights, is_input: Callable[[Any], bool]
+) -> list[EnvironmentGuard]:
     """What these callables refer to: closures, globals, attributes, hooks, the children of modules, and the tensors of modules that are
     none of ``weights``.
 
@@ -136,7 +164,9 @@ def outside_of(objects: Iterable[Any], free: FreeParts, weights: Weights, is_inp
         is_read = isinstance(item, torch.Tensor) and (is_input(item) or weights.name_of(item) is not None)
         return None if is_read else _contents(item)
 
-    found = facts_outside(reach, lambda owner: _of_module(owner) if isinstance(owner, torch.nn.Module) else (), contents, free)
+    found = facts_outside(
+        reach, lambda owner: _of_module(owner) if isinstance(owner, torch.nn.Module) else (), contents, free
+    )
     return [*hooks.facts(), *forwards, *found]
 
 
@@ -149,8 +179,15 @@ def _parts(weights: Weights, item: Any) -> list[Any]:
         return [type(item)]
     if not isinstance(item, torch.nn.Module) or "_modules" not in vars(item):
         return []
-    tensors = [item._parameters, item._buffers] if weights.path_of(item) is None else []  # those of weights are read anew at each call
-    return [type(item).forward, *item._modules.values(), *tensors, *(hook for name in _HOOKS for hook in vars(item)[name].values())]
+    tensors = (
+        [item._parameters, item._buffers] if weights.path_of(item) is None else []
+    )  # those of weights are read anew at each call
+    return [
+        type(item).forward,
+        *item._modules.values(),
+        *tensors,
+        *(hook for name in _HOOKS for hook in vars(item)[name].values()),
+    ]
 
 
 def _forward(cls: type[torch.nn.Module]) -> list[EnvironmentGuard]:
@@ -161,10 +198,16 @@ def _forward(cls: type[torch.nn.Module]) -> list[EnvironmentGuard]:
 def _of_module(module: torch.nn.Module) -> Iterator[EnvironmentGuard]:
     own, name = vars(module), type(module).__name__
     if children := own["_modules"]:
-        yield EnvironmentGuard("[*{}.values()] == {}", (children, [*children.values()]), f"a child of a {name}", children)
+        yield EnvironmentGuard(
+            "[*{}.values()] == {}", (children, [*children.values()]), f"a child of a {name}", children
+        )
     elif own["_parameters"]:
-        yield EnvironmentGuard("{}.__class__ is {}", (module, type(module)), f"the class of a {name}", class_of=module)
-    if isinstance(module, (torch.nn.ParameterDict, torch.nn.ParameterList)):  # which forward goes through by methods of torch
+        yield EnvironmentGuard(
+            "{}.__class__ is {}", (module, type(module)), f"the class of a {name}", class_of=module
+        )
+    if isinstance(
+        module, (torch.nn.ParameterDict, torch.nn.ParameterList)
+    ):  # which forward goes through by methods of torch
         for held in (own, own["_parameters"]):
             yield EnvironmentGuard("[*{}] == {}", (held, [*held]), f"an item of a {name}", held)
     if "forward" not in own:
@@ -204,6 +247,8 @@ class Hooks:
     def facts(self) -> list[EnvironmentGuard]:
         """Checked before each call."""
         what = "a hook of a module"
-        number = EnvironmentGuard("({}.next_id == {}[0] or {}())", (RemovableHandle, self._number, self.hold), what)
+        number = EnvironmentGuard(
+            "({}.next_id == {}[0] or {}())", (RemovableHandle, self._number, self.hold), what
+        )
         numbers = [number._replace(of=held) for held in _COUNTED] or [number]
         return [*numbers, *(EnvironmentGuard("list({}.values()) == {}", pair, what) for pair in self._filled)]

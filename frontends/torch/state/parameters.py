@@ -108,20 +108,27 @@ class Weights(contracts.Weights):
         self._holders: dict[str, tuple[dict[str, Any], str]] = {}
         self._owners: dict[str, torch.nn.Module] = {}
         self._other_names: dict[str, str] = {}
-        self.ties: list[tuple[str, tuple[dict[str, Any], str], tuple[dict[str, Any], str]]] = []  # weights in two places: name, both places
+        self.ties: list[
+            tuple[str, tuple[dict[str, Any], str], tuple[dict[str, Any], str]]
+        ] = []  # weights in two places: name, both places
         self._paths: dict[int, tuple[torch.nn.Module, str]] = {}
         self._inner: set[int] = set()
         self.function = function
         self._held: set[int] = set()
         self.given = [item for _, item in given]
         self._roots: list[tuple[str, Any]] = []
-        self.are_none = not self.given and is_self_contained(function)  # and no object of the user's is within reach
+        self.are_none = not self.given and is_self_contained(
+            function
+        )  # and no object of the user's is within reach
         if not self.are_none:
             self._find(function, list(given))
 
     def _find(self, function: Any, given: list[tuple[str, Any]]) -> None:
         self._roots = [*_roots(function), *given]
-        for prefix, module in (*_modules_of(function), *((name, item) for name, item in given if isinstance(item, torch.nn.Module))):
+        for prefix, module in (
+            *_modules_of(function),
+            *((name, item) for name, item in given if isinstance(item, torch.nn.Module)),
+        ):
             self._add(prefix if id(module) in self._paths else self._fresh(prefix), module)
         if not isinstance(function, torch.nn.Module):
             self._add_reached()
@@ -151,7 +158,11 @@ class Weights(contracts.Weights):
 
     def _add_reached(self) -> None:
         """The modules behind what the callable refers to; one that is in another one last, after its weights have their names."""
-        others = [(name, module) for name, module in reached_modules((self.function, *self.given)) if id(module) not in self._paths]
+        others = [
+            (name, module)
+            for name, module in reached_modules((self.function, *self.given))
+            if id(module) not in self._paths
+        ]
         inside = {id(part) for _, module in others for part in module.modules() if part is not module}
         for name, module in sorted(others, key=lambda pair: id(pair[1]) in inside):
             if id(module) not in self._paths:
@@ -165,7 +176,9 @@ class Weights(contracts.Weights):
     def _note_tie(self, name: str, held: Any, key: str) -> None:
         """A weight that has its name from another place; the same module may be met under two paths."""
         first = self._holders[name]
-        if isinstance(held, dict) and not (held is first[0] and key == first[1]):  # a scripted module has another object each time
+        if isinstance(held, dict) and not (
+            held is first[0] and key == first[1]
+        ):  # a scripted module has another object each time
             self.ties.append((name, first, (held, key)))
 
     @property
@@ -240,7 +253,9 @@ class Weights(contracts.Weights):
     def buffers(self) -> list[torch.Tensor]:
         """All tensors that are no trainable parameters, as the modules hold them now."""
         held = map(self.held, self._holders)
-        return [tensor for tensor in held if tensor is not None and not isinstance(tensor, torch.nn.Parameter)]
+        return [
+            tensor for tensor in held if tensor is not None and not isinstance(tensor, torch.nn.Parameter)
+        ]
 
     def trained(self) -> list[torch.Tensor]:
         """The parameters, as the modules hold them now."""
@@ -254,7 +269,9 @@ class Weights(contracts.Weights):
     def is_frozen(self, name: str) -> bool:
         """Whether it is a parameter of numbers that have derivatives, which the user has told torch to take none of."""
         tensor = _held(*self._holders[name])
-        is_real = isinstance(tensor, torch.nn.Parameter) and (tensor.is_floating_point() or tensor.is_complex())
+        is_real = isinstance(tensor, torch.nn.Parameter) and (
+            tensor.is_floating_point() or tensor.is_complex()
+        )
         return bool(is_real and not tensor.requires_grad)
 
     def is_training(self) -> bool:
@@ -312,7 +329,9 @@ class Weights(contracts.Weights):
 
     def named_again(self) -> None:
         """Knows by their names the tensors that the modules hold now, and no others."""
-        self._names = {id(tensor): (tensor, name) for name in self._holders if (tensor := self.held(name)) is not None}
+        self._names = {
+            id(tensor): (tensor, name) for name in self._holders if (tensor := self.held(name)) is not None
+        }
 
     def path_of(self, module: Any) -> str | None:
         """The path of a module, or None."""
@@ -331,7 +350,9 @@ class Weights(contracts.Weights):
     @functools.cached_property
     def _modes(self) -> Modes:
         """``train()`` of classes beside torch's own says itself what a mode is for its parts."""
-        return Modes(self._outermost, [module for module in self.modules() if not is_internal(type(module).train)])
+        return Modes(
+            self._outermost, [module for module in self.modules() if not is_internal(type(module).train)]
+        )
 
 
 def _outer_paths(path: str) -> Iterator[str]:
@@ -390,7 +411,11 @@ def _referenced_as_is(function: Any) -> Iterator[tuple[str, Any]]:
     bound = getattr(function, "__self__", None)
     if bound is not None and not isinstance(bound, types.ModuleType):
         yield "", bound
-        yield from vars(bound).items() if hasattr(bound, "__dict__") and not isinstance(bound, torch.nn.Module) else ()
+        yield from (
+            vars(bound).items()
+            if hasattr(bound, "__dict__") and not isinstance(bound, torch.nn.Module)
+            else ()
+        )
     elif hasattr(function, "__dict__") and not isinstance(function, (types.FunctionType, types.MethodType)):
         yield from vars(function).items()
         function = type(function).__call__
@@ -402,15 +427,25 @@ def _referenced_as_is(function: Any) -> Iterator[tuple[str, Any]]:
 def _roots(function: Any) -> Iterator[tuple[str, Any]]:
     """What a callable is made of: the object it is or belongs to, partial arguments, what it refers to."""
     bound = getattr(function, "__self__", None)
-    own = function if not isinstance(function, (types.FunctionType, types.MethodType, types.BuiltinFunctionType)) else bound
+    own = (
+        function
+        if not isinstance(function, (types.FunctionType, types.MethodType, types.BuiltinFunctionType))
+        else bound
+    )
     if own is not None and not isinstance(own, (types.ModuleType, type, functools.partial)):
         yield type(own).__name__, own
-    yield from ((name, item) for name, item in _referenced(function) if not isinstance(item, (types.ModuleType, type)))
+    yield from (
+        (name, item) for name, item in _referenced(function) if not isinstance(item, (types.ModuleType, type))
+    )
 
 
 def _variables(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
         if cell.cell_contents is not function:
             yield name, cell.cell_contents
-    yield from ((name, function.__globals__[name]) for name in function.__code__.co_names if name in function.__globals__)
+    yield from (
+        (name, function.__globals__[name])
+        for name in function.__code__.co_names
+        if name in function.__globals__
+    )
     yield from defaults_of(function)

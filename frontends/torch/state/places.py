@@ -87,7 +87,11 @@ def stood_in(weights: Weights) -> Iterator[None]:
 def _fleeting(weights: Weights) -> Iterator[tuple[set[str], str]]:
     for module in weights.modules():
         keys: set[str] = getattr(module, "_non_persistent_buffers_set", set())
-        yield from ((keys, key) for key in list(keys) if (held := module._buffers.get(key)) is not None and held.is_meta)
+        yield from (
+            (keys, key)
+            for key in list(keys)
+            if (held := module._buffers.get(key)) is not None and held.is_meta
+        )
 
 
 def zeros_like(tensor: torch.Tensor) -> torch.Tensor:
@@ -103,7 +107,9 @@ def zeros_like(tensor: torch.Tensor) -> torch.Tensor:
 
 def with_elements(structure: Any) -> Any:
     """The arguments of a call, with zeros in the place of tensors of ``meta``."""
-    return map_structure(lambda item: _example(item) if isinstance(item, torch.Tensor) and item.is_meta else item, structure)
+    return map_structure(
+        lambda item: _example(item) if isinstance(item, torch.Tensor) and item.is_meta else item, structure
+    )
 
 
 def _example(tensor: torch.Tensor) -> torch.Tensor:

@@ -104,14 +104,20 @@ class AttributeReads:
     def __init__(self, capture: Trace, session: Session, tensors: list[Any]) -> None:
         self.facts: list[EnvironmentGuard] = []
         self._capture, self._session = capture, session
-        self._before = [(tensor, dict(vars(tensor))) for tensor in tensors if isinstance(tensor, torch.Tensor)]
+        self._before = [
+            (tensor, dict(vars(tensor))) for tensor in tensors if isinstance(tensor, torch.Tensor)
+        ]
 
     def places(self) -> list[Place]:
         """What stands in the class of tensors meanwhile. It refers to this object, so no object may keep it: arrays are to go with their
         last user, and wait for no collector."""
         places: list[Place] = [(torch.Tensor, "__getattr__", self._missed())]
         for _, held in self._before:
-            places += [(torch.Tensor, name, _Attribute(name, self._read)) for name in held if not hasattr(torch.Tensor, name)]
+            places += [
+                (torch.Tensor, name, _Attribute(name, self._read))
+                for name in held
+                if not hasattr(torch.Tensor, name)
+            ]
         return places
 
     @contextmanager
@@ -119,7 +125,10 @@ class AttributeReads:
         """After the block the arguments have the attributes of before. ``TracingError`` where the block has put some on one."""
         try:
             yield
-            if any((vars(tensor) or held) and _identities(vars(tensor)) != _identities(held) for tensor, held in self._before):
+            if any(
+                (vars(tensor) or held) and _identities(vars(tensor)) != _identities(held)
+                for tensor, held in self._before
+            ):
                 raise TracingError(
                     f"{self._capture.recorder.graph.name} puts attributes on a tensor that is an argument, which a graph cannot do; return "
                     "what they hold"
@@ -152,7 +161,11 @@ class AttributeReads:
         if given:
             self._capture.recorder.graph.assume(InputAttribute(given[0], name, attribute_of(tensor, name)))
         elif name not in vars(tensor) and is_captured(self._capture, tensor):
-            self.facts.append(EnvironmentGuard("{} not in {}.__dict__", (name, tensor), f"the attribute {name} of a captured tensor"))
+            self.facts.append(
+                EnvironmentGuard(
+                    "{} not in {}.__dict__", (name, tensor), f"the attribute {name} of a captured tensor"
+                )
+            )
 
 
 def _identities(held: dict[str, Any]) -> dict[str, int]:
@@ -187,9 +200,18 @@ class _Attribute:
 
 
 # Whose methods read what the user gave them, or sets between calls: the rate of an optimiser, say.
-_WHOLE = (torch.distributions.Distribution, torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler, torch.amp.GradScaler)
-_CALLED = frozenset({"backward", "jvp", "setup_context", "vjp", "vmap"})  # beside forward, by torch.autograd.Function
-_HIDDEN = frozenset(vars(torch.nn.Module()))  # parameters, buffers and training flags are read where they matter
+_WHOLE = (
+    torch.distributions.Distribution,
+    torch.optim.Optimizer,
+    torch.optim.lr_scheduler.LRScheduler,
+    torch.amp.GradScaler,
+)
+_CALLED = frozenset(
+    {"backward", "jvp", "setup_context", "vjp", "vmap"}
+)  # beside forward, by torch.autograd.Function
+_HIDDEN = frozenset(
+    vars(torch.nn.Module())
+)  # parameters, buffers and training flags are read where they matter
 
 
 def has_attributes(item: Any) -> bool:
@@ -198,7 +220,11 @@ def has_attributes(item: Any) -> bool:
 
 
 def _is_leaf(item: Any) -> bool:
-    return is_array(item) and not has_attributes(item) or isinstance(item, (torch.jit.ScriptModule, torch.Generator))
+    return (
+        is_array(item)
+        and not has_attributes(item)
+        or isinstance(item, (torch.jit.ScriptModule, torch.Generator))
+    )
 
 
 POLICY = Policy(_is_leaf, hidden=_HIDDEN, whole=_WHOLE, called=_CALLED)
@@ -257,7 +283,10 @@ def _members_asked(session: Session, module: torch.nn.Module, *args: Any, **kwar
 
 # A model has a flag in each of its modules, most of which nobody looks at; checking them all would be most of a call of a small graph. A
 # weight that is added later, and that no layer computes with, is seen by nothing but the second row.
-MODULE_READS = (Probe(torch.nn.Module, "training", _Flag, _flag_read), Probe(torch.nn.Module, "_named_members", NOTE, _members_asked))
+MODULE_READS = (
+    Probe(torch.nn.Module, "training", _Flag, _flag_read),
+    Probe(torch.nn.Module, "_named_members", NOTE, _members_asked),
+)
 
 
 def member_facts(session: Session) -> list[EnvironmentGuard]:
@@ -277,7 +306,9 @@ def member_facts(session: Session) -> list[EnvironmentGuard]:
 def _names(module: torch.nn.Module) -> Iterator[EnvironmentGuard]:
     for kind, held in (("weights", module._parameters), ("buffers", module._buffers)):
         if isinstance(held, dict):  # not those of scripted modules
-            yield EnvironmentGuard("[*{}] == {}", (held, [*held]), f"which {kind} a {type(module).__name__} has", held)
+            yield EnvironmentGuard(
+                "[*{}] == {}", (held, [*held]), f"which {kind} a {type(module).__name__} has", held
+            )
 
 
 def reads_unseen(module: torch.nn.Module) -> bool:

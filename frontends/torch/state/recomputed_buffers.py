@@ -28,7 +28,9 @@ _VALUES = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch
 _OF_MODULES = frozenset({*vars(torch.nn.Module()), "training"})
 
 
-def recomputed(module: torch.nn.Module, keys: Iterable[str], ancestors: Iterable[Any]) -> dict[str, torch.Tensor]:
+def recomputed(
+    module: torch.nn.Module, keys: Iterable[str], ancestors: Iterable[Any]
+) -> dict[str, torch.Tensor]:
     """Return those buffers of a module that can be recomputed: by an initialiser of a module above, by one of its own, or by its
     constructor.
 
@@ -42,7 +44,9 @@ def recomputed(module: torch.nn.Module, keys: Iterable[str], ancestors: Iterable
     return found
 
 
-def _determined(module: torch.nn.Module, way: Callable[[int], Buffers], keys: Iterable[str]) -> dict[str, torch.Tensor]:
+def _determined(
+    module: torch.nn.Module, way: Callable[[int], Buffers], keys: Iterable[str]
+) -> dict[str, torch.Tensor]:
     """Return the buffers that a way gives whatever they and the random generators held before."""
     runs = []
     for number in (0, 1):
@@ -54,7 +58,11 @@ def _determined(module: torch.nn.Module, way: Callable[[int], Buffers], keys: It
                 log.debug("the buffers of %s: %s", type(module).__name__, problem)
                 return {}
     first, second = ({key: _as(run.get(key), module._buffers[key]) for key in keys} for run in runs)
-    return {key: one for key, one in first.items() if one is not None and (other := second[key]) is not None and torch.equal(one, other)}
+    return {
+        key: one
+        for key, one in first.items()
+        if one is not None and (other := second[key]) is not None and torch.equal(one, other)
+    }
 
 
 @contextmanager
@@ -104,15 +112,23 @@ def _emptied(module: torch.nn.Module, number: int) -> torch.nn.Module:
     vars(copy).update(vars(module))
     fleeting = module._non_persistent_buffers_set
     parameters = {
-        key: tensor if tensor is None else torch.nn.Parameter(torch.empty_like(tensor, device="meta"), tensor.requires_grad)
+        key: tensor
+        if tensor is None
+        else torch.nn.Parameter(torch.empty_like(tensor, device="meta"), tensor.requires_grad)
         for key, tensor in module._parameters.items()
     }
     buffers = {
-        key: tensor if tensor is None else torch.full_like(tensor, number, device="cpu" if key in fleeting else "meta")
+        key: tensor
+        if tensor is None
+        else torch.full_like(tensor, number, device="cpu" if key in fleeting else "meta")
         for key, tensor in module._buffers.items()
     }
-    modules = {key: inner if inner is None else _emptied(inner, number) for key, inner in module._modules.items()}
-    vars(copy).update(_parameters=parameters, _buffers=buffers, _modules=modules, _non_persistent_buffers_set=set(fleeting))
+    modules = {
+        key: inner if inner is None else _emptied(inner, number) for key, inner in module._modules.items()
+    }
+    vars(copy).update(
+        _parameters=parameters, _buffers=buffers, _modules=modules, _non_persistent_buffers_set=set(fleeting)
+    )
     return copy
 
 
@@ -127,10 +143,18 @@ def _constructed(module: torch.nn.Module, keys: Iterable[str]) -> Buffers:
         return {}
     found = {key: made._buffers[key] for key in keys if made._buffers[key] is not None}
     # A buffer that was written to after the constructor is another one.
-    unwritten = {key: tensor for key, tensor in found.items() if _version(module._buffers[key]) <= _version(tensor)}
+    unwritten = {
+        key: tensor for key, tensor in found.items() if _version(module._buffers[key]) <= _version(tensor)
+    }
     if unwritten:
         shown = ", ".join(f"{name}={value!r:.60}" for name, value in arguments.items())
-        log.info("%s of %s: recomputed by %s(%s)", ", ".join(unwritten), type(module).__name__, type(module).__name__, shown)
+        log.info(
+            "%s of %s: recomputed by %s(%s)",
+            ", ".join(unwritten),
+            type(module).__name__,
+            type(module).__name__,
+            shown,
+        )
     return unwritten
 
 
@@ -145,7 +169,9 @@ def _arguments_of(module: torch.nn.Module) -> dict[str, Any] | None:
     for name, parameter in list(inspect.signature(type(module).__init__).parameters.items())[1:]:
         if name in ("device", "dtype") and parameter.default is None:
             continue
-        held = next((vars(module)[key] for key in (name, f"_{name}") if key in vars(module)), inspect.Parameter.empty)
+        held = next(
+            (vars(module)[key] for key in (name, f"_{name}") if key in vars(module)), inspect.Parameter.empty
+        )
         is_named = parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
         if held is inspect.Parameter.empty or not is_named:
             return None
@@ -155,7 +181,10 @@ def _arguments_of(module: torch.nn.Module) -> dict[str, Any] | None:
 
 def _is_like(made: torch.nn.Module, module: torch.nn.Module) -> bool:
     """Return True if a new module has the arrays and the attributes of one that is there."""
-    arrays = ({name: tensor.shape for name, tensor in (*one.named_parameters(), *one.named_buffers())} for one in (made, module))
+    arrays = (
+        {name: tensor.shape for name, tensor in (*one.named_parameters(), *one.named_buffers())}
+        for one in (made, module)
+    )
     if len({tuple(sorted(one.items())) for one in arrays}) != 1 or type(made) is not type(module):
         return False
     own = {name: item for name, item in vars(made).items() if name not in _OF_MODULES}

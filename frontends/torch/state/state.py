@@ -47,7 +47,13 @@ _BOOKKEEPING = frozenset({
 class State:
     """What a function can reach before a recording, and the ``places`` that are known to be state."""
 
-    def __init__(self, weights: Weights, places: Sequence[Place] = (), stateful: Sequence[Any] = (), numbers: bool = True) -> None:
+    def __init__(
+        self,
+        weights: Weights,
+        places: Sequence[Place] = (),
+        stateful: Sequence[Any] = (),
+        numbers: bool = True,
+    ) -> None:
         self.world = World(()) if weights.are_none and not stateful else _world_of(weights, stateful)
         self.gradients: list[Held] = []
         if self.world.held:
@@ -85,9 +91,14 @@ class State:
             return AppendOnly(list, (), ()), growing
         held = place.read()
         has_numbers = self._numbers and holds_numbers(held, place.whole)
-        leaves, tree = flatten(held, lambda item: is_array(item) or has_numbers and type(item) in DTYPES, opens)
+        leaves, tree = flatten(
+            held, lambda item: is_array(item) or has_numbers and type(item) in DTYPES, opens
+        )
         name = place.name.replace("self.", "") or "state"
-        inputs = [_number(capture, name, leaf) if type(leaf) in DTYPES else _array(capture, name, leaf) for leaf in leaves]
+        inputs = [
+            _number(capture, name, leaf) if type(leaf) in DTYPES else _array(capture, name, leaf)
+            for leaf in leaves
+        ]
         if any(new is not old for new, old in zip(inputs, leaves)):
             place.write(unflatten(tree, inputs))
             held = place.read()
@@ -122,8 +133,15 @@ class State:
     def _written(self, capture: Trace) -> Iterator[Place]:
         """The places of arrays that were taken for constants, and that the function writes to. ``TracingError`` for one that is nowhere."""
         arrays, alone = _constants_written(capture)
-        entries = ((held, key, part) for held in self.world.held for key, item in held.before.items() for part in _parts(item))
-        placed = [(held, key, id(part)) for held, key, part in entries if id(part) in arrays] if arrays else []
+        entries = (
+            (held, key, part)
+            for held in self.world.held
+            for key, item in held.before.items()
+            for part in _parts(item)
+        )
+        placed = (
+            [(held, key, id(part)) for held, key, part in entries if id(part) in arrays] if arrays else []
+        )
         for held, key, identity in placed:
             if identity in alone:
                 yield place_at(held, key)
@@ -160,23 +178,34 @@ class State:
     def _is_buffer(self, capture: Trace, change: Change) -> bool:
         """Whether a persistent buffer was replaced by one of the same type, in a model that keeps its own buffers."""
         was, now = change.before, change.now
-        if not (isinstance(was, torch.Tensor) and isinstance(now, torch.Tensor)) or not self.weights.holds(change.held.item):
+        if not (isinstance(was, torch.Tensor) and isinstance(now, torch.Tensor)) or not self.weights.holds(
+            change.held.item
+        ):
             return False
         name = self.weights.name_of(was)
         same = tuple(was.shape) == tuple(now.shape) and was.dtype == now.dtype
-        return name is not None and self.weights.is_persistent(name) and same and not isinstance(was, torch.nn.Parameter)
+        return (
+            name is not None
+            and self.weights.is_persistent(name)
+            and same
+            and not isinstance(was, torch.nn.Parameter)
+        )
 
     def recorded(self, capture: Trace, containers: Containers) -> RecordedState:
         """For the graph."""
         draws = capture.host_draws
         tree = Branch(tuple, tuple(range(len(self.places) + len(draws.trees))), (*self._trees, *draws.trees))
-        return RecordedState((*self.places, *draws.draws), tree, tuple(self.replaced), tuple(containers.written.items()))
+        return RecordedState(
+            (*self.places, *draws.draws), tree, tuple(self.replaced), tuple(containers.written.items())
+        )
 
     def free(self, containers: Containers) -> FreeParts:
         """Return the parts of containers that a graph reads at each call: the places, and what is inside of them."""
         parts = {(id(place.held.owner), None if place.whole else place.key) for place in self.places}
 
-        return free_parts(parts, containers.holds, lambda item: vars(item) if isinstance(item, torch.Tensor) else item)
+        return free_parts(
+            parts, containers.holds, lambda item: vars(item) if isinstance(item, torch.Tensor) else item
+        )
 
     def restore(self) -> None:
         """Puts everything back."""
@@ -188,7 +217,11 @@ def _world_of(weights: Weights, stateful: Sequence[Any]) -> World:
     paths = [(weights.path_of(module) or "", module) for module in modules]
     named = [(type(item).__name__, item) for item in stateful]
     objects = [(name, root) for name, root in weights.roots() if not isinstance(root, torch.nn.Module)]
-    called = () if weights.are_none else (weights.function, *filter(callable, weights.given), *dict.fromkeys(map(type, modules)))
+    called = (
+        ()
+        if weights.are_none
+        else (weights.function, *filter(callable, weights.given), *dict.fromkeys(map(type, modules)))
+    )
     return World((*paths, *named, *objects), _BOOKKEEPING, (*modules, *stateful), called)
 
 
@@ -223,13 +256,21 @@ def _constants_written(capture: Trace) -> tuple[dict[int, torch.Tensor], set[int
     """By identity, and which of them may become inputs: in torch not those that share their memory with another constant."""
     graph = capture.recorder.graph
     written = Aliases(graph).written
-    memory = Counter(storage(array) for _, array in graph.constants.values()) if capture.for_torch else Counter[int]()
+    memory = (
+        Counter(storage(array) for _, array in graph.constants.values())
+        if capture.for_torch
+        else Counter[int]()
+    )
     arrays = [array for value, array in graph.constants.values() if value in written]
-    return {id(array): array for array in arrays}, {id(array) for array in arrays if memory[storage(array)] < 2}
+    return {id(array): array for array in arrays}, {
+        id(array) for array in arrays if memory[storage(array)] < 2
+    }
 
 
 def _array(capture: Trace, name: str, leaf: Any) -> torch.Tensor:
-    tensor: torch.Tensor = capture.arrays.setdefault(id(leaf), leaf if isinstance(leaf, torch.Tensor) else to_tensor(leaf))
+    tensor: torch.Tensor = capture.arrays.setdefault(
+        id(leaf), leaf if isinstance(leaf, torch.Tensor) else to_tensor(leaf)
+    )
     capture.add_input(name, tensor)
     return tensor
 

@@ -126,7 +126,9 @@ class Trace(Protocol):
     def run(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The real call, on the sizes seen."""
 
-    def record_call(self, function: Any, name: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def record_call(
+        self, function: Any, name: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         """Makes the call, and a node of it where it gives a new tensor or writes to one."""
 
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:

@@ -114,7 +114,11 @@ def triu_indices(*, n_rows: Dim, n_cols: Dim, k: int = 0, dtype: str) -> ArraySp
     if n_rows == n_cols:
         return ArraySpec((2, _lower_count(n_rows, n_cols, -k)), dtype)
     all_below = _lower_count(n_rows, n_cols, k - 1)
-    above = Unknown(hint_of(n_rows) * hint_of(n_cols) - all_below.hint) if isinstance(all_below, Unknown) else n_rows * n_cols - all_below
+    above = (
+        Unknown(hint_of(n_rows) * hint_of(n_cols) - all_below.hint)
+        if isinstance(all_below, Unknown)
+        else n_rows * n_cols - all_below
+    )
     return ArraySpec((2, above), dtype)
 
 

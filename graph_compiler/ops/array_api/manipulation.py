@@ -29,7 +29,9 @@ def permute_dims(x: ArraySpec, /, *, axes: tuple[int, ...]) -> ArraySpec:
 def reshape(x: ArraySpec, /, *, shape: tuple[Dim, ...]) -> ArraySpec:
     """The elements of ``x`` in row-major order under another shape of as many elements; no -1, lifting resolves it."""
     if hint_of(product(x.shape)) != hint_of(product(shape)):
-        raise InvalidGraph(f"{x} has {hint_of(product(x.shape))} elements, the shape {shape} {hint_of(product(shape))}")
+        raise InvalidGraph(
+            f"{x} has {hint_of(product(x.shape))} elements, the shape {shape} {hint_of(product(shape))}"
+        )
     return ArraySpec(shape, x.dtype)
 
 
@@ -49,8 +51,13 @@ def concat(*arrays: ArraySpec, axis: int = 0) -> ArraySpec:
     """The arrays one after the other along ``axis``."""
     first = arrays[0]
     if any(array.ndim != first.ndim for array in arrays) or not 0 <= axis < first.ndim:
-        raise InvalidGraph(f"arrays of as many axes as axis {axis} needs are to be joined, got {', '.join(map(str, arrays))}")
-    shape = tuple(sum(dims) if i == axis else _agreed(dims) for i, dims in enumerate(zip(*(array.shape for array in arrays), strict=False)))
+        raise InvalidGraph(
+            f"arrays of as many axes as axis {axis} needs are to be joined, got {', '.join(map(str, arrays))}"
+        )
+    shape = tuple(
+        sum(dims) if i == axis else _agreed(dims)
+        for i, dims in enumerate(zip(*(array.shape for array in arrays), strict=False))
+    )
     return ArraySpec(shape, dtype_of(*arrays))
 
 
@@ -99,7 +106,9 @@ def roll(x: ArraySpec, /, *, shift: Dim | tuple[Dim, ...], axis: int | tuple[int
 
 
 @declare(_SECTION)
-def repeat(x: ArraySpec, repeats: Input, /, *, axis: int = 0, total: Dim | None = None, hint: int = 0) -> ArraySpec:
+def repeat(
+    x: ArraySpec, repeats: Input, /, *, axis: int = 0, total: Dim | None = None, hint: int = 0
+) -> ArraySpec:
     """Each slice along ``axis`` repeated: ``repeats`` is one number, or an array with the number for each slice.
 
     With an array, the result has ``total`` slices; without ``total`` their number depends on data, ``hint`` while recording.
@@ -121,13 +130,17 @@ def tile(x: ArraySpec, /, *, repetitions: tuple[Dim, ...]) -> ArraySpec:
 
 
 @declare(_SECTION)
-def pad(x: ArraySpec, /, *, padding: tuple[tuple[Dim, Dim], ...], mode: str = "constant", value: float = 0) -> ArraySpec:
+def pad(
+    x: ArraySpec, /, *, padding: tuple[tuple[Dim, Dim], ...], mode: str = "constant", value: float = 0
+) -> ArraySpec:
     """``x`` made larger by (before, after) elements on each axis; negative numbers cut elements off.
 
     ``mode`` says what comes in: ``"constant"`` the ``value``, ``"reflect"`` the inside mirrored at the last element,
     ``"edge"`` the last element, ``"wrap"`` the other end of what was not cut off.
     """
-    return ArraySpec(tuple(size + before + after for size, (before, after) in zip(x.shape, padding, strict=False)), x.dtype)
+    return ArraySpec(
+        tuple(size + before + after for size, (before, after) in zip(x.shape, padding, strict=False)), x.dtype
+    )
 
 
 @declare(_SECTION)
@@ -141,7 +154,9 @@ def sliding_window(x: ArraySpec, /, *, axis: int, size: Dim, step: Dim = 1) -> A
 
 
 @declare(_SECTION)
-def as_strided(x: ArraySpec, /, *, shape: tuple[Dim, ...], strides: tuple[Dim, ...], offset: Dim = 0) -> ArraySpec:
+def as_strided(
+    x: ArraySpec, /, *, shape: tuple[Dim, ...], strides: tuple[Dim, ...], offset: Dim = 0
+) -> ArraySpec:
     """Element ``i, j, ..`` of the result is element ``offset + i * strides[0] + j * strides[1] + ..`` of the flattened ``x``."""
     return ArraySpec(shape, x.dtype)
 
@@ -183,7 +198,9 @@ def keyed_shape(shape: tuple[Any, ...], key: Key) -> tuple[Any, ...]:
             selected.append(length(item[0], item[1], item[2], size))
             inside = _inside(position(item[0], size, 0), size, selected[-1])
         else:
-            inside = _inside(item if not isinstance(item, int) or item >= 0 else position(item, size, 0), size, 1)
+            inside = _inside(
+                item if not isinstance(item, int) or item >= 0 else position(item, size, 0), size, 1
+            )
         if not inside:
             raise InvalidGraph(f"{item} lies outside of axis {axis - 1} of the shape {shape}")
     return (*selected, *shape[axis:])
@@ -229,5 +246,7 @@ def take_along_axis(x: ArraySpec, indices: ArraySpec, /, *, axis: int = -1) -> A
     if x.ndim != indices.ndim:
         raise InvalidGraph(f"indices {indices} must have the axes of {x}")
     axis = axis % x.ndim
-    others = broadcast((*x.shape[:axis], 1, *x.shape[axis + 1 :]), (*indices.shape[:axis], 1, *indices.shape[axis + 1 :]))
+    others = broadcast(
+        (*x.shape[:axis], 1, *x.shape[axis + 1 :]), (*indices.shape[:axis], 1, *indices.shape[axis + 1 :])
+    )
     return ArraySpec((*others[:axis], indices.shape[axis], *others[axis + 1 :]), x.dtype)

@@ -47,7 +47,9 @@ def argwhere(x: ArraySpec, /, *, hint: int = 0, size: Dim | None = None, fill_va
 
 
 @declare(_SECTION)
-def searchsorted(x1: ArraySpec, x2: ArraySpec, sorter: ArraySpec | None = None, /, *, side: str = "left") -> ArraySpec:
+def searchsorted(
+    x1: ArraySpec, x2: ArraySpec, sorter: ArraySpec | None = None, /, *, side: str = "left"
+) -> ArraySpec:
     """Where to insert ``x2`` so that ``x1``, ascending along its last axis, stays so.
 
     ``x1`` is a vector, or has the leading axes of ``x2``: row by row then. ``sorter`` holds the indices that sort ``x1``.
@@ -114,7 +116,9 @@ def argsort(x: ArraySpec, /, *, axis: int = -1, descending: bool = False, stable
 
 
 @declare(_SORTING)
-def sort_with_indices(x: ArraySpec, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> tuple[ArraySpec, ArraySpec]:
+def sort_with_indices(
+    x: ArraySpec, /, *, axis: int = -1, descending: bool = False, stable: bool = True
+) -> tuple[ArraySpec, ArraySpec]:
     """``sort`` and ``argsort`` in one."""
     return x, ArraySpec(x.shape, "int64")
 
@@ -134,6 +138,8 @@ def top_k(x: ArraySpec, /, *, k: Dim, axis: int = -1, largest: bool = True) -> t
 
 
 @declare(_SORTING)
-def kth_value(x: ArraySpec, /, *, k: Dim, axis: int = -1, keepdims: bool = False) -> tuple[ArraySpec, ArraySpec]:
+def kth_value(
+    x: ArraySpec, /, *, k: Dim, axis: int = -1, keepdims: bool = False
+) -> tuple[ArraySpec, ArraySpec]:
     """The ``k``-th smallest element along ``axis``, counted from 1, and its index."""
     return reduced(x, axis, keepdims), reduced(x, axis, keepdims, "int64")

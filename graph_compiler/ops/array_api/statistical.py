@@ -22,13 +22,17 @@ def accumulated(dtype: str) -> str:
 
 
 @declare(_SECTION)
-def sum_(x: ArraySpec, /, *, axis: Axis = None, dtype: str | None = None, keepdims: bool = False) -> ArraySpec:
+def sum_(
+    x: ArraySpec, /, *, axis: Axis = None, dtype: str | None = None, keepdims: bool = False
+) -> ArraySpec:
     """The sum over ``axis``; integers are summed as 64-bit ones where no ``dtype`` is given."""
     return reduced(x, axis, keepdims, dtype or accumulated(x.dtype))
 
 
 @declare(_SECTION)
-def prod(x: ArraySpec, /, *, axis: Axis = None, dtype: str | None = None, keepdims: bool = False) -> ArraySpec:
+def prod(
+    x: ArraySpec, /, *, axis: Axis = None, dtype: str | None = None, keepdims: bool = False
+) -> ArraySpec:
     """The product over ``axis``; dtypes as in ``sum``."""
     return reduced(x, axis, keepdims, dtype or accumulated(x.dtype))
 

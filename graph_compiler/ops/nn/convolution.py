@@ -55,12 +55,23 @@ def conv_channels_last(
 ) -> ArraySpec:
     """:func:`conv` of ``[batch, *space, channels]`` with a weight ``[*kernel, in // groups, out]`` (lax.conv_general_dilated)."""
     weight = ArraySpec(tuple(kernel.shape[axis] for axis in weight_to_first(kernel.ndim)), kernel.dtype)
-    return conv(x, weight, bias, strides=strides, padding=padding, dilation=dilation, groups=groups, layout=CHANNELS_LAST)
+    return conv(
+        x,
+        weight,
+        bias,
+        strides=strides,
+        padding=padding,
+        dilation=dilation,
+        groups=groups,
+        layout=CHANNELS_LAST,
+    )
 
 
 @decomposition("conv_channels_last")
 def _conv_channels_last(b: Any, x: Any, kernel: Any, *bias: Any, **params: Any) -> Any:
-    return b.conv(x, b.permute_dims(kernel, axes=weight_to_first(kernel.ndim)), *bias, layout=CHANNELS_LAST, **params)
+    return b.conv(
+        x, b.permute_dims(kernel, axes=weight_to_first(kernel.ndim)), *bias, layout=CHANNELS_LAST, **params
+    )
 
 
 @declare(_SECTION)
@@ -86,7 +97,15 @@ def conv_transpose(
 
 
 @declare(_SECTION)
-def im2col(x: ArraySpec, /, *, kernel: tuple[Dim, ...], strides: tuple[int, ...], padding: Pairs, dilation: tuple[int, ...]) -> ArraySpec:
+def im2col(
+    x: ArraySpec,
+    /,
+    *,
+    kernel: tuple[Dim, ...],
+    strides: tuple[int, ...],
+    padding: Pairs,
+    dilation: tuple[int, ...],
+) -> ArraySpec:
     """All windows of ``[batch, channels, *space]`` as columns: ``[batch, channels * window, windows]`` (torch.nn.functional.unfold)."""
     windows = tuple(map(window_output, x.shape[2:], kernel, strides, padding, dilation))
     return ArraySpec((x.shape[0], x.shape[1] * product(kernel), product(windows)), x.dtype)
@@ -118,10 +137,16 @@ def _joined(batch: Dim, channels: Dim, space: tuple[Any, ...], layout: str) -> t
 
 def _check(x: ArraySpec, weight: ArraySpec, channels: Dim, taken: Dim) -> None:
     if x.ndim != weight.ndim:
-        raise InvalidGraph(f"convolution of {x} with {weight}: the weight must have as many axes as the array")
+        raise InvalidGraph(
+            f"convolution of {x} with {weight}: the weight must have as many axes as the array"
+        )
     if channels != taken and not is_symbolic(channels, taken):
-        raise InvalidGraph(f"convolution of {x} with {weight}: the array has {channels} channels, the weight takes {taken}")
+        raise InvalidGraph(
+            f"convolution of {x} with {weight}: the array has {channels} channels, the weight takes {taken}"
+        )
 
 
-def _transposed_size(size: Dim, kernel: Dim, stride: int, padding: tuple[Any, Any], output_padding: int, dilation: int) -> Any:
+def _transposed_size(
+    size: Dim, kernel: Dim, stride: int, padding: tuple[Any, Any], output_padding: int, dilation: int
+) -> Any:
     return (size - 1) * stride - padding[0] - padding[1] + dilation * (kernel - 1) + output_padding + 1

@@ -37,7 +37,13 @@ def batch_norm(
 
 @declare(_SECTION)
 def layer_norm(
-    x: ArraySpec, weight: ArraySpec | None = None, bias: ArraySpec | None = None, /, *, axis: tuple[int, ...], epsilon: float
+    x: ArraySpec,
+    weight: ArraySpec | None = None,
+    bias: ArraySpec | None = None,
+    /,
+    *,
+    axis: tuple[int, ...],
+    epsilon: float,
 ) -> ArraySpec:
     """Mean and variance over ``axis``, the last axes; weight and bias have their shape (torch.nn.functional.layer_norm)."""
     _check_last(x, axis)
@@ -45,7 +51,9 @@ def layer_norm(
 
 
 @declare(_SECTION)
-def rms_norm(x: ArraySpec, weight: ArraySpec | None = None, /, *, axis: tuple[int, ...], epsilon: float) -> ArraySpec:
+def rms_norm(
+    x: ArraySpec, weight: ArraySpec | None = None, /, *, axis: tuple[int, ...], epsilon: float
+) -> ArraySpec:
     """``x / sqrt(mean(x ** 2) + epsilon) * weight`` over ``axis``, the last axes (torch.nn.functional.rms_norm)."""
     _check_last(x, axis)
     return ArraySpec(x.shape, x.dtype)
@@ -53,7 +61,14 @@ def rms_norm(x: ArraySpec, weight: ArraySpec | None = None, /, *, axis: tuple[in
 
 @declare(_SECTION)
 def group_norm(
-    x: ArraySpec, weight: ArraySpec | None = None, bias: ArraySpec | None = None, /, *, groups: int, epsilon: float, axis: int = 1
+    x: ArraySpec,
+    weight: ArraySpec | None = None,
+    bias: ArraySpec | None = None,
+    /,
+    *,
+    groups: int,
+    epsilon: float,
+    axis: int = 1,
 ) -> ArraySpec:
     """Mean and variance over each of ``groups`` groups of channels (``axis``) and all axes but the first
     (torch.nn.functional.group_norm)."""
@@ -65,7 +80,13 @@ def group_norm(
 
 @declare(_SECTION)
 def instance_norm(
-    x: ArraySpec, weight: ArraySpec | None = None, bias: ArraySpec | None = None, /, *, epsilon: float, axis: int = 1
+    x: ArraySpec,
+    weight: ArraySpec | None = None,
+    bias: ArraySpec | None = None,
+    /,
+    *,
+    epsilon: float,
+    axis: int = 1,
 ) -> ArraySpec:
     """Mean and variance over all axes but the first and that of the channels, ``axis`` (torch.nn.functional.instance_norm)."""
     normalise_axis(axis, x.ndim)
@@ -115,16 +136,30 @@ def _over_channels(b: Any, vector: Any, rank: int, axis: int = 1) -> Any:
 
 
 @decomposition("batch_norm")
-def _batch_norm(b: Any, x: Any, mean: Any, variance: Any, weight: Any = None, bias: Any = None, *, epsilon: float, axis: int = 1) -> Any:
+def _batch_norm(
+    b: Any,
+    x: Any,
+    mean: Any,
+    variance: Any,
+    weight: Any = None,
+    bias: Any = None,
+    *,
+    epsilon: float,
+    axis: int = 1,
+) -> Any:
     original, x = x, wide(b, x)
-    mean, variance, weight, bias = (_over_channels(b, vector, x.ndim, axis) for vector in (mean, variance, weight, bias))
+    mean, variance, weight, bias = (
+        _over_channels(b, vector, x.ndim, axis) for vector in (mean, variance, weight, bias)
+    )
     mean, variance = b.astype(mean, dtype=x.dtype), b.astype(variance, dtype=x.dtype)
     standard = b.divide(b.subtract(x, mean), b.sqrt(b.add(variance, epsilon)))
     return b.astype(_affine(b, standard, weight, bias), dtype=original.dtype)
 
 
 @decomposition("layer_norm")
-def _layer_norm(b: Any, x: Any, weight: Any = None, bias: Any = None, *, axis: tuple[int, ...], epsilon: float) -> Any:
+def _layer_norm(
+    b: Any, x: Any, weight: Any = None, bias: Any = None, *, axis: tuple[int, ...], epsilon: float
+) -> Any:
     return b.astype(_affine(b, _standardised(b, wide(b, x), axis, epsilon), weight, bias), dtype=x.dtype)
 
 
@@ -132,11 +167,15 @@ def _layer_norm(b: Any, x: Any, weight: Any = None, bias: Any = None, *, axis: t
 def _rms_norm(b: Any, x: Any, weight: Any = None, *, axis: tuple[int, ...], epsilon: float) -> Any:
     original, x = x, wide(b, x)
     square = b.mean(b.multiply(x, x), axis=axis, keepdims=True)
-    return b.astype(_affine(b, b.divide(x, b.sqrt(b.add(square, epsilon))), weight, None), dtype=original.dtype)
+    return b.astype(
+        _affine(b, b.divide(x, b.sqrt(b.add(square, epsilon))), weight, None), dtype=original.dtype
+    )
 
 
 @decomposition("group_norm")
-def _group_norm(b: Any, x: Any, weight: Any = None, bias: Any = None, *, groups: int, epsilon: float, axis: int = 1) -> Any:
+def _group_norm(
+    b: Any, x: Any, weight: Any = None, bias: Any = None, *, groups: int, epsilon: float, axis: int = 1
+) -> Any:
     parted = (*x.shape[:axis], groups, x.shape[axis] // groups, *x.shape[axis + 1 :])
     over = tuple(place for place in range(1, x.ndim + 1) if place != axis)
     result = b.reshape(_standardised(b, b.reshape(wide(b, x), shape=parted), over, epsilon), shape=x.shape)
@@ -145,9 +184,13 @@ def _group_norm(b: Any, x: Any, weight: Any = None, bias: Any = None, *, groups:
 
 
 @decomposition("instance_norm")
-def _instance_norm(b: Any, x: Any, weight: Any = None, bias: Any = None, *, epsilon: float, axis: int = 1) -> Any:
+def _instance_norm(
+    b: Any, x: Any, weight: Any = None, bias: Any = None, *, epsilon: float, axis: int = 1
+) -> Any:
     weight, bias = (_over_channels(b, vector, x.ndim, axis) for vector in (weight, bias))
-    standard = _standardised(b, wide(b, x), tuple(place for place in range(1, x.ndim) if place != axis), epsilon)
+    standard = _standardised(
+        b, wide(b, x), tuple(place for place in range(1, x.ndim) if place != axis), epsilon
+    )
     return b.astype(_affine(b, standard, weight, bias), dtype=x.dtype)
 
 
@@ -157,6 +200,8 @@ def pooled_response_norm(b: Any, x: Any, *, size: int, alpha: float, beta: float
     planes = b.reshape(b.multiply(x, x), shape=(x.shape[0], 1, x.shape[1], product(x.shape[2:])))
     pads = ((0, 0), (0, 0), (size // 2, (size - 1) // 2), (0, 0))
     mean = b.avg_pool(b.pad(planes, padding=pads), kernel=(size, 1), strides=(1, 1), padding=((0, 0), (0, 0)))
-    real = x.dtype if x.dtype.startswith(("float", "bfloat")) else "float32"  # of integers, the mean is truncated
+    real = (
+        x.dtype if x.dtype.startswith(("float", "bfloat")) else "float32"
+    )  # of integers, the mean is truncated
     mean = b.astype(b.reshape(mean, shape=x.shape), dtype=real)
     return b.divide(b.astype(x, dtype=real), b.pow(b.add(b.multiply(mean, alpha), k), beta))

@@ -30,7 +30,13 @@ def _pooled(
 ) -> ArraySpec:
     axes = axes_of_space(x.ndim, len(kernel), layout)
     space = (x.shape[axis] for axis in axes)
-    return _resized(x, axes, tuple(window_output(*of_axis, ceil_mode) for of_axis in zip(space, kernel, strides, padding, dilation)))
+    return _resized(
+        x,
+        axes,
+        tuple(
+            window_output(*of_axis, ceil_mode) for of_axis in zip(space, kernel, strides, padding, dilation)
+        ),
+    )
 
 
 def _resized(x: ArraySpec, axes: range, size: tuple[Dim, ...]) -> ArraySpec:
@@ -87,7 +93,9 @@ def avg_pool(
 
 
 @declare(_POOLING)
-def lp_pool(x: ArraySpec, /, *, ord: Any, kernel: tuple[Dim, ...], strides: tuple[Dim, ...], ceil_mode: bool = False) -> ArraySpec:
+def lp_pool(
+    x: ArraySpec, /, *, ord: Any, kernel: tuple[Dim, ...], strides: tuple[Dim, ...], ceil_mode: bool = False
+) -> ArraySpec:
     """The ``ord``-norm of each window, signs kept where ``ord`` is odd (torch.nn.functional.lp_pool2d)."""
     rank = len(kernel)
     return _pooled(x, kernel, strides, ((0, 0),) * rank, (1,) * rank, ceil_mode)
@@ -158,7 +166,13 @@ def interpolate(
 
 @declare(_RESAMPLING)
 def grid_sample(
-    x: ArraySpec, grid: ArraySpec, /, *, method: str = "linear", padding: str = "zeros", align_corners: bool = False
+    x: ArraySpec,
+    grid: ArraySpec,
+    /,
+    *,
+    method: str = "linear",
+    padding: str = "zeros",
+    align_corners: bool = False,
 ) -> ArraySpec:
     """``x[batch, channels, *space]`` at the positions ``grid[batch, *out, axes]``, -1 to 1 over each axis, the last axis first.
 

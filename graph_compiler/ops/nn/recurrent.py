@@ -39,7 +39,11 @@ def lstm(
     ``weight_hr`` projects the hidden state.
     """
     dtype = dtype_of(x, hidden, cell, weight_ih, weight_hh)
-    return ArraySpec((*x.shape[:2], hidden.shape[-1]), dtype), ArraySpec(hidden.shape, dtype), ArraySpec(cell.shape, dtype)
+    return (
+        ArraySpec((*x.shape[:2], hidden.shape[-1]), dtype),
+        ArraySpec(hidden.shape, dtype),
+        ArraySpec(cell.shape, dtype),
+    )
 
 
 @declare(_SECTION)
@@ -98,12 +102,24 @@ def _lstm(
 
     def step(entering: Any, hidden: Any, cell: Any) -> tuple[Any, ...]:
         gates = b.add(entering, b.matmul(hidden, matrix))
-        entry, forget, new, exit = _parts(b, gates, cell.shape[-1], "input_gate", "forget_gate", "new", "output_gate")
-        kept = _named("kept", b.add(b.multiply(b.sigmoid(forget), cell), b.multiply(b.sigmoid(entry), b.tanh(new))))
+        entry, forget, new, exit = _parts(
+            b, gates, cell.shape[-1], "input_gate", "forget_gate", "new", "output_gate"
+        )
+        kept = _named(
+            "kept", b.add(b.multiply(b.sigmoid(forget), cell), b.multiply(b.sigmoid(entry), b.tanh(new)))
+        )
         shown = _named("shown", b.multiply(b.sigmoid(exit), b.tanh(kept)))
         return shown if projection is None else b.matmul(shown, projection), kept
 
-    return _over_time(b, step, _entering(b, x, weight_ih, bias_ih, bias_hh), matrix, {"hidden": hidden, "cell": cell}, length, reverse)
+    return _over_time(
+        b,
+        step,
+        _entering(b, x, weight_ih, bias_ih, bias_hh),
+        matrix,
+        {"hidden": hidden, "cell": cell},
+        length,
+        reverse,
+    )
 
 
 @decomposition("gru")
@@ -131,7 +147,9 @@ def _gru(
         new = _named("new", b.tanh(b.add(new_x, b.multiply(reset, new_h))))
         return (b.add(new, b.multiply(update, b.subtract(hidden, new))),)
 
-    return _over_time(b, step, _entering(b, x, weight_ih, bias_ih), matrix, {"hidden": hidden}, length, reverse)
+    return _over_time(
+        b, step, _entering(b, x, weight_ih, bias_ih), matrix, {"hidden": hidden}, length, reverse
+    )
 
 
 @decomposition("rnn")
@@ -153,7 +171,9 @@ def _rnn(
     def step(entering: Any, hidden: Any) -> tuple[Any, ...]:
         return (getattr(b, activation)(b.add(entering, b.matmul(hidden, matrix))),)
 
-    return _over_time(b, step, _entering(b, x, weight_ih, bias_ih, bias_hh), matrix, {"hidden": hidden}, length, reverse)
+    return _over_time(
+        b, step, _entering(b, x, weight_ih, bias_ih, bias_hh), matrix, {"hidden": hidden}, length, reverse
+    )
 
 
 def _entering(b: Any, x: Any, weight: Any, *biases: Any) -> Any:
@@ -180,7 +200,13 @@ def _named(name: str, value: Any) -> Any:
 
 
 def _over_time(
-    b: Any, step: Callable[..., tuple[Any, ...]], entering: Any, matrix: Any, state: dict[str, Any], length: Any, reverse: bool
+    b: Any,
+    step: Callable[..., tuple[Any, ...]],
+    entering: Any,
+    matrix: Any,
+    state: dict[str, Any],
+    length: Any,
+    reverse: bool,
 ) -> Any:
     """(outputs, *last states) of ``state = step(row, *state)`` over the rows of ``entering``; the first state of each step is its output.
 
@@ -190,7 +216,9 @@ def _over_time(
     batch = state["hidden"].shape[0]
     rows = {"entering": (entering, (batch, matrix.shape[1]))}
     if length is not None:
-        times = b.reshape(b.arange(stop=entering.shape[0], dtype=length.dtype), shape=(entering.shape[0], 1, 1))
+        times = b.reshape(
+            b.arange(stop=entering.shape[0], dtype=length.dtype), shape=(entering.shape[0], 1, 1)
+        )
         rows["inside"] = b.less(times, b.reshape(length, shape=(length.shape[0], 1))), (batch, 1)
 
     def write(*given: Any) -> tuple[Any, ...]:
@@ -198,9 +226,14 @@ def _over_time(
         new = [b.reshape(one, shape=other.shape) for one, other in zip(step(row, *old), old, strict=True)]
         if not inside:
             return (*new, new[0])
-        return (*(b.where(inside[0], one, other) for one, other in zip(new, old)), b.where(inside[0], new[0], 0))
+        return (
+            *(b.where(inside[0], one, other) for one, other in zip(new, old)),
+            b.where(inside[0], new[0], 0),
+        )
 
-    arguments = [b.argument(name, ArraySpec((batch, value.shape[1]), value.dtype)) for name, value in state.items()]
+    arguments = [
+        b.argument(name, ArraySpec((batch, value.shape[1]), value.dtype)) for name, value in state.items()
+    ]
     arguments += [b.argument(name, ArraySpec(shape, value.dtype)) for name, (value, shape) in rows.items()]
     operands = [*state.values(), *(value for value, _ in rows.values())]
     options = {"carried": len(state), "sequences": len(rows), "length": entering.shape[0], "reverse": reverse}

@@ -49,7 +49,11 @@ def _extreme(name: str) -> Form:
         hits = b.equal(fixed, getattr(b, name)(fixed, axis=axis, keepdims=True))
         total = b.sum(b.where(hits, x, 0.0), axis=axis, keepdims=keepdims)
         shared = b.divide(total, b.sum(b.astype(hits, dtype=x.dtype), axis=axis, keepdims=keepdims))
-        return b.with_gradient(getattr(b, name)(fixed, axis=axis, keepdims=keepdims), shared, b.ones(shape=out.shape, dtype=out.dtype))
+        return b.with_gradient(
+            getattr(b, name)(fixed, axis=axis, keepdims=keepdims),
+            shared,
+            b.ones(shape=out.shape, dtype=out.dtype),
+        )
 
     return form
 
@@ -59,14 +63,18 @@ def _variance(b: Any, out: Value, x: Any, *, axis: Any, correction: float, keepd
     squares = b.square(b.subtract(x, b.mean(x, axis=axis, keepdims=True)))
     if not correction:
         return b.mean(squares, axis=axis, keepdims=keepdims)
-    return b.divide(b.sum(squares, axis=axis, keepdims=keepdims), product(x.shape[place] for place in axes) - 1)
+    return b.divide(
+        b.sum(squares, axis=axis, keepdims=keepdims), product(x.shape[place] for place in axes) - 1
+    )
 
 
 def _times_logarithm(name: str, logarithm: str) -> Form:
     """``x * log(y)``, which is 0 where ``x`` is; the operation itself where they are no numbers or ``x`` is infinite."""
 
     def form(b: Any, out: Value, *operands: Any) -> Any:
-        x, y = (item if item.shape == out.shape else b.broadcast_to(item, shape=out.shape) for item in operands)
+        x, y = (
+            item if item.shape == out.shape else b.broadcast_to(item, shape=out.shape) for item in operands
+        )
         is_regular = b.logical_and(b.isfinite(x), b.logical_not(b.isnan(y)))
         return b.where(is_regular, b.strong_product(x, getattr(b, logarithm)(y)), getattr(b, name)(x, y))
 
@@ -133,7 +141,9 @@ def _written(node: Node, rewriter: Rewriter) -> tuple[Sequence[Node], Value | No
     if form is None:
         return (node,), None
     scratch = Graph("scratch", "canonical")
-    result: Value = form(Builder(scratch, node.origin, rewriter.maker), node.outputs[0], *node.inputs, **node.params)
+    result: Value = form(
+        Builder(scratch, node.origin, rewriter.maker), node.outputs[0], *node.inputs, **node.params
+    )
     result.name = node.outputs[0].name
     return scratch.nodes, result
 
@@ -157,7 +167,9 @@ def _is_singular(node: Node) -> bool:
     values = [item for item in (*node.inputs, *node.outputs) if isinstance(item, Value)]
     if any(is_complex(value.dtype) for value in values):
         return node.op in HOLOMORPHIC and all(is_complex(value.dtype) for value in values)
-    return is_floating(node.outputs[0].dtype) and any(is_floating(value.dtype) for value in values[: -len(node.outputs)])
+    return is_floating(node.outputs[0].dtype) and any(
+        is_floating(value.dtype) for value in values[: -len(node.outputs)]
+    )
 
 
 def _called(node: Node, rewriter: Rewriter) -> tuple[Value, ...]:
@@ -171,7 +183,14 @@ def _called(node: Node, rewriter: Rewriter) -> tuple[Value, ...]:
 
     def written(*values: Any) -> tuple[Any, ...]:
         given = dict(zip(places, values))
-        return (build.append(node.op, tuple(given.get(place, item) for place, item in enumerate(node.inputs)), node.params, output.spec),)
+        return (
+            build.append(
+                node.op,
+                tuple(given.get(place, item) for place, item in enumerate(node.inputs)),
+                node.params,
+                output.spec,
+            ),
+        )
 
     made = build.run("call", operands, [build.body(node.op, inputs, written)], strong_zero=True)
     made[0].name = output.name
@@ -182,5 +201,7 @@ def _called(node: Node, rewriter: Rewriter) -> tuple[Value, ...]:
 
 def _wide(build: Builder, operand: Value, result: Value) -> Value:
     """The operand, broadcast to the shape of the result."""
-    wide: Value = operand if operand.shape == result.shape else build.broadcast_to(operand, shape=tuple(result.shape))
+    wide: Value = (
+        operand if operand.shape == result.shape else build.broadcast_to(operand, shape=tuple(result.shape))
+    )
     return wide

@@ -22,7 +22,9 @@ def constant_folding(graph: Graph, evaluate: Evaluate) -> tuple[Graph, bool]:
     ``evaluate`` runs a graph without inputs in the source framework. Results that the caller receives are not cached: the
     caller may write to them.
     """
-    if not graph.constants and all(map(_USES, graph.nodes)):  # the first constant node would use nothing, or constants
+    if not graph.constants and all(
+        map(_USES, graph.nodes)
+    ):  # the first constant node would use nothing, or constants
         return graph, False
     varying = _varying(graph)
     constant = [node for node in graph.nodes if node not in varying]
@@ -32,7 +34,15 @@ def constant_folding(graph: Graph, evaluate: Evaluate) -> tuple[Graph, bool]:
     computed = {value for node in constant for value in node.outputs}
     wanted = _wanted(graph, rest, computed)
     arrays = evaluate(
-        graph.derive(inputs=[], parameters={}, nodes=constant, outputs=wanted, output_tree=_flat_tree(len(wanted)), guards=[], effects=[])
+        graph.derive(
+            inputs=[],
+            parameters={},
+            nodes=constant,
+            outputs=wanted,
+            output_tree=_flat_tree(len(wanted)),
+            guards=[],
+            effects=[],
+        )
     )
     constants = dict(graph.constants)
     for value, array in zip(wanted, arrays):
@@ -59,7 +69,10 @@ def _free_name(name: str, taken: dict[str, Any]) -> str:
 def _varying(graph: Graph) -> set[Node]:
     """Nodes whose results may differ between calls, or that write to such memory, or whose results leave the graph."""
     aliases = Aliases(graph)
-    given = (*values_in(graph.outputs), *(effect.value for effect in graph.effects))  # whoever gets these may write to them
+    given = (
+        *values_in(graph.outputs),
+        *(effect.value for effect in graph.effects),
+    )  # whoever gets these may write to them
     given += tuple(
         value for node in graph.nodes if node.op in ("scan", "while_loop") for value in values_in(node.inputs)
     )  # without a step it gives these

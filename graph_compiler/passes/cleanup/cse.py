@@ -29,7 +29,9 @@ def cse(graph: Graph) -> tuple[Graph, bool]:
 def _shared(block: Block, aliases: Aliases, escaping: set[Value]) -> Block:
     if len(set(map(_OP, block.nodes))) == len(block.nodes):  # no two may be equal
         return block
-    escaping = escaping.union(map(aliases.base_of, values_in(block.outputs)))  # what a region gives is apart as well
+    escaping = escaping.union(
+        map(aliases.base_of, values_in(block.outputs))
+    )  # what a region gives is apart as well
     rewriter = Rewriter(block)
     seen: dict[Any, list[Node]] = {}
     for node in block.nodes:

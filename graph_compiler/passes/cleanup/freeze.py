@@ -12,7 +12,9 @@ from ...ir.graph import Graph
 def freeze(graph: Graph, arrays: Mapping[str, Any]) -> tuple[Graph, bool]:
     """The graph with ``arrays`` in place of its parameters; those that it writes to stay parameters."""
     touched = Aliases(graph).touched
-    frozen = {name: value for name, value in graph.parameters.items() if value not in touched and name in arrays}
+    frozen = {
+        name: value for name, value in graph.parameters.items() if value not in touched and name in arrays
+    }
     if not frozen:
         return graph, False
     constants = {**graph.constants, **{name: (value, arrays[name]) for name, value in frozen.items()}}

@@ -24,15 +24,24 @@ def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:
     guards, nodes = list(graph.guards), []
     baked: set[Value] = set()
     for node in graph.nodes:
-        if node.is_random and not any(aliases.base_of(value) in outside or value in outside for value in _arrays(node)):
+        if node.is_random and not any(
+            aliases.base_of(value) in outside or value in outside for value in _arrays(node)
+        ):
             guards += _fixed(node)
             node = _baked(node)
             baked.update(aliases.base_of(value) for value in (*node.outputs, *node.writes))
         nodes.append(node)
     if not baked:
         return graph, False
-    copies = {leaf: _copy(graph, leaf, copy) for leaf in graph.outputs if isinstance(leaf, Value) and aliases.base_of(leaf) in baked}
-    outputs = [copies[leaf].outputs[0] if isinstance(leaf, Value) and leaf in copies else leaf for leaf in graph.outputs]
+    copies = {
+        leaf: _copy(graph, leaf, copy)
+        for leaf in graph.outputs
+        if isinstance(leaf, Value) and aliases.base_of(leaf) in baked
+    }
+    outputs = [
+        copies[leaf].outputs[0] if isinstance(leaf, Value) and leaf in copies else leaf
+        for leaf in graph.outputs
+    ]
     return graph.derive(nodes=[*nodes, *copies.values()], guards=guards, outputs=outputs), True
 
 
@@ -85,4 +94,6 @@ def _baked(node: Node) -> Node:
         return item.hint if isinstance(item, Size) else item
 
     record = None if node.record is None else replace(node.record, random=False)
-    return replace(node, inputs=map_structure(hint, node.inputs), params=map_structure(hint, node.params), record=record)
+    return replace(
+        node, inputs=map_structure(hint, node.inputs), params=map_structure(hint, node.params), record=record
+    )

@@ -32,7 +32,9 @@ def simplify_guards(graph: Graph) -> tuple[Graph, bool]:
     (``10 // n``).
     """
     entry = {id(guard) for guard in graph.entry_guards()}
-    rows = [each for guard in graph.guards for each in (_solved(guard) if id(guard) in entry else [(guard, None)])]
+    rows = [
+        each for guard in graph.guards for each in (_solved(guard) if id(guard) in entry else [(guard, None)])
+    ]
     rows = _unsettled(rows)
     groups: dict[Size, list[Row]] = {}
     for guard, compared in rows:
@@ -53,7 +55,9 @@ def _solved(guard: Guard) -> Iterator[tuple[Guard, Compared | None]]:
     if found is None or row is False:
         yield guard, None
     elif isinstance(row, Compared):
-        condition: Any = guard.condition if row.size == found.size else apply(row.function, row.size, row.number)
+        condition: Any = (
+            guard.condition if row.size == found.size else apply(row.function, row.size, row.number)
+        )
         yield replace(guard, condition=condition), row
 
 
@@ -68,7 +72,11 @@ def _fixes(row: Compared) -> Symbol | None:
 def _unsettled(rows: list[tuple[Guard, Compared | None]]) -> list[tuple[Guard, Compared | None]]:
     """The guards without those that sizes with one number decide."""
     fixed = {symbol: row.number for _, row in rows if row is not None and (symbol := _fixes(row)) is not None}
-    return [(guard, row) for guard, row in rows if (row is not None and _fixes(row) is not None) or not _follows(guard.condition, fixed)]
+    return [
+        (guard, row)
+        for guard, row in rows
+        if (row is not None and _fixes(row) is not None) or not _follows(guard.condition, fixed)
+    ]
 
 
 def _follows(condition: Any, fixed: dict[Symbol, int]) -> bool:
@@ -80,13 +88,18 @@ def _follows(condition: Any, fixed: dict[Symbol, int]) -> bool:
 def _strongest(group: list[Row]) -> list[Guard]:
     """Of comparisons of one size, those that imply the others."""
     ranges = [_RANGES[row.function](row.number) for _, row in group if row.function != "ne"]
-    low, high = max((least for least, _ in ranges), default=-math.inf), min((greatest for _, greatest in ranges), default=math.inf)
+    low, high = (
+        max((least for least, _ in ranges), default=-math.inf),
+        min((greatest for _, greatest in ranges), default=math.inf),
+    )
     kept, settled = [], {(0, -math.inf), (1, math.inf)}  # the ends of the range that are checked
     for guard, row in sorted(group, key=lambda each: each[1].function != "eq"):
         if row.function == "ne":
             is_needed = low <= row.number <= high
         else:
-            ends = {end for end in enumerate(_RANGES[row.function](row.number)) if end in ((0, low), (1, high))}
+            ends = {
+                end for end in enumerate(_RANGES[row.function](row.number)) if end in ((0, low), (1, high))
+            }
             is_needed = not ends <= settled
             settled |= ends
         kept += [guard] if is_needed else []

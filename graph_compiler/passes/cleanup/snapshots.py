@@ -25,7 +25,12 @@ def drop_snapshots(graph: Graph) -> tuple[Graph, bool]:
     rewriter = Rewriter(block)
     for node in graph.nodes:
         made = rewriter.rewritten(node)
-        snapshot = made.key in copies and made.outputs and made.outputs[0] in guarded and not uses.get(made.outputs[0])
+        snapshot = (
+            made.key in copies
+            and made.outputs
+            and made.outputs[0] in guarded
+            and not uses.get(made.outputs[0])
+        )
         # A frontend marks copies of elements that became constants, which its lifter looks for.
         is_marked = made.record is not None and made.record.read
         if snapshot and not is_marked and not aliases.is_written(made.inputs[0]):

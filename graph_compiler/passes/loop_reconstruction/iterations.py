@@ -55,7 +55,11 @@ class Made:
 
 
 def made_in(step: Sequence[Node]) -> dict[Value, Made]:
-    return {value: Made(place, output) for place, node in enumerate(step) for output, value in enumerate(node.outputs)}
+    return {
+        value: Made(place, output)
+        for place, node in enumerate(step)
+        for output, value in enumerate(node.outputs)
+    }
 
 
 def slots_of(mark: Mark) -> dict[Value, list[Path]]:
@@ -95,7 +99,9 @@ class Places:
         self.made = {value: place for place, node in enumerate(graph.nodes) for value in node.outputs}
         self.used: dict[Value, float] = {}
         self.sources = set(graph.sources())
-        self.memory_used = dict.fromkeys(self.sources, float("inf"))  # of bases: whoever gave them may read them
+        self.memory_used = dict.fromkeys(
+            self.sources, float("inf")
+        )  # of bases: whoever gave them may read them
         self.written: dict[Value, list[int]] = {}
         for place, node in enumerate(graph.nodes):
             for value in node.writes:
@@ -105,22 +111,37 @@ class Places:
             self._note([held.item for path, held in mark.state.items() if path[0] == ASKED[0]], mark.position)
         self._note(graph.roots(), float("inf"))
         self.guarded = {value for guard in graph.guards for value in values_in((guard.condition,))}
-        self.of_index = {mark.index: loop for loop in graph.loops for mark in loop.marks if mark.index is not None}
+        self.of_index = {
+            mark.index: loop for loop in graph.loops for mark in loop.marks if mark.index is not None
+        }
 
     def is_counted(self, node: Node) -> bool:
         """Whether the number of a step stands where a target that counts in arrays cannot have it: in sizes, in slices that
         are cut off by their axis, and in sums that pass 32 bits. Inner loops may have lengths that grow evenly with it, and get a bound."""
         if node.op == "scan":
-            return greatest(node.params["length"], lambda symbol: (0, 0) if symbol.source in self.of_index else None) is None
+            return (
+                greatest(
+                    node.params["length"], lambda symbol: (0, 0) if symbol.source in self.of_index else None
+                )
+                is None
+            )
         if self.rows.counters.issuperset(node.outputs):
             return False
         if any(self._is_wide(item) for item in iterate_structure((node.inputs, node.params))):
             return True
         if node.key in _INDEXED:
             index = _items(node)
-            free: tuple[Any, ...] = (node.inputs[0], *(item for item in index if isinstance(item, Size)), *node.inputs[2:3])
+            free: tuple[Any, ...] = (
+                node.inputs[0],
+                *(item for item in index if isinstance(item, Size)),
+                *node.inputs[2:3],
+            )
             is_wide = all(is_inside for cut in self.cuts(node) for _, is_inside in cut)
-            left = [item for item in index if not isinstance(item, Size) and not (is_wide and self._goes_forward(item))]
+            left = [
+                item
+                for item in index
+                if not isinstance(item, Size) and not (is_wide and self._goes_forward(item))
+            ]
         else:
             is_free = _bare(node) in _ARITHMETIC | _CONVERTED
             free, left = (node.inputs, []) if is_free else ((), [*node.inputs])
@@ -132,22 +153,39 @@ class Places:
         found, items = [], _items(node) if node.key in _INDEXED else ()
         shape = node.inputs[0].shape if items else ()
         for place, item in enumerate(items):
-            bounds = [bound for bound in (item.start, item.stop) if self._is_of_step(bound)] if isinstance(item, slice) else []
+            bounds = (
+                [bound for bound in (item.start, item.stop) if self._is_of_step(bound)]
+                if isinstance(item, slice)
+                else []
+            )
             before = [other for other in items[:place] if other is not None]
-            axis = place - items[:place].count(None) if Ellipsis not in before else place - len(items) + items[place:].count(None)
+            axis = (
+                place - items[:place].count(None)
+                if Ellipsis not in before
+                else place - len(items) + items[place:].count(None)
+            )
             numbers = [hint_of(bound) for bound in bounds]
-            found.append([(number < 0, -hint_of(shape[axis]) <= number <= hint_of(shape[axis])) for number in numbers])
+            found.append(
+                [(number < 0, -hint_of(shape[axis]) <= number <= hint_of(shape[axis])) for number in numbers]
+            )
         return found
 
     def cuts_at_step(self, node: Node) -> bool:
         """Whether the number of a step stands in a slice."""
         items = _items(node) if node.key in _INDEXED else ()
-        return any(self._is_of_step(bound) for item in items if isinstance(item, slice) for bound in (item.start, item.stop))
+        return any(
+            self._is_of_step(bound)
+            for item in items
+            if isinstance(item, slice)
+            for bound in (item.start, item.stop)
+        )
 
     @staticmethod
     def selects(node: Node) -> bool:
         """Whether a mask says how many elements a node reads."""
-        return node.key == "__getitem__" and any(isinstance(item, Value) and item.dtype == "bool" for item in _items(node))
+        return node.key == "__getitem__" and any(
+            isinstance(item, Value) and item.dtype == "bool" for item in _items(node)
+        )
 
     @staticmethod
     def _goes_forward(item: Any) -> bool:
@@ -156,7 +194,10 @@ class Places:
 
     def _is_wide(self, item: Any) -> bool:
         """Whether what is computed with the number of a step passes 32 bits, in which arrays hold it, in some thousand steps."""
-        return self._is_of_step(item) and widest(item, lambda symbol: max(_STEPS, abs(int(symbol.hint)))) >= _TOO_WIDE
+        return (
+            self._is_of_step(item)
+            and widest(item, lambda symbol: max(_STEPS, abs(int(symbol.hint)))) >= _TOO_WIDE
+        )
 
     def _is_of_step(self, item: Any) -> bool:
         return isinstance(item, Size) and any(symbol.source in self.of_index for symbol in item.symbols())
@@ -214,16 +255,25 @@ class Kept:
         self.places, self.marks = places, marks
         self.after = {path for path in (*marks[0].state, *marks[1].state) if path[0] in loop.after}
         last = {path: value_at(marks[-1], path) for path in self.after}
-        self.old = {path: value for path, value in last.items() if value is not None and places.is_before(value, marks[0])}
+        self.old = {
+            path: value
+            for path, value in last.items()
+            if value is not None and places.is_before(value, marks[0])
+        }
         """Those that hold arrays from before the loop at its end."""
 
     def are_certain(self, first: int) -> bool:
         """Whether arrays from before the loop are the same at each mark from the ``first`` on, so after however many steps."""
-        return all(value_at(mark, path) is value for path, value in self.old.items() for mark in self.marks[first:])
+        return all(
+            value_at(mark, path) is value for path, value in self.old.items() for mark in self.marks[first:]
+        )
 
     def need_a_step(self) -> bool:
         """Whether they hold, before the first step, something else than behind one, and the loop does not carry it."""
-        return any(self._held(0, path) != self._held(1, path) or self._is_shared_without_one(path) for path in self.after)
+        return any(
+            self._held(0, path) != self._held(1, path) or self._is_shared_without_one(path)
+            for path in self.after
+        )
 
     def _is_shared_without_one(self, path: Path) -> bool:
         """Whether a variable, which holds an array of the steps behind the loop, would hold one that has another name there without a step,
@@ -237,7 +287,9 @@ class Kept:
         """What a variable holds at a mark; of arrays that the steps make, their kind alone."""
         held = self.marks[place].state.get(path, Held(None))
         if isinstance(held.item, Size):
-            return held.kind, held.item.text(lambda symbol: f"{symbol.kind} {symbol.axis} {id(symbol.source)}")
+            return held.kind, held.item.text(
+                lambda symbol: f"{symbol.kind} {symbol.axis} {id(symbol.source)}"
+            )
         return held.kind, held.item if path in self.old else None
 
 
@@ -245,7 +297,9 @@ _FEWEST = 2
 _INDEX = "index"  # the pattern of the number of a step
 
 
-def folded_loop(places: Places, loop: RecordedLoop, steps: Sequence[Step], peeled: int) -> tuple[list[Node], list[Guard]]:
+def folded_loop(
+    places: Places, loop: RecordedLoop, steps: Sequence[Step], peeled: int
+) -> tuple[list[Node], list[Guard]]:
     """The nodes of a loop, the first ``peeled`` steps of which are written out, and what it relies on; ``NotEqual`` where its steps are not
     equal."""
     return _Fold(places, loop, steps, peeled).result()
@@ -264,13 +318,19 @@ class _Fold:
         self.peeled, self.count = peeled, len(steps) - peeled
         if self.count < _FEWEST:
             raise TooShort
-        whole = [place for place, step in enumerate(self.all_steps) if step.is_whole and self._has_conditions(self.marks[place + 1])]
+        whole = [
+            place
+            for place, step in enumerate(self.all_steps)
+            if step.is_whole and self._has_conditions(self.marks[place + 1])
+        ]
         if len(whole) < _FEWEST:
             raise TooShort
         self.are_whole = len(whole) == self.count
         if not all(step.is_whole for step in (steps if loop.is_while else self.before)):
             raise NotEqual
-        if any(mark.index in node.inputs for step, mark in zip(self.before, loop.marks) for node in step.nodes):
+        if any(
+            mark.index in node.inputs for step, mark in zip(self.before, loop.marks) for node in step.nodes
+        ):
             raise NotEqual  # an inner loop reads the number of a step that is written out
         if loop.any_of and peeled and not self._has_conditions(self.marks[0]):
             raise NotEqual
@@ -278,7 +338,10 @@ class _Fold:
         self.rows: list[list[Row]] = [[places.rows.of(node) for node in step] for step in self.steps]
         self.made = [made_in(step) for step in self.steps]
         self.made_in_any = {value for step in self.all_steps for node in step.nodes for value in node.outputs}
-        self.begins, self.ends = [self.marks[place] for place in whole], [self.marks[place + 1] for place in whole]
+        self.begins, self.ends = (
+            [self.marks[place] for place in whole],
+            [self.marks[place + 1] for place in whole],
+        )
         self.slots, self.last_slots = slots_of(self.begins[0]), slots_of(self.marks[-1])
         self.kept = Kept(places, loop, self.marks)
         self.carried, self.first = dict[Path, Value](), dict[Path, Value]()
@@ -296,7 +359,10 @@ class _Fold:
     def result(self) -> tuple[list[Node], list[Guard]]:
         self._states_are_equal()
         self._calls_are_equal()
-        patterns = [[self._pattern(list(leaves)) for leaves in zip(*self._leaves(place))] for place in range(len(self.rows[0]))]
+        patterns = [
+            [self._pattern(list(leaves)) for leaves in zip(*self._leaves(place))]
+            for place in range(len(self.rows[0]))
+        ]
         self._writes_are_apart(patterns)
         if not self.places.counts and any(map(self.places.is_counted, self.steps[-1])):
             raise NotEqual
@@ -317,27 +383,42 @@ class _Fold:
         """What the variables hold at a mark, without what differs from mark to mark: arrays, and the number of the step before."""
         mark = self.marks[place]
         before = self.loop.marks[place + self.peeled - 1].index
-        held: dict[Value, Any] = {item.item: path for path, item in mark.state.items() if isinstance(item.item, Value)}
+        held: dict[Value, Any] = {
+            item.item: path for path, item in mark.state.items() if isinstance(item.item, Value)
+        }
 
         def symbol(item: Symbol) -> str:
             loop = self.places.of_index.get(item.source)
             is_inner = loop is not None and self.loop in outer_loops(loop)
-            other: Any = loop.origin if loop is not None and is_inner else held.get(item.source, id(item.source))
+            other: Any = (
+                loop.origin if loop is not None and is_inner else held.get(item.source, id(item.source))
+            )
             source = "before" if item.source is before else other
             return f"{item.kind} {item.axis} {source}"
 
         own = {path: held for path, held in mark.state.items() if path[0] != ASKED[0]}
-        return {path: (held.kind, held.item.text(symbol) if isinstance(held.item, Size) else None) for path, held in own.items()}
+        return {
+            path: (held.kind, held.item.text(symbol) if isinstance(held.item, Size) else None)
+            for path, held in own.items()
+        }
 
     def _calls_are_equal(self) -> None:
-        if any(value in self.places.guarded for step in self.all_steps for node in step.nodes for value in node.outputs):
+        if any(
+            value in self.places.guarded
+            for step in self.all_steps
+            for node in step.nodes
+            for value in node.outputs
+        ):
             raise NotEqual  # further steps would have to be guarded too
         keys = [[row.key for row in rows] for rows in self.rows]
         if any(step != keys[0] for step in keys[1:]) or any(key < 0 for key in keys[0]):
             raise NotEqual
         own = [[self.places.rows.of(node).key for node in step.own] for step in self.all_steps]
         longest = max(own, key=len)
-        if any(step != (longest[: len(step)] if self.loop.is_while else longest) for step in own) or not self._sizes_are_even():
+        if (
+            any(step != (longest[: len(step)] if self.loop.is_while else longest) for step in own)
+            or not self._sizes_are_even()
+        ):
             raise NotEqual
         cuts = [[self.places.cuts(node) for node in step] for step in self.steps]
         if any(cut != whole for step in cuts for cut, whole in zip(step, cuts[0])):
@@ -353,13 +434,18 @@ class _Fold:
         for nodes in zip(*self.steps):
             for values in zip(*(node.outputs for node in nodes)):
                 shapes = [value.shape for value in values]
-                if any(shape != shapes[0] for shape in shapes) and values[-1] not in self.places.rows.counters:
+                if (
+                    any(shape != shapes[0] for shape in shapes)
+                    and values[-1] not in self.places.rows.counters
+                ):
                     if self.places.selects(nodes[-1]) or not selected.isdisjoint(nodes[-1].uses):
                         selected.update(values)
                         continue
                     uneven.update(values)
                     is_cut = self.places.cuts_at_step(nodes[-1]) or not uneven.isdisjoint(nodes[-1].uses)
-                    if not is_cut or any(len({two - one for one, two in pairwise(sizes)}) > 1 for sizes in zip(*shapes)):
+                    if not is_cut or any(
+                        len({two - one for one, two in pairwise(sizes)}) > 1 for sizes in zip(*shapes)
+                    ):
                         return False
         return True
 
@@ -393,7 +479,9 @@ class _Fold:
 
     def _writes_are_apart(self, patterns: list[list[Pattern]]) -> None:
         """Memory that steps write to, and did not make themselves, is reached in one way only."""
-        self.memory = dict.fromkeys(base for step in self.all_steps for base in step.written(self.places.aliases.base_of))
+        self.memory = dict.fromkeys(
+            base for step in self.all_steps for base in step.written(self.places.aliases.base_of)
+        )
         for value in self.memory:
             self._keep_written(value)
         for place, row in enumerate(patterns):
@@ -425,7 +513,9 @@ class _Fold:
 
     def _writes_in_all(self, value: Value) -> bool:
         base_of = self.places.aliases.base_of
-        return all(any(base_of(each) is value for node in step for each in node.writes) for step in self.steps)
+        return all(
+            any(base_of(each) is value for node in step for each in node.writes) for step in self.steps
+        )
 
     # ------------------------------------------------------------------------------ the body
     def _read(self, pattern: Pattern, leaf: Value, made: Mapping[Made, Value]) -> Value:
@@ -462,7 +552,14 @@ class _Fold:
         """The calls of a step, in what the loop gives it; ``made`` is told what they make."""
         for place, (node, row) in enumerate(nodes):
             leaves = zip(self.rows[-1][place].leaves, row)
-            new_node = copied_among(node, [(leaf, self._read(pattern, leaf, made)) for leaf, pattern in leaves if isinstance(leaf, Value)])
+            new_node = copied_among(
+                node,
+                [
+                    (leaf, self._read(pattern, leaf, made))
+                    for leaf, pattern in leaves
+                    if isinstance(leaf, Value)
+                ],
+            )
             if new_node is None:
                 raise NotEqual
             made.update((Made(place, output), value) for output, value in enumerate(new_node.outputs))
@@ -490,7 +587,11 @@ class _Fold:
         paths = self.last_slots.get(value, [])
         if not self.are_whole and len({self._following(path) for path in paths}) > 1:
             raise NotEqual  # they hold the same only because an inner loop had no step
-        begun = [path for path in paths if (first := value_at(self.marks[0], path)) is not None and first.spec == value.spec]
+        begun = [
+            path
+            for path in paths
+            if (first := value_at(self.marks[0], path)) is not None and first.spec == value.spec
+        ]
         if not paths:
             raise NotEqual
         return next((path for path in begun if path in self.carried), (*begun, *paths)[0])
@@ -502,7 +603,8 @@ class _Fold:
         if first is None or None in values:
             raise NotEqual
         if first in self.made[0] and all(
-            value is not None and made.get(value) == self.made[0][first] for made, value in zip(self.made, values)
+            value is not None and made.get(value) == self.made[0][first]
+            for made, value in zip(self.made, values)
         ):
             return self.made[0][first]
         for other in self.slots.get(first, ()):
@@ -555,7 +657,10 @@ class _Fold:
         held = dict(zip(self.carried, state[len(self.written) :]))
         nodes: list[Node] = []
         answers = [held[(*ASKED, number)] for number in range(len(self.loop.negated))]
-        answers = [self._logical(nodes, "not", value) if negated else value for value, negated in zip(answers, self.loop.negated)]
+        answers = [
+            self._logical(nodes, "not", value) if negated else value
+            for value, negated in zip(answers, self.loop.negated)
+        ]
         answer = reduce(partial(self._logical, nodes, "or" if self.loop.any_of else "and"), answers)
         regions, captured = close(Body("condition", state, nodes, [answer]), body)
         return [self._node("while_loop", captured, {"most": None}, regions)]
@@ -563,7 +668,16 @@ class _Fold:
     def _logical(self, nodes: list[Node], name: str, *values: Value) -> Value:
         made = Value(f"is_{name}", values[0].spec)
         op = f"logical_{name}"
-        nodes.append(Node(f"{self.loop.library}.{op}", values, {}, self.loop.origin, (made,), CallRecord(op, result=made)))
+        nodes.append(
+            Node(
+                f"{self.loop.library}.{op}",
+                values,
+                {},
+                self.loop.origin,
+                (made,),
+                CallRecord(op, result=made),
+            )
+        )
         return made
 
     def _scan(self, body: Body) -> list[Node]:
@@ -573,14 +687,27 @@ class _Fold:
         inputs = body.inputs if self.index is None else [*body.inputs, self.index]
         regions, captured = close(Body("body", inputs, body.nodes, body.outputs))
         params = {"sequences": len(sequences), "length": length, "reverse": False, "checkpoint": False}
-        return [*sequences, self._node("scan", (*(node.outputs[0] for node in sequences), *captured), params, regions)]
+        return [
+            *sequences,
+            self._node("scan", (*(node.outputs[0] for node in sequences), *captured), params, regions),
+        ]
 
-    def _node(self, op: str, operands: Sequence[Value], params: dict[str, Any], regions: tuple[Region, ...]) -> Node:
+    def _node(
+        self, op: str, operands: Sequence[Value], params: dict[str, Any], regions: tuple[Region, ...]
+    ) -> Node:
         carried = (*self.written, *(self.first[path] for path in self.carried))
         self.places.note_use(carried, self.marks[0])
         results = tuple(self._outputs())
         record = CallRecord(op, result=results, writes=tuple(self.written))
-        return Node(op, (*carried, *operands), {"carried": len(carried), **params}, self.loop.origin, results, record, regions)
+        return Node(
+            op,
+            (*carried, *operands),
+            {"carried": len(carried), **params},
+            self.loop.origin,
+            results,
+            record,
+            regions,
+        )
 
     def _start(self) -> Any:
         return self.loop.start + self.peeled * self.loop.step
@@ -604,7 +731,9 @@ class _Fold:
         condition = apply("ge", self._length(), 0 if self.peeled else 1)
         if not isinstance(condition, Size):
             return []
-        if self.loop.outer is not None and any(symbol.source not in self.places.sources for symbol in condition.symbols()):
+        if self.loop.outer is not None and any(
+            symbol.source not in self.places.sources for symbol in condition.symbols()
+        ):
             raise NotEqual  # it may be another number in each step of an outer loop
         return [Guard(condition, True, self.loop.origin)]
 
@@ -613,4 +742,11 @@ class _Fold:
         value = Value("steps", ArraySpec((self.count + self.loop.skipped,), "int64"))
         self.places.rows.counters.add(value)
         inputs = (start, self.loop.stop, self.loop.step)
-        return Node(f"{self.loop.library}.arange", inputs, {}, self.loop.origin, (value,), CallRecord("arange", result=value))
+        return Node(
+            f"{self.loop.library}.arange",
+            inputs,
+            {},
+            self.loop.origin,
+            (value,),
+            CallRecord("arange", result=value),
+        )

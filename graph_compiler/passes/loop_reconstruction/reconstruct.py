@@ -35,7 +35,11 @@ def answers(places: Places, loop: RecordedLoop, peeled: int) -> list[Guard]:
 def in_its_step(loop: RecordedLoop, question: Question) -> Size:
     """The condition with the number of the step in which it was asked for, which is written out."""
     number = loop.marks[question.place].index
-    found: Size = question.condition if number is None else placed(question.condition, number, loop.start + question.place * loop.step)
+    found: Size = (
+        question.condition
+        if number is None
+        else placed(question.condition, number, loop.start + question.place * loop.step)
+    )
     return found
 
 
@@ -66,7 +70,9 @@ def folded_so_far(graph: Graph, loop: RecordedLoop) -> Sequence[Node] | None:
     """The nodes in the place of a loop that still runs, for which all that its variables hold is used; None where its steps are not
     equal."""
     folding = _Folding(graph, True, False, loop)
-    folding.places.used.update((held.item, inf) for held in loop.marks[-1].state.values() if isinstance(held.item, Value))
+    folding.places.used.update(
+        (held.item, inf) for held in loop.marks[-1].state.values() if isinstance(held.item, Value)
+    )
     return folding.so_far(loop)
 
 
@@ -74,11 +80,15 @@ class _Folding:
     """The loops of one graph, the inner ones first. ``counted`` are those with the number of steps that was recorded; one may be
     ``running``."""
 
-    def __init__(self, graph: Graph, counts: bool, written_out: bool, running: RecordedLoop | None = None) -> None:
+    def __init__(
+        self, graph: Graph, counts: bool, written_out: bool, running: RecordedLoop | None = None
+    ) -> None:
         self.recorded = graph
         aliases = Aliases(graph)
         self.places = Places(graph, Rows(aliases, written=aliases.written, keys=Keys(sizes=False)), counts)
-        self.counted: set[RecordedLoop] = set(graph.loops) if written_out else {loop for loop in graph.loops if not loop.is_whole}
+        self.counted: set[RecordedLoop] = (
+            set(graph.loops) if written_out else {loop for loop in graph.loops if not loop.is_whole}
+        )
         self.short: set[RecordedLoop] = set()
         """Those with too few steps to tell what a step does, in an outer loop whose steps decide how many there are."""
         self.folded: set[RecordedLoop] = set()
@@ -116,7 +126,10 @@ class _Folding:
     def _reads_number(self, loop: RecordedLoop) -> bool:
         """Whether a folded loop reads the number of a step of one that is written out."""
         return any(
-            self.places.of_index.get(item) in self.counted for node in self.instead[loop] for item in node.inputs if isinstance(item, Value)
+            self.places.of_index.get(item) in self.counted
+            for node in self.instead[loop]
+            for item in node.inputs
+            if isinstance(item, Value)
         )
 
     def _fold(self) -> None:
@@ -131,7 +144,9 @@ class _Folding:
         nodes = self._between(None, 0, len(self.recorded.nodes))
         known = {guard.condition for guard in self.recorded.guards if isinstance(guard.condition, Size)}
         guards = [guard for guard in self.guards if guard.condition not in known]
-        made = self.recorded.derive(nodes=nodes, guards=[*self.recorded.guards, *dict.fromkeys(guards)], loops=[])
+        made = self.recorded.derive(
+            nodes=nodes, guards=[*self.recorded.guards, *dict.fromkeys(guards)], loops=[]
+        )
         return self._with_numbers(made)
 
     def _folded(self, loop: RecordedLoop) -> Sequence[Node]:
@@ -166,7 +181,15 @@ class _Folding:
     def _step(self, loop: RecordedLoop, place: int) -> Step:
         first, end = loop.marks[place].position, loop.marks[place + 1].position
         inside = self.inside.get((loop, place), ())
-        ends = [first, *(position for inner in inside for position in (inner.marks[0].position, inner.marks[-1].position)), end]
+        ends = [
+            first,
+            *(
+                position
+                for inner in inside
+                for position in (inner.marks[0].position, inner.marks[-1].position)
+            ),
+            end,
+        ]
         own = [node for one, two in zip(ends[::2], ends[1::2]) for node in self.recorded.nodes[one:two]]
         return Step(self._between((loop, place), first, end), own, self.short.isdisjoint(inside))
 
@@ -194,7 +217,9 @@ class _Folding:
         self.counted.add(loop)
         for bound in loop.bounds():
             for symbol in bound.symbols():
-                self.counted.update(outer for outer in outer_loops(loop) if self._is_of_step(symbol.source, outer))
+                self.counted.update(
+                    outer for outer in outer_loops(loop) if self._is_of_step(symbol.source, outer)
+                )
             condition = apply("eq", bound, hint_of(bound))
             assert isinstance(condition, Size)
             self.guards.append(Guard(condition, True, loop.origin))
@@ -215,7 +240,10 @@ class _Folding:
         """Plain numbers in the place of those of steps that are written out."""
         numbers = self.numbers
         numbers.update(
-            (mark.index, number) for loop in self.counted for mark, number in zip(loop.marks, loop.numbers()) if mark.index is not None
+            (mark.index, number)
+            for loop in self.counted
+            for mark, number in zip(loop.marks, loop.numbers())
+            if mark.index is not None
         )
         if not numbers:
             return graph
@@ -226,8 +254,14 @@ class _Folding:
             return substitute(item, lambda symbol: numbers.get(symbol.source, Size.of(symbol)))
 
         conditions = [(guard, plain(guard.condition)) for guard in graph.guards]
-        guards = [replace(guard, condition=condition) for guard, condition in conditions if isinstance(condition, (Size, Value))]
-        nodes = [_mapped(node, plain) if not numbers.keys().isdisjoint(node.uses) else node for node in graph.nodes]
+        guards = [
+            replace(guard, condition=condition)
+            for guard, condition in conditions
+            if isinstance(condition, (Size, Value))
+        ]
+        nodes = [
+            _mapped(node, plain) if not numbers.keys().isdisjoint(node.uses) else node for node in graph.nodes
+        ]
         return graph.derive(nodes=nodes, guards=guards, outputs=[plain(item) for item in graph.outputs])
 
 
@@ -235,7 +269,10 @@ def _mapped(node: Node, plain: Any) -> Node:
     def whole(structure: Any) -> Any:
         return map_structure(plain, structure)
 
-    regions = tuple(replace(region, sizes={symbol: plain(size) for symbol, size in region.sizes.items()}) for region in node.regions)
+    regions = tuple(
+        replace(region, sizes={symbol: plain(size) for symbol, size in region.sizes.items()})
+        for region in node.regions
+    )
     record = None if node.record is None else node.record.mapped(whole)
     return replace(node, inputs=whole(node.inputs), params=whole(node.params), record=record, regions=regions)
 
@@ -276,7 +313,9 @@ def rest_of_loop(graph: Graph, loop: RecordedLoop, done: int) -> Rest | None:
     program = Graph("steps", graph.dialect)
     program.inputs += [Value(value.name, value.spec) for value in given]
     left = loop.numbers()[done:]
-    counters = [_counter(node, left) for node in nodes[:-1] if node.outputs == scan.inputs[carried : carried + 1]]
+    counters = [
+        _counter(node, left) for node in nodes[:-1] if node.outputs == scan.inputs[carried : carried + 1]
+    ]
     program.nodes += [*counters, _loop(scan, program.inputs, counters, len(left))]
     program.outputs += program.nodes[-1].outputs
     program.input_tree, program.output_tree = map(_tree, (program.inputs, program.outputs))
@@ -289,13 +328,23 @@ def _tree(values: Sequence[Any]) -> Tree:
 
 def _counter(node: Node, left: range) -> Node:
     value = Value(node.outputs[0].name, node.outputs[0].spec)
-    return Node(node.op, (left.start, left.stop, left.step), {}, node.origin, (value,), CallRecord("arange", result=value))
+    return Node(
+        node.op,
+        (left.start, left.stop, left.step),
+        {},
+        node.origin,
+        (value,),
+        CallRecord("arange", result=value),
+    )
 
 
 def _loop(scan: Node, given: list[Value], counters: list[Node], left: int) -> Node:
     carried = scan.params["carried"]
     outputs = tuple(Value(value.name, value.spec) for value in scan.outputs)
-    regions = tuple(replace(region, sizes={symbol: hint_of(size) for symbol, size in region.sizes.items()}) for region in scan.regions)
+    regions = tuple(
+        replace(region, sizes={symbol: hint_of(size) for symbol, size in region.sizes.items()})
+        for region in scan.regions
+    )
     inputs = (*given[:carried], *(node.outputs[0] for node in counters), *given[carried:])
     record = CallRecord(scan.op, result=outputs, writes=tuple(given[: len(scan.writes)]))
     return Node(scan.op, inputs, {**scan.params, "length": left}, scan.origin, outputs, record, regions)
@@ -303,4 +352,6 @@ def _loop(scan: Node, given: list[Value], counters: list[Node], left: int) -> No
 
 def _numbers(scan: Node) -> dict[Value, Any]:
     sizes = (size for region in scan.regions for size in region.sizes.values() if isinstance(size, Size))
-    return {symbol.source: symbol.hint for size in sizes for symbol in size.symbols() if symbol.kind == "item"}
+    return {
+        symbol.source: symbol.hint for size in sizes for symbol in size.symbols() if symbol.kind == "item"
+    }

@@ -46,7 +46,11 @@ class _Segments:
         self.build, self.node = build, node
         carried, length = node.params["carried"], node.params["length"]
         own = carried + node.params["sequences"]
-        self.state, self.sequences, self.captured = node.inputs[:carried], node.inputs[carried:own], node.inputs[own:]
+        self.state, self.sequences, self.captured = (
+            node.inputs[:carried],
+            node.inputs[carried:own],
+            node.inputs[own:],
+        )
         self.steps = math.isqrt(hint_of(length))
         self.count = length // self.steps
         self.whole, self.left = self.count * self.steps, length - self.count * self.steps
@@ -55,7 +59,11 @@ class _Segments:
         """What the loop gives."""
         if isinstance(self.left, int) and self.left == 0:
             return self._in_segments(self.state)
-        first, second = (self._rest, self._in_segments) if self.node.params["reverse"] else (self._in_segments, self._rest)
+        first, second = (
+            (self._rest, self._in_segments)
+            if self.node.params["reverse"]
+            else (self._in_segments, self._rest)
+        )
         count = len(self.state)
         before = first(self.state)
         after = second(before[:count])
@@ -70,10 +78,19 @@ class _Segments:
         inputs = [Value(item.name, item.spec) for item in state]
         inputs += [Value(item.name, ArraySpec((self.steps, *item.shape[1:]), item.dtype)) for item in rows]
         body = self._body(inputs)
-        options = {"carried": len(state), "sequences": len(rows), "length": self.count, "reverse": params["reverse"], "checkpoint": True}
+        options = {
+            "carried": len(state),
+            "sequences": len(rows),
+            "length": self.count,
+            "reverse": params["reverse"],
+            "checkpoint": True,
+        }
         found = self._named(build.run("scan", [*state, *segments], [body], **options))
         count = len(state)
-        return (*found[:count], *(build.reshape(item, shape=(self.whole, *item.shape[2:])) for item in found[count:]))
+        return (
+            *found[:count],
+            *(build.reshape(item, shape=(self.whole, *item.shape[2:])) for item in found[count:]),
+        )
 
     def _body(self, inputs: Sequence[Value]) -> Body:
         """The same loop over one segment."""
@@ -82,16 +99,25 @@ class _Segments:
         specs[count:] = [ArraySpec((self.steps, *spec.shape[1:]), spec.dtype) for spec in specs[count:]]
         outputs = tuple(Value(value.name, spec) for value, spec in zip(self.node.outputs, specs))
         params = {**self.node.params, "length": self.steps}
-        step = Node("scan", (*inputs, *self.captured), params, self.node.origin, outputs, regions=self.node.regions)
+        step = Node(
+            "scan", (*inputs, *self.captured), params, self.node.origin, outputs, regions=self.node.regions
+        )
         return Body("segment", inputs, [step], outputs)
 
     def _rest(self, state: Sequence[Any]) -> tuple[Any, ...]:
         """The steps that make no whole segment."""
         build, params = self.build, {**self.node.params, "length": self.left}
-        rows = [build.getitem(item, key=((self.whole, item.shape[0], 1), *_rest_of(item))) for item in self.sequences]
+        rows = [
+            build.getitem(item, key=((self.whole, item.shape[0], 1), *_rest_of(item)))
+            for item in self.sequences
+        ]
         specs = [value.spec for value in self.node.outputs]
-        specs[len(state) :] = [ArraySpec((self.left, *spec.shape[1:]), spec.dtype) for spec in specs[len(state) :]]
-        return self._named(build.append("scan", (*state, *rows, *self.captured), params, tuple(specs), self.node.regions))
+        specs[len(state) :] = [
+            ArraySpec((self.left, *spec.shape[1:]), spec.dtype) for spec in specs[len(state) :]
+        ]
+        return self._named(
+            build.append("scan", (*state, *rows, *self.captured), params, tuple(specs), self.node.regions)
+        )
 
     def _named(self, made: tuple[Value, ...]) -> tuple[Value, ...]:
         for value, old in zip(made, self.node.outputs):

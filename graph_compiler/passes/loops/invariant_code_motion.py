@@ -35,7 +35,11 @@ read again."""
 def _with_early(block: Block) -> Block:
     rewriter = Rewriter(block)
     for node in map(rewriter.rewritten, block.nodes):
-        loop = _Loop(node) if node.op == "scan" and any(map(_may_be_early, node.regions[0].block.nodes)) else None
+        loop = (
+            _Loop(node)
+            if node.op == "scan" and any(map(_may_be_early, node.regions[0].block.nodes))
+            else None
+        )
         if loop is None or not loop.finds():
             rewriter.append(node)
         else:
@@ -51,7 +55,11 @@ def _may_be_early(node: Node) -> bool:
     """Whether an operation has one result, which looks at no more than one place of each operand, and does not fail."""
     if node.op in _MAKE or node.op == "getitem":
         return True
-    return node.op in _BY_ELEMENT and len(node.outputs) == 1 and not (node.op in _MAY_FAIL and is_integer(node.outputs[0].dtype))
+    return (
+        node.op in _BY_ELEMENT
+        and len(node.outputs) == 1
+        and not (node.op in _MAY_FAIL and is_integer(node.outputs[0].dtype))
+    )
 
 
 class _Loop(OpenLoop):
@@ -62,7 +70,9 @@ class _Loop(OpenLoop):
         self.once: dict[Value, Node] = {}
         """What is the same in all steps, and made before them."""
         for each in filter(_may_be_early, self.nodes):
-            if all(value not in self.made or value in self.light or value in self.once for value in each.uses):
+            if all(
+                value not in self.made or value in self.light or value in self.once for value in each.uses
+            ):
                 self._note(each)
         self.at_once = self._of_rows()
 
@@ -79,7 +89,12 @@ class _Loop(OpenLoop):
         rows = {row for row in self.rows if row.ndim == 0}
         found: dict[Value, Node] = {}
         for node in self.nodes:
-            if node.op in _BY_ELEMENT and _may_be_early(node) and node.outputs[0].ndim == 0 and self._is_of_rows(node, rows | found.keys()):
+            if (
+                node.op in _BY_ELEMENT
+                and _may_be_early(node)
+                and node.outputs[0].ndim == 0
+                and self._is_of_rows(node, rows | found.keys())
+            ):
                 found[node.outputs[0]] = node
         left = self._read_later(found)
         made, gone = sum(value in left for value in found), sum(row not in left for row in rows)
@@ -87,7 +102,10 @@ class _Loop(OpenLoop):
         return found if 0 < made < gone or (0 < made == gone and is_work) else {}
 
     def _is_of_rows(self, node: Node, early: set[Value]) -> bool:
-        if not all(isinstance(item, Value) and item.ndim == 0 or isinstance(item, (bool, int, float)) for item in node.inputs):
+        if not all(
+            isinstance(item, Value) and item.ndim == 0 or isinstance(item, (bool, int, float))
+            for item in node.inputs
+        ):
             return False
         if not self.is_still(node.params):
             return False
@@ -138,13 +156,20 @@ class _Loop(OpenLoop):
             if any(value in self.once or (value in self.light and value in read) for value in node.outputs):
                 read.update(node.uses)
         for node in self.nodes:
-            yield from ((value, node) for value in node.outputs if value in self.once or (value in self.light and value in read))
+            yield from (
+                (value, node)
+                for value in node.outputs
+                if value in self.once or (value in self.light and value in read)
+            )
 
     def _sequences(self, build: Builder, outside: Rewriter) -> dict[Value, Value]:
         """The sequences of numbers that are computed at once, by what stands for them in a step."""
         vectors = dict(zip(self.rows, self.node.inputs[self.carried :]))
         for value, node in self.at_once.items():
-            inputs = [vectors.get(item, outside.value(item)) if isinstance(item, Value) else item for item in node.inputs]
+            inputs = [
+                vectors.get(item, outside.value(item)) if isinstance(item, Value) else item
+                for item in node.inputs
+            ]
             vectors[value] = getattr(build, node.op)(*inputs, **outside.mapped(node.params))
         return {value: vectors[value] for value in self.at_once}
 

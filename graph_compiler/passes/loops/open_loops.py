@@ -20,7 +20,10 @@ class OpenLoop:
         self.length, self.carried = node.params["length"], node.params["carried"]
         own = self.carried + node.params["sequences"]
         self.given = node.inputs[: self.carried]
-        region, rows = node.regions[0], [ArraySpec(item.shape[1:], item.dtype) for item in node.inputs[self.carried : own]]
+        region, rows = (
+            node.regions[0],
+            [ArraySpec(item.shape[1:], item.dtype) for item in node.inputs[self.carried : own]],
+        )
         specs = [*(item.spec for item in self.given), *rows]
         inputs = [Value(value.name, spec) for value, spec in zip(region.block.inputs, specs)]
         self.state, self.rows = inputs[: self.carried], inputs[self.carried :]
@@ -54,7 +57,9 @@ class History:
 
     def takes(self, node: Node) -> bool:
         """Notes a node that reads or writes a place of a version, and nothing else of one; False where it does more."""
-        if node.op not in ("getitem", "setitem") or not self.versions.isdisjoint(values_in((node.inputs[1:], node.params))):
+        if node.op not in ("getitem", "setitem") or not self.versions.isdisjoint(
+            values_in((node.inputs[1:], node.params))
+        ):
             return False
         if node.op == "getitem":
             self.reads.append(node)

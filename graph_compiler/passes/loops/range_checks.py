@@ -69,7 +69,10 @@ class _Checks:
         return self.numbers.get(item) if isinstance(item, Value) else item if type(item) is int else None
 
     def _size(self, symbol: Symbol) -> Any:
-        return self.sizes.get(symbol, self.numbers.get(symbol.source, Size.of(symbol)) if symbol.kind == "item" else Size.of(symbol))
+        return self.sizes.get(
+            symbol,
+            self.numbers.get(symbol.source, Size.of(symbol)) if symbol.kind == "item" else Size.of(symbol),
+        )
 
     def _compared(self, item: Any) -> Any:
         """As :meth:`_told`; another whole number is a symbol."""
@@ -120,7 +123,14 @@ class _Checks:
         """What holds in a step, and what holds because there is a first one."""
         step = self._step()
         found = ((fact, *self._innermost(fact)) for fact in facts)
-        return (*facts, *(fact - step * by for fact, symbol, by in found if symbol and symbol.source is self.steps[-1] and by < 0))
+        return (
+            *facts,
+            *(
+                fact - step * by
+                for fact, symbol, by in found
+                if symbol and symbol.source is self.steps[-1] and by < 0
+            ),
+        )
 
     def _step(self) -> Any:
         return Size.of(Symbol(self.steps[-1], 0, 0, "item"))
@@ -132,9 +142,15 @@ class _Checks:
             by = _counts(body, body.outputs[place], body.inputs[place])
             if start is not None and by is not None:
                 yield inputs[place], start + by * step
-        for row, array in zip(inputs[carried:], node.inputs[carried : carried + node.params.get("sequences", 0)]):
+        for row, array in zip(
+            inputs[carried:], node.inputs[carried : carried + node.params.get("sequences", 0)]
+        ):
             made = self.makers.get(array)
-            ends = [self._told(made.params[name]) for name in ("start", "step")] if made is not None and made.op == "arange" else [None]
+            ends = (
+                [self._told(made.params[name]) for name in ("start", "step")]
+                if made is not None and made.op == "arange"
+                else [None]
+            )
             if row.spec == _STEP and None not in ends:
                 number = self._told(node.params["length"]) - 1 - step if node.params["reverse"] else step
                 yield row, ends[0] + ends[1] * number
@@ -188,8 +204,14 @@ class _Checks:
         """The truth value that a node turns, copies, or writes as a number and compares with 0."""
         if node.op in ("logical_not", "copy"):
             return node.inputs[0]
-        written = self.makers.get(node.inputs[0]) if node.op == "not_equal" and node.inputs[1:] == (0,) else None
-        return written.inputs[0] if written is not None and written.op == "astype" and written.inputs[0].dtype == "bool" else None
+        written = (
+            self.makers.get(node.inputs[0]) if node.op == "not_equal" and node.inputs[1:] == (0,) else None
+        )
+        return (
+            written.inputs[0]
+            if written is not None and written.op == "astype" and written.inputs[0].dtype == "bool"
+            else None
+        )
 
     def _is_sum(self, number: Any, facts: Facts, left: int) -> bool:
         """Whether a number is a sum of some of the facts and of what is no less than 0: the number of the innermost step goes first."""
@@ -197,16 +219,26 @@ class _Checks:
             return True
         symbol, factor = self._innermost(number)
         found = ((fact, *self._innermost(fact)) for fact in facts) if left else ()
-        rests = (number - fact * (factor // by) for fact, other, by in found if other == symbol and factor * by > 0 and factor % by == 0)
+        rests = (
+            number - fact * (factor // by)
+            for fact, other, by in found
+            if other == symbol and factor * by > 0 and factor % by == 0
+        )
         return any(self._is_sum(rest, facts, left - 1 if symbol else 0) for rest in rests)
 
     def _innermost(self, number: Any) -> tuple[Symbol | None, int]:
         """The number of a step that no other one in a sum is inside of, and its factor, which is 0 where it is no term of its own; None of
         a sum of sizes."""
-        symbols = [symbol for symbol in number.symbols() if symbol.kind == "item"] if isinstance(number, Size) else []
+        symbols = (
+            [symbol for symbol in number.symbols() if symbol.kind == "item"]
+            if isinstance(number, Size)
+            else []
+        )
         if not symbols:
             return None, 1
-        found = max(symbols, key=lambda symbol: self.steps.index(symbol.source) if symbol.source in self.steps else -1)
+        found = max(
+            symbols, key=lambda symbol: self.steps.index(symbol.source) if symbol.source in self.steps else -1
+        )
         factors = [factor for monomial, factor in number.terms() if monomial == (found,)]
         return found, factors[0] if factors and symbols.count(found) == 1 else 0
 
@@ -235,7 +267,12 @@ _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
     "greater": lambda one, other: one - other - 1,
     "greater_equal": lambda one, other: one - other,
 }
-_OTHERWISE = {"less": "greater_equal", "less_equal": "greater", "greater": "less_equal", "greater_equal": "less"}
+_OTHERWISE = {
+    "less": "greater_equal",
+    "less_equal": "greater",
+    "greater": "less_equal",
+    "greater_equal": "less",
+}
 
 
 _NUMBERS: dict[str, Callable[..., Any]] = {

@@ -33,7 +33,9 @@ still_places = Pass("still_places", _with_places, "deep", ("scan",))
 def _may_have(node: Node) -> bool:
     """Whether a loop hands on what a write has made."""
     block = node.regions[0].block
-    makers = [block.maker(item) for item in block.outputs[: node.params["carried"]] if isinstance(item, Value)]
+    makers = [
+        block.maker(item) for item in block.outputs[: node.params["carried"]] if isinstance(item, Value)
+    ]
     return any(made is not None and made.op == "setitem" for made in makers)
 
 
@@ -41,7 +43,9 @@ class _Loop(OpenLoop):
     def __init__(self, node: Node) -> None:
         super().__init__(node)
         histories = {place: self.history(place) for place in range(self.carried)}
-        self.histories = {place: found for place, found in histories.items() if found is not None and self._is_still(found)}
+        self.histories = {
+            place: found for place, found in histories.items() if found is not None and self._is_still(found)
+        }
         self.places = {place: found.writes[0].params["key"] for place, found in self.histories.items()}
 
     def _is_still(self, history: History) -> bool:
@@ -52,7 +56,10 @@ class _Loop(OpenLoop):
 
     def written(self, build: Builder) -> tuple[Value, ...]:
         """The results of the loop, whose nodes ``build`` makes."""
-        given = [build.getitem(item, key=self.places[place]) if place in self.places else item for place, item in enumerate(self.given)]
+        given = [
+            build.getitem(item, key=self.places[place]) if place in self.places else item
+            for place, item in enumerate(self.given)
+        ]
         state = [Value(old.name, item.spec) for old, item in zip(self.state, given)]
         nodes, outputs = self._body(state)
         operands = [*given, *self.node.inputs[self.carried : self.carried + len(self.rows)]]
@@ -67,14 +74,25 @@ class _Loop(OpenLoop):
     def _body(self, state: list[Value]) -> tuple[list[Node], list[Any]]:
         inner = Rewriter(Block((), tuple(self.nodes), tuple(self.outputs)))
         inner.replace(tuple(self.state), tuple(state))
-        of = {node: place for place, found in self.histories.items() for node in (*found.writes, *found.reads)}
+        of = {
+            node: place for place, found in self.histories.items() for node in (*found.writes, *found.reads)
+        }
         for node in self.nodes:
             if node not in of:
                 inner.append(inner.rewritten(node))
             elif node.op == "getitem":
                 inner.replace(node.outputs, (inner.value(node.inputs[0]),))
             else:
-                inner.replace(node.outputs, (filled(Builder.into(inner, node.origin), inner.mapped(node.inputs[1]), state[of[node]].spec),))
+                inner.replace(
+                    node.outputs,
+                    (
+                        filled(
+                            Builder.into(inner, node.origin),
+                            inner.mapped(node.inputs[1]),
+                            state[of[node]].spec,
+                        ),
+                    ),
+                )
         return inner.nodes, [inner.mapped(item) for item in self.outputs]
 
 

@@ -36,7 +36,11 @@ def _always(node: Node, axes: Axes) -> bool:
 def _over_other_axes(node: Node, axes: Axes) -> bool:
     """Along axes that are not that of the rows."""
     carriers = [item for item in node.inputs if isinstance(item, Value)]
-    return all(axes.get(item) not in normalise_axes(node.params["axis"], item.ndim) for item in carriers if item in axes)
+    return all(
+        axes.get(item) not in normalise_axes(node.params["axis"], item.ndim)
+        for item in carriers
+        if item in axes
+    )
 
 
 def _all_of_them(node: Node, axes: Axes) -> bool:
@@ -51,7 +55,9 @@ def _product(node: Node, axes: Axes) -> bool:
 
 def _linear(node: Node, axes: Axes) -> bool:
     x, *weights = node.inputs
-    return bool(axes.get(x) != x.ndim - 1) and not any(weight in axes for weight in weights if isinstance(weight, Value))
+    return bool(axes.get(x) != x.ndim - 1) and not any(
+        weight in axes for weight in weights if isinstance(weight, Value)
+    )
 
 
 def _in_place(node: Node, axes: Axes) -> bool:
@@ -74,9 +80,18 @@ def _at_places(node: Node, axes: Axes) -> bool:
 
 ELEMENTWISE = {name for name, row in ROWS.items() if row.carriers == "broadcast"}
 BY_ROW: dict[str, Rule] = {
-    **dict.fromkeys((*ELEMENTWISE, "expand_dims", "permute_dims", "broadcast_to", "zeros", "ones", "full", "one_hot"), _always),
-    **dict.fromkeys(("softmax", "log_softmax", "sum", "mean", "var", "std", "max", "min", "all", "any", "prod"), _over_other_axes),
-    **dict.fromkeys(("argmax", "argmin", "layer_norm", "rms_norm", "normalize", "glu", "split", "squeeze"), _over_other_axes),
+    **dict.fromkeys(
+        (*ELEMENTWISE, "expand_dims", "permute_dims", "broadcast_to", "zeros", "ones", "full", "one_hot"),
+        _always,
+    ),
+    **dict.fromkeys(
+        ("softmax", "log_softmax", "sum", "mean", "var", "std", "max", "min", "all", "any", "prod"),
+        _over_other_axes,
+    ),
+    **dict.fromkeys(
+        ("argmax", "argmin", "layer_norm", "rms_norm", "normalize", "glu", "split", "squeeze"),
+        _over_other_axes,
+    ),
     **dict.fromkeys(("gather_nd", "embedding", "take"), _at_places),
     "stack": _all_of_them,
     "concat": lambda node, axes: _all_of_them(node, axes) and _over_other_axes(node, axes),
@@ -140,7 +155,9 @@ class Place:
         if step != 1 or not all(map(nonnegative, (start, size - stop))):
             return None
         before, behind = (
-            Place(self.position, offset, (*self.rest[:axis], (*ends, 1), *self.rest[axis + 1 :])) if ends[0] != ends[1] else None
+            Place(self.position, offset, (*self.rest[:axis], (*ends, 1), *self.rest[axis + 1 :]))
+            if ends[0] != ends[1]
+            else None
             for ends in ((0, start), (stop, size))
         )
         return Sides(axis, before, behind)
@@ -243,7 +260,11 @@ def turned_rows(build: Builder, array: Value, axis: int) -> Value | None:
         constant: Value = getattr(build, node.op)(**{**node.params, "shape": shape})
         return constant
     key = node.params["key"] if node.op == "setitem" and len(node.params["key"]) == array.ndim else (None,)
-    if None in key or not is_single(key[axis]) or (before := turned_rows(build, node.inputs[0], axis)) is None:
+    if (
+        None in key
+        or not is_single(key[axis])
+        or (before := turned_rows(build, node.inputs[0], axis)) is None
+    ):
         return None
     written: Value = build.setitem(before, node.inputs[1], key=(key[axis], *key[:axis], *key[axis + 1 :]))
     return written
@@ -272,7 +293,9 @@ def is_turned(node: Node | None, axis: int) -> bool:
 def positions(node: Node, number: Value) -> Iterator[int]:
     """Where the key of a node has the number of a step and a constant."""
     if node.op in ("getitem", "setitem"):
-        yield from (position for position, item in enumerate(node.params["key"]) if _offset(item, number) is not None)
+        yield from (
+            position for position, item in enumerate(node.params["key"]) if _offset(item, number) is not None
+        )
 
 
 def _shortest(item: Any, size: Any) -> Any:
@@ -353,18 +376,31 @@ class LastCell:
     def read(self, build: Builder, node: Node) -> Value | None:
         """What a node reads behind the loop; None where that is not certain to be in the row of this cell."""
         key, axis, shape = node.params["key"], self.target.axis, self.given.shape
-        if None in key or axis >= len(key) or not is_single(key[axis]) or position(key[axis], shape[axis], 0) != self.index:
+        if (
+            None in key
+            or axis >= len(key)
+            or not is_single(key[axis])
+            or position(key[axis], shape[axis], 0) != self.index
+        ):
             return None
         sides = self.target.sides(shape, self.target.offset)
-        if not (self.target.is_row or sides) or not all(map(nonnegative, (self.index, shape[axis] - 1 - self.index))):
+        if not (self.target.is_row or sides) or not all(
+            map(nonnegative, (self.index, shape[axis] - 1 - self.index))
+        ):
             return None
-        row = sides.row(build, self.cell, lambda place: build.getitem(self.given, key=place.key(self.index))) if sides else self.cell
+        row = (
+            sides.row(build, self.cell, lambda place: build.getitem(self.given, key=place.key(self.index)))
+            if sides
+            else self.cell
+        )
         rest = (*key[:axis], *key[axis + 1 :])
         found: Value = build.getitem(row, key=rest) if any(item != WHOLE for item in rest) else row
         return found
 
 
-def cells_of(history: History, given: Value, places: dict[Node, Place], is_down: bool, is_still: Callable[[Any], bool]) -> Cells | None:
+def cells_of(
+    history: History, given: Value, places: dict[Node, Place], is_down: bool, is_still: Callable[[Any], bool]
+) -> Cells | None:
     """The cells of a carried array whose reads and writes are at these places, all along one axis; None where a step reads what is neither
     as it was before the loop nor a cell of this step or one shortly before it."""
     (target, *others) = dict.fromkeys(places[node] for node in history.writes)
@@ -405,7 +441,9 @@ class _Finding:
 def row(array: Value, place: Place, is_still: Callable[[Any], bool]) -> Read:
     """The row of a sequence that a place is: of the places alone where they are narrow and the same in all steps, else of whole rows."""
     others = iter((*array.shape[: place.axis], *array.shape[place.axis + 1 :]))
-    is_narrow = any(_is_narrow(item, next(others)) for item in place.rest if item is not None) and is_still(place.rest)
+    is_narrow = any(_is_narrow(item, next(others)) for item in place.rest if item is not None) and is_still(
+        place.rest
+    )
     if is_narrow or place.is_row:
         return Read((array, place))
     return Read((array, place.rows()), place.rest)
@@ -487,11 +525,19 @@ class _Loop(OpenLoop):
     def __init__(self, node: Node, counter: _Counter, maker: Callable[[Value], Node | None]) -> None:
         super().__init__(node)
         self.counter, self.maker = counter, maker
-        self.cells = {place: found for place in range(self.carried) if (found := self._cells(place)) is not None}
+        self.cells = {
+            place: found for place in range(self.carried) if (found := self._cells(place)) is not None
+        }
         self.reads = {node: read for cells in self.cells.values() for node, read in cells.reads.items()}
         self.lasts: dict[Value, LastCell] = {}
         """What is carried of the results, once the loop is written."""
-        self.reads.update({node: read for node in self.nodes if node not in self.reads and (read := self._outside(node)) is not None})
+        self.reads.update(
+            {
+                node: read
+                for node in self.nodes
+                if node not in self.reads and (read := self._outside(node)) is not None
+            }
+        )
         whole = {read.source for read in self.reads.values()}
         self.reads = {node: read.of_row(node.outputs[0].ndim, whole) for node, read in self.reads.items()}
 
@@ -502,7 +548,11 @@ class _Loop(OpenLoop):
         if counter is None:
             return None
         number = node.regions[0].block.inputs[node.params["carried"] + counter.place]
-        return cls(node, counter, rewriter.maker) if any([*positions(each, number)] for each in node.regions[0].block.nodes) else None
+        return (
+            cls(node, counter, rewriter.maker)
+            if any([*positions(each, number)] for each in node.regions[0].block.nodes)
+            else None
+        )
 
     def finds(self) -> bool:
         """Whether there are such rows."""
@@ -542,7 +592,14 @@ class _Loop(OpenLoop):
         diagonal = Diagonal.of(places, node.params["key"], node.inputs[0].ndim)
         if diagonal is not None and self.is_still(diagonal.rest):
             return Read((node.inputs[0], diagonal))
-        return next((row(node.inputs[0], place, self.is_still) for place in places if self._is_near(node.inputs[0], place)), None)
+        return next(
+            (
+                row(node.inputs[0], place, self.is_still)
+                for place in places
+                if self._is_near(node.inputs[0], place)
+            ),
+            None,
+        )
 
     def _is_near(self, array: Value, place: Place) -> bool:
         """Whether the places lie side by side, or no array has to be turned to put them so."""
@@ -552,18 +609,44 @@ class _Loop(OpenLoop):
     # ------------------------------------------------------------------------------ what is made
     def written(self, build: Builder) -> tuple[Value, ...]:
         """The results of the loop with sequences and outputs, whose nodes ``build`` makes."""
-        wanted = dict.fromkeys(read.source for read in self.reads.values() if not isinstance(read.source, int))
-        wanted.update(dict.fromkeys(beside for index, cells in self.cells.items() for beside in self._beside(index, cells)))
-        sequences = {read: read[1].stacked(build, read[0], self._first(read[1]), self.length) for read in wanted}
-        rows = {read: Value(read[0].name, ArraySpec(made.shape[1:], made.dtype)) for read, made in sequences.items()}
-        before = {index: [self._before(build, index, steps + 1) for steps in range(cells.depth)] for index, cells in self.cells.items()}
-        held = {index: [Value(self.state[index].name, item.spec) for item in items] for index, items in before.items()}
+        wanted = dict.fromkeys(
+            read.source for read in self.reads.values() if not isinstance(read.source, int)
+        )
+        wanted.update(
+            dict.fromkeys(
+                beside for index, cells in self.cells.items() for beside in self._beside(index, cells)
+            )
+        )
+        sequences = {
+            read: read[1].stacked(build, read[0], self._first(read[1]), self.length) for read in wanted
+        }
+        rows = {
+            read: Value(read[0].name, ArraySpec(made.shape[1:], made.dtype))
+            for read, made in sequences.items()
+        }
+        before = {
+            index: [self._before(build, index, steps + 1) for steps in range(cells.depth)]
+            for index, cells in self.cells.items()
+        }
+        held = {
+            index: [Value(self.state[index].name, item.spec) for item in items]
+            for index, items in before.items()
+        }
         nodes, outputs = _Step(self, rows, held).written()
         kept = [index for index in range(self.carried) if index not in self.cells]
         numbers = self._numbers(nodes, outputs, build)
         inputs = [*(self.state[index] for index in kept), *_flat(held), *numbers, *rows.values()]
-        operands = [*(self.given[index] for index in kept), *_flat(before), *numbers.values(), *sequences.values()]
-        params = {"carried": len(kept) + len(_flat(held)), "sequences": len(numbers) + len(rows), "reverse": self.counter.is_down}
+        operands = [
+            *(self.given[index] for index in kept),
+            *_flat(before),
+            *numbers.values(),
+            *sequences.values(),
+        ]
+        params = {
+            "carried": len(kept) + len(_flat(held)),
+            "sequences": len(numbers) + len(rows),
+            "reverse": self.counter.is_down,
+        }
         body = Body(self.node.regions[0].name, inputs, nodes, outputs)
         results = build.run("scan", operands, [body], **{**self.node.params, **params})
         finals = self._finals(build, dict(zip(kept, results)), results[params["carried"] :])
@@ -571,7 +654,9 @@ class _Loop(OpenLoop):
         for index, items in before.items():
             cells = [next(held_on) for _ in items]
             if cells:
-                self.lasts[finals[index]] = LastCell(self.cells[index].target, self.given[index], cells[0], self._last(index))
+                self.lasts[finals[index]] = LastCell(
+                    self.cells[index].target, self.given[index], cells[0], self._last(index)
+                )
         return finals
 
     def _last(self, index: int) -> Any:
@@ -605,15 +690,23 @@ class _Loop(OpenLoop):
         """The sequences that the loop had, as far as its steps still read them."""
         read = {value for node in nodes for value in node.uses}.union(values_in(outputs))
         given = self.node.inputs[self.carried :]
-        return {row: self.counter.turned(build, value, self.length) for row, value in zip(self.rows, given) if row in read}
+        return {
+            row: self.counter.turned(build, value, self.length)
+            for row, value in zip(self.rows, given)
+            if row in read
+        }
 
-    def _finals(self, build: Builder, kept: Mapping[int, Value], outputs: Sequence[Value]) -> tuple[Value, ...]:
+    def _finals(
+        self, build: Builder, kept: Mapping[int, Value], outputs: Sequence[Value]
+    ) -> tuple[Value, ...]:
         """The results of the loop as it was: cells are written to the arrays that they belong to."""
         others = outputs[: len(outputs) - len(self.cells)]
         found = dict(kept)
         for (index, cells), made in zip(self.cells.items(), outputs[len(others) :]):
             made.name = self.node.outputs[index].name
-            found[index] = cells.target.put(build, self.given[index], made, self._first(cells.target), self.length)
+            found[index] = cells.target.put(
+                build, self.given[index], made, self._first(cells.target), self.length
+            )
         results = (*(found[index] for index in range(self.carried)), *others)
         for made, old in zip(results, self.node.outputs):
             made.name = old.name
@@ -627,10 +720,16 @@ def _flat(items: Mapping[int, Sequence[Value]]) -> list[Value]:
 class _Step:
     """The body of a loop, whose steps get rows and cells, and give cells."""
 
-    def __init__(self, loop: _Loop, rows: Mapping[_Sequence, Value], held: Mapping[int, Sequence[Value]]) -> None:
+    def __init__(
+        self, loop: _Loop, rows: Mapping[_Sequence, Value], held: Mapping[int, Sequence[Value]]
+    ) -> None:
         self.loop, self.rows, self.held = loop, rows, held
         self.inner = Rewriter(Block((), tuple(loop.nodes), tuple(loop.outputs)))
-        self.of = {node: index for index, cells in loop.cells.items() for node in (*cells.history.writes, *cells.history.reads)}
+        self.of = {
+            node: index
+            for index, cells in loop.cells.items()
+            for node in (*cells.history.writes, *cells.history.reads)
+        }
         self.versions: dict[Value, Value] = {}
 
     def written(self) -> tuple[Sequence[Node], Sequence[Any]]:
@@ -644,7 +743,12 @@ class _Step:
                 self.versions[node.outputs[0]] = filled(Builder.into(self.inner, node.origin), value, spec)
             else:
                 self.inner.append(self.inner.rewritten(node))
-        outputs = list(map(self.inner.mapped, (item for index, item in enumerate(self.loop.outputs) if index not in self.loop.cells)))
+        outputs = list(
+            map(
+                self.inner.mapped,
+                (item for index, item in enumerate(self.loop.outputs) if index not in self.loop.cells),
+            )
+        )
         made = {index: self.versions[self.loop.outputs[index]] for index in self.loop.cells}
         held = {index: [made[index], *items][: len(items)] for index, items in self.held.items()}
         kept = self.loop.carried - len(made)

@@ -44,7 +44,9 @@ def forwarded(block: Block) -> Block:
 
 def _writes_again(block: Block) -> bool:
     """Whether anything reads, or writes to, what a write has made."""
-    return any(node.op in ("getitem", "setitem") and _write(block.maker(node.inputs[0])) for node in block.nodes)
+    return any(
+        node.op in ("getitem", "setitem") and _write(block.maker(node.inputs[0])) for node in block.nodes
+    )
 
 
 def _write(node: Node | None) -> bool:
@@ -105,7 +107,12 @@ class _Forwarding:
 
 def _covers(node: Node, written: Node) -> bool:
     array = written.outputs[0]
-    return _write(node) and node.inputs[0] is array and node.inputs[1] is not array and _selects(node) == _selects(written)
+    return (
+        _write(node)
+        and node.inputs[0] is array
+        and node.inputs[1] is not array
+        and _selects(node) == _selects(written)
+    )
 
 
 def _is_told(read: Node, written: Node) -> bool:
@@ -138,7 +145,9 @@ def _is_taken(read: Node, written: Node) -> bool:
 
 def _is_alike(key: Key, other: Key) -> bool:
     """Whether the keys select one and the same where the single places that they name are equal, and nothing in common elsewhere."""
-    return len(key) == len(other) and all(one == two or not (_is_wide(one) or _is_wide(two)) for one, two in zip(key, other))
+    return len(key) == len(other) and all(
+        one == two or not (_is_wide(one) or _is_wide(two)) for one, two in zip(key, other)
+    )
 
 
 def _is_wide(item: Any) -> bool:
@@ -163,8 +172,15 @@ def _chosen(build: Builder, write: Node, key: Key) -> Value:
     read: Value = build.getitem(before, key=key)
     if apart(key, write.params["key"], before.shape):
         return read
-    gaps = [_gap(one, two, size) for one, two, size in zip(key, write.params["key"], before.shape) if not _is_wide(one) and one != two]
-    same = functools.reduce(build.logical_and, [build.equal(build.full(shape=(), fill_value=gap, dtype="int64"), 0) for gap in gaps])
+    gaps = [
+        _gap(one, two, size)
+        for one, two, size in zip(key, write.params["key"], before.shape)
+        if not _is_wide(one) and one != two
+    ]
+    same = functools.reduce(
+        build.logical_and,
+        [build.equal(build.full(shape=(), fill_value=gap, dtype="int64"), 0) for gap in gaps],
+    )
     chosen: Value = build.where(same, write.inputs[1], read)
     return chosen
 

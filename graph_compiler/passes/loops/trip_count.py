@@ -25,7 +25,9 @@ from ...sizes import Apply, Size, Symbol, apply, substitute
 from ..driver import only_with
 from ..masking.bounded_loops import not_cut_off
 
-Interval = tuple[Any, Any]  # the least and the greatest number that an element can be; None where that is not known
+Interval = tuple[
+    Any, Any
+]  # the least and the greatest number that an element can be; None where that is not known
 _OPEN: Interval = (None, None)
 _BITS_OF_SIZES = 31
 
@@ -62,13 +64,21 @@ class _Scope:
         return self.block if is_same else Block(self.block.inputs, nodes, self.block.outputs)
 
     def _node(self, node: Node) -> Node:
-        if node.op == "while_loop" and node.params.get("most") is None and any(is_inexact(value.dtype) for value in node.outputs):
+        if (
+            node.op == "while_loop"
+            and node.params.get("most") is None
+            and any(is_inexact(value.dtype) for value in node.outputs)
+        ):
             most = _Loop(self, node).most()
             node = node if most is None else replace(node, params={**node.params, "most": most})
         if node.op not in _ENTERED:
             return node
         regions = tuple(self._region(node, region) for region in node.regions)
-        return node if all(new is old for new, old in zip(regions, node.regions)) else replace(node, regions=regions)
+        return (
+            node
+            if all(new is old for new, old in zip(regions, node.regions))
+            else replace(node, regions=regions)
+        )
 
     def _region(self, node: Node, region: Region) -> Region:
         made = _Scope(region.block, self._inside(node, region)).bounded()
@@ -81,7 +91,10 @@ class _Scope:
         given = dict(zip(region.block.inputs[own - first :], map(self.interval, node.inputs[own:])))
         if node.op == "scan":
             given.update(_Loop(self, node).counters(region))
-        return {value: (_inward(region, least), _inward(region, greatest)) for value, (least, greatest) in given.items()}
+        return {
+            value: (_inward(region, least), _inward(region, greatest))
+            for value, (least, greatest) in given.items()
+        }
 
     # ------------------------------------------------------------------------------ numbers
     def maker(self, value: Any) -> Node | None:
@@ -197,7 +210,9 @@ class _Loop:
         elif role == "branch" and node.inputs[0].dtype == "bool":
             yield from self._of_branch(node, node.outputs.index(truth), holds, late)
 
-    def _of_branch(self, node: Node, place: int, holds: bool, late: int) -> Iterator[tuple[str, Any, Any, int]]:
+    def _of_branch(
+        self, node: Node, place: int, holds: bool, late: int
+    ) -> Iterator[tuple[str, Any, Any, int]]:
         index, *captured = node.inputs
         sides = [self._inlined(region, captured)[place] for region in node.regions]
         answers = [self._truth(each, index, bool(taken)) for taken, each in enumerate(sides)]
@@ -209,7 +224,12 @@ class _Loop:
     def _truth(self, item: Any, index: Any, taken: bool) -> bool | None:
         """A truth value that is known where a branch was ``taken``, or not."""
         node, asked = self.scope.maker(item), self.scope.maker(index)
-        if item is index or node and asked and (node.op, node.inputs, node.params) == (asked.op, asked.inputs, asked.params):
+        if (
+            item is index
+            or node
+            and asked
+            and (node.op, node.inputs, node.params) == (asked.op, asked.inputs, asked.params)
+        ):
             return taken
         if node is None:
             return item if type(item) is bool else None
@@ -236,7 +256,9 @@ def _inward(region: Region, size: Any) -> Any:
     """A size of the outside in the sizes of a region; None where it has not all of them."""
     if not isinstance(size, Size):
         return size
-    names = {next(outer.atoms()): Size.of(inner) for inner, outer in region.sizes.items() if _is_symbol(outer)}
+    names = {
+        next(outer.atoms()): Size.of(inner) for inner, outer in region.sizes.items() if _is_symbol(outer)
+    }
     return substitute(size, names.__getitem__) if all(symbol in names for symbol in size.symbols()) else None
 
 
@@ -292,7 +314,9 @@ Outward = Callable[[Any], Any]  # a size of a block in those of the outermost on
 # operation -> the axes of its first operand of which it reads a part, and of how many places
 _READS: dict[str, Callable[[Node], dict[int, Any]]] = {
     "take": lambda node: {} if node.inputs[1].ndim else {node.params["axis"]: 1},
-    "gather_nd": lambda node: {} if any(index.ndim for index in node.inputs[1:]) else dict.fromkeys(node.params["axes"], 1),
+    "gather_nd": lambda node: (
+        {} if any(index.ndim for index in node.inputs[1:]) else dict.fromkeys(node.params["axes"], 1)
+    ),
     "dynamic_slice": lambda node: dict(zip(node.params["axes"], node.params["sizes"])),
 }
 
@@ -307,17 +331,27 @@ def indexed_axes(graph: Graph) -> tuple[Graph, bool]:
 
 def _with_regions(block: Block, outward: Outward) -> Block:
     nodes = tuple(_inside(node, outward) if node.regions else node for node in block.nodes)
-    return block if all(new is old for new, old in zip(nodes, block.nodes)) else Block(block.inputs, nodes, block.outputs)
+    return (
+        block
+        if all(new is old for new, old in zip(nodes, block.nodes))
+        else Block(block.inputs, nodes, block.outputs)
+    )
 
 
 def _inside(node: Node, outward: Outward) -> Node:
-    regions = tuple(_region(region, lambda size, region=region: outward(region.outward(size))) for region in node.regions)  # type: ignore[misc]
-    return node if all(new is old for new, old in zip(regions, node.regions)) else replace(node, regions=regions)
+    regions = tuple(
+        _region(region, lambda size, region=region: outward(region.outward(size))) for region in node.regions
+    )  # type: ignore[misc]
+    return (
+        node if all(new is old for new, old in zip(regions, node.regions)) else replace(node, regions=regions)
+    )
 
 
 def _region(region: Region, outward: Outward) -> Region:
     block = _with_regions(region.block, outward)
-    missing = {node: found for node in block.nodes if node.op in _READS and (found := _missing(node, outward))}
+    missing = {
+        node: found for node in block.nodes if node.op in _READS and (found := _missing(node, outward))
+    }
     if missing:
         block = _filled_axis(block, missing)
     return region if block is region.block else replace(region, block=block)
@@ -346,5 +380,7 @@ def _filled_axis(block: Block, missing: dict[Node, dict[int, Any]]) -> Block:
 def _on_filled(build: Builder, node: Node, missing: dict[int, Any]) -> Value:
     x, *others = node.inputs
     padding = tuple((0, missing.get(axis, 0)) for axis in range(x.ndim))
-    found: Value = getattr(build, node.op)(build.pad(x, padding=padding, mode="constant", value=0), *others, **node.params)
+    found: Value = getattr(build, node.op)(
+        build.pad(x, padding=padding, mode="constant", value=0), *others, **node.params
+    )
     return found

@@ -11,7 +11,9 @@ from ...ir.graph import Effect, Graph
 from ...ir.node import Node, Origin, Value
 
 
-def copy_aliased_outputs(graph: Graph, views: Container[str], read_only: Container[str], scalars: bool = False) -> tuple[Graph, bool]:
+def copy_aliased_outputs(
+    graph: Graph, views: Container[str], read_only: Container[str], scalars: bool = False
+) -> tuple[Graph, bool]:
     """The graph with copies of the results that would share memory with an argument, a weight or another result.
 
     A canonical graph is pure: whether a result is ``x`` or a clone of ``x`` is no longer to be seen in it. ``views`` are the operations
@@ -56,7 +58,9 @@ def _memory(
         first: Any = node.inputs[0] if node.inputs else None
         if node.op == "call":  # what its function makes, or an operand
             block = node.regions[0].block
-            base, inner, is_made = _memory(block.maker, block.outputs[node.outputs.index(value)], views, read_only)
+            base, inner, is_made = _memory(
+                block.maker, block.outputs[node.outputs.index(value)], views, read_only
+            )
             writable = writable and inner
             if base not in block.inputs:
                 return (node, base), writable, is_made
@@ -118,7 +122,9 @@ def _owners(graph: Graph, value: Value, views: Container[str]) -> set[Value]:
         node = graph.maker(value)
         is_view = node is not None and (node.op in views or is_handed_on(node, value))
         viewed = (
-            [item for item in (node.inputs if node.regions else node.inputs[:1]) if isinstance(item, Value)] if node and is_view else []
+            [item for item in (node.inputs if node.regions else node.inputs[:1]) if isinstance(item, Value)]
+            if node and is_view
+            else []
         )
         if not viewed:
             found.add(value)

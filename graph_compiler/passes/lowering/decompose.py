@@ -40,7 +40,9 @@ def _decomposition(rows: Rows, name: str) -> Pass:
 
 
 def _require(block: Block, rows: Rows, name: str) -> None:
-    missing = [node for node in nodes_of(block) if not rows.can_write(node) and get_decomposition(node.op) is None]
+    missing = [
+        node for node in nodes_of(block) if not rows.can_write(node) and get_decomposition(node.op) is None
+    ]
     if missing:
         problems = [f"{node.op}, for {node.origin}{_because(rows, node.op)}" for node in missing]
         lines = "\n".join(f"  {problem}" for problem in problems)
@@ -74,7 +76,10 @@ def _opened(block: Block, rows: Rows, name: str) -> Block:
 
 def _written(build: Builder, rule: Callable[..., Any], node: Node, rows: Rows) -> tuple[Any, ...]:
     """The outputs of the node by its decomposition, computed in the types that stand in for those of its inputs."""
-    inputs = [_cast(build, item, rows.compute_dtype(node.op, item.dtype)) if isinstance(item, Value) else item for item in node.inputs]
+    inputs = [
+        _cast(build, item, rows.compute_dtype(node.op, item.dtype)) if isinstance(item, Value) else item
+        for item in node.inputs
+    ]
     results = rule(build, *inputs, **node.params)
     made = results if isinstance(results, tuple) else (results,)
     return tuple(_cast(build, item, value.dtype) for item, value in zip(made, node.outputs, strict=True))

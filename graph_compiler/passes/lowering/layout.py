@@ -101,7 +101,10 @@ class _Mover(Rewriter):
         """The value with its channels last; permuted where it is not."""
         if value not in self.last:
             self.last[value] = self.build(
-                "permute_dims", (self.value(value),), {"axes": to_last(value.ndim)}, f"{value.name}_channels_last"
+                "permute_dims",
+                (self.value(value),),
+                {"axes": to_last(value.ndim)},
+                f"{value.name}_channels_last",
             )
         return self.last[value]
 
@@ -147,7 +150,10 @@ class _Mover(Rewriter):
             return True
         carriers = _carriers(node)
         wanted = any(value in self.wanted for value in node.outputs)
-        if not any((value in self.moved and value not in self.written) or (wanted and value in self.last) for value in carriers):
+        if not any(
+            (value in self.moved and value not in self.written) or (wanted and value in self.last)
+            for value in carriers
+        ):
             return False
         rank = max(value.ndim for value in carriers)
         if any(value.ndim != rank for value in carriers if value in self.moved):
@@ -164,10 +170,18 @@ class _Mover(Rewriter):
         params, out_order = result
         count = len(node.inputs) if row.carriers != "first" else 1
         inputs = tuple(
-            self.operand(item, rank, row.carriers == "broadcast") if isinstance(item, Value) and place < count else self.mapped(item)
+            self.operand(item, rank, row.carriers == "broadcast")
+            if isinstance(item, Value) and place < count
+            else self.mapped(item)
             for place, item in enumerate(node.inputs)
         )
-        made = Node(node.op, inputs, self.mapped(params), node.origin, tuple(self.output(node, value, out_order) for value in node.outputs))
+        made = Node(
+            node.op,
+            inputs,
+            self.mapped(params),
+            node.origin,
+            tuple(self.output(node, value, out_order) for value in node.outputs),
+        )
         self.append(made)
         self.hold(node, made, out_order)
         return made
@@ -177,10 +191,15 @@ class _Mover(Rewriter):
         if value in self.last or not is_broadcast:
             return self.channels_last(value)
         plain = self.value(value)
-        padded = (1,) * (rank - plain.ndim) + self.mapped(plain.shape)  # sizes of arrays that are moved are read where they are
+        padded = (1,) * (rank - plain.ndim) + self.mapped(
+            plain.shape
+        )  # sizes of arrays that are moved are read where they are
         if not _is_spread(plain, rank):
             return self.build(
-                "permute_dims", (self.build("reshape", (plain,), {"shape": padded}, value.name),), {"axes": to_last(rank)}, value.name
+                "permute_dims",
+                (self.build("reshape", (plain,), {"shape": padded}, value.name),),
+                {"axes": to_last(rank)},
+                value.name,
             )
         shape = _without_leading_ones(tuple(padded[axis] for axis in to_last(rank))) if plain.ndim else ()
         maker = self.maker(plain)
@@ -190,11 +209,15 @@ class _Mover(Rewriter):
     def output(self, node: Node, value: Value, order: Order) -> Value:
         """What the new node gives in the place of ``value``; sizes that only the value itself knows are read from it."""
         dims = [value.shape[axis] for axis in order]
-        own = [isinstance(dim, Size) and any(symbol.source in node.outputs for symbol in dim.symbols()) for dim in dims]
+        own = [
+            isinstance(dim, Size) and any(symbol.source in node.outputs for symbol in dim.symbols())
+            for dim in dims
+        ]
         known = [Unknown(hint_of(dim)) if is_own else self.mapped(dim) for dim, is_own in zip(dims, own)]
         result = Value(value.name, ArraySpec(tuple(known), value.dtype))
         shape = tuple(
-            Size.of(Symbol(result, axis, dim.hint)) if isinstance(dim, Unknown) else dim for axis, dim in enumerate(result.spec.shape)
+            Size.of(Symbol(result, axis, dim.hint)) if isinstance(dim, Unknown) else dim
+            for axis, dim in enumerate(result.spec.shape)
         )
         result.spec = ArraySpec(shape, value.dtype)
         return result
@@ -212,7 +235,9 @@ class _Mover(Rewriter):
 
 
 def _without_leading_ones(shape: tuple[Any, ...]) -> tuple[Any, ...]:
-    first = next((place for place, dim in enumerate(shape) if not (isinstance(dim, int) and dim == 1)), len(shape) - 1)
+    first = next(
+        (place for place, dim in enumerate(shape) if not (isinstance(dim, int) and dim == 1)), len(shape) - 1
+    )
     return shape[first:]
 
 
@@ -227,7 +252,11 @@ def _unpermuted(block: Block) -> Block:
     rewriter = Rewriter(block)
     kernels = {node.outputs[0]: node.inputs[0] for node in block.nodes if _permutes(node)}
     for node in block.nodes:
-        kernel = kernels.get(node.inputs[1]) if node.op == "conv" and node.params["layout"] == CHANNELS_LAST else None
+        kernel = (
+            kernels.get(node.inputs[1])
+            if node.op == "conv" and node.params["layout"] == CHANNELS_LAST
+            else None
+        )
         node = rewriter.rewritten(node)
         if kernel is None:
             rewriter.append(node)
@@ -242,7 +271,9 @@ kernel_layout = Pass("kernel_layout", _unpermuted, "deep", ("conv",))
 
 
 def _permutes(node: Node) -> bool:
-    return node.op == "permute_dims" and tuple(node.params["axes"]) == weight_to_first(len(node.params["axes"]))
+    return node.op == "permute_dims" and tuple(node.params["axes"]) == weight_to_first(
+        len(node.params["axes"])
+    )
 
 
 def _convolved(build: Builder, node: Node, kernel: Value) -> Value:
@@ -269,7 +300,9 @@ conv1x1_to_linear = Pass("conv1x1_to_linear", _products, "deep", ("conv", "conv_
 
 
 def _is_pointwise(node: Node) -> bool:
-    is_last = node.op == "conv_channels_last" or (node.op == "conv" and node.params["layout"] == CHANNELS_LAST)
+    is_last = node.op == "conv_channels_last" or (
+        node.op == "conv" and node.params["layout"] == CHANNELS_LAST
+    )
     if not is_last or node.params["groups"] != 1:
         return False
     weight = node.inputs[1].shape

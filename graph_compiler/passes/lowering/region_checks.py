@@ -107,17 +107,23 @@ class _Checked:
     def _with_outputs(self, node: Node, inside: Sequence[_Checked], origins: Sequence[Origin]) -> None:
         """The node with one more output for each origin; loops carry them."""
         if node.op not in _RULES:
-            raise UnsupportedOperation(f"a check of elements inside of {node.op} cannot leave it\n    {origins[0]}")
+            raise UnsupportedOperation(
+                f"a check of elements inside of {node.op} cannot leave it\n    {origins[0]}"
+            )
         held = tuple(Value("held", TRUTH) for _ in origins)
         carried = node.params.get("carried", len(node.outputs))
         inputs, params = node.inputs, node.params
         if "carried" in params:
             inputs = (*inputs[:carried], *(self.true() for _ in origins), *inputs[carried:])
             params = {**params, "carried": carried + len(origins)}
-        regions = tuple(_RULES[node.op](region, block, origins, carried) for region, block in zip(node.regions, inside))
+        regions = tuple(
+            _RULES[node.op](region, block, origins, carried) for region, block in zip(node.regions, inside)
+        )
         outputs = (*node.outputs[:carried], *held, *node.outputs[carried:])
         record = node.record and replace(node.record, result=outputs)
-        self.nodes.append(replace(node, inputs=inputs, params=params, regions=regions, outputs=outputs, record=record))
+        self.nodes.append(
+            replace(node, inputs=inputs, params=params, regions=regions, outputs=outputs, record=record)
+        )
         for origin, value in zip(origins, held):
             self._hold(origin, value)
 
@@ -140,10 +146,20 @@ def _step(region: Region, inside: _Checked, origins: Sequence[Origin], carried: 
         pairs = zip(before, map(inside.held.get, origins))
         held = [value if now is None else inside.add("logical_and", value, now) for value, now in pairs]
         outputs = (*block.outputs[:carried], *held, *block.outputs[carried:])
-    return replace(region, block=Block((*block.inputs[:carried], *before, *block.inputs[carried:]), tuple(inside.nodes), outputs))
+    return replace(
+        region,
+        block=Block(
+            (*block.inputs[:carried], *before, *block.inputs[carried:]), tuple(inside.nodes), outputs
+        ),
+    )
 
 
-_RULES: dict[str, Callable[..., Region]] = {"branch": _branch, "call": _branch, "scan": _step, "while_loop": _step}
+_RULES: dict[str, Callable[..., Region]] = {
+    "branch": _branch,
+    "call": _branch,
+    "scan": _step,
+    "while_loop": _step,
+}
 
 
 def _asked_before(node: Node) -> list[Node]:
@@ -153,7 +169,9 @@ def _asked_before(node: Node) -> list[Node]:
     before = Value("goes_on", TRUTH)
     inputs, captured = body.block.inputs[:count], body.block.inputs[count:]
     shapes = dict(zip(condition.block.inputs, body.block.inputs))
-    inside = replace(condition, sizes={symbol: shapes[symbol.source].shape[symbol.axis] for symbol in condition.sizes})
+    inside = replace(
+        condition, sizes={symbol: shapes[symbol.source].shape[symbol.axis] for symbol in condition.sizes}
+    )
     step = Block(
         (*inputs, before, *captured),
         (*body.block.nodes, _call(node, (*body.block.outputs, *captured), inside, again)),
@@ -174,7 +192,15 @@ def _asked_before(node: Node) -> list[Node]:
 
 def _call(loop: Node, operands: tuple[Any, ...], region: Region, answer: Value) -> Node:
     record = loop.record and replace(loop.record, key="call", result=(answer,))
-    return Node("call", operands, dict(get("call").params), loop.origin, (answer,), record, (replace(region, name="body"),))
+    return Node(
+        "call",
+        operands,
+        dict(get("call").params),
+        loop.origin,
+        (answer,),
+        record,
+        (replace(region, name="body"),),
+    )
 
 
 # ------------------------------------------------------------------------------------- comparisons
@@ -187,7 +213,10 @@ def holds(add: Callable[..., Value], guard: Guard) -> Value:
 
 def _same(add: Callable[..., Value], value: Value, expected: Any, rounding: float) -> Value:
     if isinstance(expected, list):
-        parts = [_same(add, add("getitem", value, key=(place,)), part, rounding) for place, part in enumerate(expected)]
+        parts = [
+            _same(add, add("getitem", value, key=(place,)), part, rounding)
+            for place, part in enumerate(expected)
+        ]
         return (
             functools.reduce(functools.partial(add, "logical_and"), parts)
             if parts
@@ -197,7 +226,11 @@ def _same(add: Callable[..., Value], value: Value, expected: Any, rounding: floa
         return value if expected else add("logical_not", value)
     if not isinstance(expected, (float, complex)):
         return add("equal", value, expected)
-    is_same = _is_complex(add, value, expected) if isinstance(expected, complex) else _is_float(add, value, expected)
+    is_same = (
+        _is_complex(add, value, expected)
+        if isinstance(expected, complex)
+        else _is_float(add, value, expected)
+    )
     if not ((rounding or isinstance(expected, complex)) and expected and math.isfinite(abs(expected))):
         return is_same
     is_near = add("less_equal", add("abs", add("subtract", value, expected)), rounding * abs(expected))
@@ -212,8 +245,16 @@ def _is_float(add: Callable[..., Value], value: Value, expected: float) -> Value
     if expected:
         return is_equal
     is_negative = add("signbit", value)
-    return add("logical_and", is_equal, is_negative if math.copysign(1.0, expected) < 0 else add("logical_not", is_negative))
+    return add(
+        "logical_and",
+        is_equal,
+        is_negative if math.copysign(1.0, expected) < 0 else add("logical_not", is_negative),
+    )
 
 
 def _is_complex(add: Callable[..., Value], value: Value, expected: complex) -> Value:
-    return add("logical_and", _is_float(add, add("real", value), expected.real), _is_float(add, add("imag", value), expected.imag))
+    return add(
+        "logical_and",
+        _is_float(add, add("real", value), expected.real),
+        _is_float(add, add("imag", value), expected.imag),
+    )

@@ -31,11 +31,18 @@ def moves_with_steps(graph: Graph) -> bool:
 def _moves(node: Node, numbers: frozenset[Value]) -> bool:
     """``numbers`` are those of outer steps."""
     for region in node.regions:
-        own = {symbol.source for symbol, size in region.sizes.items() if isinstance(size, Size) and _reads(size, numbers)}
+        own = {
+            symbol.source
+            for symbol, size in region.sizes.items()
+            if isinstance(size, Size) and _reads(size, numbers)
+        }
         if node.op == "scan":
             own.update(region.block.inputs[node.params["carried"] :][: node.params["sequences"]])
         inside = frozenset(own)
-        if any(_moves(inner, inside) or any(_reads(size, inside) for size in _bounds(inner)) for inner in region.block.nodes):
+        if any(
+            _moves(inner, inside) or any(_reads(size, inside) for size in _bounds(inner))
+            for inner in region.block.nodes
+        ):
             return True
     return False
 
@@ -62,7 +69,9 @@ def bounded_loops(graph: Graph) -> tuple[Graph, bool]:
     """The graph in which no number of a step says how many steps an inner loop has."""
     if not any(map(_is_open, graph.nodes)):
         return graph, False
-    return graph.with_block(Block(graph.block.inputs, tuple(_Scope({}).nodes(graph.nodes)), graph.block.outputs)), True
+    return graph.with_block(
+        Block(graph.block.inputs, tuple(_Scope({}).nodes(graph.nodes)), graph.block.outputs)
+    ), True
 
 
 def _is_open(node: Node) -> bool:
@@ -112,7 +121,9 @@ class _Scope:
         if not _has_number(node) or len(node.outputs) > node.params["carried"] or node.params["reverse"]:
             return None
         length = node.params["length"]
-        return greatest(length, self._ends) if any(self._ends(symbol) for symbol in length.symbols()) else None
+        return (
+            greatest(length, self._ends) if any(self._ends(symbol) for symbol in length.symbols()) else None
+        )
 
     def _ends(self, symbol: Symbol) -> tuple[Any, Any] | None:
         return self.ends.get(symbol.source)
@@ -125,14 +136,20 @@ class _Scope:
         regions, captured = close(*bodies)
         return replace(node, inputs=(*node.inputs[:own], *captured), regions=regions)
 
-    def _body(self, node: Node, region: Region, first: int, own: int, counters: Sequence[Node | None]) -> Body:
+    def _body(
+        self, node: Node, region: Region, first: int, own: int, counters: Sequence[Node | None]
+    ) -> Body:
         carried = first + node.params.get("carried", 0)
         rows = [ArraySpec(item.shape[1:], item.dtype) for item in node.inputs[carried:own]]
         specs = [*(item.spec for item in node.inputs[first:carried]), *rows]
         inputs = [Value(value.name, spec) for value, spec in zip(region.block.inputs, specs)]
         nodes: list[Node] = []
         outputs = inline(region, [*inputs, *node.inputs[own:]], nodes.append)
-        ends = {value: ends_of(counter) for value, counter in zip(inputs[carried - first :], counters) if counter is not None}
+        ends = {
+            value: ends_of(counter)
+            for value, counter in zip(inputs[carried - first :], counters)
+            if counter is not None
+        }
         return Body(region.name, inputs, _Scope({**self.ends, **ends}).nodes(nodes), outputs)
 
     def _bounded(self, node: Node, bound: Any, counters: Sequence[Node]) -> list[Node]:
@@ -147,19 +164,33 @@ class _Scope:
             outputs = build.run("branch", [held], [Body("skipped", (), (), state), step])
         steps = build.arange(stop=bound, dtype=_NUMBER.dtype)
         options = {**node.params, "sequences": 1, "length": bound}
-        build.run("scan", [*node.inputs[:carried], steps], [Body(node.regions[0].name, (*state, number), nodes, outputs)], **options)
+        build.run(
+            "scan",
+            [*node.inputs[:carried], steps],
+            [Body(node.regions[0].name, (*state, number), nodes, outputs)],
+            **options,
+        )
         *before, loop = build.graph.nodes
         return [*before, replace(loop, outputs=node.outputs)]
 
-    def _step(self, build: Builder, node: Node, state: list[Value], number: Value, counters: Sequence[Node]) -> Body:
+    def _step(
+        self, build: Builder, node: Node, state: list[Value], number: Value, counters: Sequence[Node]
+    ) -> Body:
         """One step of the loop as it was."""
         own = own_operands(node.op, node.params)
         with build.block() as nodes:
-            numbers = [build.add(_times(build, number, each.params["step"]), each.params["start"]) for each in counters]
+            numbers = [
+                build.add(_times(build, number, each.params["step"]), each.params["start"])
+                for each in counters
+            ]
             for made, old in zip(numbers, node.regions[0].block.inputs[len(state) :]):
                 made.name = old.name
-            outputs = inline(node.regions[0], [*state, *numbers, *node.inputs[own:]], build.graph.nodes.append)
-        inner = _Scope({**self.ends, **{value: ends_of(counter) for value, counter in zip(numbers, counters)}})
+            outputs = inline(
+                node.regions[0], [*state, *numbers, *node.inputs[own:]], build.graph.nodes.append
+            )
+        inner = _Scope(
+            {**self.ends, **{value: ends_of(counter) for value, counter in zip(numbers, counters)}}
+        )
         return Body("step", (), inner.nodes(nodes), outputs)
 
 
@@ -169,7 +200,11 @@ def _without_still(step: Body, changing: set[Value]) -> tuple[Body, list[Node]]:
     nodes: list[Node] = []
     still: list[Node] = []
     for node in step.nodes:
-        is_still = node.op == "getitem" and node.outputs[0].ndim < node.inputs[0].ndim and changing.isdisjoint(node.uses)
+        is_still = (
+            node.op == "getitem"
+            and node.outputs[0].ndim < node.inputs[0].ndim
+            and changing.isdisjoint(node.uses)
+        )
         (still if is_still else nodes).append(node)
         changing = changing if is_still else changing.union(node.outputs)
     return Body(step.name, step.inputs, nodes, step.outputs), still
@@ -178,7 +213,12 @@ def _without_still(step: Body, changing: set[Value]) -> tuple[Body, list[Node]]:
 def not_cut_off(length: Any) -> Any:
     """The length, less than 0 where there is no step at all."""
     alone = next(length.atoms(), None) if isinstance(length, Size) else None
-    if isinstance(alone, Apply) and alone.function == "max" and length == Size.of(alone) and 0 in alone.arguments:
+    if (
+        isinstance(alone, Apply)
+        and alone.function == "max"
+        and length == Size.of(alone)
+        and 0 in alone.arguments
+    ):
         return next(item for item in alone.arguments if item != 0)
     return length
 
@@ -209,7 +249,9 @@ def full_widths(graph: Graph) -> tuple[Graph, bool]:
 
 def _is_uneven(value: Value) -> bool:
     """Whether the number of a step says how wide an array is."""
-    return any(symbol.kind == "item" for size in value.shape if isinstance(size, Size) for symbol in size.symbols())
+    return any(
+        symbol.kind == "item" for size in value.shape if isinstance(size, Size) for symbol in size.symbols()
+    )
 
 
 class _Widening:
@@ -251,11 +293,15 @@ class _Widening:
 
     def _with_widths(self, node: Node) -> Node:
         """The node with what is known of sizes that would be read from ragged arrays."""
-        if self.ragged.keys().isdisjoint(symbol.source for size in _sizes_of(node) for symbol in size.symbols()):
+        if self.ragged.keys().isdisjoint(
+            symbol.source for size in _sizes_of(node) for symbol in size.symbols()
+        ):
             return node
         self._know(node.outputs)
         inputs, params = (map_structure(self._width, part) for part in (node.inputs, node.params))
-        sizes = ({symbol: self._width(size) for symbol, size in region.sizes.items()} for region in node.regions)
+        sizes = (
+            {symbol: self._width(size) for symbol, size in region.sizes.items()} for region in node.regions
+        )
         regions = tuple(replace(region, sizes=known) for region, known in zip(node.regions, sizes))
         return replace(node, inputs=inputs, params=params, regions=regions)
 
@@ -289,11 +335,15 @@ class _Widening:
         """Whether an item of a key is a slice whose width hangs on a step."""
         if not isinstance(item, tuple):
             return False
-        return self.reads_step(item[1]) is not self.reads_step(item[0]) or self.reads_step((item[1] or 0) - (item[0] or 0))
+        return self.reads_step(item[1]) is not self.reads_step(item[0]) or self.reads_step(
+            (item[1] or 0) - (item[0] or 0)
+        )
 
     def reads_step(self, size: Any) -> bool:
         """Whether a size reads an element that is made in a loop."""
-        return isinstance(size, Size) and any(symbol.kind == "item" and symbol.source in self.inner for symbol in size.symbols())
+        return isinstance(size, Size) and any(
+            symbol.kind == "item" and symbol.source in self.inner for symbol in size.symbols()
+        )
 
     def _are_equal(self, one: Any, other: Any) -> bool:
         """Whether two sizes are one in all steps: under a guard where they are sizes of the outside."""
@@ -340,12 +390,16 @@ class _Widening:
     def _has_uneven(self, node: Node) -> bool:
         """Whether arrays of changing width are in the regions of a node, or are read there."""
         inside = every([inner for region in node.regions for inner in region.block.nodes])
-        return any(item in self.ragged for item in node.inputs) or any(_is_uneven(value) for inner in inside for value in inner.outputs)
+        return any(item in self.ragged for item in node.inputs) or any(
+            _is_uneven(value) for inner in inside for value in inner.outputs
+        )
 
     def _opened(self, node: Node, makers: Mapping[Value, Node]) -> Node:
         first = int(node.op == "branch")
         own = len(node.inputs) if node.op == "call" else first + own_operands(node.op, node.params)
-        if node.op not in ("scan", "while_loop", "branch") or any(item in self.ragged for item in node.inputs[:own]):
+        if node.op not in ("scan", "while_loop", "branch") or any(
+            item in self.ragged for item in node.inputs[:own]
+        ):
             raise self._refused(node)
         bodies = [self._body(node, region, first, own, makers) for region in node.regions]
         regions, captured = close(*bodies)
@@ -370,5 +424,12 @@ class _Widening:
 
 
 def _sizes_of(node: Node) -> Iterator[Size]:
-    shapes, inner = [value.shape for value in node.outputs], [list(region.sizes.values()) for region in node.regions]
-    return (item for item in iterate_structure((node.inputs, node.params, shapes, inner)) if isinstance(item, Size))
+    shapes, inner = (
+        [value.shape for value in node.outputs],
+        [list(region.sizes.values()) for region in node.regions],
+    )
+    return (
+        item
+        for item in iterate_structure((node.inputs, node.params, shapes, inner))
+        if isinstance(item, Size)
+    )

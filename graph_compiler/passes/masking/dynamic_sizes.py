@@ -60,9 +60,20 @@ def _maker(size: Any, graph: Graph) -> Any:
     return node if node is not None and symbol.axis == node.params.get("axis", 0) else None
 
 
-_PLAIN = frozenset({"call", "custom_derivative"})  # run as functions of Python where nothing else compiles them
+_PLAIN = frozenset(
+    {"call", "custom_derivative"}
+)  # run as functions of Python where nothing else compiles them
 _FIND = frozenset(
-    {"argwhere", "bincount", "boolean_mask", "nonzero", "repeat", "unique_all", "unique_consecutive", "unique_values"}
+    {
+        "argwhere",
+        "bincount",
+        "boolean_mask",
+        "nonzero",
+        "repeat",
+        "unique_all",
+        "unique_consecutive",
+        "unique_values",
+    }
 )  # how many elements they give may depend on the elements that they are given
 
 
@@ -89,7 +100,11 @@ def _unknown(block: Block, compiled: bool) -> Iterator[Node]:
     for node in block.nodes:
         for region in node.regions:
             yield from _unknown(region.block, compiled or node.op not in _PLAIN)
-        if compiled and node.op in _FIND and any(_is_its_own(dim, node) for value in node.outputs for dim in value.shape):
+        if (
+            compiled
+            and node.op in _FIND
+            and any(_is_its_own(dim, node) for value in node.outputs for dim in value.shape)
+        ):
             yield node
 
 
@@ -107,7 +122,9 @@ def _bounded(block: Block) -> Block:
     found_in: dict[Node, _Found] = {}
     for mask in dict.fromkeys(node.inputs[-1] for node in block.nodes if _finds(node)):
         found = _Found(mask)
-        if not found.has_bound(block) or not found_in.keys().isdisjoint(found.nodes):  # rows of two masks in one array
+        if not found.has_bound(block) or not found_in.keys().isdisjoint(
+            found.nodes
+        ):  # rows of two masks in one array
             return block
         found_in.update(dict.fromkeys(found.nodes, found))
     if not found_in:
@@ -174,7 +191,9 @@ class _Found:
         """A condition on sizes in which all counts are the first one."""
         if not isinstance(condition, Size):
             return condition
-        return substitute(condition, lambda symbol: self.sizes[0] if Size.of(symbol) in self.sizes else Size.of(symbol))
+        return substitute(
+            condition, lambda symbol: self.sizes[0] if Size.of(symbol) in self.sizes else Size.of(symbol)
+        )
 
     def touches(self, structure: Any) -> bool:
         """Whether one of its arrays, or the size, is used."""
@@ -186,7 +205,11 @@ class _Found:
         if self.meets(node):
             return not any(self.is_in(dim) for value in node.outputs for dim in value.shape)
         rule = BY_ROW.get(node.op)
-        if rule is None or not rule(node, self.axes) or self.touches([item for name, item in node.params.items() if name != "shape"]):
+        if (
+            rule is None
+            or not rule(node, self.axes)
+            or self.touches([item for name, item in node.params.items() if name != "shape"])
+        ):
             return False
         if any(self.is_in(item) and not self.counts(node, item) for item in node.inputs):
             return False
@@ -213,7 +236,9 @@ class _Found:
     def counts(self, node: Node, size: Size) -> bool:
         """Whether a number beside an array can be made of what is counted, and rounds as in the original."""
         dtypes = {item.dtype for item in node.inputs if isinstance(item, Value)}
-        return self.times(size) is not None and node.op in ELEMENTWISE and len(dtypes) == 1 and dtypes <= _EXACT
+        return (
+            self.times(size) is not None and node.op in ELEMENTWISE and len(dtypes) == 1 and dtypes <= _EXACT
+        )
 
     def times(self, size: Any) -> Any:
         """What the size of the rows is multiplied with to give this one; None where it is not a multiple."""
@@ -275,7 +300,11 @@ def _averages_rows(node: Node, found: _Found) -> bool:
 def _mean(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) -> Any:
     (old,), (new,) = node.inputs, inputs
     total = build.sum(rows.kept(build, old, new, 0), **node.params)
-    others = product(new.shape[axis] for axis in normalise_axes(node.params["axis"], old.ndim) if axis != rows.found.axes[old])
+    others = product(
+        new.shape[axis]
+        for axis in normalise_axes(node.params["axis"], old.ndim)
+        if axis != rows.found.axes[old]
+    )
     return build.divide(total, build.astype(build.multiply(rows.count, others), dtype=new.dtype))
 
 
@@ -284,20 +313,33 @@ def _writes_rows(node: Node, found: _Found) -> bool:
     x, values, *indices = node.inputs
     shape = gathered_shape(x.spec, tuple(index.spec for index in indices), node.params["axes"])
     axes = [axis - len(shape) for axis, dim in enumerate(shape) if found.is_in(dim)]  # from the end
-    if x in found.axes or len(axes) != 1 or node.params["reduce"] not in (None, "sum") or not node.params["include_self"]:
+    if (
+        x in found.axes
+        or len(axes) != 1
+        or node.params["reduce"] not in (None, "sum")
+        or not node.params["include_self"]
+    ):
         return False
     if not isinstance(values, Value) or values.ndim < -axes[0]:
         return True
-    return found.axes[values] - values.ndim == axes[0] if values in found.axes else bool(values.shape[axes[0]] == 1)
+    return (
+        found.axes[values] - values.ndim == axes[0]
+        if values in found.axes
+        else bool(values.shape[axes[0]] == 1)
+    )
 
 
 def _writing(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) -> Any:
     """Repeated rows add nothing. Where they replace, they write what the last has written; where none was found, what was there."""
     x, values, *indices = inputs
     if node.params["reduce"] is None:
-        values = build.where(build.greater(rows.count, 0), values, build.gather_nd(x, *indices, axes=node.params["axes"]))
+        values = build.where(
+            build.greater(rows.count, 0), values, build.gather_nd(x, *indices, axes=node.params["axes"])
+        )
     else:
-        shape = gathered_shape(node.inputs[0].spec, tuple(index.spec for index in node.inputs[2:]), node.params["axes"])
+        shape = gathered_shape(
+            node.inputs[0].spec, tuple(index.spec for index in node.inputs[2:]), node.params["axes"]
+        )
         axis = next(axis for axis, dim in enumerate(shape) if rows.found.is_in(dim))
         values = build.where(rows.beside(build, len(shape), axis), values, 0)
     return build.scatter_nd(x, values, *indices, **node.params)
@@ -317,7 +359,9 @@ def _picks(node: Node, found: _Found) -> bool:
     """One row, by its number. That there are so many is a guard."""
     axis = found.rows_of(node.inputs[0])
     items = [item for item in node.params["key"] if item is not None]
-    return axis is not None and axis < len(items) and type(items[axis]) is int and not found.touches(node.params)
+    return (
+        axis is not None and axis < len(items) and type(items[axis]) is int and not found.touches(node.params)
+    )
 
 
 def _picked(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) -> Any:
@@ -417,7 +461,11 @@ class _Bounder(Rewriter):
 
         def operand(item: Any) -> Any:
             times = found.times(item)
-            return self.mapped(item) if times is None else self.rows[found].counted(build, self.mapped(times), dtype)
+            return (
+                self.mapped(item)
+                if times is None
+                else self.rows[found].counted(build, self.mapped(times), dtype)
+            )
 
         return tuple(map(operand, node.inputs))
 
@@ -430,7 +478,9 @@ class _Bounder(Rewriter):
             valid = build.less(build.arange(stop=places.shape[0], dtype="int64"), count)
             self.rows[found] = _Rows(found, valid, count)
             columns = [build.getitem(places, key=(WHOLE, axis)) for axis in range(mask.ndim)]
-            self.places[found] = [build.where(valid, column, _last(build, column, count)) for column in columns]
+            self.places[found] = [
+                build.where(valid, column, _last(build, column, count)) for column in columns
+            ]
         return self.places[found]
 
 

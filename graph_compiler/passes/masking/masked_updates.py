@@ -53,9 +53,14 @@ class _Sizes:
 
     def are_equal(self, some: Sequence[Any], others: Sequence[Any], origin: Origin) -> bool:
         """Whether sizes are equal, from here on perhaps under a guard."""
-        conditions = [apply("eq", self.outward(one), self.outward(other)) for one, other in zip(some, others, strict=True)]
+        conditions = [
+            apply("eq", self.outward(one), self.outward(other))
+            for one, other in zip(some, others, strict=True)
+        ]
         open_ = [condition for condition in conditions if isinstance(condition, Size)]
-        if not all(map(hint_of, conditions)) or not all(symbol.source in self.sources for each in open_ for symbol in each.symbols()):
+        if not all(map(hint_of, conditions)) or not all(
+            symbol.source in self.sources for each in open_ for symbol in each.symbols()
+        ):
             return False
         self.guards += [Guard(condition, True, origin) for condition in open_]
         return True
@@ -70,10 +75,18 @@ def _selecting(block: Block, sizes: _Sizes, done: dict[int, Region]) -> Block:
                 made = _selecting(region.block, sizes.within(node, region), done)
                 done[id(region)] = region if made is region.block else replace(region, block=made)
         regions = tuple(done[id(region)] for region in node.regions)
-        return node if all(new is old for new, old in zip(regions, node.regions)) else replace(node, regions=regions)
+        return (
+            node
+            if all(new is old for new, old in zip(regions, node.regions))
+            else replace(node, regions=regions)
+        )
 
     nodes = tuple(inside(node) if node.regions else node for node in block.nodes)
-    block = block if all(new is old for new, old in zip(nodes, block.nodes)) else Block(block.inputs, nodes, block.outputs)
+    block = (
+        block
+        if all(new is old for new, old in zip(nodes, block.nodes))
+        else Block(block.inputs, nodes, block.outputs)
+    )
     masks = _written(block)
     return _Selecting(block, masks, sizes).run() if masks else block
 
@@ -93,7 +106,10 @@ def _mask_of(block: Block, node: Node) -> Value:
         if made is None or made.op != op:
             continue
         (inner,) = made.inputs
-        is_trailing = op == "reshape" and tuple(made.params["shape"]) == (*inner.shape, *(1,) * (x.ndim - inner.ndim))
+        is_trailing = op == "reshape" and tuple(made.params["shape"]) == (
+            *inner.shape,
+            *(1,) * (x.ndim - inner.ndim),
+        )
         mask = inner if is_trailing or (op == "broadcast_to" and inner.ndim == x.ndim) else mask
     found: Value = mask
     return found
@@ -154,7 +170,9 @@ class _Selecting:
             self._select(node)
         elif node.op == "masked_scatter":
             return self._written(node)
-        elif (node.op in BY_ELEMENT or node.op in _REDUCED) and not self.selected.keys().isdisjoint(node.inputs):
+        elif (node.op in BY_ELEMENT or node.op in _REDUCED) and not self.selected.keys().isdisjoint(
+            node.inputs
+        ):
             return self._computed(node)
         return None
 
@@ -165,12 +183,18 @@ class _Selecting:
         if self.sizes.are_equal(x.shape[: mask.ndim], mask.shape, node.origin):
             count = node.outputs[0].shape[0]
             span = self.spans.setdefault(mask, _Selected(0, count, count, self.rewriter.value(mask)))
-            self.selected[node.outputs[0]] = _ragged(self.rewriter.value(x), (span, *(None,) * (x.ndim - mask.ndim)))
+            self.selected[node.outputs[0]] = _ragged(
+                self.rewriter.value(x), (span, *(None,) * (x.ndim - mask.ndim))
+            )
 
     def _written(self, node: Node) -> Value | None:
         x, _, source = node.inputs
         found, own = self.selected.get(source), _mask_of(self.block, node)
-        if found is None or found.spans[0] is not self.spans.get(own) or {x.dtype, source.dtype} != {node.outputs[0].dtype}:
+        if (
+            found is None
+            or found.spans[0] is not self.spans.get(own)
+            or {x.dtype, source.dtype} != {node.outputs[0].dtype}
+        ):
             return None
         if not self.sizes.are_equal(x.shape, (*own.shape, *source.shape[1:]), node.origin):
             return None
@@ -207,7 +231,11 @@ class _Selecting:
     def _keeps_axes(self, node: Node) -> bool:
         """Whether the selection is the first axis of all that has it, and a reduction takes the axes of whole arrays as it takes those of
         selections."""
-        found = [(item, self.selected[item]) for item in node.inputs if isinstance(item, Value) and item in self.selected]
+        found = [
+            (item, self.selected[item])
+            for item in node.inputs
+            if isinstance(item, Value) and item in self.selected
+        ]
         if node.op in BY_ELEMENT:
             return all(item.ndim == node.outputs[0].ndim for item, _ in found)
         (_, ragged), params = found[0], node.params

@@ -40,7 +40,11 @@ class _Picking:
         """The block after the pass; itself where there is nothing to do."""
         nodes = [self._inside(node) if node.regions else node for node in block.nodes]
         if not any(map(self._moves, nodes)):
-            return block if all(new is old for new, old in zip(nodes, block.nodes)) else Block(block.inputs, tuple(nodes), block.outputs)
+            return (
+                block
+                if all(new is old for new, old in zip(nodes, block.nodes))
+                else Block(block.inputs, tuple(nodes), block.outputs)
+            )
         rewriter = Rewriter(block)
         for node in map(rewriter.rewritten, nodes):
             if self._moves(node):
@@ -62,13 +66,21 @@ class _Picking:
     # ------------------------------------------------------------------------------ regions
     def _inside(self, node: Node) -> Node:
         regions = tuple(self._region(node, region) for region in node.regions)
-        return node if all(new is old for new, old in zip(regions, node.regions)) else replace(node, regions=regions)
+        return (
+            node
+            if all(new is old for new, old in zip(regions, node.regions))
+            else replace(node, regions=regions)
+        )
 
     def _region(self, node: Node, region: Region) -> Region:
         read = {symbol for inner in region.block.nodes for symbol in _symbols(inner)}
         given = {value for value in region.block.inputs if value not in self._counters(node, region)}
-        known = (symbol for symbol in read if symbol in region.sizes and self._reads_number(region.sizes[symbol]))
-        numbers = frozenset((*known, *(symbol for symbol in read if symbol.kind == "item" and symbol.source not in given)))
+        known = (
+            symbol for symbol in read if symbol in region.sizes and self._reads_number(region.sizes[symbol])
+        )
+        numbers = frozenset(
+            (*known, *(symbol for symbol in read if symbol.kind == "item" and symbol.source not in given))
+        )
         made = _Picking(numbers).block(region.block)
         return region if made is region.block else replace(region, block=made)
 
@@ -93,7 +105,9 @@ class _Picking:
 
 
 def _symbols(node: Node) -> Any:
-    sizes = iterate_structure((node.inputs, node.params, [list(region.sizes.values()) for region in node.regions]))
+    sizes = iterate_structure(
+        (node.inputs, node.params, [list(region.sizes.values()) for region in node.regions])
+    )
     return (symbol for size in sizes if isinstance(size, Size) for symbol in size.symbols())
 
 
@@ -117,7 +131,9 @@ class _Key:
         for axis, item in self.spread:
             found = self.build.take(found, _places(self.build, item), axis=axis)
         if self.windows:
-            found = self.build.dynamic_slice(found, *self._starts(), axes=self._axes(), sizes=tuple(map(_width, self.windows.values())))
+            found = self.build.dynamic_slice(
+                found, *self._starts(), axes=self._axes(), sizes=tuple(map(_width, self.windows.values()))
+            )
         return found
 
     def written(self, x: Value, value: Any) -> Value:
@@ -128,7 +144,9 @@ class _Key:
         return whole
 
     def _part(self, x: Value) -> Value:
-        part: Value = self.build.getitem(x, key=self.still) if any(item != _WHOLE for item in self.still) else x
+        part: Value = (
+            self.build.getitem(x, key=self.still) if any(item != _WHOLE for item in self.still) else x
+        )
         return part
 
     def _spread(self, x: Value, value: Any, spread: list[tuple[int, Any]]) -> Value:
@@ -143,9 +161,15 @@ class _Key:
         return written
 
     def _updated(self, x: Value, value: Any) -> Value:
-        shape = tuple(_width(self.windows[axis]) if axis in self.windows else size for axis, size in enumerate(x.shape))
+        shape = tuple(
+            _width(self.windows[axis]) if axis in self.windows else size for axis, size in enumerate(x.shape)
+        )
         is_array = isinstance(value, Value)
-        update = self.build.broadcast_to(value, shape=shape) if is_array else self.build.full(shape=shape, fill_value=value, dtype=x.dtype)
+        update = (
+            self.build.broadcast_to(value, shape=shape)
+            if is_array
+            else self.build.full(shape=shape, fill_value=value, dtype=x.dtype)
+        )
         written: Value = self.build.dynamic_update_slice(x, update, *self._starts(), axes=self._axes())
         return written
 
@@ -162,5 +186,7 @@ def _width(item: Any) -> Any:
 
 def _places(build: Builder, item: Any) -> Value:
     start, stop, step = item
-    places: Value = build.add(build.multiply(build.arange(stop=(stop - start + step - 1) // step, dtype="int64"), step), start)
+    places: Value = build.add(
+        build.multiply(build.arange(stop=(stop - start + step - 1) // step, dtype="int64"), step), start
+    )
     return places

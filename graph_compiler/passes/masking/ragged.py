@@ -61,7 +61,12 @@ class Ragged:
 def _bound(span: Span) -> Any:
     """What is behind the span. Of a slice that may be empty (``max(low, stop)``) the mask for ``low`` leaves out what is not behind."""
     alone = next(iter(span.high.atoms()), None) if isinstance(span.high, Size) else None
-    if isinstance(alone, Apply) and alone.function == "max" and span.high == Size.of(alone) and span.low in alone.arguments:
+    if (
+        isinstance(alone, Apply)
+        and alone.function == "max"
+        and span.high == Size.of(alone)
+        and span.low in alone.arguments
+    ):
         return next(item for item in alone.arguments if item != span.low)
     return span.high
 
@@ -81,7 +86,9 @@ class Wide:
     ``are_equal`` says whether two sizes are one, from here on perhaps under a guard; ``greatest`` gives no less than a size in any step.
     """
 
-    def __init__(self, build: Builder, are_equal: Callable[[Any, Any], bool], greatest: Callable[[Any], Any]) -> None:
+    def __init__(
+        self, build: Builder, are_equal: Callable[[Any, Any], bool], greatest: Callable[[Any], Any]
+    ) -> None:
         self.build, self.are_equal, self.greatest = build, are_equal, greatest
         self.masks: dict[Any, Value] = {}
 
@@ -132,7 +139,9 @@ class Wide:
         return item.full if isinstance(item, Ragged) and item.outside is not None else self.harmless(item, 0)
 
     # ------------------------------------------------------------------------------ several arrays
-    def together(self, operands: Sequence[Any], labels: Sequence[Sequence[Label]]) -> tuple[list[Any], Mapping[Label, Span]]:
+    def together(
+        self, operands: Sequence[Any], labels: Sequence[Sequence[Label]]
+    ) -> tuple[list[Any], Mapping[Label, Span]]:
         """Operands whose axes of one label stand side by side, and the spans of these: where one array begins elsewhere, its elements are
         moved."""
         found: dict[Label, Span] = {}
@@ -140,14 +149,19 @@ class Wide:
             for label, span in zip(own, spans_of(operand)):
                 if span is not None and not self.are_equal(found.setdefault(label, span).width, span.width):
                     raise NotWhole
-        return [self.fitted(operand, [found.get(label) for label in own]) for operand, own in zip(operands, labels)], found
+        return [
+            self.fitted(operand, [found.get(label) for label in own])
+            for operand, own in zip(operands, labels)
+        ], found
 
     def fitted(self, item: Any, spans: Sequence[Span | None]) -> Any:
         """An operand with its elements where the spans say; one that has a single element along an axis is repeated there."""
         for axis, span in enumerate(spans):
             own = spans_of(item)[axis]
             if span is None or own is None:
-                if own is not None or (span is not None and (item.full if isinstance(item, Ragged) else item).shape[axis] != 1):
+                if own is not None or (
+                    span is not None and (item.full if isinstance(item, Ragged) else item).shape[axis] != 1
+                ):
                     raise NotWhole
             elif not self._stand_alike(own, span):
                 item = self._moved(item, axis, own, span)
@@ -268,7 +282,9 @@ def _repeated(moment: Moment) -> Any:
     (x,), shape = moment.operands, moment.params["shape"]
     own = (*(None,) * (len(shape) - len(spans_of(x))), *spans_of(x))
     spans = [moment.span_of(size) if span is None else span for size, span in zip(shape, own)]
-    if not all(moment.wide.are_equal(span.width, size) for size, span in zip(shape, spans) if span is not None):
+    if not all(
+        moment.wide.are_equal(span.width, size) for size, span in zip(shape, spans) if span is not None
+    ):
         raise NotWhole
     x = moment.wide.fitted(x, spans[len(shape) - len(spans_of(x)) :])
     made = moment.again([x.full if isinstance(x, Ragged) else x], shape=_full(shape, spans))
@@ -299,7 +315,9 @@ def _steep(moment: Moment, safe: tuple[float, ...]) -> Any:
 
 
 def _safe(wide: Wide, operand: Any, spans: Sequence[Span | None], number: float) -> Any:
-    if isinstance(operand, Ragged) and all(own is not None for own, span in zip(operand.spans, spans) if span is not None):
+    if isinstance(operand, Ragged) and all(
+        own is not None for own, span in zip(operand.spans, spans) if span is not None
+    ):
         return wide.harmless(operand, number)
     if not isinstance(operand, (Ragged, Value)):
         return operand
@@ -336,7 +354,10 @@ def _item(moment: Moment, item: Any, own: Span | None, size: Any) -> tuple[Any, 
     if item == WHOLE:
         return item, own
     inside = Span(0, size, size) if own is None else own
-    low, high = (inside.low + position(bound, inside.width, absent) for bound, absent in ((item[0], 0), (item[1], inside.width)))
+    low, high = (
+        inside.low + position(bound, inside.width, absent)
+        for bound, absent in ((item[0], 0), (item[1], inside.width))
+    )
     if not moment.steps.reads_step(high - low):
         return (item, None) if own is None else ((low, high, item[2]), None)
     if item[2] != 1:
@@ -370,7 +391,9 @@ def _flip(moment: Moment) -> Any:
 
 def _permuted(moment: Moment) -> Any:
     (x,) = moment.operands
-    return moment.wide.of([x.spans[axis] for axis in moment.params["axes"]], moment.again([x.full]), x.outside)
+    return moment.wide.of(
+        [x.spans[axis] for axis in moment.params["axes"]], moment.again([x.full]), x.outside
+    )
 
 
 def _reshaped(moment: Moment) -> Any:
@@ -378,7 +401,9 @@ def _reshaped(moment: Moment) -> Any:
     (x,), shape = moment.operands, moment.params["shape"]
     old = moment.node.inputs[0].shape
     left = [(size, span) for size, span in zip(x.full.shape, x.spans) if size != 1 or span is not None]
-    if [size for size in old if size != 1] != [size for size in shape if size != 1] or len(left) != sum(size != 1 for size in shape):
+    if [size for size in old if size != 1] != [size for size in shape if size != 1] or len(left) != sum(
+        size != 1 for size in shape
+    ):
         raise NotWhole
     places = iter(left)
     parts = [(1, None) if size == 1 else next(places) for size in shape]
@@ -437,7 +462,9 @@ def _place(moment: Moment, neutral: Callable[[str], Any]) -> Any:
         return _reduced(moment, neutral)
     moment.require_elements([span])
     made, build = moment.again([moment.wide.filled(x, neutral(x.full.dtype))]), moment.build
-    inside = build.minimum(build.maximum(made, span.low), span.high - 1)  # where all are as small as what stands elsewhere
+    inside = build.minimum(
+        build.maximum(made, span.low), span.high - 1
+    )  # where all are as small as what stands elsewhere
     return moment.wide.of(_left(moment, x, [axis]), build.subtract(inside, span.low))
 
 
@@ -468,7 +495,9 @@ def _summed(operand: Any, own: Sequence[Any], result: Sequence[Any]) -> Any:
     does not count. Gradients are those of the masked one, as a cotangent of 0 would meet what does not count, were it infinite."""
     if not isinstance(operand, Ragged) or len(own) <= len(result) or operand.outside == 0:
         return operand
-    return replace(operand, spans=tuple(None if label in result else span for label, span in zip(own, operand.spans)))
+    return replace(
+        operand, spans=tuple(None if label in result else span for label, span in zip(own, operand.spans))
+    )
 
 
 def _matmul(moment: Moment) -> Any:
@@ -476,7 +505,11 @@ def _matmul(moment: Moment) -> Any:
     batches = [tuple(range(2 - rank, 0)) for rank in ranks]
     left = (*batches[0], *(("row", "sum") if ranks[0] > 1 else ("sum",)))
     right = (*batches[1], *(("sum", "column") if ranks[1] > 1 else ("sum",)))
-    result = (*max(batches, key=len), *(("row",) if ranks[0] > 1 else ()), *(("column",) if ranks[1] > 1 else ()))
+    result = (
+        *max(batches, key=len),
+        *(("row",) if ranks[0] > 1 else ()),
+        *(("column",) if ranks[1] > 1 else ()),
+    )
     return _contracted(moment, (left, right), result)
 
 
@@ -536,7 +569,9 @@ _GENTLE = (
 _SAFE: Mapping[str, tuple[float, ...]] = {
     **dict.fromkeys(("log", "log2", "log10", "log1p", "sqrt", "rsqrt", "reciprocal", "acosh"), (2,)),
     **dict.fromkeys(("exp", "exp2", "expm1", "sinh", "cosh", "tan", "asin", "acos", "atanh"), (0,)),
-    **dict.fromkeys(("divide", "pow", "floor_divide", "remainder", "fmod", "trunc_divide", "hypot", "atan2"), (1, 1)),
+    **dict.fromkeys(
+        ("divide", "pow", "floor_divide", "remainder", "fmod", "trunc_divide", "hypot", "atan2"), (1, 1)
+    ),
     **dict.fromkeys(("logaddexp", "logaddexp2"), (0, 0)),
 }
 """Numbers of which others are finite, with finite slopes."""

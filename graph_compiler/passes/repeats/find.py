@@ -80,7 +80,10 @@ class Row:
     @property
     def exact(self) -> Any:
         """The key with the numbers."""
-        return (self.key, *(repr(leaf) if type(leaf) is float else leaf for leaf in self.leaves if type(leaf) is not Value))
+        return (
+            self.key,
+            *(repr(leaf) if type(leaf) is float else leaf for leaf in self.leaves if type(leaf) is not Value),
+        )
 
 
 class Keys:
@@ -93,7 +96,9 @@ class Keys:
         self.sizes = sizes
         self._rows: dict[Node, Row] = {}
         self._numbers: dict[Any, int] = {}
-        self._regions: dict[int, tuple[Region, int]] = {}  # by identity: calls of one function have it in common
+        self._regions: dict[
+            int, tuple[Region, int]
+        ] = {}  # by identity: calls of one function have it in common
 
     def of(self, node: Node, counters: Collection[Value] = ()) -> Row:
         """The row of a node; of ``counters`` the lengths do not count. ``TypeError`` where an argument has no hash."""
@@ -160,7 +165,9 @@ class Rows:
             return True
         if not (node.outputs or node.writes) or not self.with_draws and any(map(_draws, every([node]))):
             return True
-        return bool(self.apart) and any(self.aliases.base_of(value) in self.apart for value in (*node.outputs, *node.uses, *node.writes))
+        return bool(self.apart) and any(
+            self.aliases.base_of(value) in self.apart for value in (*node.outputs, *node.uses, *node.writes)
+        )
 
 
 def _draws(node: Node) -> bool:
@@ -174,7 +181,15 @@ def _key(node: Node, leaves: list[Any], keys: Keys, counters: Collection[Value])
     """What equal steps have in common; ``leaves`` is told the rest."""
     origin, record, read = node.origin, node.record, _Reading(node, leaves, keys, counters)
     outputs = tuple([read.spec(value) for value in node.outputs])
-    parts = [node.op, origin.file, origin.line, origin.call, outputs, read.item(node.inputs), read.item(node.params)]
+    parts = [
+        node.op,
+        origin.file,
+        origin.line,
+        origin.call,
+        outputs,
+        read.item(node.inputs),
+        read.item(node.params),
+    ]
     if record is not None:
         parts += [
             _FLAGS(record),
@@ -286,7 +301,11 @@ class Program:
     @classmethod
     def of(cls, block: Block, rows: list[Row]) -> Program:
         """The block, indexed."""
-        place = {value: (index, output) for index, node in enumerate(block.nodes) for output, value in enumerate(node.outputs)}
+        place = {
+            value: (index, output)
+            for index, node in enumerate(block.nodes)
+            for output, value in enumerate(node.outputs)
+        }
         users: dict[Value, list[int]] = {}
         for index, node in enumerate(block.nodes):
             for value in node.uses:
@@ -325,7 +344,11 @@ class Steps:
 
     def slots(self) -> Iterator[Slot]:
         """The results of a step."""
-        return (Slot(place, output) for place in range(self.period) for output in range(len(self.node(0, place).outputs)))
+        return (
+            Slot(place, output)
+            for place in range(self.period)
+            for output in range(len(self.node(0, place).outputs))
+        )
 
     def makes(self, value: Value) -> bool:
         """Whether a value is made in one of the steps."""
@@ -379,13 +402,20 @@ class _Fit:
                 return None
             patterns.append(row)
         self.whole = Steps(self.program, self.first, self.period, self.bare.count, tuple(patterns))  # type: ignore[arg-type]
-        self.reach = max((pattern.distance for row in patterns for pattern in row if isinstance(pattern, Earlier)), default=0)
+        self.reach = max(
+            (pattern.distance for row in patterns for pattern in row if isinstance(pattern, Earlier)),
+            default=0,
+        )
         begin, end = self.about, self.about
         while end < self.bare.count and self._fits(end):
             end += 1
         while begin > low and self._fits(begin - 1):
             begin -= 1
-        while begin > low and end > begin and all(self._fits(step, begin - 1) for step in range(begin - 1, min(begin + self.reach, end))):
+        while (
+            begin > low
+            and end > begin
+            and all(self._fits(step, begin - 1) for step in range(begin - 1, min(begin + self.reach, end)))
+        ):
             begin -= 1
         begin = max(begin, self._known_from())
         return self.whole, begin, end
@@ -440,7 +470,11 @@ class _Fit:
     def _known_from(self) -> int:
         """The first step before which all values are made that are the same in each step."""
         same = (pattern.value for row in self.whole.patterns for pattern in row if isinstance(pattern, Same))
-        made = [self.program.place[value][0] for value in same if isinstance(value, Value) and value in self.program.place]
+        made = [
+            self.program.place[value][0]
+            for value in same
+            if isinstance(value, Value) and value in self.program.place
+        ]
         return max(((index - self.first) // self.period + 1 for index in made), default=0)
 
 
@@ -467,7 +501,9 @@ class Counters:
         changing = {at: pattern for at, pattern in enumerate(row) if not isinstance(pattern, (Earlier, Same))}
         if node.record is not None or not changing:
             return None if changing else [node]
-        operands = sum(1 for _ in iterate_structure(node.inputs))  # canonical inputs are values and numbers, each of them a leaf
+        operands = sum(
+            1 for _ in iterate_structure(node.inputs)
+        )  # canonical inputs are values and numbers, each of them a leaf
         if any(isinstance(item, Size) for item in iterate_structure(node.inputs)):
             return None
         instead: dict[int, Any] = {}
@@ -477,19 +513,30 @@ class Counters:
         if any(item is None for item in instead.values()):
             return None
         placed = _Placed(instead)
-        made = replace(node, inputs=map_structure(placed, node.inputs), params=map_structure(placed, node.params))
+        made = replace(
+            node, inputs=map_structure(placed, node.inputs), params=map_structure(placed, node.params)
+        )
         return self._windows(made) if node.op in _KEYED and not self.has_slices else [made]
 
     def _windows(self, node: Node) -> list[Node] | None:
         """A slice whose ends move as one is an array of places: some compilers have to know both ends. None of any other such slice."""
         key = node.params["key"]
-        moving = [place for place, item in enumerate(key) if isinstance(item, tuple) and any(map(self._moves, item))]
+        moving = [
+            place for place, item in enumerate(key) if isinstance(item, tuple) and any(map(self._moves, item))
+        ]
         if not moving:
             return [node]
         place = moving[0]
         (start, stop, step), axis = key[place], sum(item is not None for item in key[:place])
         length = stop - start if self._moves(start) and self._moves(stop) else None
-        if node.op != "getitem" or len(moving) > 1 or type(length) is not int or self._moves(step) or step != 1 or length <= 0:
+        if (
+            node.op != "getitem"
+            or len(moving) > 1
+            or type(length) is not int
+            or self._moves(step)
+            or step != 1
+            or length <= 0
+        ):
             return None
         array, numbers = node.inputs[0], ArraySpec((length,), _PLACES)
         params = {"start": 0, "stop": length, "step": 1, "dtype": _PLACES}
@@ -497,7 +544,13 @@ class Counters:
         first = self._sequence(_PLACES, *self._line(start))
         places = Node("add", (steps.outputs[0], first), {}, node.origin, (Value("places", numbers),))
         spec = ArraySpec((*array.shape[:axis], length, *array.shape[axis + 1 :]), array.dtype)
-        taken = Node("take", (array, places.outputs[0]), {"axis": axis}, node.origin, (Value(node.outputs[0].name, spec),))
+        taken = Node(
+            "take",
+            (array, places.outputs[0]),
+            {"axis": axis},
+            node.origin,
+            (Value(node.outputs[0].name, spec),),
+        )
         left = tuple(_WHOLE if at == place else item for at, item in enumerate(key))
         if all(item == _WHOLE for item in left):
             return [steps, places, replace(taken, outputs=node.outputs)]
@@ -522,14 +575,20 @@ class Counters:
             return None
         most, by = _EXACT.get(dtype, 0), numbers[1] - numbers[0]
         # -0.0 is no element of a sequence of whole numbers: what is divided by it has another sign.
-        is_whole = all(float(number).is_integer() and abs(number) < most and repr(number) != "-0.0" for number in numbers)
+        is_whole = all(
+            float(number).is_integer() and abs(number) < most and repr(number) != "-0.0" for number in numbers
+        )
         if is_whole and all(number == numbers[0] + by * step for step, number in enumerate(numbers)):
             return self._sequence(dtype, int(numbers[0]), int(by))
         return self._list(dtype, tuple(numbers)) if dtype in _EXACT and len(numbers) <= _MOST_LISTED else None
 
     def _index(self, node: Node, number: Pattern) -> Size | None:
         """A place along an axis, all of them counted from the same end."""
-        if node.op not in _KEYED or not isinstance(number, Counted) or (number.at(0) < 0) != (number.at(self.count - 1) < 0):
+        if (
+            node.op not in _KEYED
+            or not isinstance(number, Counted)
+            or (number.at(0) < 0) != (number.at(self.count - 1) < 0)
+        ):
             return None
         place = Symbol(self._sequence(_PLACES, 0, 1), 0, self.count - 1, "item")
         found = number.first + number.by * Size.of(place)
@@ -538,7 +597,9 @@ class Counters:
     def _sequence(self, dtype: str, first: int, by: int) -> Value:
         """What a step reads of ``first, first + by, ...``."""
         stop = first + by * self.count
-        return self._read("arange", dtype, {"start": first, "stop": stop, "step": by, "dtype": dtype}, (dtype, first, by))
+        return self._read(
+            "arange", dtype, {"start": first, "stop": stop, "step": by, "dtype": dtype}, (dtype, first, by)
+        )
 
     def _list(self, dtype: str, numbers: tuple[float, ...]) -> Value:
         """What a step reads of these numbers."""
@@ -547,7 +608,10 @@ class Counters:
     def _read(self, op: str, dtype: str, params: dict[str, Any], key: Any) -> Value:
         if key not in self.made:
             numbers = Value("steps", ArraySpec((self.count,), dtype))
-            self.made[key] = (Node(op, (), params, self.origin, (numbers,)), Value("step", ArraySpec((), dtype)))
+            self.made[key] = (
+                Node(op, (), params, self.origin, (numbers,)),
+                Value("step", ArraySpec((), dtype)),
+            )
         return self.made[key][1]
 
 

@@ -21,7 +21,9 @@ def inlined_calls(graph: Graph, prefers: Container[str] | None = None) -> tuple[
     if not any(map(_is_plain, block.nodes)):
         return graph, False
     functions = {id(node.regions[0].block): node.regions[0].block for node in filter(_is_plain, block.nodes)}
-    written_out = {key for key, function in functions.items() if prefers is None or lays_out(function, prefers)}
+    written_out = {
+        key for key, function in functions.items() if prefers is None or lays_out(function, prefers)
+    }
     made = _inlined(block, lambda node: _is_plain(node) and id(node.regions[0].block) in written_out)
     return (graph, False) if made is block else (graph.with_block(made), True)
 
@@ -38,7 +40,9 @@ def _inlined(block: Block, is_written_out: Callable[[Node], bool]) -> Block:
             rewriter.append(node)
             continue
         path = node.origin.module.split(".")
-        outputs = inline(node.regions[0], node.inputs, lambda part, path=path: rewriter.append(_in_module(part, path)))  # type: ignore[misc]
+        outputs = inline(
+            node.regions[0], node.inputs, lambda part, path=path: rewriter.append(_in_module(part, path))
+        )  # type: ignore[misc]
         for made, old in zip(outputs, node.outputs):
             rewriter.name(made, old)
         rewriter.replace(node.outputs, outputs)
@@ -48,7 +52,9 @@ def _inlined(block: Block, is_written_out: Callable[[Node], bool]) -> Block:
 def _in_module(node: Node, path: list[str]) -> Node:
     """The node in the module that the call is in, where its own stands for those of all calls: ``layer.*.norm``."""
     own = node.origin.module.split(".")
-    module = ".".join(path[place] if part == "*" and place < len(path) else part for place, part in enumerate(own))
+    module = ".".join(
+        path[place] if part == "*" and place < len(path) else part for place, part in enumerate(own)
+    )
     return node if module == node.origin.module else replace(node, origin=replace(node.origin, module=module))
 
 

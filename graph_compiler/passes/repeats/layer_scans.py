@@ -105,21 +105,37 @@ class _Loop:
         origin = replace(last.origin, module=self._module())
         finals = self._finals()
         known = set(finals)
-        kept = [place for place, column in enumerate(zip(*(layer.outputs for layer in self.layers))) if read.intersection(column) - known]
+        kept = [
+            place
+            for place, column in enumerate(zip(*(layer.outputs for layer in self.layers)))
+            if read.intersection(column) - known
+        ]
         scratch = Graph("scratch", "canonical")
         build = Builder(scratch, origin)
-        rows = [build.stack(*(layer.inputs[place] for layer in self.layers), axis=0) for place in self.stacked]
+        rows = [
+            build.stack(*(layer.inputs[place] for layer in self.layers), axis=0) for place in self.stacked
+        ]
         for row, place in zip(rows, self.stacked):
             row.name = block.inputs[place].name
         turns, choices = self._choices(build)
         numbers = [build.arange(start=0, stop=len(self.layers), step=1, dtype="int32") for _ in self.counted]
         yield from scratch.nodes
-        outputs = [Value(last.outputs[place].name, _rows_of(last.outputs[place], len(self.layers))) for place in kept]
+        outputs = [
+            Value(last.outputs[place].name, _rows_of(last.outputs[place], len(self.layers))) for place in kept
+        ]
         starts = [self.layers[0].inputs[place] for place, _ in self.carried]
         sequences = (*rows, *numbers, *turns)
-        params = {"carried": len(starts), "sequences": len(sequences), "length": len(self.layers), "reverse": False, "checkpoint": False}
+        params = {
+            "carried": len(starts),
+            "sequences": len(sequences),
+            "length": len(self.layers),
+            "reverse": False,
+            "checkpoint": False,
+        }
         regions, captured = close(self._body(kept, turns, choices))
-        yield Node("scan", (*starts, *sequences, *captured), params, origin, (*finals, *outputs), regions=regions)
+        yield Node(
+            "scan", (*starts, *sequences, *captured), params, origin, (*finals, *outputs), regions=regions
+        )
         for place, stack in zip(kept, outputs):
             for number, layer in enumerate(self.layers):
                 if (value := layer.outputs[place]) in read and value not in known:
@@ -150,15 +166,26 @@ class _Loop:
         """One layer, its inputs and outputs in the order of a loop's."""
         first, nodes = self.layers[0], list[Node]()
         region = first.regions[0]
-        own = {place: Value(region.block.inputs[place].name, first.inputs[place].spec) for place in self._given()}
+        own = {
+            place: Value(region.block.inputs[place].name, first.inputs[place].spec) for place in self._given()
+        }
         now = [Value("turn", ArraySpec((), "int32")) for _ in turns]
         numbers = dict(zip(dict.fromkeys(stack.shape[0] for stack in choices), now))
         inputs = (*own.values(), *now)
         for stack, place in zip(choices, self.chosen):
             own[place] = Value(region.block.inputs[place].name, first.inputs[place].spec)
-            nodes.append(Node("take", (stack, numbers[stack.shape[0]]), {"axis": 0}, first.origin, (own[place],)))
-        made = inline(region, [own.get(place, operand) for place, operand in enumerate(first.inputs)], nodes.append)
-        return Body(region.name, inputs, nodes, [made[place] for place in (*(result for _, result in self.carried), *kept)])
+            nodes.append(
+                Node("take", (stack, numbers[stack.shape[0]]), {"axis": 0}, first.origin, (own[place],))
+            )
+        made = inline(
+            region, [own.get(place, operand) for place, operand in enumerate(first.inputs)], nodes.append
+        )
+        return Body(
+            region.name,
+            inputs,
+            nodes,
+            [made[place] for place in (*(result for _, result in self.carried), *kept)],
+        )
 
     def _given(self) -> Iterator[int]:
         """The places of operands that a step is given."""
@@ -172,7 +199,11 @@ def _index(values: Sequence[Value], item: Any) -> int | None:
 
 def _turns(operands: Sequence[Any]) -> int:
     """After how many layers the same arrays of one type come again; 0 where they do not within a few."""
-    fits = (turns for turns in range(2, min(_MOST_TURNS, len(operands) - 1) + 1) if all(map(is_, operands, operands[turns:])))
+    fits = (
+        turns
+        for turns in range(2, min(_MOST_TURNS, len(operands) - 1) + 1)
+        if all(map(is_, operands, operands[turns:]))
+    )
     is_alike = all(isinstance(each, Value) and each.spec == operands[0].spec for each in operands)
     return next(fits, 0) if is_alike else 0
 
@@ -180,12 +211,18 @@ def _turns(operands: Sequence[Any]) -> int:
 def _number(graph: Graph, operand: Any) -> Any:
     """The number that an operand is; None where it is none that is known."""
     made = graph.maker(operand) if isinstance(operand, Value) and not operand.ndim else None
-    return made.params["fill_value"] if made is not None and made.op == "full" and operand.dtype == "int32" else None
+    return (
+        made.params["fill_value"]
+        if made is not None and made.op == "full" and operand.dtype == "int32"
+        else None
+    )
 
 
 def _are_before(graph: Graph, layer: Node, values: Sequence[Value]) -> bool:
     """Whether the values are there before the first layer is called."""
-    return {value for node in graph.nodes[graph.nodes.index(layer) :] for value in node.outputs}.isdisjoint(values)
+    return {value for node in graph.nodes[graph.nodes.index(layer) :] for value in node.outputs}.isdisjoint(
+        values
+    )
 
 
 def _rows_of(value: Value, count: int) -> ArraySpec:

@@ -174,7 +174,9 @@ class _Cuts:
         known = [(place, number) for place, number in enumerate(self.numbers) if number is not None]
         for (before, number), (after, other) in pairwise(known):
             if number != other and before < period:
-                yield from (first + (cut - period if cut >= period else cut) for cut in range(before + 1, after + 1))
+                yield from (
+                    first + (cut - period if cut >= period else cut) for cut in range(before + 1, after + 1)
+                )
 
     def numbers_from(self, first: int) -> int:
         """How many numbers the weights of one layer have."""
@@ -224,7 +226,11 @@ class Memory:
 
     def written(self, values: Iterable[Value]) -> set[Value]:
         """The owners of the memory of these arrays that something writes to."""
-        return self.aliases.written.intersection(map(self.aliases.base_of, values)) if self.aliases.written else set()
+        return (
+            self.aliases.written.intersection(map(self.aliases.base_of, values))
+            if self.aliases.written
+            else set()
+        )
 
 
 def calls_of(steps: Steps, names: Names, memory: Memory) -> Calls | None:
@@ -253,7 +259,9 @@ class _Writing:
         for place in range(self.steps.period):
             columns = zip(*(self.steps.leaves(layer, place) for layer in self.layers))
             row = [self._source(leaves) if isinstance(leaves[0], Value) else None for leaves in columns]
-            if any(source == () for source in row) or not all(self._keeps_memory(layer, place) for layer in self.layers):
+            if any(source == () for source in row) or not all(
+                self._keeps_memory(layer, place) for layer in self.layers
+            ):
                 return False
             self.sources.append(row)
             if self._is_shared(place, row):
@@ -278,23 +286,35 @@ class _Writing:
     def _is_shared(self, place: int, row: Sequence[Source | None]) -> bool:
         """Whether a node computes the same in all layers, which nothing outside of them receives."""
         node = self.steps.node(0, place)
-        if node.op == GUARD or node.regions or any(isinstance(source, Slot) or (source and len(set(source)) > 1) for source in row):
+        if (
+            node.op == GUARD
+            or node.regions
+            or any(isinstance(source, Slot) or (source and len(set(source)) > 1) for source in row)
+        ):
             return False
         made = [value for layer in self.layers for value in self.steps.node(layer, place).outputs]
         if self.memory.written((*made, *node.uses)) or draws([node]):
             return False
-        return self.memory.results.isdisjoint(made) and not any(self._leaves(layer, place) for layer in self.layers[1:])
+        return self.memory.results.isdisjoint(made) and not any(
+            self._leaves(layer, place) for layer in self.layers[1:]
+        )
 
     def _keeps_memory(self, layer: int, place: int) -> bool:
         """Whether what a node touches of memory that is written to is made in its layer, and read nowhere else."""
         node = self.steps.node(layer, place)
-        own = all(self._slot(layer, owner) is not None for owner in self.memory.written((*node.uses, *node.writes)))
+        own = all(
+            self._slot(layer, owner) is not None for owner in self.memory.written((*node.uses, *node.writes))
+        )
         return own and not (self.memory.written(node.outputs) and self._leaves(layer, place))
 
     def _leaves(self, layer: int, place: int) -> bool:
         """Whether what a node makes is read outside of its layer."""
         begin = self.steps.first + layer * self.steps.period
-        users = (user for value in self.steps.node(layer, place).outputs for user in self.steps.program.users.get(value, ()))
+        users = (
+            user
+            for value in self.steps.node(layer, place).outputs
+            for user in self.steps.program.users.get(value, ())
+        )
         return any(not begin <= user < begin + self.steps.period for user in users)
 
     # ------------------------------------------------------------------------------ the region
@@ -305,7 +325,9 @@ class _Writing:
                 return None
         slots = [slot for slot in self.steps.slots() if slot in self.made and self._is_given(slot)]
         modules = [self._module(layer) for layer in self.layers]
-        body = Body(self._name(), list(self.given.values()), self._placed(), [self.made[slot] for slot in slots])
+        body = Body(
+            self._name(), list(self.given.values()), self._placed(), [self.made[slot] for slot in slots]
+        )
         (region,), captured = close(body)
         calls = (self._call(layer, region, slots, captured, modules[layer]) for layer in self.layers)
         return [*(self.steps.node(0, place) for place in sorted(self.shared)), *calls]
@@ -349,19 +371,36 @@ class _Writing:
     # ------------------------------------------------------------------------------ modules
     def _module(self, layer: int) -> list[str]:
         """The path that all nodes of a layer have in common."""
-        paths = [self.steps.node(layer, place).origin.module.split(".") for place in range(self.steps.period) if place not in self.shared]
+        paths = [
+            self.steps.node(layer, place).origin.module.split(".")
+            for place in range(self.steps.period)
+            if place not in self.shared
+        ]
         return [parts[0] for parts in zip(*paths)][: _common(paths)]
 
     def _placed(self) -> list[Node]:
         """The nodes, in modules that stand for those of all layers: ``encoder.layer.*.attention``."""
         own = [place for place in range(self.steps.period) if place not in self.shared]
-        return [_in_all(node, self.steps.node(0, place)) for node, place in zip(self.inside, own, strict=True)]
+        return [
+            _in_all(node, self.steps.node(0, place)) for node, place in zip(self.inside, own, strict=True)
+        ]
 
     # ------------------------------------------------------------------------------ the calls
-    def _call(self, layer: int, region: Region, slots: Sequence[Slot], captured: Sequence[Value], module: Sequence[str]) -> Node:
+    def _call(
+        self,
+        layer: int,
+        region: Region,
+        slots: Sequence[Slot],
+        captured: Sequence[Value],
+        module: Sequence[str],
+    ) -> Node:
         outputs = tuple(self.steps.value(layer, slot) for slot in slots)
         first = self.steps.node(layer, 0)
-        record = None if first.record is None else CallRecord("call", result=outputs, random=draws(region.block.nodes))
+        record = (
+            None
+            if first.record is None
+            else CallRecord("call", result=outputs, random=draws(region.block.nodes))
+        )
         operands = (*(given[layer] for given in self.given), *captured)
         origin = replace(first.origin, module=".".join(module))
         return Node("call", operands, dict(get("call").params), origin, outputs, record, (region,))
@@ -389,21 +428,29 @@ _SMALLEST = 8  # operations of a layer: of fewer, a function is no shorter than 
 
 def repeated_layers(graph: Graph, keys: Keys | None = None) -> tuple[Graph, bool]:
     """The graph with equal layers as calls of one region; itself where there are none. ``keys``: as in :func:`.roll.rolled`."""
-    if len(graph.nodes) + len(graph.guards) < FEWEST * _SMALLEST or not (names := Names.of(graph)).may_differ(FEWEST):
+    if len(graph.nodes) + len(graph.guards) < FEWEST * _SMALLEST or not (names := Names.of(graph)).may_differ(
+        FEWEST
+    ):
         return graph, False
     nodes, checks = _with_checks(graph)
     outputs = _without(graph, checks.values()).block.outputs
     aliases = Aliases(graph)
     results = {each for value in values_in(graph.outputs) for each in (value, aliases.base_of(value))}
     seeds = any(node.is_random and not node.outputs for node in every(nodes))
-    rows = Rows(aliases, with_checks=True, with_draws=not seeds, written=_passing(aliases, nodes, outputs), keys=keys)
+    rows = Rows(
+        aliases, with_checks=True, with_draws=not seeds, written=_passing(aliases, nodes, outputs), keys=keys
+    )
     program = Program.of(Block(tuple(graph.sources()), nodes, outputs), list(map(rows.of, nodes)))
     found = list(_found(program, names, Memory(aliases, results)))
     if not found:
         return graph, False
     instead = {each.first: each.nodes for each in found}
     taken = {place for each in found for place in range(each.first, each.end)}
-    left = [part for place, node in enumerate(nodes) for part in (instead.get(place, ()) if place in taken else (node,))]
+    left = [
+        part
+        for place, node in enumerate(nodes)
+        for part in (instead.get(place, ()) if place in taken else (node,))
+    ]
     inside = [checks[nodes[place]] for place in taken if nodes[place] in checks]
     return _without(graph, inside).derive(nodes=[node for node in left if node not in checks]), True
 
@@ -451,7 +498,11 @@ def _free(stretch: Stretch, taken: set[int]) -> Stretch | None:
         first += 1
     while first < end and end - 1 in taken:
         end -= 1
-    return Stretch(first, end, period) if end - first >= period * FEWEST and taken.isdisjoint(range(first, end)) else None
+    return (
+        Stretch(first, end, period)
+        if end - first >= period * FEWEST and taken.isdisjoint(range(first, end))
+        else None
+    )
 
 
 def _stretches(program: Program) -> Sequence[Stretch]:

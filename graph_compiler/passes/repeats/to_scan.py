@@ -23,7 +23,20 @@ from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol, apply
 from ...trees import iterate_structure
 from ..driver import GraphPass, Pass
-from .find import Counted, Counters, Earlier, Keys, Program, Rows, Same, Slot, Steps, Stretch, periodic, steps_in
+from .find import (
+    Counted,
+    Counters,
+    Earlier,
+    Keys,
+    Program,
+    Rows,
+    Same,
+    Slot,
+    Steps,
+    Stretch,
+    periodic,
+    steps_in,
+)
 
 _STACKS = frozenset({"array", "stack", "stack_p"})
 _JOINS = frozenset({"concat"})
@@ -79,7 +92,10 @@ def _recorded(node: Node, array: Value, index: Any, value: Value) -> Node:
 def joined(node: Node) -> Sequence[Any] | None:
     """The arrays that a node puts side by side, or one after the other, along a first axis; None where it is another one."""
     name = name_of(node)
-    if name not in (_STACKS | _JOINS if node.record is None else _STACKS) or not node.params.keys() <= {"axis", "dim"}:
+    if name not in (_STACKS | _JOINS if node.record is None else _STACKS) or not node.params.keys() <= {
+        "axis",
+        "dim",
+    }:
         return None
     if any(part for part in iterate_structure((node.params, node.inputs[1:])) if not isinstance(part, Value)):
         return None
@@ -96,7 +112,9 @@ def parts_joined(node: Node, first: int, steps: Value) -> Sequence[Node]:
     count, item = steps.shape[0], steps.shape[1:]
     whole = steps if is_stack else build.reshape(steps, shape=(count * item[0], *item[1:]))
     others = (node.inputs[:first], node.inputs[first + count :])
-    before, after = ([build.getitem(each, key=(None,)) if is_stack else each for each in some] for some in others)
+    before, after = (
+        [build.getitem(each, key=(None,)) if is_stack else each for each in some] for some in others
+    )
     if len(parts := [*before, whole, *after]) > 1:
         build.concat(*parts, axis=0)
     *nodes, last = scratch.nodes
@@ -127,7 +145,10 @@ def fitted(steps: Steps, fewest: int) -> tuple[Steps, Sequence[Gathered]] | None
 
 
 def _reach(steps: Steps) -> int:
-    return max((pattern.distance for row in steps.patterns for pattern in row if isinstance(pattern, Earlier)), default=0)
+    return max(
+        (pattern.distance for row in steps.patterns for pattern in row if isinstance(pattern, Earlier)),
+        default=0,
+    )
 
 
 def _outside(steps: Steps, value: Value) -> Iterator[int]:
@@ -145,8 +166,15 @@ def _gathered(steps: Steps) -> Iterator[Gathered]:
             if items is None or len(items) < place + steps.count:
                 continue
             others = (*items[:place], *items[place + steps.count :])
-            is_apart = not any(map(steps.makes, others)) and (node.record is None or not others) and node.outputs[0].dtype == first.dtype
-            if is_apart and all(item is steps.value(step, slot) for step, item in enumerate(items[place : place + steps.count])):
+            is_apart = (
+                not any(map(steps.makes, others))
+                and (node.record is None or not others)
+                and node.outputs[0].dtype == first.dtype
+            )
+            if is_apart and all(
+                item is steps.value(step, slot)
+                for step, item in enumerate(items[place : place + steps.count])
+            ):
                 yield _gathering(steps, slot, user, place, bool(others))
 
 
@@ -311,13 +339,31 @@ class _Writing:
     def _loop(self) -> Loop:
         steps = self.steps
         read = {value for node in self.nodes for value in node.uses}
-        sequences = [*self.sequences.values(), *(pair for pair in self.counters.made.values() if pair[1] in read)]
+        sequences = [
+            *self.sequences.values(),
+            *(pair for pair in self.counters.made.values() if pair[1] in read),
+        ]
         inputs = [*self.carried.values(), *(row for _, row in sequences)]
-        following = [self.carried[item.later] if len(item.before) > 1 else self.made[item.slot] for item in self.carried]
-        body = Body("body", inputs, self.nodes, [*following, *(self.made[each.slot] for each in self.gathered)])
+        following = [
+            self.carried[item.later] if len(item.before) > 1 else self.made[item.slot]
+            for item in self.carried
+        ]
+        body = Body(
+            "body", inputs, self.nodes, [*following, *(self.made[each.slot] for each in self.gathered)]
+        )
         (region,), captured = close(body)
-        operands = (*(item.before[0] for item in self.carried), *(taken.outputs[0] for taken, _ in sequences), *captured)
-        params = {"carried": len(self.carried), "sequences": len(sequences), "length": steps.count, "reverse": False, "checkpoint": False}
+        operands = (
+            *(item.before[0] for item in self.carried),
+            *(taken.outputs[0] for taken, _ in sequences),
+            *captured,
+        )
+        params = {
+            "carried": len(self.carried),
+            "sequences": len(sequences),
+            "length": steps.count,
+            "reverse": False,
+            "checkpoint": False,
+        }
         outputs = (*self._finals(), *(each.result for each in self.gathered))
         first = steps.node(0, 0)
         record = None if first.record is None else CallRecord("scan", result=outputs)
@@ -365,7 +411,9 @@ def rolled(fewest: int, counts: bool = False, keys: Keys | None = None) -> Graph
             return graph, False
         rows = Rows(Aliases(graph), keys=keys)
         fixed = {*graph.parameters.values(), *(value for value, _ in graph.constants.values())}
-        made, changed = Pass("roll", lambda block: _rolled(block, rows, Means(fixed, counts), fewest), "deep")(graph)
+        made, changed = Pass(
+            "roll", lambda block: _rolled(block, rows, Means(fixed, counts), fewest), "deep"
+        )(graph)
         return (_with_guards(made), True) if changed else (graph, False)
 
     return roll
@@ -428,7 +476,11 @@ class _Round:
             longer = stretch._replace(period=stretch.period * times)
             if longer.period * self.fewest > longer.end - longer.first:
                 return
-            found = [loop for first in _beginnings(self.program.block, longer) if (loop := self._loop(longer, first)) is not None]
+            found = [
+                loop
+                for first in _beginnings(self.program.block, longer)
+                if (loop := self._loop(longer, first)) is not None
+            ]
             if found:
                 self._take(min(found, key=lambda loop: (loop.carried, -len(loop.replaced))))
                 return

@@ -45,7 +45,11 @@ def is_handled(frame: FrameType | None) -> bool:
 def _parameter(code: CodeType, call: ast.Call, argument: ast.AST | None, is_bound: bool) -> str | None:
     """The parameter that an argument is given for; None where that cannot be told."""
     if isinstance(argument, ast.keyword):
-        return argument.arg if argument.arg in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] else None
+        return (
+            argument.arg
+            if argument.arg in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+            else None
+        )
     if argument not in call.args or any(isinstance(item, ast.Starred) for item in call.args):
         return None
     place = call.args.index(argument) + is_bound
@@ -58,7 +62,9 @@ def _is_only_raised(code: CodeType, name: str) -> bool:
     if function is None or any(isinstance(node, _HANDLES) for node in ast.walk(function)):
         return False
     raised = {id(node) for part in _raised(function) for node in ast.walk(part)}
-    return all(id(node) in raised for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == name)
+    return all(
+        id(node) in raised for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == name
+    )
 
 
 def _raised(function: ast.AST) -> Iterator[ast.AST]:
@@ -68,7 +74,9 @@ def _raised(function: ast.AST) -> Iterator[ast.AST]:
             yield node
         elif isinstance(node, ast.Assert) and node.msg is not None:
             yield node.msg
-        elif isinstance(node, ast.Compare) and all(isinstance(operator, (ast.Is, ast.IsNot)) for operator in node.ops):
+        elif isinstance(node, ast.Compare) and all(
+            isinstance(operator, (ast.Is, ast.IsNot)) for operator in node.ops
+        ):
             yield from (item for item in (node.left, *node.comparators) if isinstance(item, ast.Name))
         for block in (getattr(node, field, None) for field in _BLOCKS):
             if isinstance(block, list) and _ends_in_raise(block):
@@ -81,8 +89,17 @@ def _ends_in_raise(block: list[Any]) -> bool:
     )
 
 
-_LOG_METHODS = frozenset({"debug", "info", "warning", "warning_once", "warning_advice", "error", "critical", "exception", "log"})
-_SHOWN = (ast.JoinedStr, ast.FormattedValue, ast.Tuple, ast.keyword, ast.Starred, ast.Call)  # calls only where they make text
+_LOG_METHODS = frozenset(
+    {"debug", "info", "warning", "warning_once", "warning_advice", "error", "critical", "exception", "log"}
+)
+_SHOWN = (
+    ast.JoinedStr,
+    ast.FormattedValue,
+    ast.Tuple,
+    ast.keyword,
+    ast.Starred,
+    ast.Call,
+)  # calls only where they make text
 _MAKES_TEXT = frozenset({"str", "repr", "format"})
 
 
@@ -114,7 +131,9 @@ def _receiver(code: CodeType, instruction: int) -> tuple[ast.Call, ast.AST | Non
     for node, inner in zip(reversed(around), (None, *reversed(around))):
         if isinstance(node, ast.Call) and not _makes_text(node):
             return node, inner
-        if isinstance(node, (ast.stmt, ast.Lambda, ast.Compare, ast.IfExp, ast.BoolOp, ast.NamedExpr, ast.Await)):
+        if isinstance(
+            node, (ast.stmt, ast.Lambda, ast.Compare, ast.IfExp, ast.BoolOp, ast.NamedExpr, ast.Await)
+        ):
             return None
         if _is_shown(node, around):
             continue
@@ -127,14 +146,21 @@ def _is_shown(node: ast.AST, around: list[Any]) -> bool:
     return (
         isinstance(node, _SHOWN)
         or _is_text(node)
-        or any(isinstance(outer, (ast.FormattedValue, ast.JoinedStr)) for outer in around[: around.index(node)])
+        or any(
+            isinstance(outer, (ast.FormattedValue, ast.JoinedStr)) for outer in around[: around.index(node)]
+        )
     )
 
 
 def _is_text(node: ast.AST) -> bool:
     if isinstance(node, ast.BinOp):  # "text" % value, "text" + text
         return isinstance(node.op, (ast.Mod, ast.Add)) and (_is_text(node.left) or _is_text(node.right))
-    return isinstance(node, ast.JoinedStr) or isinstance(node, ast.Constant) and isinstance(node.value, str) or _makes_text(node)
+    return (
+        isinstance(node, ast.JoinedStr)
+        or isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        or _makes_text(node)
+    )
 
 
 def _makes_text(node: ast.AST) -> bool:
@@ -142,7 +168,10 @@ def _makes_text(node: ast.AST) -> bool:
         return False
     function = node.func
     return (
-        isinstance(function, ast.Name) and function.id in _MAKES_TEXT or isinstance(function, ast.Attribute) and function.attr == "format"
+        isinstance(function, ast.Name)
+        and function.id in _MAKES_TEXT
+        or isinstance(function, ast.Attribute)
+        and function.attr == "format"
     )
 
 

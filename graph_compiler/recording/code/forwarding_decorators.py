@@ -12,7 +12,9 @@ from ...registration import trait
 from .ownership import package_of
 from .syntax import definition_of
 
-_LOOKING = frozenset({"locals", "vars", "eval", "exec", "sys", "inspect"})  # by which a function may look at its own arguments
+_LOOKING = frozenset(
+    {"locals", "vars", "eval", "exec", "sys", "inspect"}
+)  # by which a function may look at its own arguments
 
 
 def unwrapped(function: Any) -> tuple[Any, frozenset[str]] | None:
@@ -41,7 +43,11 @@ def unwrapped(function: Any) -> tuple[Any, frozenset[str]] | None:
 def is_of_library(function: Any) -> bool:
     """Whether a decorator itself, not the decorated function, belongs to a library whose decorators treat an argument alike however it is
     given, except those whose names (or how these begin) stand in their code."""
-    module = function.__globals__.get("__name__") if isinstance(function, FunctionType) else type(function).__module__
+    module = (
+        function.__globals__.get("__name__")
+        if isinstance(function, FunctionType)
+        else type(function).__module__
+    )
     return package_of(module) in trait("handing_on")
 
 
@@ -67,7 +73,11 @@ def _hands_on(function: Any, inner: Callable[..., Any]) -> bool:
     names = {one.arg for one in (*own.posonlyargs, *own.args, own.vararg, own.kwarg) if one is not None}
     calls = [node for node in ast.walk(definition) if isinstance(node, ast.Call) and _is_whole(node, own)]
     handed = {id(name) for call in calls for part in (*call.args, *call.keywords) for name in ast.walk(part)}
-    elsewhere = [node for node in ast.walk(definition) if isinstance(node, ast.Name) and node.id in names and id(node) not in handed]
+    elsewhere = [
+        node
+        for node in ast.walk(definition)
+        if isinstance(node, ast.Name) and node.id in names and id(node) not in handed
+    ]
     spread = {one.arg for one in (own.vararg, own.kwarg) if one is not None}
     is_looked_at = any(isinstance(node, ast.Name) and node.id in _LOOKING for node in ast.walk(definition))
     return (
@@ -80,9 +90,20 @@ def _hands_on(function: Any, inner: Callable[..., Any]) -> bool:
 
 def _is_whole(call: ast.Call, own: ast.arguments) -> bool:
     leading = [one.arg for one in (*own.posonlyargs, *own.args)]
-    wanted = [*leading, *([f"*{own.vararg.arg}"] if own.vararg else []), *([f"**{own.kwarg.arg}"] if own.kwarg else [])]
-    return [ast.unparse(part) for part in (*call.args, *call.keywords)] == wanted and own.vararg is not None and own.kwarg is not None
+    wanted = [
+        *leading,
+        *([f"*{own.vararg.arg}"] if own.vararg else []),
+        *([f"**{own.kwarg.arg}"] if own.kwarg else []),
+    ]
+    return (
+        [ast.unparse(part) for part in (*call.args, *call.keywords)] == wanted
+        and own.vararg is not None
+        and own.kwarg is not None
+    )
 
 
 def _is_call_of(call: ast.Call, function: FunctionType, inner: Callable[..., Any]) -> bool:
-    return isinstance(call.func, ast.Name) and inspect.getclosurevars(function).nonlocals.get(call.func.id) is inner
+    return (
+        isinstance(call.func, ast.Name)
+        and inspect.getclosurevars(function).nonlocals.get(call.func.id) is inner
+    )

@@ -27,7 +27,9 @@ def names_read(code: types.CodeType) -> frozenset[str]:
     >>> sorted(names_read((lambda x: x.scale * FACTOR).__code__))
     ['FACTOR', 'scale']
     """
-    read = (step.argval for step in _steps(code) if step.opcode in dis.hasname and step.opname.startswith(_READS))
+    read = (
+        step.argval for step in _steps(code) if step.opcode in dis.hasname and step.opname.startswith(_READS)
+    )
     return frozenset(read).union(*map(names_read, _inner(code)))
 
 
@@ -66,8 +68,14 @@ def imports_of(code: types.CodeType) -> frozenset[str]:
     >>> sorted(imports_of(function.__code__))
     ['os', 'os.path']
     """
-    wholes = [step.argval for step in _steps(code) if step.opname == "IMPORT_NAME"] if _has(code, {"IMPORT_NAME"}) else []
-    return frozenset(part for whole in wholes for part in (whole, whole.partition(".")[0])).union(*map(imports_of, _inner(code)))
+    wholes = (
+        [step.argval for step in _steps(code) if step.opname == "IMPORT_NAME"]
+        if _has(code, {"IMPORT_NAME"})
+        else []
+    )
+    return frozenset(part for whole in wholes for part in (whole, whole.partition(".")[0])).union(
+        *map(imports_of, _inner(code))
+    )
 
 
 @functools.lru_cache(maxsize=_MOST_CODES)
@@ -88,7 +96,9 @@ def texts_of(code: types.CodeType) -> frozenset[str]:
     >>> sorted(texts_of((lambda x: x["scale"] if "shift" in x else 0).__code__))
     ['scale', 'shift']
     """
-    return frozenset(item for item in code.co_consts if isinstance(item, str)).union(*map(texts_of, _inner(code)))
+    return frozenset(item for item in code.co_consts if isinstance(item, str)).union(
+        *map(texts_of, _inner(code))
+    )
 
 
 @functools.lru_cache(maxsize=_MOST_CODES)
@@ -146,7 +156,9 @@ def _inner(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 _OPNAME = dis.opname
-_CACHES = getattr(dis, "_inline_cache_entries", None)  # of Python 3.11 and newer: words of memory behind an instruction
+_CACHES = getattr(
+    dis, "_inline_cache_entries", None
+)  # of Python 3.11 and newer: words of memory behind an instruction
 _PAIRS = ("STORE_FAST_STORE_FAST",)  # of Python 3.13: two instructions in one
 
 
@@ -215,7 +227,11 @@ def name_by_variables(nodes: Iterable[Node]) -> None:
     """
     before: Node | None = None
     for node in (*nodes, None):
-        if before is not None and before.origin.stored and (node is None or _expression(node.origin) != _expression(before.origin)):
+        if (
+            before is not None
+            and before.origin.stored
+            and (node is None or _expression(node.origin) != _expression(before.origin))
+        ):
             _name(before)
         before = node
 

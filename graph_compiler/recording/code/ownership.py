@@ -57,8 +57,20 @@ def owner_of(item: Any) -> Owner:
         return _followed(_owner(item.__globals__.get("__name__"), item.__code__.co_filename, packages()))
     if isinstance(item, types.FrameType):
         return _followed(_owner(item.f_globals.get("__name__"), item.f_code.co_filename, packages()))
-    name = item if isinstance(item, str) else item.__name__ if isinstance(item, types.ModuleType) else item.__module__
-    return _followed(_owner(name, getattr(sys.modules.get(name) if isinstance(name, str) else None, "__file__", None), packages()))
+    name = (
+        item
+        if isinstance(item, str)
+        else item.__name__
+        if isinstance(item, types.ModuleType)
+        else item.__module__
+    )
+    return _followed(
+        _owner(
+            name,
+            getattr(sys.modules.get(name) if isinstance(name, str) else None, "__file__", None),
+            packages(),
+        )
+    )
 
 
 def _followed(owner: Owner) -> Owner:
@@ -86,8 +98,14 @@ def owner_of_file(file: str) -> Owner:
 
 @functools.lru_cache(maxsize=8192)
 def _owner_of_file(file: str, frameworks: frozenset[str]) -> Owner:
-    inside = next((file.rpartition(f"{folder}{os.sep}")[2] for folder in _INSTALLED if folder in file), "").partition(os.sep)[0]
-    return _owner(inside or next((package for package, folder in _folders() if file.startswith(folder)), None), file, frameworks)
+    inside = next(
+        (file.rpartition(f"{folder}{os.sep}")[2] for folder in _INSTALLED if folder in file), ""
+    ).partition(os.sep)[0]
+    return _owner(
+        inside or next((package for package, folder in _folders() if file.startswith(folder)), None),
+        file,
+        frameworks,
+    )
 
 
 def package_of(name: Any) -> str:
@@ -106,7 +124,9 @@ def _owner(name: Any, file: Any, frameworks: frozenset[str]) -> Owner:
         return "user"
     if package == OWN:
         return "own"
-    if package in frameworks:  # whose functions are recorded: what their own code holds is no part of a recording
+    if (
+        package in frameworks
+    ):  # whose functions are recorded: what their own code holds is no part of a recording
         return "framework"
     if package in sys.stdlib_module_names:
         return "python"
@@ -117,8 +137,13 @@ def _owner(name: Any, file: Any, frameworks: frozenset[str]) -> Owner:
 
 def _is_installed(file: str) -> bool:
     """Return True if an installer put the file into a folder of `sys.path` (`pip install --target`)."""
-    folders = [folder for folder in sys.path if folder and file.startswith(f"{folder.rstrip(os.sep)}{os.sep}")]
-    return any(file[len(folder.rstrip(os.sep)) + 1 :].partition(os.sep)[0] in _installed_in(folder) for folder in folders)
+    folders = [
+        folder for folder in sys.path if folder and file.startswith(f"{folder.rstrip(os.sep)}{os.sep}")
+    ]
+    return any(
+        file[len(folder.rstrip(os.sep)) + 1 :].partition(os.sep)[0] in _installed_in(folder)
+        for folder in folders
+    )
 
 
 @functools.lru_cache(maxsize=256)
@@ -136,7 +161,10 @@ def _folders() -> Iterator[tuple[str, str]]:
     """Where the code of frameworks and of this package stands, as it was imported and with links followed."""
     for name in (OWN, f"{OWN}.frontends", f"{OWN}.backends", *packages()):
         if file := getattr(sys.modules.get(name), "__file__", None):
-            yield from ((name, f"{folder}{os.sep}") for folder in (Path(file).absolute().parent, Path(file).resolve().parent))
+            yield from (
+                (name, f"{folder}{os.sep}")
+                for folder in (Path(file).absolute().parent, Path(file).resolve().parent)
+            )
 
 
 # Of Python, what asks for its own ends: what it computes is the same.

@@ -23,7 +23,9 @@ class Locator:
     ``module_call`` is the code object whose frames stand for the call of a module (their ``self``), ``path_of`` its path in the model.
     """
 
-    def __init__(self, module_call: CodeType | None = None, path_of: Callable[[Any], str | None] = lambda module: None) -> None:
+    def __init__(
+        self, module_call: CodeType | None = None, path_of: Callable[[Any], str | None] = lambda module: None
+    ) -> None:
         self._module_call, self._path_of = module_call, path_of
         # By identity: the hash of code goes through all of it. What is held keeps its identity.
         self._is_internal: dict[int, tuple[bool, CodeType]] = {}
@@ -44,7 +46,13 @@ class Locator:
             frame = frame.f_back
         if place is None:
             return Origin(call=call, module=path or "")
-        return Origin(place.f_code.co_filename, place.f_lineno, path or "", call, *self._stored(place.f_code, place.f_lasti))
+        return Origin(
+            place.f_code.co_filename,
+            place.f_lineno,
+            path or "",
+            call,
+            *self._stored(place.f_code, place.f_lasti),
+        )
 
     def _stored(self, code: CodeType, instruction: int) -> tuple[tuple[str, ...], int]:
         key = id(code), instruction

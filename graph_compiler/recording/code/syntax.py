@@ -58,7 +58,11 @@ def definition_of(code: CodeType) -> ast.FunctionDef | None:
     found = (
         []
         if tree is None
-        else [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and _first_line(node) == code.co_firstlineno]
+        else [
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef) and _first_line(node) == code.co_firstlineno
+        ]
     )
     return found[0] if len(found) == 1 and found[0].name == code.co_name else None
 
@@ -121,7 +125,10 @@ def telling_place(function: Any) -> Iterator[None]:
     except (TracingError, GuardFailed) as problem:
         code = None if _PLACE.search(str(problem)) else code_of(function)
         if code is not None:
-            problem.args = (f"{problem} ({code.co_name} stands at {code.co_filename}:{code.co_firstlineno})", *problem.args[1:])
+            problem.args = (
+                f"{problem} ({code.co_name} stands at {code.co_filename}:{code.co_firstlineno})",
+                *problem.args[1:],
+            )
         raise
 
 

@@ -35,16 +35,30 @@ class OuterCopies:
     spec_of: Callable[[Value], ArraySpec]
 
     def node(
-        self, bodies: Sequence[Body], operands: Sequence[Value], names: Sequence[str], params: Mapping[str, Any]
+        self,
+        bodies: Sequence[Body],
+        operands: Sequence[Value],
+        names: Sequence[str],
+        params: Mapping[str, Any],
     ) -> tuple[list[Body], list[Value], list[str], dict[str, Any]]:
         """Bodies, operands, names of results and parameters of the node that gives the copies behind its results; a loop carries them
         behind what it carries, before what has a row for each step."""
         first = params.get("carried", len(names))
         names = [*names[:first], *(value.name for value in self.written), *names[first:]]
         if "carried" not in params:
-            return [self._on_copies(body, dict(zip(self.written, self.written))) for body in bodies], [*operands], names, {**params}
+            return (
+                [self._on_copies(body, dict(zip(self.written, self.written))) for body in bodies],
+                [*operands],
+                names,
+                {**params},
+            )
         operands = [*operands[:first], *self.written, *operands[first:]]
-        return [self._carrying(body, first) for body in bodies], operands, names, {**params, "carried": first + len(self.written)}
+        return (
+            [self._carrying(body, first) for body in bodies],
+            operands,
+            names,
+            {**params, "carried": first + len(self.written)},
+        )
 
     def _carrying(self, body: Body, first: int) -> Body:
         """The body of a loop with inputs for the copies behind its ``first`` ones."""
@@ -52,8 +66,14 @@ class OuterCopies:
         changed = self._on_copies(body, sources)
         count = len(body.outputs)
         copies = () if body.name == "condition" else changed.outputs[count:]
-        outputs = (*changed.outputs[: min(first, count)], *copies, *changed.outputs[min(first, count) : count])
-        return replace(changed, inputs=(*body.inputs[:first], *sources.values(), *body.inputs[first:]), outputs=outputs)
+        outputs = (
+            *changed.outputs[: min(first, count)],
+            *copies,
+            *changed.outputs[min(first, count) : count],
+        )
+        return replace(
+            changed, inputs=(*body.inputs[:first], *sources.values(), *body.inputs[first:]), outputs=outputs
+        )
 
     def _on_copies(self, body: Body, sources: Mapping[Value, Value]) -> Body:
         """The body with copies of what it writes to, which are its last outputs; ``sources`` says of which value each is a copy."""
@@ -61,7 +81,9 @@ class OuterCopies:
         copies = []
         for value, source in sources.items():
             made = Value(value.name, ArraySpec(value.spec.hints, value.dtype))
-            rewriter.append(Node(self.copy, (source,), {}, self.origin, (made,), replace(self.record, result=made)))
+            rewriter.append(
+                Node(self.copy, (source,), {}, self.origin, (made,), replace(self.record, result=made))
+            )
             rewriter.replace((value,), (made,))
             copies.append(made)
         for node in body.nodes:
@@ -80,7 +102,9 @@ class Raised(Signal):
 class Trials:
     """Runs the blocks of one statement at a ``place`` in the user's file. ``functions`` are those that it runs."""
 
-    def __init__(self, regions: Regions, place: str, what: str, functions: Sequence[types.FunctionType]) -> None:
+    def __init__(
+        self, regions: Regions, place: str, what: str, functions: Sequence[types.FunctionType]
+    ) -> None:
         self.regions, self.place, self.what = regions, place, what
         self.functions, self.cells = functions, Cells(*functions)
         for name, item in self.cells.around():
@@ -92,13 +116,22 @@ class Trials:
 
     def run(self, function: Callable[..., Any], given: Sequence[tuple[Any, Kind]] = ()) -> None:
         """Calls it on arrays like those that are given. ``TracingError`` with the line where it cannot be a block."""
-        before, world = self.cells.read(), World([("", root) for function in self.functions for root in _roots(function)])
+        before, world = (
+            self.cells.read(),
+            World([("", root) for function in self.functions for root in _roots(function)]),
+        )
         lists = [(each, list(each.parts)) for each in self.regions.lists.values()]
         changed: list[str] = []
 
         def watched(*arrays: Any) -> Any:
-            found = function(*arrays)  # a changed dict may have the number of the step for a key, which is asked for inside alone
-            changed.extend(change.where.lstrip(".") for change in world.changes() if not self.cells.holds(change.held.item))
+            found = function(
+                *arrays
+            )  # a changed dict may have the number of the step for a key, which is asked for inside alone
+            changed.extend(
+                change.where.lstrip(".")
+                for change in world.changes()
+                if not self.cells.holds(change.held.item)
+            )
             changed.extend("a list" for each, parts in lists if not _are_same(each.parts, parts))
             return found
 
@@ -171,7 +204,12 @@ class Branch:
     """One condition on values. ``functions`` are the blocks of its sides."""
 
     def __init__(
-        self, regions: Regions, place: str, what: str, functions: Sequence[types.FunctionType], guarded: Sequence[str] = ()
+        self,
+        regions: Regions,
+        place: str,
+        what: str,
+        functions: Sequence[types.FunctionType],
+        guarded: Sequence[str] = (),
     ) -> None:
         self.regions, self.place, self.guarded = regions, place, guarded
         self.trials = Trials(regions, place, what, functions)
@@ -203,7 +241,11 @@ class Branch:
 
         def run() -> list[Any]:
             after = side()
-            made = [array for name, variable in plan.items() for array in self._arrays(name, after[name], variable)]
+            made = [
+                array
+                for name, variable in plan.items()
+                for array in self._arrays(name, after[name], variable)
+            ]
             self.trials.cells.write(before)
             return made
 
@@ -213,7 +255,11 @@ class Branch:
         if value is UNDEFINED:
             return [self._blank(kind) for kind in variable.kinds if kind is not None]
         leaves = noted(self.regions, value).leaves
-        made = [self.regions.made(leaf.item, kind) for leaf, kind in zip(leaves, variable.kinds) if kind is not None]
+        made = [
+            self.regions.made(leaf.item, kind)
+            for leaf, kind in zip(leaves, variable.kinds)
+            if kind is not None
+        ]
         return made if name != RESULT else list(map(self.regions.returned, made))
 
     def _blank(self, kind: Kind) -> Any:
@@ -226,7 +272,10 @@ class Branch:
                 return self._of_one(name, other)
         if then.form != otherwise.form:
             raise self._differs(name, then, otherwise)
-        return _Variable(then, tuple(self._kind(name, then, otherwise, *pair) for pair in zip(then.leaves, otherwise.leaves)))
+        return _Variable(
+            then,
+            tuple(self._kind(name, then, otherwise, *pair) for pair in zip(then.leaves, otherwise.leaves)),
+        )
 
     def _of_one(self, name: str, given: Noted) -> _Variable:
         """A variable that one side alone assigns. Of a result that has not been returned, nothing is read."""
@@ -280,5 +329,8 @@ def _with_added(side: Side, lists: dict[str, list[Any]]) -> Side:
 
 
 def _rebuilt(variable: _Variable, arrays: Any) -> Any:
-    leaves = (leaf.item if kind is None else next(arrays) for leaf, kind in zip(variable.like.leaves, variable.kinds))
+    leaves = (
+        leaf.item if kind is None else next(arrays)
+        for leaf, kind in zip(variable.like.leaves, variable.kinds)
+    )
     return variable.like.form.rebuilt(iter(list(leaves)))

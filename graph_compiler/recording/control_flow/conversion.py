@@ -37,7 +37,9 @@ from .jumps import (
 OWN = PREFIX.rstrip("_") + "d"  # the variable that holds the statements
 _SOURCES = frozenset({"range", "enumerate", "zip", "reversed"})
 _UNSEEN = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
-_CONSUMERS = frozenset({"sum", "max", "min", "list", "tuple", "sorted"})  # of Python's functions those that take all items
+_CONSUMERS = frozenset(
+    {"sum", "max", "min", "list", "tuple", "sorted"}
+)  # of Python's functions those that take all items
 _KEEPING = (ast.Lambda, ast.GeneratorExp, ast.NamedExpr)
 _COMPARISONS = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
 
@@ -51,7 +53,9 @@ def converted(function: types.FunctionType, statements: Any) -> types.FunctionTy
     if is_converted(function):
         return function
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
-        raise NotCompilable(f"{_place(function)} gives its results one by one (yield, await): its statements cannot be traced")
+        raise NotCompilable(
+            f"{_place(function)} gives its results one by one (yield, await): its statements cannot be traced"
+        )
     made = _code_of(code, code.co_filename, _class_of(function))
     cells = dict(zip(code.co_freevars, function.__closure__ or ()))
     statements.outside.update({id(cell): cell for cell in cells.values()})
@@ -80,7 +84,9 @@ def _class_of(function: types.FunctionType) -> str:
 
 
 @functools.lru_cache(maxsize=1024)
-def _code_of(code: types.CodeType, file: str, owner: str) -> types.CodeType:  # codes of two files may be equal
+def _code_of(
+    code: types.CodeType, file: str, owner: str
+) -> types.CodeType:  # codes of two files may be equal
     found = syntax_of(code)
     if found is None:
         raise NotCompilable(
@@ -103,14 +109,26 @@ def _compiled(function: ast.FunctionDef, code: types.CodeType, owner: str) -> ty
     function.name = f"{PREFIX}function"  # its own name in it is the variable that it is outside
     _without_values(function)
     made = _Conversion(function).function()
-    around = ast.arguments([], [ast.arg(text) for text in (*code.co_freevars, OWN) if text != "__class__"], None, [], [], None, [])
+    around = ast.arguments(
+        [],
+        [ast.arg(text) for text in (*code.co_freevars, OWN) if text != "__class__"],
+        None,
+        [],
+        [],
+        None,
+        [],
+    )
     classes = [assign("__class__", ast.Constant(None), function)] if "__class__" in code.co_freevars else []
     whole: ast.stmt = ast.FunctionDef("around", around, [*classes, made, ast.Pass()], [])
     if owner:
         whole = ast.ClassDef(owner, [], [], [whole], [])
     module = ast.Module([at(whole, function)], [])
     made_of: types.CodeType = compile(
-        ast.fix_missing_locations(module), code.co_filename, "exec", dont_inherit=True, flags=code.co_flags & _FUTURE
+        ast.fix_missing_locations(module),
+        code.co_filename,
+        "exec",
+        dont_inherit=True,
+        flags=code.co_flags & _FUTURE,
     )
     return made_of
 
@@ -122,7 +140,12 @@ def _without_values(function: ast.FunctionDef) -> None:
     """Defaults, decorators and annotations are those that the function has already."""
     function.decorator_list, function.returns = [], None
     arguments = function.args
-    for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *filter(None, (arguments.vararg, arguments.kwarg))):
+    for arg in (
+        *arguments.posonlyargs,
+        *arguments.args,
+        *arguments.kwonlyargs,
+        *filter(None, (arguments.vararg, arguments.kwarg)),
+    ):
         arg.annotation = None
     arguments.defaults = [ast.Constant(None) for _ in arguments.defaults]
     arguments.kw_defaults = [None if item is None else ast.Constant(None) for item in arguments.kw_defaults]
@@ -146,7 +169,9 @@ class _Conversion(ast.NodeTransformer):
         self.guarded: tuple[str, ...] = ()  # by the loop around
         declared = [node for node in walk(function.body) if isinstance(node, (ast.Global, ast.Nonlocal))]
         self.outer = {text for node in declared for text in node.names}
-        self.around = {text for node in declared if isinstance(node, ast.Nonlocal) for text in node.names}  # of functions around
+        self.around = {
+            text for node in declared if isinstance(node, ast.Nonlocal) for text in node.names
+        }  # of functions around
 
     def function(self) -> ast.FunctionDef:
         """The function itself."""
@@ -196,7 +221,15 @@ class _Conversion(ast.NodeTransformer):
         return [
             then,
             otherwise,
-            self._call("branch", node, test, name(then.name), name(otherwise.name), _texts(given), _texts(self.guarded)),
+            self._call(
+                "branch",
+                node,
+                test,
+                name(then.name),
+                name(otherwise.name),
+                _texts(given),
+                _texts(self.guarded),
+            ),
         ]
 
     def visit_While(self, node: ast.While) -> Any:
@@ -219,20 +252,34 @@ class _Conversion(ast.NodeTransformer):
         uses: Uses = node.uses  # type: ignore[attr-defined]
         shared = self._shared([node.test, *node.body], uses)
         asked = _AsSizes().visit(_asked_alone(node.test))
-        test = self._nested("test", [], [at(ast.Return(asked), node.test)], shared & writes([node.test]), node)
+        test = self._nested(
+            "test", [], [at(ast.Return(asked), node.test)], shared & writes([node.test]), node
+        )
         body = self._nested("body", [], node.body, shared, node)
         exits, guarded = self._exits(node), _texts(guarded_by_else(node))
-        return [test, body, *exits[0], self._call("while_", node, name(test.name), name(body.name), exits[1], guarded)]
+        return [
+            test,
+            body,
+            *exits[0],
+            self._call("while_", node, name(test.name), name(body.name), exits[1], guarded),
+        ]
 
     def _for(self, node: ast.For) -> list[ast.stmt]:
         uses: Uses = node.uses  # type: ignore[attr-defined]
-        place = ast.Tuple(list(map(ast.Constant, (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset))), ast.Load())
+        place = ast.Tuple(
+            list(map(ast.Constant, (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset))),
+            ast.Load(),
+        )
         shared = self._shared([node.target, *node.body], uses)
         item = f"{PREFIX}item"
         taken = at(ast.Assign([node.target], name(item)), node.target)
         body = self._nested("body", [item], [taken, *node.body], shared, node)
         exits, guarded = self._exits(node), _texts(guarded_by_else(node))
-        return [body, *exits[0], self._call("for_", node, self._source(node.iter), name(body.name), exits[1], guarded, place)]
+        return [
+            body,
+            *exits[0],
+            self._call("for_", node, self._source(node.iter), name(body.name), exits[1], guarded, place),
+        ]
 
     def visit_Return(self, node: ast.Return) -> Any:
         if isinstance(node.value, ast.Name) and node.value.id == RESULT:
@@ -261,14 +308,26 @@ class _Conversion(ast.NodeTransformer):
         assigned = (writes(parts) - self.outer) | (self.changed if _calls(parts) else frozenset())
         return assigned & (uses.behind | uses.start | self.always | self.changed)
 
-    def _nested(self, title: str, args: Sequence[str], body: Sequence[ast.stmt], shared: frozenset[str], place: ast.AST) -> ast.FunctionDef:
+    def _nested(
+        self,
+        title: str,
+        args: Sequence[str],
+        body: Sequence[ast.stmt],
+        shared: frozenset[str],
+        place: ast.AST,
+    ) -> ast.FunctionDef:
         """A block as a function."""
         own = self._block(body) or [at(ast.Pass(), place)]
         declared: list[ast.stmt] = []
         if shared:
             declared.append(at(ast.Nonlocal(sorted(shared)), place))
         if outside := sorted(writes(body) & self.outer):
-            kind = {text: type(node) for node in walk(self.own.body) if isinstance(node, (ast.Global, ast.Nonlocal)) for text in node.names}
+            kind = {
+                text: type(node)
+                for node in walk(self.own.body)
+                if isinstance(node, (ast.Global, ast.Nonlocal))
+                for text in node.names
+            }
             declared += [at(kind[text]([text]), place) for text in outside]
         own = [*declared, *self._bound(own, writes(body) - shared - self.outer)]
         around = ast.arguments([], [ast.arg(text) for text in args], None, [], [], None, [])
@@ -281,21 +340,38 @@ class _Conversion(ast.NodeTransformer):
         """What a loop goes through: of ``range`` and the like, what Python would make of arrays and sizes."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _SOURCES:
             args = [self._source(arg) if node.func.id != "range" else self.visit(arg) for arg in node.args]
-            made = ast.Call(_asked("source", node.func), args, [self.visit(keyword) for keyword in node.keywords])
+            made = ast.Call(
+                _asked("source", node.func), args, [self.visit(keyword) for keyword in node.keywords]
+            )
             return at(made, node)
         found: ast.expr = self.visit(node)
         return found
 
     # ------------------------------------------------------------------------------ expressions
     def visit_Call(self, node: ast.Call) -> Any:
-        if isinstance(node.func, ast.Name) and node.func.id in _CONSUMERS and node.args and isinstance(node.args[0], ast.GeneratorExp):
+        if (
+            isinstance(node.func, ast.Name)
+            and node.func.id in _CONSUMERS
+            and node.args
+            and isinstance(node.args[0], ast.GeneratorExp)
+        ):
             node.args[0] = self._comprehension(node.args[0], "consumed", node.func)
         self.generic_visit(node)
         if _is_own(node.func):
             return node
-        if isinstance(node.func, ast.Name) and node.func.id in ("super", "locals", "globals", "eval", "exec", "vars", "dir"):
+        if isinstance(node.func, ast.Name) and node.func.id in (
+            "super",
+            "locals",
+            "globals",
+            "eval",
+            "exec",
+            "vars",
+            "dir",
+        ):
             return node
-        is_nested = any(isinstance(inner, ast.Call) for item in (*node.args, *node.keywords) for inner in ast.walk(item))
+        is_nested = any(
+            isinstance(inner, ast.Call) for item in (*node.args, *node.keywords) for inner in ast.walk(item)
+        )
         node.func = at(_asked("call", node.func, ast.Constant(is_nested)), node.func)
         return node
 
@@ -349,11 +425,17 @@ class _Conversion(ast.NodeTransformer):
         first, middle, *others = node.left, *node.comparators
         if isinstance(middle, (ast.Name, ast.Constant)):
             rest = ast.Compare(middle, node.ops[1:], others)
-            return self.visit(at(ast.BoolOp(ast.And(), [ast.Compare(first, node.ops[:1], [middle]), rest]), node))
+            return self.visit(
+                at(ast.BoolOp(ast.And(), [ast.Compare(first, node.ops[:1], [middle]), rest]), node)
+            )
         self.generic_visit(node)
         args = [
             node.left,
-            *(item for op, right in zip(node.ops, node.comparators) for item in (ast.Constant(_COMPARISONS[type(op)]), right)),
+            *(
+                item
+                for op, right in zip(node.ops, node.comparators)
+                for item in (ast.Constant(_COMPARISONS[type(op)]), right)
+            ),
         ]
         return at(_asked("chain", *args), node)
 
@@ -365,7 +447,10 @@ class _AsSizes(ast.NodeTransformer):
         self.generic_visit(node)
         if len(node.ops) != 1 or type(node.ops[0]) not in _COMPARISONS:
             return node
-        return at(_asked("compared", ast.Constant(_COMPARISONS[type(node.ops[0])]), node.left, node.comparators[0]), node)
+        return at(
+            _asked("compared", ast.Constant(_COMPARISONS[type(node.ops[0])]), node.left, node.comparators[0]),
+            node,
+        )
 
     def visit_Lambda(self, node: ast.Lambda) -> Any:
         return node
@@ -374,7 +459,10 @@ class _AsSizes(ast.NodeTransformer):
 def _asked_alone(test: ast.expr) -> ast.expr:
     """A condition: of what ``and`` and ``or`` join in it the truth value alone is asked for, so that the parts may be of several types."""
     if isinstance(test, ast.BoolOp):
-        test.values = [at(_asked("truth", _asked_alone(item)), item) if _is_value(item) else _asked_alone(item) for item in test.values]
+        test.values = [
+            at(_asked("truth", _asked_alone(item)), item) if _is_value(item) else _asked_alone(item)
+            for item in test.values
+        ]
     return test
 
 
@@ -388,7 +476,11 @@ def _calls(parts: Sequence[ast.AST]) -> bool:
 
 
 def _is_own(function: ast.expr) -> bool:
-    return isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == OWN
+    return (
+        isinstance(function, ast.Attribute)
+        and isinstance(function.value, ast.Name)
+        and function.value.id == OWN
+    )
 
 
 def _asked(method: str, *args: ast.expr) -> ast.Call:

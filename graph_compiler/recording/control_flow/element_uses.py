@@ -20,7 +20,11 @@ def _extreme(symbol: str) -> Callable[..., Any]:
         best = items[0]
         for item in items[1:]:
             is_better = getattr(operator, symbol)(item, best)
-            best = found.where(is_better, item, best) if opened_by(is_better) is not None else (item if is_better else best)
+            best = (
+                found.where(is_better, item, best)
+                if opened_by(is_better) is not None
+                else (item if is_better else best)
+            )
         return best
 
     return extreme
@@ -31,13 +35,21 @@ def _number(dtype: str) -> Callable[..., Any]:
 
     @forwards
     def number(found: Regions, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        if kwargs or len(args) != 1 or not found.is_inside or opened_by(args[0]) is None or not found.may_expect:
+        if (
+            kwargs
+            or len(args) != 1
+            or not found.is_inside
+            or opened_by(args[0]) is None
+            or not found.may_expect
+        ):
             return function(*args, **kwargs)
         known = found.kind(args[0])
         if known.shape or known.dtype.startswith("complex"):
             return function(*args)
         if dtype == "int64" and known.dtype.startswith(("float", "bfloat")):
-            found.expect(found.truth(abs(args[0]) < 2.0**63))  # of what is no number, Python's raises an error
+            found.expect(
+                found.truth(abs(args[0]) < 2.0**63)
+            )  # of what is no number, Python's raises an error
         return found.made(args[0], kind)
 
     return number

@@ -37,7 +37,11 @@ class Inside(Growing):
     def symbolic_length(self) -> Any:
         before = self.of.before
         own = self.regions.number_of(length_of(self.parts))
-        return (before.symbolic_length() if isinstance(before, Appended) else len(before)) + self.of.before_step + own
+        return (
+            (before.symbolic_length() if isinstance(before, Appended) else len(before))
+            + self.of.before_step
+            + own
+        )
 
     @property
     def pieces(self) -> NoReturn:
@@ -55,7 +59,10 @@ class Inside(Growing):
 
     def __bool__(self) -> bool:
         before = self.of.before
-        is_known = self.parts or any(not isinstance(part, Stretch) for part in (before.parts if isinstance(before, Appended) else before))
+        is_known = self.parts or any(
+            not isinstance(part, Stretch)
+            for part in (before.parts if isinstance(before, Appended) else before)
+        )
         return bool(is_known) or self.plain()
 
 
@@ -84,13 +91,17 @@ class GrowingList:
     @property
     def before_step(self) -> Any:
         """How many items the steps before this one have appended."""
-        return self.loop.done * self.regions.number_of(sum(part.length for part in self.plan) if self.is_planned else 1)
+        return self.loop.done * self.regions.number_of(
+            sum(part.length for part in self.plan) if self.is_planned else 1
+        )
 
     def last(self) -> Any:
         """The last item before this step, which is carried from now on."""
         if self.last_name not in self.loop.values:
             if not self.before:
-                raise NotEqual(f"{self.loop.place}: the last item of {self.name} is read in a step, and there is none before the loop")
+                raise NotEqual(
+                    f"{self.loop.place}: the last item of {self.name} is read in a step, and there is none before the loop"
+                )
             self._asks_last = True
             return self.before[-1]
         return self.loop.current[self.last_name][0]
@@ -104,7 +115,9 @@ class GrowingList:
     def learn(self) -> bool:
         """Takes over what a trial step has appended; whether it was anything new."""
         if is_shared(self.inside.parts):
-            raise TracingError(f"{self.loop.place}: other variables have lists or dicts that a step of this loop appends to {self.name}")
+            raise TracingError(
+                f"{self.loop.place}: other variables have lists or dicts that a step of this loop appends to {self.name}"
+            )
         parts, before = [*map(self._part, self.inside.parts)], (self.plan, self.is_planned)
         self.inside.parts.clear()
         self.plan, self.is_planned = tuple(self._alike(parts)), True
@@ -121,11 +134,15 @@ class GrowingList:
         types = [(part.form, [(kind.dtype, kind.shape) for kind in part.kinds]) for part in parts]
         if any(one != types[0] for one in types):
             raise self._differs()
-        kinds = tuple(min(column, key=lambda kind: kind.number) for column in zip(*(part.kinds for part in parts)))
+        kinds = tuple(
+            min(column, key=lambda kind: kind.number) for column in zip(*(part.kinds for part in parts))
+        )
         return (replace(part, kinds=kinds) for part in parts)
 
     def _differs(self) -> TracingError:
-        return TracingError(f"{self.loop.place}: what a step of this loop appends to {self.name} are no arrays of one shape and type")
+        return TracingError(
+            f"{self.loop.place}: what a step of this loop appends to {self.name} are no arrays of one shape and type"
+        )
 
     def rows(self) -> list[Any]:
         """The arrays that hold what this step has appended."""
@@ -141,7 +158,9 @@ class GrowingList:
         if left and isinstance(left[0], Stretch):
             found: Stretch = left.popleft()
             return found.arrays
-        items = [noted(regions, left.popleft()) for _ in range(hint_of(part.length))]  # Python runs inner loops step by step
+        items = [
+            noted(regions, left.popleft()) for _ in range(hint_of(part.length))
+        ]  # Python runs inner loops step by step
         rows = [each.arrays for item in items if (each := stretch_of(regions, item, part.kinds)) is not None]
         return list(map(regions.concatenated, zip(*rows))) if rows else list(map(regions.no_rows, part.kinds))
 

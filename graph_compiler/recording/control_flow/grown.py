@@ -49,13 +49,25 @@ def joined(regions: Regions, parts: Sequence[Any]) -> Stretch | None:
     """All items of these parts of a list as one stretch; None where they differ in more than elements, or hold what is no array."""
     if len(parts) == 1 and isinstance(parts[0], Stretch):
         return parts[0]
-    found = [part if isinstance(part, Stretch) else stretch_of(regions, noted(regions, part)) for part in parts if _is_there(regions, part)]
+    found = [
+        part if isinstance(part, Stretch) else stretch_of(regions, noted(regions, part))
+        for part in parts
+        if _is_there(regions, part)
+    ]
     stretches = [one for one in found if one is not None]
-    if not stretches or len(stretches) < len(found) or not all(one.is_like(stretches[0]) for one in stretches):
+    if (
+        not stretches
+        or len(stretches) < len(found)
+        or not all(one.is_like(stretches[0]) for one in stretches)
+    ):
         return None
     columns = zip(*(one.arrays for one in stretches))
-    kinds = tuple(min(column, key=lambda kind: kind.number) for column in zip(*(one.kinds for one in stretches)))
-    return replace(stretches[0], arrays=tuple(map(regions.concatenated, columns)), kinds=kinds, length=length_of(parts))
+    kinds = tuple(
+        min(column, key=lambda kind: kind.number) for column in zip(*(one.kinds for one in stretches))
+    )
+    return replace(
+        stretches[0], arrays=tuple(map(regions.concatenated, columns)), kinds=kinds, length=length_of(parts)
+    )
 
 
 def _is_there(regions: Regions, part: Any) -> bool:
@@ -85,7 +97,11 @@ class Grown(Appended):
     @property
     def pieces(self) -> list[Any]:
         """Its parts, for another list of the same items: those that can be changed are one object in both."""
-        return self.plain() if any(isinstance(part, Stretch) and part.form.may_change for part in self.parts) else self.parts
+        return (
+            self.plain()
+            if any(isinstance(part, Stretch) and part.form.may_change for part in self.parts)
+            else self.parts
+        )
 
     def symbolic_length(self) -> Any:
         return self.regions.number_of(length_of(self.parts))
@@ -111,7 +127,11 @@ class Grown(Appended):
         """All items as one stretch; None where they differ in more than elements, or it ``is_kept`` and a write would go to a copy."""
         is_copy = not (len(self.parts) == 1 and isinstance(self.parts[0], Stretch))
         found = joined(self.regions, self.parts)
-        if found is None or is_kept and (found.form.may_change or is_copy and any(map(self.regions.may_write, found.kinds))):
+        if (
+            found is None
+            or is_kept
+            and (found.form.may_change or is_copy and any(map(self.regions.may_write, found.kinds)))
+        ):
             return None
         return found
 
@@ -141,11 +161,16 @@ class Grown(Appended):
         if bounds == (None, None, None):
             return Grown(self.regions, self.pieces)
         if bounds == (None, None, -1):
-            parts = [part.rows(self.regions, items) if isinstance(part, Stretch) else part for part in reversed(self.pieces)]
+            parts = [
+                part.rows(self.regions, items) if isinstance(part, Stretch) else part
+                for part in reversed(self.pieces)
+            ]
             return Grown(self.regions, parts)
         is_known = items.step in (None, 1) and all(bound is None or type(bound) is int for bound in bounds)
         whole = self.whole(is_kept=True) if is_known else None
-        return self.plain()[items] if whole is None else Grown(self.regions, [whole.rows(self.regions, items)])
+        return (
+            self.plain()[items] if whole is None else Grown(self.regions, [whole.rows(self.regions, items)])
+        )
 
     def __bool__(self) -> bool:
         return self.at_least(1)

@@ -115,16 +115,22 @@ class _Lowering:
         if isinstance(statement, ast.Return):
             return self._return(statement)
         if isinstance(statement, ast.Break):
-            return [assign(self.inside[-1].left, ast.Constant(True), statement)], frozenset({self.inside[-1].left})
+            return [assign(self.inside[-1].left, ast.Constant(True), statement)], frozenset(
+                {self.inside[-1].left}
+            )
         if isinstance(statement, ast.Continue):
-            return [assign(self.inside[-1].skipped, ast.Constant(True), statement)], frozenset({self.inside[-1].skipped})
+            return [assign(self.inside[-1].skipped, ast.Constant(True), statement)], frozenset(
+                {self.inside[-1].skipped}
+            )
         if isinstance(statement, (ast.For, ast.While)):
             return self._loop(statement)
         return self._compound(statement)
 
     def _return(self, statement: ast.Return) -> tuple[Statements, Flags]:
         value = statement.value or at(ast.Constant(None), statement)
-        return [assign(RESULT, value, statement), assign(RETURNED, ast.Constant(True), statement)], frozenset({RETURNED})
+        return [assign(RESULT, value, statement), assign(RETURNED, ast.Constant(True), statement)], frozenset(
+            {RETURNED}
+        )
 
     def _compound(self, statement: ast.stmt) -> tuple[Statements, Flags]:
         flags = _NONE
@@ -132,7 +138,9 @@ class _Lowering:
             found, new = self.block(getattr(holder, kind))
             setattr(holder, kind, found)
             flags |= new
-        if isinstance(statement, ast.Try) and flags and statement.orelse:  # which runs where the body has come to its end
+        if (
+            isinstance(statement, ast.Try) and flags and statement.orelse
+        ):  # which runs where the body has come to its end
             statement.orelse = [at(ast.If(none_of(sorted(flags)), statement.orelse, []), statement.orelse[0])]
         return [statement], flags
 
@@ -146,7 +154,11 @@ class _Lowering:
         if own.skipped in flags:
             body = [assign(own.skipped, ast.Constant(False), loop.body[0]), *body]
         exits = tuple(flag for flag in (own.left, RETURNED) if flag in flags)
-        asked = [] if isinstance(loop, ast.For) or not assigns(loop.test) else _asked_in_steps(loop, own, body, exits)
+        asked = (
+            []
+            if isinstance(loop, ast.For) or not assigns(loop.test)
+            else _asked_in_steps(loop, own, body, exits)
+        )
         behind, more = self.block(loop.orelse)
         loop.body, loop.orelse = body, []
         loop.exits = exits  # type: ignore[union-attr]
@@ -197,7 +209,13 @@ def _leaving(body: Sequence[ast.stmt]) -> Iterator[Sequence[ast.stmt]]:
 def _in_all(blocks: Sequence[Sequence[ast.stmt]]) -> tuple[str, ...]:
     """Variables that each of these blocks assigns in a statement of its own."""
     found = [
-        {target.id for one in block if isinstance(one, ast.Assign) for target in one.targets if isinstance(target, ast.Name)}
+        {
+            target.id
+            for one in block
+            if isinstance(one, ast.Assign)
+            for target in one.targets
+            if isinstance(target, ast.Name)
+        }
         for block in blocks
     ]
     return tuple(sorted(set.intersection(*found)))
@@ -280,7 +298,11 @@ def writes(nodes: Iterable[ast.AST]) -> Names:
         elif isinstance(node, ast.alias):
             found.add(node.asname or node.name.partition(".")[0])
         if isinstance(node, _COMPREHENSIONS):
-            found |= {one.target.id for one in ast.walk(node) if isinstance(one, ast.NamedExpr) and isinstance(one.target, ast.Name)}
+            found |= {
+                one.target.id
+                for one in ast.walk(node)
+                if isinstance(one, ast.NamedExpr) and isinstance(one.target, ast.Name)
+            }
         elif not isinstance(node, (*_SCOPES, ast.ClassDef)):
             found |= writes(ast.iter_child_nodes(node))
     return frozenset(found)
@@ -294,7 +316,9 @@ def captured(body: Sequence[ast.AST]) -> Names:
 
 def assigned_outside(function: ast.AST) -> Names:
     """The variables that a function, or one in it, declares ``nonlocal``."""
-    return frozenset(text for node in ast.walk(function) if isinstance(node, ast.Nonlocal) for text in node.names)
+    return frozenset(
+        text for node in ast.walk(function) if isinstance(node, ast.Nonlocal) for text in node.names
+    )
 
 
 @dataclass(frozen=True)
@@ -321,12 +345,16 @@ class Liveness:
     def statement(self, statement: ast.stmt, behind: Names, besides: Names) -> Names:
         """Those before one statement."""
         if isinstance(statement, ast.If):
-            start = self.block(statement.body, behind, besides) | self.block(statement.orelse, behind, besides)
+            start = self.block(statement.body, behind, besides) | self.block(
+                statement.orelse, behind, besides
+            )
             return self._noted(statement, behind, start) | reads(statement.test)
         if isinstance(statement, ast.While):
             return self._loop(statement, behind, besides, reads(statement.test), frozenset())
         if isinstance(statement, ast.For):
-            return self._loop(statement, behind, besides, frozenset(), writes([statement.target])) | reads(statement.iter)
+            return self._loop(statement, behind, besides, frozenset(), writes([statement.target])) | reads(
+                statement.iter
+            )
         if isinstance(statement, (ast.With, ast.AsyncWith)):
             inside = self.block(statement.body, behind, besides)
             return (inside - writes(item for item in statement.items)) | reads(*statement.items)
@@ -334,7 +362,9 @@ class Liveness:
             return self._any_order(statement, behind, besides)
         return (behind - writes([statement])) | reads(statement) | self.always
 
-    def _loop(self, loop: ast.For | ast.While, behind: Names, besides: Names, asked: Names, targets: Names) -> Names:
+    def _loop(
+        self, loop: ast.For | ast.While, behind: Names, besides: Names, asked: Names, targets: Names
+    ) -> Names:
         head = behind | asked | frozenset(exits_of(loop))
         for _ in range(2):
             head |= self.block(loop.body, head, besides) - targets
@@ -343,7 +373,9 @@ class Liveness:
     def _any_order(self, statement: ast.stmt, behind: Names, besides: Names) -> Names:
         """``try`` and ``match``: any of the blocks may follow any other, or what stands before the statement."""
         for _ in range(2):
-            found = [self.block(getattr(holder, kind), behind, besides) for holder, kind in blocks_of(statement)]
+            found = [
+                self.block(getattr(holder, kind), behind, besides) for holder, kind in blocks_of(statement)
+            ]
             besides = besides.union(*found)
         return behind | besides | reads(getattr(statement, "subject", None))
 

@@ -23,13 +23,21 @@ if TYPE_CHECKING:
 def of_lists(statements: Statements, found: Regions, function: Any, called: Any) -> Any:
     """In the place of a function that is called, one that knows such lists; ``called`` is what it is traced as."""
     inner = getattr(called, "__func__", called)
-    if isinstance(inner, types.FunctionType) and is_converted(inner) or isinstance(getattr(function, "__self__", None), Appended):
+    if (
+        isinstance(inner, types.FunctionType)
+        and is_converted(inner)
+        or isinstance(getattr(function, "__self__", None), Appended)
+    ):
         return called
 
     def run(*args: Any, **kwargs: Any) -> Any:
         if not found.lists:
             return called(*args, **kwargs)
-        if args and isinstance(args[0], Appended) and not any(isinstance(each, Appended) for each in (*args[1:], *kwargs.values())):
+        if (
+            args
+            and isinstance(args[0], Appended)
+            and not any(isinstance(each, Appended) for each in (*args[1:], *kwargs.values()))
+        ):
             answer = _answer(statements, found, function, args, kwargs)
             if answer is not NotImplemented:
                 return answer
@@ -62,17 +70,34 @@ def function_of(function: Any) -> Any:
 def _answer(statements: Statements, found: Regions, function: Any, args: Any, kwargs: Any) -> Any:
     items, *others = args
     original = function_of(function)
-    if (builtin := _BUILTINS.get(original) if isinstance(original, (types.BuiltinFunctionType, type)) else None) is not None:
-        return builtin(statements, found, items, *others, **kwargs) if _takes(builtin, 3, others, kwargs) else NotImplemented
+    if (
+        builtin := _BUILTINS.get(original)
+        if isinstance(original, (types.BuiltinFunctionType, type))
+        else None
+    ) is not None:
+        return (
+            builtin(statements, found, items, *others, **kwargs)
+            if _takes(builtin, 3, others, kwargs)
+            else NotImplemented
+        )
     use = _USES.get(getattr(function, "__name__", "")) if isinstance(items, Grown) else None
     if use is None or not _is_public(found, function):
         return NotImplemented
     whole = items.whole()
-    if whole is None or whole.form.cls is not None and use is not _array or not _takes(use, 4, others, kwargs):
+    if (
+        whole is None
+        or whole.form.cls is not None
+        and use is not _array
+        or not _takes(use, 4, others, kwargs)
+    ):
         return NotImplemented
     if not all(found.collects(function.__name__, kind) for kind in whole.kinds):
         return NotImplemented
-    is_float = found.takes_lists and use is _array and (whole.form, whole.kinds[0].dtype, whole.kinds[0].shape) == _FLOAT
+    is_float = (
+        found.takes_lists
+        and use is _array
+        and (whole.form, whole.kinds[0].dtype, whole.kinds[0].shape) == _FLOAT
+    )
     if not is_float and not items.at_least(1):
         return NotImplemented
     rows = _rows_of(found, whole.form, map(functools.partial(_strong, found), whole.arrays, whole.kinds))
@@ -166,12 +191,16 @@ def _array(found: Regions, function: Any, rows: Any, whole: Stretch, dtype: Any 
     return found.cast(found.own(rows), dtype)
 
 
-def _stack(found: Regions, function: Any, rows: Any, whole: Stretch, axis: int = 0, *, dim: int | None = None) -> Any:
+def _stack(
+    found: Regions, function: Any, rows: Any, whole: Stretch, axis: int = 0, *, dim: int | None = None
+) -> Any:
     axis = axis if dim is None else dim
     return found.own(rows if axis == 0 else found.module.moveaxis(rows, 0, axis))
 
 
-def _concatenate(found: Regions, function: Any, rows: Any, whole: Stretch, axis: Any = 0, *, dim: int | None = None) -> Any:
+def _concatenate(
+    found: Regions, function: Any, rows: Any, whole: Stretch, axis: Any = 0, *, dim: int | None = None
+) -> Any:
     axis = axis if dim is None else dim
     rank = len(whole.kinds[0].shape)
     if not isinstance(axis, int) or not -rank <= axis < rank:
@@ -186,7 +215,13 @@ def _concatenate(found: Regions, function: Any, rows: Any, whole: Stretch, axis:
 
 def _vstack(found: Regions, function: Any, rows: Any, whole: Stretch) -> Any:
     rank = len(whole.kinds[0].shape)
-    return _concatenate(found, function, rows, whole) if rank > 1 else found.own(rows) if rank else NotImplemented
+    return (
+        _concatenate(found, function, rows, whole)
+        if rank > 1
+        else found.own(rows)
+        if rank
+        else NotImplemented
+    )
 
 
 def _hstack(found: Regions, function: Any, rows: Any, whole: Stretch) -> Any:

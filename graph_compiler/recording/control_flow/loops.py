@@ -144,7 +144,9 @@ class Numbered:
         return self.source.arrays()
 
     def item(self, place: Callable[[], Any], rows: Sequence[Any]) -> Any:
-        return (place() if type(self.start) is int and self.start == 0 else place() + self.start), self.source.item(place, rows)
+        return (
+            place() if type(self.start) is int and self.start == 0 else place() + self.start
+        ), self.source.item(place, rows)
 
     def steps(self, loops: Any) -> Steps | None:
         steps = self.source.steps(loops)
@@ -201,7 +203,12 @@ def _is_step(regions: Regions, step: Any) -> bool:
     if regions.is_open(step):
         regions.expect(regions.truth(step != 0))
         return True
-    return type(step) is int and step != 0 or is_symbolic(step) and regions.decide_size(apply("ne", expression_of(step), 0))
+    return (
+        type(step) is int
+        and step != 0
+        or is_symbolic(step)
+        and regions.decide_size(apply("ne", expression_of(step), 0))
+    )
 
 
 def _enumerate(regions: Regions, items: Any, start: Any = 0) -> Any:
@@ -232,7 +239,12 @@ def _reversed(regions: Regions, items: Any) -> Any:
     if isinstance(source := source_of(regions, items), Rows):
         array = source.array
         return Rows(regions, array.flip(0) if hasattr(array, "flip") else array[::-1])
-    if not isinstance(items, Range) or type(items.step) is not int or items.step not in (1, -1) or type(items.length()) is int:
+    if (
+        not isinstance(items, Range)
+        or type(items.step) is not int
+        or items.step not in (1, -1)
+        or type(items.length()) is int
+    ):
         return None
     return Range(items.stop - items.step, items.start - items.step, -items.step)
 
@@ -244,7 +256,14 @@ _MADE: dict[Any, Callable[..., Any]] = {
 
 def making(regions: Regions, function: Any) -> Any:
     """In the place of ``range`` and the like, a function that gives a source, or what Python's gives."""
-    make = next((made for known, made in _MADE.items() if function is known or getattr(function, "__wrapped__", None) is known), None)
+    make = next(
+        (
+            made
+            for known, made in _MADE.items()
+            if function is known or getattr(function, "__wrapped__", None) is known
+        ),
+        None,
+    )
     if make is None:
         return function
 
@@ -302,7 +321,9 @@ class Loop:
         regions.made(0, Kind("int64", ()))  # a recording may hold the array that was made last
         self.shared = self.trials.cells.shared()
         self.before = self.trials.cells.read()
-        self.values: dict[str, tuple[Form, list[Any]]] = {name: opened(value) for name, value in self.before.items()}
+        self.values: dict[str, tuple[Form, list[Any]]] = {
+            name: opened(value) for name, value in self.before.items()
+        }
         self.carried: dict[Place, _Carried] = {}
         self.growing: dict[str, GrowingList] = {}
         self.is_counted = False
@@ -403,7 +424,13 @@ class Loop:
         found = self.trials.cells.read()
         if _COUNTER in self.values:
             found[_COUNTER] = self.current[_COUNTER][0] + 1
-        found.update({each.last_name: each.inside[-1] for each in self.growing.values() if each.last_name in self.values})
+        found.update(
+            {
+                each.last_name: each.inside[-1]
+                for each in self.growing.values()
+                if each.last_name in self.values
+            }
+        )
         return found
 
     def _left(self, carried: Sequence[_Carried]) -> list[Any]:
@@ -418,7 +445,11 @@ class Loop:
     def _give(self, carried: Sequence[_Carried], arrays: Sequence[Any]) -> None:
         """The variables behind the loop."""
         self._enter(carried, arrays)
-        kept = {name: value for name, value in self.before.items() if not any(one.place[0] == name for one in carried)}
+        kept = {
+            name: value
+            for name, value in self.before.items()
+            if not any(one.place[0] == name for one in carried)
+        }
         self.trials.cells.write(kept)
 
     # ------------------------------------------------------------------------------ what is carried
@@ -434,7 +465,9 @@ class Loop:
             f"{self.place}: the types of the variables of a loop change from step to step without end. Give them one type before"
         )
 
-    def _tried(self, step: Callable[..., None], rows: Sequence[Any], changed: list[GrowingList]) -> dict[str, tuple[Noted, Sequence[Any]]]:
+    def _tried(
+        self, step: Callable[..., None], rows: Sequence[Any], changed: list[GrowingList]
+    ) -> dict[str, tuple[Noted, Sequence[Any]]]:
         carried = list(self.carried.values())
         found: dict[str, tuple[Noted, Sequence[Any]]] = {}
 
@@ -443,7 +476,12 @@ class Loop:
             given = {name: list(leaves) for name, leaves in self.current.items()}
             self.probe()
             step(*arrays[len(carried) :])
-            found.update({name: (noted(self.regions, value), given.get(name, ())) for name, value in self._after().items()})
+            found.update(
+                {
+                    name: (noted(self.regions, value), given.get(name, ()))
+                    for name, value in self._after().items()
+                }
+            )
             changed.extend(each for each in self.growing.values() if each.learn())
             return ()
 
@@ -504,7 +542,9 @@ class Loop:
         if kind is None or kind != start and not is_number:
             raise self._changes(place[0], noted(self.regions, self.before.get(place[0], first)), after)
         self.carried[place] = _Carried(
-            place, first, replace(kind, name=place[0], is_shared=place in self.shared and self.regions.is_array(first))
+            place,
+            first,
+            replace(kind, name=place[0], is_shared=place in self.shared and self.regions.is_array(first)),
         )
         return known is None or known.kind != kind
 

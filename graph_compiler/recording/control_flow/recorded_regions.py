@@ -69,7 +69,11 @@ class TiedArrays:
     def refuse(self, base: Value, origin: Origin) -> None:
         """``TracingError`` where an array that is written to may be another one that lives."""
         others = self._others.get(base, ())
-        if base in self._frozen or any(map(self._lives, others)) and (gc.collect(), any(map(self._lives, others)))[1]:
+        if (
+            base in self._frozen
+            or any(map(self._lives, others))
+            and (gc.collect(), any(map(self._lives, others)))[1]
+        ):
             raise TracingError(
                 f"{origin}: an array is written to that a branch or loop on values gives, and that may be another array of the "
                 "function, or not. Write to a copy"
@@ -117,11 +121,19 @@ class RecordedRegions(Regions, Generic[B]):
     copy: str
     may_expect = True
 
-    def __init__(self, recording: Recording, tied: TiedArrays, symbolic: Callable[[Any], Any], decided: Callable[[Any], Any]) -> None:
+    def __init__(
+        self,
+        recording: Recording,
+        tied: TiedArrays,
+        symbolic: Callable[[Any], Any],
+        decided: Callable[[Any], Any],
+    ) -> None:
         super().__init__(symbolic, decided, recording.recorder.numbers)
         self.recording, self.recorder, self.tied = recording, recording.recorder, tied
         self._returned: set[Value] = set()  # owners of what some branch has returned
-        self.kept: list[Any] = []  # arrays of which copies are in lists: as long as they live, nobody writes to what they may be
+        self.kept: list[
+            Any
+        ] = []  # arrays of which copies are in lists: as long as they live, nobody writes to what they may be
 
     @property
     def is_inside(self) -> bool:
@@ -141,7 +153,13 @@ class RecordedRegions(Regions, Generic[B]):
 
     @abstractmethod
     def node(
-        self, op: str, operands: Sequence[Value], blocks: Sequence[B], steps: Callable[[], Arrays], names: Sequence[str], **params: Any
+        self,
+        op: str,
+        operands: Sequence[Value],
+        blocks: Sequence[B],
+        steps: Callable[[], Arrays],
+        names: Sequence[str],
+        **params: Any,
     ) -> Arrays:
         """The node that runs the blocks, and gives now what ``steps`` gives."""
 
@@ -159,7 +177,11 @@ class RecordedRegions(Regions, Generic[B]):
         return self.copied(array)
 
     def given_back(self, result: Any) -> Any:
-        arrays = [item for item in opened(result)[1] if self.is_open(item) and self.is_array(item) and self.kind(item).shape]
+        arrays = [
+            item
+            for item in opened(result)[1]
+            if self.is_open(item) and self.is_array(item) and self.kind(item).shape
+        ]
         if arrays and self._returned:
             self.tied.tie((*map(self.value_of, arrays), *self._returned))
         return result
@@ -183,7 +205,9 @@ class RecordedRegions(Regions, Generic[B]):
         def chosen() -> Arrays:
             return then() if self.now(truth) else otherwise()
 
-        found = self.node("branch", [self.value_of(truth)], sides, chosen, ["chosen"] * len(sides[0].body.outputs))
+        found = self.node(
+            "branch", [self.value_of(truth)], sides, chosen, ["chosen"] * len(sides[0].body.outputs)
+        )
         self._tie(found, (), [value for side in sides for value in side.outside])
         return found
 
@@ -198,7 +222,9 @@ class RecordedRegions(Regions, Generic[B]):
 
         return self._loop("while_loop", {"condition": test, "body": body}, given, (), steps, most=None)
 
-    def scan(self, body: Block, carried: Arrays, kinds: Sequence[Kind], rows: Arrays, length: Any, checkpoint: bool) -> Arrays:
+    def scan(
+        self, body: Block, carried: Arrays, kinds: Sequence[Kind], rows: Arrays, length: Any, checkpoint: bool
+    ) -> Arrays:
         given, count = list(zip(carried, kinds)), len(carried)
 
         def steps(block: RecordedBlock) -> Arrays:
@@ -208,14 +234,26 @@ class RecordedRegions(Regions, Generic[B]):
                 arrays = found[:count]
                 outputs.append(found[count:])
             if not outputs:
-                return [*arrays, *(self.no_rows(Kind(value.dtype, value.spec.hints)) for value in block.body.outputs[count:])]
+                return [
+                    *arrays,
+                    *(
+                        self.no_rows(Kind(value.dtype, value.spec.hints))
+                        for value in block.body.outputs[count:]
+                    ),
+                ]
             return [*arrays, *map(self.module.stack, zip(*outputs))]
 
         params = {"sequences": len(rows), "length": length, "reverse": False, "checkpoint": checkpoint}
         return self._loop("scan", {"body": body}, given, rows, steps, **params)
 
     def _loop(
-        self, op: str, functions: Mapping[str, Block], carried: Inputs, rows: Arrays, steps: Callable[[B], Arrays], **params: Any
+        self,
+        op: str,
+        functions: Mapping[str, Block],
+        carried: Inputs,
+        rows: Arrays,
+        steps: Callable[[B], Arrays],
+        **params: Any,
     ) -> Arrays:
         given = [*carried, *((row, None) for row in rows)]
         operands = [self.value_of(item) for item, _ in given]
@@ -238,10 +276,14 @@ class RecordedRegions(Regions, Generic[B]):
     def owners(self, values: Sequence[Value], kinds: Sequence[Kind]) -> list[Owner]:
         """Those of what the innermost open block gives."""
         mine = (self.recorder.base_of(value) for value in values)
-        return [Owner(owner, self._is_new(owner), not self.may_write(kind)) for owner, kind in zip(mine, kinds)]
+        return [
+            Owner(owner, self._is_new(owner), not self.may_write(kind)) for owner, kind in zip(mine, kinds)
+        ]
 
     def _is_new(self, owner: Value) -> bool:
-        return not self.tied.is_frozen(owner) and all(map(self.recorder.is_made_here, self.tied.with_tied([owner])))
+        return not self.tied.is_frozen(owner) and all(
+            map(self.recorder.is_made_here, self.tied.with_tied([owner]))
+        )
 
     def joined_beside(self, arrays: Sequence[Any]) -> Any:
         """The rows of rows of arrays in one."""
@@ -283,7 +325,9 @@ class RecordedRegions(Regions, Generic[B]):
         owners = self.tied.with_tied(self.recorder.base_of(value) for value in values if value.ndim)
         return [owner for owner in owners if not self.recorder.is_made_here(owner)]
 
-    def _tie(self, arrays: Arrays, operands: Sequence[Value], outside: Sequence[Value], count: int = 0) -> None:
+    def _tie(
+        self, arrays: Arrays, operands: Sequence[Value], outside: Sequence[Value], count: int = 0
+    ) -> None:
         """Arrays that a block gave as it was given them may be those of the outside; so is what a loop carries where it takes no step."""
         outputs = [self.value_of(array) for array in arrays]
         if outside:
@@ -302,7 +346,12 @@ class RecordedRegions(Regions, Generic[B]):
             base = recorder.base_of(operand)
             is_given = base in recorder.graph.inputs or base in recorder.graph.parameters.values()
             others = (other for array, other in recorder.tracked() if array is not item)
-            if kind is None or kind.is_shared or is_given or any(recorder.base_of(other) is base for other in others):
+            if (
+                kind is None
+                or kind.is_shared
+                or is_given
+                or any(recorder.base_of(other) is base for other in others)
+            ):
                 raise TracingError(
                     f"{self.recording.here()}: {operand.name} is written to in a step of a loop on values that also puts another array in "
                     f"its place, and other variables may hold the same array. Begin with a copy of it ({self.copy})"
@@ -312,7 +361,9 @@ class RecordedRegions(Regions, Generic[B]):
         base_of = self.recorder.base_of
         written = self.tied.with_tied({base_of(value) for node in body.nodes for value in node.writes})
         if not written.isdisjoint(map(base_of, rows)):
-            raise RowsWritten(f"{self.recording.here()}: a step of this loop writes to the array whose rows it goes through")
+            raise RowsWritten(
+                f"{self.recording.here()}: a step of this loop writes to the array whose rows it goes through"
+            )
 
     @contextmanager
     def as_python(self) -> Iterator[None]:

@@ -27,7 +27,9 @@ class Kind:
     shape: tuple[int, ...]
     number: bool = False
     name: str = field(default="", compare=False)  # of the variable that holds it
-    is_shared: bool = field(default=False, compare=False)  # whether something else may hold the very array, before a loop
+    is_shared: bool = field(
+        default=False, compare=False
+    )  # whether something else may hold the very array, before a loop
 
     def __str__(self) -> str:
         return f"a number ({self.dtype})" if self.number else f"{self.dtype}{list(self.shape)}"
@@ -54,10 +56,14 @@ class Regions(ABC):
     lists_grow = True  # in the steps of a scan
     takes_lists = False  # functions that take an array take a list as well
 
-    def __init__(self, symbolic: Callable[[Any], Any], decided: Callable[[Any], Any], numbers: Container[Value] = ()) -> None:
+    def __init__(
+        self, symbolic: Callable[[Any], Any], decided: Callable[[Any], Any], numbers: Container[Value] = ()
+    ) -> None:
         self.symbolic, self.decided, self.numbers, self.depth = symbolic, decided, numbers, 0
         self.escaped = ""  # where an exception of the user's has left a loop, in words
-        self.lists: WeakValueDictionary[int, Any] = WeakValueDictionary()  # those that loops make longer, by identity
+        self.lists: WeakValueDictionary[int, Any] = (
+            WeakValueDictionary()
+        )  # those that loops make longer, by identity
 
     def loops(self) -> Any:
         """What marks the steps of loops (:class:`graph_compiler.recording.loop_marks.Loops`); None where nothing does."""
@@ -92,7 +98,9 @@ class Regions(ABC):
 
     def is_size(self, length: Any) -> bool:
         """Whether a length is a number, or made of sizes of arrays and arguments: known before the graph runs."""
-        is_known = isinstance(length, Size) and all(item.kind == "size" or item.source in self.numbers for item in length.symbols())
+        is_known = isinstance(length, Size) and all(
+            item.kind == "size" or item.source in self.numbers for item in length.symbols()
+        )
         return is_known or type(length) is int
 
     def number_of(self, length: Any) -> Any:
@@ -220,7 +228,9 @@ class Regions(ABC):
         """The node that runs ``body(*carried)`` while ``test(*carried)`` gives one truth value that is True."""
 
     @abstractmethod
-    def scan(self, body: Block, carried: Arrays, kinds: Sequence[Kind], rows: Arrays, length: Any, checkpoint: bool) -> Arrays:
+    def scan(
+        self, body: Block, carried: Arrays, kinds: Sequence[Kind], rows: Arrays, length: Any, checkpoint: bool
+    ) -> Arrays:
         """The node that runs ``body(*carried, *row of each array)`` a number of times that is a size. What the body gives behind what is
         carried has one row for each step in what the node gives."""
 

@@ -47,7 +47,9 @@ class Statements:
         self._is_probing = False
 
     # ------------------------------------------------------------------------------ branches
-    def branch(self, test: Any, then: Any, otherwise: Any, given: Sequence[str], guarded: Sequence[str]) -> None:
+    def branch(
+        self, test: Any, then: Any, otherwise: Any, given: Sequence[str], guarded: Sequence[str]
+    ) -> None:
         """``if``: ``given`` are the variables that are read behind it, those ``guarded`` only where the loop around it was left."""
         found = opened_by(test)
         if found is None:
@@ -66,7 +68,10 @@ class Statements:
 
             return run
 
-        truth, branch = found.truth(test), Branch(found, _place(), "a side of this condition", (then, otherwise), guarded)
+        truth, branch = (
+            found.truth(test),
+            Branch(found, _place(), "a side of this condition", (then, otherwise), guarded),
+        )
         try:
             made = branch.run(truth, side(then), side(otherwise))
         except Raised:  # what the user's code refuses is a condition of the recording
@@ -112,14 +117,21 @@ class Statements:
         """``first < second <= third``."""
         left, answer = first, True
         for symbol, right in zip(others[::2], others[1::2]):
-            answer = self.and_(answer, lambda left=left, symbol=symbol, right=right: getattr(operator, symbol)(left, right))
+            answer = self.and_(
+                answer, lambda left=left, symbol=symbol, right=right: getattr(operator, symbol)(left, right)
+            )
             left = right
         return answer
 
     def compared(self, symbol: str, left: Any, right: Any) -> Any:
         """A comparison in the condition of a ``while``."""
         compare = getattr(operator, symbol)
-        if self._is_probing and (is_symbolic(left) or is_symbolic(right)) and opened_by(left) is None and opened_by(right) is None:
+        if (
+            self._is_probing
+            and (is_symbolic(left) or is_symbolic(right))
+            and opened_by(left) is None
+            and opened_by(right) is None
+        ):
             return SizeCondition(lambda: compare(left, right))
         return compare(left, right)
 
@@ -142,7 +154,9 @@ class Statements:
                 return
             body()
         functions = tuple(filter(None, (test, body, exits)))
-        loop = Loop(found, _place(), "this loop", functions, lambda: self._goes_on(found, exits, test), guarded)
+        loop = Loop(
+            found, _place(), "this loop", functions, lambda: self._goes_on(found, exits, test), guarded
+        )
         try:
             loop.while_loop(body, lambda: self._probed(test))
         except TracingError:
@@ -229,7 +243,15 @@ class Statements:
         return length
 
     def _recorded(
-        self, found: Regions, source: Source, length: Any, first: int, body: Any, exits: Any, guarded: Sequence[str], position: Position
+        self,
+        found: Regions,
+        source: Source,
+        length: Any,
+        first: int,
+        body: Any,
+        exits: Any,
+        guarded: Sequence[str],
+        position: Position,
     ) -> None:
         """The steps from the first one on, as an operation of the graph. Where they cannot be one, and how many there are is a size, they
         are written out, for that size: without exits on values, or where there are none."""
@@ -242,7 +264,9 @@ class Statements:
         if isinstance(problem, NotEqual) and is_size and not first:
             if not found.decide_size(apply("ge", length, 1)):
                 return
-            body(source.item(lambda: 0, [array[0] for array in source.arrays()]))  # a first step gives variables their types
+            body(
+                source.item(lambda: 0, [array[0] for array in source.arrays()])
+            )  # a first step gives variables their types
             first = 1
             problem = _failed(region)
         if problem is None:
@@ -316,11 +340,17 @@ class Statements:
 
     def _called(self, found: Regions, function: Any) -> Any:
         plain = getattr(function, "__wrapped__", function)
-        if (made := OF_ELEMENTS.get(plain) if isinstance(plain, (types.BuiltinFunctionType, type)) else None) is not None:
+        if (
+            made := OF_ELEMENTS.get(plain) if isinstance(plain, (types.BuiltinFunctionType, type)) else None
+        ) is not None:
             return lambda *args, **kwargs: made(found, function, args, kwargs)
         if isinstance(function, types.FunctionType) and is_users(function):
             return self.converted(function)
-        if isinstance(function, types.MethodType) and isinstance(function.__func__, types.FunctionType) and is_users(function.__func__):
+        if (
+            isinstance(function, types.MethodType)
+            and isinstance(function.__func__, types.FunctionType)
+            and is_users(function.__func__)
+        ):
             return types.MethodType(self.converted(function.__func__), function.__self__)
         return function
 
@@ -352,7 +382,9 @@ def _failed(region: Callable[[bool], None]) -> TracingError | None:
 def _flags(exits: Any) -> tuple[list[Any], bool]:
     """The truth values that end a loop and that Python does not know, and whether it knows that one of them is True."""
     flags = () if exits is None else exits()
-    return [flag for flag in flags if opened_by(flag) is not None], any(flag for flag in flags if opened_by(flag) is None)
+    return [flag for flag in flags if opened_by(flag) is not None], any(
+        flag for flag in flags if opened_by(flag) is None
+    )
 
 
 def _none(found: Regions, flags: Sequence[Any]) -> Any:

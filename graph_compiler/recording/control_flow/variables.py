@@ -79,7 +79,9 @@ class Growing(Appended):
 
 def _of_items(name: str) -> Callable[..., Any]:
     def method(self: Appended, *args: Any) -> Any:
-        return getattr(self.plain(), name)(*(arg.plain() if isinstance(arg, Appended) else arg for arg in args))
+        return getattr(self.plain(), name)(
+            *(arg.plain() if isinstance(arg, Appended) else arg for arg in args)
+        )
 
     return method
 
@@ -98,7 +100,10 @@ def plain(item: Any, depth: int = 0) -> Any:
     if isinstance(item, Appended):
         return item.plain()
     if depth < _DEEPEST and type(item) in (tuple, list, dict):
-        parts = {key: plain(part, depth + 1) for key, part in (item.items() if type(item) is dict else enumerate(item))}
+        parts = {
+            key: plain(part, depth + 1)
+            for key, part in (item.items() if type(item) is dict else enumerate(item))
+        }
         if any(part is not (item[key]) for key, part in parts.items()):
             if type(item) is tuple:
                 return tuple(parts.values())
@@ -129,7 +134,11 @@ class Cells:
     """The variables that some blocks assign, by name."""
 
     def __init__(self, *functions: types.FunctionType) -> None:
-        found = [pair for function in functions for pair in zip(function.__code__.co_freevars, function.__closure__ or ())]
+        found = [
+            pair
+            for function in functions
+            for pair in zip(function.__code__.co_freevars, function.__closure__ or ())
+        ]
         stored = frozenset().union(*(stored_in(function.__code__) for function in functions))
         self.cells: dict[str, types.CellType] = {name: cell for name, cell in found if name in stored}
         self._around = dict(found)
@@ -157,7 +166,12 @@ class Cells:
 
     def arrays(self, regions: Regions) -> list[Any]:
         """The arrays in them, and in what else the blocks read of the variables around them."""
-        return [leaf for cell in self._around.values() for leaf in opened(_contents(cell))[1] if regions.is_array(leaf)]
+        return [
+            leaf
+            for cell in self._around.values()
+            for leaf in opened(_contents(cell))[1]
+            if regions.is_array(leaf)
+        ]
 
     def lists(self) -> dict[str, list[Any]]:
         """The lists in them, and in what else the blocks read, by the names of the variables; of those that loops make longer, parts."""
@@ -171,7 +185,9 @@ class Cells:
         found = {}
         for name in self._appended - self.cells.keys():
             item = _contents(cell := self._around[name])
-            if id(cell) not in outside and (isinstance(item, Appended) or type(item) is list and sys.getrefcount(item) <= _HOLDERS):
+            if id(cell) not in outside and (
+                isinstance(item, Appended) or type(item) is list and sys.getrefcount(item) <= _HOLDERS
+            ):
                 found[name] = item
         return found
 
@@ -187,7 +203,9 @@ class Cells:
 def _shared(cell: types.CellType) -> list[int]:
     item = _contents(cell)
     form, leaves = opened(item)
-    if form.cls is not None and sys.getrefcount(item) > _HOLDERS:  # the cell, the variable here, and the argument
+    if (
+        form.cls is not None and sys.getrefcount(item) > _HOLDERS
+    ):  # the cell, the variable here, and the argument
         return list(range(len(leaves)))
     del item
     return [place for place in range(len(leaves)) if sys.getrefcount(leaves[place]) > _HOLDERS]
@@ -200,7 +218,12 @@ def is_shared(items: Any) -> bool:
     """Whether something else has lists or dicts in a tuple, list or dict."""
     for key in items if type(items) is dict else range(len(items)):
         item = items[key]
-        if type(item) in (list, dict) and sys.getrefcount(item) > _HOLDERS or type(item) in (list, dict, tuple) and is_shared(item):
+        if (
+            type(item) in (list, dict)
+            and sys.getrefcount(item) > _HOLDERS
+            or type(item) in (list, dict, tuple)
+            and is_shared(item)
+        ):
             return True
     return False
 
@@ -215,7 +238,9 @@ def _contents(cell: types.CellType) -> Any:
 @functools.lru_cache(maxsize=1024)
 def stored_in(code: types.CodeType) -> frozenset[str]:
     """The variables of code around it that code assigns, functions inside of it included."""
-    own = {step.argval for step in dis.get_instructions(code) if step.opname in ("STORE_DEREF", "DELETE_DEREF")}
+    own = {
+        step.argval for step in dis.get_instructions(code) if step.opname in ("STORE_DEREF", "DELETE_DEREF")
+    }
     inner = (stored_in(item) for item in code.co_consts if isinstance(item, types.CodeType))
     return frozenset(own).union(*inner) & frozenset(code.co_freevars)
 
@@ -224,7 +249,11 @@ def stored_in(code: types.CodeType) -> frozenset[str]:
 def appended_in(code: types.CodeType) -> frozenset[str]:
     """The variables of code around it whose ``append`` or ``extend`` code reads, functions inside of it included."""
     steps = list(dis.get_instructions(code))
-    own = {one.argval for one, two in itertools.pairwise(steps) if one.opname == "LOAD_DEREF" and two.argval in ("append", "extend")}
+    own = {
+        one.argval
+        for one, two in itertools.pairwise(steps)
+        if one.opname == "LOAD_DEREF" and two.argval in ("append", "extend")
+    }
     inner = (appended_in(item) for item in code.co_consts if isinstance(item, types.CodeType))
     return frozenset(own).union(*inner) & frozenset(code.co_freevars)
 
@@ -260,7 +289,9 @@ def opened(item: Any) -> tuple[Form, list[Any]]:
         return Form(), [item]
     keys, items = (tuple(item), list(item.values())) if type(item) is dict else ((), list(item))
     parts = [opened(one) for one in items]
-    return Form(type(item), keys, tuple(form for form, _ in parts)), [leaf for _, leaves in parts for leaf in leaves]
+    return Form(type(item), keys, tuple(form for form, _ in parts)), [
+        leaf for _, leaves in parts for leaf in leaves
+    ]
 
 
 # ------------------------------------------------------------------------------------- leaves
@@ -287,7 +318,13 @@ class Leaf:
         return type(self.item) in (bool, int, str, bytes) and bool(self.item == other.item)
 
     def __str__(self) -> str:
-        return "no value" if self.item is UNDEFINED else f"{self.item!r:.60}" if self.is_constant else str(self.kind)
+        return (
+            "no value"
+            if self.item is UNDEFINED
+            else f"{self.item!r:.60}"
+            if self.is_constant
+            else str(self.kind)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,7 +352,9 @@ def noted(regions: Regions, value: Any) -> Noted:
 
 
 def _kind(regions: Regions, item: Any) -> Kind | None:
-    return regions.kind(item) if type(item) in NUMBERS or is_symbolic(item) or regions.is_array(item) else None
+    return (
+        regions.kind(item) if type(item) in NUMBERS or is_symbolic(item) or regions.is_array(item) else None
+    )
 
 
 def common(one: Kind, other: Kind) -> Kind | None:

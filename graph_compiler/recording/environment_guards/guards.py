@@ -14,8 +14,15 @@ from ...trees import same_static
 from .versions import VersionsOf, Words
 
 _MANY = 500  # facts that read alike: straight lines are faster, but take a millisecond a fact to compile
-GONE = (KeyError, AttributeError, ValueError, GuardFailed)  # raised by a fact about something that is no longer there
-_reading = threading.RLock()  # a thread that has read older entries must not be the last to refresh what follows them
+GONE = (
+    KeyError,
+    AttributeError,
+    ValueError,
+    GuardFailed,
+)  # raised by a fact about something that is no longer there
+_reading = (
+    threading.RLock()
+)  # a thread that has read older entries must not be the last to refresh what follows them
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_reading._at_fork_reinit)  # type: ignore[attr-defined]
 
@@ -60,9 +67,13 @@ class Condition(NamedTuple):
     def function(self) -> Callable[[], bool]:
         """Whether it holds: straight-line code, three times as fast as a loop over facts in C."""
         bound, scope = {**self.bound, "gone": GONE}, dict[str, Any]()
-        defaults = ", ".join(f"{name}={name}" for name in bound)  # locals, not globals, are what the function reads them from
+        defaults = ", ".join(
+            f"{name}={name}" for name in bound
+        )  # locals, not globals, are what the function reads them from
         exec(
-            _compiled(f"def holds({defaults}):\n    try:\n        return {self.text}\n    except gone:\n        return False\n"),
+            _compiled(
+                f"def holds({defaults}):\n    try:\n        return {self.text}\n    except gone:\n        return False\n"
+            ),
             bound,
             scope,
         )
@@ -77,7 +88,9 @@ def conjunction(
     return condition(facts, versions_of, derived).function()
 
 
-def condition(facts: Iterable[EnvironmentGuard], versions_of: VersionsOf | None = None, derived: Sequence[Derived] = ()) -> Condition:
+def condition(
+    facts: Iterable[EnvironmentGuard], versions_of: VersionsOf | None = None, derived: Sequence[Derived] = ()
+) -> Condition:
     """That all facts hold.
 
     With ``versions_of``, what depends on a dict or a class is looked at only where the versions of all of them together have changed.
@@ -92,7 +105,9 @@ def condition(facts: Iterable[EnvironmentGuard], versions_of: VersionsOf | None 
     if versions_of is None:
         return _straight([*known, *(EnvironmentGuard("{}() is None", (one.refresh,)) for one in derived)])
     seen = [fact for fact in known if fact.has_versions]
-    return _straight([*_seen_by(versions_of, seen, derived), *(fact for fact in known if not fact.has_versions)])
+    return _straight(
+        [*_seen_by(versions_of, seen, derived), *(fact for fact in known if not fact.has_versions)]
+    )
 
 
 def first_broken(facts: Iterable[EnvironmentGuard]) -> str:
@@ -104,7 +119,9 @@ def _straight(facts: list[EnvironmentGuard]) -> Condition:
     bound: dict[str, Any] = {}
     alike: dict[str, list[tuple[Any, ...]]] = {}
     for fact in facts:
-        if fact.of is not None or fact.class_of is not None:  # others may have to be looked at one after the other
+        if (
+            fact.of is not None or fact.class_of is not None
+        ):  # others may have to be looked at one after the other
             alike.setdefault(fact.text, []).append(fact.items)
     many = {text: rows for text, rows in alike.items() if len(rows) >= _MANY}
     alone = [fact for fact in facts if fact.text not in many or (fact.of is None and fact.class_of is None)]
@@ -119,14 +136,23 @@ def _loop(bound: dict[str, Any], text: str, rows: list[tuple[Any, ...]]) -> str:
     return f"all([{text.format(*names)} for {', '.join(names)}, in {_bind(bound, rows)}])"
 
 
-@functools.lru_cache(maxsize=256)  # the facts of most recordings read alike, and what they are about is bound later
+@functools.lru_cache(
+    maxsize=256
+)  # the facts of most recordings read alike, and what they are about is bound later
 def _compiled(source: str) -> CodeType:
     return compile(source, "<facts>", "exec")
 
 
-def _seen_by(versions_of: VersionsOf, facts: list[EnvironmentGuard], derived: Sequence[Derived]) -> list[EnvironmentGuard]:
+def _seen_by(
+    versions_of: VersionsOf, facts: list[EnvironmentGuard], derived: Sequence[Derived]
+) -> list[EnvironmentGuard]:
     """One fact for all of these: nothing has changed since they held, and what is derived was computed again."""
-    dicts = _distinct([*(fact.of for fact in facts if fact.of is not None), *(held for one in derived for held in one.dicts)])
+    dicts = _distinct(
+        [
+            *(fact.of for fact in facts if fact.of is not None),
+            *(held for one in derived for held in one.dicts),
+        ]
+    )
     objects = _distinct([fact.class_of for fact in facts if fact.class_of is not None])
     words = _distinct([fact.words for fact in facts if fact.words is not None])
     if not dicts and not objects and not words:
@@ -138,7 +164,9 @@ def _seen_by(versions_of: VersionsOf, facts: list[EnvironmentGuard], derived: Se
         with _reading:
             if not all(one.stand() for one in words):
                 return False
-            seen = versions.copy()  # before the entries are read: what changes meanwhile shows at the next call
+            seen = (
+                versions.copy()
+            )  # before the entries are read: what changes meanwhile shows at the next call
             if not entries():
                 return False
             for one in derived:
@@ -163,7 +191,9 @@ def _bind(bound: dict[str, Any], item: Any) -> str:
 ATOMS = frozenset({bool, int, float, complex, str, bytes})
 
 
-def same_fact(access: str, objects: tuple[Any, ...], item: Any, what: str, of: dict[Any, Any] | None = None) -> EnvironmentGuard:
+def same_fact(
+    access: str, objects: tuple[Any, ...], item: Any, what: str, of: dict[Any, Any] | None = None
+) -> EnvironmentGuard:
     """What is read by ``access`` is what it is now: of numbers and text, the value. ``of`` is the dict whose entry it is."""
     if _is_atomic(item):
         return EnvironmentGuard(f"{{}}({access}, {{}})", (is_same, *objects, item), what, of)
@@ -207,7 +237,10 @@ class EnvironmentGuards:
     """
 
     def __init__(
-        self, facts: Iterable[EnvironmentGuard] = (), versions_of: VersionsOf | None = None, derived: Sequence[Derived] = ()
+        self,
+        facts: Iterable[EnvironmentGuard] = (),
+        versions_of: VersionsOf | None = None,
+        derived: Sequence[Derived] = (),
     ) -> None:
         self.derived = tuple(derived)
         self._facts, self._versions_of = list(facts), versions_of
@@ -226,7 +259,9 @@ class EnvironmentGuards:
     def simple(self) -> Condition:
         """Those facts that compare an entry of a dict with a number, a flag or a text, which a compiler of the framework can guard by
         itself."""
-        return condition(fact for fact in self._facts if fact.of is not None and type(fact.items[-1]) in _SIMPLE)
+        return condition(
+            fact for fact in self._facts if fact.of is not None and type(fact.items[-1]) in _SIMPLE
+        )
 
     @functools.cached_property
     def lasting(self) -> EnvironmentGuards:

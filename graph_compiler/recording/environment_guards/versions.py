@@ -53,7 +53,9 @@ class Scattered:
         self._pointers = (ctypes.c_void_p * number)(*addresses)
         shape, strides, suboffsets = (ctypes.pointer(ctypes.c_ssize_t(item)) for item in (number, WORD, 0))
         start, whole = ctypes.addressof(self._pointers), number * WORD
-        self.view: memoryview = _view_of(ctypes.byref(_Buffer(start, None, whole, WORD, 1, 1, b"Q", shape, strides, suboffsets, None)))
+        self.view: memoryview = _view_of(
+            ctypes.byref(_Buffer(start, None, whole, WORD, 1, 1, b"Q", shape, strides, suboffsets, None))
+        )
 
     def copy(self) -> memoryview:
         """The words of the moment."""
@@ -90,7 +92,10 @@ class VersionsOf(Protocol):
     def __call__(self, dicts: Dicts, objects: Sequence[Any], words: Sequence[Words] = (), /) -> Versions: ...
 
 
-_CLASS, _VERSION = 1 * WORD, 3 * WORD  # where they stand in an object and a dict (CPython's PyObject and PyDictObject)
+_CLASS, _VERSION = (
+    1 * WORD,
+    3 * WORD,
+)  # where they stand in an object and a dict (CPython's PyObject and PyDictObject)
 
 
 def gathered(dicts: Dicts, objects: Sequence[Any], words: Sequence[Words] = ()) -> Versions:
@@ -245,4 +250,9 @@ def tells(versions: Versions, changes: Iterable[None], repeats: bool = False) ->
     return True
 
 
-is_readable = sys.implementation.name == "cpython" and (3, 10) <= sys.version_info[:2] <= (3, 11) and sys.maxsize > 2**32 and tell(gathered)
+is_readable = (
+    sys.implementation.name == "cpython"
+    and (3, 10) <= sys.version_info[:2] <= (3, 11)
+    and sys.maxsize > 2**32
+    and tell(gathered)
+)

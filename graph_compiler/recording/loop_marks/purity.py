@@ -59,12 +59,16 @@ class Purity:
 
     def of(self, found: Found, frame: types.FrameType, is_traced: bool = False) -> bool:
         """Whether the steps of a loop have no other effect; of a traced one, whether they have no statements that may be blocks either."""
-        if is_traced and any(isinstance(node, _BLOCKS) or len(getattr(node, "ops", ())) > 1 for node in ast.walk(found.loop)):
+        if is_traced and any(
+            isinstance(node, _BLOCKS) or len(getattr(node, "ops", ())) > 1 for node in ast.walk(found.loop)
+        ):
             return False
         loop, space = found.loop, _Space(frame.f_locals, frame.f_globals, found.own)
         try:
             statements = [*loop.body, *([loop.test] if isinstance(loop, ast.While) else [])]
-            if isinstance(loop, ast.While) and any(isinstance(node, ast.Break) for part in loop.body for node in ast.walk(part)):
+            if isinstance(loop, ast.While) and any(
+                isinstance(node, ast.Break) for part in loop.body for node in ast.walk(part)
+            ):
                 return False  # it may be left and begun again without a question
             _Statements(self, space, 0, not is_traced).look(statements)
         except Effect:
@@ -99,7 +103,9 @@ class _Statements:
 
     def __init__(self, purity: Purity, space: _Space, depth: int, calls: bool = True) -> None:
         self.purity, self.space, self.depth, self.calls = purity, space, depth, calls
-        self.called: set[ast.AST] = set()  # names and attributes that are only called, or of which an attribute is read
+        self.called: set[ast.AST] = (
+            set()
+        )  # names and attributes that are only called, or of which an attribute is read
 
     def look(self, statements: Iterable[ast.AST]) -> None:
         """``Effect`` where one may have an effect."""
@@ -140,9 +146,13 @@ class _Statements:
         held = self.value(node)
         if held is UNKNOWN or node in self.called:
             return
-        if isinstance(held, _FUNCTIONS) and not self._is_pure(held, node):  # which may be given to a function that calls it
+        if isinstance(held, _FUNCTIONS) and not self._is_pure(
+            held, node
+        ):  # which may be given to a function that calls it
             raise Effect
-        if not self.purity.is_plain(held) or (self.depth and isinstance(held, (list, dict))):  # which a variable may stand for unseen
+        if not self.purity.is_plain(held) or (
+            self.depth and isinstance(held, (list, dict))
+        ):  # which a variable may stand for unseen
             raise Effect
 
     def _written(self, base: ast.expr) -> None:
@@ -151,7 +161,9 @@ class _Statements:
             base = base.value
         held = self.value(base) if isinstance(base, (ast.Name, ast.Attribute)) else UNKNOWN
         is_own = isinstance(base, ast.Name) and base.id in self.space.own
-        if not self.purity.is_value(held) and not (is_own and (held is UNKNOWN or type(held) in (list, dict))):
+        if not self.purity.is_value(held) and not (
+            is_own and (held is UNKNOWN or type(held) in (list, dict))
+        ):
             raise Effect
 
     # ------------------------------------------------------------------------------ what expressions are
@@ -170,15 +182,27 @@ class _Statements:
 
     def _attribute(self, held: Any, name: str) -> Any:
         own = getattr(held, "__dict__", {}) if not isinstance(held, type) else {}
-        for space in (own, own.get("_modules") or {}, own.get("_parameters") or {}, own.get("_buffers") or {}):
+        for space in (
+            own,
+            own.get("_modules") or {},
+            own.get("_parameters") or {},
+            own.get("_buffers") or {},
+        ):
             if name in space:
                 return space[name]
         found = inspect.getattr_static(held, name, UNKNOWN)
-        if isinstance(found, (property, types.MemberDescriptorType)) and owner_of(type(held)) not in ("framework", "python"):
+        if isinstance(found, (property, types.MemberDescriptorType)) and owner_of(type(held)) not in (
+            "framework",
+            "python",
+        ):
             raise Effect
         if isinstance(found, staticmethod):
             return found.__func__
-        return types.MethodType(found, held) if isinstance(found, types.FunctionType) and not isinstance(held, type) else found
+        return (
+            types.MethodType(found, held)
+            if isinstance(found, types.FunctionType) and not isinstance(held, type)
+            else found
+        )
 
     # ------------------------------------------------------------------------------ calls
     def _call(self, node: ast.Call) -> None:
@@ -190,12 +214,19 @@ class _Statements:
 
     def _unknown(self, function: ast.expr) -> None:
         """A method of something that is plain, of an array or of a container, or what a framework's function of functions gives."""
-        if isinstance(function, ast.Call) and owner_of_function(self.value(function.func)) in ("framework", "own"):
+        if isinstance(function, ast.Call) and owner_of_function(self.value(function.func)) in (
+            "framework",
+            "own",
+        ):
             return
         if not isinstance(function, ast.Attribute):
             raise Effect
         base = function.value
-        if isinstance(base, ast.Subscript) and isinstance(base.value, ast.Attribute) and base.value.attr == "at":
+        if (
+            isinstance(base, ast.Subscript)
+            and isinstance(base.value, ast.Attribute)
+            and base.value.attr == "at"
+        ):
             return  # x.at[index].add(values), which is another array
         is_own = isinstance(base, ast.Name) and base.id in self.space.own and self.depth == 0
         if function.attr in _CHANGING and not (is_own or self.purity.is_value(self.value(base))):
@@ -205,7 +236,9 @@ class _Statements:
         name = getattr(function, "__name__", node.id if isinstance(node, ast.Name) else "")
         if isinstance(node, ast.Name) and node.id in _PURE and self._is_builtin(function, node.id):
             return True
-        module = getattr(function, "__module__", None) or getattr(type(getattr(function, "__self__", None)), "__module__", None)
+        module = getattr(function, "__module__", None) or getattr(
+            type(getattr(function, "__self__", None)), "__module__", None
+        )
         if isinstance(function, _FUNCTIONS) and owner_of(_function(function)) in ("user", "library"):
             return self._is_pure_function(function)
         if (inner := getattr(function, "__wrapped__", None)) is not None:
@@ -218,7 +251,11 @@ class _Statements:
     @staticmethod
     def _is_builtin(function: Any, name: str) -> bool:
         """Python's own, or what stands in its place while something is recorded."""
-        return function is getattr(builtins, name) or owner_of(type(function)) == "own" or owner_of(_function(function)) == "own"
+        return (
+            function is getattr(builtins, name)
+            or owner_of(type(function)) == "own"
+            or owner_of(_function(function)) == "own"
+        )
 
     def _is_frameworks(self, function: Any, name: str) -> bool:
         code = entry_method(type(function))
@@ -231,11 +268,19 @@ class _Statements:
         plain = _function(function)
         definition = syntax_of(plain.__code__) if is_source(plain.__code__) else None
         defaults = (*(plain.__defaults__ or ()), *(plain.__kwdefaults__ or {}).values())
-        if not self.calls or definition is None or self.depth >= _DEEPEST or any(isinstance(item, (list, dict, set)) for item in defaults):
+        if (
+            not self.calls
+            or definition is None
+            or self.depth >= _DEEPEST
+            or any(isinstance(item, (list, dict, set)) for item in defaults)
+        ):
             return False
         code = plain.__code__
         cells = dict(zip(code.co_freevars, (cell.cell_contents for cell in plain.__closure__ or ())))
-        known = {**cells, **({code.co_varnames[0]: function.__self__} if isinstance(function, types.MethodType) else {})}
+        known = {
+            **cells,
+            **({code.co_varnames[0]: function.__self__} if isinstance(function, types.MethodType) else {}),
+        }
         space = _Space(known, plain.__globals__, frozenset((*code.co_varnames, *code.co_cellvars)))
         body = definition.body if isinstance(definition.body, list) else [definition.body]
         _Statements(self.purity, space, self.depth + 1).look(body)

@@ -40,7 +40,9 @@ class Conditions(NamedTuple):
 def for_over(frame: FrameType) -> Found | None:
     """The ``for`` over what the running instruction gives."""
     around = _around(frame.f_code, frame.f_lasti)
-    begins = _OPNAME[frame.f_code.co_code[frame.f_lasti]] == "GET_ITER"  # which stands, in Python 3.11, at the place of the whole loop
+    begins = (
+        _OPNAME[frame.f_code.co_code[frame.f_lasti]] == "GET_ITER"
+    )  # which stands, in Python 3.11, at the place of the whole loop
     if begins and around and isinstance(around[-1], ast.For):
         place = -1
     elif len(around) < 2 or not isinstance(around[-2], ast.For) or around[-1] is not around[-2].iter:
@@ -93,7 +95,9 @@ def _conditions(test: ast.expr) -> Conditions:
         count = len(inner.ops) if isinstance(inner, ast.Compare) and not is_negated else 1
         if any_of and count > 1:
             return Conditions((), False)
-        if isinstance(inner, ast.Constant) or any(_jumps(node) for node in ast.walk(inner) if node is not inner or count == 1):
+        if isinstance(inner, ast.Constant) or any(
+            _jumps(node) for node in ast.walk(inner) if node is not inner or count == 1
+        ):
             return Conditions((), False)
         found += [is_negated] * count
     return Conditions(tuple(found), any_of)
@@ -102,12 +106,18 @@ def _conditions(test: ast.expr) -> Conditions:
 def _jumps(node: ast.AST) -> bool:
     """Whether an expression runs in parts, or is looked at by itself."""
     is_not = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
-    return is_not or isinstance(node, (ast.BoolOp, ast.IfExp)) or (isinstance(node, ast.Compare) and len(node.ops) > 1)
+    return (
+        is_not
+        or isinstance(node, (ast.BoolOp, ast.IfExp))
+        or (isinstance(node, ast.Compare) and len(node.ops) > 1)
+    )
 
 
 def _is_in_test(nodes: tuple[Any, ...], place: int) -> bool:
     """Whether an instruction that the nodes hold is one of the condition of the ``while`` there, or of the ``while`` itself."""
-    return isinstance(nodes[place], ast.While) and (len(nodes) == place + 1 or nodes[place + 1] is nodes[place].test)
+    return isinstance(nodes[place], ast.While) and (
+        len(nodes) == place + 1 or nodes[place + 1] is nodes[place].test
+    )
 
 
 @functools.lru_cache(maxsize=1024)
@@ -117,9 +127,16 @@ def _number_of(code: CodeType, instruction: int, place: int, count: int) -> int 
     own, asks = [], set()
     for each in dis.get_instructions(code):
         is_jump = "JUMP" in each.opname and "_IF_" in each.opname
-        if is_jump and len(nodes := nodes_around(code, each.offset)) > place and nodes[place] is loop and _is_in_test(nodes, place):
+        if (
+            is_jump
+            and len(nodes := nodes_around(code, each.offset)) > place
+            and nodes[place] is loop
+            and _is_in_test(nodes, place)
+        ):
             own.append(each.offset)
-        if is_jump or each.opname == "TO_BOOL" or each.argrepr.startswith("bool("):  # the others from Python 3.13 on
+        if (
+            is_jump or each.opname == "TO_BOOL" or each.argrepr.startswith("bool(")
+        ):  # the others from Python 3.13 on
             asks.add(each.offset)
     if instruction not in asks or not count or len(own) not in (count, 2 * count):
         return None
@@ -128,7 +145,10 @@ def _number_of(code: CodeType, instruction: int, place: int, count: int) -> int 
 
 def _around(code: CodeType, instruction: int) -> tuple[Any, ...]:
     around = nodes_around(code, instruction)
-    is_function = any(isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == code.co_name for node in around)
+    is_function = any(
+        isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == code.co_name
+        for node in around
+    )
     return around if is_function and is_source(code) else ()
 
 

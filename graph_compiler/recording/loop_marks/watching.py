@@ -64,7 +64,13 @@ def rows(array: Any, length: Any) -> Steps:
 
 def numbered(steps: Steps, first: Any) -> Steps:
     """``enumerate``."""
-    return Steps(0, steps.length, 1, lambda place: (place + first, steps.at(place)), lambda: enumerate(steps.plain(), first))
+    return Steps(
+        0,
+        steps.length,
+        1,
+        lambda place: (place + first, steps.at(place)),
+        lambda: enumerate(steps.plain(), first),
+    )
 
 
 def turned(steps: Steps) -> Steps:
@@ -76,7 +82,11 @@ def turned(steps: Steps) -> Steps:
 def side_by_side(parts: tuple[Steps, ...]) -> Steps:
     """``zip`` of what is equally long."""
     return Steps(
-        0, parts[0].length, 1, lambda place: tuple(part.at(place) for part in parts), lambda: zip(*(part.plain() for part in parts))
+        0,
+        parts[0].length,
+        1,
+        lambda place: tuple(part.at(place) for part in parts),
+        lambda: zip(*(part.plain() for part in parts)),
     )
 
 
@@ -99,11 +109,16 @@ def counting_arguments(function: Any, args: Sequence[Any], kwargs: Mapping[str, 
     if not isinstance(plain, types.FunctionType):
         return frozenset()
     if is_converted(plain):
-        given = [*(((0, place), item) for place, item in enumerate(args)), *(((1, name), item) for name, item in kwargs.items())]
+        given = [
+            *(((0, place), item) for place, item in enumerate(args)),
+            *(((1, name), item) for name, item in kwargs.items()),
+        ]
         return frozenset(path for path, item in given if type(item) in _NUMBERS)
     names = _counting(plain, _DEEPEST)
     own = _positional(plain)[int(isinstance(function, types.MethodType)) :]
-    found: list[tuple[TreePath, Any]] = [((0, place), item) for place, (name, item) in enumerate(zip(own, args)) if name in names]
+    found: list[tuple[TreePath, Any]] = [
+        ((0, place), item) for place, (name, item) in enumerate(zip(own, args)) if name in names
+    ]
     found += [((1, name), item) for name, item in kwargs.items() if name in names]
     return frozenset(path for path, item in found if type(item) is int)
 
@@ -142,17 +157,38 @@ def _definition(code: types.CodeType) -> ast.FunctionDef | None:
 def _calls(code: types.CodeType) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Names that a function calls, and the names that it gives to each."""
     definition = _definition(code)
-    calls = (node for node in ast.walk(definition) if isinstance(node, ast.Call)) if definition is not None else ()
-    return tuple((call.func.id, tuple(getattr(item, "id", "") for item in call.args)) for call in calls if isinstance(call.func, ast.Name))
+    calls = (
+        (node for node in ast.walk(definition) if isinstance(node, ast.Call))
+        if definition is not None
+        else ()
+    )
+    return tuple(
+        (call.func.id, tuple(getattr(item, "id", "") for item in call.args))
+        for call in calls
+        if isinstance(call.func, ast.Name)
+    )
 
 
 @functools.lru_cache(maxsize=1024)
 def _bounds(code: types.CodeType) -> frozenset[str]:
     """The names in the bounds of the ranges that a function's loops run over."""
     definition = _definition(code) if "range" in code.co_names else None
-    loops = (node for node in ast.walk(definition) if isinstance(node, ast.For)) if definition is not None else ()
-    calls = (call for loop in loops for call in ast.walk(loop.iter) if isinstance(call, ast.Call) and _is_range(call))
-    return frozenset(part.id for call in calls for argument in call.args for part in ast.walk(argument) if isinstance(part, ast.Name))
+    loops = (
+        (node for node in ast.walk(definition) if isinstance(node, ast.For)) if definition is not None else ()
+    )
+    calls = (
+        call
+        for loop in loops
+        for call in ast.walk(loop.iter)
+        if isinstance(call, ast.Call) and _is_range(call)
+    )
+    return frozenset(
+        part.id
+        for call in calls
+        for argument in call.args
+        for part in ast.walk(argument)
+        if isinstance(part, ast.Name)
+    )
 
 
 def _is_range(call: ast.Call) -> bool:
@@ -192,7 +228,9 @@ class Loops:
         self.steps: dict[Value, RecordedLoop] = {}
         self._running: list[RecordedLoop] = []
         self._asking: list[_Asking] = []
-        self._purity = Purity(lambda item: means.value_of(item) is not None or isinstance(means.expression_of(item), Size))
+        self._purity = Purity(
+            lambda item: means.value_of(item) is not None or isinstance(means.expression_of(item), Size)
+        )
         self.run_rest: Callable[[RecordedLoop, int], bool] = lambda loop, done: False
         """May run what is left of a loop behind so many steps without recording it, and says whether it has."""
         recorder.loops = self
@@ -224,7 +262,11 @@ class Loops:
             return None
         found = for_over(frame)
         if found is None:
-            return steps if abs(steps.step) == 1 and is_given_to(frame, lambda name: _is_shim(frame, name)) else None
+            return (
+                steps
+                if abs(steps.step) == 1 and is_given_to(frame, lambda name: _is_shim(frame, name))
+                else None
+            )
         return self._marked(found, frame, steps)
 
     def run_traced(self, frame: FrameType, position: Position, steps: Steps) -> Iterator[Any] | None:
@@ -239,23 +281,45 @@ class Loops:
 
     def _may_be_marked(self, steps: Steps) -> bool:
         bounds = tuple(map(self.means.expression_of, (steps.start, steps.stop)))
-        if not any(isinstance(bound, Size) for bound in bounds) or type(steps.step) is not int or steps.step == 0:
+        if (
+            not any(isinstance(bound, Size) for bound in bounds)
+            or type(steps.step) is not int
+            or steps.step == 0
+        ):
             return False
-        return all(type(hint_of(bound)) is int for bound in bounds) and not self.recorder.in_block and self.means.is_open()
+        return (
+            all(type(hint_of(bound)) is int for bound in bounds)
+            and not self.recorder.in_block
+            and self.means.is_open()
+        )
 
-    def _marked(self, found: Found, frame: FrameType, steps: Steps, is_traced: bool = False) -> Iterator[Any] | None:
+    def _marked(
+        self, found: Found, frame: FrameType, steps: Steps, is_traced: bool = False
+    ) -> Iterator[Any] | None:
         if not self._purity.of(found, frame, is_traced):
             return None
         start, stop = map(self.means.expression_of, (steps.start, steps.stop))
         origin = Origin(frame.f_code.co_filename, frame.f_lineno, call="range")
-        return self._counted(RecordedLoop(origin, self.means.library, start, stop, steps.step, found.after), found, frame, steps.item)
+        return self._counted(
+            RecordedLoop(origin, self.means.library, start, stop, steps.step, found.after),
+            found,
+            frame,
+            steps.item,
+        )
 
-    def _counted(self, loop: RecordedLoop, found: Found, frame: FrameType, item: Callable[[Any], Any]) -> Iterator[Any]:
+    def _counted(
+        self, loop: RecordedLoop, found: Found, frame: FrameType, item: Callable[[Any], Any]
+    ) -> Iterator[Any]:
         depth, numbers = self._begin(loop), loop.numbers()
         for done, number in enumerate(numbers):
             index = Value(_name_of(found), _INDEX)
             self._mark(loop, found, frame, depth, index)
-            if done == _TELLING and len(numbers) >= done + _MANY and loop.is_open and self.run_rest(loop, done):
+            if (
+                done == _TELLING
+                and len(numbers) >= done + _MANY
+                and loop.is_open
+                and self.run_rest(loop, done)
+            ):
                 loop.skipped = len(numbers) - done
                 loop.marks[-1] = replace(loop.marks[-1], index=None)
                 return self._end(loop, depth)
@@ -276,7 +340,13 @@ class Loops:
         del self._running[depth - 1 :]
 
     def _mark(
-        self, loop: RecordedLoop, found: Found, frame: FrameType, depth: int, index: Value | None = None, asked: int | None = None
+        self,
+        loop: RecordedLoop,
+        found: Found,
+        frame: FrameType,
+        depth: int,
+        index: Value | None = None,
+        asked: int | None = None,
     ) -> None:
         """Before a step: loops inside of the one before have ended, or were left."""
         del self._running[depth:]
@@ -290,13 +360,26 @@ class Loops:
         """Whether the truth value that a frame asks for is the condition of a ``while`` whose steps are marked, or one of several that have
         to hold, so that it is no guard yet. ``condition`` is the array."""
         known = self.means.value_of(condition)
-        if frame is None or known is None or known[0].spec != _TRUTH or self.recorder.in_block or not self.means.is_open():
+        if (
+            frame is None
+            or known is None
+            or known[0].spec != _TRUTH
+            or self.recorder.in_block
+            or not self.means.is_open()
+        ):
             return False
         if (condition_of := while_asking(frame)) is None:
             return False
         found, number, (negated, any_of) = condition_of
         goes_on = answer is not negated[number]
-        asking = next((each for each in reversed(self._asking) if each.frame is frame and each.found.loop is found.loop), None)
+        asking = next(
+            (
+                each
+                for each in reversed(self._asking)
+                if each.frame is frame and each.found.loop is found.loop
+            ),
+            None,
+        )
         if asking is None:
             if number or not (goes_on or any_of) or not self._purity.of(found, frame):
                 return False
@@ -408,7 +491,9 @@ class _Same:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, _Same) or type(self.item) is not type(other.item):
             return False
-        return self.item is other.item or (type(self.item) in (bool, int, float, complex, str) and repr(self.item) == repr(other.item))
+        return self.item is other.item or (
+            type(self.item) in (bool, int, float, complex, str) and repr(self.item) == repr(other.item)
+        )
 
     def __hash__(self) -> int:
         return hash(type(self.item))
@@ -416,14 +501,24 @@ class _Same:
 
 def _is_shim(frame: FrameType, name: str) -> bool:
     """Whether a name is that of a shim, which knows what steps are."""
-    return name in ("enumerate", "zip", "reversed") and name not in frame.f_locals and type(frame.f_globals.get(name)) is ClassShim
+    return (
+        name in ("enumerate", "zip", "reversed")
+        and name not in frame.f_locals
+        and type(frame.f_globals.get(name)) is ClassShim
+    )
 
 
 def _name_of(found: Found) -> str:
     """A name for the number of a step: that of the variable, or of the first of them, where it holds just this."""
     target, over = found.loop.target, found.loop.iter  # type: ignore[union-attr]
     called = getattr(getattr(over, "func", None), "id", "")
-    named = target.elts[0] if isinstance(target, ast.Tuple) and called == "enumerate" else target if called == "range" else None
+    named = (
+        target.elts[0]
+        if isinstance(target, ast.Tuple) and called == "enumerate"
+        else target
+        if called == "range"
+        else None
+    )
     return named.id if isinstance(named, ast.Name) else "i"
 
 
@@ -432,8 +527,16 @@ Current = Callable[[], "Loops | None"]
 
 def loop_shims(functions: Iterable[types.FunctionType], current: Current) -> list[Place]:
     """The places of the shims in the modules of functions: where these look up the names, and find Python's own."""
-    spaces = {(id(one.__globals__), name): one.__globals__ for one in functions for name in _MAKE.keys() & names_read(one.__code__)}
-    found = [(space, name) for (_, name), space in spaces.items() if space.get(name, _ORIGINAL[name]) is _ORIGINAL[name]]
+    spaces = {
+        (id(one.__globals__), name): one.__globals__
+        for one in functions
+        for name in _MAKE.keys() & names_read(one.__code__)
+    }
+    found = [
+        (space, name)
+        for (_, name), space in spaces.items()
+        if space.get(name, _ORIGINAL[name]) is _ORIGINAL[name]
+    ]
     return [(space, name, ClassShim(_ORIGINAL[name], _shim(name, current))) for space, name in found]
 
 
@@ -443,9 +546,15 @@ def _shim(name: str, current: Current) -> Callable[..., Any]:
     def called(*args: Any, **kwargs: Any) -> Any:
         loops = current()
         steps = make(loops, *args, **kwargs) if loops is not None else None
-        if loops is not None and steps is not None and (found := loops.run(sys._getframe(2), steps)) is not None:
+        if (
+            loops is not None
+            and steps is not None
+            and (found := loops.run(sys._getframe(2), steps)) is not None
+        ):
             return found
-        return forward(original, *(item.plain() if isinstance(item, Steps) else item for item in args), **kwargs)
+        return forward(
+            original, *(item.plain() if isinstance(item, Steps) else item for item in args), **kwargs
+        )
 
     return called
 
@@ -473,4 +582,9 @@ def _zip(loops: Loops, *items: Any, **kwargs: Any) -> Steps | None:
 
 
 _ORIGINAL: dict[str, Any] = {"range": range, "enumerate": enumerate, "zip": zip, "reversed": reversed}
-_MAKE: dict[str, Callable[..., Steps | None]] = {"range": _range, "enumerate": _enumerate, "zip": _zip, "reversed": _reversed}
+_MAKE: dict[str, Callable[..., Steps | None]] = {
+    "range": _range,
+    "enumerate": _enumerate,
+    "zip": _zip,
+    "reversed": _reversed,
+}

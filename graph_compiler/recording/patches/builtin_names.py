@@ -45,7 +45,10 @@ def only_called(file: str, names: tuple[str, ...]) -> frozenset[str]:
     """Which of the names the functions of a file call, and use in no other way but to ask (``isinstance(x, int)``), to map or to sort by;
     none where it cannot be read."""
     uses = [use for use in _uses(file) if use.name in names]
-    return frozenset({use.name for use in uses if use.is_called} - {use.name for use in uses if use.inside and not use.is_harmless})
+    return frozenset(
+        {use.name for use in uses if use.is_called}
+        - {use.name for use in uses if use.inside and not use.is_harmless}
+    )
 
 
 def handed_on(file: str, name: str) -> frozenset[int]:
@@ -64,7 +67,9 @@ def _uses(file: str) -> tuple[_Use, ...]:
 
 
 def _uses_in(tree: ast.Module) -> Iterator[_Use]:
-    texts = any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body)  # annotations stay texts
+    texts = any(
+        isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body
+    )  # annotations stay texts
     called: set[int] = set()
     harmless: set[int] = set()
     to_see: list[tuple[Any, tuple[int, ...]]] = [(tree, ())]
@@ -79,9 +84,15 @@ def _uses_in(tree: ast.Module) -> Iterator[_Use]:
             harmless.update(map(id, _annotated(node, texts)))
         if isinstance(node, _FUNCTION_NODES):
             within = (*inside, _first_line(node))
-            yield from (_Use(name, within, is_argument=True) for name in _arguments(node.args) if name in _NAMES)
+            yield from (
+                _Use(name, within, is_argument=True) for name in _arguments(node.args) if name in _NAMES
+            )
             to_see += [(part, within) for part in (node.body if isinstance(node.body, list) else [node.body])]
-            to_see += [(part, inside) for part in (node.args, *getattr(node, "decorator_list", ()), getattr(node, "returns", None)) if part]
+            to_see += [
+                (part, inside)
+                for part in (node.args, *getattr(node, "decorator_list", ()), getattr(node, "returns", None))
+                if part
+            ]
         else:
             to_see += [(part, inside) for part in ast.iter_child_nodes(node)]
 
@@ -93,7 +104,13 @@ def _first_line(function: Any) -> int:
 
 
 def _arguments(arguments: ast.arguments) -> Iterator[str]:
-    several = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+    several = [
+        *arguments.posonlyargs,
+        *arguments.args,
+        *arguments.kwonlyargs,
+        arguments.vararg,
+        arguments.kwarg,
+    ]
     yield from (one.arg for one in several if one)
 
 
@@ -101,7 +118,11 @@ def _annotated(node: Any, texts: bool) -> Iterator[ast.AST]:
     """Where something else may stand for the class, for it is never evaluated: the annotation of a variable of a function; where
     annotations are ``texts``, those of arguments and results, too."""
     kinds = (ast.AnnAssign, ast.arg, ast.FunctionDef, ast.AsyncFunctionDef) if texts else (ast.AnnAssign,)
-    annotation = (node.returns if isinstance(node, _FUNCTION_NODES) else node.annotation) if isinstance(node, kinds) else None
+    annotation = (
+        (node.returns if isinstance(node, _FUNCTION_NODES) else node.annotation)
+        if isinstance(node, kinds)
+        else None
+    )
     if annotation is not None:
         yield from ast.walk(annotation)
 
@@ -121,7 +142,13 @@ def _of_call(call: ast.Call) -> Iterator[ast.AST]:
 def _classes(node: ast.AST) -> Iterator[ast.AST]:
     """The classes of ``isinstance(x, (int, float))`` and ``isinstance(x, int | float)``."""
     yield node
-    for part in node.elts if isinstance(node, ast.Tuple) else (node.left, node.right) if isinstance(node, ast.BinOp) else ():
+    for part in (
+        node.elts
+        if isinstance(node, ast.Tuple)
+        else (node.left, node.right)
+        if isinstance(node, ast.BinOp)
+        else ()
+    ):
         yield from _classes(part)
 
 
@@ -149,7 +176,9 @@ def with_aliases(code: types.CodeType, names: Iterable[str]) -> types.CodeType:
     """
     if not _LOWEST_BIT_SAYS_CALLED:
         return code
-    consts = tuple(with_aliases(item, names) if isinstance(item, types.CodeType) else item for item in code.co_consts)
+    consts = tuple(
+        with_aliases(item, names) if isinstance(item, types.CodeType) else item for item in code.co_consts
+    )
     own, text = list(code.co_names), bytearray(code.co_code)
     for instruction in dis.get_instructions(code):
         if instruction.opname == "LOAD_GLOBAL" and instruction.argval in names and (instruction.arg or 0) & 1:
@@ -220,7 +249,11 @@ def _converting(cls: Any, symbols: Symbols) -> ClassShim:
         operands = symbols.opened((item,)) if symbols.is_symbolic(item) else None
         if operands is None:
             return item if item.__class__ is cls else cls(*args, **kwargs)
-        return item if isinstance(item, cls) else symbols.made(functools.partial(apply, _FUNCTIONS[cls]), operands)
+        return (
+            item
+            if isinstance(item, cls)
+            else symbols.made(functools.partial(apply, _FUNCTIONS[cls]), operands)
+        )
 
     return ClassShim(cls, convert)
 
@@ -263,7 +296,9 @@ def looked_up(functions: Iterable[types.FunctionType]) -> Iterator[LookedUp]:
     """
     for function in functions:
         names = _ORIGINALS.keys() & names_read(function.__code__)
-        yield from ((function.__globals__, name, function.__code__.co_filename, (function,)) for name in names)
+        yield from (
+            (function.__globals__, name, function.__code__.co_filename, (function,)) for name in names
+        )
 
 
 def conversions(places: Iterable[LookedUp], symbols: Symbols) -> list[Place]:
@@ -288,7 +323,10 @@ def conversions(places: Iterable[LookedUp], symbols: Symbols) -> list[Place]:
     return [
         *((spaces[key], key[1], _shim(key[1], symbols)) for key in shimmed),
         *((spaces[key], alias_of(key[1]), _shim(key[1], symbols)) for key in passed_on),
-        *((function, "__code__", with_aliases(function.__code__, names[place])) for place, function in calling_functions.items()),
+        *(
+            (function, "__code__", with_aliases(function.__code__, names[place]))
+            for place, function in calling_functions.items()
+        ),
     ]
 
 
@@ -316,7 +354,9 @@ def types_asked(
     """The places of the shim for ``type``, under its own name or another: it gives ``class_of`` an item that ``stands`` for something."""
 
     def ask(*args: Any, **kwargs: Any) -> Any:
-        return class_of(args[0]) if len(args) == 1 and not kwargs and stands(args[0]) else type(*args, **kwargs)
+        return (
+            class_of(args[0]) if len(args) == 1 and not kwargs and stands(args[0]) else type(*args, **kwargs)
+        )
 
     shim = ClassShim(type, ask)
     return [(space, name, shim) for space, name in places if space.get(name, _BUILT_IN.get(name)) is type]

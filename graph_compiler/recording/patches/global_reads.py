@@ -78,11 +78,17 @@ class GlobalReads:
 def all_of(functions: Iterable[types.FunctionType]) -> list[EnvironmentGuard]:
     """For code that has not run yet: all globals of those of the functions that read, or write, some by text, are what they are, and hold
     what they hold."""
-    spaces = {id(one.__globals__): one.__globals__ for one in functions if reaches_own_globals(names_read(one.__code__))}
+    spaces = {
+        id(one.__globals__): one.__globals__
+        for one in functions
+        if reaches_own_globals(names_read(one.__code__))
+    }
     facts = [names_of_whole(space, "the module") for space in spaces.values()]
     for space in spaces.values():
         facts += [
-            EnvironmentGuard("{}({}, {}) == {}", (_seen, space, name, _seen(space, name)), f"the global {name}")
+            EnvironmentGuard(
+                "{}({}, {}) == {}", (_seen, space, name, _seen(space, name)), f"the global {name}"
+            )
             for name in values_in(space)
         ]
     return facts
@@ -91,7 +97,13 @@ def all_of(functions: Iterable[types.FunctionType]) -> list[EnvironmentGuard]:
 def _seen(space: dict[str, Any], name: str) -> tuple[int, ...]:
     """Which object stands under a name, and which objects it holds itself."""
     item = space.get(name)
-    parts = item.values() if isinstance(item, dict) and item is not space else item if isinstance(item, (list, set)) else ()
+    parts = (
+        item.values()
+        if isinstance(item, dict) and item is not space
+        else item
+        if isinstance(item, (list, set))
+        else ()
+    )
     return (id(item), *map(id, parts))
 
 
@@ -115,9 +127,13 @@ def _noting(name: str, note: Callable[[_Noted, Any], None]) -> Callable[..., Any
 
 _METHODS: dict[str, Callable[[_Noted, Any], None]] = {
     **dict.fromkeys(("__setitem__", "update"), lambda noted, _: None),
-    **dict.fromkeys(("__iter__", "__len__", "keys", "values", "items", "copy"), lambda noted, _: noted._reads.note_all(noted._space)),
     **dict.fromkeys(
-        ("__getitem__", "__contains__", "get", "pop", "setdefault", "__delitem__"), lambda noted, key: noted._reads.note(noted._space, key)
+        ("__iter__", "__len__", "keys", "values", "items", "copy"),
+        lambda noted, _: noted._reads.note_all(noted._space),
+    ),
+    **dict.fromkeys(
+        ("__getitem__", "__contains__", "get", "pop", "setdefault", "__delitem__"),
+        lambda noted, key: noted._reads.note(noted._space, key),
     ),
 }
 for _name, _note in _METHODS.items():
@@ -128,13 +144,19 @@ def _globals(reads: GlobalReads, space: dict[str, Any]) -> Callable[[], dict[str
     return lambda: _Noted(reads, space) if reads.hears() else space
 
 
-def _running(mode: str, run: Callable[..., Any]) -> Callable[[GlobalReads, dict[str, Any]], Callable[..., Any]]:
+def _running(
+    mode: str, run: Callable[..., Any]
+) -> Callable[[GlobalReads, dict[str, Any]], Callable[..., Any]]:
     """``eval`` and ``exec``: the code that they run reads the globals that its instructions name."""
 
     def shim(reads: GlobalReads, space: dict[str, Any]) -> Callable[..., Any]:
         def noted(source: Any, globals: Any = None, locals: Any = None, /, **kwargs: Any) -> Any:
             frame = sys._getframe(1)
-            code = source if isinstance(source, types.CodeType) else compile(source.strip() if mode == "eval" else source, "<text>", mode)
+            code = (
+                source
+                if isinstance(source, types.CodeType)
+                else compile(source.strip() if mode == "eval" else source, "<text>", mode)
+            )
             if isinstance(globals, _Noted):
                 globals = globals._space
             if globals is None:

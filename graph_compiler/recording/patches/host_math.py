@@ -41,11 +41,15 @@ class Symbols(NamedTuple):
 
 def _numbers(symbols: Symbols, args: Iterable[Any]) -> list[Any]:
     """Return the arguments, and the items of sequences among them, with arrays of one element as numbers."""
-    given = [list(item) if isinstance(item, Iterator) else item for item in args]  # an iterator can be read once
+    given = [
+        list(item) if isinstance(item, Iterator) else item for item in args
+    ]  # an iterator can be read once
     nested = [_numbers(symbols, item) if isinstance(item, (list, tuple)) else item for item in given]
     # `map` adds no frame between the shim and `number_of`, which looks for the code that reads the element.
     found = map(symbols.number_of, [0 if isinstance(item, list) else item for item in nested])
-    return [item if number is None or isinstance(item, list) else number for item, number in zip(nested, found)]
+    return [
+        item if number is None or isinstance(item, list) else number for item, number in zip(nested, found)
+    ]
 
 
 def _items(symbols: Symbols, item: Any) -> Any:
@@ -94,16 +98,26 @@ def _called(
     is_recorded = any(map(symbols.is_recorded, leaves))
     if not kwargs:
         name = f"{original.__module__}.{original.__name__}"
-        found = symbols.call(name, original, tuple(numbers)) if is_recorded else _expressed(by_count, symbols, numbers)
+        found = (
+            symbols.call(name, original, tuple(numbers))
+            if is_recorded
+            else _expressed(by_count, symbols, numbers)
+        )
     if found is not NotImplemented:
         return found
-    is_open = is_recorded or any(symbols.is_symbolic(leaf) and symbols.opened((leaf,)) is not None for leaf in leaves)
+    is_open = is_recorded or any(
+        symbols.is_symbolic(leaf) and symbols.opened((leaf,)) is not None for leaf in leaves
+    )
     return compose(*numbers, **kwargs) if compose is not None and is_open else original(*numbers, **kwargs)
 
 
 # ------------------------------------------------------------------------------------- functions as operators and other functions
 def _hypot(*numbers: Any) -> Any:
-    return functools.reduce(math.hypot, numbers[2:], math.hypot(*numbers[:2])) if len(numbers) > 1 else math.fabs(*numbers)
+    return (
+        functools.reduce(math.hypot, numbers[2:], math.hypot(*numbers[:2]))
+        if len(numbers) > 1
+        else math.fabs(*numbers)
+    )
 
 
 def _dist(p: Any, q: Any) -> Any:
@@ -138,7 +152,12 @@ _OF_SEQUENCES = frozenset({"dist", "fsum"})
 # The functions of both modules: those that can stay symbolic, or be recorded.
 MATH: tuple[Probe, ...] = (
     *(
-        Probe(math, name, STAND_IN, functools.partial(_called, FUNCTIONS_OF_MATH.get(name, {}), _COMPOSED.get(name)))
+        Probe(
+            math,
+            name,
+            STAND_IN,
+            functools.partial(_called, FUNCTIONS_OF_MATH.get(name, {}), _COMPOSED.get(name)),
+        )
         for name in _functions(math)
         if name not in _BY_OPERATORS
     ),

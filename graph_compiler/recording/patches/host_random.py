@@ -10,14 +10,23 @@ from typing import Any
 import numpy as np
 
 # A recording replaces the public functions; one inside of it reads states and puts them back all the same.
-_GET_PYTHON, _GET_NUMPY, _SET_PYTHON, _SET_NUMPY = random.getstate, np.random.get_state, random.setstate, np.random.set_state
+_GET_PYTHON, _GET_NUMPY, _SET_PYTHON, _SET_NUMPY = (
+    random.getstate,
+    np.random.get_state,
+    random.setstate,
+    np.random.set_state,
+)
 
 _NO_DRAWS = frozenset({"seed", "getstate", "setstate", "get_state", "set_state"})
 
 
 def _methods(module: Any, generator: Any) -> Iterator[str]:
     """The names of the functions of a module that are methods of its own generator, and draw."""
-    return (name for name, item in vars(module).items() if getattr(item, "__self__", None) is generator and name not in _NO_DRAWS)
+    return (
+        name
+        for name, item in vars(module).items()
+        if getattr(item, "__self__", None) is generator and name not in _NO_DRAWS
+    )
 
 
 # What draws from the generator of its module; the last two of numpy are functions that call it.

@@ -32,7 +32,9 @@ def OUTSIDE(probe: Probe, probes: Probes, original: Any) -> Any:
     return imported
 
 
-def _is_statement_loaded(name: str, globals: Any = None, locals: Any = None, fromlist: Sequence[str] | None = (), level: int = 0) -> bool:
+def _is_statement_loaded(
+    name: str, globals: Any = None, locals: Any = None, fromlist: Sequence[str] | None = (), level: int = 0
+) -> bool:
     """Return True if an import statement finds all of its modules already imported."""
     package = (globals or {}).get("__package__") if level else None
     if level and not package:

@@ -98,7 +98,10 @@ def NAME(probe: Probe, probes: Probes, original: Any) -> Any:
         watch: _Watch | None = getattr(_here, "watch", None)
         if frame is None or watch is None:
             return original(*args, **kwargs)
-        watch.origin = watch.origin or f"{probe.owner.__name__}.{probe.name} at {frame.f_code.co_filename}:{frame.f_lineno}"
+        watch.origin = (
+            watch.origin
+            or f"{probe.owner.__name__}.{probe.name} at {frame.f_code.co_filename}:{frame.f_lineno}"
+        )
         if watch.pattern is None:
             return _name(original(*args, **kwargs).int)
         # Names of two recordings are never equal, as those of two calls.

@@ -47,7 +47,11 @@ def space_of(owner: Any) -> Any:
 
 def _held_by(owner: Any, name: str) -> Any:
     # The code of a function is no item of its namespace.
-    return owner.__code__ if isinstance(owner, FunctionType) and name == "__code__" else space_of(owner).get(name, NOTHING)
+    return (
+        owner.__code__
+        if isinstance(owner, FunctionType) and name == "__code__"
+        else space_of(owner).get(name, NOTHING)
+    )
 
 
 def by_owner(places: Iterable[Place]) -> Held:
@@ -84,7 +88,12 @@ def under_any_name(spaces: Iterable[dict[str, Any]], pairs: Iterable[tuple[Any, 
     ['length']
     """
     known = {id(original): (original, shim) for original, shim in pairs}
-    return [(space, name, known[id(item)][1]) for space in spaces for name, item in list(space.items()) if id(item) in known]
+    return [
+        (space, name, known[id(item)][1])
+        for space in spaces
+        for name, item in list(space.items())
+        if id(item) in known
+    ]
 
 
 Kind = Callable[["Probe", "Probes", Any], Any]
@@ -150,7 +159,10 @@ class Session:
 
     def facts(self) -> list[EnvironmentGuard]:
         """A guard for each question: it has its answer of now."""
-        return [EnvironmentGuard("{}() == {}", (ask, ask()), f"what {name} gives") for name, ask in self._asked.values()]
+        return [
+            EnvironmentGuard("{}() == {}", (ask, ask()), f"what {name} gives")
+            for name, ask in self._asked.values()
+        ]
 
 
 _NO_SESSIONS: tuple[Session, ...] = ()
@@ -232,9 +244,15 @@ class Probes:
         found = [space.get(row.name, NOTHING) for row, space in zip(self._rows, self._spaces)]
         if found == self._originals:
             return
-        inherited = (getattr(row.owner, row.name, None) if item is NOTHING else item for row, item in zip(self._rows, found))
+        inherited = (
+            getattr(row.owner, row.name, None) if item is NOTHING else item
+            for row, item in zip(self._rows, found)
+        )
         shims = [row.kind(row, self, item) for row, item in zip(self._rows, inherited)]
-        self._originals, self._by_original = found, {id(item): shim for item, shim in zip(found, shims) if item is not NOTHING}
+        self._originals, self._by_original = (
+            found,
+            {id(item): shim for item, shim in zip(found, shims) if item is not NOTHING},
+        )
         self._shims, self._before = self._held(shims), self._held(found)
 
     def _held(self, items: Iterable[Any]) -> Held:
@@ -245,11 +263,15 @@ class Probes:
         known = self._by_original
         for space in spaces:
             if not known.keys().isdisjoint(map(id, list(space.values()))):
-                yield from ((space, name, known[id(item)]) for name, item in list(space.items()) if id(item) in known)
+                yield from (
+                    (space, name, known[id(item)]) for name, item in list(space.items()) if id(item) in known
+                )
 
 
 @contextmanager
-def probing(probes: Probes, session: Session, spaces: Iterable[dict[str, Any]] = (), places: Iterable[Place] = ()) -> Iterator[Session]:
+def probing(
+    probes: Probes, session: Session, spaces: Iterable[dict[str, Any]] = (), places: Iterable[Place] = ()
+) -> Iterator[Session]:
     """Inside of the block the probes tell the session what this thread reads, also by names that these globals have imported.
 
     ``places`` are replaced besides.
@@ -262,7 +284,10 @@ def probing(probes: Probes, session: Session, spaces: Iterable[dict[str, Any]] =
     >>> [fact.what for fact in session.facts()]
     ['what getcwd gives']
     """
-    with probes.opened(session), replaced((*probes.shims_in({id(space): space for space in spaces}.values()), *places)):
+    with (
+        probes.opened(session),
+        replaced((*probes.shims_in({id(space): space for space in spaces}.values()), *places)),
+    ):
         yield session
 
 
@@ -325,7 +350,9 @@ def STAND_IN(probe: Probe, probes: Probes, original: Any) -> Any:
     @forwards
     def answered(*args: Any, **kwargs: Any) -> Any:
         sessions = probes.here()
-        return probe.on_read(sessions[-1], original, *args, **kwargs) if sessions else original(*args, **kwargs)
+        return (
+            probe.on_read(sessions[-1], original, *args, **kwargs) if sessions else original(*args, **kwargs)
+        )
 
     return named_as(original, answered)
 
@@ -337,7 +364,9 @@ def INPUT(probe: Probe, probes: Probes, original: Any) -> Any:
     @forwards
     def drawn(*args: Any, **kwargs: Any) -> Any:
         sessions = probes.here() or probes.anywhere()
-        return probe.on_read(sessions[-1], original, *args, **kwargs) if sessions else original(*args, **kwargs)
+        return (
+            probe.on_read(sessions[-1], original, *args, **kwargs) if sessions else original(*args, **kwargs)
+        )
 
     return named_as(original, drawn)
 

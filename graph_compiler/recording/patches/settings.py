@@ -71,7 +71,9 @@ def assumed(rows: dict[Any, tuple[str, ...]], compared: Callable[..., Any] = as_
     return tuple(Probe(owner, name, ASSUME, compared) for owner, names in rows.items() for name in names)
 
 
-def refused(rows: dict[Any, tuple[str, ...]], unless: Callable[..., bool] = lambda *args, **kwargs: False) -> tuple[Probe, ...]:
+def refused(
+    rows: dict[Any, tuple[str, ...]], unless: Callable[..., bool] = lambda *args, **kwargs: False
+) -> tuple[Probe, ...]:
     """Functions that give something else each time, by what holds them."""
     return tuple(Probe(owner, name, REFUSE, unless) for owner, names in rows.items() for name in names)
 

@@ -15,7 +15,9 @@ from .walk import Reached
 
 _PLAIN = frozenset({str, bytes, int, float, bool, type(None)})
 
-_ASKED_BY_PYTHON = frozenset({"__bool__", "__len__", "__contains__", "__eq__", "__getattr__", "__getattribute__"})  # and done without
+_ASKED_BY_PYTHON = frozenset(
+    {"__bool__", "__len__", "__contains__", "__eq__", "__getattr__", "__getattribute__"}
+)  # and done without
 
 
 def absent_globals(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
@@ -25,12 +27,19 @@ def absent_globals(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard
     for function in reach.functions:
         looked_up[id(function.__globals__)] |= globals_read(function.__code__)
     for key, space in spaces.items():
-        names = frozenset(name for name in looked_up[key] - STOOD_IN if name not in space and not free(space, name))
+        names = frozenset(
+            name for name in looked_up[key] - STOOD_IN if name not in space and not free(space, name)
+        )
         if names:
-            yield EnvironmentGuard("{}.isdisjoint({}.keys())", (names, space), "a global that was not there", space)
+            yield EnvironmentGuard(
+                "{}.isdisjoint({}.keys())", (names, space), "a global that was not there", space
+            )
         if nowhere := names - vars(builtins).keys():
             yield EnvironmentGuard(
-                "{}.isdisjoint({}.keys())", (nowhere, vars(builtins)), "a name of builtins that was not there", vars(builtins)
+                "{}.isdisjoint({}.keys())",
+                (nowhere, vars(builtins)),
+                "a name of builtins that was not there",
+                vars(builtins),
             )
 
 
@@ -40,7 +49,9 @@ class Sought:
     def __init__(self, reach: Reached) -> None:
         self.reach = reach
         self.names = frozenset(reach.tried.union(name for name in reach.fragments if name.isidentifier()))
-        self.all = "" in reach.fragments  # code goes through all attributes, or reads them by texts that are not known
+        self.all = (
+            "" in reach.fragments
+        )  # code goes through all attributes, or reads them by texts that are not known
         self._not_in: dict[type, frozenset[str]] = {}
         self._not_above: dict[tuple[type, ...], frozenset[str]] = {}
         self._read_of: dict[int, list[str]] = {}
@@ -70,14 +81,18 @@ class Sought:
         return self._read_of[id(cls)]
 
 
-def absent_attributes(sought: Sought, owner: Any, own: Any, what: str, free: FreeParts) -> Iterator[EnvironmentGuard]:
+def absent_attributes(
+    sought: Sought, owner: Any, own: Any, what: str, free: FreeParts
+) -> Iterator[EnvironmentGuard]:
     """Attributes that code may look for in an object in vain: by text (``hasattr``, ``getattr`` with a default), or where it handles
     exceptions; and which there are, where it goes through all of them."""
     if not isinstance(own, dict):
         return
     names = free.without(owner, sought.missing(owner))
     if names:
-        yield EnvironmentGuard("{}.isdisjoint({}.keys())", (names, own), f"an attribute that {what} had not", own)
+        yield EnvironmentGuard(
+            "{}.isdisjoint({}.keys())", (names, own), f"an attribute that {what} had not", own
+        )
     if sought.all:
         yield keys_fact(own, FreeParts(lambda _: free.keys_of(owner)), f"which attributes {what} has")
 
@@ -92,7 +107,9 @@ def keys_fact(held: dict[Any, Any], free: FreeParts, what: str) -> EnvironmentGu
     (True, 1, True, None, False)
     """
 
-    def keys() -> list[Any]:  # a dict keeps the object that was the key first; arrays have no equality that is true or false
+    def keys() -> list[
+        Any
+    ]:  # a dict keeps the object that was the key first; arrays have no equality that is true or false
         return [key if type(key) in _PLAIN else id(key) for key in held if not free(held, key)]
 
     return EnvironmentGuard("{}() == {}", (keys, keys()), what, held)
@@ -100,7 +117,9 @@ def keys_fact(held: dict[Any, Any], free: FreeParts, what: str) -> EnvironmentGu
 
 def names_of_whole(space: dict[str, Any], what: str) -> EnvironmentGuard:
     """That a namespace which code reads as a whole has the names that it has now."""
-    return EnvironmentGuard("{}({}) == {}", (names_in, space, names_in(space)), f"which names {what} has", space)
+    return EnvironmentGuard(
+        "{}({}) == {}", (names_in, space, names_in(space)), f"which names {what} has", space
+    )
 
 
 def hidden_by_class(sought: Sought, cls: type, watched: set[int]) -> Iterator[EnvironmentGuard]:

@@ -44,7 +44,9 @@ def registered_with(cls: abc.ABCMeta) -> frozenset[Any]:
 # Class -> whether its own methods read what an object holds, so that no name in the user's code tells which attributes count.
 _HOLDING: dict[tuple[str, str], bool] = {
     **dict.fromkeys((("types", "SimpleNamespace"), ("argparse", "Namespace"), ("_thread", "_local")), False),
-    **dict.fromkeys((("collections", name) for name in ("UserDict", "UserList", "UserString", "ChainMap")), True),
+    **dict.fromkeys(
+        (("collections", name) for name in ("UserDict", "UserList", "UserString", "ChainMap")), True
+    ),
     **dict.fromkeys((("queue", name) for name in ("Queue", "LifoQueue", "PriorityQueue")), True),
     **dict.fromkeys((("weakref", name) for name in ("WeakKeyDictionary", "WeakValueDictionary")), True),
     ("configparser", "RawConfigParser"): True,
@@ -87,7 +89,14 @@ def _level(logger: logging.Logger) -> tuple[Any, ...]:
     return logger.getEffectiveLevel(), logger.disabled, logger.manager.disable
 
 
-_ROWS = (Answers(logging.Logger, frozenset({"isEnabledFor", "getEffectiveLevel", "level", "disabled"}), _level, "the level of a logger"),)
+_ROWS = (
+    Answers(
+        logging.Logger,
+        frozenset({"isEnabledFor", "getEffectiveLevel", "level", "disabled"}),
+        _level,
+        "the level of a logger",
+    ),
+)
 
 
 def is_asked(item: Any) -> bool:
@@ -219,7 +228,9 @@ def _refill_set(held: set[Any], before: dict[Any, Any]) -> None:
     held.update(before)
 
 
-_slots: dict[int, tuple[weakref.ref[type], list[str]]] = {}  # by the identity of a class: they stand when it is made
+_slots: dict[
+    int, tuple[weakref.ref[type], list[str]]
+] = {}  # by the identity of a class: they stand when it is made
 
 
 def slots_of(item: Any) -> list[str]:
@@ -229,7 +240,9 @@ def slots_of(item: Any) -> list[str]:
     if found is None or found[0]() is not cls:
         given = (slots for base in cls.__mro__ if (slots := vars(base).get("__slots__")) is not None)
         names = [name for slots in given for name in ((slots,) if isinstance(slots, str) else slots)]
-        own = [name for name in names if name not in ("__dict__", "__weakref__") and not name.startswith("__")]
+        own = [
+            name for name in names if name not in ("__dict__", "__weakref__") and not name.startswith("__")
+        ]
         found = _slots[id(cls)] = weakref.ref(cls), own
     return found[1]
 
@@ -238,7 +251,11 @@ def _pairs_of_object(item: Any) -> dict[Any, Any]:
     attributes = getattr(item, "__dict__", {})
     if responds_to(type(item), COMPILED):
         attributes = {name: part for name, part in attributes.items() if not name.startswith(COMPILED)}
-    return {_CLASS_OF: type(item), **attributes, **{name: getattr(item, name) for name in slots_of(item) if hasattr(item, name)}}
+    return {
+        _CLASS_OF: type(item),
+        **attributes,
+        **{name: getattr(item, name) for name in slots_of(item) if hasattr(item, name)},
+    }
 
 
 def _has_attributes_of(item: Any, before: dict[Any, Any]) -> bool:
@@ -246,7 +263,9 @@ def _has_attributes_of(item: Any, before: dict[Any, Any]) -> bool:
     now: Any = getattr(item, "__dict__", before)
     if len(now) + 1 != len(before) or before.get(_CLASS_OF) is not type(item):
         return False
-    return all(map(is_, islice(before, 1, None), now)) and all(map(is_, islice(before.values(), 1, None), now.values()))
+    return all(map(is_, islice(before, 1, None), now)) and all(
+        map(is_, islice(before.values(), 1, None), now.values())
+    )
 
 
 def _put_in_object(item: Any, key: Any, value: Any) -> None:
@@ -268,7 +287,11 @@ def _refill_object(item: Any, before: dict[Any, Any]) -> None:
 
 
 def _pairs_of_class(cls: type) -> dict[Any, Any]:
-    return {name: part for name, part in vars(cls).copy().items() if not name.startswith(("__", "_abc_", COMPILED))}
+    return {
+        name: part
+        for name, part in vars(cls).copy().items()
+        if not name.startswith(("__", "_abc_", COMPILED))
+    }
 
 
 def _put_in_class(cls: type, key: Any, value: Any) -> None:
@@ -323,7 +346,10 @@ _KINDS: tuple[tuple[Any, Kind], ...] = (
     (contextvars.ContextVar, Kind(_pairs_of_variable, _put_in_variable)),
     (type(os.environ), Kind(dict, _put_item)),
     (set, Kind(lambda held: dict(zip(held, held)), lambda held, key, value: None, _refill_set)),
-    (Names, Kind(lambda names: names.pairs(), lambda names, key, value: _put_in_dict(names.space, key, value))),
+    (
+        Names,
+        Kind(lambda names: names.pairs(), lambda names, key, value: _put_in_dict(names.space, key, value)),
+    ),
     (types.CellType, Kind(_pairs_of_cell, _put_in_cell)),
 )
 
@@ -376,12 +402,18 @@ def kind_of(item: Any, always: bool = False) -> Kind | None:
         return _CONTENTS
     if isinstance(item, type):
         return CLASS if is_users(item) else None
-    if isinstance(item, _CLOSED) or responds_to(type(item), "__array__") or not (hasattr(item, "__dict__") or slots_of(item)):
+    if (
+        isinstance(item, _CLOSED)
+        or responds_to(type(item), "__array__")
+        or not (hasattr(item, "__dict__") or slots_of(item))
+    ):
         return None
     return OBJECT if always or _holds_of_user(type(item)) else None
 
 
-_of_users: weakref.WeakKeyDictionary[type, tuple[frozenset[str], bool]] = weakref.WeakKeyDictionary()  # as long as no package is added
+_of_users: weakref.WeakKeyDictionary[type, tuple[frozenset[str], bool]] = (
+    weakref.WeakKeyDictionary()
+)  # as long as no package is added
 
 
 def _holds_of_user(cls: type) -> bool:
@@ -395,7 +427,9 @@ def _holds_of_user(cls: type) -> bool:
 
 def slotted(items: Iterable[Any]) -> list[Any]:
     """The objects that keep their attributes in slots alone: among arguments these are not taken apart, but looked into where they are."""
-    return [item for item in items if not hasattr(item, "__dict__") and slots_of(item) and kind_of(item) is OBJECT]
+    return [
+        item for item in items if not hasattr(item, "__dict__") and slots_of(item) and kind_of(item) is OBJECT
+    ]
 
 
 def has_attributes(item: Any) -> bool:

@@ -36,7 +36,12 @@ def is_self_contained(function: Any) -> bool:
     """
     if type(function) is not types.FunctionType:
         return False
-    if function.__defaults__ or function.__kwdefaults__ or function.__dict__ or (names := _plain_names(function.__code__)) is None:
+    if (
+        function.__defaults__
+        or function.__kwdefaults__
+        or function.__dict__
+        or (names := _plain_names(function.__code__)) is None
+    ):
         return False
     for name in names[0]:
         module = function.__globals__.get(name)
@@ -73,7 +78,9 @@ def _plain_names(code: types.CodeType) -> tuple[tuple[str, ...], tuple[str, ...]
     return tuple(globals_read), tuple(others)
 
 
-def framework_of(obj: Any, call: tuple[Sequence[Any], Mapping[str, Any]] | None = None, arrays: bool = True) -> str | None:
+def framework_of(
+    obj: Any, call: tuple[Sequence[Any], Mapping[str, Any]] | None = None, arrays: bool = True
+) -> str | None:
     """A framework that has a frontend, or None: the one that class and code name, and of several, or where they name none, that of the
     arguments of a call.
 
@@ -99,7 +106,9 @@ def framework_of(obj: Any, call: tuple[Sequence[Any], Mapping[str, Any]] | None 
 def _told(named: Iterable[str], given: Iterable[str], entries: Mapping[str, FrontendEntry]) -> list[str]:
     """The frameworks of packages that code names and that arrays are of: those of the arrays first, unless the code names one alone."""
     table = telling(entries.values())
-    by_code, by_arrays = ([table[package] for package in dict.fromkeys(items) if package in table] for items in (named, given))
+    by_code, by_arrays = (
+        [table[package] for package in dict.fromkeys(items) if package in table] for items in (named, given)
+    )
     theirs = {framework for framework in by_code if not entries[framework].is_everywhere}
     return [*by_code, *by_arrays] if len(theirs) == 1 else [*by_arrays, *by_code]
 
@@ -111,7 +120,10 @@ def _first(found: Iterable[str], entries: Mapping[str, FrontendEntry]) -> str | 
 
 def _is_unknown(package: str) -> bool:
     """Whether a package is neither Python's nor tells a frontend of this package: another one may be registered for it."""
-    return package not in ("", "__main__", OWN, *telling(frontends.own.values())) and package not in sys.stdlib_module_names
+    return (
+        package not in ("", "__main__", OWN, *telling(frontends.own.values()))
+        and package not in sys.stdlib_module_names
+    )
 
 
 @contextmanager
@@ -121,7 +133,9 @@ def telling_framework(obj: Any, written_in: str) -> Iterator[None]:
     try:
         yield
     except TypeError as problem:
-        found = [] if isinstance(problem, GraphCompilerError) else _told(_of_object(obj), (), frontends.known())
+        found = (
+            [] if isinstance(problem, GraphCompilerError) else _told(_of_object(obj), (), frontends.known())
+        )
         other = _first(found, frontends.known())
         if other is None or written_in in found:
             raise
@@ -161,7 +175,11 @@ def _of_object(obj: Any, arrays: bool = True) -> Iterator[str]:
 
 def _held(owner: Any) -> list[Any]:
     """What an object keeps, such as the model that its method calls."""
-    return [] if isinstance(owner, types.FunctionType | types.ModuleType) else list(getattr(owner, "__dict__", {}).values())
+    return (
+        []
+        if isinstance(owner, types.FunctionType | types.ModuleType)
+        else list(getattr(owner, "__dict__", {}).values())
+    )
 
 
 def _of_class(cls: type) -> Iterator[str]:
@@ -179,7 +197,9 @@ def _is_tracking(item: Any) -> bool:
 
 def _called(obj: Any) -> Iterable[types.FunctionType]:
     of_obj = [*layers(obj)]  # also of a framework's own function
-    return dict.fromkeys((*of_obj, *(function for space in spaces_of([entry_of(obj)]) for function in space.functions)))
+    return dict.fromkeys(
+        (*of_obj, *(function for space in spaces_of([entry_of(obj)]) for function in space.functions))
+    )
 
 
 def _named(obj: Any, arrays: bool) -> Iterator[str]:
@@ -189,5 +209,9 @@ def _named(obj: Any, arrays: bool) -> Iterator[str]:
         if not arrays and responds_to(item, "shape", "dtype"):
             continue
         if not _is_tracking(item):
-            yield package_of(item.__name__ if isinstance(item, types.ModuleType) else getattr(item, "__module__", None))
-        yield from _of_class(item) if isinstance(item, type) else _of_instance(item)  # a model of a class of the user's
+            yield package_of(
+                item.__name__ if isinstance(item, types.ModuleType) else getattr(item, "__module__", None)
+            )
+        yield from (
+            _of_class(item) if isinstance(item, type) else _of_instance(item)
+        )  # a model of a class of the user's

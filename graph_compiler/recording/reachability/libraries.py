@@ -56,7 +56,9 @@ class _Walk:
                     self._waiting.extend(self._behind(item))
             # Modules are handed on as values (`xp.asarray`), so a name counts in each of them whichever function uses it.
             for held in self._modules:
-                self._waiting.extend(item for name in self._names & held.keys() if self._is_new(item := held[name]))
+                self._waiting.extend(
+                    item for name in self._names & held.keys() if self._is_new(item := held[name])
+                )
         return LibraryCode(self._functions, list(self._spaces.values()))
 
     def _is_new(self, item: Any) -> bool:
@@ -66,7 +68,9 @@ class _Walk:
         if isinstance(item, types.FunctionType):
             yield from self._of_function(item)
         elif isinstance(item, type):
-            yield from (part for part in list(vars(item).values()) if self._is_open(item) and any(layers(part)))
+            yield from (
+                part for part in list(vars(item).values()) if self._is_open(item) and any(layers(part))
+            )
             yield from item.__bases__
         elif isinstance(item, types.ModuleType):
             if self._is_open(item):
@@ -95,7 +99,11 @@ class _Walk:
     def _is_open(self, item: Any) -> bool:
         if owner_of(item) == "library":
             return True
-        name = item.__globals__.get("__name__") if isinstance(item, types.FunctionType) else getattr(item, "__module__", None)
+        name = (
+            item.__globals__.get("__name__")
+            if isinstance(item, types.FunctionType)
+            else getattr(item, "__module__", None)
+        )
         return package_of(item.__name__ if isinstance(item, types.ModuleType) else name) in self._opened
 
 
@@ -152,7 +160,11 @@ def _held(function: types.FunctionType, names: frozenset[str]) -> Iterator[Any]:
 
 def _steering(held: Iterable[Any], known: set[tuple[int, str]]) -> Iterator[EnvironmentGuard]:
     for item in held:
-        module = item.__name__ if isinstance(item, types.ModuleType) else getattr(item, "__module__", None) or type(item).__module__
+        module = (
+            item.__name__
+            if isinstance(item, types.ModuleType)
+            else getattr(item, "__module__", None) or type(item).__module__
+        )
         if module in _STEERED and (0, module) not in known:
             known.add((0, module))
             what, ask = _STEERED[module]
@@ -176,9 +188,14 @@ def _part(
     if type(item) in ATOMS:
         yield same_fact("{}[{}]", (own, name), item, what, own)
     elif isinstance(item, _DATA_CONTAINERS):
-        yield EnvironmentGuard("{}({}, {}, {}, {})", (_holds, own, name, reader.texts, _snapshot(item, reader.texts)), what)
+        yield EnvironmentGuard(
+            "{}({}, {}, {}, {})", (_holds, own, name, reader.texts, _snapshot(item, reader.texts)), what
+        )
     elif is_asked(item):
-        yield from (EnvironmentGuard("{}({}) == {}", (row.read, item, row.read(item)), row.what) for row in answers_of(item, reader.names))
+        yield from (
+            EnvironmentGuard("{}({}) == {}", (row.read, item, row.read(item)), row.what)
+            for row in answers_of(item, reader.names)
+        )
     elif not callable(item) and isinstance(held := getattr(item, "__dict__", None), dict):
         yield from _parts(item, held, what, reader, known, depth - 1)
 
@@ -186,7 +203,9 @@ def _part(
 def _snapshot(items: Any, texts: frozenset[str]) -> list[Any]:
     """The contents of a container; of a large dict only under these keys. Empty if it is no container any more."""
     if isinstance(items, dict):
-        return [items.get(text, _MISSING) for text in texts] if len(items) > _FEW else [*items, *items.values()]
+        return (
+            [items.get(text, _MISSING) for text in texts] if len(items) > _FEW else [*items, *items.values()]
+        )
     return [*items] if isinstance(items, _DATA_CONTAINERS) else []
 
 

@@ -74,7 +74,14 @@ class NameIndex:
 
         Code that goes through all attributes is taken to do so with objects and classes, not with modules.
         """
-        if name in self.reads or name in self._matched or "" in self.fragments and not in_module or is_setter and name in self.sets:
+        if (
+            name in self.reads
+            or name in self._matched
+            or "" in self.fragments
+            and not in_module
+            or is_setter
+            and name in self.sets
+        ):
             return True
         if name not in self._waiting and any(fragment in name for fragment in self.fragments if fragment):
             self._matched.add(name)

@@ -52,7 +52,11 @@ class Space:
 
     def files_with(self, name: str) -> set[str]:
         """Where the code stands that looks up this name; that of the module, if there is none."""
-        found = {function.__code__.co_filename for function in self.functions if name in names_read(function.__code__)}
+        found = {
+            function.__code__.co_filename
+            for function in self.functions
+            if name in names_read(function.__code__)
+        }
         return found or {self.file}
 
     def looks_up(self, name: str) -> bool:
@@ -98,6 +102,8 @@ def _is_closed(function: types.FunctionType) -> bool:
 def _called(function: types.FunctionType, owner: type) -> Iterator[Entry]:
     """What code may call: what it names, and attributes of its class by their names."""
     yield from ((item, type(item)) for item in named(function) if isinstance(item, _CODE))
-    held = {name for one in (owner, type(owner)) for cls in one.__mro__ for name in vars(cls)}  # of most names a class knows nothing
+    held = {
+        name for one in (owner, type(owner)) for cls in one.__mro__ for name in vars(cls)
+    }  # of most names a class knows nothing
     members = (inspect.getattr_static(owner, name, None) for name in names_read(function.__code__) & held)
     yield from ((member, owner) for member in members if isinstance(member, _CODE))

@@ -59,9 +59,13 @@ def refuse_attributed(value: Any) -> None:
 
 _ENVIRONMENT = frozenset({"environ", "getenv"})
 _UNSET = object()
-_STOOD_IN = frozenset({"builtins", "math"})  # modules whose functions have shims while something is recorded, in any thread
+_STOOD_IN = frozenset(
+    {"builtins", "math"}
+)  # modules whose functions have shims while something is recorded, in any thread
 # Classes of most of what facts tell of, which have no elements that a write could change.
-_NO_BUFFERS = frozenset({dict, list, tuple, set, frozenset, str, int, float, bool, type(None), type, types.FunctionType})
+_NO_BUFFERS = frozenset(
+    {dict, list, tuple, set, frozenset, str, int, float, bool, type(None), type, types.FunctionType}
+)
 
 
 def facts_outside(
@@ -93,13 +97,27 @@ def facts_outside(
         *_owners(reach, facts_of, free),
     ]
     found += _containers(reach, free, {id(fact.items[-1]): fact.what for fact in found})
-    held = {id(item): item for item in (*(item for fact in found for item in fact.items), *reach.items()) if type(item) not in _NO_BUFFERS}
+    held = {
+        id(item): item
+        for item in (*(item for fact in found for item in fact.items), *reach.items())
+        if type(item) not in _NO_BUFFERS
+    }
     buffers = [(item, buffer) for item in held.values() if (buffer := contents(item)) is not None]
-    return [*found, *(EnvironmentGuard("{}({}) == {}", (contents, *pair), "the elements of an array") for pair in buffers)]
+    return [
+        *found,
+        *(
+            EnvironmentGuard("{}({}) == {}", (contents, *pair), "the elements of an array")
+            for pair in buffers
+        ),
+    ]
 
 
 def _globals(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
-    used = {(id(function.__globals__), name): function.__globals__ for function in reach.functions for name in reach.globals_of(function)}
+    used = {
+        (id(function.__globals__), name): function.__globals__
+        for function in reach.functions
+        for name in reach.globals_of(function)
+    }
     for (_, name), held in used.items():
         if not _stays(held[name]) and not free(held, name):
             yield _entry(f"the global {name}", held, name)
@@ -117,7 +135,12 @@ def _stays(item: Any) -> bool:
 def _cells(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
     for name, cell in reach.cells:
         if cell_is_filled(cell) and not free(cell, 0):
-            yield same_fact("{}.cell_contents", (cell,), cell.cell_contents, f"the variable {name} of an enclosing function")
+            yield same_fact(
+                "{}.cell_contents",
+                (cell,),
+                cell.cell_contents,
+                f"the variable {name} of an enclosing function",
+            )
 
 
 def code_fact(function: types.FunctionType) -> EnvironmentGuard:
@@ -131,12 +154,19 @@ def _functions(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
         yield code_fact(function)
         for name in ("__defaults__", "__kwdefaults__"):
             if getattr(function, name):
-                yield same_fact(f"{{}}.{name}", (function,), getattr(function, name), f"the defaults of {function.__name__}")
+                yield same_fact(
+                    f"{{}}.{name}",
+                    (function,),
+                    getattr(function, name),
+                    f"the defaults of {function.__name__}",
+                )
         own, what = vars(function), function.__name__
         for name in (name for name in reach.attributes(function) if name in own and not free(own, name)):
             yield _entry(f"the attribute {name} of {what}", own, name)
         # The attributes of a function are the parts of its dict.
-        yield from absent_attributes(sought, function, own, what, FreeParts(functools.partial(_keys_of, free, own)))
+        yield from absent_attributes(
+            sought, function, own, what, FreeParts(functools.partial(_keys_of, free, own))
+        )
 
 
 def _keys_of(free: FreeParts, own: dict[str, Any], _: Any) -> Collection[Any]:
@@ -146,19 +176,30 @@ def _keys_of(free: FreeParts, own: dict[str, Any], _: Any) -> Collection[Any]:
 def _variables(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
     for variable in reach.variables:
         if not free(variable, 0):
-            yield same_fact("{}.get({})", (variable, _UNSET), variable.get(_UNSET), f"the context variable {variable.name}")
+            yield same_fact(
+                "{}.get({})",
+                (variable, _UNSET),
+                variable.get(_UNSET),
+                f"the context variable {variable.name}",
+            )
 
 
 def _library_objects(reach: Reached) -> Iterator[EnvironmentGuard]:
     for reference in reach.references:
-        yield EnvironmentGuard("({}() is None) is {}", (reference, reference() is None), "the target of a weak reference")
+        yield EnvironmentGuard(
+            "({}() is None) is {}", (reference, reference() is None), "the target of a weak reference"
+        )
     for partial in reach.partials:
         for name in ("func", "keywords"):
             yield same_fact(f"{{}}.{name}", (partial,), getattr(partial, name), f"{name} of a partial")
-        yield EnvironmentGuard("{}({}.args, {})", (same_items, partial, partial.args), "the arguments of a partial")
+        yield EnvironmentGuard(
+            "{}({}.args, {})", (same_items, partial, partial.args), "the arguments of a partial"
+        )
     for cls in reach.abstract:
         yield EnvironmentGuard(
-            "{}({}) == {}", (registered_with, cls, registered_with(cls)), f"the classes that are registered with {cls.__name__}"
+            "{}({}) == {}",
+            (registered_with, cls, registered_with(cls)),
+            f"the classes that are registered with {cls.__name__}",
         )
     for item in reach.asked:
         for row in answers_of(item, reach.names):
@@ -176,10 +217,15 @@ def _environment(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
     yield EnvironmentGuard("{}() == {}", (now, now()), "an environment variable")
 
 
-def _owners(reach: Reached, facts_of: Callable[[Any], Iterable[EnvironmentGuard]], free: FreeParts) -> Iterator[EnvironmentGuard]:
+def _owners(
+    reach: Reached, facts_of: Callable[[Any], Iterable[EnvironmentGuard]], free: FreeParts
+) -> Iterator[EnvironmentGuard]:
     watched = {id(cls) for cls in reach.owners if isinstance(cls, type)}
     fleeting = {id(reference()) for reference in reach.references}  # no fact may hold on to them
-    sought, of_class = Sought(reach), {cls: _of_class(reach, cls, watched) for cls in set(map(type, reach.owners))}
+    sought, of_class = (
+        Sought(reach),
+        {cls: _of_class(reach, cls, watched) for cls in set(map(type, reach.owners))},
+    )
     for owner in reach.owners:
         is_scope = isinstance(owner, (type, types.ModuleType))
         what = owner.__name__ if is_scope else f"a {type(owner).__name__}"
@@ -189,9 +235,18 @@ def _owners(reach: Reached, facts_of: Callable[[Any], Iterable[EnvironmentGuard]
             if not fixed and not free(owner, name):
                 yield _attribute(f"the attribute {name} of {what}", owner, own, name, item)
         may_hide = not is_scope and hasattr(owner, "__dict__")
-        hiding = [name for name in of_class[type(owner)] if name not in own and not free(owner, name)] if may_hide else []
+        hiding = (
+            [name for name in of_class[type(owner)] if name not in own and not free(owner, name)]
+            if may_hide
+            else []
+        )
         if hiding:
-            yield EnvironmentGuard("{}.isdisjoint({})", (frozenset(hiding), own), f"an attribute of {what} that hides its class's", own)
+            yield EnvironmentGuard(
+                "{}.isdisjoint({})",
+                (frozenset(hiding), own),
+                f"an attribute of {what} that hides its class's",
+                own,
+            )
         if isinstance(owner, type):
             yield from hidden_by_class(sought, owner, watched)
         else:
@@ -201,7 +256,9 @@ def _owners(reach: Reached, facts_of: Callable[[Any], Iterable[EnvironmentGuard]
         of_kind = list(facts_of(owner))
         yield from of_kind
         if not (is_scope or of_kind or free(owner, "__class__") or id(owner) in fleeting):
-            yield EnvironmentGuard("{}({}) is {}", (type, owner, type(owner)), f"the class of {what}", class_of=owner)
+            yield EnvironmentGuard(
+                "{}({}) is {}", (type, owner, type(owner)), f"the class of {what}", class_of=owner
+            )
 
 
 def _attribute(what: str, owner: Any, own: Any, name: str, item: Any) -> EnvironmentGuard:
@@ -222,7 +279,8 @@ def _containers(reach: Reached, free: FreeParts, known_as: dict[int, str]) -> It
         if isinstance(items, (tuple, frozenset)) or free(items, None):
             continue
         which = (
-            known_as.get(id(items)) or f"the {type(items).__name__} {reprlib.repr(items)[:60] if len(items) < MOST_ITEMS else ''}".rstrip()
+            known_as.get(id(items))
+            or f"the {type(items).__name__} {reprlib.repr(items)[:60] if len(items) < MOST_ITEMS else ''}".rstrip()
         )
         what = f"an item of {which}" if len(items) < MOST_ITEMS else f"the length of {which}"
         if isinstance(items, dict) and any(free(items, key) for key in items):
@@ -230,10 +288,16 @@ def _containers(reach: Reached, free: FreeParts, known_as: dict[int, str]) -> It
             yield keys_fact(items, free, f"which items {which} has")
         elif isinstance(items, list) and any(free(items, place) for place in range(len(items))):
             yield EnvironmentGuard("len({}) == {}", (items, len(items)), f"the length of {which}")
-            yield from (same_fact("{}[{}]", (items, place), item, what) for place, item in enumerate(items) if not free(items, place))
+            yield from (
+                same_fact("{}[{}]", (items, place), item, what)
+                for place, item in enumerate(items)
+                if not free(items, place)
+            )
         else:
             text, objects = _as_it_is(items)
-            counts = isinstance(items, dict) and not isinstance(items, OrderedDict)  # whose order is no matter of the dict below it
+            counts = isinstance(items, dict) and not isinstance(
+                items, OrderedDict
+            )  # whose order is no matter of the dict below it
             yield EnvironmentGuard(text, objects, what, items if counts else None)
 
 
@@ -246,7 +310,13 @@ def _as_it_is(items: Any) -> tuple[str, tuple[Any, ...]]:
     if len(items) > MOST_ITEMS:
         return f"len({{}}) == {len(items)}", (items,)
     now, before = ("{}.values()", list(items.values())) if isinstance(items, dict) else ("{}", list(items))
-    return f"len({{}}) == {len(before)} and {{}}(map({{}}, {now}, {{}}))", (items, all, is_same, items, before)
+    return f"len({{}}) == {len(before)} and {{}}(map({{}}, {now}, {{}}))", (
+        items,
+        all,
+        is_same,
+        items,
+        before,
+    )
 
 
 def _entry(what: str, held: dict[Any, Any], key: Any) -> EnvironmentGuard:

@@ -57,7 +57,14 @@ def original_of(item: Any) -> Any:
 
 _BOUND = (types.BuiltinFunctionType, types.MethodWrapperType)
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
-_CHANGED_BY_METHODS = (list, dict, set, deque, bytearray, Iterator)  # by those of modules and arrays, other parts of a recording are
+_CHANGED_BY_METHODS = (
+    list,
+    dict,
+    set,
+    deque,
+    bytearray,
+    Iterator,
+)  # by those of modules and arrays, other parts of a recording are
 
 
 def _of_bound(method: Any) -> tuple[Any, ...]:
@@ -72,7 +79,9 @@ _ROWS: tuple[tuple[Any, Callable[[Any], tuple[Any, ...]]], ...] = (
     (_VIEWS, lambda view: tuple(gc.get_referents(view.mapping))),
     (weakref.ref, lambda reference: (reference(),)),
 )
-WRAPPERS = tuple(cls for classes, _ in _ROWS for cls in (classes if isinstance(classes, tuple) else (classes,)))
+WRAPPERS = tuple(
+    cls for classes, _ in _ROWS for cls in (classes if isinstance(classes, tuple) else (classes,))
+)
 
 
 def wrapped_by(item: Any) -> tuple[Any, ...]:
@@ -94,7 +103,9 @@ _OWN_MODULE = frozenset({"f_globals", "__globals__"})
 _BY_NAME = frozenset({"modules", "import_module", "__import__", *_OWN_MODULE})
 _WHOLE_MODULE = frozenset({"dir", "getmembers", *_OWN_MODULE})
 OWN_GLOBALS = frozenset({"globals", "eval", "exec"})
-STOOD_IN = frozenset({"int", "float", "type", "len", *OWN_GLOBALS})  # a recording of another thread puts these there and takes them away
+STOOD_IN = frozenset(
+    {"int", "float", "type", "len", *OWN_GLOBALS}
+)  # a recording of another thread puts these there and takes them away
 
 _BUILT_IN = (type, types.BuiltinFunctionType)
 
@@ -116,7 +127,10 @@ def taken_by_name(function: types.FunctionType) -> Iterator[types.ModuleType]:
     package = str(own.get("__package__") or "")
     names += [f"{package}.{name}".strip(".") for name in names]  # from .name import what
     if not _BY_NAME.isdisjoint(names_read(function.__code__)):
-        names += [*(item for item in function.__code__.co_consts if isinstance(item, str)), str(own.get("__name__"))]
+        names += [
+            *(item for item in function.__code__.co_consts if isinstance(item, str)),
+            str(own.get("__name__")),
+        ]
     found = (sys.modules.get(name) for name in dict.fromkeys(names))
     yield from (module for module in found if isinstance(module, types.ModuleType))
 
@@ -130,13 +144,17 @@ def names_of_builtins(function: types.FunctionType) -> list[str]:
     >>> del builtins.factor
     """
     names = globals_read(function.__code__) - function.__globals__.keys()
-    return sorted(name for name in names & vars(builtins).keys() if not isinstance(vars(builtins)[name], _BUILT_IN))
+    return sorted(
+        name for name in names & vars(builtins).keys() if not isinstance(vars(builtins)[name], _BUILT_IN)
+    )
 
 
 def reads_modules_whole(function: types.FunctionType) -> bool:
     """Whether code asks what it names for a dict, for a list of names, or for a name that nobody knows: any name in a module may be
     read."""
-    return "" in fragments_read(function.__code__) or not _WHOLE_MODULE.isdisjoint(names_read(function.__code__))
+    return "" in fragments_read(function.__code__) or not _WHOLE_MODULE.isdisjoint(
+        names_read(function.__code__)
+    )
 
 
 def reaches_own_globals(names: Collection[str]) -> bool:
@@ -146,7 +164,9 @@ def reaches_own_globals(names: Collection[str]) -> bool:
 
 def names_in(space: dict[str, Any]) -> list[str]:
     """The names in a namespace but Python's own."""
-    return [name for name in space.copy() if name not in STOOD_IN and not name.startswith("__")]  # a copy: other threads may add to it
+    return [
+        name for name in space.copy() if name not in STOOD_IN and not name.startswith("__")
+    ]  # a copy: other threads may add to it
 
 
 def values_in(space: dict[str, Any]) -> dict[str, Any]:
@@ -208,12 +228,17 @@ def roots_of(function: types.FunctionType) -> Iterator[Root]:
     """
     names = _names(function.__code__)
     modules = [item for name in names if isinstance(item := function.__globals__.get(name), types.ModuleType)]
-    modules += [*(item for item in enclosed(function) if isinstance(item, types.ModuleType)), *taken_by_name(function)]
+    modules += [
+        *(item for item in enclosed(function) if isinstance(item, types.ModuleType)),
+        *taken_by_name(function),
+    ]
     if not _ENVIRONMENT.isdisjoint(names):
         yield "os.environ", os.environ
     if reaches_own_globals(names):
         yield "", Namespace(function.__globals__)
-    elif others := [name for name in names if not isinstance(function.__globals__.get(name), types.ModuleType)]:
+    elif others := [
+        name for name in names if not isinstance(function.__globals__.get(name), types.ModuleType)
+    ]:
         yield "", Names(function.__globals__, others)
     whole = reads_modules_whole(function)
     for module in modules:
@@ -275,7 +300,12 @@ def functions_of(item: Any) -> Iterator[types.FunctionType]:
     if isinstance(item, type):
         for base in item.__mro__:
             is_whole = base is item and not is_internal(item)
-            yield from (function for part in _members(base) for function in layers(part) if is_whole or is_users(function))
+            yield from (
+                function
+                for part in _members(base)
+                for function in layers(part)
+                if is_whole or is_users(function)
+            )
         return
     yield from layers(item)
     if not isinstance(item, (types.FunctionType, types.MethodType, types.BuiltinFunctionType)):
@@ -290,7 +320,11 @@ def _members(cls: type) -> list[Any]:
         part for part in list(vars(cls).values()) if callable(part) or isinstance(part, _MEMBERS)
     ]  # a copy: other threads may add some
     home = getattr(sys.modules.get(module_of(cls)), "__dict__", None) if is_internal(cls) else None
-    return [part for part in members if not (type(part) is types.FunctionType and part.__globals__ is home and not vars(part))]
+    return [
+        part
+        for part in members
+        if not (type(part) is types.FunctionType and part.__globals__ is home and not vars(part))
+    ]
 
 
 def layers(item: Any) -> Iterator[types.FunctionType]:
@@ -308,8 +342,14 @@ def layers(item: Any) -> Iterator[types.FunctionType]:
             yield item
             item = vars(item).get("__wrapped__")
             continue
-        name = next((name for cls, name in _INNER if isinstance(item, cls)), "__wrapped__" if callable(item) else None)
-        item = getattr(item, name) if name is not None and not isinstance(item, type) and responds_to(item, name) else None
+        name = next(
+            (name for cls, name in _INNER if isinstance(item, cls)), "__wrapped__" if callable(item) else None
+        )
+        item = (
+            getattr(item, name)
+            if name is not None and not isinstance(item, type) and responds_to(item, name)
+            else None
+        )
 
 
 @functools.lru_cache(maxsize=4096)

@@ -44,7 +44,9 @@ class Held:
         if len(before) != len(now):
             return False
         # to compare keys by value might ask a symbolic one, which is a guard
-        return not before or (all(map(operator.is_, before, now)) and all(map(operator.is_, before.values(), now.values())))
+        return not before or (
+            all(map(operator.is_, before, now)) and all(map(operator.is_, before.values(), now.values()))
+        )
 
     def name_of(self, key: Any) -> str:
         """How a reader would write one of its parts."""
@@ -101,12 +103,18 @@ class World:
         called: Iterable[Any] = (),
     ) -> None:
         self.held: list[Held] = []
-        self._empty: list[tuple[Held, Any, dict[Any, Any]]] = []  # dicts without items, and where they stand: most of a module of torch
+        self._empty: list[
+            tuple[Held, Any, dict[Any, Any]]
+        ] = []  # dicts without items, and where they stand: most of a module of torch
         self.caches: list[Any] = []  # functions in functools.lru_cache
-        self.elsewhere: set[int] = set()  # identities of what was found in tuples, behind other things and as roots of functions
+        self.elsewhere: set[int] = (
+            set()
+        )  # identities of what was found in tuples, behind other things and as roots of functions
         self._known: set[int] = set()
         self._own = set(map(id, own))
-        self._objects: set[tuple[type, bool]] = set()  # classes of objects, and whether these are among ``own``
+        self._objects: set[tuple[type, bool]] = (
+            set()
+        )  # classes of objects, and whether these are among ``own``
         self._bases: dict[type, list[type]] = {}  # of these, those that are the user's
         self._arrays: dict[type, bool] = {}  # classes, and whether they are of arrays
         self._met: dict[int, int] = {}  # identities of parts of containers, and how deep they were met
@@ -129,7 +137,9 @@ class World:
                 self._known.add(id(function))
                 yield from roots_of(function)
 
-    def _opened(self, name: str, item: Any, depth: int, closed: frozenset[str]) -> Iterator[tuple[str, Any, int]]:
+    def _opened(
+        self, name: str, item: Any, depth: int, closed: frozenset[str]
+    ) -> Iterator[tuple[str, Any, int]]:
         if type(item) in _SCALARS:
             return
         if type(item) not in PLAIN_CONTAINERS:
@@ -140,9 +150,17 @@ class World:
             return
         self._known.add(id(item))
         if kind is OBJECT:
-            yield from ((cls.__name__, cls, depth + 1) for cls in self._bases[type(item)] if id(cls) not in self._known)
+            yield from (
+                (cls.__name__, cls, depth + 1)
+                for cls in self._bases[type(item)]
+                if id(cls) not in self._known
+            )
         if kind is CLASS:
-            yield from ((name, member, depth + 1) for member in vars(item).copy().values() if isinstance(member, _CODE))
+            yield from (
+                (name, member, depth + 1)
+                for member in vars(item).copy().values()
+                if isinstance(member, _CODE)
+            )
         held = Held(name, item, kind, kind.pairs(item))
         self.held.append(held)
         for key, child in held.before.items():
@@ -163,7 +181,9 @@ class World:
         """Whether this leads to nothing but the attributes that somebody may have put on it: found out once of arrays of one class."""
         cls = type(item)
         if cls not in self._arrays:
-            self._arrays[cls] = has_attributes(item) and not isinstance(item, _LEADING) and kind_of(item) is None
+            self._arrays[cls] = (
+                has_attributes(item) and not isinstance(item, _LEADING) and kind_of(item) is None
+            )
         return self._arrays[cls]
 
     def _kind(self, item: Any) -> Kind | None:
@@ -212,7 +232,12 @@ class World:
     @functools.cached_property
     def parts(self) -> list[tuple[Held, Any, Any]]:
         """What containers hold, with the key: arrays, numbers, tuples and objects. Other containers are held themselves."""
-        return [(held, key, item) for held in self.held for key, item in held.before.items() if type(item) not in _NO_PARTS]
+        return [
+            (held, key, item)
+            for held in self.held
+            for key, item in held.before.items()
+            if type(item) not in _NO_PARTS
+        ]
 
     def changes(self) -> Iterator[Change]:
         """What is not as it was."""

@@ -84,11 +84,15 @@ class Reached:
         self.partials: list[functools.partial[Any]] = []
         self.abstract: list[abc.ABCMeta] = []  # classes of the user's that others may be registered with
         self.asked: list[Any] = []  # objects of Python's own library that answer for themselves
-        self.tried: set[str] = set()  # names read by code that handles exceptions, and may go on where there is none
+        self.tried: set[str] = (
+            set()
+        )  # names read by code that handles exceptions, and may go on where there is none
         self._policy = policy
         self._seen: dict[int, Any] = {}
         self._read_whole: set[int] = set()  # identities of modules whose dict is read
-        self._waiting = deque[Any]()  # a list, for what leads to each other may be as long as a linked list of the user's
+        self._waiting = deque[
+            Any
+        ]()  # a list, for what leads to each other may be as long as a linked list of the user's
         self._indexed = 0  # the number of owners whose attributes are in the index
         self._wait(roots)
         self._walk()
@@ -124,7 +128,11 @@ class Reached:
             return {name: held[name] for name in names_in(held)}
         if self._wraps(type(owner)):
             return {name: held[name] for name in vars(owner)}
-        hidden, in_module, in_class = self._policy.hidden, isinstance(owner, types.ModuleType), isinstance(owner, type)
+        hidden, in_module, in_class = (
+            self._policy.hidden,
+            isinstance(owner, types.ModuleType),
+            isinstance(owner, type),
+        )
         return {
             name: item
             for name, item in held.items()
@@ -192,17 +200,33 @@ class Reached:
             for inner in layers(vars(function).get("__wrapped__")):
                 if is_users(inner):
                     self._wait([inner])
-                self._index.read(names_read(inner.__code__))  # and no fragments: a library's decorators read by text whatever there is
+                self._index.read(
+                    names_read(inner.__code__)
+                )  # and no fragments: a library's decorators read by text whatever there is
             used = (function.__globals__.get(name) for name in names_read(function.__code__))
-            return self._wait(item for item in used if getattr(item, "__globals__", None) is function.__globals__)
+            return self._wait(
+                item for item in used if getattr(item, "__globals__", None) is function.__globals__
+            )
         self.functions.append(function)
         self.tried |= names_read(function.__code__) if catches(function.__code__) else set()
         self.cells += zip(function.__code__.co_freevars, function.__closure__ or ())
         put_in = (vars(builtins)[name] for name in names_of_builtins(function))
-        globals_used = [*(function.__globals__[name] for name in self.globals_of(function)), *self._imported(function), *put_in]
+        globals_used = [
+            *(function.__globals__[name] for name in self.globals_of(function)),
+            *self._imported(function),
+            *put_in,
+        ]
         if reads_modules_whole(function):
             self._read_whole_modules(item for item in globals_used if isinstance(item, types.ModuleType))
-        self._wait((*enclosed(function), *globals_used, *(function.__defaults__ or ()), function.__kwdefaults__, *vars(function).values()))
+        self._wait(
+            (
+                *enclosed(function),
+                *globals_used,
+                *(function.__defaults__ or ()),
+                function.__kwdefaults__,
+                *vars(function).values(),
+            )
+        )
         return None
 
     def _imported(self, function: types.FunctionType) -> list[types.ModuleType]:
@@ -225,7 +249,9 @@ class Reached:
         self.containers.append(items)
         if isinstance(items, dict):
             items = [item for key, item in items.items() if not isinstance(key, str) or key not in OF_IMPORTS]
-        self._wait(islice(list(iter(items)), MOST_ITEMS))  # ``iter``: a tuple of the user's may refuse to be counted
+        self._wait(
+            islice(list(iter(items)), MOST_ITEMS)
+        )  # ``iter``: a tuple of the user's may refuse to be counted
 
     def _class(self, cls: type) -> None:
         for base in cls.__mro__:
@@ -270,7 +296,9 @@ class Reached:
 
     def _getter(self, getter: Any) -> None:
         """Of ``operator.attrgetter("a.b")`` and ``methodcaller("a")``: the names that they read."""
-        self._index.read(name for text in getter.__reduce__()[1] if isinstance(text, str) for name in text.split("."))
+        self._index.read(
+            name for text in getter.__reduce__()[1] if isinstance(text, str) for name in text.split(".")
+        )
 
     def _wraps(self, cls: type) -> bool:
         """Whether objects of a class are read for the user's code by methods of a library."""
@@ -315,7 +343,9 @@ def _is_operator(owner: Any, item: Any) -> bool:
     return isinstance(owner, type) and isinstance(item, types.FunctionType)
 
 
-Place = tuple[str, Any, Callable[[Any], None]]  # its name in the code, what stands there, and what puts something else there
+Place = tuple[
+    str, Any, Callable[[Any], None]
+]  # its name in the code, what stands there, and what puts something else there
 
 
 def places_of(reach: Reached) -> list[Place]:
@@ -360,7 +390,9 @@ def _parts(partial: functools.partial[Any]) -> list[Any]:
 def _put(partial: Any, place: int, item: Any) -> None:
     parts, count = _parts(partial), 1 + len(partial.args)
     parts[place] = item
-    partial.__setstate__((parts[0], tuple(parts[1:count]), dict(zip(partial.keywords, parts[count:])), vars(partial)))
+    partial.__setstate__(
+        (parts[0], tuple(parts[1:count]), dict(zip(partial.keywords, parts[count:])), vars(partial))
+    )
 
 
 @contextmanager

@@ -32,7 +32,10 @@ class Lengths:
         lists = [place for place in places if place.whole and type(place.held.item) is list]
         for place in lists:
             self._seen[place.identity].add(len(place.held.item))
-        return frozenset(place.identity for place in lists if len(self._seen[place.identity]) >= _ENOUGH) - self._read
+        return (
+            frozenset(place.identity for place in lists if len(self._seen[place.identity]) >= _ENOUGH)
+            - self._read
+        )
 
     def give_up(self, places: Iterable[tuple[int, Any]]) -> None:
         """These are read."""
@@ -42,7 +45,13 @@ class Lengths:
 class ListShims:
     """Puts :class:`AppendOnlyList` lists in the place of those that a function can reach, and takes them out again."""
 
-    def __init__(self, world: World, given: Any, functions: Iterable[types.FunctionType], grown: frozenset[tuple[int, Any]]) -> None:
+    def __init__(
+        self,
+        world: World,
+        given: Any,
+        functions: Iterable[types.FunctionType],
+        grown: frozenset[tuple[int, Any]],
+    ) -> None:
         self._world, self._grown = world, grown
         self._others: set[int] = set()  # lists that the function has in other ways
         self._put: list[tuple[Any, Any, Any, AppendOnlyList]] = []
@@ -55,7 +64,9 @@ class ListShims:
     def put(self, place: Place) -> AppendOnlyList | None:
         """Replaces the list in a place by a shim and returns it. None if the function could reach the list in another way."""
         item = place.held.item
-        parents = [(held, key) for held in self._world.held for key, part in held.before.items() if part is item]
+        parents = [
+            (held, key) for held in self._world.held for key, part in held.before.items() if part is item
+        ]
         if place.identity not in self._grown or id(item) in self._others or not parents:
             return None
         made = AppendOnlyList()

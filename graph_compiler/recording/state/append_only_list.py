@@ -52,7 +52,18 @@ class AppendOnlyList(list):  # type: ignore[type-arg]
         raise ListRead("a list that was taken for one that is only appended to is read")
 
 
-_WRITES = frozenset({"append", "extend", "__iadd__", "__init__", "__new__", "__class__", "__class_getitem__", "__getattribute__"})
+_WRITES = frozenset(
+    {
+        "append",
+        "extend",
+        "__iadd__",
+        "__init__",
+        "__new__",
+        "__class__",
+        "__class_getitem__",
+        "__getattribute__",
+    }
+)
 _OF_OBJECT = (
     "__eq__",
     "__ne__",

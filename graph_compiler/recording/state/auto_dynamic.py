@@ -50,7 +50,11 @@ class AutoDynamic:
         """
         if has_arrays_alone(tree):
             return frozenset()
-        numbers = {path: value for path, value in static_paths(tree) if type(value) in (int, float) and _is_alone(path)}
+        numbers = {
+            path: value
+            for path, value in static_paths(tree)
+            if type(value) in (int, float) and _is_alone(path)
+        }
         for path, number in numbers.items():
             self._given[path].add((type(number), repr(number)))
         return frozenset(path for path in numbers if len(self._given[path]) > _ENOUGH)
@@ -62,10 +66,18 @@ class AutoDynamic:
         otherwise.
         """
         self.is_new = False
-        marks = {_identity(held, key): (mark, held, key) for held, key, item in world.parts if (mark := _mark(held, item, mark_of))}
+        marks = {
+            _identity(held, key): (mark, held, key)
+            for held, key, item in world.parts
+            if (mark := _mark(held, item, mark_of))
+        }
         seen, self._seen = self._seen, {identity: mark for identity, (mark, _, _) in marks.items()}
-        self._changes.update(identity for identity, mark in self._seen.items() if seen.get(identity, mark) != mark)
-        often = [(held, key) for identity, (_, held, key) in marks.items() if self._changes[identity] >= _ENOUGH]
+        self._changes.update(
+            identity for identity, mark in self._seen.items() if seen.get(identity, mark) != mark
+        )
+        often = [
+            (held, key) for identity, (_, held, key) in marks.items() if self._changes[identity] >= _ENOUGH
+        ]
         return [Place(held, whole=True) if is_whole(held.item) else Place(held, key) for held, key in often]
 
 

@@ -118,13 +118,21 @@ class Containers:
 
 
 def apply_updates(
-    updates: Iterable[Update], new: Sequence[Any], arguments: Any, chosen: Callable[[Path, Kept | New | Same], Any] | None = None
+    updates: Iterable[Update],
+    new: Sequence[Any],
+    arguments: Any,
+    chosen: Callable[[Path, Kept | New | Same], Any] | None = None,
 ) -> None:
     """Changes the caller's containers as the original function would have done. ``chosen`` tells what comes into the container at a
     path."""
     choose = chosen or (lambda path, item: item_of(arguments, item, new))
     planned = [
-        (at(arguments, update.path), {key: choose(update.path, item) for key, item in update.items}, update.beside) for update in updates
+        (
+            at(arguments, update.path),
+            {key: choose(update.path, item) for key, item in update.items},
+            update.beside,
+        )
+        for update in updates
     ]
     for container, parts, is_beside in planned:
         if is_beside:
@@ -173,11 +181,15 @@ def _kind(container: Any) -> Kind:
 
 
 def _same(before: Mapping[Any, Any], now: Mapping[Any, Any]) -> bool:
-    return len(before) == len(now) and all(a == b and _same_item(before[a], now[b]) for a, b in zip(before, now))
+    return len(before) == len(now) and all(
+        a == b and _same_item(before[a], now[b]) for a, b in zip(before, now)
+    )
 
 
 def _same_item(before: Any, now: Any) -> bool:
-    return before is now or (type(before) in (int, float, str) and type(before) is type(now) and before == now)
+    return before is now or (
+        type(before) in (int, float, str) and type(before) is type(now) and before == now
+    )
 
 
 Item = Callable[[Any], Any]
@@ -188,7 +200,11 @@ def updates_to_json(updates: Iterable[Update] | None, item: Item) -> Any:
     if updates is None:
         return None
     return [
-        [_path_to_json(one.path, item), [[_key_to_json(key, item), _part_to_json(part, item)] for key, part in one.items], one.beside]
+        [
+            _path_to_json(one.path, item),
+            [[_key_to_json(key, item), _part_to_json(part, item)] for key, part in one.items],
+            one.beside,
+        ]
         for one in updates
     ]
 
@@ -197,7 +213,12 @@ def updates_from_json(data: Any, item: Item, tree: Tree) -> tuple[Update, ...] |
     """Return the updates that were written; ``tree`` is the output of the graph, whose second part are the new objects."""
     if data is None:
         return None
-    if not isinstance(tree, Branch) or tree.type is not tuple or len(tree.children) != 2 or not isinstance(tree.children[1], Branch):
+    if (
+        not isinstance(tree, Branch)
+        or tree.type is not tuple
+        or len(tree.children) != 2
+        or not isinstance(tree.children[1], Branch)
+    ):
         raise InvalidFile("a graph that changes its arguments gives no new objects")
     count = len(tree.children[1].children)
     return tuple(

@@ -48,7 +48,13 @@ class Taken:
 def _key(state: Any) -> Any:
     if isinstance(state, dict):
         return tuple((name, _key(part)) for name, part in state.items())
-    return state.tobytes() if isinstance(state, np.ndarray) else tuple(map(_key, state)) if isinstance(state, tuple) else state
+    return (
+        state.tobytes()
+        if isinstance(state, np.ndarray)
+        else tuple(map(_key, state))
+        if isinstance(state, tuple)
+        else state
+    )
 
 
 def _take_from_generator(item: np.random.Generator) -> Taken:
@@ -70,7 +76,10 @@ _ROWS: tuple[tuple[type, Contents], ...] = (
     (bytearray, Contents(bytes, _put_in_bytes)),
     (np.ndarray, Contents(lambda item: item.tobytes(), _put_in_numpy)),
     (np.random.Generator, Contents(_take_from_generator, _put_in_generator)),
-    (np.random.RandomState, Contents(_take_from_random_state, lambda item, taken: item.set_state(taken.state))),
+    (
+        np.random.RandomState,
+        Contents(_take_from_random_state, lambda item, taken: item.set_state(taken.state)),
+    ),
     (random.Random, Contents(random.Random.getstate, random.Random.setstate)),
 )
 
@@ -82,7 +91,9 @@ def contents_of(item: Any) -> Contents | None:
     >>> contents_of(buffer).take(buffer), contents_of([1])
     (b'ab', None)
     """
-    found = next((contents for cls, contents in _ROWS if issubclass(type(item), cls)), None)  # not what it passes for
+    found = next(
+        (contents for cls, contents in _ROWS if issubclass(type(item), cls)), None
+    )  # not what it passes for
     is_fixed = issubclass(type(item), np.ndarray) and (not item.flags.writeable or item.dtype.hasobject)
     return None if is_fixed else found
 
@@ -97,7 +108,9 @@ def iterators_in(items: Iterable[Any]) -> Iterator[Any]:
     """
     for item in items:
         if isinstance(item, Iterator):
-            yield from () if isinstance(getattr(type(item), "__next__", None), types.FunctionType) else (item,)
+            yield from (
+                () if isinstance(getattr(type(item), "__next__", None), types.FunctionType) else (item,)
+            )
         else:
             yield from iterators_in(item if type(item) is tuple else wrapped_by(item))
 
@@ -136,7 +149,10 @@ def refuse_iterators(value: Any) -> None:
 
 
 WHOLE = 16 * 1024  # bytes that are compared all
-_COUNT, _LENGTH = 8, 512  # of larger memory: pieces at equal distances, the first and the last bytes among them
+_COUNT, _LENGTH = (
+    8,
+    512,
+)  # of larger memory: pieces at equal distances, the first and the last bytes among them
 
 
 class Pieces:

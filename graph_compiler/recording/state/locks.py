@@ -23,7 +23,9 @@ class _Slot:
         self.owner, self.lock = owner, lock
 
 
-_slots: weakref.WeakValueDictionary[int, _Slot] = weakref.WeakValueDictionary()  # by the identity of the owner
+_slots: weakref.WeakValueDictionary[int, _Slot] = (
+    weakref.WeakValueDictionary()
+)  # by the identity of the owner
 _assigning = threading.RLock()
 
 

@@ -24,7 +24,9 @@ def stateful_paths(arg_paths: Iterable[Any] | None, kwarg_paths: Iterable[Any] |
     """
     if arg_paths is None and kwarg_paths is None:
         return ()
-    return tuple((where, *_path(path)) for where, paths in ((0, arg_paths), (1, kwarg_paths)) for path in paths or ())
+    return tuple(
+        (where, *_path(path)) for where, paths in ((0, arg_paths), (1, kwarg_paths)) for path in paths or ()
+    )
 
 
 def _path(path: Any) -> tuple[Any, ...]:
@@ -53,7 +55,9 @@ def _at(arguments: tuple[Any, ...], path: Path) -> Any:
         try:
             found = getattr(found, key) if isinstance(key, str) and not hasattr(found, "keys") else found[key]
         except (AttributeError, LookupError, TypeError):
-            raise CallMismatch(f"the call has nothing at {list(path[1:])!r}, where a stateful object was announced") from None
+            raise CallMismatch(
+                f"the call has nothing at {list(path[1:])!r}, where a stateful object was announced"
+            ) from None
     return found
 
 
@@ -104,7 +108,9 @@ def place_at(held: Held, key: Any) -> Place:
     if key is ORDER or is_whole(held.item):
         return Place(held, whole=True)
     has_sizes = isinstance(key, tuple) or is_symbolic(key)
-    return Place(held, map_structure(lambda part: int(part) if is_symbolic(part) else part, key) if has_sizes else key)
+    return Place(
+        held, map_structure(lambda part: int(part) if is_symbolic(part) else part, key) if has_sizes else key
+    )
 
 
 def _parts(value: Any) -> dict[Any, Any]:
@@ -127,8 +133,14 @@ def together(known: Sequence[Place], found: Iterable[Place]) -> list[Place]:
     ['hooks']
     """
     found = list(found)
-    held_before = {id(place.held.item) for place in known if not place.whole and isinstance(place.held.item, dict)}
-    whole = {id(place.held.item): Place(place.held, whole=True) for place in found if id(place.held.item) in held_before}
+    held_before = {
+        id(place.held.item) for place in known if not place.whole and isinstance(place.held.item, dict)
+    }
+    whole = {
+        id(place.held.item): Place(place.held, whole=True)
+        for place in found
+        if id(place.held.item) in held_before
+    }
     return [*(place for place in (*known, *found) if id(place.held.item) not in whole), *whole.values()]
 
 
@@ -192,7 +204,9 @@ class State:
     def name_of(self, number: int) -> str:
         """The name of the place that an array stands in, by the number of the array among those of all places."""
         children = self.tree.children if isinstance(self.tree, Branch) else ()
-        return [place.name for tree, place in zip(children, self.places) for _ in range(count_leaves(tree))][number]
+        return [place.name for tree, place in zip(children, self.places) for _ in range(count_leaves(tree))][
+            number
+        ]
 
     def named(self, arguments: Any, new: Sequence[Any]) -> dict[str, Any]:
         """The names of the places that hold something else afterwards, with what that is."""

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 from ...errors import GuardFailed
 from ...recording.code.forwarding_decorators import is_of_library, unwrapped
 from ...registration import entry_method, trait
-from ...trees import Branch, Fixed, Tree, build, is_container, items_of, iterate_structure, same_static, unfixed
+from ...trees import (
+    Branch,
+    Fixed,
+    Tree,
+    build,
+    is_container,
+    items_of,
+    iterate_structure,
+    same_static,
+    unfixed,
+)
 
 if TYPE_CHECKING:
     from ..graph import Graph
@@ -20,7 +30,15 @@ if TYPE_CHECKING:
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-_VALUES = (bool, int, float, complex, str, bytes, type(None))  # a default of these is the same where it is equal
+_VALUES = (
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    type(None),
+)  # a default of these is the same where it is equal
 
 
 class Spelling(NamedTuple):
@@ -53,7 +71,10 @@ class Binding:
     """
 
     def __init__(
-        self, parameters: tuple[inspect.Parameter, ...], texts: frozenset[str] = frozenset(), static: frozenset[str] = frozenset()
+        self,
+        parameters: tuple[inspect.Parameter, ...],
+        texts: frozenset[str] = frozenset(),
+        static: frozenset[str] = frozenset(),
     ) -> None:
         self.parameters = parameters
         self._by_name = {p.name: p for p in parameters if p.kind in (*_BY_POSITION, *_NAMED)}
@@ -78,35 +99,58 @@ class Binding:
         if bound is None:
             return None
         given, rest, extra = bound
-        wanted = [*self._order[: recorded.positional], *(name for name in recorded.keywords if name in self._keywords)]
-        if len(rest) != max(recorded.positional - len(self._order), 0) or extra.keys() != set(recorded.keywords) - self._keywords:
+        wanted = [
+            *self._order[: recorded.positional],
+            *(name for name in recorded.keywords if name in self._keywords),
+        ]
+        if (
+            len(rest) != max(recorded.positional - len(self._order), 0)
+            or extra.keys() != set(recorded.keywords) - self._keywords
+        ):
             return None
-        if not self._has_defaults(given, wanted) or not self._is_unseen(len(call[0]), given, recorded.positional, wanted):
+        if not self._has_defaults(given, wanted) or not self._is_unseen(
+            len(call[0]), given, recorded.positional, wanted
+        ):
             return None
         filled = {name: given[name] if name in given else self._default(name) for name in wanted}
         positional, keywords = wanted[: recorded.positional], wanted[recorded.positional :]
-        return (*(filled[name] for name in positional), *rest), {**{name: filled[name] for name in keywords}, **extra}
+        return (*(filled[name] for name in positional), *rest), {
+            **{name: filled[name] for name in keywords},
+            **extra,
+        }
 
-    def _bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Any, ...], dict[str, Any]] | None:
+    def _bound(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], tuple[Any, ...], dict[str, Any]] | None:
         """The arguments by the names of parameters, those of ``*args`` and those of ``**kwargs``; None for a call that Python would
         refuse."""
         given = dict(zip(self._order, args))
         if any(name in given for name in kwargs if name in self._keywords):
             return None
         extra = {name: item for name, item in kwargs.items() if name not in self._keywords}
-        return {**given, **{name: item for name, item in kwargs.items() if name in self._keywords}}, args[len(self._order) :], extra
+        return (
+            {**given, **{name: item for name, item in kwargs.items() if name in self._keywords}},
+            args[len(self._order) :],
+            extra,
+        )
 
     def _has_defaults(self, given: Mapping[str, Any], wanted: list[str]) -> bool:
         """Whether arguments that one of the spellings leaves out are, in the other, what is their default."""
         left_out = (name for name in given if name not in wanted)
-        is_filled = all(name in given or self._by_name[name].default is not inspect.Parameter.empty for name in wanted)
-        return is_filled and all(_is_default(self._by_name[name].default, unfixed(given[name])) for name in left_out)
+        is_filled = all(
+            name in given or self._by_name[name].default is not inspect.Parameter.empty for name in wanted
+        )
+        return is_filled and all(
+            _is_default(self._by_name[name].default, unfixed(given[name])) for name in left_out
+        )
 
     def _default(self, name: str) -> Any:
         default = self._by_name[name].default
         return Fixed(default) if name in self._static else default
 
-    def _is_unseen(self, count: int, given: Mapping[str, Any], recorded_count: int, wanted: list[str]) -> bool:
+    def _is_unseen(
+        self, count: int, given: Mapping[str, Any], recorded_count: int, wanted: list[str]
+    ) -> bool:
         """Whether what decorators look at is given by position, by keyword or not at all in both."""
         before, after = self._order[:count], self._order[:recorded_count]
         return all((name in before, name in given) == (name in after, name in wanted) for name in self.seen)
@@ -134,7 +178,9 @@ class Spellings:
         """The parameters of the callable; None where each call has one spelling only."""
         return Binding.of(self._graph.pipeline.function, self._static)
 
-    def others(self, variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Variant, Call]]:
+    def others(
+        self, variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Iterator[tuple[Variant, Call]]:
         """Variants that were recorded with another spelling than the call's, each with the call spelt so."""
         binding = None if not variants or has_hooks(self._graph.pipeline.function) else self.binding
         if binding is None:
@@ -149,7 +195,9 @@ class Spellings:
             if (call := respelt[spelling]) is not None:
                 yield variant, call
 
-    def like_recorded(self, variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+    def like_recorded(
+        self, variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Call:
         """The call in the first spelling of the variants that it has; as it is where it has none of them."""
         return next((call for _, call in self.others(variants, args, kwargs)), (args, kwargs))
 
@@ -176,9 +224,15 @@ def _signature(function: Any) -> tuple[tuple[inspect.Parameter, ...], frozenset[
     return None if parameters is None else (parameters[is_method:], found[1])
 
 
-def _of_partial(function: functools.partial[Any]) -> tuple[tuple[inspect.Parameter, ...], frozenset[str]] | None:
+def _of_partial(
+    function: functools.partial[Any],
+) -> tuple[tuple[inspect.Parameter, ...], frozenset[str]] | None:
     found = unwrapped(function.func)
-    parameters = None if found is None else _parameters(functools.partial(found[0], *function.args, **function.keywords))
+    parameters = (
+        None
+        if found is None
+        else _parameters(functools.partial(found[0], *function.args, **function.keywords))
+    )
     return None if found is None or parameters is None else (parameters, found[1])
 
 
@@ -200,7 +254,10 @@ def _called(function: Any) -> Any:
 
 
 def spread(
-    variants: Iterable[Variant], signature: inspect.Signature | None, args: tuple[Any, ...], kwargs: dict[str, Any]
+    variants: Iterable[Variant],
+    signature: inspect.Signature | None,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments that one dict holds by name, or one list by position; the call as it is where the original takes such a container
     itself."""
@@ -212,13 +269,20 @@ def spread(
         return args, kwargs
     if isinstance(held, Mapping):
         return ((), dict(held)) if _are_names(held, signature, recorded) else (args, kwargs)
-    return (tuple(held), {}) if any(spelling_of(tree).positional == len(held) > 1 for tree in recorded) else (args, kwargs)
+    return (
+        (tuple(held), {})
+        if any(spelling_of(tree).positional == len(held) > 1 for tree in recorded)
+        else (args, kwargs)
+    )
 
 
 def takes_whole(variants: Iterable[Variant], held: Any) -> bool:
     """Whether a recorded call has such a container as its only argument, and does not take what is in it for its arguments."""
     recorded = [variant.graph.input_tree for variant in variants]
-    return any(_takes_one(tree, held) and spelling_of(tree).positional == 1 and not spelling_of(tree).keywords for tree in recorded)
+    return any(
+        _takes_one(tree, held) and spelling_of(tree).positional == 1 and not spelling_of(tree).keywords
+        for tree in recorded
+    )
 
 
 def _takes_one(call: Tree, held: Any) -> bool:
@@ -235,11 +299,15 @@ def _are_names(held: Mapping[Any, Any], signature: inspect.Signature | None, rec
     return bool(held) and set(held) <= known
 
 
-def in_recorded_order(variants: Iterable[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Variant, Call]]:
+def in_recorded_order(
+    variants: Iterable[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Iterator[tuple[Variant, Call]]:
     """Variants that were recorded with keys in another order, with the call as it was recorded; none where the target does not trace the
     call."""
     for variant in variants:
-        if variant.target.sorts_keys and any(map(variant.target.is_traced, iterate_structure((args, kwargs)))):
+        if variant.target.sorts_keys and any(
+            map(variant.target.is_traced, iterate_structure((args, kwargs)))
+        ):
             call = reordered(variant.graph.input_tree, (args, kwargs))
             if call is not None:
                 yield variant, call
@@ -262,4 +330,6 @@ def reordered(tree: Tree, value: Any) -> Any:
     is_sorted = type(value) is dict and list(held) != list(tree.keys)
     if not is_sorted and all(child is None for child in found.values()):
         return None
-    return build(type(value), tree.keys, [held[key] if child is None else child for key, child in found.items()])
+    return build(
+        type(value), tree.keys, [held[key] if child is None else child for key, child in found.items()]
+    )

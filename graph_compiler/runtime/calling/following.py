@@ -57,11 +57,20 @@ class Following:
                 changed = self._replaced()
         if changed:
             self.failures += 1
-            raise GuardFailed(f"{variant.graph.name}: {changed}, as the compiler could not see; the next call is compiled anew")
+            raise GuardFailed(
+                f"{variant.graph.name}: {changed}, as the compiler could not see; the next call is compiled anew"
+            )
 
     def _replaced(self) -> str:
         now = self._variant.parameters()
-        return next((f"the weight {name} was replaced" for name, array in self._current.items() if now[name] is not array), "")
+        return next(
+            (
+                f"the weight {name} was replaced"
+                for name, array in self._current.items()
+                if now[name] is not array
+            ),
+            "",
+        )
 
     def _in_mode(self, mode: bool | None) -> Any:
         recording = self._variant.recording
@@ -83,7 +92,11 @@ def follow(variant: Variant, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
 
 
 def follow_purely(
-    variant: Variant, args: tuple[Any, ...], kwargs: Mapping[str, Any], weights: Mapping[str, Any] | None, mode: bool | None
+    variant: Variant,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    weights: Mapping[str, Any] | None,
+    mode: bool | None,
 ) -> tuple[Any, dict[str, Any]] | None:
     """``(result, state)`` with these weights, or with those of the original; None where the call does not fit."""
     number = variant.begin_following(weights is None, mode)
@@ -99,7 +112,11 @@ def follow_purely(
 
 
 def follow_any(
-    graph: Graph, weights: Mapping[str, Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], mode: bool | None
+    graph: Graph,
+    weights: Mapping[str, Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    mode: bool | None,
 ) -> tuple[Any, dict[str, Any]] | None:
     """See :meth:`Graph._follow`."""
     for variant in graph.variants:

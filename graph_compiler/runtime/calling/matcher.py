@@ -62,8 +62,15 @@ class Undecided(GuardFailed):
 
 
 Match = Callable[..., "tuple[Any, ...] | None"]
-UnknownMatch = Callable[[tuple[Any, ...], dict[str, Any]], "tuple[tuple[Any, ...], list[tuple[Any, str]]] | None"]
-_UNLIKE = (AttributeError, KeyError, IndexError, TypeError)  # raised by what does not even look like the call that was recorded
+UnknownMatch = Callable[
+    [tuple[Any, ...], dict[str, Any]], "tuple[tuple[Any, ...], list[tuple[Any, str]]] | None"
+]
+_UNLIKE = (
+    AttributeError,
+    KeyError,
+    IndexError,
+    TypeError,
+)  # raised by what does not even look like the call that was recorded
 _IDENTICAL = (bool, type(None))
 _EQUAL = (int, str)
 _SPELLED = (bool, int, str, type(None))
@@ -84,7 +91,12 @@ def matching(graph: Graph, target: Target, is_own: Callable[[Any], bool] | None,
     return _Matcher(graph, target, None, is_own, misfit).matching()
 
 
-def matcher(graph: Graph, target: Target, held: Callable[[Any], Any] | None = None, is_own: Callable[[Any], bool] | None = None) -> Match:
+def matcher(
+    graph: Graph,
+    target: Target,
+    held: Callable[[Any], Any] | None = None,
+    is_own: Callable[[Any], bool] | None = None,
+) -> Match:
     """``match(args, kwargs, state)``: the arrays of a call and of the state, native, and its numbers, in order; None where it does not fit.
 
     ``held`` converts the arrays of the state, where they are others than the target's. ``is_own`` tells arrays of the source framework:
@@ -143,12 +155,16 @@ class _Matcher:
                 self._tree(child, f"state[{index}]")
         for assumption in in_order(self.graph):
             self.lines += assumption.lines(self)
-        return Matching(self.lines, self.names, {**self.bound, "unlike": (*_UNLIKE, *self.target.undecided)}, self.misfit)
+        return Matching(
+            self.lines, self.names, {**self.bound, "unlike": (*_UNLIKE, *self.target.undecided)}, self.misfit
+        )
 
     def function(self) -> Match:
         matching = self.matching()
         body = "\n".join(f"        {line}" for line in [*matching.lines, f"return {self._returned()}"])
-        source = f"def match(args, kwargs, state=()):\n    try:\n{body}\n    except unlike:\n        return None\n"
+        source = (
+            f"def match(args, kwargs, state=()):\n    try:\n{body}\n    except unlike:\n        return None\n"
+        )
         return load(Program(source, "match", (), (), matching.bound))
 
     def _returned(self) -> str:
@@ -189,7 +205,9 @@ class _Matcher:
         number = len(self.names)
         name, spec = f"array_{number}", self.graph.inputs[number].spec
         self.names.append(name)
-        native = " and ".join(f"type({name}) is not array_type_{i}" for i in range(len(self.target.array_types)))
+        native = " and ".join(
+            f"type({name}) is not array_type_{i}" for i in range(len(self.target.array_types))
+        )
         self.lines += [
             f"{name} = given_{number} = {access}",
             f"if {native}:",
@@ -197,18 +215,28 @@ class _Matcher:
             f"    if {name} is None: return {self.misfit}",
         ]
         if ("inputs", number) in self.written:  # the flat function writes to what may be a copy
-            self.lines.append(f"    {self._bind('write', partial(written_back, self.graph, self.target, number))}(given_{number}, {name})")
+            self.lines.append(
+                f"    {self._bind('write', partial(written_back, self.graph, self.target, number))}(given_{number}, {name})"
+            )
         if self.narrows:
-            self.lines.append(f"    if is_own(given_{number}) and dtype_name(given_{number}) != {spec.dtype!r}: return {self.misfit}")
+            self.lines.append(
+                f"    if is_own(given_{number}) and dtype_name(given_{number}) != {spec.dtype!r}: return {self.misfit}"
+            )
         dtype = self.target.dtype(spec.dtype)
-        self._require("False" if dtype is None else f"{name}.dtype == {self._bind('dtype', dtype)} and {name}.ndim == {spec.ndim}")
+        self._require(
+            "False"
+            if dtype is None
+            else f"{name}.dtype == {self._bind('dtype', dtype)} and {name}.ndim == {spec.ndim}"
+        )
 
     def _item(self, cls: type, access: str) -> None:
         name = f"array_{len(self.names)}"
         self.lines.append(f"{name} = given_{len(self.names)} = {access}")
         self.names.append(name)
         bound = self._bind("class", cls)
-        if cls in (int, float) and self.target.traced_number is not None:  # a transformation of the user's may make an array of it
+        if (
+            cls in (int, float) and self.target.traced_number is not None
+        ):  # a transformation of the user's may make an array of it
             self.bound["traced_number"] = self.target.traced_number
             self.lines.append(f"if type({name}) is not {bound}: {name} = traced_number({name}, {bound})")
             self._require(f"{name} is not None")
@@ -218,10 +246,15 @@ class _Matcher:
     def _scalar(self, cls: type, access: str) -> None:
         """A scalar of numpy enters as an array without axes, and counts as one unless the function writes to it."""
         number = len(self.names)
-        has_effect = any(effect.kind == "argument" and effect.target == number for effect in self.graph.effects)
+        has_effect = any(
+            effect.kind == "argument" and effect.target == number for effect in self.graph.effects
+        )
         if not has_effect and ("inputs", number) not in self.written:
             name = self._bind("scalar", None)
-            self.lines += [f"{name} = {access}", f"if type({name}) is {self._bind('class', cls)}: {name} = {name}.__array__()"]
+            self.lines += [
+                f"{name} = {access}",
+                f"if type({name}) is {self._bind('class', cls)}: {name} = {name}.__array__()",
+            ]
             access = name
         self._leaf(access)
 
@@ -286,7 +319,11 @@ class _Matcher:
             return f"{name}[{key}]"
         if issubclass(cls, Mapping):
             return f"{name}[{repr(key) if type(key) in _SPELLED else self._bind('key', key)}]"
-        return f"{name}.{key}" if dataclasses.is_dataclass(cls) or str(key).isidentifier() else f"vars({name})[{key!r}]"
+        return (
+            f"{name}.{key}"
+            if dataclasses.is_dataclass(cls) or str(key).isidentifier()
+            else f"vars({name})[{key!r}]"
+        )
 
     # ------------------------------------------------------------------------------ the names that assumptions write with
     def given(self, number: int) -> str:
@@ -362,7 +399,11 @@ def attempt(args, kwargs, {defaults}):
 
 
 def dispatcher(
-    condition: Condition, matching: Matching, call: str, bound: Mapping[str, Any], is_followed: Callable[[], bool] | None = None
+    condition: Condition,
+    matching: Matching,
+    call: str,
+    bound: Mapping[str, Any],
+    is_followed: Callable[[], bool] | None = None,
 ) -> Attempt:
     """``attempt(args, kwargs)``: what ``call`` gives, an expression over the names of the arrays that matched.
 
@@ -379,5 +420,7 @@ def dispatcher(
         "followed": followed,
     }
     used = set(re.findall(r"\w+", _SOURCE.format(defaults="", **parts))) & known.keys()
-    defaults = ", ".join(f"{name}={name}" for name in known if name in used)  # locals, not globals, are what the function reads them from
+    defaults = ", ".join(
+        f"{name}={name}" for name in known if name in used
+    )  # locals, not globals, are what the function reads them from
     return load(Program(_SOURCE.format(defaults=defaults, **parts), "attempt", (), (), known))

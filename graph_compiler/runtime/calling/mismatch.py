@@ -18,22 +18,30 @@ from .matcher import narrows
 from .structure import OUTSIDE, s, structure_differences
 
 
-def why_missed(variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any], given: Mapping[str, Any] | None = None) -> str:
+def why_missed(
+    variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any], given: Mapping[str, Any] | None = None
+) -> str:
     """The first reason why a call does not fit a variant; ``given`` is state by name, instead of what the places hold."""
     if not variant.environment.holds():
         return variant.environment.reason()
     if given is None and variant.match(args, kwargs) is not None:
-        return variant.last_failure.strip().partition("\n")[0] or "it fits"  # the rest of a framework's error is advice for its own users
+        return (
+            variant.last_failure.strip().partition("\n")[0] or "it fits"
+        )  # the rest of a framework's error is advice for its own users
     return next(
         _differences(variant, args, kwargs, given),
         "an object among the arguments has attributes of its own that it had not while recording",
     )
 
 
-def _differences(variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any], given: Mapping[str, Any] | None) -> Iterator[str]:
+def _differences(
+    variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any], given: Mapping[str, Any] | None
+) -> Iterator[str]:
     """All reasons; each is asked for only where those before it found nothing."""
     held = [(place, old, (given or {}).get(place.name, item)) for place, old, item in _held(variant)]
-    yield from structure_differences(variant.graph.input_tree, (args, kwargs), (), lambda item: variant.target.convert(item) is not None)
+    yield from structure_differences(
+        variant.graph.input_tree, (args, kwargs), (), lambda item: variant.target.convert(item) is not None
+    )
     yield from _state_differences(variant, held)
     leaves = leaves_at(variant.graph.input_tree, (args, kwargs))
     leaves += [leaf for _, old, item in held for leaf in leaves_at(old, item)]
@@ -60,7 +68,9 @@ def _held(variant: Variant) -> list[tuple[Place, Tree, Any]]:
 def _state_differences(variant: Variant, held: list[tuple[Place, Tree, Any]]) -> Iterator[str]:
     convert = variant.target.convert if variant.write_back is None else variant.write_back.convert
     for place, old, item in held:
-        yield from structure_differences(old, item, (OUTSIDE, place.name), lambda part: convert(part) is not None)
+        yield from structure_differences(
+            old, item, (OUTSIDE, place.name), lambda part: convert(part) is not None
+        )
 
 
 def _places(variant: Variant) -> Iterator[tuple[Place, Tree]]:
@@ -81,7 +91,12 @@ def _leaf_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
         elif (dtype := variant.target.dtype(value.dtype)) is None or native.dtype != dtype:
             order = " in another order of bytes" if dtype_name(native) == value.dtype else ""
             yield f"{value.name} is {dtype_name(native)}{order} and was recorded as {value.dtype}"
-        elif variant.is_own is not None and narrows(variant.target) and variant.is_own(leaf) and dtype_name(leaf) != value.dtype:
+        elif (
+            variant.is_own is not None
+            and narrows(variant.target)
+            and variant.is_own(leaf)
+            and dtype_name(leaf) != value.dtype
+        ):
             yield f"{value.name} is {dtype_name(leaf)} and was recorded as {value.dtype}"
 
 
@@ -120,18 +135,34 @@ class _MissedCall:
         return target.on_host(target.convert(self.leaves[number]))
 
 
-def explain(name: str, variants: Sequence[Variant], refused: Iterable[str] = (), beyond: str = "", gave_up: Iterable[object] = ()) -> str:
+def explain(
+    name: str,
+    variants: Sequence[Variant],
+    refused: Iterable[str] = (),
+    beyond: str = "",
+    gave_up: Iterable[object] = (),
+) -> str:
     """Return all variants in words, the calls that were ``refused``, what is said of those ``beyond`` the limit, and what of no variant was
     given up."""
     lines = [f"{name}: {len(variants)} variant{s(len(variants))}"]
     for number, variant in enumerate(variants):
         graph = variant.graph
         lines.append(f"variant {number}, recorded because: {variant.why}")
-        lines.append(f"  inputs: {', '.join(f'{value.name} {value.dtype}{list(value.spec.hints)}' for value in graph.inputs) or 'none'}")
-        counts = {"operation": count_all(graph.nodes), "parameter": len(graph.parameters), "constant": len(graph.constants)}
+        lines.append(
+            f"  inputs: {', '.join(f'{value.name} {value.dtype}{list(value.spec.hints)}' for value in graph.inputs) or 'none'}"
+        )
+        counts = {
+            "operation": count_all(graph.nodes),
+            "parameter": len(graph.parameters),
+            "constant": len(graph.constants),
+        }
         lines.append(f"  {', '.join(f'{count} {what}{s(count)}' for what, count in counts.items())}")
         lines += [f"  runs {how}" for how in [describe_compilation(variant.called)] if how]
         lines += [f"  holds while: {guard}" for guard in graph.guards]
         lines += [f"  gave up: {each}" for each in variant.gave_up]
-    lines += [*(f"gave up: {each}" for each in gave_up), *(f"refused: {why}" for why in refused), *([beyond] if beyond else [])]
+    lines += [
+        *(f"gave up: {each}" for each in gave_up),
+        *(f"refused: {why}" for why in refused),
+        *([beyond] if beyond else []),
+    ]
     return "\n".join(lines)

@@ -38,7 +38,9 @@ def step(
             if not graph.pipeline.has_original:
                 raise
             if is_traced:
-                raise GuardFailed(f"{problem}. Call the module once with such arguments before it is compiled") from None
+                raise GuardFailed(
+                    f"{problem}. Call the module once with such arguments before it is compiled"
+                ) from None
             graph.add_variant(args, kwargs, "called as a module")
         return run()
 
@@ -47,7 +49,9 @@ def _alike(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Varia
     """The variant whose arguments are like these, of a mode or setting that does not hold at the moment."""
 
     def fits(variant: Variant) -> bool:
-        return variant.match(args, kwargs) is not None or bool(variant.match_unknown and variant.match_unknown(args, kwargs))
+        return variant.match(args, kwargs) is not None or bool(
+            variant.match_unknown and variant.match_unknown(args, kwargs)
+        )
 
     return next(filter(fits, graph.variants), graph.variants[0])
 
@@ -56,7 +60,10 @@ def _record_like(graph: Graph, variant: Variant) -> None:
     """Records what the original does now with arguments like a variant's: those of the call have no elements."""
     if variant.recording is not None and graph.pipeline.has_original:
         with variant.target.untraced():  # what a recording keeps outlives the trace
-            graph.add_variant(*synthetic_call(variant, graph.pipeline.frontend.reference), "called as a module in another mode")
+            graph.add_variant(
+                *synthetic_call(variant, graph.pipeline.frontend.reference),
+                "called as a module in another mode",
+            )
 
 
 @contextmanager

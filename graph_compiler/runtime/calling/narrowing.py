@@ -30,7 +30,9 @@ class Numbers:
         names = [*inputs, *(key for key, value in graph.parameters.items() if value.dtype in _WIDE)]
         if not names:
             return
-        shown = ", ".join(names[:_MOST_NAMES]) + (f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else "")
+        shown = ", ".join(names[:_MOST_NAMES]) + (
+            f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        )
         text = f"{name}: {shown} {'has' if len(names) == 1 else 'have'} 64-bit floats, with which {target.name} computes in 32 bits"
         if self.mode == "strict":
             raise UnsupportedOperation(f"{text}, and numbers='strict' refuses that. {target.widening}")

@@ -42,7 +42,11 @@ def _is_foreign(pipeline: Pipeline, framework: str, args: tuple[Any, ...], kwarg
     """Return True if the arrays of a call belong to a recording of ``framework``, and not to the framework of the original."""
     if pipeline.frontend.name == framework:
         return False
-    leaves = [leaf for leaf in iterate_structure((args, kwargs)) if hasattr(leaf, "dtype") and not isinstance(leaf, np.generic)]
+    leaves = [
+        leaf
+        for leaf in iterate_structure((args, kwargs))
+        if hasattr(leaf, "dtype") and not isinstance(leaf, np.generic)
+    ]
     if any(map(pipeline.frontend.array_access.is_own, filterfalse(_stands_for_array, leaves))):
         return False
     # NumPy's own arrays go to either: to the original, unless the graph is written for the framework.
@@ -55,7 +59,9 @@ def _stands_for_array(item: Any) -> bool:
     return bool(getattr(type(item), "stands_for_array", False))
 
 
-def _written_for(graph: Graph, pipeline: Pipeline, framework: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Graph:
+def _written_for(
+    graph: Graph, pipeline: Pipeline, framework: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Graph:
     """Return the graph, or the same recordings written for another framework, which are kept."""
     if pipeline.target.target.name == framework:
         return graph
@@ -73,7 +79,9 @@ def _add_variant(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     concrete = sessions_here()[-1].concrete if sessions_here() else lambda leaf: leaf
     with _outside():
         # In these arrays no element is what it will be: what decides on elements becomes a guard.
-        args, kwargs = map_structure(lambda leaf: concrete(leaf) if hasattr(leaf, "dtype") else leaf, (args, kwargs))
+        args, kwargs = map_structure(
+            lambda leaf: concrete(leaf) if hasattr(leaf, "dtype") else leaf, (args, kwargs)
+        )
         graph.add_variant(args, kwargs, "called by a function that is recorded")
 
 

@@ -55,7 +55,9 @@ def joined(name: str, alternatives: Sequence[Alternative]) -> tuple[Any, dict[st
             numbers.extend(set() for _ in leaves)
         trees.append(tree)
         if tree != trees[0]:
-            raise CallMismatch(f"{name}: {target.name} traces this call, and recorded variants for it differ in the structure of results")
+            raise CallMismatch(
+                f"{name}: {target.name} traces this call, and recorded variants for it differ in the structure of results"
+            )
         for seen, leaf in zip(numbers, leaves):
             seen.add((repr(leaf), leaf) if _is_number(leaf) else ("", None))  # -0.0 and 0.0 are equal
         return [target.convert(np.asarray(leaf) if _is_number(leaf) else leaf) for leaf in leaves]
@@ -78,7 +80,13 @@ def _expect_any(recording: Regions, alternatives: Sequence[Alternative]) -> None
     assert target.either is not None
     holds: Callable[[], list[Any]] = functools.partial(_truth, target, False)
     for one in reversed(alternatives):
-        holds = functools.partial(target.either, one.checks, one.variant.program.checks, functools.partial(_truth, target, True), holds)
+        holds = functools.partial(
+            target.either,
+            one.checks,
+            one.variant.program.checks,
+            functools.partial(_truth, target, True),
+            holds,
+        )
     recording.expect(holds()[0])
 
 
@@ -106,7 +114,9 @@ def _arrays_of(arrays: Callable[[Any], list[Any]], one: Alternative) -> list[Any
     return arrays(one.run()[0])
 
 
-def _either(name: str, one: Alternative, run: Callable[[], list[Any]], otherwise: Callable[[], list[Any]]) -> list[Any]:
+def _either(
+    name: str, one: Alternative, run: Callable[[], list[Any]], otherwise: Callable[[], list[Any]]
+) -> list[Any]:
     target = one.variant.target
     assert target.either is not None
     try:
@@ -134,7 +144,9 @@ def purely(
 ) -> tuple[Any, dict[str, Any]]:
     """See :meth:`Graph._purely`."""
     if not isinstance(parameters, Mapping):
-        raise CallMismatch(f"{graph.name}: parameters come first, a dict of arrays by their names: functional(graph.parameters, ...)")
+        raise CallMismatch(
+            f"{graph.name}: parameters come first, a dict of arrays by their names: functional(graph.parameters, ...)"
+        )
     variants = [variant for variant in graph.variants if variant.environment.holds()]
     problem: GuardFailed | None = None
     open_ones: list[Alternative] = []
@@ -161,10 +173,14 @@ def purely(
             outcome = variant.pure(parameters, found[0], rng)
             fitting: tuple[Any, dict[str, Any]] = variant.target.where_sizes_fit(outcome, found[1])
             return fitting
-    raise GuardFailed(f"{graph.name}: no recorded variant fits this call: {graph._why_missed(args, kwargs, given)}")
+    raise GuardFailed(
+        f"{graph.name}: no recorded variant fits this call: {graph._why_missed(args, kwargs, given)}"
+    )
 
 
-def _spelt(graph: Graph, variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Variant, Call]]:
+def _spelt(
+    graph: Graph, variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Iterator[tuple[Variant, Call]]:
     """The variants with the call as it is given, then those that were recorded with another spelling, or order of keys, with the call spelt
     so."""
     yield from ((variant, (args, kwargs)) for variant in variants)
@@ -180,7 +196,9 @@ def _held(variant: Variant, given: Any) -> tuple[Any, ...]:
     held = variant.state.read(given)
     if not given or not isinstance(variant.state.tree, Branch):
         return held
-    return tuple(_pure_number(variant.target, tree, item) for tree, item in zip(variant.state.tree.children, held))
+    return tuple(
+        _pure_number(variant.target, tree, item) for tree, item in zip(variant.state.tree.children, held)
+    )
 
 
 def _pure_number(target: Target, tree: Tree, item: Any) -> Any:

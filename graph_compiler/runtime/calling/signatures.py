@@ -38,7 +38,9 @@ def require_arguments(function: Callable[..., Any], option: str, names: Iterable
     known = known_names(function)
     unknown = [name for name in names if known is not None and name not in known]
     if unknown:
-        raise CallMismatch(f"{option}: the function has no argument {', '.join(map(repr, unknown))}; it has {', '.join(known or ())}")
+        raise CallMismatch(
+            f"{option}: the function has no argument {', '.join(map(repr, unknown))}; it has {', '.join(known or ())}"
+        )
 
 
 def signature_of(function: Callable[..., Any]) -> inspect.Signature | None:

@@ -25,12 +25,21 @@ class Statics:
     frozenset({'axis'})
     """
 
-    def __init__(self, function: Callable[..., Any], argnums: int | Iterable[int] | None, argnames: str | Iterable[str] | None) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        argnums: int | Iterable[int] | None,
+        argnames: str | Iterable[str] | None,
+    ) -> None:
         order, open_ended = positional(function), is_open_ended(function)
         names, numbers = set(_several(argnames)), set(_several(argnums))
         require_arguments(function, "static_argnames", names)
-        if not open_ended and (unknown := [number for number in numbers if not -len(order) <= number < len(order)]):
-            raise CallMismatch(f"static_argnums: the function has no argument {unknown[0]}; it has {', '.join(order)}")
+        if not open_ended and (
+            unknown := [number for number in numbers if not -len(order) <= number < len(order)]
+        ):
+            raise CallMismatch(
+                f"static_argnums: the function has no argument {unknown[0]}; it has {', '.join(order)}"
+            )
         numbers = {number + len(order) if number < 0 else number for number in numbers}
         self.names = frozenset(names | {order[number] for number in numbers if number < len(order)})
         self.numbers = frozenset(numbers | {number for number, name in enumerate(order) if name in names})
@@ -45,7 +54,9 @@ class Statics:
     def marked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The call with its static arguments wrapped, so that they are compared and never taken for arrays."""
         marked = tuple(_fixed(item, i) if i in self.numbers else item for i, item in enumerate(args))
-        return marked, {name: _fixed(item, name) if name in self.names else item for name, item in kwargs.items()}
+        return marked, {
+            name: _fixed(item, name) if name in self.names else item for name, item in kwargs.items()
+        }
 
 
 def _fixed(item: Any, where: Any) -> Any:
@@ -63,7 +74,11 @@ def _fixed(item: Any, where: Any) -> Any:
 def those_it_has(function: Callable[..., Any], argnums: Any, argnames: Any) -> tuple[Any, Any]:
     """Of static arguments that are asked of all functions of a class or Python module, those that one of them has; None for none."""
     order, named = positional(function), known_names(function)
-    numbers = [number for number in _several(argnums) if is_open_ended(function) or -len(order) <= number < len(order)]
+    numbers = [
+        number
+        for number in _several(argnums)
+        if is_open_ended(function) or -len(order) <= number < len(order)
+    ]
     return numbers or None, [name for name in _several(argnames) if named is None or name in named] or None
 
 
@@ -92,13 +107,21 @@ class StaticGraph(LazyGraph):
         return super().add_variant(args, kwargs, why)
 
     def verify(
-        self, runs: int = 2, rtol: float | None = None, atol: float | None = None, seed: int = 0, args: Any = None, kwargs: Any = None
+        self,
+        runs: int = 2,
+        rtol: float | None = None,
+        atol: float | None = None,
+        seed: int = 0,
+        args: Any = None,
+        kwargs: Any = None,
     ) -> Verified:
         """See :meth:`Graph.verify`."""
         if args is not None or kwargs is not None:
             args, kwargs = self.statics.marked(tuple(args or ()), dict(kwargs or {}))
         return super().verify(runs, rtol, atol, seed, args, kwargs)
 
-    def _purely(self, parameters: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *rest: Any, **options: Any) -> Any:
+    def _purely(
+        self, parameters: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *rest: Any, **options: Any
+    ) -> Any:
         """See :meth:`Graph._purely`."""
         return super()._purely(parameters, *self.statics.marked(args, kwargs), *rest, **options)

@@ -49,7 +49,9 @@ def _is_scalar(cls: type, value: Any, is_array: IsArray) -> bool:
 
 
 def _branch_differences(old: Branch, value: Any, path: Path, is_array: IsArray) -> Iterator[str]:
-    if plain_class(type(value)) is not old.type and not (is_stand_in(old.type) and is_like(type(value), old.type)):
+    if plain_class(type(value)) is not old.type and not (
+        is_stand_in(old.type) and is_like(type(value), old.type)
+    ):
         yield _of_other_class(old, value, path, is_array)
         return
     if isinstance(old, AppendOnly):
@@ -69,7 +71,10 @@ def _branch_differences(old: Branch, value: Any, path: Path, is_array: IsArray) 
 def _of_other_class(old: Branch, value: Any, path: Path, is_array: IsArray) -> str:
     now, before = _describe(value, is_array), _describe_tree(old)
     if type(value).__name__ == old.type.__name__:
-        now, before = (f"{text} of {cls.__module__}.{cls.__qualname__}" for text, cls in ((now, type(value)), (before, old.type)))
+        now, before = (
+            f"{text} of {cls.__module__}.{cls.__qualname__}"
+            for text, cls in ((now, type(value)), (before, old.type))
+        )
     return f"{place(path)} is {now} and was recorded as {before}"
 
 
@@ -117,9 +122,15 @@ def _unlike_parts(old: Any, value: Any, where: str, depth: int) -> Iterator[tupl
     parts = items_of(value) if _has_parts(value) and depth else []
     if type(old) is type(value) and parts:
         before = dict(items_of(old))
-        inside = (_unlike_parts(before[key], part, where + _step(value, key), depth - 1) for key, part in parts if key in before)
+        inside = (
+            _unlike_parts(before[key], part, where + _step(value, key), depth - 1)
+            for key, part in parts
+            if key in before
+        )
         yield from itertools.chain.from_iterable(inside)
-        extra = [key for key, _ in parts if key not in before] + [key for key in before if key not in dict(parts)]
+        extra = [key for key, _ in parts if key not in before] + [
+            key for key in before if key not in dict(parts)
+        ]
         yield from ((where + _step(value, key), before.get(key), dict(parts).get(key)) for key in extra)
     elif where:
         yield where, old, value
@@ -130,7 +141,11 @@ def _has_parts(value: Any) -> bool:
 
 
 def _step(value: Any, key: Any) -> str:
-    return f"[{key!r}]" if isinstance(value, (tuple, list, Mapping)) and not isinstance(key, Setting) else f".{key}"
+    return (
+        f"[{key!r}]"
+        if isinstance(value, (tuple, list, Mapping)) and not isinstance(key, Setting)
+        else f".{key}"
+    )
 
 
 def place(path: Path) -> str:
@@ -148,7 +163,11 @@ def _keys(cls: type, keys: tuple[Any, ...]) -> str:
 def _describe(value: Any, is_array: IsArray) -> str:
     if not isinstance(value, type) and is_array(value):
         return "an array"
-    return _keys(type(value), tuple(key for key, _ in items_of(value))) if _has_parts(value) else _describe_static(value)
+    return (
+        _keys(type(value), tuple(key for key, _ in items_of(value)))
+        if _has_parts(value)
+        else _describe_static(value)
+    )
 
 
 def _describe_static(value: Any) -> str:

@@ -25,12 +25,18 @@ def recorded_types(variants: Sequence[Variant]) -> Mapping[Path, str]:
     for variant in variants:
         for path, value in zip(paths(variant.graph.input_tree), variant.graph.inputs):
             found.setdefault(path, set()).add(value.dtype)
-    return {path: next(iter(types)) for path, types in found.items() if len(types) == 1 and types <= NARROWED.keys()}
+    return {
+        path: next(iter(types))
+        for path, types in found.items()
+        if len(types) == 1 and types <= NARROWED.keys()
+    }
 
 
 def widened(array: Any, wide: str | None, target: Target) -> Any:
     """An array of the target as one of numpy in a wide type, where it has the type that the target has for it; anything else as it is."""
-    is_narrowed = wide is not None and isinstance(array, target.array_types) and dtype_name(array) == NARROWED[wide]
+    is_narrowed = (
+        wide is not None and isinstance(array, target.array_types) and dtype_name(array) == NARROWED[wide]
+    )
     return target.to_numpy(array).astype(wide) if is_narrowed and not target.is_traced(array) else array
 
 

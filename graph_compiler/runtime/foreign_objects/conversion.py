@@ -42,10 +42,20 @@ class Border:
         made: Callable[[Tree], Tree] = lambda tree: tree,
         take: Callable[[Any], None] = lambda item: None,
     ) -> None:
-        self.frontend, self.target, self.same_framework, self.made, self.take = frontend, target, same_framework, made, take
+        self.frontend, self.target, self.same_framework, self.made, self.take = (
+            frontend,
+            target,
+            same_framework,
+            made,
+            take,
+        )
 
     def call(
-        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], types: Mapping[Path, str] = _NO_TYPES
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        types: Mapping[Path, str] = _NO_TYPES,
     ) -> Any:
         """What a function of the original's framework gives. ``types`` are those that arrays had which the target has narrowed, by their
         places."""
@@ -63,7 +73,9 @@ class Border:
     def native(self, array: Any) -> Any:
         """An array of the original's as one of the target, in memory of its own."""
         native = self.target.convert(
-            array.__array__() if hasattr(type(array), "__array__") and not hasattr(array, "__setitem__") else array
+            array.__array__()
+            if hasattr(type(array), "__array__") and not hasattr(array, "__setitem__")
+            else array
         )
         return array if native is None else self.target.copy(native) if self.target.shares else native
 
@@ -73,9 +85,17 @@ class _Crossing:
 
     def __init__(self, border: Border, types: Mapping[Path, str]) -> None:
         self._types = types
-        self._border, self._reference, self._array_access = border, border.frontend.reference, border.frontend.array_access
-        self._own: dict[int, Any] = {}  # arrays of the original's framework that the call is given: they stay what they are
-        self._entered: dict[int, tuple[Any, Any, Any]] = {}  # an array made for the original, what it was made of, and its stamp then
+        self._border, self._reference, self._array_access = (
+            border,
+            border.frontend.reference,
+            border.frontend.array_access,
+        )
+        self._own: dict[
+            int, Any
+        ] = {}  # arrays of the original's framework that the call is given: they stay what they are
+        self._entered: dict[
+            int, tuple[Any, Any, Any]
+        ] = {}  # an array made for the original, what it was made of, and its stamp then
 
     def replace(self, given: list[Any], change: Callable[[Any, Path], Any]) -> None:
         leaves, tree = flatten(given, self._reference.is_array, _is_opened)
@@ -113,19 +133,30 @@ class _Crossing:
         known = {id(item): item for item in _held(given)}
 
         def is_leaf(item: Any) -> bool:
-            return id(item) in known or not isinstance(item, type) and (self._reference.is_array(item) or hasattr(item, "__array__"))
+            return (
+                id(item) in known
+                or not isinstance(item, type)
+                and (self._reference.is_array(item) or hasattr(item, "__array__"))
+            )
 
         leaves, tree = flatten(result, is_leaf, _is_opened)
         if not leaves:
             return result
-        return unflatten(self._border.made(tree), [leaf if id(leaf) in known else self._border.native(leaf) for leaf in leaves])
+        return unflatten(
+            self._border.made(tree),
+            [leaf if id(leaf) in known else self._border.native(leaf) for leaf in leaves],
+        )
 
     def _put(self, given: list[Any], path: tuple[Any, ...], item: Any) -> None:
         """Puts something at a path; a tuple on the way is made anew."""
         container = at(given, path[:-1])
         if isinstance(container, tuple):
             pairs = [(key, item if key == path[-1] else child) for key, child in items_of(container)]
-            self._put(given, path[:-1], build(type(container), [key for key, _ in pairs], [child for _, child in pairs]))
+            self._put(
+                given,
+                path[:-1],
+                build(type(container), [key for key, _ in pairs], [child for _, child in pairs]),
+            )
         elif isinstance(container, (list, deque, Mapping)):
             container[path[-1]] = item  # type: ignore[index]
         else:

@@ -45,21 +45,36 @@ class Methods:
 
     def taking(self, updates: Iterable[Update]) -> Callable[[Any], None] | None:
         """A function that takes the objects that a call changes, of ``(args, kwargs, ...)``; None where it changes none."""
-        changed = [update.path for update in updates if update.path and update.path[0] in (0, 1) and len(update.path) > 1]
+        changed = [
+            update.path
+            for update in updates
+            if update.path and update.path[0] in (0, 1) and len(update.path) > 1
+        ]
 
         def take(arguments: Any) -> None:
             for path in changed:
                 owner = next(
-                    (item for item in (at(arguments, path[:end]) for end in range(len(path), 1, -1)) if not is_container(type(item))), None
+                    (
+                        item
+                        for item in (at(arguments, path[:end]) for end in range(len(path), 1, -1))
+                        if not is_container(type(item))
+                    ),
+                    None,
                 )
-                if owner is not None and not isinstance(owner, type) and _has_arrays(owner, self.border.target):
+                if (
+                    owner is not None
+                    and not isinstance(owner, type)
+                    and _has_arrays(owner, self.border.target)
+                ):
                     self.take(owner)
 
         return take if changed else None
 
     def _class(self, cls: type) -> type:
         if cls not in self._classes:
-            self._classes[cls] = cls if is_container(cls) or plain_class(cls) is not cls else _with_methods(cls, self.border)
+            self._classes[cls] = (
+                cls if is_container(cls) or plain_class(cls) is not cls else _with_methods(cls, self.border)
+            )
         return self._classes[cls]
 
 
@@ -78,7 +93,10 @@ def _holds_arrays(tree: Branch) -> bool:
 
 
 def _has_arrays(item: Any, target: Target) -> bool:
-    return any(isinstance(part, target.array_types) for part in iterate_structure(list(getattr(item, "__dict__", {}).values())))
+    return any(
+        isinstance(part, target.array_types)
+        for part in iterate_structure(list(getattr(item, "__dict__", {}).values()))
+    )
 
 
 def _reduced(self: Any, protocol: Any) -> Any:
@@ -95,7 +113,12 @@ def _with_methods(cls: type, border: Border) -> type:
     found = {name: item for name, item in members.items() if item is not None}
     if not found:
         return cls
-    told = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__, STANDS_FOR: cls}
+    told = {
+        "__module__": cls.__module__,
+        "__qualname__": cls.__qualname__,
+        "__doc__": cls.__doc__,
+        STANDS_FOR: cls,
+    }
     with _unheard(cls), suppress(TypeError):  # of a class that has no subclasses
         return type(cls)(cls.__name__, (cls,), {**found, **told, "__slots__": (), "__reduce_ex__": _reduced})
     return cls
@@ -124,16 +147,24 @@ def _members(cls: type) -> dict[str, Any]:
 def _member(item: Any, border: Border) -> Any:
     """A method or property across the border; None for what stays."""
     if isinstance(item, property):
-        read, write, delete = (None if part is None else _across(part, border) for part in (item.fget, item.fset, item.fdel))
+        read, write, delete = (
+            None if part is None else _across(part, border) for part in (item.fget, item.fset, item.fdel)
+        )
         return property(read, write, delete, item.__doc__)
-    is_method = inspect.isfunction(item) and not inspect.isgeneratorfunction(item) and not inspect.iscoroutinefunction(item)
+    is_method = (
+        inspect.isfunction(item)
+        and not inspect.isgeneratorfunction(item)
+        and not inspect.iscoroutinefunction(item)
+    )
     return _across(item, border) if is_method else None
 
 
 def _across(function: Any, border: Border) -> Any:
     @functools.wraps(function)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if is_inside() or any(map(border.target.is_traced, iterate_structure(([*vars(self).values()], args, kwargs)))):
+        if is_inside() or any(
+            map(border.target.is_traced, iterate_structure(([*vars(self).values()], args, kwargs)))
+        ):
             return function(self, *args, **kwargs)
         return border.call(function, (self, *args), kwargs)
 

@@ -23,9 +23,15 @@ def state_of(variants: Sequence[Variant]) -> dict[str, Any]:
     A value of Python that a variant takes for granted, and leaves, is no state: neither are the places of a first call that is past.
     """
     settled = _settled(variants)
-    current = [variant for variant in variants if not any(place.identity in settled for place, _ in _values_after(variant))]
+    current = [
+        variant
+        for variant in variants
+        if not any(place.identity in settled for place, _ in _values_after(variant))
+    ]
     names = {place.name for place in settled.values()}
-    return {name: item for variant in current for name, item in variant.state_now().items() if name not in names}
+    return {
+        name: item for variant in current for name, item in variant.state_now().items() if name not in names
+    }
 
 
 def settle(graph: Graph, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
@@ -35,7 +41,12 @@ def settle(graph: Graph, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> No
     """
     for _ in range(_MOST_CALLS):
         settled = _settled(graph.variants)
-        after = [pair for variant in graph.variants for pair in _values_after(variant) if pair[0].identity not in settled]
+        after = [
+            pair
+            for variant in graph.variants
+            for pair in _values_after(variant)
+            if pair[0].identity not in settled
+        ]
         places = {place.identity: (place, value) for place, value in after}
         if not places:
             return
@@ -54,8 +65,16 @@ def _settled(variants: Sequence[Variant]) -> dict[tuple[int, Any], Place]:
     found: dict[tuple[int, Any], Place] = {}
     replaced = set()
     for variant in variants:
-        changed = {_places(variant)[one.number].identity for one in variant.state.replaced} if variant.state else set()
-        now = {place.identity: place for place, value in _values_before(variant) if same_static(place.read(), value)}
+        changed = (
+            {_places(variant)[one.number].identity for one in variant.state.replaced}
+            if variant.state
+            else set()
+        )
+        now = {
+            place.identity: place
+            for place, value in _values_before(variant)
+            if same_static(place.read(), value)
+        }
         found.update(now)
         replaced |= changed & now.keys()
     return {identity: place for identity, place in found.items() if identity not in replaced}
@@ -68,7 +87,9 @@ def _places(variant: Variant) -> list[Place]:
 def _values_before(variant: Variant) -> Iterator[tuple[Place, Any]]:
     """Yield the places that hold a value of Python before a call of the variant, with the value."""
     trees = variant.state.tree.children if variant.state and isinstance(variant.state.tree, Branch) else ()
-    yield from ((place, tree.value) for place, tree in zip(_places(variant), trees) if isinstance(tree, Static))
+    yield from (
+        (place, tree.value) for place, tree in zip(_places(variant), trees) if isinstance(tree, Static)
+    )
 
 
 def _values_after(variant: Variant) -> Iterator[tuple[Place, Any]]:
@@ -80,6 +101,12 @@ def _values_after(variant: Variant) -> Iterator[tuple[Place, Any]]:
     new = made_new.children if isinstance(made_new, Branch) else ()
     for one in variant.state.replaced:
         place, item = _places(variant)[one.number], one.item
-        made = new[item.index] if isinstance(item, New) else Static(item.item) if isinstance(item, Same) else None
+        made = (
+            new[item.index]
+            if isinstance(item, New)
+            else Static(item.item)
+            if isinstance(item, Same)
+            else None
+        )
         if place.identity in before and isinstance(made, Static):
             yield place, made.value

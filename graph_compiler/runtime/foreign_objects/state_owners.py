@@ -19,7 +19,9 @@ class Owning(Protocol):
         """The object that holds a buffer: graphs that change what it holds take turns."""
 
 
-def owners_of(graph: Graph, written: Written, weights: Owning | None, constants: Mapping[str, Any]) -> list[Any]:
+def owners_of(
+    graph: Graph, written: Written, weights: Owning | None, constants: Mapping[str, Any]
+) -> list[Any]:
     """The objects that hold buffers, captured arrays and places which a call changes; of numbers that Python draws, its generator."""
     if not (written or graph.effects or graph.state.places):
         return []
@@ -28,9 +30,14 @@ def owners_of(graph: Graph, written: Written, weights: Owning | None, constants:
     return [*(_of_arrays(graph, changed, weights, constants) if changed else ()), *places]
 
 
-def _of_arrays(graph: Graph, changed: Written, weights: Owning | None, constants: Mapping[str, Any]) -> Iterator[Any]:
+def _of_arrays(
+    graph: Graph, changed: Written, weights: Owning | None, constants: Mapping[str, Any]
+) -> Iterator[Any]:
     if weights is not None:
-        yield from map(weights.owner_of, dict.fromkeys(name for kind, name in changed if kind in ("parameters", "buffers")))
+        yield from map(
+            weights.owner_of,
+            dict.fromkeys(name for kind, name in changed if kind in ("parameters", "buffers")),
+        )
     if captured := dict.fromkeys(name for kind, name in changed if kind == "constants"):
         yield from (graph.constants[name][1] for name in captured)
         yield constants

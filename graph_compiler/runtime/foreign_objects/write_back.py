@@ -50,7 +50,9 @@ class WriteBack:
 
     def natively(self, held: Any) -> Any:
         """What a place holds, with arrays of the target."""
-        leaves, tree = flatten(held, lambda item: self._array_access.is_own(item) or isinstance(item, self._target.array_types))
+        leaves, tree = flatten(
+            held, lambda item: self._array_access.is_own(item) or isinstance(item, self._target.array_types)
+        )
         return unflatten(tree, map(self.convert, leaves)) if leaves else held
 
     def leave(self, new: Sequence[Any], arguments: Any) -> None:
@@ -71,7 +73,10 @@ class WriteBack:
 
         planned = [(place, placed(item)) for place, item in replaced_places(self._state)]
         apply_updates(
-            self._updates, new, arguments, lambda path, item: placed(item) if path[0] == _STATE else item_of(arguments, item, new)
+            self._updates,
+            new,
+            arguments,
+            lambda path, item: placed(item) if path[0] == _STATE else item_of(arguments, item, new),
         )
         for place, item in planned:
             place.write(item)
@@ -145,7 +150,10 @@ def _forms(graph: Graph) -> Iterator[tuple[Tree, list[_Form]]]:
     """Of every object that a call gives for updates its structure, and the arrays and numbers in it."""
     assert isinstance(graph.output_tree, Branch)
     result, new = graph.output_tree.children
-    is_array = [isinstance(item, Value) and place not in graph.number_outputs for place, item in enumerate(graph.outputs)]
+    is_array = [
+        isinstance(item, Value) and place not in graph.number_outputs
+        for place, item in enumerate(graph.outputs)
+    ]
     firsts = graph.state.same_outputs
     scalars = graph.state.scalar_outputs
     forms = (

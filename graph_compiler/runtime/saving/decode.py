@@ -48,7 +48,10 @@ def binding_to_json(binding: Binding | None) -> Any:
     """``[[name, kind, default?], ...]`` and the names that something looks at; None where calls have one spelling only."""
     if binding is None:
         return None
-    return {"parameters": [_to_json(parameter) for parameter in binding.parameters], "seen": sorted(binding.seen)}
+    return {
+        "parameters": [_to_json(parameter) for parameter in binding.parameters],
+        "seen": sorted(binding.seen),
+    }
 
 
 def binding_from_json(data: Any) -> Binding | None:
@@ -62,7 +65,11 @@ def binding_from_json(data: Any) -> Binding | None:
 
 def _to_json(parameter: inspect.Parameter) -> list[Any]:
     entry = [parameter.name, parameter.kind.name]
-    return entry if parameter.default is parameter.empty else [*entry, [parameter.default] if _is_plain(parameter.default) else []]
+    return (
+        entry
+        if parameter.default is parameter.empty
+        else [*entry, [parameter.default] if _is_plain(parameter.default) else []]
+    )
 
 
 def _from_json(entry: Any) -> inspect.Parameter:
@@ -103,7 +110,9 @@ def checked_index(text: bytes) -> Any:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise InvalidFile("it was not written by graph_compiler")
     if type(data.get("version")) is not int or data["version"] != VERSION:
-        raise InvalidFile(f"it has the format version {data.get('version')!r}, and this release reads {VERSION}")
+        raise InvalidFile(
+            f"it has the format version {data.get('version')!r}, and this release reads {VERSION}"
+        )
     if not data["variants"]:
         raise InvalidFile("it holds no variant")
     return data
@@ -112,10 +121,15 @@ def checked_index(text: bytes) -> Any:
 def graphs_of(data: Any, arrays: Mapping[str, Any], frontend: Any, backend: Any) -> list[IRGraph]:
     """The graphs of all variants, with these arrays, by their names in the file, as constants."""
     known = KnownClasses()
-    return [_graph_of(body, number, arrays, frontend, backend, known) for number, body in enumerate(data["variants"])]
+    return [
+        _graph_of(body, number, arrays, frontend, backend, known)
+        for number, body in enumerate(data["variants"])
+    ]
 
 
-def _graph_of(body: Any, number: int, arrays: Mapping[str, Any], frontend: Any, backend: Any, known: KnownClasses) -> IRGraph:
+def _graph_of(
+    body: Any, number: int, arrays: Mapping[str, Any], frontend: Any, backend: Any, known: KnownClasses
+) -> IRGraph:
     constants = {name: arrays[f"constants/{number}/{name}"] for name in body["constants"]}
     decoder = Decoder(body, frontend.files.read, constants, KINDS, frontend.files.row_key, known)
     graph = decoder.graph()
@@ -146,12 +160,20 @@ def statics_of(data: Any) -> Statics | None:
 
 def dtypes_of(data: Any) -> dict[str, str]:
     """Names in the safetensors file -> dtypes of the graph."""
-    return {name: dtype for number, body in enumerate(data["variants"]) for name, dtype in _dtypes_of(body, number)}
+    return {
+        name: dtype
+        for number, body in enumerate(data["variants"])
+        for name, dtype in _dtypes_of(body, number)
+    }
 
 
 def _dtypes_of(body: Any, number: int) -> Iterator[tuple[str, str]]:
-    yield from ((f"parameters/{name}", body["values"][place][1]) for name, place in body["parameters"].items())
-    yield from ((f"constants/{number}/{name}", body["values"][place][1]) for name, place in body["constants"].items())
+    yield from (
+        (f"parameters/{name}", body["values"][place][1]) for name, place in body["parameters"].items()
+    )
+    yield from (
+        (f"constants/{number}/{name}", body["values"][place][1]) for name, place in body["constants"].items()
+    )
 
 
 def require_stored(encoded: str, dtype: str) -> None:
@@ -160,7 +182,9 @@ def require_stored(encoded: str, dtype: str) -> None:
         raise InvalidFile(f"an array of type {dtype} is stored as {encoded}")
 
 
-def require_readable(text: bytes, arrays: Mapping[str, Any], dtypes: Mapping[str, str], frontend: Any, backend: Any) -> None:
+def require_readable(
+    text: bytes, arrays: Mapping[str, Any], dtypes: Mapping[str, str], frontend: Any, backend: Any
+) -> None:
     """An error where a graph whose JSON this is, beside these arrays of these types, could not be loaded."""
     data = read_json(text)
     for name, dtype in dtypes_of(data).items():

@@ -29,7 +29,16 @@ from ..options import path_of
 from ..pipeline import Options, Pipeline
 from ..recorded import Recorded
 from ..variant import Variant
-from .decode import binding_from_json, checked_index, dtypes_of, graphs_of, modes_of, read_json, require_stored, statics_of
+from .decode import (
+    binding_from_json,
+    checked_index,
+    dtypes_of,
+    graphs_of,
+    modes_of,
+    read_json,
+    require_stored,
+    statics_of,
+)
 from .pieces import FILES
 from .stored_arrays import Hashed, stored_arrays
 
@@ -39,7 +48,9 @@ class LoadedPipeline(Pipeline):
     """Writes what was recorded elsewhere; records nothing."""
 
     has_original: ClassVar[bool] = False
-    _arrays: dict[str, Any] = field(init=False, default_factory=dict)  # of all variants, in the target's framework
+    _arrays: dict[str, Any] = field(
+        init=False, default_factory=dict
+    )  # of all variants, in the target's framework
 
     def native_weights(self, recorded: Recorded, graph: IRGraph) -> Any:
         """The arrays of the file: there are no objects of the user's that hold them."""
@@ -64,7 +75,11 @@ class _Arrays(Live):
 
     @property
     def current(self) -> dict[str, Any]:
-        return self._arrays if self._names == list(self._arrays) else {name: self._arrays[name] for name in self._names}
+        return (
+            self._arrays
+            if self._names == list(self._arrays)
+            else {name: self._arrays[name] for name in self._names}
+        )
 
     def refresh(self) -> None:
         """Nothing has changed."""
@@ -81,7 +96,9 @@ class Held(Weights):
     """Arrays in the place of a model's weights, of which these are trained, and those could be; in the place of its modules a mode, which
     says which variants answer. ``training`` is the mode that the model was in, None where it had none."""
 
-    def __init__(self, arrays: dict[str, Any], trained: frozenset[str], frozen: frozenset[str], training: bool | None) -> None:
+    def __init__(
+        self, arrays: dict[str, Any], trained: frozenset[str], frozen: frozenset[str], training: bool | None
+    ) -> None:
         self.arrays, self._trained, self._frozen, self._training = arrays, trained, frozen, training
         self.mode: bool | None = None  # until somebody sets it, the first variant that fits a call answers
 
@@ -137,14 +154,19 @@ _DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, Arithmet
 
 
 def load(
-    path: str | os.PathLike[str], to: str | None, frontend_of: Callable[[str], Frontend], backend_of: Callable[[str], Backend]
+    path: str | os.PathLike[str],
+    to: str | None,
+    frontend_of: Callable[[str], Frontend],
+    backend_of: Callable[[str], Backend],
 ) -> Graph:
     """See :func:`graph_compiler.load`."""
     with _opened(path_of("path", path)) as opened:
         return _graph_in(opened, path, to, frontend_of, backend_of)
 
 
-def from_bytes(data: bytes, frontend_of: Callable[[str], Frontend], backend_of: Callable[[str], Backend]) -> Graph:
+def from_bytes(
+    data: bytes, frontend_of: Callable[[str], Frontend], backend_of: Callable[[str], Backend]
+) -> Graph:
     """The graph that :func:`saving.to_bytes` wrote."""
     with _zip_opened(io.BytesIO(data), "the pickle") as opened:
         return _graph_in(opened, "the pickle", None, frontend_of, backend_of)
@@ -160,10 +182,16 @@ def _graph_in(
     try:
         digests = read_json(_whole(opened, FILES[2]))
         data = _index(opened, digests)
-        name, source, written_for = matching(KEY, data["name"]), matching(NAME, data["source"]), matching(NAME, data["target"])
+        name, source, written_for = (
+            matching(KEY, data["name"]),
+            matching(NAME, data["source"]),
+            matching(NAME, data["target"]),
+        )
         frontend, backend = _frontend(source, data, frontend_of), backend_of(written_for)
         target = backend if to is None else backend_of(to)
-        graphs, arrays = _graphs(data, _arrays(data, opened, digests, _native(data, backend, target)), frontend, backend)
+        graphs, arrays = _graphs(
+            data, _arrays(data, opened, digests, _native(data, backend, target)), frontend, backend
+        )
         trained = frozenset(map(str, data.get("trained", arrays)))  # the first files do not say
         frozen = frozenset(map(str, data.get("frozen", ())))
         training, modes = modes_of(data)
@@ -175,7 +203,9 @@ def _graph_in(
             if isinstance(problem, (InvalidFile, FrameworkNotInstalled))
             else InvalidFile(f"{path} is no readable saved graph: {type(problem).__name__}: {problem}")
         ) from problem
-    pipeline = LoadedPipeline(absent, name, frontend, target, graphs[0].dialect == target.name, Options(), backend_of)
+    pipeline = LoadedPipeline(
+        absent, name, frontend, target, graphs[0].dialect == target.name, Options(), backend_of
+    )
     graph = (Graph if statics is None else StaticGraph)(pipeline, pipeline.name, max_variants=len(graphs) + 1)
     if statics is not None and isinstance(graph, StaticGraph):
         graph.statics = statics
@@ -186,7 +216,9 @@ def _graph_in(
     except _DAMAGE as problem:
         if to not in (None, written_for) and isinstance(problem, GraphCompilerError):
             raise
-        raise InvalidFile(f"{path} holds a graph that cannot be written: {type(problem).__name__}: {problem}") from problem
+        raise InvalidFile(
+            f"{path} holds a graph that cannot be written: {type(problem).__name__}: {problem}"
+        ) from problem
     return graph
 
 
@@ -224,7 +256,9 @@ def _zip_opened(file: Path | IO[bytes], path: str | os.PathLike[str]) -> Iterato
         raise InvalidFile(f"{path} is no saved graph, or a damaged one: {problem}") from problem
     with archive:
         infos = {info.filename: info for info in archive.infolist()}
-        if sorted(archive.namelist()) != sorted(FILES) or any(info.compress_type != zipfile.ZIP_STORED for info in infos.values()):
+        if sorted(archive.namelist()) != sorted(FILES) or any(
+            info.compress_type != zipfile.ZIP_STORED for info in infos.values()
+        ):
             raise InvalidFile(f"{path} is no saved graph: it holds {', '.join(infos) or 'nothing'}")
         yield archive.open
 
@@ -260,10 +294,16 @@ def _arrays(data: Any, opened: _Opened, digests: Any, native: Target) -> dict[st
     return arrays
 
 
-def _graphs(data: Any, arrays: dict[str, Any], frontend: Any, backend: Backend) -> tuple[list[IRGraph], dict[str, Any]]:
+def _graphs(
+    data: Any, arrays: dict[str, Any], frontend: Any, backend: Backend
+) -> tuple[list[IRGraph], dict[str, Any]]:
     """The graphs and their parameters."""
     graphs = graphs_of(data, arrays, frontend, backend)
-    return graphs, {name.removeprefix("parameters/"): array for name, array in arrays.items() if name.startswith("parameters/")}
+    return graphs, {
+        name.removeprefix("parameters/"): array
+        for name, array in arrays.items()
+        if name.startswith("parameters/")
+    }
 
 
 def _array(encoded: str, stored: np.ndarray[Any, Any], dtype: str, shape: Any, native: Target) -> Any:
@@ -273,8 +313,14 @@ def _array(encoded: str, stored: np.ndarray[Any, Any], dtype: str, shape: Any, n
             raise InvalidFile(f"{size!r} is no size of an array")
         count *= size
     require_stored(encoded, dtype)
-    if len(stored) != width * count and len(stored) * 2 == width * count and width == ITEMSIZE[NARROWED.get(dtype, dtype)] * 2:
-        stored = stored.view(NARROWED[dtype]).astype(dtype).view(np.uint8)  # saved from a framework without the wide type
+    if (
+        len(stored) != width * count
+        and len(stored) * 2 == width * count
+        and width == ITEMSIZE[NARROWED.get(dtype, dtype)] * 2
+    ):
+        stored = (
+            stored.view(NARROWED[dtype]).astype(dtype).view(np.uint8)
+        )  # saved from a framework without the wide type
     elif len(stored) != width * count:
         raise InvalidFile(f"an array of type {dtype} and shape {shape} has {len(stored)} bytes")
     return native.from_bytes(stored, dtype, tuple(shape))

@@ -48,7 +48,9 @@ def _files_of(graph: Graph) -> dict[str, Iterable[bytes]]:
     variants = sorted(graph.variants, key=lambda variant: not variant.environment.holds())
     for number, variant in enumerate(variants):
         encoder = Encoder(variant.graph, graph.pipeline.frontend.files.spell)
-        bodies.append({**encoder.graph_json(), "updates": updates_to_json(variant.graph.state.updates, encoder.item)})
+        bodies.append(
+            {**encoder.graph_json(), "updates": updates_to_json(variant.graph.state.updates, encoder.item)}
+        )
         arrays.update((f"constants/{number}/{name}", array) for name, array in variant.constants.items())
     target = graph.variants[0].target
     about = {
@@ -65,8 +67,12 @@ def _files_of(graph: Graph) -> dict[str, Iterable[bytes]]:
             "frozen": sorted(graph.frozen),
             "modes": [_modes_of(variant) for variant in variants],
             "training": _mode_of(variants[0]),
-            "static": [sorted(graph.statics.names), sorted(graph.statics.numbers)] if isinstance(graph, StaticGraph) else None,
-            "signature": binding_to_json(None if has_hooks(graph.pipeline.function) else graph._spellings.binding),
+            "static": [sorted(graph.statics.names), sorted(graph.statics.numbers)]
+            if isinstance(graph, StaticGraph)
+            else None,
+            "signature": binding_to_json(
+                None if has_hooks(graph.pipeline.function) else graph._spellings.binding
+            ),
             "array_shapes": {name: list(a.shape) for name, a in arrays.items()},
             "variants": bodies,
         },

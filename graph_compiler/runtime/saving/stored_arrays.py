@@ -13,10 +13,14 @@ from ...errors import InvalidFile
 from .decode import read_json
 from .pieces import ENCODED
 
-_ALIGNED = 64  # JAX and TensorFlow take memory that begins at a multiple of this as it is, and copy other memory
+_ALIGNED = (
+    64  # JAX and TensorFlow take memory that begins at a multiple of this as it is, and copy other memory
+)
 _PIECE = 1 << 22
 _LONGEST = 100_000_000  # of a header, as the safetensors library has it
-_WIDTHS = {code: 1 if code == "BOOL" else int("".join(filter(str.isdigit, code))) // 8 for code in ENCODED.values()}
+_WIDTHS = {
+    code: 1 if code == "BOOL" else int("".join(filter(str.isdigit, code))) // 8 for code in ENCODED.values()
+}
 
 
 class Hashed:
@@ -77,6 +81,8 @@ def shaped_arrays(file: Hashed) -> Iterator[tuple[str, Stored]]:
     for name, entry in sorted(header.items(), key=lambda item: list(map(int, item[1]["data_offsets"]))):
         begin, end = entry["data_offsets"]
         if begin != place or end - begin != math.prod(entry["shape"]) * _WIDTHS[entry["dtype"]]:
-            raise InvalidFile(f"{name} does not lie where the array before it ends, or its size is not that of its shape")
+            raise InvalidFile(
+                f"{name} does not lie where the array before it ends, or its size is not that of its shape"
+            )
         place = end
         yield name, Stored(entry["dtype"], tuple(entry["shape"]), file.memory(end - begin))

@@ -16,7 +16,9 @@ from ...ops.dtypes import ITEMSIZE, KEYS
 from ...sizes import Size
 from ...trees import Branch, count_leaves, iterate_structure
 
-_WORDS = re.compile(r"[\w ,.>+*/\-]*", re.ASCII)  # what a parameter of an operation may say: nothing that could call
+_WORDS = re.compile(
+    r"[\w ,.>+*/\-]*", re.ASCII
+)  # what a parameter of an operation may say: nothing that could call
 _TEXTS = {"message": LINE}  # parameters that are sentences, and stand in the source in quotes
 
 
@@ -25,7 +27,10 @@ def validate(graph: IRGraph, parameters: dict[str, Any], frontend: Frontend, bac
     for value in graph.sources():
         if value.dtype not in ITEMSIZE and (value.dtype not in KEYS or value not in graph.inputs):
             raise InvalidFile(f"{value.dtype!r} is no data type")
-    held = {**{name: (graph.parameters[name], array) for name, array in parameters.items()}, **graph.constants}
+    held = {
+        **{name: (graph.parameters[name], array) for name, array in parameters.items()},
+        **graph.constants,
+    }
     for name, (value, array) in held.items():
         if tuple(array.shape) != value.spec.hints:
             raise InvalidFile(f"{name} has the shape {tuple(array.shape)} and should have {value.spec.hints}")
@@ -42,19 +47,30 @@ def validate(graph: IRGraph, parameters: dict[str, Any], frontend: Frontend, bac
 
 def _check_trees(graph: IRGraph) -> None:
     tree = graph.input_tree
-    if not isinstance(tree, Branch) or tree.type is not tuple or [getattr(child, "type", None) for child in tree.children] != [tuple, dict]:
+    if (
+        not isinstance(tree, Branch)
+        or tree.type is not tuple
+        or [getattr(child, "type", None) for child in tree.children] != [tuple, dict]
+    ):
         raise InvalidFile("the arguments are not of the right form")
     key = graph.randomness.key
-    if count_leaves(tree) != len(graph.inputs) - (key is not None) or (key is not None and graph.inputs[-1] is not key):
+    if count_leaves(tree) != len(graph.inputs) - (key is not None) or (
+        key is not None and graph.inputs[-1] is not key
+    ):
         raise InvalidFile("the graph has other inputs than its call has arrays")
     if type(graph.outputs) is not list or count_leaves(graph.output_tree) != len(graph.outputs):
         raise InvalidFile("the graph has other outputs than its result has leaves")
     if any(place >= len(graph.outputs) for place in graph.number_outputs):
         raise InvalidFile("the graph has other outputs than its result has leaves")
-    if any(isinstance(leaf, (str, bytes, complex)) or leaf is None for leaf in iterate_structure(graph.outputs)):
+    if any(
+        isinstance(leaf, (str, bytes, complex)) or leaf is None for leaf in iterate_structure(graph.outputs)
+    ):
         raise InvalidFile("the graph returns what is no array")
     where = {"argument": range(len(graph.inputs)), "buffer": graph.parameters, "constant": graph.constants}
-    if any(isinstance(effect.target, (list, dict)) or effect.target not in where[effect.kind] for effect in graph.effects):
+    if any(
+        isinstance(effect.target, (list, dict)) or effect.target not in where[effect.kind]
+        for effect in graph.effects
+    ):
         raise InvalidFile("the graph writes to what it does not have")
 
 
@@ -80,5 +96,7 @@ def _words(item: Any, pattern: re.Pattern[str] = _WORDS) -> None:
     for part in iterate_structure((item,)):
         if isinstance(part, str):
             matching(pattern, part)
-        elif not (part is None or part is Ellipsis or isinstance(part, (Value, Size, bool, int, float, complex))):
+        elif not (
+            part is None or part is Ellipsis or isinstance(part, (Value, Size, bool, int, float, complex))
+        ):
             raise InvalidFile(f"{part!r:.80} has no place in a canonical graph")

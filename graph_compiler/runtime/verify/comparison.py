@@ -60,7 +60,9 @@ def difference(
         return f"it gives {len(actual) - 1} arrays where the original gives {len(expected) - 1}"
     types = [kinds for parts in (actual, expected) if isinstance(kinds := parts.get("the type"), Types)]
     for label, wanted in expected.items():
-        width = 2 if any(kinds.get(label) == _TAKEN_FOR_WIDER for kinds in types) else widths.get(label, _WIDEST)
+        width = (
+            2 if any(kinds.get(label) == _TAKEN_FOR_WIDER for kinds in types) else widths.get(label, _WIDEST)
+        )
         found = _part(actual[label], wanted, tolerance, numbers, width)
         if found:
             return f"{label} {found}"

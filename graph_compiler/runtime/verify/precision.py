@@ -33,12 +33,16 @@ def widths_of(graph: IRGraph) -> dict[Value, int]:
 
 def outputs_of(graph: IRGraph, widths: dict[Value, int]) -> list[int]:
     """Return the widths of the outputs that are arrays or floats, in order."""
-    return [_narrowest([item], widths) for item in graph.outputs if isinstance(item, Value) or _is_float(item)]
+    return [
+        _narrowest([item], widths) for item in graph.outputs if isinstance(item, Value) or _is_float(item)
+    ]
 
 
 def effects_of(graph: IRGraph, widths: dict[Value, int], kind: str) -> dict[Any, int]:
     """Return the widths of what a call leaves in arguments or buffers, by the target of the effect."""
-    return {effect.target: _narrowest([effect.value], widths) for effect in graph.effects if effect.kind == kind}
+    return {
+        effect.target: _narrowest([effect.value], widths) for effect in graph.effects if effect.kind == kind
+    }
 
 
 def _is_float(item: Any) -> bool:

@@ -84,14 +84,22 @@ class Verification:
         arguments = min(effects_of(graph, self.widths, "argument").values(), default=WIDEST)
         changed = {_label_of_argument(place): arguments for place in range(len(graph.inputs))}
         buffers = effects_of(graph, self.widths, "buffer")
-        return {**dict(zip(labels, results)), **changed, **{_label_of_parameter(name): width for name, width in buffers.items()}}
+        return {
+            **dict(zip(labels, results)),
+            **changed,
+            **{_label_of_parameter(name): width for name, width in buffers.items()},
+        }
 
     # ------------------------------------------------------------------------------ which inputs
     def run(self, runs: int, seed: int) -> Verified:
         """Draws inputs of the recorded specs at ``runs`` seeds, and at other sizes as far as the original takes them."""
         specs = [value.spec.hints for value in recorded_inputs(self.recording)]
         known = sorted({size for shape in specs for size in shape})
-        movable = [size for number, size in enumerate(known) if self.try_sizes({size: _other(size, known, 1)}, seed + number)]
+        movable = [
+            size
+            for number, size in enumerate(known)
+            if self.try_sizes({size: _other(size, known, 1)}, seed + number)
+        ]
         self.try_sizes({size: size * 2 for size in known}, seed + 1000)
         draw = random.Random(seed)
         for number in range(runs):
@@ -186,7 +194,9 @@ class Verification:
         parameters, constants = self._held(list(variant.graph.parameters)), self._constants(variant)
         with self.reference.undone(self.recording.weights, seed):
             outcome = variant.function(
-                *_leading(variant, parameters, constants), *mine, *([target.next_key()] if variant.is_random else [])
+                *_leading(variant, parameters, constants),
+                *mine,
+                *([target.next_key()] if variant.is_random else []),
             )
         plain = not (variant.graph.effects or variant.program.checks)
         result, effects, checks = (outcome, (), ()) if plain else outcome
@@ -201,13 +211,24 @@ class Verification:
             elif effect.kind == "buffer":
                 parameters[effect.target] = value
         after = _labelled(mine[: len(leaves)], parameters)
-        return Outcome(result, after, lambda item: target.convert(item) is not None or self.reference.is_array(item), target.to_numpy).parts
+        return Outcome(
+            result,
+            after,
+            lambda item: target.convert(item) is not None or self.reference.is_array(item),
+            target.to_numpy,
+        ).parts
 
     def _held(self, names: list[str]) -> dict[str, Any]:
         """The original's arrays of the moment for the graph; buffers in memory of their own."""
-        live, own = self.recording.weights.live(names)(), {id(tensor) for tensor in self.recording.weights.buffers()}
+        live, own = (
+            self.recording.weights.live(names)(),
+            {id(tensor) for tensor in self.recording.weights.buffers()},
+        )
         adopt = self.variant.target.adopt
-        return {name: adopt(self.reference.copied([array])[0] if id(array) in own else array) for name, array in live.items()}
+        return {
+            name: adopt(self.reference.copied([array])[0] if id(array) in own else array)
+            for name, array in live.items()
+        }
 
     def _constants(self, variant: Variant) -> dict[str, Any]:
         return {name: variant.target.copy(array) for name, array in variant.constants.items()}
@@ -242,7 +263,10 @@ class Verification:
         graph, values = self.reference.with_intermediates(self.recording.graph)
         program = self.pipeline.source_text(graph, "Intermediate results.")
         live = self.recording.weights.live(list(graph.parameters))()
-        held = {"parameters": live, "constants": {name: array for name, (_, array) in graph.constants.items()}}
+        held = {
+            "parameters": live,
+            "constants": {name: array for name, (_, array) in graph.constants.items()},
+        }
         with host_state_seeded(seed), self.reference.undone(self.recording.weights, seed):
             arrays = load(program)(*(held[name] for name in program.arguments), *self._copied(leaves))
         return {value: self.reference.to_numpy(array) for value, array in zip(values, arrays)}
@@ -254,14 +278,25 @@ class Verification:
         lifted = graph.debug.lifted
         made = {value for node in graph.nodes for value in node.outputs}
         wanted = [(old, lifted[old]) for old in recorded if lifted.get(old) in made]
-        program = write(_returning(graph, [new for _, new in wanted]), self.pipeline.target.dialect, "Intermediate results.")
+        program = write(
+            _returning(graph, [new for _, new in wanted]),
+            self.pipeline.target.dialect,
+            "Intermediate results.",
+        )
         held = {"parameters": self._held(list(graph.parameters)), "constants": self._constants(self.variant)}
         key = [target.next_key()] if self.variant.is_random else []
         arrays = load(program)(*(held[name] for name in program.arguments), *self._matched(leaves), *key)
         for (old, new), array in zip(wanted, arrays):
             maker = graph.maker(new)
-            ops = dict.fromkeys(node.op for node in graph.nodes if maker is not None and node.origin == maker.origin)
-            yield old, target.to_numpy(array), recorded[old], f", written as {', '.join(ops)}{_freedom_of(ops)}"
+            ops = dict.fromkeys(
+                node.op for node in graph.nodes if maker is not None and node.origin == maker.origin
+            )
+            yield (
+                old,
+                target.to_numpy(array),
+                recorded[old],
+                f", written as {', '.join(ops)}{_freedom_of(ops)}",
+            )
 
     def _observed(self, leaves: list[Any], seed: int) -> Iterator[tuple[Value, Any, Any, str]]:
         """Calls of the recording against the calls that the original makes."""
@@ -279,7 +314,9 @@ class Verification:
                 yield value, recorded[value], self.reference.to_numpy(array), ", as it was recorded"
 
 
-def verify_graph(graph: Graph, runs: int, tolerance: Tolerance, seed: int, args: Any, kwargs: Any) -> Verified:
+def verify_graph(
+    graph: Graph, runs: int, tolerance: Tolerance, seed: int, args: Any, kwargs: Any
+) -> Verified:
     """See :meth:`Graph.verify`."""
     if args is not None or kwargs is not None:
         args, kwargs = tuple(args or ()), dict(kwargs or {})
@@ -293,10 +330,17 @@ def verify_graph(graph: Graph, runs: int, tolerance: Tolerance, seed: int, args:
         why = outside if args is None and kwargs is None else graph._why_missed(args, kwargs)
         raise GuardFailed(f"{graph.name} could not be verified: {why}")
     sizes = tuple(sorted({size for one in done for size in one.sizes}))
-    return Verified(sum(one.runs for one in done), sum(one.skipped for one in done), sizes, all(one.numbers for one in done))
+    return Verified(
+        sum(one.runs for one in done),
+        sum(one.skipped for one in done),
+        sizes,
+        all(one.numbers for one in done),
+    )
 
 
-def _verified(graph: Graph, runs: int, tolerance: Tolerance, seed: int, args: Any, kwargs: Any) -> list[Verified]:
+def _verified(
+    graph: Graph, runs: int, tolerance: Tolerance, seed: int, args: Any, kwargs: Any
+) -> list[Verified]:
     """What was done of each variant that fits."""
     done: list[Verified] = []
     for variant in graph.variants:
@@ -324,7 +368,13 @@ def verify_variant(graph: Graph, variant: Variant, args: tuple[Any, ...], kwargs
 class Outcome:
     """A result and everything that a call may have changed, as numpy arrays by label; containers and plain values by structure."""
 
-    def __init__(self, result: Any, after: dict[str, Any], is_array: Callable[[Any], bool], to_numpy: Callable[[Any], Any]) -> None:
+    def __init__(
+        self,
+        result: Any,
+        after: dict[str, Any],
+        is_array: Callable[[Any], bool],
+        to_numpy: Callable[[Any], Any],
+    ) -> None:
         self.result = result
         leaves, tree = flatten(result, lambda item: type(item) is float or is_array(item))
         found = {_label_of_result(i, len(leaves)): leaf for i, leaf in enumerate(leaves)} | after
@@ -378,4 +428,10 @@ def _other(size: int, known: list[int], step: int) -> int:
 
 
 def _described(leaves: list[Any]) -> str:
-    return ", ".join(repr(leaf) if type(leaf) in _NUMBERS else f"{dtype_name(leaf)}{list(leaf.shape)}" for leaf in leaves) or "no arrays"
+    return (
+        ", ".join(
+            repr(leaf) if type(leaf) in _NUMBERS else f"{dtype_name(leaf)}{list(leaf.shape)}"
+            for leaf in leaves
+        )
+        or "no arrays"
+    )

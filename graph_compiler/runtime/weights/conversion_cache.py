@@ -15,7 +15,9 @@ def twin_of(array: Any, convert: Callable[[Any], Any]) -> Any:
     """An array that a function holds, in another framework. ``NotCompilable`` where its class is one that no other framework has."""
     twin = convert(array)
     if twin is None:
-        raise NotCompilable(f"the function holds a {type(array).__name__}, a class of arrays of its own; let it hold np.asarray of it")
+        raise NotCompilable(
+            f"the function holds a {type(array).__name__}, a class of arrays of its own; let it hold np.asarray of it"
+        )
     return twin
 
 

@@ -22,24 +22,35 @@ _DTYPES = {code: dtype for dtype, code in ENCODED.items() if not dtype.startswit
 def load_weights(graph: Graph, source: str | os.PathLike[str] | Mapping[str, Any]) -> None:
     """See :meth:`Graph.load_weights`."""
     if not isinstance(source, (str, os.PathLike, Mapping)):
-        raise InvalidOption(f"source is {shown(source)}, and has to be a safetensors file, a folder of them, or a dict of arrays by name")
+        raise InvalidOption(
+            f"source is {shown(source)}, and has to be a safetensors file, a folder of them, or a dict of arrays by name"
+        )
     owners = _owners(graph)
     given = dict(source) if isinstance(source, Mapping) else dict(_in_files(path_of("source", source)))
     expected = {name: one for one in owners for name in one.names()}
     other_names = {name: known for one in owners for name, known in one.other_names().items()}
-    named = {name if name in expected else other_names.get(name, name): array for name, array in given.items()}
+    named = {
+        name if name in expected else other_names.get(name, name): array for name, array in given.items()
+    }
     named = {**_recomputed(expected, named), **named}
     if problems := [*_names_wrong(expected, named), *_arrays_wrong(expected, named)]:
-        raise WeightsMismatch(f"{graph.name}: these are not the weights of the model; nothing was changed.\n  " + "\n  ".join(problems))
+        raise WeightsMismatch(
+            f"{graph.name}: these are not the weights of the model; nothing was changed.\n  "
+            + "\n  ".join(problems)
+        )
     for name, array in named.items():
         expected[name].fill(name, array)
 
 
 def _owners(graph: Graph) -> list[Any]:
     """Where the user's model holds its weights, as each variant knows it."""
-    found = [variant.recording.weights.fillable for variant in graph.variants if variant.recording is not None]
+    found = [
+        variant.recording.weights.fillable for variant in graph.variants if variant.recording is not None
+    ]
     if not graph.variants:
-        raise NotTraced(f"{graph.name}: nothing is recorded yet; pass args= or kwargs=, or call the graph once, before load_weights")
+        raise NotTraced(
+            f"{graph.name}: nothing is recorded yet; pass args= or kwargs=, or call the graph once, before load_weights"
+        )
     if not graph.pipeline.has_original or None in found:
         raise NotTraced(f"{graph.name}: there is no model behind this graph that could be given weights")
     return found
@@ -47,9 +58,17 @@ def _owners(graph: Graph) -> list[Any]:
 
 def _recomputed(expected: Mapping[str, Any], named: Mapping[str, Any]) -> dict[str, Any]:
     """Return arrays for the weights that no file holds, that are not given, and that their modules determine."""
-    missing = [name for name, owner in expected.items() if name not in named and not owner.is_persistent(name) and owner.awaited([name])]
+    missing = [
+        name
+        for name, owner in expected.items()
+        if name not in named and not owner.is_persistent(name) and owner.awaited([name])
+    ]
     owners = {id(owner): owner for owner in expected.values()}.values()
-    return {name: array for owner in owners for name, array in owner.recomputed([one for one in missing if expected[one] is owner]).items()}
+    return {
+        name: array
+        for owner in owners
+        for name, array in owner.recomputed([one for one in missing if expected[one] is owner]).items()
+    }
 
 
 def _names_wrong(expected: Mapping[str, Any], named: Mapping[str, Any]) -> Iterator[str]:
@@ -85,7 +104,11 @@ def _spec(array: Any) -> str:
 def _in_files(path: Path) -> Iterator[tuple[str, Any]]:
     files = sorted(path.glob("*.safetensors")) if path.is_dir() else [path]
     if not files or not all(file.is_file() for file in files):
-        raise FileNotFoundError(f"there is no safetensors file {path}" if files else f"there is no safetensors file in the folder {path}")
+        raise FileNotFoundError(
+            f"there is no safetensors file {path}"
+            if files
+            else f"there is no safetensors file in the folder {path}"
+        )
     for file in files:
         yield from _in_file(file)
 

@@ -29,7 +29,9 @@ def waiting(variant: Variant) -> list[str]:
 def _weights_of(variant: Variant) -> tuple[Any, Iterable[str]]:
     """Where the weights are held, and the names of those that a variant reads or writes."""
     written = (effect.target for effect in variant.graph.effects if effect.kind == "buffer")
-    return variant.recording and variant.recording.weights, dict.fromkeys((*variant.graph.parameters, *written))
+    return variant.recording and variant.recording.weights, dict.fromkeys(
+        (*variant.graph.parameters, *written)
+    )
 
 
 def require_weights(variants: Iterable[Variant]) -> None:

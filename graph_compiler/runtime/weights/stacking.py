@@ -20,8 +20,15 @@ class StackedWeights:
     ``written`` are the buffers whose arrays calls replace.
     """
 
-    def __init__(self, parameters: Live, stacks: Sequence[Stack], stacked: Callable[..., Any], written: Iterable[str]) -> None:
-        self._parameters, self._stacks, self._stacked, self._written = parameters, stacks, stacked, tuple(written)
+    def __init__(
+        self, parameters: Live, stacks: Sequence[Stack], stacked: Callable[..., Any], written: Iterable[str]
+    ) -> None:
+        self._parameters, self._stacks, self._stacked, self._written = (
+            parameters,
+            stacks,
+            stacked,
+            tuple(written),
+        )
         self._left_out = {name for stack in stacks for name in stack.names()}
         self._held: tuple[Mapping[str, Any], dict[str, Any]] = _NONE, {}
 
@@ -35,7 +42,9 @@ class StackedWeights:
         return made
 
 
-def as_read(parameters: Live, program: Program, graph: Graph, flat: Callable[..., Any]) -> Callable[[], Mapping[str, Any]]:
+def as_read(
+    parameters: Live, program: Program, graph: Graph, flat: Callable[..., Any]
+) -> Callable[[], Mapping[str, Any]]:
     """What gives the weights as the ``flat`` function of a program reads them: ``parameters`` itself where none are stacked."""
     if not program.stacks:
         return parameters

@@ -22,11 +22,16 @@ def to_source(graph: Graph, values: Any) -> None:
     owners, target = _owners(graph), graph.pipeline.target.target
     held = {name: weights.live([name])()[name] for name, weights in owners.items()}
     given = _native(_by_name(graph, values), target)
-    for name in [name for name, array in held.items() if dtype_name(array).startswith(_KEY) and name not in graph.state]:
+    for name in [
+        name for name, array in held.items() if dtype_name(array).startswith(_KEY) and name not in graph.state
+    ]:
         del held[name]  # nothing writes to it, and other frameworks have words in its place
         given.pop(name, None)
     if problems := [*_names_wrong(held, given), *_arrays_wrong(held, given)]:
-        raise WeightsMismatch(f"{graph.name}: these are not the parameters of the graph; nothing was changed.\n  " + "\n  ".join(problems))
+        raise WeightsMismatch(
+            f"{graph.name}: these are not the parameters of the graph; nothing was changed.\n  "
+            + "\n  ".join(problems)
+        )
     elements = {name: elements_of(target, array) for name, array in given.items()}
     for name in held:
         owners[name].leave(name, elements[name], False)
@@ -35,12 +40,19 @@ def to_source(graph: Graph, values: Any) -> None:
 def _owners(graph: Graph) -> dict[str, Any]:
     """For each parameter that a variant has, where the user's model holds it."""
     if not graph.variants:
-        raise NotTraced(f"{graph.name}: nothing is recorded yet; call the graph once, or pass args=, before to_source")
+        raise NotTraced(
+            f"{graph.name}: nothing is recorded yet; call the graph once, or pass args=, before to_source"
+        )
     if not graph.pipeline.has_original:
         raise NotTraced(
             f"{graph.name} was loaded from a file: there is no original whose variables could change. Save what is held instead"
         )
-    return {name: variant.recording.weights for variant in graph.variants if variant.recording for name in variant.parameters()}
+    return {
+        name: variant.recording.weights
+        for variant in graph.variants
+        if variant.recording
+        for name in variant.parameters()
+    }
 
 
 def _by_name(graph: Graph, values: Any) -> dict[str, Any]:
@@ -57,7 +69,10 @@ def _by_name(graph: Graph, values: Any) -> dict[str, Any]:
 
 def _native(given: Mapping[str, Any], target: Target) -> dict[str, Any]:
     """Arrays of any framework as those of the target, which can give their elements."""
-    made = {name: array if isinstance(array, target.array_types) else target.convert(array) for name, array in given.items()}
+    made = {
+        name: array if isinstance(array, target.array_types) else target.convert(array)
+        for name, array in given.items()
+    }
     return {name: given[name] if array is None else array for name, array in made.items()}
 
 

@@ -14,7 +14,9 @@ from .conversion_cache import Converted
 
 def lacking(graph: Graph, name: str) -> CallMismatch:
     """That one of them is missing."""
-    return CallMismatch(f"{graph.name}: there is no weight {name!r} among the parameters; it needs {', '.join(graph.parameters)}")
+    return CallMismatch(
+        f"{graph.name}: there is no weight {name!r} among the parameters; it needs {', '.join(graph.parameters)}"
+    )
 
 
 def require_shapes(of: str, shapes: Mapping[str, tuple[int, ...]], parameters: Mapping[str, Any]) -> None:
@@ -22,9 +24,13 @@ def require_shapes(of: str, shapes: Mapping[str, tuple[int, ...]], parameters: M
     for name, recorded in shapes.items():
         shape = getattr(parameters.get(name), "shape", None)
         if shape != recorded and isinstance(shape, tuple):
-            raise GuardFailed(f"{of}: the weight {name!r} has the shape {tuple(shape)} and had {recorded} while recording")
+            raise GuardFailed(
+                f"{of}: the weight {name!r} has the shape {tuple(shape)} and had {recorded} while recording"
+            )
         if isinstance(parameters.get(name), (str, bytes, list, tuple, dict)):
-            raise CallMismatch(f"{of}: the parameter {name!r} is a {type(parameters[name]).__name__}, and has to be an array")
+            raise CallMismatch(
+                f"{of}: the parameter {name!r} is a {type(parameters[name]).__name__}, and has to be an array"
+            )
 
 
 _NONE: Mapping[str, Any] = {}
@@ -58,7 +64,15 @@ class NativeWeights(Live):
     has written to it or replaced it. Buffers are copies (``copied``), for they are written to while the target may still compute.
     """
 
-    def __init__(self, weights: Weights, graph: Graph, recorded: Graph, target: Target, adopted: Converted, copied: Converted) -> None:
+    def __init__(
+        self,
+        weights: Weights,
+        graph: Graph,
+        recorded: Graph,
+        target: Target,
+        adopted: Converted,
+        copied: Converted,
+    ) -> None:
         self._weights, self._target, self._copied = weights, target, copied
         written = dict.fromkeys(effect.target for effect in graph.effects if effect.kind == "buffer")
         self._rebound = {effect.target for effect in recorded.effects if effect.kind == "buffer"}

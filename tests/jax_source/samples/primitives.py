@@ -40,11 +40,23 @@ def _shifts(x, by):
 
 def _written(x, index, y, mode):
     at = x.at[index]
-    return at.set(y, mode=mode), at.add(y, mode=mode), at.multiply(y, mode=mode), at.min(y, mode=mode), at.max(y, mode=mode)
+    return (
+        at.set(y, mode=mode),
+        at.add(y, mode=mode),
+        at.multiply(y, mode=mode),
+        at.min(y, mode=mode),
+        at.max(y, mode=mode),
+    )
 
 
 def _read(x, index, mode):
-    return x.at[index].get(mode=mode), x.at[:, 7].get(mode=mode), x.at[1, index].get(mode=mode), x[:, 7], x[-9, 1]
+    return (
+        x.at[index].get(mode=mode),
+        x.at[:, 7].get(mode=mode),
+        x.at[1, index].get(mode=mode),
+        x[:, 7],
+        x[-9, 1],
+    )
 
 
 _PLACES = (array(4, 3), ints(3, low=-9, high=9))
@@ -62,7 +74,12 @@ def _place_of_the_largest(x, n):
 
 def _extremes(x, y):
     least, most = jnp.int32(100), jnp.float32(-100)
-    return lax.reduce((x.astype(jnp.int32), y), (least, most), lambda a, b: (lax.min(a[0], b[0]), lax.max(a[1], b[1])), (0, 1))
+    return lax.reduce(
+        (x.astype(jnp.int32), y),
+        (least, most),
+        lambda a, b: (lax.min(a[0], b[0]), lax.max(a[1], b[1])),
+        (0, 1),
+    )
 
 
 def _furthest(x):
@@ -74,7 +91,9 @@ def _furthest(x):
 
 def _windows_with_gaps(x):
     return [
-        lax.reduce_window(x, begin, function, (2, 3), (1, 2), ((1, 0), (0, 2)), base_dilation=(2, 1), window_dilation=(1, 2))
+        lax.reduce_window(
+            x, begin, function, (2, 3), (1, 2), ((1, 0), (0, 2)), base_dilation=(2, 1), window_dilation=(1, 2)
+        )
         for begin, function in ((-jnp.inf, lax.max), (jnp.inf, lax.min), (0.0, lax.add), (1.0, lax.mul))
     ]
 
@@ -90,7 +109,9 @@ def _sums_over_one_axis(x):
 def _narrowed(x):
     large = x * 300.0
     narrow = [
-        number.astype(kind) for number in (large, large.astype(jnp.bfloat16), large * 200) for kind in ("int8", "uint8", "int16", "uint16")
+        number.astype(kind)
+        for number in (large, large.astype(jnp.bfloat16), large * 200)
+        for kind in ("int8", "uint8", "int16", "uint16")
     ]
     return [*narrow, jnp.minimum(x, 3.0).astype("uint32")]
 
@@ -111,39 +132,88 @@ def _convolved(x, kernel):
     return lax.conv_general_dilated(x, kernel, (1, 1), "VALID")
 
 
-_BYTES, _BYTE_KERNEL = ints(4, 3, 9, 8, low=-100, high=100, dtype="int8"), ints(6, 3, 4, 5, low=-100, high=100, dtype="int8")
+_BYTES, _BYTE_KERNEL = (
+    ints(4, 3, 9, 8, low=-100, high=100, dtype="int8"),
+    ints(6, 3, 4, 5, low=-100, high=100, dtype="int8"),
+)
 
 SAMPLES = [
     *[
-        Sample(_shifts, (ints(40, low=-100, high=100, dtype=kind), ints(40, low=-12, high=12, dtype=kind)), name=f"shifts {kind}")
+        Sample(
+            _shifts,
+            (ints(40, low=-100, high=100, dtype=kind), ints(40, low=-12, high=12, dtype=kind)),
+            name=f"shifts {kind}",
+        )
         for kind in ("int8", "uint8", "int16", "int32")
     ],
     *[
-        Sample(functools.partial(_written, mode=mode), (*_PLACES, array(3, 3)), {}, (*_OTHER_PLACES, array(4, 4)), f"at {mode}")
+        Sample(
+            functools.partial(_written, mode=mode),
+            (*_PLACES, array(3, 3)),
+            {},
+            (*_OTHER_PLACES, array(4, 4)),
+            f"at {mode}",
+        )
         for mode in _MODES[1:]
     ],
-    *[Sample(functools.partial(_read, mode=mode), _PLACES, {}, _OTHER_PLACES, f"get {mode}") for mode in _MODES[:3]],
+    *[
+        Sample(functools.partial(_read, mode=mode), _PLACES, {}, _OTHER_PLACES, f"get {mode}")
+        for mode in _MODES[:3]
+    ],
     *calls(
         [
-            ("extremes of complex numbers", lambda x, y: (lax.max(x, y), lax.min(x, y)), _COMPLEXES, _OTHER_COMPLEXES),
+            (
+                "extremes of complex numbers",
+                lambda x, y: (lax.max(x, y), lax.min(x, y)),
+                _COMPLEXES,
+                _OTHER_COMPLEXES,
+            ),
             (
                 "extremes of equal parts",
-                lambda x, y: (lax.max(lax.complex(x, y), lax.complex(x, x)), lax.min(lax.complex(x, y), lax.complex(x, x))),
+                lambda x, y: (
+                    lax.max(lax.complex(x, y), lax.complex(x, x)),
+                    lax.min(lax.complex(x, y), lax.complex(x, x)),
+                ),
                 (X, X),
                 (Y, Y),
             ),
             ("conj of reals", lax.conj, (X,), (Y,)),
             ("total order", _total_order, (INTS, INTS), (OTHER_INTS, OTHER_INTS)),
             ("an empty array that is written to", _filled, (X,), (Y,)),
-            ("hashes", _hashes, (ints(2, low=0, high=9), ints(4, low=0, high=9)), (ints(2, low=0, high=9), ints(6, low=0, high=9))),
-            ("words of a key", lambda k, x: _words(k, x.shape), (ints(2, low=0, high=9), X), (ints(2, low=3, high=12), Y)),
-            ("draws of a key", lambda x: jax.random.normal(jax.random.key(x[0, 0]), x.shape), (INTS,), (OTHER_INTS,)),
-            ("lu of complex matrices", lax.linalg.lu, (Array((2, 3, 3), "complex64"),), (Array((4, 2, 2), "complex64"),)),
+            (
+                "hashes",
+                _hashes,
+                (ints(2, low=0, high=9), ints(4, low=0, high=9)),
+                (ints(2, low=0, high=9), ints(6, low=0, high=9)),
+            ),
+            (
+                "words of a key",
+                lambda k, x: _words(k, x.shape),
+                (ints(2, low=0, high=9), X),
+                (ints(2, low=3, high=12), Y),
+            ),
+            (
+                "draws of a key",
+                lambda x: jax.random.normal(jax.random.key(x[0, 0]), x.shape),
+                (INTS,),
+                (OTHER_INTS,),
+            ),
+            (
+                "lu of complex matrices",
+                lax.linalg.lu,
+                (Array((2, 3, 3), "complex64"),),
+                (Array((4, 2, 2), "complex64"),),
+            ),
             ("reduce by a function", _place_of_the_largest, (X, INTS), (array(3, 6), ints(3, 6))),
             ("reduce extremes", _extremes, (INTS, X), (OTHER_INTS, Y)),
             ("windows by a function", _furthest, (X,), (Y,)),
             ("windows with gaps", _windows_with_gaps, (X,), (array(6, 5),)),
-            ("forward mode of pooling", lambda x, y: jax.jvp(_pooled, (x,), (y,)), (_IMAGE, _IMAGE), (_OTHER_IMAGE, _OTHER_IMAGE)),
+            (
+                "forward mode of pooling",
+                lambda x, y: jax.jvp(_pooled, (x,), (y,)),
+                (_IMAGE, _IMAGE),
+                (_OTHER_IMAGE, _OTHER_IMAGE),
+            ),
             (
                 "reductions of complex numbers",
                 lambda x: (_largest(x), lax.sort((x, lax.real(x)), num_keys=1)),
@@ -158,11 +228,26 @@ SAMPLES = [
                 (X, ints(3, 5, low=-9, high=9)),
                 (Y, ints(5, 3, low=-4, high=4)),
             ),
-            ("take_along_axis found", lambda x: jnp.take_along_axis(x, jnp.argsort(x, 1)[:, ::-1], 1), (X,), (Y,)),
+            (
+                "take_along_axis found",
+                lambda x: jnp.take_along_axis(x, jnp.argsort(x, 1)[:, ::-1], 1),
+                (X,),
+                (Y,),
+            ),
             ("floats beyond narrow integers", _narrowed, (array(3, 4),), (array(5, 2),)),
-            ("convolution of bools", lambda x: _convolved(x[None, None] > 0, x[None, None, :2, :2] > 0), (X,), (array(5, 3),)),
+            (
+                "convolution of bools",
+                lambda x: _convolved(x[None, None] > 0, x[None, None, :2, :2] > 0),
+                (X,),
+                (array(5, 3),),
+            ),
             ("searchsorted of bools", lambda x: jnp.searchsorted(jnp.sort(x[0] > 0), x[1] > 0), (X,), (Y,)),
-            ("groups of a batch", _grouped, (array(4, 3, 9, 8), array(6, 3, 4, 5)), (array(4, 3, 7, 8), array(6, 3, 2, 3))),
+            (
+                "groups of a batch",
+                _grouped,
+                (array(4, 3, 9, 8), array(6, 3, 4, 5)),
+                (array(4, 3, 7, 8), array(6, 3, 2, 3)),
+            ),
             ("kernel larger than the image", _convolved, (array(2, 3, 4, 5), array(1, 3, 6, 2)), None),
             ("transform of nothing", lambda x: jnp.fft.fft(x), (array(2, 0, 3),), None),
             (

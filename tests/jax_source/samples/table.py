@@ -15,11 +15,16 @@ BOOLS, OTHER_BOOLS = bools(3, 4), bools(5, 2)
 COMPLEX, OTHER_COMPLEX = Array((3, 4), "complex64"), Array((5, 2), "complex64")
 
 
-def each(module: Any, names: str, args: tuple[Any, ...], other: tuple[Any, ...] | None = None, **kwargs: Any) -> list[Sample]:
+def each(
+    module: Any, names: str, args: tuple[Any, ...], other: tuple[Any, ...] | None = None, **kwargs: Any
+) -> list[Sample]:
     """A sample of each function of a module that is named."""
     short = getattr(module, "__name__", "").removeprefix("jax.").replace("numpy", "jnp")
     kinds = "-".join(map(_kind, args))
-    return [Sample(getattr(module, name), args, kwargs, other, f"{short}.{name}-{kinds}") for name in names.split()]
+    return [
+        Sample(getattr(module, name), args, kwargs, other, f"{short}.{name}-{kinds}")
+        for name in names.split()
+    ]
 
 
 def _kind(item: Any) -> str:

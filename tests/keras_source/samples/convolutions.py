@@ -37,10 +37,20 @@ SAMPLES = [
         {"filters": 4, "kernel_size": 1, "activation": "leaky_relu"},
     ),
     *samples(
-        "Conv2D", FIRST, {**SIX, "data_format": "channels_first"}, {**SIX, "data_format": "channels_first", "strides": 2, "padding": "same"}
+        "Conv2D",
+        FIRST,
+        {**SIX, "data_format": "channels_first"},
+        {**SIX, "data_format": "channels_first", "strides": 2, "padding": "same"},
     ),
-    *samples("Conv3D", VOLUMES, {"filters": 3, "kernel_size": 2}, {"filters": 3, "kernel_size": 3, "strides": 2, "padding": "same"}),
-    *samples("Conv3D", VOLUMES, {"filters": 2, "kernel_size": (1, 2, 2), "activation": "tanh", "dilation_rate": 2}),
+    *samples(
+        "Conv3D",
+        VOLUMES,
+        {"filters": 3, "kernel_size": 2},
+        {"filters": 3, "kernel_size": 3, "strides": 2, "padding": "same"},
+    ),
+    *samples(
+        "Conv3D", VOLUMES, {"filters": 2, "kernel_size": (1, 2, 2), "activation": "tanh", "dilation_rate": 2}
+    ),
     *samples("Conv3D", VOLUMES, {"filters": 4, "kernel_size": 2, "groups": 2, "dilation_rate": 2}),
     *samples(
         "Conv1DTranspose",
@@ -60,7 +70,10 @@ SAMPLES = [
         {"filters": 2, "kernel_size": 2, "strides": 2},
     ),
     *samples(
-        "Conv3DTranspose", VOLUMES, {"filters": 3, "kernel_size": 2}, {"filters": 3, "kernel_size": 3, "strides": 2, "padding": "same"}
+        "Conv3DTranspose",
+        VOLUMES,
+        {"filters": 3, "kernel_size": 2},
+        {"filters": 3, "kernel_size": 3, "strides": 2, "padding": "same"},
     ),
     *samples(
         "DepthwiseConv1D",
@@ -95,13 +108,27 @@ SAMPLES = [
         {**SIX, "dilation_rate": 2, "use_bias": False},
     ),
     *samples("SeparableConv2D", FIRST, {**SIX, "data_format": "channels_first"}),
-    *samples("Conv1D", LINES, {**SIX, "dtype": "mixed_bfloat16"}, {**SIX, "padding": "causal", "strides": 2}, {**SIX, "lora_rank": 2}),
-    *samples("Conv1D", (Array((2, 4, 9), (3, 4, 12)),), {**SIX, **FORMAT, "padding": "causal", "dilation_rate": 2}),
     *samples(
-        "Conv2D", IMAGES, {**SIX, "lora_rank": 2, "activity_regularizer": "l2"}, {**SIX, "groups": 2, "strides": 2, "dtype": "float64"}
+        "Conv1D",
+        LINES,
+        {**SIX, "dtype": "mixed_bfloat16"},
+        {**SIX, "padding": "causal", "strides": 2},
+        {**SIX, "lora_rank": 2},
     ),
     *samples(
-        "Conv2D", FIRST, {**SIX, **FORMAT, "dilation_rate": 2, "padding": "same"}, {**SIX, **FORMAT, "groups": 2, "activation": "gelu"}
+        "Conv1D", (Array((2, 4, 9), (3, 4, 12)),), {**SIX, **FORMAT, "padding": "causal", "dilation_rate": 2}
+    ),
+    *samples(
+        "Conv2D",
+        IMAGES,
+        {**SIX, "lora_rank": 2, "activity_regularizer": "l2"},
+        {**SIX, "groups": 2, "strides": 2, "dtype": "float64"},
+    ),
+    *samples(
+        "Conv2D",
+        FIRST,
+        {**SIX, **FORMAT, "dilation_rate": 2, "padding": "same"},
+        {**SIX, **FORMAT, "groups": 2, "activation": "gelu"},
     ),
     *samples(
         "Conv3D",
@@ -110,9 +137,19 @@ SAMPLES = [
         {"filters": 3, "kernel_size": 2, "dtype": "mixed_bfloat16"},
         {"filters": 3, "kernel_size": 2, "dtype": "float64", "padding": "same", "dilation_rate": 2},
     ),
-    *samples("Conv3D", FIRST_VOLUMES, {"filters": 7, "kernel_size": 2, **FORMAT}, {"filters": 7, "kernel_size": 2, "strides": 2, **FORMAT}),
+    *samples(
+        "Conv3D",
+        FIRST_VOLUMES,
+        {"filters": 7, "kernel_size": 2, **FORMAT},
+        {"filters": 7, "kernel_size": 2, "strides": 2, **FORMAT},
+    ),
     *samples("Conv1DTranspose", LINES, {**SIX, "use_bias": False, "activation": "elu", "dtype": "float64"}),
-    *samples("Conv1DTranspose", (Array((2, 4, 9), (3, 4, 12)),), {**SIX, **FORMAT}, {**SIX, **FORMAT, "strides": 2, "padding": "same"}),
+    *samples(
+        "Conv1DTranspose",
+        (Array((2, 4, 9), (3, 4, 12)),),
+        {**SIX, **FORMAT},
+        {**SIX, **FORMAT, "strides": 2, "padding": "same"},
+    ),
     *samples("Conv2DTranspose", FIRST, {**SIX, **FORMAT}, {**SIX, **FORMAT, "strides": 2, "padding": "same"}),
     *samples(
         "Conv2DTranspose",
@@ -124,12 +161,22 @@ SAMPLES = [
     *samples(
         "Conv3DTranspose",
         VOLUMES,
-        {"filters": 3, "kernel_size": 3, "strides": 2, "output_padding": 1, "use_bias": False, "activation": "relu"},
+        {
+            "filters": 3,
+            "kernel_size": 3,
+            "strides": 2,
+            "output_padding": 1,
+            "use_bias": False,
+            "activation": "relu",
+        },
         {"filters": 2, "kernel_size": 2, "dilation_rate": 1, "dtype": "mixed_bfloat16"},
     ),
     *samples("Conv3DTranspose", FIRST_VOLUMES, {"filters": 3, "kernel_size": 2, "strides": 2, **FORMAT}),
     *samples(
-        "DepthwiseConv1D", LINES, {"kernel_size": 3, "use_bias": False, "dtype": "float64"}, {"kernel_size": 3, "dtype": "mixed_bfloat16"}
+        "DepthwiseConv1D",
+        LINES,
+        {"kernel_size": 3, "use_bias": False, "dtype": "float64"},
+        {"kernel_size": 3, "dtype": "mixed_bfloat16"},
     ),
     *samples("DepthwiseConv1D", (Array((2, 4, 9), (3, 4, 12)),), {"kernel_size": 3, **FORMAT}),
     *samples(
@@ -139,9 +186,25 @@ SAMPLES = [
         {"kernel_size": 2, "strides": 2, "dtype": "float64"},
         {"kernel_size": 3, "padding": "same", "dtype": "mixed_float16"},
     ),
-    *samples("DepthwiseConv2D", FIRST, {"kernel_size": 2, **FORMAT, "strides": 2, "depth_multiplier": 2, "padding": "same"}),
-    *samples("SeparableConv1D", LINES, {**SIX, "use_bias": False, "activation": "selu"}, {**SIX, "dtype": "mixed_bfloat16"}),
+    *samples(
+        "DepthwiseConv2D",
+        FIRST,
+        {"kernel_size": 2, **FORMAT, "strides": 2, "depth_multiplier": 2, "padding": "same"},
+    ),
+    *samples(
+        "SeparableConv1D",
+        LINES,
+        {**SIX, "use_bias": False, "activation": "selu"},
+        {**SIX, "dtype": "mixed_bfloat16"},
+    ),
     *samples("SeparableConv1D", (Array((2, 4, 9), (3, 4, 12)),), {**SIX, **FORMAT, "padding": "same"}),
-    *samples("SeparableConv2D", IMAGES, {**SIX, "dtype": "float64"}, {**SIX, "dtype": "mixed_bfloat16", "strides": 2}),
-    *samples("SeparableConv2D", FIRST, {**SIX, **FORMAT, "strides": 2, "padding": "same", "depth_multiplier": 2}),
+    *samples(
+        "SeparableConv2D",
+        IMAGES,
+        {**SIX, "dtype": "float64"},
+        {**SIX, "dtype": "mixed_bfloat16", "strides": 2},
+    ),
+    *samples(
+        "SeparableConv2D", FIRST, {**SIX, **FORMAT, "strides": 2, "padding": "same", "depth_multiplier": 2}
+    ),
 ]

@@ -94,41 +94,90 @@ SAMPLES = [
         {"input_dim": 10, "output_dim": 4, "lora_rank": 2},
         {"input_dim": 10, "output_dim": 4, "dtype": "mixed_float16"},
     ),
-    *samples("ReversibleEmbedding", INDICES, {"input_dim": 10, "output_dim": 4}, {"input_dim": 10, "output_dim": 4, "tie_weights": False}),
     *samples(
-        "ReversibleEmbedding", (Array((2, 5, 4), (3, 7, 4)),), {"input_dim": 10, "output_dim": 4, "logit_soft_cap": 3.0}, reverse=True
+        "ReversibleEmbedding",
+        INDICES,
+        {"input_dim": 10, "output_dim": 4},
+        {"input_dim": 10, "output_dim": 4, "tie_weights": False},
+    ),
+    *samples(
+        "ReversibleEmbedding",
+        (Array((2, 5, 4), (3, 7, 4)),),
+        {"input_dim": 10, "output_dim": 4, "logit_soft_cap": 3.0},
+        reverse=True,
     ),
     *(row for name in ACTIVATIONS for row in samples("Activation", SEQUENCES, {"activation": name})),
-    *samples("ReLU", SEQUENCES, {}, {"max_value": 1.0, "negative_slope": 0.2, "threshold": 0.1}, {"max_value": 1.5}),
+    *samples(
+        "ReLU", SEQUENCES, {}, {"max_value": 1.0, "negative_slope": 0.2, "threshold": 0.1}, {"max_value": 1.5}
+    ),
     *samples("LeakyReLU", SEQUENCES, {"negative_slope": 0.1}),
     *samples("PReLU", (Array((4, 5, 6), (3, 5, 6)),), {}, {"shared_axes": [1]}),
     *samples("ELU", SEQUENCES, {"alpha": 0.5}),
     *samples("Softmax", SEQUENCES, {}, {"axis": 1}, {"axis": (1, 2)}),
-    *samples("Softmax", (*SEQUENCES, Array((2, 5, 6), (3, 7, 6), dtype="bool")), {}, call=lambda layer, x, mask: layer(x, mask=mask)),
+    *samples(
+        "Softmax",
+        (*SEQUENCES, Array((2, 5, 6), (3, 7, 6), dtype="bool")),
+        {},
+        call=lambda layer, x, mask: layer(x, mask=mask),
+    ),
     *samples("Flatten", SEQUENCES),
     *samples("Flatten", (Array((2, 3, 4, 5), (3, 3, 4, 5)),), {"data_format": "channels_first"}),
-    *samples("Reshape", (Array((2, 4, 6), (3, 4, 6)),), {"target_shape": (3, 8)}, {"target_shape": (-1, 2)}, {"target_shape": (24,)}),
+    *samples(
+        "Reshape",
+        (Array((2, 4, 6), (3, 4, 6)),),
+        {"target_shape": (3, 8)},
+        {"target_shape": (-1, 2)},
+        {"target_shape": (24,)},
+    ),
     *samples("Permute", SEQUENCES, {"dims": (2, 1)}),
     *samples("RepeatVector", ROWS, {"n": 3}),
     *samples("Identity", SEQUENCES),
     *samples("Masking", (Array((2, 5, 3), (3, 7, 3), 0, 2, "int32"),), {"mask_value": 1, "dtype": "int32"}),
     *samples("Masking", SEQUENCES, {"mask_value": 0.5}),
     *samples("ActivityRegularization", ROWS, {"l1": 0.1, "l2": 0.2}),
-    *samples("Lambda", ROWS, {"function": keras.ops.square}, {"function": lambda x: keras.ops.reshape(x, (keras.ops.shape(x)[0] * 2, 3))}),
     *samples(
-        "Dropout", SEQUENCES, {"rate": 0.4, "seed": 3}, {"rate": 0.4, "noise_shape": (None, 1, 6), "seed": 3}, {"rate": 0.0}, training=BOTH
+        "Lambda",
+        ROWS,
+        {"function": keras.ops.square},
+        {"function": lambda x: keras.ops.reshape(x, (keras.ops.shape(x)[0] * 2, 3))},
+    ),
+    *samples(
+        "Dropout",
+        SEQUENCES,
+        {"rate": 0.4, "seed": 3},
+        {"rate": 0.4, "noise_shape": (None, 1, 6), "seed": 3},
+        {"rate": 0.0},
+        training=BOTH,
     ),
     *samples("Dropout", SEQUENCES, {"rate": 0.4, "seed": 3, "dtype": "mixed_float16"}, training=BOTH),
-    *samples("AlphaDropout", SEQUENCES, {"rate": 0.4, "seed": 3}, {"rate": 0.4, "noise_shape": (None, 1, 6), "seed": 3}, training=BOTH),
+    *samples(
+        "AlphaDropout",
+        SEQUENCES,
+        {"rate": 0.4, "seed": 3},
+        {"rate": 0.4, "noise_shape": (None, 1, 6), "seed": 3},
+        training=BOTH,
+    ),
     *samples("GaussianDropout", SEQUENCES, {"rate": 0.4, "seed": 3}, training=BOTH),
     *samples("GaussianNoise", SEQUENCES, {"stddev": 0.4, "seed": 3}, training=BOTH),
     *samples("SpatialDropout1D", SEQUENCES, {"rate": 0.4, "seed": 3}, training=BOTH),
-    *samples("SpatialDropout2D", (Array((2, 4, 5, 6), (3, 5, 4, 6)),), {"rate": 0.4, "seed": 3}, training=BOTH),
     *samples(
-        "SpatialDropout2D", (Array((2, 6, 5, 4), (3, 6, 4, 5)),), {"rate": 0.4, "seed": 3, "data_format": "channels_first"}, training=BOTH
+        "SpatialDropout2D", (Array((2, 4, 5, 6), (3, 5, 4, 6)),), {"rate": 0.4, "seed": 3}, training=BOTH
     ),
-    *samples("SpatialDropout3D", (Array((2, 3, 4, 5, 6), (3, 4, 3, 4, 6)),), {"rate": 0.4, "seed": 3}, training=BOTH),
-    *samples("Dense", ROWS, {"units": 4, "lora_rank": 2, "lora_alpha": 0.5}, {"units": 4, "dtype": "float16"}),
+    *samples(
+        "SpatialDropout2D",
+        (Array((2, 6, 5, 4), (3, 6, 4, 5)),),
+        {"rate": 0.4, "seed": 3, "data_format": "channels_first"},
+        training=BOTH,
+    ),
+    *samples(
+        "SpatialDropout3D",
+        (Array((2, 3, 4, 5, 6), (3, 4, 3, 4, 6)),),
+        {"rate": 0.4, "seed": 3},
+        training=BOTH,
+    ),
+    *samples(
+        "Dense", ROWS, {"units": 4, "lora_rank": 2, "lora_alpha": 0.5}, {"units": 4, "dtype": "float16"}
+    ),
     *samples("Dense", (Array((2, 3, 4, 6), (1, 5, 2, 6)),), {"units": 3, "activation": "gelu"}),
     *samples("Dense", (Array((0, 6), (4, 6)),), {"units": 3}),
     *samples(
@@ -141,16 +190,30 @@ SAMPLES = [
     *samples(
         "EinsumDense",
         SEQUENCES,
-        {"equation": "abc,cd->abd", "output_shape": (None, 4), "lora_rank": 2, "lora_alpha": 3.0, "bias_axes": "d"},
+        {
+            "equation": "abc,cd->abd",
+            "output_shape": (None, 4),
+            "lora_rank": 2,
+            "lora_alpha": 3.0,
+            "bias_axes": "d",
+        },
     ),
-    *samples("Embedding", (Array((2, 3, 4), (3, 5, 2), 0, 10, "int64"),), {"input_dim": 10, "output_dim": 4, "mask_zero": True}),
+    *samples(
+        "Embedding",
+        (Array((2, 3, 4), (3, 5, 2), 0, 10, "int64"),),
+        {"input_dim": 10, "output_dim": 4, "mask_zero": True},
+    ),
     *samples(
         "Embedding",
         (Array((2, 5), (3, 7), 0, 10),),
         {"input_dim": 10, "output_dim": 4},
         {"input_dim": 10, "output_dim": 4, "dtype": "bfloat16"},
     ),
-    *samples("Embedding", (Array((2, 5), (3, 7), 0, 10, "uint8"),), {"input_dim": 10, "output_dim": 4, "dtype": "float64"}),
+    *samples(
+        "Embedding",
+        (Array((2, 5), (3, 7), 0, 10, "uint8"),),
+        {"input_dim": 10, "output_dim": 4, "dtype": "float64"},
+    ),
     *samples(
         "ReversibleEmbedding",
         (Array((2, 5, 4), (3, 7, 4)),),
@@ -158,13 +221,31 @@ SAMPLES = [
         {"input_dim": 10, "output_dim": 4, "tie_weights": False, "logit_soft_cap": 1.0},
         reverse=True,
     ),
-    *(row for name in ACTIVATIONS for row in samples("Activation", SEQUENCES, {"activation": name, "dtype": "mixed_bfloat16"})),
-    *(row for name in ACTIVATIONS for row in samples("Activation", SEQUENCES, {"activation": name, "dtype": "float64"})),
-    *samples(
-        "ReLU", SEQUENCES, {"negative_slope": 0.3, "dtype": "mixed_float16"}, {"max_value": 1.0, "threshold": 0.5, "dtype": "float64"}
+    *(
+        row
+        for name in ACTIVATIONS
+        for row in samples("Activation", SEQUENCES, {"activation": name, "dtype": "mixed_bfloat16"})
     ),
-    *samples("LeakyReLU", SEQUENCES, {"negative_slope": 0.0}, {"negative_slope": 0.2, "dtype": "mixed_bfloat16"}),
-    *samples("PReLU", (Array((4, 5, 6, 3), (3, 4, 5, 3)),), {"shared_axes": [1, 2]}, {"shared_axes": [1, 2], "dtype": "mixed_bfloat16"}),
+    *(
+        row
+        for name in ACTIVATIONS
+        for row in samples("Activation", SEQUENCES, {"activation": name, "dtype": "float64"})
+    ),
+    *samples(
+        "ReLU",
+        SEQUENCES,
+        {"negative_slope": 0.3, "dtype": "mixed_float16"},
+        {"max_value": 1.0, "threshold": 0.5, "dtype": "float64"},
+    ),
+    *samples(
+        "LeakyReLU", SEQUENCES, {"negative_slope": 0.0}, {"negative_slope": 0.2, "dtype": "mixed_bfloat16"}
+    ),
+    *samples(
+        "PReLU",
+        (Array((4, 5, 6, 3), (3, 4, 5, 3)),),
+        {"shared_axes": [1, 2]},
+        {"shared_axes": [1, 2], "dtype": "mixed_bfloat16"},
+    ),
     *samples("ELU", SEQUENCES, {"dtype": "float64"}),
     *samples("Softmax", SEQUENCES, {"axis": -2, "dtype": "mixed_float16"}),
     *samples(
@@ -175,15 +256,25 @@ SAMPLES = [
     ),
     *samples("Flatten", ROWS),
     *samples("Flatten", (Array((4,), (5,)),)),
-    *samples("Reshape", SEQUENCES, {"target_shape": (-1, 3)}, {"target_shape": (-1,)}, {"target_shape": (2, -1, 3)}),
+    *samples(
+        "Reshape", SEQUENCES, {"target_shape": (-1, 3)}, {"target_shape": (-1,)}, {"target_shape": (2, -1, 3)}
+    ),
     *samples("Reshape", ROWS, {"target_shape": (3, 1, 2), "dtype": "mixed_bfloat16"}),
-    *samples("Permute", (Array((2, 3, 4, 5), (3, 5, 2, 3)),), {"dims": (3, 1, 2)}, {"dims": (2, 1, 3), "dtype": "float64"}),
+    *samples(
+        "Permute",
+        (Array((2, 3, 4, 5), (3, 5, 2, 3)),),
+        {"dims": (3, 1, 2)},
+        {"dims": (2, 1, 3), "dtype": "float64"},
+    ),
     *samples("RepeatVector", ROWS, {"n": 1}, {"n": 5, "dtype": "mixed_bfloat16"}),
     *samples("Identity", (Array((2, 5), (3, 7), -3, 4, "int32"),), {"dtype": "int32"}),
     *samples("Masking", SEQUENCES, {"dtype": "mixed_bfloat16"}),
     *samples("ActivityRegularization", ROWS, {"l2": 0.2, "dtype": "float64"}, training=BOTH),
     *samples(
-        "Lambda", ROWS, {"function": multiplied, "arguments": {"factor": 3.0}}, {"function": keras.ops.sum, "arguments": {"axis": -1}}
+        "Lambda",
+        ROWS,
+        {"function": multiplied, "arguments": {"factor": 3.0}},
+        {"function": keras.ops.sum, "arguments": {"axis": -1}},
     ),
     *samples(
         "Lambda",
@@ -192,7 +283,11 @@ SAMPLES = [
         call=lambda layer, x, mask: layer(x, mask=mask),
     ),
     *samples(
-        "Dropout", ROWS, {"rate": 0.4, "seed": 3, "dtype": "float64"}, {"rate": 0.9, "seed": 3, "dtype": "mixed_bfloat16"}, training=BOTH
+        "Dropout",
+        ROWS,
+        {"rate": 0.4, "seed": 3, "dtype": "float64"},
+        {"rate": 0.9, "seed": 3, "dtype": "mixed_bfloat16"},
+        training=BOTH,
     ),
     *samples(
         "AlphaDropout",
@@ -208,12 +303,20 @@ SAMPLES = [
         {"rate": 0.4, "seed": 3, "dtype": "mixed_bfloat16"},
         training=BOTH,
     ),
-    *samples("GaussianNoise", ROWS, {"stddev": 0.4, "seed": 3, "dtype": "mixed_bfloat16"}, {"stddev": 0.0}, training=BOTH),
+    *samples(
+        "GaussianNoise",
+        ROWS,
+        {"stddev": 0.4, "seed": 3, "dtype": "mixed_bfloat16"},
+        {"stddev": 0.0},
+        training=BOTH,
+    ),
     *samples(
         "SpatialDropout3D",
         (Array((2, 6, 3, 4, 5), (3, 6, 4, 3, 4)),),
         {"rate": 0.4, "seed": 3, "data_format": "channels_first"},
         training=BOTH,
     ),
-    *samples("SpatialDropout1D", SEQUENCES, {"rate": 0.4, "seed": 3, "dtype": "mixed_bfloat16"}, training=BOTH),
+    *samples(
+        "SpatialDropout1D", SEQUENCES, {"rate": 0.4, "seed": 3, "dtype": "mixed_bfloat16"}, training=BOTH
+    ),
 ]

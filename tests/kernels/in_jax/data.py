@@ -32,7 +32,9 @@ def compute(a: Any, b: Any, low: int, high: int, scale: int) -> Any:
 def black_scholes(price: Any, strike: Any, years: Any, rate: float, volatility: float) -> Any:
     def normal(d: Any) -> Any:
         k = 1.0 / (1.0 + 0.2316419 * jnp.abs(d))
-        series = k * (0.31938153 + k * (-0.356563782 + k * (1.781477937 + k * (-1.821255978 + k * 1.330274429))))
+        series = k * (
+            0.31938153 + k * (-0.356563782 + k * (1.781477937 + k * (-1.821255978 + k * 1.330274429)))
+        )
         tail = 0.39894228 * jnp.exp(-0.5 * d * d) * series
         return jnp.where(d > 0, 1.0 - tail, tail)
 

@@ -33,7 +33,9 @@ def syrk(alpha: float, beta: float, c: Any, a: Any) -> Any:
 
     def row(entering: Any) -> Any:
         i, c_row, a_row = entering
-        new, _ = lax.scan(lambda new, pair: (new + alpha * pair[0] * pair[1], None), beta * c_row, (a_row, a.T))
+        new, _ = lax.scan(
+            lambda new, pair: (new + alpha * pair[0] * pair[1], None), beta * c_row, (a_row, a.T)
+        )
         return jnp.where(places <= i, new, c_row)
 
     return lax.map(row, (places, c, a))

@@ -30,7 +30,10 @@ def conv2d(images: Any, weights: Any) -> Any:
 
 def pooled(x: Any) -> Any:
     return jnp.max(
-        x[:, : x.shape[1] // 2 * 2, : x.shape[2] // 2 * 2].reshape(x.shape[0], x.shape[1] // 2, 2, x.shape[2] // 2, 2, -1), (2, 4)
+        x[:, : x.shape[1] // 2 * 2, : x.shape[2] // 2 * 2].reshape(
+            x.shape[0], x.shape[1] // 2, 2, x.shape[2] // 2, 2, -1
+        ),
+        (2, 4),
     )
 
 

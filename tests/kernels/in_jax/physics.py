@@ -59,7 +59,9 @@ def scattering_self_energies(neighbours: Any, dh: Any, g: Any, d: Any) -> Any:
 
         return over(momenta, momentum, jnp.zeros_like(g[0, 0]))
 
-    return lax.map(lambda k: lax.map(lambda e: at_energy(k, e), jnp.arange(g.shape[1])), jnp.arange(g.shape[0]))
+    return lax.map(
+        lambda k: lax.map(lambda e: at_energy(k, e), jnp.arange(g.shape[1])), jnp.arange(g.shape[0])
+    )
 
 
 def contour_integral(hamiltonian: Any, points: Any, weights: Any, probe: Any) -> Any:
@@ -76,5 +78,8 @@ def contour_integral(hamiltonian: Any, points: Any, weights: Any, probe: Any) ->
 
 
 def arc_distance(theta_1: Any, phi_1: Any, theta_2: Any, phi_2: Any) -> Any:
-    half = jnp.sin((theta_2 - theta_1) / 2) ** 2 + jnp.cos(theta_1) * jnp.cos(theta_2) * jnp.sin((phi_2 - phi_1) / 2) ** 2
+    half = (
+        jnp.sin((theta_2 - theta_1) / 2) ** 2
+        + jnp.cos(theta_1) * jnp.cos(theta_2) * jnp.sin((phi_2 - phi_1) / 2) ** 2
+    )
     return 2 * jnp.arctan2(jnp.sqrt(half), jnp.sqrt(1 - half))

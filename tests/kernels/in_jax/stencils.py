@@ -17,7 +17,9 @@ def heat_1d(u: Any, steps: int) -> Any:
 
 def jacobi_2d(u: Any, steps: int) -> Any:
     def half(u: Any, v: Any) -> Any:
-        return v.at[1:-1, 1:-1].set(0.2 * (u[1:-1, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:] + u[2:, 1:-1] + u[:-2, 1:-1]))
+        return v.at[1:-1, 1:-1].set(
+            0.2 * (u[1:-1, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:] + u[2:, 1:-1] + u[:-2, 1:-1])
+        )
 
     def step(_: Any, grids: Any) -> Any:
         u, v = grids
@@ -44,7 +46,16 @@ def seidel_2d(u: Any, steps: int) -> Any:
 
     def row(above: Any, rows: Any) -> Any:
         this, below = rows
-        summed = above[:-2] + above[1:-1] + above[2:] + this[1:-1] + this[2:] + below[:-2] + below[1:-1] + below[2:]
+        summed = (
+            above[:-2]
+            + above[1:-1]
+            + above[2:]
+            + this[1:-1]
+            + this[2:]
+            + below[:-2]
+            + below[1:-1]
+            + below[2:]
+        )
         new = this.at[1:-1].set(lax.scan(element, this[0], summed)[1])
         return new, new
 
@@ -79,7 +90,9 @@ def cavity_flow(u: Any, v: Any, p: Any, steps: int, inner_steps: int) -> Any:
 
     def moved(old: Any, un: Any, vn: Any, slope: Any) -> Any:
         inner = old[1:-1, 1:-1]
-        new = inner - dt / dx * (un[1:-1, 1:-1] * (inner - old[1:-1, :-2]) + vn[1:-1, 1:-1] * (inner - old[:-2, 1:-1]))
+        new = inner - dt / dx * (
+            un[1:-1, 1:-1] * (inner - old[1:-1, :-2]) + vn[1:-1, 1:-1] * (inner - old[:-2, 1:-1])
+        )
         new = new - dt / (2 * dx) * slope
         around = old[1:-1, 2:] + old[1:-1, :-2] + old[2:, 1:-1] + old[:-2, 1:-1]
         return old.at[1:-1, 1:-1].set(new + nu * dt / dx**2 * (around - 4 * inner))

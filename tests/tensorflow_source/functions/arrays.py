@@ -9,7 +9,9 @@ import tensorflow as tf
 
 from .table import EDGES, Call, by, call, d, each, f, i, p, t, without, z
 
-_ENDS = np.array([3, np.inf, -1, np.inf, 2, -np.inf, 3], np.float32)  # NaN has no place of its own in TensorFlow
+_ENDS = np.array(
+    [3, np.inf, -1, np.inf, 2, -np.inf, 3], np.float32
+)  # NaN has no place of its own in TensorFlow
 _PLACES, _ROWS = np.array([[0], [2], [-1], [2]], np.int32)[[0, 1, 3]], f("3m")
 _TIES = np.array([3, 1, 3, 2, 1, 3], np.int32)
 
@@ -52,7 +54,11 @@ TF: dict[str, list[Call]] = {
         without(f("n", dtype="float16")),
     ],
     "approx_top_k": [without(d("bt"), 4), without(d("t"), 3), without(d("bt"), 2, is_max_k=False)],
-    "batch_to_space": [call(f("835c"), [2, 2], [[0, 0], [0, 0]]), call(f("635c"), [2, 3], [[1, 0], [0, 2]]), call(i("43n"), [2], [[0, 1]])],
+    "batch_to_space": [
+        call(f("835c"), [2, 2], [[0, 0], [0, 0]]),
+        call(f("635c"), [2, 3], [[1, 0], [0, 2]]),
+        call(i("43n"), [2], [[0, 1]]),
+    ],
     "bitcast": [
         call(f("bn"), "int32"),
         call(f("bn"), "uint8"),
@@ -81,7 +87,12 @@ TF: dict[str, list[Call]] = {
     ],
     "case": [
         by(lambda g, x: g([(tf.reduce_sum(x) > 0, lambda: x * 2)], default=lambda: x - 1), f("bn")),
-        by(lambda g, x: g([(tf.shape(x)[0] > 2, lambda: x + 1), (x[0] < 0, lambda: x * 3)], default=lambda: x), f("n")),
+        by(
+            lambda g, x: g(
+                [(tf.shape(x)[0] > 2, lambda: x + 1), (x[0] < 0, lambda: x * 3)], default=lambda: x
+            ),
+            f("n"),
+        ),
         by(lambda g, x: g([(x[0] < 0, lambda: x), (x[0] > 1, lambda: -x)], default=lambda: x * x), f("n")),
     ],
     "cast": [
@@ -103,8 +114,17 @@ TF: dict[str, list[Call]] = {
         without(np.array([1e30, -1e30], np.float32), "float16"),
         without(np.array([3e9, -3e9], np.float32), "int32"),
     ],
-    "clip_by_global_norm": [call([f("bn"), f("m")], 1.0), call([f("n")], 100.0), call([f("bn"), None, f("m")], 0.5)],
-    "clip_by_norm": [call(f("bn"), 1.0), call(f("bnm"), 2.0, axes=[1]), call(f("bn"), p(""), axes=-1), call(np.zeros(3, np.float32), 1.0)],
+    "clip_by_global_norm": [
+        call([f("bn"), f("m")], 1.0),
+        call([f("n")], 100.0),
+        call([f("bn"), None, f("m")], 0.5),
+    ],
+    "clip_by_norm": [
+        call(f("bn"), 1.0),
+        call(f("bnm"), 2.0, axes=[1]),
+        call(f("bn"), p(""), axes=-1),
+        call(np.zeros(3, np.float32), 1.0),
+    ],
     "clip_by_value": [
         call(f("bn"), -0.5, 0.5),
         call(f("bn"), f("n"), 1.5),
@@ -112,7 +132,11 @@ TF: dict[str, list[Call]] = {
         call(i("n"), -2, 3),
         call(f("bn"), 1.0, -1.0),
     ],
-    "complex": [call(f("bn"), f("bn")), call(f("bn"), f("n")), call(f("n", dtype="float64"), f("n", dtype="float64"))],
+    "complex": [
+        call(f("bn"), f("bn")),
+        call(f("bn"), f("n")),
+        call(f("n", dtype="float64"), f("n", dtype="float64")),
+    ],
     "concat": [
         call([f("bn"), f("bn")], 0),
         call([f("bn"), f("bm"), f("b2")], axis=-1),
@@ -230,7 +254,12 @@ TF: dict[str, list[Call]] = {
         without(2, 5, 3),
         without(1.0, 3.0, 1),
     ],
-    "meshgrid": [call(f("n"), f("m")), call(f("n"), f("m"), indexing="ij"), call(i("n"), i("m"), i("b")), call(f("n"))],
+    "meshgrid": [
+        call(f("n"), f("m")),
+        call(f("n"), f("m"), indexing="ij"),
+        call(i("n"), i("m"), i("b")),
+        call(f("n")),
+    ],
     "no_gradient": [],
     "one_hot": [
         call(i("bn", -1, 6), 5),
@@ -239,9 +268,19 @@ TF: dict[str, list[Call]] = {
         call(i("bn", 0, 4, "int64"), 4, axis=1, dtype="bool", on_value=True, off_value=False),
         call(i("n", 0, 4, "uint8"), 4),
     ],
-    "ones": [without([2, 3]), by(lambda g, x: g(tf.shape(x), x.dtype) * x, f("bn", dtype="float64")), without([], "int32")],
-    "zeros": [without([2, 3]), by(lambda g, x: g(tf.shape(x), x.dtype) + x, f("bn", dtype="float64")), without([0, 2], "bool")],
-    **each("ones_like zeros_like", [call(f("bn")), call(i("n"), dtype="float64"), call(t("n")), call(z("bn"))]),
+    "ones": [
+        without([2, 3]),
+        by(lambda g, x: g(tf.shape(x), x.dtype) * x, f("bn", dtype="float64")),
+        without([], "int32"),
+    ],
+    "zeros": [
+        without([2, 3]),
+        by(lambda g, x: g(tf.shape(x), x.dtype) + x, f("bn", dtype="float64")),
+        without([0, 2], "bool"),
+    ],
+    **each(
+        "ones_like zeros_like", [call(f("bn")), call(i("n"), dtype="float64"), call(t("n")), call(z("bn"))]
+    ),
     "pad": [
         call(f("bn"), [[1, 2], [0, 3]]),
         call(f("bn"), [[1, 1], [2, 1]], "REFLECT"),
@@ -262,10 +301,17 @@ TF: dict[str, list[Call]] = {
     "size": [without(f("bnm")), without(i("")), without(z("n"), out_type="int64")],
     "shape": [without(f("bnm")), without(i("")), without(z("n"), out_type="int64")],
     "shape_n": [without([f("bnm"), f("n")]), without([i("")]), without([z("n"), f("b")], out_type="int64")],
-    **each("realdiv", [call(f("bn"), f("n")), call(f("n", dtype="float64"), 2.0), without(EDGES, EDGES[::-1].copy())]),
+    **each(
+        "realdiv",
+        [call(f("bn"), f("n")), call(f("n", dtype="float64"), 2.0), without(EDGES, EDGES[::-1].copy())],
+    ),
     **each(
         "truncatediv truncatemod",
-        [call(i("bn"), i("n", 1, 5)), call(i("bn", -100, 100, "int8"), i("n", -4, -1, "int8")), call(i("bn", dtype="int64"), 3)],
+        [
+            call(i("bn"), i("n", 1, 5)),
+            call(i("bn", -100, 100, "int8"), i("n", -4, -1, "int8")),
+            call(i("bn", dtype="int64"), 3),
+        ],
     ),
     "recompute_grad": [
         by(lambda g, x: g(lambda y: tf.sin(y) * y)(x), f("bn")),
@@ -306,7 +352,10 @@ TF: dict[str, list[Call]] = {
         call(f("bn"), [1, 2], [1, 1]),
     ],
     "scatter_nd": [
-        by(lambda g, x: g(np.array([[0], [2], [0]], np.int32), x, tf.concat([[4], tf.shape(x)[1:]], 0)), f("3m")),
+        by(
+            lambda g, x: g(np.array([[0], [2], [0]], np.int32), x, tf.concat([[4], tf.shape(x)[1:]], 0)),
+            f("3m"),
+        ),
         call(np.array([[0, 1], [2, 2]], np.int32), f("2"), [3, 4]),
         call(i("n1", 0, 5), f("n"), [5]),
         call(np.array([[1], [1]], np.int32), i("2"), [4]),
@@ -334,7 +383,12 @@ TF: dict[str, list[Call]] = {
         call(f("b56c"), [2, 3], [[1, 0], [0, 0]]),
         call(i("b5"), [2], [[0, 1]]),
     ],
-    "split": [call(f("4n"), 2), call(f("bn6"), [1, 2, 3], axis=2), call(f("b6"), [2, -1], axis=1), call(i("n6"), 3, -1)],
+    "split": [
+        call(f("4n"), 2),
+        call(f("bn6"), [1, 2, 3], axis=2),
+        call(f("b6"), [2, -1], axis=1),
+        call(i("n6"), 3, -1),
+    ],
     "squeeze": [call(f("1n1")), call(f("1n1"), [0]), call(f("b1n1"), axis=[-1, 1]), call(i("11"))],
     "stack": [
         call([f("bn"), f("bn")]),
@@ -353,10 +407,14 @@ TF: dict[str, list[Call]] = {
     ],
     "switch_case": [
         by(lambda g, x, n: g(n, [lambda: x, lambda: x * 2, lambda: -x]), f("bn"), i("", 0, 3)),
-        by(lambda g, x, n: g(n, {0: lambda: x + 1, 3: lambda: x}, default=lambda: x * 5), f("n"), i("", 0, 5)),
+        by(
+            lambda g, x, n: g(n, {0: lambda: x + 1, 3: lambda: x}, default=lambda: x * 5), f("n"), i("", 0, 5)
+        ),
         by(lambda g, x, n: g(n, [lambda: x, lambda: x * 2], default=lambda: -x), f("n"), i("", -2, 4)),
     ],
-    **each("tensor_scatter_nd_add tensor_scatter_nd_max tensor_scatter_nd_min tensor_scatter_nd_sub", _SCATTERED),
+    **each(
+        "tensor_scatter_nd_add tensor_scatter_nd_max tensor_scatter_nd_min tensor_scatter_nd_sub", _SCATTERED
+    ),
     "tensor_scatter_nd_update": [
         _SCATTERED[0],
         call(f("56"), np.array([[0, 1], [2, 2]], np.int32), f("2")),
@@ -390,7 +448,12 @@ TF: dict[str, list[Call]] = {
     "while_loop": [
         by(lambda g, x: g(lambda i, y: i < 4, lambda i, y: (i + 1, y * 1.5), (0, x))[1], f("bn")),
         by(lambda g, x: g(lambda y: tf.reduce_sum(y * y) < 100.0, lambda y: [y * 2.0], [x])[0], p("n")),
-        by(lambda g, x: g(lambda i, y: i < tf.shape(x)[0], lambda i, y: (i + 1, y + x[i]), (0, tf.zeros_like(x[0])))[1], f("nb")),
+        by(
+            lambda g, x: g(
+                lambda i, y: i < tf.shape(x)[0], lambda i, y: (i + 1, y + x[i]), (0, tf.zeros_like(x[0]))
+            )[1],
+            f("nb"),
+        ),
     ],
     "random_index_shuffle": [
         without(3, np.array([1, 2, 3], np.int32), 9),

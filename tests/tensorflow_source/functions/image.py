@@ -14,10 +14,15 @@ _COLOURED = [
     call(u("bhw3")),
     call(u("hw3")),
     call(u("hw3", "float64")),
-    call(np.array([[[0, 0, 0], [1, 1, 1], [1, 0, 0], [0.5, 0.5, 0.2], [0.2, 0.7, 0.7], [0, 0, 1]]], np.float32)),
+    call(
+        np.array([[[0, 0, 0], [1, 1, 1], [1, 0, 0], [0.5, 0.5, 0.2], [0.2, 0.7, 0.7], [0, 0, 1]]], np.float32)
+    ),
 ]
 _METHODS = ("bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5", "gaussian", "mitchellcubic")
-_BOXES = np.array([[0, 0, 1, 1], [0, 0, 1, 0.9], [0.1, 0.2, 0.5, 0.6], [0.5, 0.5, 0.9, 1.0], [0.12, 0.2, 0.5, 0.6]], np.float32)
+_BOXES = np.array(
+    [[0, 0, 1, 1], [0, 0, 1, 0.9], [0.1, 0.2, 0.5, 0.6], [0.5, 0.5, 0.9, 1.0], [0.12, 0.2, 0.5, 0.6]],
+    np.float32,
+)
 _SCORES = np.array([0.5, 0.9, 0.75, 0.3, 0.8], np.float32)
 _SEEDED = np.array([1, 2], np.int32)
 
@@ -38,7 +43,12 @@ IMAGE: dict[str, list[Call]] = {
         call(u("hw3"), u("")),
         call(f("hw1", dtype="float64"), -0.5),
     ],
-    "adjust_contrast": [call(u("bhwc"), 2.0), call(i("hw3", 0, 255, "uint8"), 1.5), call(u("hw3"), 0.5), without(u("hw3", "float16"), 0.5)],
+    "adjust_contrast": [
+        call(u("bhwc"), 2.0),
+        call(i("hw3", 0, 255, "uint8"), 1.5),
+        call(u("hw3"), 0.5),
+        without(u("hw3", "float16"), 0.5),
+    ],
     "adjust_gamma": [call(u("bhwc"), 0.5), call(i("hw3", 0, 255, "uint8"), 1.5, 0.9), call(u("bhw3"), 2.0)],
     "adjust_hue": [call(u("bhw3"), 0.1), call(i("hw3", 0, 255, "uint8"), -0.3), call(u("hw3"), 0.9)],
     "adjust_saturation": [call(u("bhw3"), 0.5), call(i("hw3", 0, 255, "uint8"), 1.5), call(u("hw3"), 2.0)],
@@ -59,10 +69,21 @@ IMAGE: dict[str, list[Call]] = {
     ],
     "crop_and_resize": [
         call(f("2hwc"), _BOXES, np.array([0, 1, 0, 1, 0], np.int32), [4, 5]),
-        without(f("2hwc"), _BOXES, np.array([0, 1, 0, 1, 0], np.int32), [3, 3], method="nearest", extrapolation_value=2.0),
+        without(
+            f("2hwc"),
+            _BOXES,
+            np.array([0, 1, 0, 1, 0], np.int32),
+            [3, 3],
+            method="nearest",
+            extrapolation_value=2.0,
+        ),
         call(f("2hwc"), _BOXES * 1.5 - 0.2, np.array([0, 1, 0, 1, 0], np.int32), [2, 6]),
     ],
-    "crop_to_bounding_box": [call(f("bhwc"), 1, 2, 3, 3), call(f("hwc"), 0, 0, 2, 5), call(i("hw3"), 2, 1, 4, 1)],
+    "crop_to_bounding_box": [
+        call(f("bhwc"), 1, 2, 3, 3),
+        call(f("hwc"), 0, 0, 2, 5),
+        call(i("hw3"), 2, 1, 4, 1),
+    ],
     "draw_bounding_boxes": [
         call(u("1hw3"), _BOXES[None], np.array([[1.0, 0, 0]], np.float32)),
         call(u("1hw3"), _BOXES[None], np.array([[1.0, 0, 0], [0, 1, 0]], np.float32)),
@@ -108,7 +129,11 @@ IMAGE: dict[str, list[Call]] = {
         call(_BOXES, _SCORES, 5, 0.3, 0.4),
         call(_BOXES, _SCORES, 4, soft_nms_sigma=0.5),
     ],
-    "pad_to_bounding_box": [call(f("bhwc"), 1, 2, 9, 12), call(f("hwc"), 0, 0, 8, 8), call(i("hw3"), 2, 1, 12, 12)],
+    "pad_to_bounding_box": [
+        call(f("bhwc"), 1, 2, 9, 12),
+        call(f("hwc"), 0, 0, 8, 8),
+        call(i("hw3"), 2, 1, 12, 12),
+    ],
     "per_image_standardization": [
         call(f("bhwc")),
         call(f("hwc")),
@@ -148,14 +173,24 @@ IMAGE: dict[str, list[Call]] = {
         call(i("hw3"), 5, 5),
         by(lambda g, x: g(x, tf.shape(x)[1] + 1, 4), f("bhwc")),
     ],
-    "resize_with_pad": [call(f("bhwc"), 8, 12), call(f("hwc"), 3, 9), call(f("bhwc"), 7, 5, method="bicubic", antialias=True)],
+    "resize_with_pad": [
+        call(f("bhwc"), 8, 12),
+        call(f("hwc"), 3, 9),
+        call(f("bhwc"), 7, 5, method="bicubic", antialias=True),
+    ],
     "total_variation": [call(f("bhwc")), call(f("hwc")), call(f("bhwc", dtype="float64"))],
     "random_brightness": [drawn(u("hwc"), 0.3), drawn(i("hw3", 0, 255, "uint8"), 0.2), drawn(u("bhwc"), 0.3)],
-    "random_contrast": [drawn(u("hwc"), 0.3, 0.9), drawn(i("hw3", 0, 255, "uint8"), 0.2, 1.8), drawn(u("bhwc"), 0.5, 2.0)],
+    "random_contrast": [
+        drawn(u("hwc"), 0.3, 0.9),
+        drawn(i("hw3", 0, 255, "uint8"), 0.2, 1.8),
+        drawn(u("bhwc"), 0.5, 2.0),
+    ],
     "random_hue": [drawn(u("hw3"), 0.3), drawn(u("bhw3"), 0.2), drawn(u("hw3"), 0.5)],
     "random_saturation": [drawn(u("hw3"), 0.3, 0.9), drawn(u("bhw3"), 0.2, 2.0), drawn(u("hw3"), 1.0, 5.0)],
     "random_crop": [drawn(u("hwc"), [2, 3, 2]), drawn(u("hw3"), [4, 4, 3]), drawn(i("hw3"), [1, 1, 3])],
-    **each("random_flip_left_right random_flip_up_down", [drawn(u("hwc")), drawn(u("bhwc")), drawn(i("hw3"))]),
+    **each(
+        "random_flip_left_right random_flip_up_down", [drawn(u("hwc")), drawn(u("bhwc")), drawn(i("hw3"))]
+    ),
     "stateless_random_brightness": [
         call(u("hwc"), 0.3, (1, 2)),
         call(u("bhwc"), 0.3, _SEEDED),
@@ -166,13 +201,21 @@ IMAGE: dict[str, list[Call]] = {
         call(u("bhwc"), 0.5, 2.0, _SEEDED),
         call(i("hw3", 0, 255, "uint8"), 0.2, 1.8, seed=(5, 6)),
     ],
-    "stateless_random_hue": [call(u("hw3"), 0.3, (1, 2)), call(u("bhw3"), 0.2, _SEEDED), call(u("hw3"), 0.5, seed=(5, 6))],
+    "stateless_random_hue": [
+        call(u("hw3"), 0.3, (1, 2)),
+        call(u("bhw3"), 0.2, _SEEDED),
+        call(u("hw3"), 0.5, seed=(5, 6)),
+    ],
     "stateless_random_saturation": [
         call(u("hw3"), 0.3, 0.9, (1, 2)),
         call(u("bhw3"), 0.5, 2.0, _SEEDED),
         call(u("hw3"), 1.0, 5.0, seed=(5, 6)),
     ],
-    "stateless_random_crop": [call(u("hwc"), [2, 3, 2], (1, 2)), call(u("hw3"), [4, 4, 3], (7, 9)), call(i("hw3"), [1, 1, 3], seed=(5, 6))],
+    "stateless_random_crop": [
+        call(u("hwc"), [2, 3, 2], (1, 2)),
+        call(u("hw3"), [4, 4, 3], (7, 9)),
+        call(i("hw3"), [1, 1, 3], seed=(5, 6)),
+    ],
     **each(
         "stateless_random_flip_left_right stateless_random_flip_up_down",
         [call(u("hwc"), (1, 2)), call(u("bhwc"), _SEEDED), call(i("hw3"), seed=(5, 6))],

@@ -62,13 +62,27 @@ def _each_by(function: Any, calls: list[Call]) -> list[Call]:
 
 LINALG: dict[str, list[Call]] = {
     "adjoint": [call(f("bnm")), call(z("bnm")), call(i("nm"))],
-    "band_part": [call(f("bnm"), 1, 0), call(f("nm"), -1, 0), call(f("nn"), 0, -1), call(i("nm"), 1, 1), call(f("5m"), 2, 5)],
-    "banded_triangular_solve": [call(p("2s"), f("sn")), call(p("2s"), f("sn"), lower=False), call(p("b2s"), f("bsn"), adjoint=True)],
+    "band_part": [
+        call(f("bnm"), 1, 0),
+        call(f("nm"), -1, 0),
+        call(f("nn"), 0, -1),
+        call(i("nm"), 1, 1),
+        call(f("5m"), 2, 5),
+    ],
+    "banded_triangular_solve": [
+        call(p("2s"), f("sn")),
+        call(p("2s"), f("sn"), lower=False),
+        call(p("b2s"), f("bsn"), adjoint=True),
+    ],
     "cholesky": _each_by(_of_spd, _SQUARE),
     "cholesky_solve": [
         by(lambda f, x, y: f(tf.linalg.cholesky(_spd(x)), y), f("ss"), f("sn")),
         by(lambda f, x, y: f(tf.linalg.cholesky(_spd(x)), y), f("bss"), f("bsn")),
-        by(lambda f, x, y: f(tf.linalg.cholesky(_spd(x)), y), f("ss", dtype="float64"), f("sn", dtype="float64")),
+        by(
+            lambda f, x, y: f(tf.linalg.cholesky(_spd(x)), y),
+            f("ss", dtype="float64"),
+            f("sn", dtype="float64"),
+        ),
     ],
     "cross": [call(f("b3"), f("b3")), call(f("3"), f("3")), call(i("b3"), i("b3"))],
     "det": _each_by(_of_regular, _SQUARE),
@@ -82,7 +96,12 @@ LINALG: dict[str, list[Call]] = {
         call(i("nm"), k=-1),
         call(f("56"), k=(-2, 1), align="RIGHT_LEFT"),
     ],
-    "set_diag": [call(f("bnn"), f("bn")), call(f("45"), f("4"), k=1), call(f("45"), f("24"), k=(0, 1)), call(i("nn"), i("n"))],
+    "set_diag": [
+        call(f("bnn"), f("bn")),
+        call(f("45"), f("4"), k=1),
+        call(f("45"), f("24"), k=(0, 1)),
+        call(i("nn"), i("n")),
+    ],
     "eig": [Call(c.args, {}, _sorted_complex, False) for c in _SQUARE[:3]],
     "eigvals": [Call(c.args, {}, _sorted_complex, False) for c in _SQUARE],
     "eigh": [Call(c.args, {}, _eigen, False) for c in _SQUARE],
@@ -90,7 +109,12 @@ LINALG: dict[str, list[Call]] = {
     "eigh_tridiagonal": [
         without(np.array([1.0, 2, 3, 4], np.float32), np.array([0.5, 0.2, 0.1], np.float32)),
         without(np.array([1.0, 2, 3], np.float64), np.array([0.5, 0.2], np.float64)),
-        without(np.array([1.0, 2, 3, 4], np.float32), np.array([0.5, 0.2, 0.1], np.float32), select="i", select_range=(0, 1)),
+        without(
+            np.array([1.0, 2, 3, 4], np.float32),
+            np.array([0.5, 0.2, 0.1], np.float32),
+            select="i",
+            select_range=(0, 1),
+        ),
     ],
     "einsum": [
         call("bij,bjk->bik", f("bnm"), f("bmk")),
@@ -107,11 +131,21 @@ LINALG: dict[str, list[Call]] = {
         by(lambda f, x: f(tf.shape(x)[0], batch_shape=[2]), f("n")),
         call(3, num_columns=2, batch_shape=[2, 1], dtype="complex64"),
     ],
-    "global_norm": [call([f("bn"), f("m")]), call([f("n")]), call([f("bn", dtype="float64"), f("n", dtype="float64")])],
+    "global_norm": [
+        call([f("bn"), f("m")]),
+        call([f("n")]),
+        call([f("bn", dtype="float64"), f("n", dtype="float64")]),
+    ],
     **each("logdet", _each_by(_of_spd, _SQUARE)),
     "slogdet": _each_by(_of_regular, _SQUARE),
     "logm": [
-        Call(c.args, {}, lambda f, x: f(tf.cast(_spd(x), "complex128" if x.dtype == tf.float64 else "complex64")), False) for c in _SQUARE
+        Call(
+            c.args,
+            {},
+            lambda f, x: f(tf.cast(_spd(x), "complex128" if x.dtype == tf.float64 else "complex64")),
+            False,
+        )
+        for c in _SQUARE
     ],
     "sqrtm": [Call(c.args, {}, _of_spd, False) for c in _SQUARE],
     "lstsq": [
@@ -127,7 +161,11 @@ LINALG: dict[str, list[Call]] = {
     "lu_solve": [
         by(lambda f, x, y: f(*tf.linalg.lu(_regular(x)), y), f("ss"), f("sn")),
         by(lambda f, x, y: f(*tf.linalg.lu(_regular(x)), y), f("bss"), f("bsn")),
-        by(lambda f, x, y: f(*tf.linalg.lu(_regular(x)), y), f("ss", dtype="float64"), f("sn", dtype="float64")),
+        by(
+            lambda f, x, y: f(*tf.linalg.lu(_regular(x)), y),
+            f("ss", dtype="float64"),
+            f("sn", dtype="float64"),
+        ),
     ],
     "matmul": [
         call(f("bnm"), f("bmk")),
@@ -138,9 +176,17 @@ LINALG: dict[str, list[Call]] = {
         call(f("nm"), f("mk"), a_is_sparse=True),
         call(i("nm", dtype="int8"), i("mk", dtype="int8"), output_type="int32"),
     ],
-    "matrix_rank": [call(f("bnm")), call(np.ones((3, 3), np.float32)), call(f("nm", dtype="float64"), tol=0.5)],
+    "matrix_rank": [
+        call(f("bnm")),
+        call(np.ones((3, 3), np.float32)),
+        call(f("nm", dtype="float64"), tol=0.5),
+    ],
     "matrix_transpose": [call(f("bnm")), call(i("nm")), call(z("nm"), conjugate=True)],
-    "matvec": [call(f("bnm"), f("bm")), call(f("mn"), f("m"), transpose_a=True), call(z("mn"), z("m"), adjoint_a=True)],
+    "matvec": [
+        call(f("bnm"), f("bm")),
+        call(f("mn"), f("m"), transpose_a=True),
+        call(z("mn"), z("m"), adjoint_a=True),
+    ],
     "norm": [
         call(f("bnm")),
         call(f("bnm"), ord=1, axis=1),
@@ -156,7 +202,12 @@ LINALG: dict[str, list[Call]] = {
     "qr": [
         Call((f("43"),), {}, _magnitudes, False),
         Call((f("b43"),), {}, _magnitudes, False),
-        Call((f("43", dtype="float64"),), {"full_matrices": True}, lambda f, x, **o: [tf.abs(part)[..., :3] for part in f(x, **o)], False),
+        Call(
+            (f("43", dtype="float64"),),
+            {"full_matrices": True},
+            lambda f, x, **o: [tf.abs(part)[..., :3] for part in f(x, **o)],
+            False,
+        ),
     ],
     "svd": [
         Call((f("43"),), {}, _magnitudes, False),
@@ -191,8 +242,16 @@ LINALG: dict[str, list[Call]] = {
 }
 
 _FFT = [call(z("bt")), call(z("t")), call(z("t", "complex128"))]
-_FFT2, _FFT3 = [call(z("bhw")), call(z("hw")), call(z("hw", "complex128"))], [call(z("bhwc")), call(z("hwc")), call(z("hwc", "complex128"))]
-_MDCT = [call(f("b8"), 4), call(f("bt"), 8), call(f("b8", dtype="float64"), 4, norm="ortho"), call(f("b9"), 4, pad_end=True)]
+_FFT2, _FFT3 = (
+    [call(z("bhw")), call(z("hw")), call(z("hw", "complex128"))],
+    [call(z("bhwc")), call(z("hwc")), call(z("hwc", "complex128"))],
+)
+_MDCT = [
+    call(f("b8"), 4),
+    call(f("bt"), 8),
+    call(f("b8", dtype="float64"), 4, norm="ortho"),
+    call(f("b9"), 4, pad_end=True),
+]
 _WINDOWS = [
     by(lambda f, x: f(tf.shape(x)[0]), f("n")),
     by(lambda f, x: f(7) * x, f("7")),
@@ -213,20 +272,45 @@ SIGNAL: dict[str, list[Call]] = {
         call(f("b5", dtype="float64"), n=8),
         call(f("b8"), type=3, norm="ortho"),
     ],
-    "idct": [call(f("bt")), *[call(f("b8"), type=kind) for kind in (1, 3, 4)], call(f("bt"), norm="ortho"), call(f("bt", dtype="float64"))],
+    "idct": [
+        call(f("bt")),
+        *[call(f("b8"), type=kind) for kind in (1, 3, 4)],
+        call(f("bt"), norm="ortho"),
+        call(f("bt", dtype="float64")),
+    ],
     **each("fft ifft", _FFT),
     **each("fft2d ifft2d", _FFT2),
     **each("fft3d ifft3d", _FFT3),
-    **each("fftnd ifftnd", [by(lambda f, x: f(x, axes=[-2, -1]), z("bhw")), call(z("hw"), [4, 10], [0, 1]), call(z("bhw"), axes=[1])]),
+    **each(
+        "fftnd ifftnd",
+        [
+            by(lambda f, x: f(x, axes=[-2, -1]), z("bhw")),
+            call(z("hw"), [4, 10], [0, 1]),
+            call(z("bhw"), axes=[1]),
+        ],
+    ),
     "rfftnd": [call(f("hw"), [4, 10], [0, 1]), call(f("bhw"), axes=[1, 2]), call(f("hw", dtype="float64"))],
     "irfftnd": [call(z("h5"), [6, 8], [0, 1]), call(z("bh5"), axes=[1, 2]), call(z("h5", "complex128"))],
-    "rfft": [call(f("bt")), call(f("b5")), call(f("bt"), fft_length=[10]), call(f("t", dtype="float64"), fft_length=[33])],
+    "rfft": [
+        call(f("bt")),
+        call(f("b5")),
+        call(f("bt"), fft_length=[10]),
+        call(f("t", dtype="float64"), fft_length=[33]),
+    ],
     "rfft2d": [call(f("bhw")), call(f("hw"), fft_length=[4, 9]), call(f("hw", dtype="float64"))],
     "rfft3d": [call(f("bhwc")), call(f("hwc"), fft_length=[4, 9, 2]), call(f("hwc", dtype="float64"))],
-    "irfft": [call(z("bt")), call(z("b5"), fft_length=[7]), call(z("t", "complex128")), call(z("b5"), fft_length=[12])],
+    "irfft": [
+        call(z("bt")),
+        call(z("b5"), fft_length=[7]),
+        call(z("t", "complex128")),
+        call(z("b5"), fft_length=[12]),
+    ],
     "irfft2d": [call(z("bhw")), call(z("hw"), fft_length=[5, 9]), call(z("hw", "complex128"))],
     "irfft3d": [call(z("bhwc")), call(z("hw3"), fft_length=[5, 7, 5]), call(z("hwc", "complex128"))],
-    **each("fftshift ifftshift", [call(f("bhw")), call(f("bhw"), axes=1), call(i("hw"), axes=(0, 1)), call(z("n"))]),
+    **each(
+        "fftshift ifftshift",
+        [call(f("bhw")), call(f("bhw"), axes=1), call(i("hw"), axes=(0, 1)), call(z("n"))],
+    ),
     "frame": [
         call(f("bt"), 4, 2),
         call(f("t"), 5, 3, pad_end=True, pad_value=2.0),
@@ -264,7 +348,13 @@ SIGNAL: dict[str, list[Call]] = {
         by(lambda f, x: f(4)(9, dtype=x.dtype) * x, f("9", dtype="float64")),
     ],
     "mfccs_from_log_mel_spectrograms": [call(f("bn8")), call(f("n4")), call(f("n6", dtype="float64"))],
-    "overlap_and_add": [call(f("bn6"), 2), call(f("n6"), 6), call(f("n4"), 7), call(i("bn5"), 3), call(f("bn6", dtype="float64"), 4)],
+    "overlap_and_add": [
+        call(f("bn6"), 2),
+        call(f("n6"), 6),
+        call(f("n4"), 7),
+        call(i("bn5"), 3),
+        call(f("bn6", dtype="float64"), 4),
+    ],
 }
 SAMPLES: dict[str, list[Call]] = {
     **{f"tf.linalg.{name}": calls for name, calls in LINALG.items()},

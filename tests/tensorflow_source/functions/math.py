@@ -9,7 +9,9 @@ from .table import EDGES, OTHERS, WHOLE, Call, binary, by, call, d, each, f, i, 
 
 _INT, _COMPLEX = call(i("bn")), call(z("bn"))
 _IDS, _LOOSE = np.array([0, 0, 2, 2, 3], np.int32), np.array([3, -1, 0, 3, 1], np.int32)
-_NANS = np.array([[1.0, np.nan, 3.0], [np.nan, np.nan, np.nan], [np.inf, -np.inf, 2.0], [5.0, 5.0, 1.0]], np.float32)
+_NANS = np.array(
+    [[1.0, np.nan, 3.0], [np.nan, np.nan, np.nan], [np.inf, -np.inf, 2.0], [5.0, 5.0, 1.0]], np.float32
+)
 _REDUCED = [
     call(f("bnm")),
     call(f("bnm"), axis=-1, keepdims=True),
@@ -20,12 +22,21 @@ _REDUCED = [
     without(_NANS, axis=1),
     without(np.zeros((2, 0, 3), np.float32), axis=1),
 ]
-_REDUCED_INTS = [call(i("bnm"), axis=1), call(i("bnm", dtype="uint8"), axis=(0, 1)), call(i("bnm", dtype="int64"), axis=-1, keepdims=True)]
+_REDUCED_INTS = [
+    call(i("bnm"), axis=1),
+    call(i("bnm", dtype="uint8"), axis=(0, 1)),
+    call(i("bnm", dtype="int64"), axis=-1, keepdims=True),
+]
 _RUNNING = [
     call(f("bnm"), axis=axis, exclusive=exclusive, reverse=reverse)
     for axis, exclusive, reverse in ((0, False, False), (-1, True, False), (1, False, True), (-2, True, True))
 ]
-_SEGMENTS = [call(f("5n"), _IDS), call(f("5", dtype="float64"), _IDS), without(i("5n"), _IDS), without(f("5n", dtype="float16"), _IDS)]
+_SEGMENTS = [
+    call(f("5n"), _IDS),
+    call(f("5", dtype="float64"), _IDS),
+    without(i("5n"), _IDS),
+    without(f("5n", dtype="float16"), _IDS),
+]
 _UNSORTED = [
     call(f("5n"), _LOOSE, 4),
     call(f("5n"), _LOOSE, num_segments=6),
@@ -33,8 +44,16 @@ _UNSORTED = [
     call(f("52n"), np.stack([_LOOSE, _IDS], 1), 5),
     without(f("5n", dtype="float16"), _LOOSE, 4),
 ]
-_COMPARED = [*binary(), without(i("bn", 0, 2), i("n", 0, 2)), without(i("bn", 0, 2, "uint8"), i("bn", 0, 2, "uint8"))]
-_WHOLES = [call(WHOLE, np.roll(WHOLE, 3)), call(i("bn", dtype="int64"), i("n", dtype="int64")), call(i("bn", dtype="uint8"), 3)]
+_COMPARED = [
+    *binary(),
+    without(i("bn", 0, 2), i("n", 0, 2)),
+    without(i("bn", 0, 2, "uint8"), i("bn", 0, 2, "uint8")),
+]
+_WHOLES = [
+    call(WHOLE, np.roll(WHOLE, 3)),
+    call(i("bn", dtype="int64"), i("n", dtype="int64")),
+    call(i("bn", dtype="uint8"), 3),
+]
 _DIVISORS = [call(i("bn"), i("n", 1, 5)), call(i("bn", -100, 100, "int8"), i("n", -4, -1, "int8")), call(i("bn", 0, 9, "uint8"), i("n", 1, 5, "uint8"))]  # fmt: skip
 _TRUTHS = [call(t("bn"), t("n")), call(t("bn"), True), call(t("b1"), t("1n"))]
 
@@ -60,15 +79,33 @@ TF_MATH: dict[str, list[Call]] = {
     **each("divide truediv", [*binary(), *_DIVISORS, call(z("bn"), z("n"))]),
     **each(
         "divide_no_nan multiply_no_nan",
-        [*binary(), call(np.zeros(3, np.float32), f("3")), call(f("3"), np.zeros(3, np.float32)), call(z("n"), z("n"))],
+        [
+            *binary(),
+            call(np.zeros(3, np.float32), f("3")),
+            call(f("3"), np.zeros(3, np.float32)),
+            call(z("n"), z("n")),
+        ],
     ),
     **each("floordiv floormod", [*binary("normal", "positive"), *_DIVISORS, without(f("bn"), -1.5)]),
     **each("equal not_equal", [*_COMPARED, without(t("bn"), t("bn")), without(z("bn"), z("bn"))]),
     **each("greater greater_equal less less_equal", _COMPARED),
     "atan2": binary(),
-    "pow": [*binary("positive"), call(i("bn"), i("n", 0, 4)), call(z("n"), z("n")), call(f("bn"), 2.0), call(f("bn"), 3)],
-    "nextafter": [without(f("bn"), f("bn")), without(EDGES, OTHERS), without(f("n", dtype="float64"), f("n", dtype="float64"))],
-    **each("xdivy xlogy xlog1py", [*binary("normal", "positive"), call(np.zeros(3, np.float32), np.array([0.0, -1, 2], np.float32))]),
+    "pow": [
+        *binary("positive"),
+        call(i("bn"), i("n", 0, 4)),
+        call(z("n"), z("n")),
+        call(f("bn"), 2.0),
+        call(f("bn"), 3),
+    ],
+    "nextafter": [
+        without(f("bn"), f("bn")),
+        without(EDGES, OTHERS),
+        without(f("n", dtype="float64"), f("n", dtype="float64")),
+    ],
+    **each(
+        "xdivy xlogy xlog1py",
+        [*binary("normal", "positive"), call(np.zeros(3, np.float32), np.array([0.0, -1, 2], np.float32))],
+    ),
     "igamma": binary("positive", "positive", edges=False),
     "igammac": binary("positive", "positive", edges=False),
     "betainc": [
@@ -94,7 +131,11 @@ TF_MATH: dict[str, list[Call]] = {
         call([f("n", dtype="float64")] * 3, f("n", dtype="float64")),
     ],
     "scalar_mul": [call(2.5, f("bn")), call(f(""), f("bn")), call(3, i("bn"))],
-    "accumulate_n": [call([f("bn"), f("bn"), f("bn")]), call([i("n"), i("n")]), call([f("bn", dtype="float64")])],
+    "accumulate_n": [
+        call([f("bn"), f("bn"), f("bn")]),
+        call([i("n"), i("n")]),
+        call([f("bn", dtype="float64")]),
+    ],
     "add_n": [call([f("bn"), f("bn"), f("bn")]), call([i("n"), i("n")]), call([z("n")])],
     "approx_max_k": [without(d("bt"), 4), without(d("bt"), 2), without(d("t"), 5)],
     "approx_min_k": [without(d("bt"), 4), without(d("bt"), 2), without(d("t"), 5)],
@@ -137,11 +178,20 @@ TF_MATH: dict[str, list[Call]] = {
             call(i("n", dtype="uint8"), exclusive=True),
         ],
     ),
-    "cumulative_logsumexp": [*_RUNNING, without(EDGES[1:]), without(EDGES[2:]), call(f("n", dtype="float64"), exclusive=True)],
+    "cumulative_logsumexp": [
+        *_RUNNING,
+        without(EDGES[1:]),
+        without(EDGES[2:]),
+        call(f("n", dtype="float64"), exclusive=True),
+    ],
     "in_top_k": [
         call(i("n", 0, 4), f("n4"), 2),
         call(i("n", -2, 7), f("n4"), 3),
-        call(np.array([0, 1, 2], np.int64), np.array([[1, 1, 0], [1, np.nan, 0], [np.inf, 2, 3]], np.float32), 1),
+        call(
+            np.array([0, 1, 2], np.int64),
+            np.array([[1, 1, 0], [1, np.nan, 0], [np.inf, 2, 3]], np.float32),
+            1,
+        ),
     ],
     "invert_permutation": [
         call(np.array([2, 0, 1, 3], np.int32)),
@@ -149,7 +199,8 @@ TF_MATH: dict[str, list[Call]] = {
         by(lambda f, x: f(tf.argsort(x)), f("n")),
     ],
     **each(
-        "is_non_decreasing is_strictly_increasing", [call(f("bn")), call(np.arange(4.0)), call(np.array([1, 1, 2], np.int32)), call(f("1"))]
+        "is_non_decreasing is_strictly_increasing",
+        [call(f("bn")), call(np.arange(4.0)), call(np.array([1, 1, 2], np.int32)), call(f("1"))],
     ),
     "l2_normalize": [
         call(f("bnm"), axis=-1),
@@ -171,11 +222,19 @@ TF_MATH: dict[str, list[Call]] = {
     ],
     **each(
         "reduce_all reduce_any",
-        [call(t("bnm")), call(t("bnm"), axis=(0, -1)), call(t("bn"), axis=1, keepdims=True), call(np.zeros((2, 0), bool), axis=1)],
+        [
+            call(t("bnm")),
+            call(t("bnm"), axis=(0, -1)),
+            call(t("bn"), axis=1, keepdims=True),
+            call(np.zeros((2, 0), bool), axis=1),
+        ],
     ),
     **each("reduce_sum reduce_mean reduce_max reduce_min", [*_REDUCED, *_REDUCED_INTS]),
     "reduce_prod": [*_REDUCED, *_REDUCED_INTS],
-    **each("reduce_euclidean_norm reduce_std reduce_variance reduce_logsumexp", [*_REDUCED, call(f("bn", dtype="float64"), axis=0)]),
+    **each(
+        "reduce_euclidean_norm reduce_std reduce_variance reduce_logsumexp",
+        [*_REDUCED, call(f("bn", dtype="float64"), axis=0)],
+    ),
     **each("segment_max segment_mean segment_min segment_prod segment_sum", _SEGMENTS),
     **each("unsorted_segment_max unsorted_segment_min unsorted_segment_prod unsorted_segment_sum", _UNSORTED),
     **each("unsorted_segment_mean unsorted_segment_sqrt_n", _UNSORTED),
@@ -190,9 +249,17 @@ TF_MATH: dict[str, list[Call]] = {
     "zero_fraction": [call(i("bn", 0, 2)), call(f("bn")), call(i("n", 0, 2, "int64"), dtype="float64")],
     "sobol_sample": [without(3, 7), without(2, 5, skip=3), without(1, 4, dtype="float64")],
     **each("bessel_j0 bessel_j1", unary(edges=False), "special."),
-    **each("bessel_k0 bessel_k0e bessel_k1 bessel_k1e bessel_y0 bessel_y1", unary("positive", edges=False), "special."),
+    **each(
+        "bessel_k0 bessel_k0e bessel_k1 bessel_k1e bessel_y0 bessel_y1",
+        unary("positive", edges=False),
+        "special.",
+    ),
     "special.expint": [*unary("positive"), call(np.array([0.5, 3, 6, 12, 20, 40, 70, 88], np.float32))],
-    **each("dawsn fresnel_cos fresnel_sin", unary("normal", call(np.array([0.5, 4, 8, -1.6, 1e9, 1e5], np.float32))), "special."),
+    **each(
+        "dawsn fresnel_cos fresnel_sin",
+        unary("normal", call(np.array([0.5, 4, 8, -1.6, 1e9, 1e5], np.float32))),
+        "special.",
+    ),
     "special.spence": unary("positive", call(np.array([0.2, 0.7, 1.2, 1.7, 3, 9], np.float32))),
 }
 SAMPLES: dict[str, list[Call]] = {

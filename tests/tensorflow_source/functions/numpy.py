@@ -16,9 +16,16 @@ NUMPY: dict[str, list[Call]] = {
     "divmod": NUMPY_LIKE["mod"],
     **each("array asarray asanyarray ascontiguousarray", NUMPY_LIKE["array"]),
     "array_equal": [without(f("bn"), f("bn")), by(lambda g, x: g(x, x), f("bn")), without(i("n"), f("n"))],
-    **each("atleast_1d atleast_2d atleast_3d", [call(f("")), call(f("n")), call(f("bn")), call(i("bnm")), call(f(""), f("n"))]),
+    **each(
+        "atleast_1d atleast_2d atleast_3d",
+        [call(f("")), call(f("n")), call(f("bn")), call(i("bnm")), call(f(""), f("n"))],
+    ),
     "broadcast_arrays": [call(f("bn"), f("n")), call(i("b1"), f("1n")), call(f(""), f("n"))],
-    "compress": [call([True, False, True], f("3n"), axis=0), call([False, True], f("bn")), call([True, False, True], f("b3"), axis=1)],
+    "compress": [
+        call([True, False, True], f("3n"), axis=0),
+        call([False, True], f("bn")),
+        call([True, False, True], f("b3"), axis=1),
+    ],
     "diag_indices": [without(3), without(2, 3), without(4, ndim=1)],
     **each("flatten", [call(f("bn")), call(i("bnm")), call(f(""))]),
     **each("fliplr flipud", [call(f("bn")), call(i("bnm")), call(f("bn", dtype="float64"))]),
@@ -29,7 +36,11 @@ NUMPY: dict[str, list[Call]] = {
     ],
     "iscomplex": [call(z("n")), call(f("n")), call(np.array([1 + 0j, 2j]))],
     **each("iscomplexobj isrealobj isscalar", [without(f("bn")), without(z("n")), without(i(""))]),
-    "ix_": [call(i("n", 0, 3), i("m", 0, 3)), call(np.array([True, False, True]), np.array([0, 2])), call(i("n", 0, 3))],
+    "ix_": [
+        call(i("n", 0, 3), i("m", 0, 3)),
+        call(np.array([True, False, True]), np.array([0, 2])),
+        call(i("n", 0, 3)),
+    ],
     "polyval": [call(f("n"), f("m")), call(f("3"), 2.0), call(i("n"), i("m"))],
     "logspace": NUMPY_LIKE["logspace"],
 }

@@ -7,7 +7,9 @@ import numpy as np
 from .table import EDGES, WHOLE, Call, binary, by, call, d, each, f, i, p, t, u, unary, without, z
 
 _WHOLE = [call(i("bn")), without(i("n", dtype="uint8")), call(t("bn")), call(i("n", dtype="int64"))]
-_NANS = np.array([[1.0, np.nan, 3.0], [np.nan, np.nan, np.nan], [np.inf, -np.inf, 2.0], [5.0, 5.0, 1.0]], np.float32)
+_NANS = np.array(
+    [[1.0, np.nan, 3.0], [np.nan, np.nan, np.nan], [np.inf, -np.inf, 2.0], [5.0, 5.0, 1.0]], np.float32
+)
 _SUMS = [
     call(f("bnm")),
     call(f("bnm"), axis=-1, keepdims=True),
@@ -35,8 +37,17 @@ _MIXED = [
     call(f("bn", dtype="float64"), f("n")),
     call(i("bn", dtype="uint8"), i("n", dtype="int8")),
 ]
-_BITS = [call(WHOLE, np.roll(WHOLE, 3)), call(i("bn", dtype="uint8"), i("n", dtype="uint8")), call(i("bn", dtype="int64"), i("n"))]
-_TRUTHS = [call(t("bn"), t("n")), call(f("bn"), f("n")), call(i("bn", -1, 2), i("n", -1, 2)), without(EDGES, np.roll(EDGES, 5))]
+_BITS = [
+    call(WHOLE, np.roll(WHOLE, 3)),
+    call(i("bn", dtype="uint8"), i("n", dtype="uint8")),
+    call(i("bn", dtype="int64"), i("n")),
+]
+_TRUTHS = [
+    call(t("bn"), t("n")),
+    call(f("bn"), f("n")),
+    call(i("bn", -1, 2), i("n", -1, 2)),
+    without(EDGES, np.roll(EDGES, 5)),
+]
 _COMPARED = [
     *binary(),
     without(i("bn", 0, 2), i("n", 0, 2)),
@@ -63,23 +74,57 @@ NUMPY_LIKE: dict[str, list[Call]] = {
     **each("isfinite isinf isnan isneginf isposinf", unary("normal", _WHOLE[0])),
     "isreal": [call(f("n")), call(z("n")), call(np.array([1 + 0j, 2j]))],
     **each("real imag", [call(f("bn")), call(z("bn")), call(i("n"))]),
-    "angle": [call(z("bn")), call(f("bn")), call(z("n", "complex128")), call(np.array([-1.0, 0.0, -0.0, 2], np.float32))],
+    "angle": [
+        call(z("bn")),
+        call(f("bn")),
+        call(z("n", "complex128")),
+        call(np.array([-1.0, 0.0, -0.0, 2], np.float32)),
+    ],
     "logical_not": [call(t("bn")), call(f("n")), call(i("n", -1, 2)), without(EDGES)],
     "signbit": [call(f("bn")), without(EDGES), call(i("n"))],
     **each("add subtract multiply maximum minimum", [*binary(), *_MIXED]),
-    **each("divide true_divide", [*binary(), *_MIXED[:6], call(z("n"), z("n")), call(i("bn"), i("n", 1, 5)), call(t("n"), t("n"))]),
+    **each(
+        "divide true_divide",
+        [*binary(), *_MIXED[:6], call(z("n"), z("n")), call(i("bn"), i("n", 1, 5)), call(t("n"), t("n"))],
+    ),
     **each("floor_divide mod", [*binary("normal", "positive"), *_DIVISORS]),
-    "power": [*binary("positive"), call(f("bn"), 2), call(i("bn"), i("n", 0, 4)), call(i("bn"), 2.0), call(f("n"), i("n", -2, 3))],
+    "power": [
+        *binary("positive"),
+        call(f("bn"), 2),
+        call(i("bn"), i("n", 0, 4)),
+        call(i("bn"), 2.0),
+        call(f("n"), i("n", -2, 3)),
+    ],
     **each("arctan2 hypot logaddexp logaddexp2", [*binary(), call(i("bn"), i("n")), call(f("bn"), i("n"))]),
-    **each("gcd lcm", [call(i("bn", 1, 30), i("n", 1, 30)), call(WHOLE, np.roll(WHOLE, 3)), call(i("bn", 1, 30, "int64"), 12)]),
+    **each(
+        "gcd lcm",
+        [
+            call(i("bn", 1, 30), i("n", 1, 30)),
+            call(WHOLE, np.roll(WHOLE, 3)),
+            call(i("bn", 1, 30, "int64"), 12),
+        ],
+    ),
     "heaviside": [call(f("bn"), 0.5), call(f("bn"), f("n")), without(EDGES, 0.5), call(i("n"), 2)],
     **each("bitwise_and bitwise_or bitwise_xor", _BITS),
     "bitwise_not": [call(WHOLE), call(i("n", dtype="uint8")), call(t("n"))],
     **each("logical_and logical_or logical_xor", _TRUTHS),
     **each("equal not_equal greater greater_equal less less_equal", _COMPARED),
-    "nextafter": [without(f("bn"), f("bn")), without(EDGES, np.roll(EDGES, 5)), without(f("n", dtype="float64"), f("n", dtype="float64"))],
-    "isclose": [call(f("bn"), f("bn")), call(EDGES, EDGES), call(f("n"), f("n"), rtol=0.5, atol=0.5), call(EDGES, EDGES, equal_nan=True)],
-    "allclose": [call(f("bn"), f("bn")), call(f("n"), f("n"), rtol=9.0, atol=9.0), call(i("n", 0, 1), i("n", 0, 1))],
+    "nextafter": [
+        without(f("bn"), f("bn")),
+        without(EDGES, np.roll(EDGES, 5)),
+        without(f("n", dtype="float64"), f("n", dtype="float64")),
+    ],
+    "isclose": [
+        call(f("bn"), f("bn")),
+        call(EDGES, EDGES),
+        call(f("n"), f("n"), rtol=0.5, atol=0.5),
+        call(EDGES, EDGES, equal_nan=True),
+    ],
+    "allclose": [
+        call(f("bn"), f("bn")),
+        call(f("n"), f("n"), rtol=9.0, atol=9.0),
+        call(i("n", 0, 1), i("n", 0, 1)),
+    ],
     **each(
         "all any",
         [
@@ -95,19 +140,73 @@ NUMPY_LIKE: dict[str, list[Call]] = {
     "ptp": [call(f("bnm")), call(f("bnm"), axis=1), call(i("bn"), axis=-1)],
     **each(
         "argmax argmin",
-        [call(d("bnm"), axis=1), call(d("bn")), without(i("bn", 0, 2), axis=-1), without(_NANS, axis=1), without(t("bn"), axis=0)],
+        [
+            call(d("bnm"), axis=1),
+            call(d("bn")),
+            without(i("bn", 0, 2), axis=-1),
+            without(_NANS, axis=1),
+            without(t("bn"), axis=0),
+        ],
     ),
-    "argsort": [call(d("bn")), call(d("bnm"), axis=0), call(d("bn"), axis=None), call(i("bn", 0, 2), axis=-1)],
+    "argsort": [
+        call(d("bn")),
+        call(d("bnm"), axis=0),
+        call(d("bn"), axis=None),
+        call(i("bn", 0, 2), axis=-1),
+    ],
     "sort": [call(f("bn")), call(f("bnm"), axis=0), call(i("n")), without(_NANS[3:], axis=1)],
-    "average": [call(f("bnm")), call(f("bn"), axis=1, weights=p("n")), call(f("bn"), weights=p("bn")), call(i("bn"), axis=0)],
+    "average": [
+        call(f("bnm")),
+        call(f("bn"), axis=1, weights=p("n")),
+        call(f("bn"), weights=p("bn")),
+        call(i("bn"), axis=0),
+    ],
     "count_nonzero": [call(i("bn", -1, 2)), call(f("bnm"), axis=1), call(t("bn"), axis=(0, 1))],
-    **each("cumsum cumprod", [call(f("bn"), axis=1), call(f("bn")), call(i("bn"), axis=0), call(t("n")), call(i("n", dtype="uint8"))]),
+    **each(
+        "cumsum cumprod",
+        [
+            call(f("bn"), axis=1),
+            call(f("bn")),
+            call(i("bn"), axis=0),
+            call(t("n")),
+            call(i("n", dtype="uint8")),
+        ],
+    ),
     "diff": [call(f("bn")), call(f("bn"), n=2), call(f("bnm"), axis=0), call(i("n"))],
-    **each("nanmean nansum", [call(f("bn")), without(_NANS, axis=1), without(_NANS), without(_NANS, axis=0, keepdims=True), call(i("n"))]),
+    **each(
+        "nanmean nansum",
+        [
+            call(f("bn")),
+            without(_NANS, axis=1),
+            without(_NANS),
+            without(_NANS, axis=0, keepdims=True),
+            call(i("n")),
+        ],
+    ),
     "nanprod": [call(f("bn")), without(_NANS, axis=1), without(_NANS), call(i("n"))],
-    "append": [call(f("n"), f("m")), call(f("bn"), f("bn"), axis=0), call(f("bn"), f("m")), call(i("n"), f("n"))],
-    "arange": [without(5), without(2, 9, 3), without(1.0, 3.0, 0.5), without(5, dtype="float32"), without(9, 1, -2)],
-    **each("array", [call(f("bn")), without([1, 2, 3]), call(i("n"), dtype="float32"), without([1.5, 2.0]), without(True)]),
+    "append": [
+        call(f("n"), f("m")),
+        call(f("bn"), f("bn"), axis=0),
+        call(f("bn"), f("m")),
+        call(i("n"), f("n")),
+    ],
+    "arange": [
+        without(5),
+        without(2, 9, 3),
+        without(1.0, 3.0, 0.5),
+        without(5, dtype="float32"),
+        without(9, 1, -2),
+    ],
+    **each(
+        "array",
+        [
+            call(f("bn")),
+            without([1, 2, 3]),
+            call(i("n"), dtype="float32"),
+            without([1.5, 2.0]),
+            without(True),
+        ],
+    ),
     "broadcast_to": [call(f("3"), (2, 3)), call(i("21"), (2, 4)), call(f(""), (2,))],
     "clip": [
         call(f("bn"), -0.5, 0.5),
@@ -116,12 +215,28 @@ NUMPY_LIKE: dict[str, list[Call]] = {
         call(f("bn"), f("n"), 1.5),
         call(i("bn"), -1.5, 2.5),
     ],
-    "concatenate": [call([f("bn"), f("bn")]), call([f("bn"), f("bm")], axis=-1), call([i("n"), f("n")]), call([f("bn"), f("1n")], axis=0)],
+    "concatenate": [
+        call([f("bn"), f("bn")]),
+        call([f("bn"), f("bm")], axis=-1),
+        call([i("n"), f("n")]),
+        call([f("bn"), f("1n")], axis=0),
+    ],
     "copy": [call(f("bn")), call(i("n")), call(t("n"))],
-    "cross": [call(f("b3"), f("b3")), call(f("3"), f("3")), call(i("b3"), f("3")), call(f("3b"), f("3b"), axis=0), call(f("b2"), f("b2"))],
+    "cross": [
+        call(f("b3"), f("b3")),
+        call(f("3"), f("3")),
+        call(i("b3"), f("3")),
+        call(f("3b"), f("3b"), axis=0),
+        call(f("b2"), f("b2")),
+    ],
     "diag": [call(f("n")), call(f("nm")), call(f("n"), k=1), call(i("nm"), k=-1)],
     "diagflat": [call(f("n")), call(f("bn")), call(i("n"), k=2)],
-    "diagonal": [call(f("nm")), call(f("bnm"), offset=1), call(f("bnm"), axis1=1, axis2=2), call(f("nm"), offset=-1)],
+    "diagonal": [
+        call(f("nm")),
+        call(f("bnm"), offset=1),
+        call(f("bnm"), axis1=1, axis2=2),
+        call(f("nm"), offset=-1),
+    ],
     "dot": [
         call(f("n"), f("n")),
         call(f("bn"), f("nm")),
@@ -139,12 +254,21 @@ NUMPY_LIKE: dict[str, list[Call]] = {
     ],
     **each(
         "empty_like",
-        [by(lambda g, x: g(x) * 0, f("bn")), by(lambda g, x: g(x) * 0, i("n")), by(lambda g, x: g(x) * 0, f("n", dtype="float64"))],
+        [
+            by(lambda g, x: g(x) * 0, f("bn")),
+            by(lambda g, x: g(x) * 0, i("n")),
+            by(lambda g, x: g(x) * 0, f("n", dtype="float64")),
+        ],
     ),
     "expand_dims": [call(f("bn"), 0), call(f("bn"), -1), call(i("bnm"), axis=2)],
     "eye": [without(3), without(3, 4, k=1), without(3, dtype="int32"), without(4, 2, -1)],
     "flip": [call(f("bnm")), call(f("bnm"), axis=1), call(i("n"), axis=0), call(f("bnm"), axis=(0, 2))],
-    "full": [without((2, 3), 2.5), without((2,), 3, dtype="float64"), call((2, 3), f("3")), without((), True)],
+    "full": [
+        without((2, 3), 2.5),
+        without((2,), 3, dtype="float64"),
+        call((2, 3), f("3")),
+        without((), True),
+    ],
     "full_like": [call(f("bn"), 2.5), call(i("n"), 3), call(f("bn"), 7, dtype="int32")],
     "hstack": [call([f("bn"), f("bm")]), call([f("n"), f("m")]), call([i("n"), f("m")])],
     "vstack": [call([f("bn"), f("mn")]), call([f("n"), f("n")]), call([i("n"), f("n")])],
@@ -186,11 +310,25 @@ NUMPY_LIKE: dict[str, list[Call]] = {
         call(i("bn"), ((1, 0), (2, 1)), "constant", constant_values=7),
     ],
     "ravel": [call(f("bnm")), call(i("bn")), call(f(""))],
-    "repeat": [call(f("bn"), 2), call(f("bn"), 3, axis=1), call(f("3n"), np.array([1, 0, 2]), axis=0), call(i("n"), 2)],
+    "repeat": [
+        call(f("bn"), 2),
+        call(f("bn"), 3, axis=1),
+        call(f("3n"), np.array([1, 0, 2]), axis=0),
+        call(i("n"), 2),
+    ],
     "reshape": [call(f("bn"), (-1,)), call(f("b6"), (-1, 3, 2)), call(i("23"), (3, 2))],
-    "roll": [call(f("bnm"), 1), call(f("bnm"), 2, axis=1), call(f("bnm"), (1, -2), axis=(0, 2)), call(i("n"), -7)],
+    "roll": [
+        call(f("bnm"), 1),
+        call(f("bnm"), 2, axis=1),
+        call(f("bnm"), (1, -2), axis=(0, 2)),
+        call(i("n"), -7),
+    ],
     "rot90": [call(f("bn")), call(f("bnm"), k=3, axes=(1, 2)), call(i("bn"), 2)],
-    "select": [call([t("bn"), t("bn")], [f("bn"), f("bn")], 0.5), call([t("n")], [i("n")]), call([t("n"), t("n")], [f("n"), f("n")])],
+    "select": [
+        call([t("bn"), t("bn")], [f("bn"), f("bn")], 0.5),
+        call([t("n")], [i("n")]),
+        call([t("n"), t("n")], [f("n"), f("n")]),
+    ],
     "size": [without(f("bnm")), without(f("")), without(i("n"))],
     "shape": [without(f("bnm")), without(f("")), without(i("n"))],
     "split": [call(f("4n"), 2), call(f("bn6"), [1, 3], axis=2), call(i("n6"), 3, -1)],
@@ -212,7 +350,11 @@ NUMPY_LIKE: dict[str, list[Call]] = {
         call(f("5n"), i("2n", 0, 5, "int64"), axis=0),
         by(lambda g, x: g(x, np.array([0, 2, 1]), None), f("n")),
     ],
-    "tensordot": [call(f("bnm"), f("mk"), 1), call(f("bnm"), f("nbk"), ((0, 1), (1, 0))), call(f("bn"), f("m"), axes=0)],
+    "tensordot": [
+        call(f("bnm"), f("mk"), 1),
+        call(f("bnm"), f("nbk"), ((0, 1), (1, 0))),
+        call(f("bn"), f("m"), axes=0),
+    ],
     "tile": [call(f("bn"), (2, 3)), call(f("n"), 2), call(i("bn"), (2, 1, 1))],
     "trace": [call(f("nm")), call(f("nmb"), offset=1), call(i("nm")), call(f("bnm"), axis1=1, axis2=2)],
     "transpose": [call(f("bnm")), call(f("bnm"), (1, 0, 2)), call(i("bn"))],

@@ -12,9 +12,25 @@ from graph_compiler.trees import map_structure
 
 from ...support.samples import Array, made
 
-SIZES = {"b": (2, 3), "n": (3, 5), "m": (4, 2), "k": (5, 4), "s": (3, 4), "h": (6, 7), "w": (5, 8), "c": (2, 4), "t": (16, 22)}
-EDGES = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.0, 7.25, 1e-5, 40.0], np.float32)
-OTHERS = np.array([1.0, np.nan, np.inf, -0.0, 0.0, -1.0, 1.0, -0.5, 0.25, 2.0, np.inf, 2.0, -np.inf, 3.0, 1.0, 1e30], np.float32)
+SIZES = {
+    "b": (2, 3),
+    "n": (3, 5),
+    "m": (4, 2),
+    "k": (5, 4),
+    "s": (3, 4),
+    "h": (6, 7),
+    "w": (5, 8),
+    "c": (2, 4),
+    "t": (16, 22),
+}
+EDGES = np.array(
+    [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.0, 7.25, 1e-5, 40.0],
+    np.float32,
+)
+OTHERS = np.array(
+    [1.0, np.nan, np.inf, -0.0, 0.0, -1.0, 1.0, -0.5, 0.25, 2.0, np.inf, 2.0, -np.inf, 3.0, 1.0, 1e30],
+    np.float32,
+)
 WHOLE = np.array([0, 1, -1, 5, -5, 7, -7, 100, -128, 127], np.int32)
 
 
@@ -49,7 +65,9 @@ class Call:
 
     def arrays(self, place: int) -> list[Any]:
         """The arrays of the call, in order: at the recorded sizes (0), or at others (1)."""
-        described = [item.at(place) if isinstance(item, Drawn) else item for item in _arrays((self.args, self.kwargs))]
+        described = [
+            item.at(place) if isinstance(item, Drawn) else item for item in _arrays((self.args, self.kwargs))
+        ]
         found: list[Any] = made(described, seed=place + 1)
         return found
 
@@ -58,7 +76,9 @@ class Call:
 
         def call(*arrays: Any) -> Any:
             left = iter(arrays)
-            args, kwargs = map_structure(lambda item: next(left) if _is_array(item) else item, (self.args, self.kwargs))
+            args, kwargs = map_structure(
+                lambda item: next(left) if _is_array(item) else item, (self.args, self.kwargs)
+            )
             return called(*args, **kwargs) if self.by is None else self.by(called, *args, **kwargs)
 
         call.__name__ = getattr(called, "__name__", "call")

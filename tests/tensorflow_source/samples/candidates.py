@@ -17,7 +17,9 @@ def _sampler(name: str, unique: bool, **options: Any) -> Any:
     """What does not depend on the draw: types and shapes, that classes are in range and different, and what is expected in all."""
 
     def call(true_classes: Any) -> Any:
-        found = getattr(tf.raw_ops, name)(true_classes=true_classes, num_true=2, num_sampled=5, unique=unique, **options)
+        found = getattr(tf.raw_ops, name)(
+            true_classes=true_classes, num_true=2, num_sampled=5, unique=unique, **options
+        )
         classes, of_true, of_drawn = found
         inside = tf.reduce_all((classes >= 0) & (classes < 8))
         different = tf.size(tf.unique(classes).y) == 5 if unique else tf.constant(True)
@@ -30,7 +32,10 @@ def _sampler(name: str, unique: bool, **options: Any) -> Any:
 _SAMPLERS = (
     ("UniformCandidateSampler", {"range_max": 8}),
     ("LogUniformCandidateSampler", {"range_max": 8}),
-    ("FixedUnigramCandidateSampler", {"range_max": 8, "unigrams": [4.0, 1, 2, 2, 3, 1, 5, 2], "distortion": 0.75}),
+    (
+        "FixedUnigramCandidateSampler",
+        {"range_max": 8, "unigrams": [4.0, 1, 2, 2, 3, 1, 5, 2], "distortion": 0.75},
+    ),
 )
 
 
@@ -40,7 +45,9 @@ def _all(true_classes: Any) -> Any:
 
 
 def _hits(true_classes: Any, drawn: Any) -> Any:
-    return tuple(tf.raw_ops.ComputeAccidentalHits(true_classes=true_classes, sampled_candidates=drawn, num_true=2))
+    return tuple(
+        tf.raw_ops.ComputeAccidentalHits(true_classes=true_classes, sampled_candidates=drawn, num_true=2)
+    )
 
 
 # ------------------------------------------------------------------------------------- images
@@ -60,7 +67,9 @@ def _noisy(noise: str) -> Any:
     """Only what does not depend on the draw: what lies inside, and how large it is outside."""
 
     def call(image: Any, offsets: Any) -> Any:
-        found = tf.raw_ops.ExtractGlimpseV2(input=image, size=[3, 4], offsets=offsets, noise=noise, uniform_noise=noise == "uniform")
+        found = tf.raw_ops.ExtractGlimpseV2(
+            input=image, size=[3, 4], offsets=offsets, noise=noise, uniform_noise=noise == "uniform"
+        )
         return tf.abs(found) < 9.0, found[:, 1:2, 1:2] * 0.0
 
     return call
@@ -74,7 +83,9 @@ def _image_gradient(method: str, *whole: int) -> Any:
 
 # ------------------------------------------------------------------------------------- rows
 def _regression(x: Any) -> Any:
-    return tuple(tf.raw_ops.IsotonicRegression(input=x, output_dtype=tf.float64 if x.dtype == tf.int32 else tf.float32))
+    return tuple(
+        tf.raw_ops.IsotonicRegression(input=x, output_dtype=tf.float64 if x.dtype == tf.int32 else tf.float32)
+    )
 
 
 SAMPLES: list[Sample] = [

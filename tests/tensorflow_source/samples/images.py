@@ -18,12 +18,18 @@ _WAYS: list[dict[str, Any]] = [
 ]
 _SIZES = ([9, 4], [3, 11], [1, 6])
 _COLOURS, _OTHER_COLOURS = array(2, 3, 4, 3, kind="fraction"), array(1, 5, 2, 3, kind="fraction")
-_GREYS = np.array([[0, 0, 0], [0.5, 0.5, 0.5], [1, 0, 0], [1, 1, 0], [0, 1, 1], [0.2, 0.2, 0.1], [1, 0, 1]], np.float32)
+_GREYS = np.array(
+    [[0, 0, 0], [0.5, 0.5, 0.5], [1, 0, 0], [1, 1, 0], [0, 1, 1], [0.2, 0.2, 0.1], [1, 0, 1]], np.float32
+)
 # But for the whole image no position is an element up to rounding: compiled without optimisation, XLA computes a position twice and
 # rounds it differently, so that the neighbours are of one element and the weights of the other.
-_BOXES = np.array([[0.0, 0.0, 1.0, 1.0], [0.2, 0.3, 0.7, 0.9], [-0.3, 0.1, 1.2, 0.83], [0.8, 0.9, 0.1, 0.25]], np.float32)
+_BOXES = np.array(
+    [[0.0, 0.0, 1.0, 1.0], [0.2, 0.3, 0.7, 0.9], [-0.3, 0.1, 1.2, 0.83], [0.8, 0.9, 0.1, 0.25]], np.float32
+)
 
-_MAPS = np.array([[0.8, 0.3, -1.2, -0.2, 1.1, 0.7, 0.01, 0.02], [1.3, -0.4, 2.1, 0.5, 0.9, -3.3, 0.0, 0.0]], np.float32)
+_MAPS = np.array(
+    [[0.8, 0.3, -1.2, -0.2, 1.1, 0.7, 0.01, 0.02], [1.3, -0.4, 2.1, 0.5, 0.9, -3.3, 0.0, 0.0]], np.float32
+)
 
 
 def _gradient(name: str, forward: str, size: Any, **options: Any) -> Any:
@@ -43,17 +49,25 @@ def _nearest_gradient(size: Any, **options: Any) -> Any:
 
 
 def _way(options: dict[str, Any]) -> str:
-    return "-" + ("aligned" if options["align_corners"] else "half_pixel" if options["half_pixel_centers"] else "legacy")
+    return "-" + (
+        "aligned" if options["align_corners"] else "half_pixel" if options["half_pixel_centers"] else "legacy"
+    )
 
 
-_BOXES_KEPT = np.array([[0, 0, 1, 1], [0, 0, 1.2, 0.9], [0.1, 0.2, 0.5, 0.6], [0.9, 1.0, 0.5, 0.5], [0.12, 0.2, 0.5, 0.6]], np.float32)
+_BOXES_KEPT = np.array(
+    [[0, 0, 1, 1], [0, 0, 1.2, 0.9], [0.1, 0.2, 0.5, 0.6], [0.9, 1.0, 0.5, 0.5], [0.12, 0.2, 0.5, 0.6]],
+    np.float32,
+)
 _SCORES = np.array([0.5, 0.9, 0.75, 0.3, 0.8], np.float32)
 _LIMITS = {"iou_threshold": 0.3, "score_threshold": 0.4}
 _SUPPRESSED = (
     ("NonMaxSuppression", {"iou_threshold": 0.3}), ("NonMaxSuppressionV2", {"iou_threshold": 0.3}), ("NonMaxSuppressionV3", _LIMITS),
 )  # fmt: skip
 _DRAWN = np.array(
-    [[[0, 0, 1, 1], [0.2, 0.1, 0.7, 0.6], [-0.5, 0.3, 0.5, 1.5]], [[0.3, 0.3, 0.3, 0.9], [1.2, 0, 1.5, 1], [0.5, 0.5, 0.1, 0.1]]],
+    [
+        [[0, 0, 1, 1], [0.2, 0.1, 0.7, 0.6], [-0.5, 0.3, 0.5, 1.5]],
+        [[0.3, 0.3, 0.3, 0.9], [1.2, 0, 1.5, 1], [0.5, 0.5, 0.1, 0.1]],
+    ],
     np.float32,
 )
 
@@ -65,9 +79,21 @@ SAMPLES: list[Sample] = [
         for way in _WAYS
         for size in _SIZES
     ),
-    sample("ResizeBilinear", [ints(2, 5, 6, 3, low=0, high=255, dtype="uint8")], None, "-uint8", size=[7, 8], half_pixel_centers=True),
     sample(
-        "ResizeNearestNeighbor", [ints(2, 5, 6, 3, low=0, high=255, dtype="uint8")], None, "-uint8", size=[7, 8], half_pixel_centers=True
+        "ResizeBilinear",
+        [ints(2, 5, 6, 3, low=0, high=255, dtype="uint8")],
+        None,
+        "-uint8",
+        size=[7, 8],
+        half_pixel_centers=True,
+    ),
+    sample(
+        "ResizeNearestNeighbor",
+        [ints(2, 5, 6, 3, low=0, high=255, dtype="uint8")],
+        None,
+        "-uint8",
+        size=[7, 8],
+        half_pixel_centers=True,
     ),
     *(
         sample("ResizeArea", [_IMAGE], [_OTHER], f"-{aligned}-{size[0]}", size=size, align_corners=aligned)
@@ -75,11 +101,22 @@ SAMPLES: list[Sample] = [
         for size in _SIZES
     ),
     *(
-        Sample(_gradient(f"{name}Grad", name, [9, 4], **way), (_IMAGE,), {}, (_OTHER,), f"{name}Grad{_way(way)}")
+        Sample(
+            _gradient(f"{name}Grad", name, [9, 4], **way), (_IMAGE,), {}, (_OTHER,), f"{name}Grad{_way(way)}"
+        )
         for name in ("ResizeBilinear", "ResizeBicubic")
         for way in _WAYS
     ),
-    *(Sample(_nearest_gradient([9, 4], **way), (_IMAGE,), {}, (_OTHER,), f"ResizeNearestNeighborGrad{_way(way)}") for way in _WAYS),
+    *(
+        Sample(
+            _nearest_gradient([9, 4], **way),
+            (_IMAGE,),
+            {},
+            (_OTHER,),
+            f"ResizeNearestNeighborGrad{_way(way)}",
+        )
+        for way in _WAYS
+    ),
     *(
         sample(
             "ScaleAndTranslate",
@@ -92,10 +129,25 @@ SAMPLES: list[Sample] = [
             kernel_type=kind,
             antialias=antialias,
         )
-        for kind in ("lanczos1", "lanczos3", "lanczos5", "gaussian", "box", "triangle", "keyscubic", "mitchellcubic")
+        for kind in (
+            "lanczos1",
+            "lanczos3",
+            "lanczos5",
+            "gaussian",
+            "box",
+            "triangle",
+            "keyscubic",
+            "mitchellcubic",
+        )
         for antialias in (True, False)
     ),
-    sample("ScaleAndTranslateGrad", [array(2, 4, 8, 3), _IMAGE], [array(1, 4, 8, 3), _OTHER], scale=[0.8, 1.3], translation=[0.2, -0.5]),
+    sample(
+        "ScaleAndTranslateGrad",
+        [array(2, 4, 8, 3), _IMAGE],
+        [array(1, 4, 8, 3), _OTHER],
+        scale=[0.8, 1.3],
+        translation=[0.2, -0.5],
+    ),
     *(
         sample(
             "CropAndResize",
@@ -130,11 +182,31 @@ SAMPLES: list[Sample] = [
     ),
     sample("DrawBoundingBoxes", [array(2, 6, 7, 3), _DRAWN], [array(2, 9, 5, 3), _DRAWN[:, :2].copy()]),
     sample("DrawBoundingBoxes", [array(2, 6, 7, 1), _DRAWN], None, "-grey"),
-    sample("DrawBoundingBoxesV2", [array(2, 6, 7, 3), _DRAWN, array(2, 4)], [array(2, 9, 5, 3), _DRAWN[:, :2].copy(), array(2, 4)]),
-    sample("DrawBoundingBoxesV2", [array(2, 6, 7, 1), _DRAWN, array(2, 1)], [array(2, 9, 5, 1), _DRAWN, array(2, 1)], "-grey"),
-    *(sample(name, [_BOXES_KEPT, _SCORES], [_BOXES_KEPT[:3], _SCORES[:3]], max_output_size=3, **options) for name, options in _SUPPRESSED),
+    sample(
+        "DrawBoundingBoxesV2",
+        [array(2, 6, 7, 3), _DRAWN, array(2, 4)],
+        [array(2, 9, 5, 3), _DRAWN[:, :2].copy(), array(2, 4)],
+    ),
+    sample(
+        "DrawBoundingBoxesV2",
+        [array(2, 6, 7, 1), _DRAWN, array(2, 1)],
+        [array(2, 9, 5, 1), _DRAWN, array(2, 1)],
+        "-grey",
+    ),
     *(
-        sample("NonMaxSuppressionV4", [_BOXES_KEPT, _SCORES], None, f"-{pad}", max_output_size=4, pad_to_max_output_size=pad, **_LIMITS)
+        sample(name, [_BOXES_KEPT, _SCORES], [_BOXES_KEPT[:3], _SCORES[:3]], max_output_size=3, **options)
+        for name, options in _SUPPRESSED
+    ),
+    *(
+        sample(
+            "NonMaxSuppressionV4",
+            [_BOXES_KEPT, _SCORES],
+            None,
+            f"-{pad}",
+            max_output_size=4,
+            pad_to_max_output_size=pad,
+            **_LIMITS,
+        )
         for pad in (False, True)
     ),
     *(
@@ -169,8 +241,18 @@ SAMPLES: list[Sample] = [
             **options,
         )
         for number, options in enumerate(
-            ({"max_total_size": 4}, {"max_total_size": 9, "clip_boxes": False}, {"max_total_size": 9, "pad_per_class": True})
+            (
+                {"max_total_size": 4},
+                {"max_total_size": 9, "clip_boxes": False},
+                {"max_total_size": 9, "pad_per_class": True},
+            )
         )
     ),
-    sample("ImageProjectiveTransformV2", [_IMAGE, _MAPS], [_OTHER, _MAPS[:1]], output_shape=[6, 7], interpolation="BILINEAR"),
+    sample(
+        "ImageProjectiveTransformV2",
+        [_IMAGE, _MAPS],
+        [_OTHER, _MAPS[:1]],
+        output_shape=[6, 7],
+        interpolation="BILINEAR",
+    ),
 ]

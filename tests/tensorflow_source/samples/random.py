@@ -52,13 +52,20 @@ def _between(draw: Any, low: float, high: float, mean: float) -> Any:
     def call(x: Any) -> Any:
         drawn = tf.cast(draw(tf.shape(x)), "float32")
         inside = tf.reduce_all((drawn >= low) & (drawn <= high))
-        return inside, tf.abs(tf.reduce_mean(drawn) - mean) < 0.15, tf.math.reduce_std(drawn) > 0.1, drawn * 0.0
+        return (
+            inside,
+            tf.abs(tf.reduce_mean(drawn) - mean) < 0.15,
+            tf.math.reduce_std(drawn) > 0.1,
+            drawn * 0.0,
+        )
 
     return call
 
 
 def _of_known_seed(x: Any) -> Any:
-    return tf.random.stateless_uniform(tf.shape(x), seed=(3, -4)) + x, tf.random.stateless_normal(tf.shape(x), seed=(2**40, 1))
+    return tf.random.stateless_uniform(tf.shape(x), seed=(3, -4)) + x, tf.random.stateless_normal(
+        tf.shape(x), seed=(2**40, 1)
+    )
 
 
 def _points(x: Any) -> Any:
@@ -74,12 +81,36 @@ def _shuffled(x: Any) -> Any:
 _RAW = tf.raw_ops
 _DRAWS = (
     ("RandomUniform", lambda shape: _RAW.RandomUniform(shape=shape, dtype="float32"), 0.0, 1.0, 0.5),
-    ("RandomUniformInt", lambda shape: _RAW.RandomUniformInt(shape=shape, minval=-3, maxval=4), -3.0, 3.0, 0.0),
-    ("RandomStandardNormal", lambda shape: _RAW.RandomStandardNormal(shape=shape, dtype="float32"), -9.0, 9.0, 0.0),
+    (
+        "RandomUniformInt",
+        lambda shape: _RAW.RandomUniformInt(shape=shape, minval=-3, maxval=4),
+        -3.0,
+        3.0,
+        0.0,
+    ),
+    (
+        "RandomStandardNormal",
+        lambda shape: _RAW.RandomStandardNormal(shape=shape, dtype="float32"),
+        -9.0,
+        9.0,
+        0.0,
+    ),
     ("TruncatedNormal", lambda shape: _RAW.TruncatedNormal(shape=shape, dtype="float32"), -2.0, 2.0, 0.0),
     ("RandomGamma", lambda shape: _RAW.RandomGamma(shape=shape, alpha=tf.constant([2.0])), 0.0, 99.0, 2.0),
-    ("RandomPoissonV2", lambda shape: _RAW.RandomPoissonV2(shape=shape, rate=tf.constant([2.0])), 0.0, 99.0, 2.0),
-    ("Multinomial", lambda shape: _RAW.Multinomial(logits=tf.zeros([3, 5]), num_samples=shape[0] * shape[1]), 0.0, 4.0, 2.0),
+    (
+        "RandomPoissonV2",
+        lambda shape: _RAW.RandomPoissonV2(shape=shape, rate=tf.constant([2.0])),
+        0.0,
+        99.0,
+        2.0,
+    ),
+    (
+        "Multinomial",
+        lambda shape: _RAW.Multinomial(logits=tf.zeros([3, 5]), num_samples=shape[0] * shape[1]),
+        0.0,
+        4.0,
+        2.0,
+    ),
 )
 _SEED, _OTHER_SEED = np.array([1, 2], np.int32), np.array([-7, 2**31 - 1], np.int32)
 _X, _Y = array(3, 5), array(4, 7)
@@ -139,16 +170,25 @@ def _of_state(draw: Any) -> Any:
 
 def _skipped(name: str) -> Any:
     def draw(resource: Any, algorithm: int, shape: Any) -> Any:
-        getattr(tf.raw_ops, name)(**{"resource": resource, "alg" if "Read" in name else "algorithm": algorithm, "delta": 6})
+        getattr(tf.raw_ops, name)(
+            **{"resource": resource, "alg" if "Read" in name else "algorithm": algorithm, "delta": 6}
+        )
         return tf.raw_ops.StatefulUniform(resource=resource, algorithm=algorithm, shape=shape)
 
     return draw
 
 
 _STATEFUL = {
-    **{name: getattr(tf.raw_ops, name) for name in ("StatefulUniform", "StatefulStandardNormalV2", "StatefulTruncatedNormal")},
-    "StatefulUniformInt": lambda **given: tf.raw_ops.StatefulUniformInt(minval=tf.constant(-3), maxval=tf.constant(12), **given),
-    "StatefulUniformFullInt": lambda **given: tf.raw_ops.StatefulUniformFullInt(dtype=tf.int32, **given) % 100,
+    **{
+        name: getattr(tf.raw_ops, name)
+        for name in ("StatefulUniform", "StatefulStandardNormalV2", "StatefulTruncatedNormal")
+    },
+    "StatefulUniformInt": lambda **given: tf.raw_ops.StatefulUniformInt(
+        minval=tf.constant(-3), maxval=tf.constant(12), **given
+    ),
+    "StatefulUniformFullInt": lambda **given: (
+        tf.raw_ops.StatefulUniformFullInt(dtype=tf.int32, **given) % 100
+    ),
     **{name: _skipped(name) for name in ("RngSkip", "RngReadAndSkip")},
 }
 _MANY, _OTHERS = array(40, 50), array(50, 60)
@@ -166,7 +206,11 @@ SAMPLES: list[Sample] = [
         for name in ("StatelessRandomUniformV2", "StatelessRandomNormalV2", "StatelessTruncatedNormalV2")
     ),
     Sample(_stateless("StatelessTruncatedNormal"), **_CALL, name="StatelessTruncatedNormal"),
-    Sample(_stateless("StatelessTruncatedNormal", dtype="float16"), **_CALL, name="StatelessTruncatedNormal-float16"),
+    Sample(
+        _stateless("StatelessTruncatedNormal", dtype="float16"),
+        **_CALL,
+        name="StatelessTruncatedNormal-float16",
+    ),
     Sample(_of_known_seed, (array(3, 5),), {}, (array(4, 7),), "StatelessRandomUniformV2-known"),
     Sample(_points, (array(3),), {}, (array(5),), "SobolSample"),
     Sample(
@@ -187,16 +231,39 @@ SAMPLES: list[Sample] = [
     ),
     Sample(_dropped, **_CALL, name="stateless_dropout"),
     sample("FakeQuantWithMinMaxArgs", [array(3, 5)], [array(4, 2)], min=-1.2, max=0.9),
-    sample("FakeQuantWithMinMaxArgs", [array(3, 5)], [array(4, 2)], "-narrow", min=-1.2, max=0.9, num_bits=4, narrow_range=True),
-    sample("FakeQuantWithMinMaxVars", [array(3, 5), np.float32(-1.2), np.float32(0.9)], [array(4, 2), np.float32(0.0), np.float32(0.0)]),
+    sample(
+        "FakeQuantWithMinMaxArgs",
+        [array(3, 5)],
+        [array(4, 2)],
+        "-narrow",
+        min=-1.2,
+        max=0.9,
+        num_bits=4,
+        narrow_range=True,
+    ),
+    sample(
+        "FakeQuantWithMinMaxVars",
+        [array(3, 5), np.float32(-1.2), np.float32(0.9)],
+        [array(4, 2), np.float32(0.0), np.float32(0.0)],
+    ),
     sample("FakeQuantWithMinMaxVarsPerChannel", [array(4, 3), _LOW, _HIGH], [array(2, 3), _LOW, _HIGH]),
-    sample("FakeQuantWithMinMaxArgsGradient", [array(3, 5), array(3, 5)], [array(4, 2), array(4, 2)], min=-1.2, max=0.9),
+    sample(
+        "FakeQuantWithMinMaxArgsGradient",
+        [array(3, 5), array(3, 5)],
+        [array(4, 2), array(4, 2)],
+        min=-1.2,
+        max=0.9,
+    ),
     sample(
         "FakeQuantWithMinMaxVarsGradient",
         [array(3, 5), array(3, 5), np.float32(-1.2), np.float32(0.9)],
         [array(4, 2), array(4, 2), np.float32(0.0), np.float32(0.0)],
     ),
-    sample("FakeQuantWithMinMaxVarsPerChannelGradient", [array(4, 3), array(4, 3), _LOW, _HIGH], [array(2, 3), array(2, 3), _LOW, _HIGH]),
+    sample(
+        "FakeQuantWithMinMaxVarsPerChannelGradient",
+        [array(4, 3), array(4, 3), _LOW, _HIGH],
+        [array(2, 3), array(2, 3), _LOW, _HIGH],
+    ),
     *(
         sample(
             "QuantizeAndDequantizeV2",
@@ -232,7 +299,10 @@ SAMPLES: list[Sample] = [
         [array(3, 5), array(3, 5), np.float32(-1.2), np.float32(0.9)],
         [array(4, 2), array(4, 2), np.float32(-0.5), np.float32(2.0)],
     ),
-    *(Sample(_between(draw, low, high, mean), (array(60, 50),), {}, (array(70, 80),), name) for name, draw, low, high, mean in _DRAWS),
+    *(
+        Sample(_between(draw, low, high, mean), (array(60, 50),), {}, (array(70, 80),), name)
+        for name, draw, low, high, mean in _DRAWS
+    ),
     Sample(_shuffled, (array(6, 3),), {}, (array(9, 2),), "RandomShuffle"),
     Sample(_seeded, **_CALL, name="StatelessRandomGetKeyCounterAlg"),
     Sample(_chosen, **_CALL, name="StatelessRandomGetAlg"),

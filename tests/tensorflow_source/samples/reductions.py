@@ -7,7 +7,9 @@ import numpy as np
 from ...support.samples import Sample, array, bools, ints
 from .table import sample
 
-_NANS = np.array([[1.0, np.nan, 3.0], [np.nan, np.nan, np.nan], [np.inf, -np.inf, 2.0], [5.0, 5.0, 1.0]], np.float32)
+_NANS = np.array(
+    [[1.0, np.nan, 3.0], [np.nan, np.nan, np.nan], [np.inf, -np.inf, 2.0], [5.0, 5.0, 1.0]], np.float32
+)
 _BIG, _OTHER = array(2, 3, 4), array(5, 2, 6)
 _IDS = np.array([0, 0, 2, 2, 3], np.int32)
 _OTHER_IDS = np.array([0, 1, 1, 4, 4, 6], np.int32)
@@ -23,29 +25,52 @@ SAMPLES: list[Sample] = [
     *(sample(name, [_BIG], [_OTHER], "-kept", axis=[0, -1], keep_dims=True) for name in _SUMS),
     *(sample(name, [_BIG], [_OTHER], "-one", axis=-1) for name in _SUMS),
     *(sample(name, [_BIG], [_OTHER], "-none", axis=np.zeros(0, np.int32)) for name in _SUMS),
-    *(sample(name, [ints(2, 3, 4, dtype="int32")], [ints(5, 2, 6, dtype="int32")], "-int32", axis=[1, 2]) for name in _SUMS),
-    *(sample(name, [ints(2, 3, 4, dtype="uint8")], [ints(5, 2, 6, dtype="uint8")], "-uint8", axis=[1]) for name in _SUMS[:5]),
+    *(
+        sample(name, [ints(2, 3, 4, dtype="int32")], [ints(5, 2, 6, dtype="int32")], "-int32", axis=[1, 2])
+        for name in _SUMS
+    ),
+    *(
+        sample(name, [ints(2, 3, 4, dtype="uint8")], [ints(5, 2, 6, dtype="uint8")], "-uint8", axis=[1])
+        for name in _SUMS[:5]
+    ),
     *(
         sample(name, [array(2, 3, dtype="complex64")], [array(5, 2, dtype="complex64")], "-complex", axis=[1])
         for name in ("Sum", "Prod", "Mean", "EuclideanNorm")
     ),
-    *(sample(name, [array(2, 3, dtype="float16")], [array(5, 2, dtype="float16")], "-float16", axis=[1]) for name in _SUMS[:5]),
+    *(
+        sample(name, [array(2, 3, dtype="float16")], [array(5, 2, dtype="float16")], "-float16", axis=[1])
+        for name in _SUMS[:5]
+    ),
     *(sample(name, [_NANS], None, "-edges", axis=[1]) for name in _SUMS),
     *(sample(name, [array(2, 0, 3)], None, "-empty", axis=[1]) for name in _SUMS),
     *(sample(name, [bools(2, 3)], [bools(4, 5)], axis=[1]) for name in ("All", "Any")),
-    *(sample(name, [bools(2, 3)], [bools(4, 5)], "-kept", axis=[0], keep_dims=True) for name in ("All", "Any")),
+    *(
+        sample(name, [bools(2, 3)], [bools(4, 5)], "-kept", axis=[0], keep_dims=True)
+        for name in ("All", "Any")
+    ),
     *(sample(name, [_BIG], [_OTHER], dimension=1) for name in ("ArgMax", "ArgMin")),
-    *(sample(name, [_BIG], [_OTHER], "-int32", dimension=-1, output_type="int32") for name in ("ArgMax", "ArgMin")),
+    *(
+        sample(name, [_BIG], [_OTHER], "-int32", dimension=-1, output_type="int32")
+        for name in ("ArgMax", "ArgMin")
+    ),
     *(sample(name, [_NANS], None, "-edges", dimension=1) for name in ("ArgMax", "ArgMin")),
-    *(sample(name, [ints(3, 4, dtype="int32")], [ints(2, 6, dtype="int32")], "-integers", dimension=1) for name in ("ArgMax", "ArgMin")),
+    *(
+        sample(name, [ints(3, 4, dtype="int32")], [ints(2, 6, dtype="int32")], "-integers", dimension=1)
+        for name in ("ArgMax", "ArgMin")
+    ),
     *(sample(name, [bools(3, 4)], [bools(2, 6)], "-bool", dimension=1) for name in ("ArgMax", "ArgMin")),
     *(
-        sample(name, [_BIG], [_OTHER], f"-{exclusive}-{reverse}", axis=1, exclusive=exclusive, reverse=reverse)
+        sample(
+            name, [_BIG], [_OTHER], f"-{exclusive}-{reverse}", axis=1, exclusive=exclusive, reverse=reverse
+        )
         for name in ("Cumsum", "Cumprod", "CumulativeLogsumexp")
         for exclusive in (False, True)
         for reverse in (False, True)
     ),
-    *(sample(name, [ints(3, 4, dtype="int32")], [ints(2, 6, dtype="int32")], "-int32", axis=-1) for name in ("Cumsum", "Cumprod")),
+    *(
+        sample(name, [ints(3, 4, dtype="int32")], [ints(2, 6, dtype="int32")], "-int32", axis=-1)
+        for name in ("Cumsum", "Cumprod")
+    ),
     *(
         sample(name, [array(5, 3), _IDS], [array(6, 4), _OTHER_IDS])
         for name in ("SegmentSum", "SegmentProd", "SegmentMax", "SegmentMin", "SegmentMean")
@@ -60,7 +85,11 @@ SAMPLES: list[Sample] = [
     ),
     *(
         sample(
-            name, [ints(2, 3, 2, dtype="int32"), _PLACES], [ints(2, 3, 4, dtype="int32"), _PLACES[::-1].copy()], "-int32", num_segments=4
+            name,
+            [ints(2, 3, 2, dtype="int32"), _PLACES],
+            [ints(2, 3, 4, dtype="int32"), _PLACES[::-1].copy()],
+            "-int32",
+            num_segments=4,
         )
         for name in ("UnsortedSegmentSum", "UnsortedSegmentProd", "UnsortedSegmentMax", "UnsortedSegmentMin")
     ),
@@ -82,10 +111,20 @@ SAMPLES: list[Sample] = [
         for kind in ("Sum", "Mean", "SqrtN")
     ),
     *(
-        sample(f"SparseSegment{kind}Grad", [array(4, 3), np.array([3, 0, 1, 1, 2], np.int32), _IDS], None, output_dim0=6)
+        sample(
+            f"SparseSegment{kind}Grad",
+            [array(4, 3), np.array([3, 0, 1, 1, 2], np.int32), _IDS],
+            None,
+            output_dim0=6,
+        )
         for kind in ("Sum", "Mean", "SqrtN")
     ),
-    sample("Bincount", [ints(6, low=0, high=5, dtype="int32"), array(6)], [ints(9, low=0, high=5, dtype="int32"), array(9)], size=4),
+    sample(
+        "Bincount",
+        [ints(6, low=0, high=5, dtype="int32"), array(6)],
+        [ints(9, low=0, high=5, dtype="int32"), array(9)],
+        size=4,
+    ),
     sample(
         "Bincount",
         [ints(6, low=0, high=5, dtype="int32")],
@@ -94,7 +133,12 @@ SAMPLES: list[Sample] = [
         size=7,
         weights=np.zeros(0, np.int32),
     ),
-    sample("DenseBincount", [ints(6, low=0, high=5, dtype="int32"), array(6)], [ints(9, low=0, high=5, dtype="int32"), array(9)], size=4),
+    sample(
+        "DenseBincount",
+        [ints(6, low=0, high=5, dtype="int32"), array(6)],
+        [ints(9, low=0, high=5, dtype="int32"), array(9)],
+        size=4,
+    ),
     sample(
         "DenseBincount",
         [ints(3, 6, low=0, high=5, dtype="int32")],

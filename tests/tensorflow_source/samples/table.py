@@ -30,4 +30,10 @@ def raw(name: str, **fixed: Any) -> Callable[..., Any]:
 def sample(operation: str, args: Any, other: Any = None, label: str = "", /, **fixed: Any) -> Sample:
     """A sample of one raw operation: operands that are arrays, the same at other sizes, and what is fixed (attributes, and operands that
     are numbers)."""
-    return Sample(raw(operation, **fixed), tuple(args), {}, None if other is None else tuple(other), f"{operation}{label}")
+    return Sample(
+        raw(operation, **fixed),
+        tuple(args),
+        {},
+        None if other is None else tuple(other),
+        f"{operation}{label}",
+    )

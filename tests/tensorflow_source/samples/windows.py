@@ -23,7 +23,11 @@ def _options(stride: int = 1, padding: str = "SAME", rate: int = 1, rank: int = 
 
 
 def _pools(size: int = 2, stride: int = 2, padding: str = "SAME", rank: int = 4) -> dict[str, Any]:
-    return {"ksize": [1, *[size] * (rank - 2), 1], "strides": [1, *[stride] * (rank - 2), 1], "padding": padding}
+    return {
+        "ksize": [1, *[size] * (rank - 2), 1],
+        "strides": [1, *[stride] * (rank - 2), 1],
+        "padding": padding,
+    }
 
 
 def _label(*parts: Any) -> str:
@@ -35,7 +39,9 @@ def _of_input(name: str, forward: str, **options: Any) -> Any:
 
     def call(x: Any, kernel: Any) -> Any:
         made = raw(forward, **options)(x, kernel)
-        return getattr(tf.raw_ops, name)(input_sizes=tf.shape(x), filter=kernel, out_backprop=made * 0.1, **options)
+        return getattr(tf.raw_ops, name)(
+            input_sizes=tf.shape(x), filter=kernel, out_backprop=made * 0.1, **options
+        )
 
     return call
 
@@ -43,7 +49,9 @@ def _of_input(name: str, forward: str, **options: Any) -> Any:
 def _of_filter(name: str, forward: str, **options: Any) -> Any:
     def call(x: Any, kernel: Any) -> Any:
         made = raw(forward, **options)(x, kernel)
-        return getattr(tf.raw_ops, name)(input=x, filter_sizes=tf.shape(kernel), out_backprop=made * 0.1, **options)
+        return getattr(tf.raw_ops, name)(
+            input=x, filter_sizes=tf.shape(kernel), out_backprop=made * 0.1, **options
+        )
 
     return call
 
@@ -89,7 +97,9 @@ def _batch_norm_gradient(name: str, **options: Any) -> Any:
     forward = name.replace("Grad", "")
 
     def call(x: Any, scale: Any, offset: Any, mean: Any, variance: Any) -> Any:
-        made = getattr(tf.raw_ops, forward)(x=x, scale=scale, offset=offset, mean=mean, variance=variance, **options)
+        made = getattr(tf.raw_ops, forward)(
+            x=x, scale=scale, offset=offset, mean=mean, variance=variance, **options
+        )
         extra = {"reserve_space_3": made.reserve_space_3} if name.endswith("V3") else {}
         found = getattr(tf.raw_ops, name)(
             y_backprop=made.y * x,
@@ -112,7 +122,9 @@ def _norm(name: str, **options: Any) -> Any:
 
 def _lrn_gradient(x: Any) -> Any:
     made = tf.raw_ops.LRN(input=x, depth_radius=1, alpha=0.3, beta=0.7)
-    return tf.raw_ops.LRNGrad(input_grads=made * 2.0, input_image=x, output_image=made, depth_radius=1, alpha=0.3, beta=0.7)
+    return tf.raw_ops.LRNGrad(
+        input_grads=made * 2.0, input_image=x, output_image=made, depth_radius=1, alpha=0.3, beta=0.7
+    )
 
 
 _STEPS = [
@@ -154,13 +166,40 @@ def _cell(batch: int, inputs: int, units: int) -> list[Any]:
 
 
 SAMPLES: list[Sample] = [
-    *(sample("Conv2D", [_IMAGE, _KERNEL], [_OTHER_IMAGE, _KERNEL], _label(*steps), **_options(*steps)) for steps in _STEPS),
-    sample("Conv2D", [array(2, 8, 9, 6), array(3, 3, 2, 9)], [array(1, 7, 7, 6), array(3, 3, 2, 9)], "-groups", **_options()),
-    sample("Conv2D", [array(2, 8, 9, 3, dtype="float64"), array(3, 3, 3, 2, dtype="float64")], None, "-float64", **_options()),
-    *(sample("Conv3D", [_VOLUME, _CUBE], [_OTHER_VOLUME, _CUBE], _label(*steps), **_options(*steps, rank=5)) for steps in _STEPS[:4]),
-    *(sample("Conv", [_IMAGE, _KERNEL], [_OTHER_IMAGE, _KERNEL], _label(*steps), **_options(*steps)) for steps in _STEPS[:3]),
     *(
-        sample("DepthwiseConv2dNative", [_IMAGE, array(3, 2, 3, 2)], [_OTHER_IMAGE, array(3, 2, 3, 2)], _label(*steps), **_options(*steps))
+        sample("Conv2D", [_IMAGE, _KERNEL], [_OTHER_IMAGE, _KERNEL], _label(*steps), **_options(*steps))
+        for steps in _STEPS
+    ),
+    sample(
+        "Conv2D",
+        [array(2, 8, 9, 6), array(3, 3, 2, 9)],
+        [array(1, 7, 7, 6), array(3, 3, 2, 9)],
+        "-groups",
+        **_options(),
+    ),
+    sample(
+        "Conv2D",
+        [array(2, 8, 9, 3, dtype="float64"), array(3, 3, 3, 2, dtype="float64")],
+        None,
+        "-float64",
+        **_options(),
+    ),
+    *(
+        sample("Conv3D", [_VOLUME, _CUBE], [_OTHER_VOLUME, _CUBE], _label(*steps), **_options(*steps, rank=5))
+        for steps in _STEPS[:4]
+    ),
+    *(
+        sample("Conv", [_IMAGE, _KERNEL], [_OTHER_IMAGE, _KERNEL], _label(*steps), **_options(*steps))
+        for steps in _STEPS[:3]
+    ),
+    *(
+        sample(
+            "DepthwiseConv2dNative",
+            [_IMAGE, array(3, 2, 3, 2)],
+            [_OTHER_IMAGE, array(3, 2, 3, 2)],
+            _label(*steps),
+            **_options(*steps),
+        )
         for steps in _STEPS
     ),
     *(
@@ -226,11 +265,19 @@ SAMPLES: list[Sample] = [
         if steps[2] == 1
     ),
     *(
-        sample("Dilation2D", [_IMAGE, array(3, 2, 3)], [_OTHER_IMAGE, array(3, 2, 3)], f"-{number}", **options)
+        sample(
+            "Dilation2D", [_IMAGE, array(3, 2, 3)], [_OTHER_IMAGE, array(3, 2, 3)], f"-{number}", **options
+        )
         for number, options in enumerate(_MORPHOLOGY)
     ),
     *(
-        Sample(_morphology_gradient(name, **options), (_IMAGE, array(3, 2, 3)), {}, (_OTHER_IMAGE, array(3, 2, 3)), f"{name}-{number}")
+        Sample(
+            _morphology_gradient(name, **options),
+            (_IMAGE, array(3, 2, 3)),
+            {},
+            (_OTHER_IMAGE, array(3, 2, 3)),
+            f"{name}-{number}",
+        )
         for name in ("Dilation2DBackpropInput", "Dilation2DBackpropFilter")
         for number, options in enumerate(_MORPHOLOGY)
     ),
@@ -239,7 +286,14 @@ SAMPLES: list[Sample] = [
         for name in ("MaxPool", "AvgPool")
         for steps in ((2, 2, "SAME"), (3, 2, "SAME"), (3, 1, "SAME"), (2, 2, "VALID"), (3, 2, "VALID"))
     ),
-    sample("MaxPool", [_IMAGE], [_OTHER_IMAGE], "-EXPLICIT", **_pools(3, 2, "EXPLICIT"), explicit_paddings=[0, 0, 1, 1, 0, 1, 0, 0]),
+    sample(
+        "MaxPool",
+        [_IMAGE],
+        [_OTHER_IMAGE],
+        "-EXPLICIT",
+        **_pools(3, 2, "EXPLICIT"),
+        explicit_paddings=[0, 0, 1, 1, 0, 1, 0, 0],
+    ),
     sample("MaxPoolV2", [_IMAGE], [_OTHER_IMAGE], ksize=[1, 3, 3, 1], strides=[1, 2, 2, 1], padding="SAME"),
     *(
         sample(name, [_VOLUME], [_OTHER_VOLUME], _label(*steps), **_pools(*steps, rank=5))
@@ -247,11 +301,24 @@ SAMPLES: list[Sample] = [
         for steps in ((2, 2, "SAME"), (3, 2, "SAME"), (2, 1, "VALID"))
     ),
     *(
-        sample("MaxPoolWithArgmax", [_IMAGE], [_OTHER_IMAGE], _label(batch), **_pools(3, 2), include_batch_in_index=batch)
+        sample(
+            "MaxPoolWithArgmax",
+            [_IMAGE],
+            [_OTHER_IMAGE],
+            _label(batch),
+            **_pools(3, 2),
+            include_batch_in_index=batch,
+        )
         for batch in (False, True)
     ),
     *(
-        Sample(_pool_gradient("MaxPoolGrad", "MaxPool", **_pools(*steps)), (_IMAGE,), {}, (_OTHER_IMAGE,), f"MaxPoolGrad{_label(*steps)}")
+        Sample(
+            _pool_gradient("MaxPoolGrad", "MaxPool", **_pools(*steps)),
+            (_IMAGE,),
+            {},
+            (_OTHER_IMAGE,),
+            f"MaxPoolGrad{_label(*steps)}",
+        )
         for steps in ((2, 2, "SAME"), (3, 2, "SAME"), (3, 1, "VALID"))
     ),
     *(
@@ -264,11 +331,25 @@ SAMPLES: list[Sample] = [
         )
         for steps in ((2, 2, "SAME"), (3, 1, "VALID"))
     ),
-    Sample(_second("MaxPoolGradGrad", "MaxPool", **_pools()), (_IMAGE,), {}, (_OTHER_IMAGE,), "MaxPoolGradGrad"),
-    Sample(_second("MaxPool3DGradGrad", "MaxPool3D", **_pools(rank=5)), (_VOLUME,), {}, (_OTHER_VOLUME,), "MaxPool3DGradGrad"),
+    Sample(
+        _second("MaxPoolGradGrad", "MaxPool", **_pools()), (_IMAGE,), {}, (_OTHER_IMAGE,), "MaxPoolGradGrad"
+    ),
+    Sample(
+        _second("MaxPool3DGradGrad", "MaxPool3D", **_pools(rank=5)),
+        (_VOLUME,),
+        {},
+        (_OTHER_VOLUME,),
+        "MaxPool3DGradGrad",
+    ),
     Sample(_argmax_gradient, (_IMAGE,), {}, (_OTHER_IMAGE,), "MaxPoolGradWithArgmax"),
     *(
-        Sample(_avg_gradient("AvgPoolGrad", "AvgPool", **_pools(*steps)), (_IMAGE,), {}, (_OTHER_IMAGE,), f"AvgPoolGrad{_label(*steps)}")
+        Sample(
+            _avg_gradient("AvgPoolGrad", "AvgPool", **_pools(*steps)),
+            (_IMAGE,),
+            {},
+            (_OTHER_IMAGE,),
+            f"AvgPoolGrad{_label(*steps)}",
+        )
         for steps in ((2, 2, "SAME"), (3, 2, "SAME"), (3, 1, "VALID"), (3, 2, "VALID"))
     ),
     *(
@@ -308,18 +389,43 @@ SAMPLES: list[Sample] = [
         for padding in ("SAME", "VALID")
     ),
     *(sample(name, [_IMAGE, array(3)], [_OTHER_IMAGE, array(3)]) for name in ("BiasAdd", "BiasAddV1")),
-    sample("BiasAdd", [array(2, 3, 4, 5), array(3)], [array(1, 3, 2, 2), array(3)], "-NCHW", data_format="NCHW"),
+    sample(
+        "BiasAdd", [array(2, 3, 4, 5), array(3)], [array(1, 3, 2, 2), array(3)], "-NCHW", data_format="NCHW"
+    ),
     *(
-        Sample(_norm(name, is_training=training, epsilon=1e-3), (_IMAGE, *_VECTORS), {}, (_OTHER_IMAGE, *_VECTORS), f"{name}-{training}")
+        Sample(
+            _norm(name, is_training=training, epsilon=1e-3),
+            (_IMAGE, *_VECTORS),
+            {},
+            (_OTHER_IMAGE, *_VECTORS),
+            f"{name}-{training}",
+        )
         for name in ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")
         for training in (False, True)
     ),
-    sample("FusedBatchNormV3", [_IMAGE, *_VECTORS], [_OTHER_IMAGE, *_VECTORS], "-moving", is_training=True, exponential_avg_factor=0.3),
+    sample(
+        "FusedBatchNormV3",
+        [_IMAGE, *_VECTORS],
+        [_OTHER_IMAGE, *_VECTORS],
+        "-moving",
+        is_training=True,
+        exponential_avg_factor=0.3,
+    ),
     Sample(
-        _norm("FusedBatchNormV3", is_training=False), (array(2, 4, 4, 3, dtype="float16"), *_VECTORS), {}, None, "FusedBatchNormV3-float16"
+        _norm("FusedBatchNormV3", is_training=False),
+        (array(2, 4, 4, 3, dtype="float16"), *_VECTORS),
+        {},
+        None,
+        "FusedBatchNormV3-float16",
     ),
     *(
-        Sample(_batch_norm_gradient(name, is_training=training), (_IMAGE, *_VECTORS), {}, (_OTHER_IMAGE, *_VECTORS), f"{name}-{training}")
+        Sample(
+            _batch_norm_gradient(name, is_training=training),
+            (_IMAGE, *_VECTORS),
+            {},
+            (_OTHER_IMAGE, *_VECTORS),
+            f"{name}-{training}",
+        )
         for name in ("FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3")
         for training in (False, True)
     ),
@@ -364,8 +470,26 @@ SAMPLES: list[Sample] = [
     ),
     sample(
         "GRUBlockCellGrad",
-        [array(2, 3), array(2, 4), array(7, 8), array(7, 4), array(8), array(4), *[array(2, 4, kind="fraction")] * 3, array(2, 4)],
-        [array(5, 2), array(5, 3), array(5, 6), array(5, 3), array(6), array(3), *[array(5, 3, kind="fraction")] * 3, array(5, 3)],
+        [
+            array(2, 3),
+            array(2, 4),
+            array(7, 8),
+            array(7, 4),
+            array(8),
+            array(4),
+            *[array(2, 4, kind="fraction")] * 3,
+            array(2, 4),
+        ],
+        [
+            array(5, 2),
+            array(5, 3),
+            array(5, 6),
+            array(5, 3),
+            array(6),
+            array(3),
+            *[array(5, 3, kind="fraction")] * 3,
+            array(5, 3),
+        ],
     ),
     *(
         sample(
@@ -378,7 +502,21 @@ SAMPLES: list[Sample] = [
         for peep in (False, True)
     ),
     sample("AudioSpectrogram", [array(20, 2)], [array(33, 1)], window_size=6, stride=4),
-    sample("AudioSpectrogram", [array(20, 2)], [array(33, 3)], "-squared", window_size=8, stride=3, magnitude_squared=True),
-    Sample(_second("MaxPoolGradGradV2", "MaxPool", **_pools()), (_IMAGE,), {}, (_OTHER_IMAGE,), "MaxPoolGradGradV2"),
+    sample(
+        "AudioSpectrogram",
+        [array(20, 2)],
+        [array(33, 3)],
+        "-squared",
+        window_size=8,
+        stride=3,
+        magnitude_squared=True,
+    ),
+    Sample(
+        _second("MaxPoolGradGradV2", "MaxPool", **_pools()),
+        (_IMAGE,),
+        {},
+        (_OTHER_IMAGE,),
+        "MaxPoolGradGradV2",
+    ),
     Sample(_operands_gradient("MaxPoolGradV2"), (_IMAGE,), {}, (_OTHER_IMAGE,), "MaxPoolGradV2"),
 ]

@@ -66,7 +66,9 @@ def _taken_before(take: Any) -> Any:
     return function
 
 
-TRAPS.update({f"{name}_before_a_write": Trap(lambda t=take: _taken_before(t), _SAME) for name, take in TAKES.items()})
+TRAPS.update(
+    {f"{name}_before_a_write": Trap(lambda t=take: _taken_before(t), _SAME) for name, take in TAKES.items()}
+)
 
 READ_BY_PYTHON: dict[str, Callable[[Any], Any]] = {
     "numpy": lambda v: v.numpy(),
@@ -87,14 +89,19 @@ def _read_before(read: Any) -> Any:
     def function(x: Any) -> Any:
         before = read(state)
         state.assign(state * 0.5 + tf.reduce_mean(x, 0))
-        return x * tf.reduce_sum(tf.constant(before, tf.float32)), tf.reduce_sum(tf.constant(read(state), tf.float32))
+        return x * tf.reduce_sum(tf.constant(before, tf.float32)), tf.reduce_sum(
+            tf.constant(read(state), tf.float32)
+        )
 
     return function
 
 
 _TWICE = (lambda: (drawn(),), lambda: (drawn(seed=1),), lambda: (drawn(),))
 TRAPS.update(
-    {f"{name}_of_a_variable_before_a_write": Trap(lambda r=read: _read_before(r), _TWICE) for name, read in READ_BY_PYTHON.items()}
+    {
+        f"{name}_of_a_variable_before_a_write": Trap(lambda r=read: _read_before(r), _TWICE)
+        for name, read in READ_BY_PYTHON.items()
+    }
 )
 
 
@@ -307,7 +314,12 @@ def copy_of_a_module() -> Any:
     return function
 
 
-@TRAPS.made(changes={1: lambda f: f.held["a"].assign([9.0, 9.0, 9.0]), 2: lambda f: f.held.update(a=tf.Variable([5.0, 5.0, 5.0]))})
+@TRAPS.made(
+    changes={
+        1: lambda f: f.held["a"].assign([9.0, 9.0, 9.0]),
+        2: lambda f: f.held.update(a=tf.Variable([5.0, 5.0, 5.0])),
+    }
+)
 def alias_that_the_user_replaces() -> Any:
     state = tf.Variable([1.0, 2.0, 3.0])
     held = {"a": state}
@@ -352,7 +364,10 @@ def _with_array(use: Any) -> Any:
 
 
 TRAPS.update(
-    {f"array_{name}_and_changed": Trap(lambda u=use: _with_array(u), _SAME, changes={1: _fills, 2: _fills}) for name, use in ARRAYS.items()}
+    {
+        f"array_{name}_and_changed": Trap(lambda u=use: _with_array(u), _SAME, changes={1: _fills, 2: _fills})
+        for name, use in ARRAYS.items()
+    }
 )
 
 

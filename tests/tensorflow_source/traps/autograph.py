@@ -12,7 +12,12 @@ from .table import EVERYWHERE, Keywords, Trap, Traps, drawn, whole
 
 TRAPS = Traps()
 _HERE = "autograph.py"
-_SIGNS = (lambda: (drawn() + 2.0,), lambda: (drawn(seed=1) - 2.0,), lambda: (drawn(6, seed=2) + 1.0,), lambda: (drawn(5, seed=3) * 0.0,))
+_SIGNS = (
+    lambda: (drawn() + 2.0,),
+    lambda: (drawn(seed=1) - 2.0,),
+    lambda: (drawn(6, seed=2) + 1.0,),
+    lambda: (drawn(5, seed=3) * 0.0,),
+)
 _ROWS = (lambda: (drawn(),), lambda: (drawn(1),), lambda: (drawn(7, seed=2),), lambda: (drawn(0),))
 _SPEC = tf.TensorSpec((None, 3), tf.float32)
 _COUNTS = tuple(lambda n=n: (drawn(3, seed=4), tf.constant(n)) for n in (2, 0, 5, 1))
@@ -180,7 +185,9 @@ def loop_with_enumerate(x: Any) -> Any:
     return total
 
 
-@TRAPS.function(*_ROWS, errors={"jax": "index is out of bounds for axis 0 with size 0"})  # JAX traces a step that is never taken
+@TRAPS.function(
+    *_ROWS, errors={"jax": "index is out of bounds for axis 0 with size 0"}
+)  # JAX traces a step that is never taken
 @tf.function
 def loop_with_a_step_over_no_rows(x: Any) -> Any:
     total = tf.zeros((3,))
@@ -342,7 +349,9 @@ def rows_that_grow_in_a_loop(x: Any, n: Any) -> Any:
 def options_of_a_loop(x: Any, n: Any) -> Any:
     k = 0
     while k < n:
-        tf.autograph.experimental.set_loop_options(parallel_iterations=1, maximum_iterations=3, swap_memory=True)
+        tf.autograph.experimental.set_loop_options(
+            parallel_iterations=1, maximum_iterations=3, swap_memory=True
+        )
         x, k = x + 1.0, k + 1
     return x, k
 
@@ -350,7 +359,14 @@ def options_of_a_loop(x: Any, n: Any) -> Any:
 @TRAPS.function(*_ROWS)
 @tf.function
 def builtins_of_autograph(x: Any) -> Any:
-    return abs(x), len(x), max(tf.reduce_max(x), 0.0) if False else x, sum([x, x]), int(x.shape[1]), float(x.shape[1])
+    return (
+        abs(x),
+        len(x),
+        max(tf.reduce_max(x), 0.0) if False else x,
+        sum([x, x]),
+        int(x.shape[1]),
+        float(x.shape[1]),
+    )
 
 
 @TRAPS.function(*_SIGNS)
@@ -428,7 +444,9 @@ def converted_function_of_another() -> Any:
         return y - 1.0
 
     converted = tf.autograph.to_graph(helper)
-    return tf.function(lambda x: converted(x) + tf.autograph.experimental.do_not_convert(lambda z: z * 3.0)(x))
+    return tf.function(
+        lambda x: converted(x) + tf.autograph.experimental.do_not_convert(lambda z: z * 3.0)(x)
+    )
 
 
 @TRAPS.made(*_SIGNS)
@@ -451,7 +469,12 @@ def method_in_a_loop() -> Any:
     return Model()
 
 
-@TRAPS.made(lambda: (drawn(),), lambda: (drawn(),), lambda: (drawn(seed=2),), changes={1: lambda m: setattr(m, "scale", 0.25)})
+@TRAPS.made(
+    lambda: (drawn(),),
+    lambda: (drawn(),),
+    lambda: (drawn(seed=2),),
+    changes={1: lambda m: setattr(m, "scale", 0.25)},
+)
 def attribute_of_python_is_kept_by_a_tf_function() -> Any:
     class Model:
         def __init__(self) -> None:
@@ -470,8 +493,12 @@ _FORMS: dict[str, Any] = {
     "form_relaxed": lambda f: tf.function(f, reduce_retracing=True),
     "form_named": lambda f: tf.function(f, autograph=True, experimental_implements="mine"),
     "form_with_a_signature": lambda f: tf.function(f, input_signature=[_SPEC]),
-    "form_with_an_open_signature": lambda f: tf.function(f, input_signature=[tf.TensorSpec(None, tf.float32)]),
-    "form_with_open_sizes": lambda f: tf.function(f, input_signature=[tf.TensorSpec((None, None), tf.float32)]),
+    "form_with_an_open_signature": lambda f: tf.function(
+        f, input_signature=[tf.TensorSpec(None, tf.float32)]
+    ),
+    "form_with_open_sizes": lambda f: tf.function(
+        f, input_signature=[tf.TensorSpec((None, None), tf.float32)]
+    ),
     "form_concrete": lambda f: tf.function(f).get_concrete_function(_SPEC),
     "form_of_a_form": lambda f: tf.function(tf.function(f), jit_compile=True),
     "form_in_a_lambda": lambda f: (lambda g: lambda x: g(x) * 2.0)(tf.function(f)),
@@ -479,9 +506,9 @@ _FORMS: dict[str, Any] = {
     "form_called_twice": lambda f: (lambda g: lambda x: (g(x), g(x[:2]), g(-x)))(tf.function(f)),
     "form_of_a_callable": lambda f: tf.function(type("Owner", (), {"__call__": lambda self, x: f(x)})()),
     "form_of_a_partial": lambda f: tf.function(functools.partial(lambda k, x: f(x) * k, 3.0)),
-    "form_with_a_prefix": lambda f: (lambda g: lambda x: g(x) + tf.cast(len(g.pretty_printed_concrete_signatures()) * 0, tf.float32))(
-        tf.function(f)
-    ),
+    "form_with_a_prefix": lambda f: (
+        lambda g: lambda x: g(x) + tf.cast(len(g.pretty_printed_concrete_signatures()) * 0, tf.float32)
+    )(tf.function(f)),
 }
 
 
@@ -499,7 +526,13 @@ def _of_a_form(form: Any) -> Any:
 TRAPS.update({name: Trap(_of_a_form(form), _SIGNS) for name, form in _FORMS.items()})
 
 
-@TRAPS.made(lambda: (drawn(), 2), lambda: (drawn(), 3), lambda: (drawn(), 2.5), lambda: (drawn(), tf.constant(2.5)), lambda: (drawn(6), 2))
+@TRAPS.made(
+    lambda: (drawn(), 2),
+    lambda: (drawn(), 3),
+    lambda: (drawn(), 2.5),
+    lambda: (drawn(), tf.constant(2.5)),
+    lambda: (drawn(6), 2),
+)
 def retraces_by_class() -> Any:
     @tf.function
     def function(x: Any, n: Any) -> Any:
@@ -508,12 +541,16 @@ def retraces_by_class() -> Any:
     return function
 
 
-@TRAPS.made(lambda: (drawn(), Keywords(flag=True)), lambda: (drawn(), Keywords(flag=False)), lambda: (drawn(5),))
+@TRAPS.made(
+    lambda: (drawn(), Keywords(flag=True)), lambda: (drawn(), Keywords(flag=False)), lambda: (drawn(5),)
+)
 def retraces_by_a_flag() -> Any:
     return tf.function(lambda x, flag=None: x * (2.0 if flag else 3.0 if flag is None else 5.0))
 
 
-@TRAPS.made(lambda: (drawn(),), lambda: (tf.cast(drawn(), tf.float64),), lambda: (whole(4, 3),), lambda: (drawn(5),))
+@TRAPS.made(
+    lambda: (drawn(),), lambda: (tf.cast(drawn(), tf.float64),), lambda: (whole(4, 3),), lambda: (drawn(5),)
+)
 def retraces_by_type() -> Any:
     return tf.function(lambda x: (x * 2, tf.reduce_sum(x, 0), tf.zeros((x.dtype.size,))))
 
@@ -533,12 +570,21 @@ def retraces_by_structure() -> Any:
     return tf.function(lambda items: tf.add_n(list(items)) * len(items))
 
 
-@TRAPS.made(lambda: (np.ones((4, 3), "float32"),), lambda: (np.zeros((4, 3), "float32"),), lambda: (np.ones((5, 3), "float32"),))
+@TRAPS.made(
+    lambda: (np.ones((4, 3), "float32"),),
+    lambda: (np.zeros((4, 3), "float32"),),
+    lambda: (np.ones((5, 3), "float32"),),
+)
 def array_of_numpy_for_a_tf_function() -> Any:
     return tf.function(lambda x: tf.exp(x) * x.shape[1])
 
 
-@TRAPS.made(lambda: (drawn(), 2.0), lambda: (drawn(), 3.0), lambda: (drawn(), tf.constant(2.0)), lambda: (drawn(6), np.float32(4.0)))
+@TRAPS.made(
+    lambda: (drawn(), 2.0),
+    lambda: (drawn(), 3.0),
+    lambda: (drawn(), tf.constant(2.0)),
+    lambda: (drawn(6), np.float32(4.0)),
+)
 def numbers_become_tensors_of_a_signature() -> Any:
     return tf.function(lambda x, n: x * n, input_signature=[_SPEC, tf.TensorSpec((), tf.float32)])
 
@@ -572,12 +618,17 @@ def fixed_size_in_a_signature() -> Any:
 
 @TRAPS.made(lambda: (drawn(4, 4),), lambda: (drawn(5, 5, seed=1),), lambda: (drawn(1, 1),))
 def square_of_open_sizes() -> Any:
-    return tf.function(lambda x: x @ tf.transpose(x) + tf.transpose(x), input_signature=[tf.TensorSpec((None, None), tf.float32)])
+    return tf.function(
+        lambda x: x @ tf.transpose(x) + tf.transpose(x),
+        input_signature=[tf.TensorSpec((None, None), tf.float32)],
+    )
 
 
 @TRAPS.made(lambda: (drawn(), drawn(1)), lambda: (drawn(5), drawn(5)), lambda: (drawn(1), drawn(3)))
 def broadcast_of_open_sizes() -> Any:
-    return tf.function(lambda x, y: (x + y, tf.shape(x + y), tf.where(x > y, x, y)), input_signature=[_SPEC, _SPEC])
+    return tf.function(
+        lambda x, y: (x + y, tf.shape(x + y), tf.where(x > y, x, y)), input_signature=[_SPEC, _SPEC]
+    )
 
 
 @TRAPS.made(lambda: (drawn(),), lambda: (drawn(2),), lambda: (drawn(9),))
@@ -594,7 +645,8 @@ def static_size_is_a_number() -> Any:
 def rank_is_not_known() -> Any:
     spec = [tf.TensorSpec(None, tf.float32)]
     return tf.function(
-        lambda x: tf.reduce_sum(x) * (1.0 if x.shape.rank is None else 2.0) + tf.cast(tf.rank(x), tf.float32), input_signature=spec
+        lambda x: tf.reduce_sum(x) * (1.0 if x.shape.rank is None else 2.0) + tf.cast(tf.rank(x), tf.float32),
+        input_signature=spec,
     )
 
 
@@ -605,7 +657,12 @@ def eager_inside_of_a_tf_function() -> Any:
         with tf.init_scope():
             table = tf.constant([1.0, 2.0, 3.0]) * 2.0
             eager = tf.executing_eagerly()
-        return x * table + (1.0 if eager else 0.0) + (10.0 if tf.executing_eagerly() else 20.0) + (100.0 if tf.inside_function() else 0.0)
+        return (
+            x * table
+            + (1.0 if eager else 0.0)
+            + (10.0 if tf.executing_eagerly() else 20.0)
+            + (100.0 if tf.inside_function() else 0.0)
+        )
 
     return function
 

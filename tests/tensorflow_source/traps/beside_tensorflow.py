@@ -31,7 +31,12 @@ from .table import ELSEWHERE, EVERYWHERE, Traps, drawn, whole
 
 TRAPS = Traps()
 _HERE = "beside_tensorflow.py"
-_SIGNS = (lambda: (drawn() + 2.0,), lambda: (drawn(seed=1) - 2.0,), lambda: (drawn(6, seed=2) + 1.0,), lambda: (drawn(5, seed=3) * 0.0,))
+_SIGNS = (
+    lambda: (drawn() + 2.0,),
+    lambda: (drawn(seed=1) - 2.0,),
+    lambda: (drawn(6, seed=2) + 1.0,),
+    lambda: (drawn(5, seed=3) * 0.0,),
+)
 _LOG = logging.getLogger("traps")
 _KEPT = threading.local()
 _KEPT.scale = 2.0
@@ -64,9 +69,13 @@ TRAPS.rows()(
     array_of_numpy_is_returned=lambda x: (np.arange(4), np.float32(2.5), x),
     products_of_itertools=lambda x: sum(x[:, a] * x[:, b] for a, b in itertools.product(range(3), range(2))),
     chain_of_itertools=lambda x: tf.add_n(list(itertools.chain([x], [x * 2.0], (x for _ in range(2))))),
-    zip_longest=lambda x: [a * (b or 1.0) for a, b in itertools.zip_longest(tf.unstack(x, axis=1), [2.0, 3.0])],
+    zip_longest=lambda x: [
+        a * (b or 1.0) for a, b in itertools.zip_longest(tf.unstack(x, axis=1), [2.0, 3.0])
+    ],
     pairwise_differences=lambda x: [b - a for a, b in itertools.pairwise(tf.unstack(x, axis=1))],
-    batches_by_islice=lambda x: [tf.add_n(list(itertools.islice(tf.unstack(x, axis=1), k, k + 2))) for k in (0, 1)],
+    batches_by_islice=lambda x: [
+        tf.add_n(list(itertools.islice(tf.unstack(x, axis=1), k, k + 2))) for k in (0, 1)
+    ],
     itemgetter=lambda x: operator.itemgetter(0, 2)(tf.unstack(x, axis=1)),
     attrgetter=lambda x: x * operator.attrgetter("shape.rank")(x),
     deep_copies=lambda x: copy.deepcopy({"a": x, "b": [x * 2.0]}),
@@ -83,7 +92,9 @@ TRAPS.rows()(
     collected_in_a_deque=lambda x: list(collections.deque((x[:, k] for k in range(3)), maxlen=2)),
     named_tuple_made_inside=lambda x: collections.namedtuple("Made", "a b")(x, x * 2.0).b,
     dataclass_made_inside=lambda x: dataclasses.make_dataclass("Made", ["a"])(x).a * 2.0,
-    class_made_inside=lambda x: type("Made", (), {"scale": 2.0, "run": lambda self, y: y * self.scale})().run(x),
+    class_made_inside=lambda x: type("Made", (), {"scale": 2.0, "run": lambda self, y: y * self.scale})().run(
+        x
+    ),
     evaluated_text=lambda x: eval("x * 2.0 + k", {"x": x, "k": 1.0}),
     executed_text=lambda x: _executed(x),
     sorted_by_names=lambda x: [x[:, {"b": 1, "a": 0}[name]] for name in sorted({"b", "a"})],
@@ -91,10 +102,16 @@ TRAPS.rows()(
     caught_key_error=lambda x: _caught(x, lambda: {}["k"]),
     caught_value_error=lambda x: _caught(x, lambda: int("text")),
     suppressed_error=lambda x: _suppressed(x),
-    partial_sums_by_accumulate=lambda x: list(itertools.accumulate(tf.unstack(x, axis=1), initial=tf.zeros(x.shape[0]))),
-    memory_of_a_view=lambda x: x + np.lib.stride_tricks.sliding_window_view(np.arange(5, dtype="float32"), 3)[1],
+    partial_sums_by_accumulate=lambda x: list(
+        itertools.accumulate(tf.unstack(x, axis=1), initial=tf.zeros(x.shape[0]))
+    ),
+    memory_of_a_view=lambda x: (
+        x + np.lib.stride_tricks.sliding_window_view(np.arange(5, dtype="float32"), 3)[1]
+    ),
     polynomial_of_numpy=lambda x: x * np.polynomial.polynomial.polyval(2.0, [1.0, 2.0, 3.0]),
-    einsum_path_of_numpy=lambda x: tf.einsum("ij,jk->ik", x, tf.constant(np.einsum("i,j->ij", np.ones(3), np.arange(2.0)), tf.float32)),
+    einsum_path_of_numpy=lambda x: tf.einsum(
+        "ij,jk->ik", x, tf.constant(np.einsum("i,j->ij", np.ones(3), np.arange(2.0)), tf.float32)
+    ),
     inverse_of_numpy=lambda x: x @ np.linalg.inv(np.array([[2.0, 0, 1], [0, 1, 0], [1, 0, 1]], "float32")),
     pickled_tensor=lambda x: pickle.loads(pickle.dumps(x)) * 2.0,
     date_that_is_fixed=lambda x: x * datetime.date(2020, 1, 3).day,
@@ -102,32 +119,46 @@ TRAPS.rows()(
 
 TRAPS.rows(errors={EVERYWHERE: _HERE})(
     strings_of_numbers=lambda x: tf.strings.to_number(tf.strings.as_string(x)),
-    strings_are_joined=lambda x: x + tf.cast(tf.strings.length(tf.strings.join(["a", tf.strings.as_string(x[0, 0])])), tf.float32),
+    strings_are_joined=lambda x: (
+        x + tf.cast(tf.strings.length(tf.strings.join(["a", tf.strings.as_string(x[0, 0])])), tf.float32)
+    ),
     strings_are_compared=lambda x: tf.where(tf.strings.as_string(x) == "1.0", x, 0.0),
-    strings_by_a_pattern=lambda x: x + tf.cast(tf.strings.regex_full_match(tf.strings.as_string(x[0, 0]), ".*"), tf.float32),
+    strings_by_a_pattern=lambda x: (
+        x + tf.cast(tf.strings.regex_full_match(tf.strings.as_string(x[0, 0]), ".*"), tf.float32)
+    ),
     hash_of_strings=lambda x: tf.strings.to_hash_bucket_fast(tf.strings.as_string(x), 10),
     python_function_with_a_gradient=lambda x: tf.py_function(lambda y: y * 2.0, [x], tf.float32),
     numpy_function_of_two=lambda x: tf.numpy_function(lambda a, b: a + b, [x, x], tf.float32),
     dataset_from_rows=lambda x: list(tf.data.Dataset.from_tensor_slices(x).batch(2)),
-    dataset_is_mapped=lambda x: tf.stack(list(tf.data.Dataset.from_tensor_slices(x).map(lambda row: row * 2.0))),
-    dataset_is_reduced=lambda x: tf.data.Dataset.from_tensor_slices(x).reduce(tf.zeros((3,)), lambda s, row: s + row),
+    dataset_is_mapped=lambda x: tf.stack(
+        list(tf.data.Dataset.from_tensor_slices(x).map(lambda row: row * 2.0))
+    ),
+    dataset_is_reduced=lambda x: tf.data.Dataset.from_tensor_slices(x).reduce(
+        tf.zeros((3,)), lambda s, row: s + row
+    ),
     tensor_is_parsed=lambda x: tf.io.parse_tensor(tf.io.serialize_tensor(x), tf.float32),
     file_is_read=lambda x: x + tf.cast(tf.strings.length(tf.io.read_file("/dev/null")), tf.float32),
-    base64=lambda x: tf.io.decode_raw(tf.io.decode_base64(tf.io.encode_base64(tf.io.serialize_tensor(x))), tf.uint8),
+    base64=lambda x: tf.io.decode_raw(
+        tf.io.decode_base64(tf.io.encode_base64(tf.io.serialize_tensor(x))), tf.uint8
+    ),
     image_is_encoded=lambda x: tf.image.decode_png(tf.io.encode_png(tf.cast(tf.abs(x)[..., None], tf.uint8))),
-    unicode_of_numbers=lambda x: tf.strings.length(tf.strings.unicode_encode(tf.cast(tf.abs(x), tf.int32) + 65, "UTF-8")),
+    unicode_of_numbers=lambda x: tf.strings.length(
+        tf.strings.unicode_encode(tf.cast(tf.abs(x), tf.int32) + 65, "UTF-8")
+    ),
     substring=lambda x: tf.strings.length(tf.strings.substr(tf.strings.as_string(x), 0, 2)),
     indexed_rows=lambda x: tf.IndexedSlices(x, tf.range(x.shape[0])),
 )
 
 TRAPS.rows(errors={EVERYWHERE: "RaggedTensor"})(
-    ragged_of_lengths=lambda x: tf.RaggedTensor.from_row_lengths(tf.reshape(x, [-1]), [1, x.shape[0] * 3 - 1]),
+    ragged_of_lengths=lambda x: tf.RaggedTensor.from_row_lengths(
+        tf.reshape(x, [-1]), [1, x.shape[0] * 3 - 1]
+    ),
 )
 
 TRAPS.rows(*_SIGNS, errors={EVERYWHERE: _HERE})(
-    table_that_is_mutable=lambda x: tf.lookup.experimental.DenseHashTable(tf.int64, tf.float32, -1.0, -1, -2).lookup(
-        tf.cast(x[:, 0] * 0.0, tf.int64)
-    ),
+    table_that_is_mutable=lambda x: tf.lookup.experimental.DenseHashTable(
+        tf.int64, tf.float32, -1.0, -1, -2
+    ).lookup(tf.cast(x[:, 0] * 0.0, tf.int64)),
     stream_of_numbers=lambda x: tf.queue.FIFOQueue(2, [tf.float32]).size(),
 )
 

@@ -57,7 +57,9 @@ def variable_assigned_behind_a_branch() -> Any:
 
     def function(x: Any) -> Any:
         with tf.GradientTape() as tape:
-            y = tf.cond(tf.reduce_sum(x) > 0.0, lambda: tf.sin(x * weight) * weight, lambda: x * x * tf.exp(weight))
+            y = tf.cond(
+                tf.reduce_sum(x) > 0.0, lambda: tf.sin(x * weight) * weight, lambda: x * x * tf.exp(weight)
+            )
             weight.assign(weight * 0.5)
             total = tf.reduce_sum(y * y)
         return tape.gradient(total, weight)
@@ -67,7 +69,12 @@ def variable_assigned_behind_a_branch() -> Any:
 
 @TRAPS.function(*SIGNS, errors={EVERYWHERE: "draws random numbers"})
 def draws_in_a_branch(x: Any) -> Any:
-    return _gradient(lambda x: tf.cond(tf.reduce_sum(x) > 0.0, lambda: tf.exp(x) * tf.random.normal(tf.shape(x)) * x, lambda: x * x), x)
+    return _gradient(
+        lambda x: tf.cond(
+            tf.reduce_sum(x) > 0.0, lambda: tf.exp(x) * tf.random.normal(tf.shape(x)) * x, lambda: x * x
+        ),
+        x,
+    )
 
 
 @TRAPS.function(*SIGNS)
@@ -117,7 +124,9 @@ def two_gradients_of_a_scan(x: Any) -> Any:
 def reads_a_loop_that_draws_before_the_gradient(x: Any) -> Any:
     with tf.GradientTape() as tape:
         tape.watch(x)
-        _, y = tf.while_loop(lambda i, state: i < 3, lambda i, state: (i + 1, state * x * tf.random.normal(())), [0, x])
+        _, y = tf.while_loop(
+            lambda i, state: i < 3, lambda i, state: (i + 1, state * x * tf.random.normal(())), [0, x]
+        )
         total = tf.reduce_sum(y)
         size = float(total)
     return tape.gradient(total, x) * size
@@ -150,7 +159,11 @@ def draws_of_a_generator() -> Any:
 
     def function(x: Any) -> Any:
         noise = layer.generator.normal(tf.shape(x))
-        return x + noise, layer.generator.uniform([2, x.shape[0]]), layer.generator.uniform(tf.shape(x), 0, 9, dtype=tf.int32)
+        return (
+            x + noise,
+            layer.generator.uniform([2, x.shape[0]]),
+            layer.generator.uniform(tf.shape(x), 0, 9, dtype=tf.int32),
+        )
 
     return function
 
@@ -170,8 +183,16 @@ def draws_of_a_generator_in_a_loop() -> Any:
 
 
 @TRAPS.function(
-    lambda: (drawn(), whole(4, seed=1)), lambda: (drawn(seed=2), whole(4, seed=1)), lambda: (drawn(6, seed=1), whole(6, seed=3))
+    lambda: (drawn(), whole(4, seed=1)),
+    lambda: (drawn(seed=2), whole(4, seed=1)),
+    lambda: (drawn(6, seed=1), whole(6, seed=3)),
 )
 def sizes_that_elements_tell(x: Any, counts: Any) -> Any:
     most = tf.reduce_max(counts)
-    return tf.repeat(x, counts, axis=0), tf.sequence_mask(counts), tf.one_hot(counts, most + 1), tf.zeros([most, 2]), x[: most - 1]
+    return (
+        tf.repeat(x, counts, axis=0),
+        tf.sequence_mask(counts),
+        tf.one_hot(counts, most + 1),
+        tf.zeros([most, 2]),
+        x[: most - 1],
+    )

@@ -107,7 +107,10 @@ def byte_array() -> Any:
     return _of(numbers, lambda x: x * numbers[0])
 
 
-@_changed(lambda function: function.held.__setitem__(1, tf.constant([5.0, 6.0, 7.0])), lambda function: function.held.pop())
+@_changed(
+    lambda function: function.held.__setitem__(1, tf.constant([5.0, 6.0, 7.0])),
+    lambda function: function.held.pop(),
+)
 def list_of_tensors() -> Any:
     tables = [tf.constant([1.0, 2.0, 3.0]), tf.constant([3.0, 2.0, 1.0])]
     return _of(tables, lambda x: x * tf.add_n(tables))
@@ -232,7 +235,9 @@ def attribute_that_was_not_there() -> Any:
     return Asked()
 
 
-@_changed(lambda module: setattr(type(module), "base", 5.0), lambda module: setattr(type(module), "scale", 7.0))
+@_changed(
+    lambda module: setattr(type(module), "base", 5.0), lambda module: setattr(type(module), "scale", 7.0)
+)
 def attribute_of_class_that_was_not_there() -> Any:
     return type("Own", (Asked,), {})()
 
@@ -276,7 +281,9 @@ class Scaled(tf.Module):
         return x * self.w * self.rate + self.shift
 
 
-@_changed(lambda m: m.w.assign([3.0, 2.0, 1.0]), lambda m: m.parts[0].assign(5.0), lambda m: m.w[1].assign(9.0))
+@_changed(
+    lambda m: m.w.assign([3.0, 2.0, 1.0]), lambda m: m.parts[0].assign(5.0), lambda m: m.w[1].assign(9.0)
+)
 def variables_of_a_module_are_assigned() -> Any:
     return Scaled()
 
@@ -286,7 +293,9 @@ def variable_of_a_module_is_replaced() -> Any:
     return Scaled()
 
 
-@_changed(lambda m: setattr(m, "w", tf.Variable(2.0)), lambda m: setattr(m, "w", tf.Variable(tf.ones((1, 3)))))
+@_changed(
+    lambda m: setattr(m, "w", tf.Variable(2.0)), lambda m: setattr(m, "w", tf.Variable(tf.ones((1, 3))))
+)
 def variable_of_another_shape() -> Any:
     return Scaled()
 
@@ -296,7 +305,11 @@ def variables_are_added_to_a_list() -> Any:
     return Scaled()
 
 
-@_changed(_set("shift", tf.constant([5.0, 5.0, 5.0])), _set("shift", 1.0), _set("shift", tf.Variable([7.0, 7.0, 7.0])))
+@_changed(
+    _set("shift", tf.constant([5.0, 5.0, 5.0])),
+    _set("shift", 1.0),
+    _set("shift", tf.Variable([7.0, 7.0, 7.0])),
+)
 def constant_of_a_module_is_replaced() -> Any:
     return Scaled()
 
@@ -311,7 +324,9 @@ def number_becomes_an_array() -> Any:
     return Scaled()
 
 
-@_changed(lambda f: f.held.append(tf.nn.relu), lambda f: f.held.__setitem__(0, tf.sin), lambda f: f.held.reverse())
+@_changed(
+    lambda f: f.held.append(tf.nn.relu), lambda f: f.held.__setitem__(0, tf.sin), lambda f: f.held.reverse()
+)
 def functions_in_a_list() -> Any:
     functions = [tf.tanh, tf.exp]
     return _of(functions, lambda x: functools.reduce(lambda y, f: f(y), functions, x))
@@ -333,7 +348,9 @@ def module_inside_is_replaced() -> Any:
 
 # ------------------------------------------------------------------------------------- layers of Keras
 def _dense(units: int = 3, **options: Any) -> Any:
-    layer = L.Dense(units, kernel_initializer=keras.initializers.Orthogonal(seed=1), bias_initializer="ones", **options)
+    layer = L.Dense(
+        units, kernel_initializer=keras.initializers.Orthogonal(seed=1), bias_initializer="ones", **options
+    )
     layer.build((None, 3))
     return layer
 
@@ -347,7 +364,9 @@ def weights_of_a_layer() -> Any:
     return _dense()
 
 
-@_changed(_set("activation", keras.activations.relu), _set("activation", lambda x: x * x), _set("use_bias", False))
+@_changed(
+    _set("activation", keras.activations.relu), _set("activation", lambda x: x * x), _set("use_bias", False)
+)
 def options_of_a_layer() -> Any:
     return _dense()
 
@@ -369,7 +388,11 @@ def _adapt(layer: Any) -> None:
     layer.enable_lora(2, a_initializer="ones")
 
 
-@_changed(_adapt, lambda layer: layer.lora_kernel_b.assign(np.ones((2, 3))), lambda layer: layer.lora_kernel_a.assign(np.eye(3, 2)))
+@_changed(
+    _adapt,
+    lambda layer: layer.lora_kernel_b.assign(np.ones((2, 3))),
+    lambda layer: layer.lora_kernel_a.assign(np.eye(3, 2)),
+)
 def adapter_of_low_rank() -> Any:
     return _dense()
 
@@ -386,7 +409,9 @@ def epsilon_of_a_normalisation() -> Any:
     return layer
 
 
-@_changed(_set("momentum", 0.1), _set("momentum", 0.9), lambda f: f.held.moving_variance.assign([2.0, 2.0, 2.0]))
+@_changed(
+    _set("momentum", 0.1), _set("momentum", 0.9), lambda f: f.held.moving_variance.assign([2.0, 2.0, 2.0])
+)
 def momentum_of_a_normalisation() -> Any:
     layer = L.BatchNormalization(momentum=0.5)
     layer.build((None, 3))
@@ -416,7 +441,11 @@ def depth_of_a_model() -> Any:
     return Stack()
 
 
-@_changed(lambda m: m.blocks[1].kernel.assign(np.eye(3)), lambda m: setattr(m.blocks[1], "activation", tf.sin), _set("depth", 1))
+@_changed(
+    lambda m: m.blocks[1].kernel.assign(np.eye(3)),
+    lambda m: setattr(m.blocks[1], "activation", tf.sin),
+    _set("depth", 1),
+)
 def blocks_of_a_model() -> Any:
     return Stack()
 
@@ -436,7 +465,11 @@ def options_of_layers_without_weights() -> Any:
     return keras.Sequential([L.Lambda(scaled), L.LeakyReLU(0.1), L.Softmax()])
 
 
-@_changed(lambda f: None, lambda f: setattr(f.held, "initial_learning_rate", 0.5), lambda f: setattr(f.held, "decay_rate", 0.1))
+@_changed(
+    lambda f: None,
+    lambda f: setattr(f.held, "initial_learning_rate", 0.5),
+    lambda f: setattr(f.held, "decay_rate", 0.1),
+)
 def schedule_of_a_rate() -> Any:
     schedule = keras.optimizers.schedules.ExponentialDecay(0.1, 2, 0.9)
     weight = keras.Variable([1.0, 2.0, 3.0])
@@ -450,7 +483,11 @@ def schedule_of_a_rate() -> Any:
     return _of(schedule, function)
 
 
-@_changed(lambda f: None, lambda f: setattr(f.held, "reduction", "sum"), lambda f: setattr(f.held, "reduction", "none"))
+@_changed(
+    lambda f: None,
+    lambda f: setattr(f.held, "reduction", "sum"),
+    lambda f: setattr(f.held, "reduction", "none"),
+)
 def reduction_of_a_loss() -> Any:
     loss = keras.losses.MeanSquaredError()
     return _of(loss, lambda x: loss(x, x * 0.5))
@@ -509,12 +546,24 @@ def marks_of_weights() -> Any:
     return _of(model, function)
 
 
-@_changed(lambda m: m.layers[0].arguments.update({"scale": 3.0}), lambda m: m.layers[0].arguments.update({"shift": 1.0}))
+@_changed(
+    lambda m: m.layers[0].arguments.update({"scale": 3.0}),
+    lambda m: m.layers[0].arguments.update({"shift": 1.0}),
+)
 def arguments_of_a_lambda_layer() -> Any:
-    return keras.Sequential([L.Lambda(lambda x, scale, shift=0.0: x * scale + shift, arguments={"scale": 2.0}), L.Activation("tanh")])
+    return keras.Sequential(
+        [
+            L.Lambda(lambda x, scale, shift=0.0: x * scale + shift, arguments={"scale": 2.0}),
+            L.Activation("tanh"),
+        ]
+    )
 
 
-@_changed(_set_held("learning_rate", 0.5), lambda f: f.held.learning_rate.assign(0.25), _set_held("learning_rate", 1.0))
+@_changed(
+    _set_held("learning_rate", 0.5),
+    lambda f: f.held.learning_rate.assign(0.25),
+    _set_held("learning_rate", 1.0),
+)
 def learning_rate_of_an_optimizer() -> Any:
     weight = keras.Variable([1.0, 2.0, 3.0])
     optimizer = keras.optimizers.SGD(0.1)
@@ -544,7 +593,11 @@ def options_of_an_optimizer() -> Any:
     return _of(optimizer, function)
 
 
-@_changed(lambda f: keras.config.set_epsilon(0.5), lambda f: keras.config.set_epsilon(0.1), lambda f: keras.config.set_epsilon(1e-7))
+@_changed(
+    lambda f: keras.config.set_epsilon(0.5),
+    lambda f: keras.config.set_epsilon(0.1),
+    lambda f: keras.config.set_epsilon(1e-7),
+)
 def epsilon_of_keras() -> Any:
     keras.config.set_epsilon(1e-7)
     return lambda x: x / (keras.config.epsilon() + 1.0)

@@ -9,7 +9,12 @@ import tensorflow as tf
 from .table import EVERYWHERE, Traps, drawn
 
 TRAPS = Traps()
-_FAILS = (lambda: (tf.abs(drawn()),), lambda: (tf.abs(drawn(6)),), lambda: (drawn() - 3,), lambda: (tf.abs(drawn(5)),))
+_FAILS = (
+    lambda: (tf.abs(drawn()),),
+    lambda: (tf.abs(drawn(6)),),
+    lambda: (drawn() - 3,),
+    lambda: (tf.abs(drawn(5)),),
+)
 
 
 @TRAPS.function(*_FAILS, raises={2: "only positive"})
@@ -78,13 +83,17 @@ def asserted_in_a_map(x: Any) -> Any:
     return tf.map_fn(one, x)
 
 
-@TRAPS.function(lambda: (drawn(),), lambda: (drawn(6),), lambda: (tf.math.log(drawn()),), raises={2: "finite numbers"})
+@TRAPS.function(
+    lambda: (drawn(),), lambda: (drawn(6),), lambda: (tf.math.log(drawn()),), raises={2: "finite numbers"}
+)
 def all_finite(x: Any) -> Any:
     tf.debugging.assert_all_finite(x, "finite numbers")
     return tf.debugging.check_numerics(x * 2.0, "finite products")
 
 
-@TRAPS.function(lambda: (drawn(),), lambda: (drawn(6),), lambda: (tf.math.log(drawn()),), raises={2: "numbers"})
+@TRAPS.function(
+    lambda: (drawn(),), lambda: (drawn(6),), lambda: (tf.math.log(drawn()),), raises={2: "numbers"}
+)
 def numerics_are_checked(x: Any) -> Any:
     return tf.debugging.check_numerics(x * 2.0, "numbers") + 1.0
 
@@ -104,7 +113,12 @@ def shapes_are_asserted(x: Any) -> Any:
     return x * 2.0
 
 
-@TRAPS.function(lambda: (drawn(), drawn()), lambda: (drawn(6), drawn(6)), lambda: (drawn(), drawn(seed=1)), raises={2: "the same"})
+@TRAPS.function(
+    lambda: (drawn(), drawn()),
+    lambda: (drawn(6), drawn(6)),
+    lambda: (drawn(), drawn(seed=1)),
+    raises={2: "the same"},
+)
 def arrays_are_the_same(a: Any, b: Any) -> Any:
     tf.debugging.assert_equal(a, b, "the same")
     tf.debugging.assert_near(a, b + 1e-9)

@@ -14,7 +14,13 @@ TRAPS = Traps()
 _PAIRS = (
     lambda: (drawn(), drawn(5, seed=1)), lambda: (drawn(5), drawn(4, seed=3)), lambda: (drawn(2), drawn(7)), lambda: (drawn(3), drawn(3)),
 )  # fmt: skip
-_SQUARES = (lambda: (drawn(3),), lambda: (drawn(3, seed=4),), lambda: (drawn(5, 5),), lambda: (drawn(4, 4),), lambda: (drawn(1, 1),))
+_SQUARES = (
+    lambda: (drawn(3),),
+    lambda: (drawn(3, seed=4),),
+    lambda: (drawn(5, 5),),
+    lambda: (drawn(4, 4),),
+    lambda: (drawn(1, 1),),
+)
 _MANY = (
     lambda: (drawn(4),),
     lambda: (drawn(5),),
@@ -54,7 +60,9 @@ TRAPS.rows(*_MANY)(
     shape_is_joined=lambda x: tf.reshape(x, [1] + x.shape + [1]),
     shape_is_unpacked=lambda x: tf.ones((*x.shape, 2)) * x[..., None],
     shape_of_numpy=lambda x: x * np.prod(x.shape) + np.float32(np.sum(x.shape)),
-    size_as_an_array_of_numpy=lambda x: x + np.full(x.shape, 2.0, "float32") * np.arange(x.shape[1], dtype="float32"),
+    size_as_an_array_of_numpy=lambda x: (
+        x + np.full(x.shape, 2.0, "float32") * np.arange(x.shape[1], dtype="float32")
+    ),
     linspace_of_numpy=lambda x: x * np.linspace(0, 1, x.shape[0], dtype="float32")[:, None],
     sum_over_a_range=lambda x: x * sum(range(x.shape[0])),
     factorial_of_a_size=lambda x: x / math.factorial(x.shape[0]),
@@ -62,9 +70,18 @@ TRAPS.rows(*_MANY)(
     zip_with_a_range=lambda x: sum(row * i for row, i in zip(tf.unstack(x), range(100))),
     split_by_a_size=lambda x: tf.split(x, x.shape[1], axis=1)[-1],
     split_into_a_half_and_a_rest=lambda x: tf.split(x, [x.shape[0] // 2, x.shape[0] - x.shape[0] // 2]),
-    size_of_a_strided_part=lambda x: (tf.ones((x[::2].shape[0],)), tf.ones(x[::-3].shape), tf.ones(x[-3:].shape)),
-    size_of_a_padded_array=lambda x: (tf.pad(x, [[1, 2], [0, 0]]).shape[0], tf.pad(x, [[1, x.shape[0]], [0, 0]])),
-    size_of_a_joined_array=lambda x: tf.reduce_sum(tf.concat([x, x, x[:1]], 0), 0) / tf.concat([x, x, x[:1]], 0).shape[0],
+    size_of_a_strided_part=lambda x: (
+        tf.ones((x[::2].shape[0],)),
+        tf.ones(x[::-3].shape),
+        tf.ones(x[-3:].shape),
+    ),
+    size_of_a_padded_array=lambda x: (
+        tf.pad(x, [[1, 2], [0, 0]]).shape[0],
+        tf.pad(x, [[1, x.shape[0]], [0, 0]]),
+    ),
+    size_of_a_joined_array=lambda x: (
+        tf.reduce_sum(tf.concat([x, x, x[:1]], 0), 0) / tf.concat([x, x, x[:1]], 0).shape[0]
+    ),
     index_by_a_size=lambda x: x[x.shape[0] // 2, x.shape[1] - 1] + x[-x.shape[0]],
     size_compared_to_a_tensor=lambda x: tf.where(x > x.shape[0] / 8, x, float(x.shape[0])),
     range_in_floats=lambda x: tf.range(0.0, x.shape[0], 1.5),
@@ -74,7 +91,12 @@ TRAPS.rows(*_MANY)(
 TRAPS.rows(*_MANY)(
     tensor_of_a_size_in_floats=lambda x: x / tf.cast(tf.shape(x)[0], x.dtype) ** 0.5,
     size_of_a_tensor_divides=lambda x: tf.shape(x)[0] / 2,
-    size_of_a_tensor_by_floor=lambda x: (tf.shape(x)[0] // 3, -tf.shape(x)[0] // 3, tf.shape(x)[0] % 3, -tf.shape(x)[0] % 3),
+    size_of_a_tensor_by_floor=lambda x: (
+        tf.shape(x)[0] // 3,
+        -tf.shape(x)[0] // 3,
+        tf.shape(x)[0] % 3,
+        -tf.shape(x)[0] % 3,
+    ),
     tensor_of_a_size_as_a_condition=lambda x: tf.cond(tf.shape(x)[0] > 4, lambda: x * 2.0, lambda: x - 1.0),
     tensor_of_a_size_in_where=lambda x: tf.where(tf.shape(x)[0] > 4, x, -x),
     reads_a_size_of_a_tensor=lambda x: x * float(tf.shape(x)[0]) + int(tf.size(x)),
@@ -82,9 +104,15 @@ TRAPS.rows(*_MANY)(
     list_of_a_shape=lambda x: tf.reshape(x, tf.shape(x).numpy().tolist()[::-1]),
     sizes_in_64_bits=lambda x: (tf.shape(x, tf.int64) * 2, tf.size(x, tf.int64), tf.rank(x)),
     sizes_of_several=lambda x: tf.shape_n([x, x[:1]]),
-    slices_by_tensors_of_sizes=lambda x: (x[: tf.shape(x)[0] // 2], x[tf.shape(x)[0] - 1 :], x[:, tf.shape(x)[1] - 1]),
+    slices_by_tensors_of_sizes=lambda x: (
+        x[: tf.shape(x)[0] // 2],
+        x[tf.shape(x)[0] - 1 :],
+        x[:, tf.shape(x)[1] - 1],
+    ),
     slice_by_begin_and_size=lambda x: tf.slice(x, [tf.shape(x)[0] // 2, 0], [-1, tf.shape(x)[1]]),
-    strided_slice_by_sizes=lambda x: tf.strided_slice(x, [tf.shape(x)[0] - 1, 0], [-100, tf.shape(x)[1]], [-2, 1]),
+    strided_slice_by_sizes=lambda x: tf.strided_slice(
+        x, [tf.shape(x)[0] - 1, 0], [-100, tf.shape(x)[1]], [-2, 1]
+    ),
     static_shape_of_tensors=lambda x: tf.ones(tf.shape(x)).shape[0] * x,
     constant_value_of_a_size=lambda x: x if tf.get_static_value(tf.shape(x)) is None else x * 2.0,
     maximum_of_sizes=lambda x: tf.zeros([tf.maximum(tf.shape(x)[0], tf.shape(x)[1])]),
@@ -96,7 +124,9 @@ TRAPS.rows(*_MANY)(
     pad_on_both_sides=lambda x: tf.pad(x, [[(10 - tf.shape(x)[0]) // 2 + 3, 0], [1, 2]], constant_values=5.0),
     pads_by_reflection=lambda x: tf.pad(x, [[x.shape[0] - 1, x.shape[0] - 1], [0, 0]], "REFLECT"),
     pads_by_symmetry=lambda x: tf.pad(x, [[tf.shape(x)[0], 0], [0, 0]], "SYMMETRIC"),
-    broadcast_by_a_static_shape=lambda x: tf.broadcast_to(x[:1], tf.broadcast_static_shape(x.shape, x[:1].shape)),
+    broadcast_by_a_static_shape=lambda x: tf.broadcast_to(
+        x[:1], tf.broadcast_static_shape(x.shape, x[:1].shape)
+    ),
     sums_by_segments=lambda x: tf.math.unsorted_segment_sum(x, tf.range(x.shape[0]) % 2, 2),
     segments_of_a_size=lambda x: tf.math.segment_mean(x, tf.range(tf.shape(x)[0]) // 2),
     scatter_of_a_size=lambda x: tf.scatter_nd([[0], [x.shape[0]]], [1.0, 2.0], [x.shape[0] + 1]),
@@ -107,15 +137,21 @@ TRAPS.rows(*_MANY)(
 )
 
 TRAPS.rows(*_PAIRS)(
-    size_of_a_pair_is_smaller=lambda a, b: a[: min(a.shape[0], b.shape[0])] + b[: min(a.shape[0], b.shape[0])],
+    size_of_a_pair_is_smaller=lambda a, b: (
+        a[: min(a.shape[0], b.shape[0])] + b[: min(a.shape[0], b.shape[0])]
+    ),
     size_of_a_pair_decides=lambda a, b: a if a.shape[0] < b.shape[0] else b,
     equal_sizes_decide=lambda a, b: a + b if a.shape == b.shape else tf.concat([a, b], 0),
     pads_the_shorter=lambda a, b: tf.pad(a, [[0, tf.maximum(0, tf.shape(b)[0] - tf.shape(a)[0])], [0, 0]]),
     pads_the_shorter_in_python=lambda a, b: tf.pad(a, [[0, max(0, b.shape[0] - a.shape[0])], [0, 0]]),
-    ratio_of_sizes=lambda a, b: a * (b.shape[0] / a.shape[0]) + b.shape[0] // a.shape[0] + b.shape[0] % a.shape[0],
+    ratio_of_sizes=lambda a, b: (
+        a * (b.shape[0] / a.shape[0]) + b.shape[0] // a.shape[0] + b.shape[0] % a.shape[0]
+    ),
     sizes_of_a_product=lambda a, b: tf.matmul(a, b, transpose_b=True) / (a.shape[0] - b.shape[0] + 0.5),
     joined_and_split_again=lambda a, b: tf.split(tf.concat([a, b], 0), [a.shape[0], b.shape[0]]),
-    joined_and_split_by_tensors=lambda a, b: tf.split(tf.concat([a, b], 0), tf.stack([tf.shape(a)[0], tf.shape(b)[0]]), num=2),
+    joined_and_split_by_tensors=lambda a, b: tf.split(
+        tf.concat([a, b], 0), tf.stack([tf.shape(a)[0], tf.shape(b)[0]]), num=2
+    ),
     largest_by_its_size=lambda a, b: max(a, b, key=len) * 2.0,
     arrays_are_sorted_by_size=lambda a, b: sorted([a, b], key=lambda t: t.shape[0]),
     pairs_of_sizes_as_keys=lambda a, b: a * {(4, 5): 2.0, (5, 4): 3.0}.get((a.shape[0], b.shape[0]), 1.0),
@@ -202,15 +238,25 @@ def size_of_an_exception(x: Any) -> Any:
         return x[0]
 
 
-@TRAPS.function(lambda: (drawn(), 2), lambda: (drawn(), 1), lambda: (drawn(6), 3), lambda: (drawn(6), 4), lambda: (drawn(6), 6))
+@TRAPS.function(
+    lambda: (drawn(), 2),
+    lambda: (drawn(), 1),
+    lambda: (drawn(6), 3),
+    lambda: (drawn(6), 4),
+    lambda: (drawn(6), 6),
+)
 def groups_of_a_number(x: Any, groups: int) -> Any:
     size = x.shape[0] // groups
     return tf.reduce_mean(tf.reshape(x[: size * groups], (groups, size, x.shape[1])), 1), size
 
 
-@TRAPS.function(lambda: (drawn(), whole(3, most=4)), lambda: (drawn(6), whole(5, most=6)), lambda: (drawn(6), whole(0)))
+@TRAPS.function(
+    lambda: (drawn(), whole(3, most=4)), lambda: (drawn(6), whole(5, most=6)), lambda: (drawn(6), whole(0))
+)
 def takes_as_many_as_there_are_places(x: Any, places: Any) -> Any:
-    return tf.gather(x, places) * places.shape[0], tf.tensor_scatter_nd_add(x, places[:, None], tf.ones((places.shape[0], 3)))
+    return tf.gather(x, places) * places.shape[0], tf.tensor_scatter_nd_add(
+        x, places[:, None], tf.ones((places.shape[0], 3))
+    )
 
 
 @TRAPS.function(

@@ -10,7 +10,9 @@ import tensorflow as tf
 from .table import ELSEWHERE, EVERYWHERE, Traps, whole
 
 TRAPS = Traps()
-_TABLE = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(tf.constant([0, 1, 2]), tf.constant([5.0, 6.0, 7.0])), 0.0)
+_TABLE = tf.lookup.StaticHashTable(
+    tf.lookup.KeyValueTensorInitializer(tf.constant([0, 1, 2]), tf.constant([5.0, 6.0, 7.0])), 0.0
+)
 _HERE = "foreign.py"
 
 
@@ -50,7 +52,9 @@ def text_is_taken(x: Any) -> Any:
     return tf.strings.length(x)
 
 
-@TRAPS.function(lambda: (whole(3, most=3),), lambda: (whole(4, most=3, seed=1),), errors={EVERYWHERE: "table"})
+@TRAPS.function(
+    lambda: (whole(3, most=3),), lambda: (whole(4, most=3, seed=1),), errors={EVERYWHERE: "table"}
+)
 def table(x: Any) -> Any:
     return _TABLE.lookup(x)
 
@@ -101,7 +105,9 @@ def draws_numbers(x: Any) -> Any:
 
 @TRAPS.function()
 def draws_of_a_seed(x: Any) -> Any:
-    return x + tf.random.stateless_uniform(tf.shape(x), seed=[1, 2]), tf.random.stateless_normal((2, 3), seed=[3, x.shape[0]])
+    return x + tf.random.stateless_uniform(tf.shape(x), seed=[1, 2]), tf.random.stateless_normal(
+        (2, 3), seed=[3, x.shape[0]]
+    )
 
 
 @TRAPS.made()

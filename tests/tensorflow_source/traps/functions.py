@@ -223,7 +223,9 @@ def named_tuples(pair: Any) -> Any:
     return Pair(pair.first + pair.second, [pair.first])
 
 
-@TRAPS.function(lambda: (Batch(drawn(), 2.0),), lambda: (Batch(drawn(6), 2.0),), lambda: (Batch(drawn(6), 3.0),))
+@TRAPS.function(
+    lambda: (Batch(drawn(), 2.0),), lambda: (Batch(drawn(6), 2.0),), lambda: (Batch(drawn(6), 3.0),)
+)
 def data_classes(batch: Any) -> Any:
     return batch.rows * batch.scale
 
@@ -234,10 +236,17 @@ def data_classes(batch: Any) -> Any:
     lambda: ({"a": [drawn(5), (drawn(2),)], "b": drawn(6)},),
 )
 def dicts_and_lists(tree: Any) -> Any:
-    return {"sum": tf.reduce_sum(tree["b"]), "rest": tf.nest.map_structure(lambda item: item * 2.0, tree["a"]), "keys": list(tree)}
+    return {
+        "sum": tf.reduce_sum(tree["b"]),
+        "rest": tf.nest.map_structure(lambda item: item * 2.0, tree["a"]),
+        "keys": list(tree),
+    }
 
 
-@TRAPS.function(lambda: (collections.OrderedDict(z=drawn(), a=drawn(5)),), lambda: (collections.OrderedDict(z=drawn(2), a=drawn(3)),))
+@TRAPS.function(
+    lambda: (collections.OrderedDict(z=drawn(), a=drawn(5)),),
+    lambda: (collections.OrderedDict(z=drawn(2), a=drawn(3)),),
+)
 def ordered_dicts(tree: Any) -> Any:
     return collections.OrderedDict((key, item * 2.0) for key, item in tree.items())
 
@@ -252,7 +261,9 @@ def keywords(x: Any, *, y: Any, scale: float = 1.0) -> Any:
 
 
 @TRAPS.function(
-    lambda: (drawn(), drawn(seed=1), drawn(seed=2)), lambda: (drawn(),), lambda: (drawn(), drawn(), Keywords(last=drawn(seed=3)))
+    lambda: (drawn(), drawn(seed=1), drawn(seed=2)),
+    lambda: (drawn(),),
+    lambda: (drawn(), drawn(), Keywords(last=drawn(seed=3))),
 )
 def star_arguments(*rows: Any, **more: Any) -> Any:
     return sum(rows) * len(rows) + sum(more.values())
@@ -386,13 +397,19 @@ def flag_of_a_tf_function(x: Any, flag: Any = True) -> Any:
     return x if flag else -x
 
 
-@TRAPS.function(lambda: (drawn(), tf.constant(True)), lambda: (drawn(), tf.constant(False)), lambda: (drawn(6), tf.constant(True)))
+@TRAPS.function(
+    lambda: (drawn(), tf.constant(True)),
+    lambda: (drawn(), tf.constant(False)),
+    lambda: (drawn(6), tf.constant(True)),
+)
 @tf.function
 def flag_that_is_a_tensor(x: Any, flag: Any) -> Any:
     return x if flag else -x
 
 
-@TRAPS.function(lambda: (drawn(),), lambda: (tf.cast(drawn(), tf.float64),), lambda: (tf.cast(drawn(), tf.float16),))
+@TRAPS.function(
+    lambda: (drawn(),), lambda: (tf.cast(drawn(), tf.float64),), lambda: (tf.cast(drawn(), tf.float16),)
+)
 def other_types(x: Any) -> Any:
     return tf.exp(x) * 2 + x.shape[0]
 
@@ -400,7 +417,11 @@ def other_types(x: Any) -> Any:
 @TRAPS.function()
 def numpy_of_tensorflow(x: Any) -> Any:
     tnp = tf.experimental.numpy
-    return tnp.sum(tnp.sin(x), axis=0) + tnp.arange(3, dtype=tnp.float32), tnp.where(x > 0, x, 0.0), tnp.concatenate([x, x], 1)
+    return (
+        tnp.sum(tnp.sin(x), axis=0) + tnp.arange(3, dtype=tnp.float32),
+        tnp.where(x > 0, x, 0.0),
+        tnp.concatenate([x, x], 1),
+    )
 
 
 @TRAPS.function()

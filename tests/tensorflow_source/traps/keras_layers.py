@@ -24,7 +24,11 @@ _SEQUENCES: tuple[Call, ...] = (
     lambda: (_steps(2, 7, 3),),
     lambda: (_steps(4, 5, 3),),
 )
-_ONE_BATCH: tuple[Call, ...] = (lambda: (_steps(2, 5, 3),), lambda: (_steps(2, 5, 3, seed=1),), lambda: (_steps(2, 7, 3),))
+_ONE_BATCH: tuple[Call, ...] = (
+    lambda: (_steps(2, 5, 3),),
+    lambda: (_steps(2, 5, 3, seed=1),),
+    lambda: (_steps(2, 7, 3),),
+)
 _TRAINING: tuple[Call, ...] = (
     lambda: (drawn(),), lambda: (drawn(), Keywords(training=True)), lambda: (drawn(6), Keywords(training=True)), lambda: (drawn(6), Keywords(training=False)),
 )  # fmt: skip
@@ -87,7 +91,9 @@ def time_distributed() -> Any:
     return _filled(L.TimeDistributed(L.Dense(2)), None, None, 3)
 
 
-@TRAPS.made(lambda: (_steps(2, 3, 6, 6, 2),), lambda: (_steps(2, 4, 6, 6, 2),), lambda: (_steps(3, 3, 6, 6, 2),))
+@TRAPS.made(
+    lambda: (_steps(2, 3, 6, 6, 2),), lambda: (_steps(2, 4, 6, 6, 2),), lambda: (_steps(3, 3, 6, 6, 2),)
+)
 def time_distributed_images() -> Any:
     return _filled(L.TimeDistributed(L.Conv2D(3, 3)), None, None, 6, 6, 2)
 
@@ -130,7 +136,9 @@ def both_directions() -> Any:
 
 @TRAPS.made(*_SEQUENCES)
 def both_directions_are_added() -> Any:
-    return _filled(L.Bidirectional(L.GRU(3), merge_mode="sum", backward_layer=L.GRU(3, go_backwards=True)), None, None, 3)
+    return _filled(
+        L.Bidirectional(L.GRU(3), merge_mode="sum", backward_layer=L.GRU(3, go_backwards=True)), None, None, 3
+    )
 
 
 @TRAPS.made(lambda: (_steps(2, 3, 6, 6, 2),), lambda: (_steps(2, 4, 6, 6, 2),))
@@ -146,7 +154,10 @@ def masked() -> Any:
 
 @TRAPS.made(
     lambda: (_steps(2, 5, 3), Keywords(mask=tf.constant([[True] * 3 + [False] * 2] * 2))),
-    lambda: (_steps(2, 5, 3, seed=1), Keywords(mask=tf.constant([[True] * 4 + [False], [True] * 2 + [False] * 3]))),
+    lambda: (
+        _steps(2, 5, 3, seed=1),
+        Keywords(mask=tf.constant([[True] * 4 + [False], [True] * 2 + [False] * 3])),
+    ),
 )
 def mask_is_given() -> Any:
     return _filled(L.GRU(4, return_sequences=True, zero_output_for_mask=True), None, None, 3)
@@ -176,7 +187,9 @@ class Wrapped(keras.Model):
         return {"x": x * self.options["scale"], "sum": sum(self.sizes)}
 
 
-@TRAPS.made(changes={1: lambda model: model.options.update({"scale": 3.0}), 2: lambda model: model.sizes.append(4)})
+@TRAPS.made(
+    changes={1: lambda model: model.options.update({"scale": 3.0}), 2: lambda model: model.sizes.append(4)}
+)
 def containers_of_keras_change() -> Any:
     model = Wrapped()
     model(drawn())
@@ -192,7 +205,9 @@ def frozen_between_calls() -> Any:
 def model_of_functions() -> Any:
     given = keras.Input((3,))
     hidden = L.Dense(4, activation="gelu")(given)
-    return _filled(keras.Model(given, {"a": L.Dense(2)(hidden), "b": [hidden, L.Concatenate()([hidden, given])]}))
+    return _filled(
+        keras.Model(given, {"a": L.Dense(2)(hidden), "b": [hidden, L.Concatenate()([hidden, given])]})
+    )
 
 
 @TRAPS.made(lambda: ({"a": drawn(), "b": drawn(seed=1)},), lambda: ({"b": drawn(6), "a": drawn(6, seed=1)},))
@@ -218,13 +233,18 @@ def training_step() -> Any:
     def step(x: Any, y: Any) -> Any:
         with tf.GradientTape() as tape:
             total = loss(y, model(x, training=True))
-        optimizer.apply_gradients(zip(tape.gradient(total, model.trainable_variables), model.trainable_variables))
+        optimizer.apply_gradients(
+            zip(tape.gradient(total, model.trainable_variables), model.trainable_variables)
+        )
         return total
 
     return step
 
 
-@TRAPS.made(lambda: (tf.constant([0, 1, 2]), tf.constant([0, 1, 1])), lambda: (tf.constant([0, 1, 2, 3]), tf.constant([0, 1, 1, 3])))
+@TRAPS.made(
+    lambda: (tf.constant([0, 1, 2]), tf.constant([0, 1, 1])),
+    lambda: (tf.constant([0, 1, 2, 3]), tf.constant([0, 1, 1, 3])),
+)
 def metric() -> Any:
     found = keras.metrics.Accuracy()
 
@@ -262,7 +282,9 @@ def layer_that_is_not_built() -> Any:
 
 
 def _unbuilt() -> Any:
-    return keras.Sequential([L.Rescaling(2.0), L.Dense(4, kernel_initializer="ones"), L.BatchNormalization(), L.Dense(2)])
+    return keras.Sequential(
+        [L.Rescaling(2.0), L.Dense(4, kernel_initializer="ones"), L.BatchNormalization(), L.Dense(2)]
+    )
 
 
 TRAPS["model_that_is_not_built"] = Trap(_unbuilt)
@@ -324,4 +346,9 @@ def loops_of_keras(x: Any) -> Any:
     ops = keras.ops
     summed = ops.fori_loop(0, 3, lambda place, state: state * 0.5 + x[place], ops.zeros((3,)))
     until = ops.while_loop(lambda y: ops.sum(ops.abs(y)) < 50.0, lambda y: (y * 1.5,), (x,))
-    return summed, until, ops.vectorized_map(lambda row: row * ops.sum(row), x), ops.map(lambda row: row * 2.0, x)
+    return (
+        summed,
+        until,
+        ops.vectorized_map(lambda row: row * ops.sum(row), x),
+        ops.map(lambda row: row * 2.0, x),
+    )

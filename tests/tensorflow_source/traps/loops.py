@@ -174,7 +174,9 @@ def maps_several(x: Any) -> Any:
 @TRAPS.function()
 def maps_to_another_shape(x: Any) -> Any:
     return tf.map_fn(
-        lambda place: x[place, 0] * tf.ones((2, 2)), tf.range(tf.shape(x)[0]), fn_output_signature=tf.TensorSpec((2, 2), tf.float32)
+        lambda place: x[place, 0] * tf.ones((2, 2)),
+        tf.range(tf.shape(x)[0]),
+        fn_output_signature=tf.TensorSpec((2, 2), tf.float32),
     )
 
 
@@ -190,7 +192,9 @@ def maps_by_vectors(x: Any) -> Any:
 
 @TRAPS.function()
 def maps_by_vectors_with_a_closure(x: Any) -> Any:
-    return tf.vectorized_map(lambda pair: tf.linalg.matvec(tf.transpose(x), x[:, 0]) * pair[0] + pair[1], (x, x * 2.0))
+    return tf.vectorized_map(
+        lambda pair: tf.linalg.matvec(tf.transpose(x), x[:, 0]) * pair[0] + pair[1], (x, x * 2.0)
+    )
 
 
 @TRAPS.function()
@@ -200,7 +204,9 @@ def scans(x: Any) -> Any:
 
 @TRAPS.function()
 def scans_with_a_start(x: Any) -> Any:
-    return tf.scan(lambda state, row: (state[0] + row, state[1] * tf.reduce_mean(row)), x, (tf.zeros((3,)), 1.0))
+    return tf.scan(
+        lambda state, row: (state[0] + row, state[1] * tf.reduce_mean(row)), x, (tf.zeros((3,)), 1.0)
+    )
 
 
 @TRAPS.function()
@@ -210,7 +216,9 @@ def scans_backwards(x: Any) -> Any:
 
 @TRAPS.function()
 def folds(x: Any) -> Any:
-    return tf.foldl(lambda state, row: state * 0.5 + row, x), tf.foldr(lambda state, row: state * 0.5 + row, x, tf.ones((3,)))
+    return tf.foldl(lambda state, row: state * 0.5 + row, x), tf.foldr(
+        lambda state, row: state * 0.5 + row, x, tf.ones((3,))
+    )
 
 
 @TRAPS.function()
@@ -241,17 +249,25 @@ def while_loop_with_arrays(x: Any) -> Any:
 
 @TRAPS.function()
 def loop_that_counts_down(x: Any) -> Any:
-    return tf.while_loop(lambda count, y: count > 0, lambda count, y: (count - 1, y + tf.cast(count, tf.float32)), (tf.shape(x)[0], x))
+    return tf.while_loop(
+        lambda count, y: count > 0,
+        lambda count, y: (count - 1, y + tf.cast(count, tf.float32)),
+        (tf.shape(x)[0], x),
+    )
 
 
 @TRAPS.function()
 def loop_of_no_steps(x: Any) -> Any:
-    return tf.while_loop(lambda count, y: count < tf.shape(x)[0] - 4, lambda count, y: (count + 1, y * 2.0), (0, x))
+    return tf.while_loop(
+        lambda count, y: count < tf.shape(x)[0] - 4, lambda count, y: (count + 1, y * 2.0), (0, x)
+    )
 
 
 @TRAPS.function()
 def loop_with_a_limit(x: Any) -> Any:
-    return tf.while_loop(lambda y: tf.reduce_sum(tf.abs(y)) < 1000.0, lambda y: (y * 1.5,), (x,), maximum_iterations=3)
+    return tf.while_loop(
+        lambda y: tf.reduce_sum(tf.abs(y)) < 1000.0, lambda y: (y * 1.5,), (x,), maximum_iterations=3
+    )
 
 
 @TRAPS.function(errors={EVERYWHERE: "what a loop carries keeps its shape"})
@@ -331,7 +347,9 @@ def switch_with_a_default(x: Any) -> Any:
 
 @TRAPS.function()
 def cond_of_a_structure(x: Any) -> Any:
-    return tf.cond(tf.reduce_sum(x) > 0, lambda: {"a": x, "b": (x[0], x[1])}, lambda: {"a": -x, "b": (x[1], x[2])})
+    return tf.cond(
+        tf.reduce_sum(x) > 0, lambda: {"a": x, "b": (x[0], x[1])}, lambda: {"a": -x, "b": (x[1], x[2])}
+    )
 
 
 @TRAPS.function()
@@ -341,7 +359,9 @@ def cond_of_other_shapes(x: Any) -> Any:
 
 @TRAPS.function()
 def cond_with_a_number_of_python(x: Any) -> Any:
-    return tf.cond(tf.constant(True), lambda: x, lambda: -x), x * tf.cond(x[0, 0] > 0, lambda: 1.0, lambda: 2.0)
+    return tf.cond(tf.constant(True), lambda: x, lambda: -x), x * tf.cond(
+        x[0, 0] > 0, lambda: 1.0, lambda: 2.0
+    )
 
 
 @TRAPS.function()

@@ -166,7 +166,9 @@ def array_of_unknown_size_of_two_rows_a_step() -> Any:
     return function
 
 
-@TRAPS.made(errors={EVERYWHERE: "the shape of the rows of a TensorArray is not known before they are written"})
+@TRAPS.made(
+    errors={EVERYWHERE: "the shape of the rows of a TensorArray is not known before they are written"}
+)
 def loops_and_branches_capture_variables() -> Any:
     w, b = tf.Variable([1.0, 2.0, 3.0]), tf.Variable(0.5)
 
@@ -191,7 +193,12 @@ class Pair(NamedTuple):
     right: Any
 
 
-_SPEC = {"a": [tf.TensorSpec((None, 3), tf.float32), Pair(tf.TensorSpec((None,), tf.int32), tf.TensorSpec((), tf.float32))]}
+_SPEC = {
+    "a": [
+        tf.TensorSpec((None, 3), tf.float32),
+        Pair(tf.TensorSpec((None,), tf.int32), tf.TensorSpec((), tf.float32)),
+    ]
+}
 
 
 def _tree(rows: int, seed: int) -> dict[str, Any]:
@@ -246,7 +253,9 @@ def training_flag_of_a_model() -> Any:
 
 @TRAPS.made()
 def freezing_a_layer_that_normalises() -> Any:
-    model = keras.Sequential([keras.layers.Dense(3), keras.layers.BatchNormalization(), keras.layers.Dense(1)])
+    model = keras.Sequential(
+        [keras.layers.Dense(3), keras.layers.BatchNormalization(), keras.layers.Dense(1)]
+    )
     model(tf.zeros((2, 3)))
     model.layers[1].trainable = False
 
@@ -288,7 +297,9 @@ class Served(tf.Module):
         self.calls.assign_add(1)
         return {"score": x @ self.w, "calls": self.calls + 0}
 
-    @tf.function(input_signature=[tf.TensorSpec((None, 3), tf.float32, "x"), tf.TensorSpec((), tf.float32, "rate")])
+    @tf.function(
+        input_signature=[tf.TensorSpec((None, 3), tf.float32, "x"), tf.TensorSpec((), tf.float32, "rate")]
+    )
     def move(self, x: Any, rate: Any) -> Any:
         self.w.assign_sub(rate * tf.reduce_mean(x, 0)[:, None])
         return {"w": self.w + 0.0}
@@ -312,7 +323,10 @@ def two_signatures_of_one_state() -> Any:
     return function
 
 
-@TRAPS.made(lambda: (Keywords(x=drawn(), rate=tf.constant(0.5)),), lambda: (Keywords(x=drawn(6), rate=tf.constant(0.25)),))
+@TRAPS.made(
+    lambda: (Keywords(x=drawn(), rate=tf.constant(0.5)),),
+    lambda: (Keywords(x=drawn(6), rate=tf.constant(0.25)),),
+)
 def one_signature_of_several() -> Any:
     loaded = _loaded()
     move = loaded.signatures["move"]
@@ -329,7 +343,12 @@ class _Scaled:
 
 
 TRAPS["values_of_python_change_between_calls"] = Trap(
-    _Scaled, changes={1: lambda f: setattr(f, "shift", 5.0), 2: lambda f: f.options.update(axis=1), 3: lambda f: f.v.assign(9.0)}
+    _Scaled,
+    changes={
+        1: lambda f: setattr(f, "shift", 5.0),
+        2: lambda f: f.options.update(axis=1),
+        3: lambda f: f.v.assign(9.0),
+    },
 )
 
 
@@ -367,7 +386,9 @@ def switch_over_assignments() -> Any:
 
     @tf.function
     def function(x: Any) -> Any:
-        y = tf.switch_case(turn + 0, [lambda: v.assign_add(x[0]), lambda: v.assign(x[1]), lambda: v.assign_sub(x[2])])
+        y = tf.switch_case(
+            turn + 0, [lambda: v.assign_add(x[0]), lambda: v.assign(x[1]), lambda: v.assign_sub(x[2])]
+        )
         turn.assign((turn + 1) % 3)
         return y * 2.0, v + 0.0
 
@@ -395,7 +416,12 @@ def gradient_with_respect_to_an_intermediate() -> Any:
             tape.watch(x)
             y = tf.sin(x)
             z = y * y + x
-        return tape.gradient(z, y), tape.gradient(z, x), tape.gradient(y, x, output_gradients=z), tape.gradient(x, z)
+        return (
+            tape.gradient(z, y),
+            tape.gradient(z, x),
+            tape.gradient(y, x, output_gradients=z),
+            tape.gradient(x, z),
+        )
 
     return function
 
@@ -430,7 +456,9 @@ def default_of_a_tf_function_is_a_variable() -> Any:
     return function
 
 
-@TRAPS.made(lambda: (tf.constant(3), drawn()), lambda: (tf.constant(5), drawn()), lambda: (tf.constant(0), drawn()))
+@TRAPS.made(
+    lambda: (tf.constant(3), drawn()), lambda: (tf.constant(5), drawn()), lambda: (tf.constant(0), drawn())
+)
 def number_of_steps_is_a_tensor() -> Any:
     v = tf.Variable(1.0)
 

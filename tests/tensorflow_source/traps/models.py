@@ -32,7 +32,11 @@ def _filled(layer: Any, *shape: int | None) -> Any:
     return layer
 
 
-_SEQUENCES: tuple[Call, ...] = (lambda: (_steps(2, 5, 3),), lambda: (_steps(2, 5, 3, seed=1),), lambda: (_steps(2, 7, 3, seed=2),))
+_SEQUENCES: tuple[Call, ...] = (
+    lambda: (_steps(2, 5, 3),),
+    lambda: (_steps(2, 5, 3, seed=1),),
+    lambda: (_steps(2, 7, 3, seed=2),),
+)
 _MODES: tuple[Call, ...] = (
     lambda: (drawn(),), lambda: (drawn(), Keywords(training=True)), lambda: (drawn(6), Keywords(training=False)),
     lambda: (drawn(seed=1), Keywords(training=True)), lambda: (drawn(seed=2),),
@@ -50,7 +54,11 @@ STATEFUL: dict[str, Any] = {
     "both_directions": lambda: L.Bidirectional(L.LSTM(3, stateful=True)),
     "masked": lambda: keras.Sequential([L.Masking(), L.LSTM(3, stateful=True)]),
 }
-_SAME_LENGTH = (lambda: (_steps(2, 5, 3),), lambda: (_steps(2, 5, 3, seed=1),), lambda: (_steps(2, 5, 3, seed=2),))
+_SAME_LENGTH = (
+    lambda: (_steps(2, 5, 3),),
+    lambda: (_steps(2, 5, 3, seed=1),),
+    lambda: (_steps(2, 5, 3, seed=2),),
+)
 
 
 def _going_on(make: Any) -> Any:
@@ -65,7 +73,9 @@ def _going_on(make: Any) -> Any:
     return layer
 
 
-TRAPS.update({f"stateful_{name}": Trap(lambda m=make: _going_on(m), _SAME_LENGTH) for name, make in STATEFUL.items()})
+TRAPS.update(
+    {f"stateful_{name}": Trap(lambda m=make: _going_on(m), _SAME_LENGTH) for name, make in STATEFUL.items()}
+)
 
 
 @TRAPS.made(*_SEQUENCES)
@@ -108,7 +118,10 @@ def states_that_python_carries() -> Any:
 
 @TRAPS.made(*_SEQUENCES)
 def encoder_and_decoder() -> Any:
-    encoder, decoder = _filled(L.LSTM(4, return_state=True), None, None, 3), _filled(L.LSTM(4, return_sequences=True), None, None, 3)
+    encoder, decoder = (
+        _filled(L.LSTM(4, return_state=True), None, None, 3),
+        _filled(L.LSTM(4, return_sequences=True), None, None, 3),
+    )
 
     def function(x: Any) -> Any:
         _, *states = encoder(x)
@@ -177,13 +190,20 @@ def part_is_always_predicted() -> Any:
 
 @TRAPS.made(*_MODES)
 def part_is_not_trainable() -> Any:
-    model = keras.Sequential([_dense(), L.BatchNormalization(momentum=0.5), L.BatchNormalization(momentum=0.5)])
+    model = keras.Sequential(
+        [_dense(), L.BatchNormalization(momentum=0.5), L.BatchNormalization(momentum=0.5)]
+    )
     model.build((None, 3))
     model.layers[1].trainable = False
     return model
 
 
-@TRAPS.made(lambda: (drawn(), True), lambda: (drawn(), False), lambda: (drawn(6), True), lambda: (drawn(6), tf.constant(False)))
+@TRAPS.made(
+    lambda: (drawn(), True),
+    lambda: (drawn(), False),
+    lambda: (drawn(6), True),
+    lambda: (drawn(6), tf.constant(False)),
+)
 def mode_is_an_argument_by_position() -> Any:
     layer = _filled(L.BatchNormalization(momentum=0.5), None, 3)
     return lambda x, mode: layer(x, training=bool(mode))
@@ -203,7 +223,9 @@ def normalisations_of_every_kind() -> Any:
             self.rms = L.RMSNormalization()
 
         def call(self, x: Any, training: bool = False) -> Any:
-            return [part(x, training=training) if n == 0 else part(x) for n, part in enumerate(self.parts)], self.rms(x)
+            return [
+                part(x, training=training) if n == 0 else part(x) for n, part in enumerate(self.parts)
+            ], self.rms(x)
 
     model = Net()
     model(drawn())
@@ -226,7 +248,10 @@ def normalised_images() -> Any:
 
 @TRAPS.made(
     lambda: (_steps(2, 5, 3), Keywords(mask=tf.constant([[True] * 3 + [False] * 2] * 2), training=True)),
-    lambda: (_steps(2, 5, 3, seed=1), Keywords(mask=tf.constant([[True] * 5, [True] + [False] * 4]), training=True)),
+    lambda: (
+        _steps(2, 5, 3, seed=1),
+        Keywords(mask=tf.constant([[True] * 5, [True] + [False] * 4]), training=True),
+    ),
     lambda: (_steps(2, 5, 3), Keywords(mask=tf.constant([[True] * 3 + [False] * 2] * 2))),
 )
 def normalisation_under_a_mask() -> Any:
@@ -238,11 +263,19 @@ POLICIES = ("mixed_float16", "mixed_bfloat16", "float16")
 
 
 def _under(policy: str) -> Any:
-    model = keras.Sequential([L.Dense(4, activation="tanh", dtype=policy), L.BatchNormalization(momentum=0.5, dtype=policy), L.Dense(2)])
+    model = keras.Sequential(
+        [
+            L.Dense(4, activation="tanh", dtype=policy),
+            L.BatchNormalization(momentum=0.5, dtype=policy),
+            L.Dense(2),
+        ]
+    )
     return _filled(model, None, 3)
 
 
-TRAPS.update({f"policy_{name}": Trap(lambda name=name: _under(name), _MODES, is_half=True) for name in POLICIES})
+TRAPS.update(
+    {f"policy_{name}": Trap(lambda name=name: _under(name), _MODES, is_half=True) for name in POLICIES}
+)
 
 
 @TRAPS.made()
@@ -327,7 +360,9 @@ def layers_in_a_dict_of_lists() -> Any:
     return _filled(Net(), None, 3)
 
 
-@TRAPS.made(*(lambda n=n, rows=rows: (drawn(rows), Keywords(depth=n)) for n, rows in ((1, 4), (3, 4), (2, 6), (1, 5))))
+@TRAPS.made(
+    *(lambda n=n, rows=rows: (drawn(rows), Keywords(depth=n)) for n, rows in ((1, 4), (3, 4), (2, 6), (1, 5)))
+)
 def number_of_layers_is_an_argument() -> Any:
     class Net(keras.Model):
         def __init__(self) -> None:
@@ -364,7 +399,9 @@ def layer_that_a_cond_chooses() -> Any:
 @TRAPS.made()
 def layer_of_a_function_that_reads_a_layer() -> Any:
     dense = _filled(_dense(), None, 3)
-    return keras.Sequential([L.Lambda(lambda x: dense(x) * tf.reduce_sum(dense.kernel)), L.Activation("tanh")])
+    return keras.Sequential(
+        [L.Lambda(lambda x: dense(x) * tf.reduce_sum(dense.kernel)), L.Activation("tanh")]
+    )
 
 
 @TRAPS.made(lambda: (whole(2, 4, most=6),), lambda: (whole(3, 5, most=6, seed=1),))
@@ -392,7 +429,9 @@ def attention_under_a_mask() -> Any:
     return lambda x, mask: layer(x, x, attention_mask=mask[:, None, :])
 
 
-@TRAPS.made(lambda: (_steps(1, 1, 4),), lambda: (_steps(1, 1, 4, seed=1),), lambda: (_steps(1, 1, 4, seed=2),))
+@TRAPS.made(
+    lambda: (_steps(1, 1, 4),), lambda: (_steps(1, 1, 4, seed=1),), lambda: (_steps(1, 1, 4, seed=2),)
+)
 def attention_with_a_cache() -> Any:
     keys, place = tf.Variable(tf.zeros((1, 6, 4))), tf.Variable(0)
     layer = L.Attention()
@@ -448,7 +487,13 @@ def layers_of_a_library_that_wrap_others() -> Any:
         def call(self, x: Any, training: bool | None = None) -> Any:
             return x + self.layer(x, training=training)
 
-    return _filled(keras.Sequential([Residual(L.BatchNormalization(momentum=0.5)), Residual(L.BatchNormalization(momentum=0.9))]), None, 3)
+    return _filled(
+        keras.Sequential(
+            [Residual(L.BatchNormalization(momentum=0.5)), Residual(L.BatchNormalization(momentum=0.9))]
+        ),
+        None,
+        3,
+    )
 
 
 @TRAPS.made()

@@ -53,7 +53,9 @@ def _calls(*indices: int) -> tuple[Call, ...]:
 
 def _traps(picks: dict[str, Callable[[Any, Any, Any], Any]], numbers: dict[str, int]) -> dict[str, Trap]:
     return {
-        f"{name}_{kind}": Trap(lambda p=pick: _picking(p), _calls(1, 3, number), raises={2: "InvalidArgumentError"})
+        f"{name}_{kind}": Trap(
+            lambda p=pick: _picking(p), _calls(1, 3, number), raises={2: "InvalidArgumentError"}
+        )
         for name, pick in picks.items()
         for kind, number in numbers.items()
     }
@@ -61,4 +63,9 @@ def _traps(picks: dict[str, Callable[[Any, Any, Any], Any]], numbers: dict[str, 
 
 TRAPS.update(_traps(PICKS, {"beyond_the_end": 4, "negative": -1}))
 TRAPS.update(_traps(FROM_THE_END, {"beyond_the_end": 4, "before_the_beginning": -5}))
-TRAPS.update({f"{name}_from_the_end": Trap(lambda p=pick: _picking(p), _calls(1, -1, -4)) for name, pick in FROM_THE_END.items()})
+TRAPS.update(
+    {
+        f"{name}_from_the_end": Trap(lambda p=pick: _picking(p), _calls(1, -1, -4))
+        for name, pick in FROM_THE_END.items()
+    }
+)

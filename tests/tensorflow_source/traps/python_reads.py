@@ -20,8 +20,18 @@ from .table import Traps, drawn, whole
 
 TRAPS = Traps()
 _HERE = "python_reads.py"
-_SIGNS = (lambda: (drawn() + 2.0,), lambda: (drawn(seed=1) - 2.0,), lambda: (drawn(6, seed=2) + 1.0,), lambda: (drawn(5, seed=3) * 0.0,))
-_WHOLE = (lambda: (whole(4),), lambda: (whole(4, seed=1),), lambda: (whole(6, seed=2),), lambda: (whole(4, seed=3) - 3,))
+_SIGNS = (
+    lambda: (drawn() + 2.0,),
+    lambda: (drawn(seed=1) - 2.0,),
+    lambda: (drawn(6, seed=2) + 1.0,),
+    lambda: (drawn(5, seed=3) * 0.0,),
+)
+_WHOLE = (
+    lambda: (whole(4),),
+    lambda: (whole(4, seed=1),),
+    lambda: (whole(6, seed=2),),
+    lambda: (whole(4, seed=3) - 3,),
+)
 _FLAGS = tuple(lambda seed=seed: (drawn(3, seed=seed), tf.constant(bool(seed % 2))) for seed in range(4))
 _NUMBERS = tuple(lambda n=n: (drawn(3, seed=4), tf.constant(n)) for n in (2, 0, 3, 2, -1))
 _REALS = tuple(lambda n=n: (drawn(3, seed=5), tf.constant(n)) for n in (0.5, -1.25, 2.0, 0.0))
@@ -47,7 +57,9 @@ TRAPS.rows(*_SIGNS)(
     round_of_an_element=lambda x: x * round(float(x[0, 0])) + round(float(x[0, 1]), 2),
     floor_and_ceil=lambda x: x * math.floor(x[0, 0]) + math.ceil(x[0, 1]) + math.trunc(float(x[0, 2])),
     sign_of_an_element=lambda x: x * math.copysign(1.0, x[0, 0]),
-    math_of_an_element=lambda x: x * math.exp(-abs(x[0, 0])) + math.tanh(x[0, 1]) + math.hypot(x[0, 0], x[0, 1]),
+    math_of_an_element=lambda x: (
+        x * math.exp(-abs(x[0, 0])) + math.tanh(x[0, 1]) + math.hypot(x[0, 0], x[0, 1])
+    ),
     math_of_a_sum=lambda x: x / math.sqrt(1.0 + float(tf.reduce_sum(x * x))),
     isnan_of_python=lambda x: x * 2.0 if math.isnan(tf.math.log(x[0, 0])) else x - 1.0,
     isclose_of_python=lambda x: x * 2.0 if math.isclose(x[0, 0], 2.0, abs_tol=0.2) else x - 1.0,
@@ -79,10 +91,14 @@ TRAPS.rows(*_SIGNS)(
     numpy_of_a_comparison=lambda x: x * (x.numpy() > 0).astype("float32"),
     operator_index=lambda x: x[operator.index(tf.argmax(x[:, 0]))],
     reduce_of_functools=lambda x: functools.reduce(lambda a, b: a * 0.5 + b, tf.unstack(x)),
-    reduce_with_a_choice=lambda x: functools.reduce(lambda a, b: a if tf.reduce_sum(a) > tf.reduce_sum(b) else b, tf.unstack(x)),
+    reduce_with_a_choice=lambda x: functools.reduce(
+        lambda a, b: a if tf.reduce_sum(a) > tf.reduce_sum(b) else b, tf.unstack(x)
+    ),
     accumulate_of_itertools=lambda x: list(itertools.accumulate(tf.unstack(x), lambda a, b: a * 0.5 + b)),
     takewhile_of_itertools=lambda x: list(itertools.takewhile(lambda row: row[0] > 0, tf.unstack(x))),
-    groups_of_itertools=lambda x: [len(list(g)) for _, g in itertools.groupby(x[:, 0].numpy().tolist(), lambda v: v > 0)],
+    groups_of_itertools=lambda x: [
+        len(list(g)) for _, g in itertools.groupby(x[:, 0].numpy().tolist(), lambda v: v > 0)
+    ],
     pairs_of_itertools=lambda x: sum(a[0] * b[1] for a, b in itertools.combinations(tf.unstack(x), 2)),
     filter_of_python=lambda x: list(filter(lambda row: row[0] > 0.0, tf.unstack(x))),
     map_of_python=lambda x: list(map(float, x[0])),
@@ -110,8 +126,20 @@ def _written(array: Any) -> Any:
 
 TRAPS.rows(*_WHOLE)(
     int_of_a_whole_number=lambda x: x * int(x[0]) + int(tf.reduce_max(x)),
-    division_of_read_numbers=lambda x: (int(x[0]) // 2, int(x[0]) % 3, -int(x[0]) // 2, int(x[0]) / 2, divmod(int(x[0]), -2)),
-    bits_of_a_read_number=lambda x: (int(x[0]) & 3, int(x[0]) << 2, ~int(x[0]), int(x[0]) ^ 5, int(x[0]) >> 1),
+    division_of_read_numbers=lambda x: (
+        int(x[0]) // 2,
+        int(x[0]) % 3,
+        -int(x[0]) // 2,
+        int(x[0]) / 2,
+        divmod(int(x[0]), -2),
+    ),
+    bits_of_a_read_number=lambda x: (
+        int(x[0]) & 3,
+        int(x[0]) << 2,
+        ~int(x[0]),
+        int(x[0]) ^ 5,
+        int(x[0]) >> 1,
+    ),
     power_of_a_read_number=lambda x: (int(x[0]) ** 2, 2.0 ** int(x[1]), (-1) ** int(x[2])),
     read_number_is_a_size=lambda x: tf.zeros((abs(int(x[0])) + 1,)),
     read_number_is_an_index=lambda x: x[abs(int(x[0])) % 4],
@@ -134,7 +162,9 @@ TRAPS.rows(*_WHOLE)(
     count_of_a_list=lambda x: x.numpy().tolist().count(int(x[1])) + x,
     boolean_of_a_number=lambda x: x * 2 if int(x[0]) else x - 1,
     bool_of_an_integer_tensor=lambda x: x * 2 if x[0] else x - 1,
-    fibonacci_of_a_read_number=lambda x: functools.reduce(lambda p, _: (p[1], p[0] + p[1]), range(int(x[0])), (0, 1))[0] + x,
+    fibonacci_of_a_read_number=lambda x: (
+        functools.reduce(lambda p, _: (p[1], p[0] + p[1]), range(int(x[0])), (0, 1))[0] + x
+    ),
     chr_of_a_number=lambda x: chr(97 + abs(int(x[0]))) + "x",
 )
 

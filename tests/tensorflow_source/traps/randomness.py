@@ -36,9 +36,15 @@ STATELESS: dict[str, Callable[[Any, Any], Any]] = {
     "folded_with_a_size": lambda x, s: _R.stateless_uniform((2,), _R.fold_in(s, tf.shape(x)[0])),
     "by_name_of_an_algorithm": lambda x, s: _R.stateless_uniform((4,), s, alg="philox"),
     "twice": lambda x, s: (_R.stateless_uniform((2,), s), _R.stateless_uniform((2,), s)),
-    "seed_of_a_result": lambda x, s: _R.stateless_normal((2,), tf.cast(_R.stateless_uniform((2,), s) * 1000.0, tf.int32)),
+    "seed_of_a_result": lambda x, s: _R.stateless_normal(
+        (2,), tf.cast(_R.stateless_uniform((2,), s) * 1000.0, tf.int32)
+    ),
     "raw_counter": lambda x, s: tf.raw_ops.StatelessRandomUniformV2(
-        shape=[3], key=tf.cast(tf.constant([5]), tf.uint64), counter=tf.cast(tf.stack([s[0], s[1]]), tf.uint64), alg=1, dtype=tf.float32
+        shape=[3],
+        key=tf.cast(tf.constant([5]), tf.uint64),
+        counter=tf.cast(tf.stack([s[0], s[1]]), tf.uint64),
+        alg=1,
+        dtype=tf.float32,
     ),
     "dropout": lambda x, s: tf.nn.experimental.stateless_dropout(tf.ones((4, 5)), 0.4, s),
 }
@@ -47,10 +53,21 @@ _NO_UINT64 = {"jax": "JAX has no uint64 unless jax_enable_x64 is set"}
 _OF_SEEDS = {
     "integers_of_64_bits": _WIDE,
     "raw_counter": _NO_UINT64,
-    "by_name_of_an_algorithm": {**_NO_UINT64, "torch": "not implemented for 'UInt64'"},  # how TensorFlow makes the key
+    "by_name_of_an_algorithm": {
+        **_NO_UINT64,
+        "torch": "not implemented for 'UInt64'",
+    },  # how TensorFlow makes the key
 }
-_SEEDS = tuple(lambda n=n, rows=rows: (drawn(rows), tf.constant([n, 2 * n + 1], tf.int32)) for n, rows in ((1, 4), (2, 4), (-7, 6)))
-TRAPS.update({f"of_a_seed_{name}": Trap(lambda f=function: f, _SEEDS, _OF_SEEDS.get(name, {})) for name, function in STATELESS.items()})
+_SEEDS = tuple(
+    lambda n=n, rows=rows: (drawn(rows), tf.constant([n, 2 * n + 1], tf.int32))
+    for n, rows in ((1, 4), (2, 4), (-7, 6))
+)
+TRAPS.update(
+    {
+        f"of_a_seed_{name}": Trap(lambda f=function: f, _SEEDS, _OF_SEEDS.get(name, {}))
+        for name, function in STATELESS.items()
+    }
+)
 
 
 @TRAPS.function(*_SEEDS)
@@ -65,12 +82,20 @@ def of_a_seed_in_a_loop(x: Any, seed: Any) -> Any:
 @TRAPS.function(*_SEEDS)
 @tf.function
 def of_a_seed_in_a_branch(x: Any, seed: Any) -> Any:
-    return tf.cond(seed[0] > 0, lambda: tf.random.stateless_normal((3,), seed), lambda: tf.random.stateless_uniform((3,), seed))
+    return tf.cond(
+        seed[0] > 0,
+        lambda: tf.random.stateless_normal((3,), seed),
+        lambda: tf.random.stateless_uniform((3,), seed),
+    )
 
 
 @TRAPS.function(*_SEEDS)
 def of_a_seed_that_python_reads(x: Any, seed: Any) -> Any:
-    return x * np.random.default_rng(abs(int(seed[0]))).integers(5, size=3).astype("float32") if int(seed[0]) > 5 else x * int(seed[1])
+    return (
+        x * np.random.default_rng(abs(int(seed[0]))).integers(5, size=3).astype("float32")
+        if int(seed[0]) > 5
+        else x * int(seed[1])
+    )
 
 
 @TRAPS.function(*_SEEDS)
@@ -125,7 +150,12 @@ def _generated(draw: Any) -> Any:
 
 
 _REFUSED = {"split": {EVERYWHERE: "variable"}, "seeds": _WIDE}
-TRAPS.update({f"generator_{name}": Trap(lambda d=draw: _generated(d), _CALLS, _REFUSED.get(name, {})) for name, draw in GENERATED.items()})
+TRAPS.update(
+    {
+        f"generator_{name}": Trap(lambda d=draw: _generated(d), _CALLS, _REFUSED.get(name, {}))
+        for name, draw in GENERATED.items()
+    }
+)
 
 
 @TRAPS.made(*_CALLS)
@@ -219,7 +249,10 @@ def _of_keras(draw: Any, seed: Any) -> Any:
 
 
 TRAPS.update(
-    {f"seed_of_keras_{name}": Trap(lambda d=draw: _of_keras(d, keras.random.SeedGenerator(3)), _CALLS) for name, draw in KERAS.items()}
+    {
+        f"seed_of_keras_{name}": Trap(lambda d=draw: _of_keras(d, keras.random.SeedGenerator(3)), _CALLS)
+        for name, draw in KERAS.items()
+    }
 )
 TRAPS.update(
     {
@@ -254,7 +287,13 @@ def one_dropout_twice() -> Any:
     return function
 
 
-@TRAPS.made(*_TRAINED, changes={2: lambda m: m.seed_generator.state.assign([3, 3]), 3: lambda m: m.seed_generator.state.assign([5, 9])})
+@TRAPS.made(
+    *_TRAINED,
+    changes={
+        2: lambda m: m.seed_generator.state.assign([3, 3]),
+        3: lambda m: m.seed_generator.state.assign([5, 9]),
+    },
+)
 def seed_of_a_layer_is_set() -> Any:
     return L.Dropout(0.4, seed=3)
 
@@ -264,7 +303,14 @@ def seed_of_a_layer_is_set() -> Any:
     lambda: (tf.ones((2, 5, 3)),),
 )  # fmt: skip
 def dropout_of_a_recurrent_layer() -> Any:
-    layer = L.GRU(3, dropout=0.3, recurrent_dropout=0.3, seed=4, kernel_initializer="ones", recurrent_initializer="orthogonal")
+    layer = L.GRU(
+        3,
+        dropout=0.3,
+        recurrent_dropout=0.3,
+        seed=4,
+        kernel_initializer="ones",
+        recurrent_initializer="orthogonal",
+    )
     layer.build((None, None, 3))
     return layer
 
@@ -283,7 +329,12 @@ STATEFUL: dict[str, Callable[[Any], Any]] = {
     "keras": lambda x: keras.random.normal((2, 3)),
     "initialised": lambda x: keras.initializers.GlorotUniform()((3, 4)),
 }
-TRAPS.update({f"without_a_seed_{name}": Trap(lambda f=function: f, _CALLS, draws=True) for name, function in STATEFUL.items()})
+TRAPS.update(
+    {
+        f"without_a_seed_{name}": Trap(lambda f=function: f, _CALLS, draws=True)
+        for name, function in STATEFUL.items()
+    }
+)
 
 
 @TRAPS.made(*_CALLS)

@@ -10,7 +10,13 @@ import tensorflow as tf
 from .table import Traps, drawn, whole
 
 TRAPS = Traps()
-_EMPTY = (lambda: (drawn(),), lambda: (drawn(0),), lambda: (drawn(1),), lambda: (drawn(2, 0),), lambda: (drawn(3, 1),))
+_EMPTY = (
+    lambda: (drawn(),),
+    lambda: (drawn(0),),
+    lambda: (drawn(1),),
+    lambda: (drawn(2, 0),),
+    lambda: (drawn(3, 1),),
+)
 _ROWS = (lambda: (drawn(),), lambda: (drawn(0),), lambda: (drawn(1),), lambda: (drawn(7),))
 _EMPTY_LAST = (lambda: (drawn(0),), lambda: (drawn(2),), lambda: (drawn(0),), lambda: (drawn(5),))
 _ONES = (lambda: (drawn(1),), lambda: (drawn(4),), lambda: (drawn(1, 1),), lambda: (drawn(2, 1),))
@@ -22,7 +28,12 @@ _TWO = (
     lambda: (drawn(), drawn()), lambda: (drawn(), drawn(1)), lambda: (drawn(1), drawn(5)), lambda: (drawn(4, 1), drawn(1)),
     lambda: (drawn(4, 1), drawn(4)),
 )  # fmt: skip
-_ROW = (lambda: (drawn(), drawn()[0]), lambda: (drawn(3), drawn(3)[0]), lambda: (drawn(), drawn(1)), lambda: (drawn(), drawn()[0, 0]))
+_ROW = (
+    lambda: (drawn(), drawn()[0]),
+    lambda: (drawn(3), drawn(3)[0]),
+    lambda: (drawn(), drawn(1)),
+    lambda: (drawn(), drawn()[0, 0]),
+)
 _COLUMN = (
     lambda: (drawn(), drawn(4, 1)),
     lambda: (drawn(5), drawn(1, 1)),
@@ -31,7 +42,12 @@ _COLUMN = (
 )
 
 TRAPS.rows(*_EMPTY)(
-    sums_of_nothing=lambda x: (tf.reduce_sum(x), tf.reduce_prod(x, 0), tf.reduce_all(x > 0), tf.reduce_any(x > 0, 1)),
+    sums_of_nothing=lambda x: (
+        tf.reduce_sum(x),
+        tf.reduce_prod(x, 0),
+        tf.reduce_all(x > 0),
+        tf.reduce_any(x > 0, 1),
+    ),
     means_of_nothing=lambda x: (tf.reduce_mean(x, 0), tf.reduce_mean(x)),
     extremes_of_nothing=lambda x: (tf.reduce_max(x, 0), tf.reduce_min(x), tf.reduce_logsumexp(x, 1)),
     variances_of_nothing=lambda x: (tf.math.reduce_std(x, 0), tf.math.reduce_variance(x)),
@@ -65,8 +81,12 @@ TRAPS.rows(*_EMPTY_LAST)(
     scan_though_recorded_with_nothing=lambda x: tf.scan(lambda s, row: s * 0.5 + row, x, tf.ones((3,))),
     fold_though_recorded_with_nothing=lambda x: tf.foldl(lambda s, row: s * 0.5 + row, x, tf.ones((3,))),
     sort_though_recorded_with_nothing=lambda x: (tf.sort(x, 0), tf.argsort(x, 0), tf.reverse(x, [0])),
-    mean_though_recorded_with_nothing=lambda x: tf.math.divide_no_nan(tf.reduce_sum(x, 0), tf.cast(tf.shape(x)[0], tf.float32)),
-    branch_though_recorded_with_nothing=lambda x: tf.cond(tf.shape(x)[0] > 0, lambda: tf.reduce_max(x), lambda: tf.constant(-1.0)),
+    mean_though_recorded_with_nothing=lambda x: tf.math.divide_no_nan(
+        tf.reduce_sum(x, 0), tf.cast(tf.shape(x)[0], tf.float32)
+    ),
+    branch_though_recorded_with_nothing=lambda x: tf.cond(
+        tf.shape(x)[0] > 0, lambda: tf.reduce_max(x), lambda: tf.constant(-1.0)
+    ),
 )
 
 TRAPS.rows(*_ONES)(
@@ -74,7 +94,9 @@ TRAPS.rows(*_ONES)(
     squeezed_where_one=lambda x: tf.squeeze(x),
     squeezed_along_an_axis=lambda x: tf.squeeze(x[:1], 0) * 2.0,
     mean_over_one=lambda x: x - tf.reduce_mean(x, 0, keepdims=True),
-    normalised_over_one=lambda x: (x - tf.reduce_mean(x, 1, keepdims=True)) / (tf.math.reduce_std(x, 1, keepdims=True) + 1e-3),
+    normalised_over_one=lambda x: (
+        (x - tf.reduce_mean(x, 1, keepdims=True)) / (tf.math.reduce_std(x, 1, keepdims=True) + 1e-3)
+    ),
     broadcast_from_one=lambda x: tf.broadcast_to(x[:1], (4, x.shape[1])),
     multiplied_by_its_column=lambda x: x * x[:, :1] + x[:1],
     product_with_one=lambda x: tf.matmul(x, tf.transpose(x)) + tf.linalg.matvec(x, x[0]),
@@ -100,7 +122,9 @@ TRAPS.rows(*_RANKS)(
     loop_over_the_rank=lambda x: [tf.reduce_max(x, axis) for axis in range(x.shape.rank)],
     tensordot_of_any_rank=lambda x: tf.tensordot(x, tf.ones((x.shape[-1], 2)), 1),
     matmul_of_any_rank=lambda x: x @ tf.ones((x.shape[-1], 2)) if x.ndim > 1 else x,
-    dense_of_any_rank=lambda x: tf.reshape(tf.reshape(x, (-1, x.shape[-1])) @ tf.ones((x.shape[-1], 2)), x.shape[:-1] + [2]),
+    dense_of_any_rank=lambda x: tf.reshape(
+        tf.reshape(x, (-1, x.shape[-1])) @ tf.ones((x.shape[-1], 2)), x.shape[:-1] + [2]
+    ),
     reverse_of_any_rank=lambda x: tf.reverse(x, [-1]) + tf.reverse(x, [0]),
     softmax_of_any_rank=lambda x: tf.nn.softmax(x, axis=0) + tf.nn.softmax(x),
     unstack_of_any_rank=lambda x: tf.unstack(x, axis=-1)[0],
@@ -135,7 +159,9 @@ TRAPS.rows(*_TWO)(
     joins_two_that_may_broadcast=lambda a, b: tf.concat([a + b, a * tf.ones_like(b)], 0),
     broadcast_gradient_of_two=lambda a, b: tf.pow(tf.abs(a), b) + tf.math.atan2(a, b),
     clips_by_another=lambda a, b: (
-        tf.clip_by_value(a, -tf.abs(b), tf.abs(b)) if a.shape[0] >= b.shape[0] and a.shape[1] >= b.shape[1] else a
+        tf.clip_by_value(a, -tf.abs(b), tf.abs(b))
+        if a.shape[0] >= b.shape[0] and a.shape[1] >= b.shape[1]
+        else a
     ),
     batches_that_broadcast=lambda a, b: tf.matmul(
         a[:, None, :] + 0.0 * b[:, None, :], b[:, None, :] + 0.0 * a[:, None, :], transpose_b=True
@@ -215,33 +241,64 @@ def shape_of_arguments(x: Any, rows: int, columns: int) -> Any:
     return tf.reshape(x, (rows, columns, 3)), tf.reshape(x, [-1, 3])[: abs(rows)]
 
 
-@TRAPS.function(lambda: (drawn(), 0), lambda: (drawn(), 1), lambda: (drawn(), -1), lambda: (drawn(6), -2), lambda: (drawn(3), 0))
+@TRAPS.function(
+    lambda: (drawn(), 0),
+    lambda: (drawn(), 1),
+    lambda: (drawn(), -1),
+    lambda: (drawn(6), -2),
+    lambda: (drawn(3), 0),
+)
 def axis_of_an_argument(x: Any, axis: int) -> Any:
-    return tf.reduce_sum(x, axis), tf.concat([x, x], axis), tf.argmax(x, axis), tf.expand_dims(x, axis).shape.rank
+    return (
+        tf.reduce_sum(x, axis),
+        tf.concat([x, x], axis),
+        tf.argmax(x, axis),
+        tf.expand_dims(x, axis).shape.rank,
+    )
 
 
 @TRAPS.function(
-    lambda: (drawn(), (0,)), lambda: (drawn(), (0, 1)), lambda: (drawn(), ()), lambda: (drawn(6), None), lambda: (drawn(6), [1])
+    lambda: (drawn(), (0,)),
+    lambda: (drawn(), (0, 1)),
+    lambda: (drawn(), ()),
+    lambda: (drawn(6), None),
+    lambda: (drawn(6), [1]),
 )
 def axes_of_an_argument(x: Any, axes: Any) -> Any:
     return tf.reduce_mean(x, axes), tf.reduce_max(x, axes, keepdims=True)
 
 
-@TRAPS.function(lambda: (drawn(), np.int64(2)), lambda: (drawn(), np.int64(3)), lambda: (drawn(6), np.int32(5)), lambda: (drawn(6), 0))
+@TRAPS.function(
+    lambda: (drawn(), np.int64(2)),
+    lambda: (drawn(), np.int64(3)),
+    lambda: (drawn(6), np.int32(5)),
+    lambda: (drawn(6), 0),
+)
 def size_of_numpy_is_an_argument(x: Any, count: Any) -> Any:
     return x[:count], tf.zeros((count, 2)), tf.range(count)
 
 
-@TRAPS.function(lambda: (drawn(), tf.constant(2)), lambda: (drawn(), tf.constant(3)), lambda: (drawn(6), tf.constant(0)))
+@TRAPS.function(
+    lambda: (drawn(), tf.constant(2)), lambda: (drawn(), tf.constant(3)), lambda: (drawn(6), tf.constant(0))
+)
 def size_of_a_tensor_is_an_argument(x: Any, count: Any) -> Any:
     return x[:count], tf.reduce_sum(x[count:], 0), x[count]
 
 
-@TRAPS.function(lambda: (drawn(), tf.constant([2, 6])), lambda: (drawn(), tf.constant([3, 4])), lambda: (drawn(6), tf.constant([9, 2])))
+@TRAPS.function(
+    lambda: (drawn(), tf.constant([2, 6])),
+    lambda: (drawn(), tf.constant([3, 4])),
+    lambda: (drawn(6), tf.constant([9, 2])),
+)
 def shape_of_a_tensor_is_an_argument(x: Any, shape: Any) -> Any:
     return tf.reshape(x, shape)
 
 
-@TRAPS.function(lambda: (drawn(), (2, 6)), lambda: (drawn(), (12,)), lambda: (drawn(6), (9, 2)), lambda: (drawn(6), (-1, 9)))
+@TRAPS.function(
+    lambda: (drawn(), (2, 6)),
+    lambda: (drawn(), (12,)),
+    lambda: (drawn(6), (9, 2)),
+    lambda: (drawn(6), (-1, 9)),
+)
 def shape_of_a_tuple_is_an_argument(x: Any, shape: Any) -> Any:
     return tf.reshape(x, shape) * len(shape)

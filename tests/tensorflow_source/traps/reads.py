@@ -11,7 +11,12 @@ import tensorflow as tf
 from .table import Trap, Traps, drawn
 
 TRAPS = Traps()
-_CALLS = (lambda: (drawn(),), lambda: (drawn(seed=1),), lambda: (drawn(6, seed=2),), lambda: (drawn(seed=3) * 3.0 - 1.0,))
+_CALLS = (
+    lambda: (drawn(),),
+    lambda: (drawn(seed=1),),
+    lambda: (drawn(6, seed=2),),
+    lambda: (drawn(seed=3) * 3.0 - 1.0,),
+)
 
 # variable of four rows -> one number
 READS: dict[str, Callable[[Any], Any]] = {
@@ -103,7 +108,13 @@ def in_both_branches(read: Any) -> Any:
 
 
 _PLACES = (decides_in_python, decides_in_a_loop, is_read_by_python_behind_a_loop, in_both_branches)
-TRAPS.update({f"{name}_{place.__name__}": Trap(lambda r=read, p=place: p(r), _CALLS) for name, read in READS.items() for place in _PLACES})
+TRAPS.update(
+    {
+        f"{name}_{place.__name__}": Trap(lambda r=read, p=place: p(r), _CALLS)
+        for name, read in READS.items()
+        for place in _PLACES
+    }
+)
 
 
 # ------------------------------------------------------------------------------------- of another shape
@@ -130,7 +141,11 @@ def rows_behind_an_assignment() -> Any:
     @tf.function
     def function(x: Any) -> Any:
         state.assign(x * 2.0)
-        return tf.gather(state, [0, -1 + tf.shape(state)[0]]), state.sparse_read([1]), tf.zeros(tf.shape(state))
+        return (
+            tf.gather(state, [0, -1 + tf.shape(state)[0]]),
+            state.sparse_read([1]),
+            tf.zeros(tf.shape(state)),
+        )
 
     return function
 

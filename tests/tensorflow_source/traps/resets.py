@@ -77,7 +77,9 @@ class Cell(keras.Layer):
 
     def __init__(self) -> None:
         super().__init__()
-        self.lstm = L.LSTM(3, stateful=True, recurrent_initializer="orthogonal", kernel_initializer="orthogonal")
+        self.lstm = L.LSTM(
+            3, stateful=True, recurrent_initializer="orthogonal", kernel_initializer="orthogonal"
+        )
         self.lstm(tf.zeros((2, 4, 3)))
         self.lstm.reset_states()
         self.last = self.add_weight(shape=(2, 3), initializer="zeros", trainable=False)
@@ -120,7 +122,10 @@ class Averaged:
     """A weight and its running average."""
 
     def __init__(self) -> None:
-        self.weight, self.average = tf.Variable([1.0, 2.0, 3.0]), tf.train.ExponentialMovingAverage(0.5, zero_debias=False)
+        self.weight, self.average = (
+            tf.Variable([1.0, 2.0, 3.0]),
+            tf.train.ExponentialMovingAverage(0.5, zero_debias=False),
+        )
         self.average.apply([self.weight])
 
     def __call__(self, x: Any) -> Any:
@@ -224,7 +229,10 @@ def _programs() -> Iterator[tuple[str, Trap]]:
         names = list(resets)
         for first, second in zip(names, [*names[1:], names[0]]):
             changes = {2: resets[first], 3: resets[first], 5: resets[second]}
-            yield f"{make.__name__.lower()}_{first}_and_{second}", Trap(make, _SEQUENCES if make is Cell else _CALLS, changes=changes)
+            yield (
+                f"{make.__name__.lower()}_{first}_and_{second}",
+                Trap(make, _SEQUENCES if make is Cell else _CALLS, changes=changes),
+            )
 
 
 TRAPS.update(_programs())

@@ -51,12 +51,21 @@ def _same(rows: int = 4, seed: int = 0) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------- positions and keywords
-@TRAPS.function(lambda: (_same(), _same(seed=1)), lambda: (_same(), K(b=_same(seed=2))), lambda: (K(b=_same(), a=_same(seed=1)),))
+@TRAPS.function(
+    lambda: (_same(), _same(seed=1)),
+    lambda: (_same(), K(b=_same(seed=2))),
+    lambda: (K(b=_same(), a=_same(seed=1)),),
+)
 def positions_and_keywords(a: Any, b: Any) -> Any:
     return a - 2.0 * b
 
 
-@TRAPS.function(lambda: (_same(), K(scale=2.0)), lambda: (_same(),), lambda: (_same(), 3.0), lambda: (_same(6), K(scale=tf.constant(2.0))))
+@TRAPS.function(
+    lambda: (_same(), K(scale=2.0)),
+    lambda: (_same(),),
+    lambda: (_same(), 3.0),
+    lambda: (_same(6), K(scale=tf.constant(2.0))),
+)
 def default_number(x: Any, scale: Any = 0.5) -> Any:
     return x * scale
 
@@ -81,7 +90,9 @@ def same_name_as_a_position(a: Any, /, **more: Any) -> Any:
     return a - sum(more.values()) * len(more)
 
 
-@TRAPS.function(lambda: (_same(),), lambda: (_same(), _same(seed=1)), lambda: tuple(_same(5, seed) for seed in range(4)))
+@TRAPS.function(
+    lambda: (_same(),), lambda: (_same(), _same(seed=1)), lambda: tuple(_same(5, seed) for seed in range(4))
+)
 def any_number_of_arrays(*arrays: Any) -> Any:
     return tf.add_n(list(arrays)) / len(arrays), arrays[-1]
 
@@ -93,13 +104,20 @@ def any_number_of_names(x: Any, power: int, *names: str) -> Any:
     return x**power
 
 
-@TRAPS.function(lambda: (K(b=_same(), a=_same(seed=1)),), lambda: (K(a=_same(), b=_same(seed=1)),), lambda: (K(c=_same(5), a=_same(5, 1)),))
+@TRAPS.function(
+    lambda: (K(b=_same(), a=_same(seed=1)),),
+    lambda: (K(a=_same(), b=_same(seed=1)),),
+    lambda: (K(c=_same(5), a=_same(5, 1)),),
+)
 def order_of_keywords(**arrays: Any) -> Any:
     return list(arrays), functools.reduce(lambda x, y: x * 0.5 + y, arrays.values())
 
 
 @TRAPS.function(
-    lambda: (_same(), K(training=True)), lambda: (_same(), K(training=False)), lambda: (_same(), K(training=None)), lambda: (_same(),)
+    lambda: (_same(), K(training=True)),
+    lambda: (_same(), K(training=False)),
+    lambda: (_same(), K(training=None)),
+    lambda: (_same(),),
 )
 def training_of_three_values(x: Any, *, training: bool | None = None) -> Any:
     return x * 2.0 if training else x * 3.0 if training is None else x * 5.0
@@ -110,7 +128,13 @@ def numbers_in_a_tuple(x: Any, window: Any) -> Any:
     return x * window[0] - window[1], isinstance(window, tuple)
 
 
-@TRAPS.function(lambda: (_same(), 1), lambda: (_same(), 1.0), lambda: (_same(), True), lambda: (_same(), 2.5), lambda: (_same(), 7))
+@TRAPS.function(
+    lambda: (_same(), 1),
+    lambda: (_same(), 1.0),
+    lambda: (_same(), True),
+    lambda: (_same(), 2.5),
+    lambda: (_same(), 7),
+)
 def number_of_another_class(x: Any, n: Any) -> Any:
     return x * n, type(n).__name__
 
@@ -135,13 +159,21 @@ def enumeration(x: Any, mode: Mode) -> Any:
     return x * mode.value if mode is Mode.UP else x - 1.0
 
 
-@TRAPS.function(lambda: (_same(), tf.float16), lambda: (_same(), tf.float64), lambda: (_same(), "int32"), lambda: (_same(), np.int8))
+@TRAPS.function(
+    lambda: (_same(), tf.float16),
+    lambda: (_same(), tf.float64),
+    lambda: (_same(), "int32"),
+    lambda: (_same(), np.int8),
+)
 def type_is_an_argument(x: Any, dtype: Any) -> Any:
     return tf.cast(x * 3, dtype)
 
 
 @TRAPS.function(
-    lambda: (_same(), slice(1, 3)), lambda: (_same(), slice(None, None, 2)), lambda: (_same(6), slice(1, 3)), lambda: (_same(), 1)
+    lambda: (_same(), slice(1, 3)),
+    lambda: (_same(), slice(None, None, 2)),
+    lambda: (_same(6), slice(1, 3)),
+    lambda: (_same(), 1),
 )
 def slice_is_an_argument(x: Any, part: Any) -> Any:
     return x[part]
@@ -152,12 +184,19 @@ def ellipsis_is_an_argument(x: Any, part: Any) -> Any:
     return x[part] * 2.0
 
 
-@TRAPS.function(lambda: (_same(), range(3)), lambda: (_same(), range(1, 3)), lambda: (_same(6), range(0, 3, 2)))
+@TRAPS.function(
+    lambda: (_same(), range(3)), lambda: (_same(), range(1, 3)), lambda: (_same(6), range(0, 3, 2))
+)
 def range_is_an_argument(x: Any, places: range) -> Any:
     return sum(x[:, place] * place for place in places)
 
 
-@TRAPS.function(lambda: (_same(), {1, 2}), lambda: (_same(), {2, 1}), lambda: (_same(), {3}), lambda: (_same(), frozenset({3})))
+@TRAPS.function(
+    lambda: (_same(), {1, 2}),
+    lambda: (_same(), {2, 1}),
+    lambda: (_same(), {3}),
+    lambda: (_same(), frozenset({3})),
+)
 def set_is_an_argument(x: Any, numbers: Any) -> Any:
     return x * sum(numbers) + len(numbers)
 
@@ -171,7 +210,9 @@ def _times(factor: float) -> Any:
     return lambda x: x * factor
 
 
-@TRAPS.function(lambda: (_same(), _times(2.0)), lambda: (_same(), _times(3.0)), lambda: (_same(6), _times(2.0)))
+@TRAPS.function(
+    lambda: (_same(), _times(2.0)), lambda: (_same(), _times(3.0)), lambda: (_same(6), _times(2.0))
+)
 def closure_is_an_argument(x: Any, activation: Any) -> Any:
     return activation(x) + 1.0
 
@@ -182,13 +223,19 @@ def class_is_an_argument(x: Any, kind: type) -> Any:
 
 
 @TRAPS.function(
-    lambda: (_same(), np.array([1, 2, 3])), lambda: (_same(), np.array([3, 2, 1])), lambda: (_same(6), np.array([2.5, 1.5, 0.5]))
+    lambda: (_same(), np.array([1, 2, 3])),
+    lambda: (_same(), np.array([3, 2, 1])),
+    lambda: (_same(6), np.array([2.5, 1.5, 0.5])),
 )
 def array_of_another_type(x: Any, weights: Any) -> Any:
     return x * tf.cast(weights, tf.float32) if weights.dtype == np.int64 else x - tf.cast(weights, tf.float32)
 
 
-@TRAPS.function(lambda: (_same(), [1.0, 2.0, 3.0]), lambda: (_same(), [3.0, 2.0, 1.0]), lambda: (_same(6), [1.0, 2.0, 3.0]))
+@TRAPS.function(
+    lambda: (_same(), [1.0, 2.0, 3.0]),
+    lambda: (_same(), [3.0, 2.0, 1.0]),
+    lambda: (_same(6), [1.0, 2.0, 3.0]),
+)
 def list_of_numbers(x: Any, weights: Any) -> Any:
     return x * weights + len(weights)
 
@@ -199,12 +246,18 @@ def list_of_arrays_of_any_length(x: Any, others: Any) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------- structures
-@TRAPS.function(lambda: (Point(_same()),), lambda: (Point(_same(), 3.0),), lambda: (Point(y=_same(), x=_same(seed=1)),))
+@TRAPS.function(
+    lambda: (Point(_same()),), lambda: (Point(_same(), 3.0),), lambda: (Point(y=_same(), x=_same(seed=1)),)
+)
 def named_tuple_with_a_default(point: Point) -> Any:
     return point._replace(x=point.x * point.y), point._asdict()["x"]
 
 
-@TRAPS.function(lambda: (Frozen(_same()),), lambda: (Frozen(_same(6), 2.5),), lambda: (Frozen(_same(6), names=("a", "b")),))
+@TRAPS.function(
+    lambda: (Frozen(_same()),),
+    lambda: (Frozen(_same(6), 2.5),),
+    lambda: (Frozen(_same(6), names=("a", "b")),),
+)
 def frozen_dataclass(item: Frozen) -> Any:
     return dataclasses.replace(item, rows=item.rows * item.scale * len(item.names)).rows
 
@@ -213,43 +266,62 @@ def frozen_dataclass(item: Frozen) -> Any:
     lambda: (Nested(Frozen(_same())),), lambda: (Nested(Frozen(_same(6)), [_same(), 2.0]),), lambda: (Nested(Frozen(_same(6), 2.0), [_same(), 3.0]),),
 )  # fmt: skip
 def dataclass_in_a_dataclass(item: Nested) -> Any:
-    return item.inner.rows * item.inner.scale + sum(tf.reduce_sum(tf.cast(one, tf.float32)) for one in item.more)
+    return item.inner.rows * item.inner.scale + sum(
+        tf.reduce_sum(tf.cast(one, tf.float32)) for one in item.more
+    )
 
 
-@TRAPS.function(lambda: ({"a": _same(), "b": {"c": (_same(), None)}},), lambda: ({"b": {"c": (_same(5), 2.0)}, "a": _same(5)},))
+@TRAPS.function(
+    lambda: ({"a": _same(), "b": {"c": (_same(), None)}},),
+    lambda: ({"b": {"c": (_same(5), 2.0)}, "a": _same(5)},),
+)
 def dict_in_a_dict(tree: Any) -> Any:
     first, second = tree["b"]["c"]
     return {"out": tree["a"] * first, "none": second, **dict.fromkeys(tree, 1)}
 
 
-@TRAPS.function(lambda: ({1: _same(), 2: _same(5)},), lambda: ({2: _same(), 1: _same(5)},), lambda: ({1: _same(6), 3: _same()},))
+@TRAPS.function(
+    lambda: ({1: _same(), 2: _same(5)},),
+    lambda: ({2: _same(), 1: _same(5)},),
+    lambda: ({1: _same(6), 3: _same()},),
+)
 def dict_with_whole_keys(tree: Any) -> Any:
     return {key * 2: tf.reduce_sum(item) * key for key, item in tree.items()}
 
 
-@TRAPS.function(lambda: ({"a": _same()},), lambda: ({"a": _same(), "b": 2.0},), lambda: ({"a": _same(6), "b": 3.0},))
+@TRAPS.function(
+    lambda: ({"a": _same()},), lambda: ({"a": _same(), "b": 2.0},), lambda: ({"a": _same(6), "b": 3.0},)
+)
 def key_that_may_be_missing(tree: Any) -> Any:
     return tree["a"] * tree.get("b", 1.0), "b" in tree, len(tree)
 
 
 @TRAPS.function(
-    lambda: (collections.OrderedDict(b=_same(), a=_same(seed=1)),), lambda: (collections.OrderedDict(a=_same(), b=_same(seed=1)),)
+    lambda: (collections.OrderedDict(b=_same(), a=_same(seed=1)),),
+    lambda: (collections.OrderedDict(a=_same(), b=_same(seed=1)),),
 )
 def order_of_an_ordered_dict(tree: Any) -> Any:
     return functools.reduce(lambda x, y: x * 0.5 + y, tree.values()), tf.nest.flatten(tree)[0]
 
 
-@TRAPS.function(lambda: (collections.defaultdict(float, a=_same()),), lambda: (collections.defaultdict(float, a=_same(5)),))
+@TRAPS.function(
+    lambda: (collections.defaultdict(float, a=_same()),),
+    lambda: (collections.defaultdict(float, a=_same(5)),),
+)
 def default_dict(tree: Any) -> Any:
     return tree["a"] + tree.get("b", 2.0)
 
 
-@TRAPS.function(lambda: (types.SimpleNamespace(x=_same(), k=2),), lambda: (types.SimpleNamespace(x=_same(6), k=3),))
+@TRAPS.function(
+    lambda: (types.SimpleNamespace(x=_same(), k=2),), lambda: (types.SimpleNamespace(x=_same(6), k=3),)
+)
 def namespace(item: Any) -> Any:
     return item.x * item.k
 
 
-@TRAPS.function(lambda: (collections.deque([_same(), _same(5)]),), lambda: (collections.deque([_same(5), _same()]),))
+@TRAPS.function(
+    lambda: (collections.deque([_same(), _same(5)]),), lambda: (collections.deque([_same(5), _same()]),)
+)
 def deque(items: Any) -> Any:
     return [tf.reduce_sum(item, 0) * number for number, item in enumerate(items)]
 
@@ -259,7 +331,10 @@ def structure_is_mapped(tree: Any) -> Any:
     return tf.nest.map_structure(lambda item: tf.reduce_sum(item, 0) / item.shape[0], tree)
 
 
-@TRAPS.function(lambda: ([_same(), _same(5)], [_same(seed=1), _same(5, 1)]), lambda: ([_same(2), _same(3)], [_same(2, 1), _same(3, 1)]))
+@TRAPS.function(
+    lambda: ([_same(), _same(5)], [_same(seed=1), _same(5, 1)]),
+    lambda: ([_same(2), _same(3)], [_same(2, 1), _same(3, 1)]),
+)
 def two_structures_are_mapped(a: Any, b: Any) -> Any:
     tf.nest.assert_same_structure(a, b)
     return tf.nest.map_structure(operator.sub, a, b), tf.nest.is_nested(a)
@@ -275,7 +350,9 @@ def empty_structure(items: Any) -> Any:
     return [item * 2.0 for item in items] or "nothing"
 
 
-@TRAPS.function(lambda: (_same(),), lambda: ([_same()],), lambda: ((_same(), _same(5)),), lambda: ({"a": _same()},))
+@TRAPS.function(
+    lambda: (_same(),), lambda: ([_same()],), lambda: ((_same(), _same(5)),), lambda: ({"a": _same()},)
+)
 def array_or_structure(item: Any) -> Any:
     if isinstance(item, dict):
         return item["a"] * 5.0
@@ -422,21 +499,33 @@ _CALLABLES: dict[str, Any] = {
     "partial_with_a_keyword": lambda: functools.partial(Scaler(), power=3),
     "partial_of_a_partial": lambda: functools.partial(functools.partial(lambda a, b, x: x * a - b, 2.0), 3.0),
     "partial_of_an_array": lambda: functools.partial(tf.add, tf.constant([1.0, 2.0, 3.0])),
-    "partial_method": lambda: type("Owner", (), {"run": functools.partialmethod(lambda self, k, x: x * k, 2.5)})().run,
+    "partial_method": lambda: (
+        type("Owner", (), {"run": functools.partialmethod(lambda self, k, x: x * k, 2.5)})().run
+    ),
     "slotted_object": Slotted,
     "abstract_class": Concrete,
     "generic_object": lambda: Boxed(2.5),
     "object_that_delegates": Delegates,
     "function_of_tensorflow": lambda: tf.nn.softmax,
     "method_of_an_operator": lambda: operator.neg,
-    "composed_functions": lambda: functools.reduce(lambda f, g: lambda x: g(f(x)), [tf.exp, tf.tanh, lambda x: x * 2.0]),
+    "composed_functions": lambda: functools.reduce(
+        lambda f, g: lambda x: g(f(x)), [tf.exp, tf.tanh, lambda x: x * 2.0]
+    ),
     "lambda_with_a_default": lambda: lambda x, scale=2.0: x * scale,
     "lambda_of_a_lambda": lambda: (lambda scale: lambda x: x * scale)(3.0),
     "method_bound_by_types": lambda: types.MethodType(lambda self, x: x * self["k"], {"k": 2.0}),
-    "method_caller": lambda: type("Owner", (), {"__call__": lambda self, x: operator.methodcaller("method", x)(Scaler())})(),
-    "mapping_of_ones_own": lambda: (lambda options: lambda x: x * options["scale"] + sum(options.values()))(Lookup()),
-    "read_only_mapping": lambda: (lambda options: lambda x: x * options["scale"])(types.MappingProxyType({"scale": 4.0})),
-    "chain_of_mappings": lambda: (lambda o: lambda x: x * o["a"] + o["b"])(collections.ChainMap({"a": 2.0}, {"a": 5.0, "b": 1.0})),
+    "method_caller": lambda: type(
+        "Owner", (), {"__call__": lambda self, x: operator.methodcaller("method", x)(Scaler())}
+    )(),
+    "mapping_of_ones_own": lambda: (lambda options: lambda x: x * options["scale"] + sum(options.values()))(
+        Lookup()
+    ),
+    "read_only_mapping": lambda: (lambda options: lambda x: x * options["scale"])(
+        types.MappingProxyType({"scale": 4.0})
+    ),
+    "chain_of_mappings": lambda: (lambda o: lambda x: x * o["a"] + o["b"])(
+        collections.ChainMap({"a": 2.0}, {"a": 5.0, "b": 1.0})
+    ),
     "dispatch_by_class": lambda: _dispatched,
     "named_tuple_of_functions": lambda: (lambda p: lambda x: p.x(x) * p.y)(Point(tf.exp, 3.0)),
 }
@@ -622,7 +711,9 @@ def async_function() -> Any:
 
 @TRAPS.made(lambda: (drawn(), whole(4)), lambda: (drawn(6), whole(6, seed=1)))
 def annotations_and_defaults_of_typing() -> Any:
-    def function(x: tf.Tensor, y: tf.Tensor | None = None, *rest: Any, flag: bool = True) -> tuple[tf.Tensor, ...]:
+    def function(
+        x: tf.Tensor, y: tf.Tensor | None = None, *rest: Any, flag: bool = True
+    ) -> tuple[tf.Tensor, ...]:
         return x * 2.0, tf.cast(y, tf.float32)[:, None] * x
 
     return function

@@ -9,7 +9,12 @@ import tensorflow as tf
 from .table import Traps, drawn
 
 TRAPS = Traps()
-_RANKS = (lambda: (drawn(),), lambda: (tf.reshape(drawn(), (2, 2, 3)),), lambda: (tf.reshape(drawn(8), (4, 2, 3)),), lambda: (drawn(6),))
+_RANKS = (
+    lambda: (drawn(),),
+    lambda: (tf.reshape(drawn(), (2, 2, 3)),),
+    lambda: (tf.reshape(drawn(8), (4, 2, 3)),),
+    lambda: (drawn(6),),
+)
 _TO_ONE = (lambda: (drawn(),), lambda: (drawn(1),), lambda: (drawn(0),), lambda: (drawn(3),))
 
 
@@ -58,7 +63,11 @@ def parity_of_a_tensor(x: Any) -> Any:
 @TRAPS.function()
 def reshapes_by_sizes(x: Any) -> Any:
     rows, columns = tf.unstack(tf.shape(x))
-    return tf.reshape(x, [columns, rows]), tf.reshape(x, tf.concat([[1], tf.shape(x)], 0)), tf.reshape(x, [1, tf.size(x)])
+    return (
+        tf.reshape(x, [columns, rows]),
+        tf.reshape(x, tf.concat([[1], tf.shape(x)], 0)),
+        tf.reshape(x, [1, tf.size(x)]),
+    )
 
 
 @TRAPS.function()
@@ -86,12 +95,19 @@ def pads_in_python(x: Any) -> Any:
 
 @TRAPS.function()
 def product_of_sizes(x: Any) -> Any:
-    return tf.reshape(x, [tf.reduce_prod(tf.shape(x))]) / tf.cast(tf.size(x), tf.float32), x.shape.num_elements()
+    return tf.reshape(x, [tf.reduce_prod(tf.shape(x))]) / tf.cast(
+        tf.size(x), tf.float32
+    ), x.shape.num_elements()
 
 
 @TRAPS.function()
 def range_of_a_size(x: Any) -> Any:
-    return tf.range(tf.shape(x)[0]), tf.range(x.shape[0], 0, -1), tf.linspace(0.0, 1.0, tf.shape(x)[0]), tf.eye(x.shape[0])
+    return (
+        tf.range(tf.shape(x)[0]),
+        tf.range(x.shape[0], 0, -1),
+        tf.linspace(0.0, 1.0, tf.shape(x)[0]),
+        tf.eye(x.shape[0]),
+    )
 
 
 @TRAPS.function()
@@ -101,7 +117,11 @@ def sizes_as_floats(x: Any) -> Any:
 
 @TRAPS.function()
 def smaller_of_two_sizes(x: Any) -> Any:
-    return x[: tf.minimum(tf.shape(x)[0], 5)], x[: min(x.shape[0], 5)], tf.math.top_k(x[:, 0], k=min(3, x.shape[0])).values
+    return (
+        x[: tf.minimum(tf.shape(x)[0], 5)],
+        x[: min(x.shape[0], 5)],
+        tf.math.top_k(x[:, 0], k=min(3, x.shape[0])).values,
+    )
 
 
 @TRAPS.function()
@@ -121,12 +141,22 @@ def shape_of_a_result(x: Any) -> Any:
     return y * y.shape[0] + tf.cast(tf.shape(y)[1], tf.float32), y.shape[0] == y.shape[1]
 
 
-@TRAPS.function(lambda: (drawn(), drawn(5)), lambda: (drawn(), drawn(4)), lambda: (drawn(6), drawn(2)), lambda: (drawn(3), drawn(3)))
+@TRAPS.function(
+    lambda: (drawn(), drawn(5)),
+    lambda: (drawn(), drawn(4)),
+    lambda: (drawn(6), drawn(2)),
+    lambda: (drawn(3), drawn(3)),
+)
 def equal_sizes_by_chance(a: Any, b: Any) -> Any:
     return tf.concat([a, b], 0), a.shape[0] == b.shape[0], tf.reduce_sum(a, 0) + tf.reduce_sum(b, 0)
 
 
-@TRAPS.function(lambda: (drawn(), drawn(4)), lambda: (drawn(5), drawn(5)), lambda: (drawn(5), drawn(1)), lambda: (drawn(1), drawn(6)))
+@TRAPS.function(
+    lambda: (drawn(), drawn(4)),
+    lambda: (drawn(5), drawn(5)),
+    lambda: (drawn(5), drawn(1)),
+    lambda: (drawn(1), drawn(6)),
+)
 def broadcast_by_chance(a: Any, b: Any) -> Any:
     return a + b, tf.maximum(a, b)
 
@@ -177,7 +207,11 @@ def sets_a_shape(x: Any) -> Any:
 
 @TRAPS.function(lambda: (drawn(6),), lambda: (drawn(6, seed=1),), lambda: (drawn(8),))
 def frames(x: Any) -> Any:
-    return tf.signal.frame(x[:, 0], 3, 2), tf.signal.frame(x, 2, 1, axis=0), tf.signal.frame(x[:, 0], 4, 3, pad_end=True)
+    return (
+        tf.signal.frame(x[:, 0], 3, 2),
+        tf.signal.frame(x, 2, 1, axis=0),
+        tf.signal.frame(x[:, 0], 4, 3, pad_end=True),
+    )
 
 
 @TRAPS.function(lambda: (drawn(64),), lambda: (drawn(64, seed=1),), lambda: (drawn(80),))
@@ -188,18 +222,24 @@ def short_time_fourier(x: Any) -> Any:
 @TRAPS.function(lambda: (drawn(64),), lambda: (drawn(64, seed=1),), lambda: (drawn(80),))
 def short_time_fourier_and_back(x: Any) -> Any:
     spectrum = tf.signal.stft(tf.transpose(x), frame_length=16, frame_step=8, fft_length=32)
-    return tf.signal.inverse_stft(spectrum, 16, 8, fft_length=32, window_fn=tf.signal.inverse_stft_window_fn(8))
+    return tf.signal.inverse_stft(
+        spectrum, 16, 8, fft_length=32, window_fn=tf.signal.inverse_stft_window_fn(8)
+    )
 
 
 @TRAPS.function(lambda: (drawn(12),), lambda: (drawn(12, seed=1),), lambda: (drawn(16),))
 def overlap_and_add(x: Any) -> Any:
-    return tf.signal.overlap_and_add(tf.transpose(x), 1), tf.signal.overlap_and_add(tf.reshape(x, (-1, 4, 3)), 2)
+    return tf.signal.overlap_and_add(tf.transpose(x), 1), tf.signal.overlap_and_add(
+        tf.reshape(x, (-1, 4, 3)), 2
+    )
 
 
 @TRAPS.function()
 def counts_of_whole_numbers(x: Any) -> Any:
     found = tf.cast(tf.abs(x[:, 0]) * 2, tf.int32)
-    return tf.math.bincount(found, minlength=6, maxlength=6), tf.math.bincount(found, weights=x[:, 1], minlength=5, maxlength=5)
+    return tf.math.bincount(found, minlength=6, maxlength=6), tf.math.bincount(
+        found, weights=x[:, 1], minlength=5, maxlength=5
+    )
 
 
 @TRAPS.function()

@@ -58,7 +58,10 @@ def shared_module_of_two_modules() -> Any:
     return lambda x: first(x) - second(x) + inner.count
 
 
-@TRAPS.made(*(lambda n=n: (drawn(seed=n),) for n in range(5)), changes={n: lambda f, n=n: f.turn.update(n=n) for n in range(5)})
+@TRAPS.made(
+    *(lambda n=n: (drawn(seed=n),) for n in range(5)),
+    changes={n: lambda f, n=n: f.turn.update(n=n) for n in range(5)},
+)
 def alternating_modules() -> Any:
     parts, turn = [Counter(), Counter(), Counter()], {"n": 0}
 
@@ -70,7 +73,12 @@ def alternating_modules() -> Any:
 
 
 @TRAPS.made(
-    lambda: (drawn(), 0), lambda: (drawn(), 1), lambda: (drawn(5), 0), lambda: (drawn(), 2), lambda: (drawn(), 1), lambda: (drawn(), -1)
+    lambda: (drawn(), 0),
+    lambda: (drawn(), 1),
+    lambda: (drawn(5), 0),
+    lambda: (drawn(), 2),
+    lambda: (drawn(), 1),
+    lambda: (drawn(), -1),
 )
 def module_of_an_argument_of_python() -> Any:
     parts = [Counter(), _dense(), Counter()]
@@ -474,9 +482,15 @@ def layer_that_counts_only_in_training() -> Any:
     return lambda x: (layer(x, training=True), layer(x), layer(x, training=True))
 
 
-@TRAPS.made(lambda: (whole(2, 5, most=7),), lambda: (whole(2, 5, most=7, seed=1),), lambda: (whole(3, 4, most=7, seed=2),))
+@TRAPS.made(
+    lambda: (whole(2, 5, most=7),),
+    lambda: (whole(2, 5, most=7, seed=1),),
+    lambda: (whole(3, 4, most=7, seed=2),),
+)
 def mask_of_an_embedding_reaches_a_layer() -> Any:
-    model = keras.Sequential([L.Embedding(7, 4, mask_zero=True), L.LSTM(3, return_sequences=True), L.GlobalAveragePooling1D()])
+    model = keras.Sequential(
+        [L.Embedding(7, 4, mask_zero=True), L.LSTM(3, return_sequences=True), L.GlobalAveragePooling1D()]
+    )
     model.build((None, None))
     return model
 
@@ -502,7 +516,11 @@ def mask_that_a_layer_computes() -> Any:
     return function
 
 
-@TRAPS.made(lambda: (whole(2, 5, most=3),), lambda: (whole(2, 5, most=3, seed=1),), lambda: (whole(3, 6, most=3, seed=2),))
+@TRAPS.made(
+    lambda: (whole(2, 5, most=3),),
+    lambda: (whole(2, 5, most=3, seed=1),),
+    lambda: (whole(3, 6, most=3, seed=2),),
+)
 def attention_with_the_mask_of_an_embedding() -> Any:
     embedding, attention = L.Embedding(3, 4, mask_zero=True), L.MultiHeadAttention(2, 2)
     embedding.build((None, None))
@@ -627,7 +645,9 @@ def clone_of_a_model() -> Any:
     return function
 
 
-@TRAPS.made(lambda: ({"a": drawn(), "b": [drawn(seed=1)]},), lambda: ({"b": [drawn(6)], "a": drawn(6, seed=1)},))
+@TRAPS.made(
+    lambda: ({"a": drawn(), "b": [drawn(seed=1)]},), lambda: ({"b": [drawn(6)], "a": drawn(6, seed=1)},)
+)
 def layer_of_a_structure_with_state() -> Any:
     class Mixes(keras.Layer):
         def __init__(self) -> None:
@@ -745,7 +765,11 @@ def vocabulary_of_a_codebook() -> Any:
         nearest = tf.argmin(tf.reduce_sum((x[:, None] - codes[None]) ** 2, -1), -1)
         counts = tf.math.unsorted_segment_sum(tf.ones(tf.shape(x)[0]), nearest, 4)
         sums = tf.math.unsorted_segment_sum(x, nearest, 4)
-        codes.assign(tf.where(counts[:, None] > 0.0, codes * 0.5 + 0.5 * sums / tf.maximum(counts, 1.0)[:, None], codes))
+        codes.assign(
+            tf.where(
+                counts[:, None] > 0.0, codes * 0.5 + 0.5 * sums / tf.maximum(counts, 1.0)[:, None], codes
+            )
+        )
         return nearest, tf.gather(codes, nearest)
 
     return function

@@ -12,8 +12,17 @@ from .table import EVERYWHERE, Traps, drawn, whole
 
 TRAPS = Traps()
 _ROWS = (lambda: (drawn(),), lambda: (drawn(1),), lambda: (drawn(7, seed=2),))
-_SIGNS = (lambda: (drawn() + 2.0,), lambda: (drawn(seed=1) - 2.0,), lambda: (drawn(6, seed=2) + 1.0,), lambda: (drawn(5, seed=3) * 0.0,))
-_PAIRS = (lambda: (drawn(), whole(4)), lambda: (drawn(6, seed=1), whole(6, seed=1)), lambda: (drawn(1), whole(1)))
+_SIGNS = (
+    lambda: (drawn() + 2.0,),
+    lambda: (drawn(seed=1) - 2.0,),
+    lambda: (drawn(6, seed=2) + 1.0,),
+    lambda: (drawn(5, seed=3) * 0.0,),
+)
+_PAIRS = (
+    lambda: (drawn(), whole(4)),
+    lambda: (drawn(6, seed=1), whole(6, seed=1)),
+    lambda: (drawn(1), whole(1)),
+)
 _COUNTS = tuple(lambda n=n: (drawn(3, seed=4), tf.constant(n)) for n in (2, 0, 5, 1))
 _INDICES = tuple(lambda n=n: (drawn(4, seed=n + 1), tf.constant(n)) for n in (1, 0, 2, 7, -1))
 FLOAT = tf.float32
@@ -22,35 +31,73 @@ TRAPS.rows(*_ROWS)(
     map_to_a_scalar=lambda x: tf.map_fn(tf.reduce_sum, x),
     map_to_a_longer_row=lambda x: tf.map_fn(lambda row: tf.concat([row, row[:1]], 0), x),
     map_to_a_matrix=lambda x: tf.map_fn(lambda row: row[:, None] * row, x),
-    map_to_another_type=lambda x: tf.map_fn(lambda row: tf.cast(row * 3, tf.int32), x, fn_output_signature=tf.int32),
-    map_to_a_tuple=lambda x: tf.map_fn(lambda row: (row[0], row * 2.0), x, fn_output_signature=(FLOAT, FLOAT)),
-    map_of_a_tuple=lambda x: tf.map_fn(lambda pair: pair[0] * pair[1][::-1], (x, -x), fn_output_signature=FLOAT),
-    map_of_a_dict=lambda x: tf.map_fn(lambda tree: tree["a"] - tree["b"], {"a": x, "b": x[::-1]}, fn_output_signature=FLOAT),
-    map_over_numbers=lambda x: tf.map_fn(lambda i: x[i] * tf.cast(i, FLOAT), tf.range(tf.shape(x)[0]), fn_output_signature=FLOAT),
+    map_to_another_type=lambda x: tf.map_fn(
+        lambda row: tf.cast(row * 3, tf.int32), x, fn_output_signature=tf.int32
+    ),
+    map_to_a_tuple=lambda x: tf.map_fn(
+        lambda row: (row[0], row * 2.0), x, fn_output_signature=(FLOAT, FLOAT)
+    ),
+    map_of_a_tuple=lambda x: tf.map_fn(
+        lambda pair: pair[0] * pair[1][::-1], (x, -x), fn_output_signature=FLOAT
+    ),
+    map_of_a_dict=lambda x: tf.map_fn(
+        lambda tree: tree["a"] - tree["b"], {"a": x, "b": x[::-1]}, fn_output_signature=FLOAT
+    ),
+    map_over_numbers=lambda x: tf.map_fn(
+        lambda i: x[i] * tf.cast(i, FLOAT), tf.range(tf.shape(x)[0]), fn_output_signature=FLOAT
+    ),
     map_over_columns=lambda x: tf.transpose(tf.map_fn(tf.math.cumsum, tf.transpose(x))),
-    map_with_a_branch=lambda x: tf.map_fn(lambda row: tf.cond(row[0] > 0, lambda: row * 2.0, lambda: row - 1.0), x),
+    map_with_a_branch=lambda x: tf.map_fn(
+        lambda row: tf.cond(row[0] > 0, lambda: row * 2.0, lambda: row - 1.0), x
+    ),
     map_in_a_scan=lambda x: tf.scan(lambda s, row: s * 0.5 + tf.map_fn(lambda v: v * v, row), x),
-    map_of_parallel_steps=lambda x: tf.map_fn(tf.tanh, x, parallel_iterations=1, swap_memory=True, infer_shape=False),
+    map_of_parallel_steps=lambda x: tf.map_fn(
+        tf.tanh, x, parallel_iterations=1, swap_memory=True, infer_shape=False
+    ),
     map_captures_what_it_maps=lambda x: tf.map_fn(lambda row: tf.reduce_sum(x * row, 1)[:1], x),
     map_by_a_size=lambda x: tf.map_fn(lambda row: row / x.shape[0], x),
-    map_of_the_sizes_of_a_row=lambda x: tf.map_fn(lambda row: row * row.shape[0] + tf.cast(tf.size(row), FLOAT), x),
-    map_asks_for_the_size_of_a_row=lambda x: tf.map_fn(lambda row: row * (2.0 if row.shape[0] == 3 else 5.0), x),
-    map_of_a_matrix_in_a_batch=lambda x: tf.map_fn(lambda m: tf.linalg.trace(m), tf.stack([x @ tf.transpose(x)] * 2)),
+    map_of_the_sizes_of_a_row=lambda x: tf.map_fn(
+        lambda row: row * row.shape[0] + tf.cast(tf.size(row), FLOAT), x
+    ),
+    map_asks_for_the_size_of_a_row=lambda x: tf.map_fn(
+        lambda row: row * (2.0 if row.shape[0] == 3 else 5.0), x
+    ),
+    map_of_a_matrix_in_a_batch=lambda x: tf.map_fn(
+        lambda m: tf.linalg.trace(m), tf.stack([x @ tf.transpose(x)] * 2)
+    ),
     map_with_a_default_of_python=lambda x: tf.map_fn(lambda row, k=2.0: row * k, x),
-    vectorized_map_of_rows=lambda x: tf.vectorized_map(lambda row: tf.nn.softmax(row) * tf.reduce_max(row), x),
-    vectorized_map_of_a_tuple=lambda x: tf.vectorized_map(lambda pair: (pair[0] + pair[1], tf.reduce_sum(pair[0])), (x, x * 2.0)),
-    vectorized_map_of_a_product=lambda x: tf.vectorized_map(lambda row: tf.linalg.matvec(tf.transpose(x), tf.linalg.matvec(x, row)), x),
-    vectorized_map_in_a_vectorized_map=lambda x: tf.vectorized_map(lambda row: tf.vectorized_map(lambda v: v * tf.reduce_sum(row), row), x),
-    vectorized_map_with_where=lambda x: tf.vectorized_map(lambda row: tf.where(row > 0, row, tf.reduce_min(row)), x),
-    vectorized_map_of_a_gather=lambda x: tf.vectorized_map(lambda i: tf.gather(x, i) * 2.0, tf.range(tf.shape(x)[0])),
+    vectorized_map_of_rows=lambda x: tf.vectorized_map(
+        lambda row: tf.nn.softmax(row) * tf.reduce_max(row), x
+    ),
+    vectorized_map_of_a_tuple=lambda x: tf.vectorized_map(
+        lambda pair: (pair[0] + pair[1], tf.reduce_sum(pair[0])), (x, x * 2.0)
+    ),
+    vectorized_map_of_a_product=lambda x: tf.vectorized_map(
+        lambda row: tf.linalg.matvec(tf.transpose(x), tf.linalg.matvec(x, row)), x
+    ),
+    vectorized_map_in_a_vectorized_map=lambda x: tf.vectorized_map(
+        lambda row: tf.vectorized_map(lambda v: v * tf.reduce_sum(row), row), x
+    ),
+    vectorized_map_with_where=lambda x: tf.vectorized_map(
+        lambda row: tf.where(row > 0, row, tf.reduce_min(row)), x
+    ),
+    vectorized_map_of_a_gather=lambda x: tf.vectorized_map(
+        lambda i: tf.gather(x, i) * 2.0, tf.range(tf.shape(x)[0])
+    ),
     vectorized_map_of_a_constant=lambda x: tf.vectorized_map(lambda row: tf.constant(5.0), x),
     scan_of_a_scalar=lambda x: tf.scan(lambda s, v: s * 0.5 + v, x[:, 0], 0.0),
     scan_of_whole_numbers=lambda x: tf.scan(lambda s, i: s + i, tf.range(tf.shape(x)[0])),
     scan_of_a_tuple=lambda x: tf.scan(lambda s, row: (s[0] + row, s[1] * 2), x, (tf.zeros(3), 1)),
-    scan_of_a_dict=lambda x: tf.scan(lambda s, row: {"a": s["a"] * 0.5 + row["r"], "n": s["n"] + 1}, {"r": x}, {"a": tf.zeros(3), "n": 0}),
+    scan_of_a_dict=lambda x: tf.scan(
+        lambda s, row: {"a": s["a"] * 0.5 + row["r"], "n": s["n"] + 1}, {"r": x}, {"a": tf.zeros(3), "n": 0}
+    ),
     scan_backwards_of_a_scalar=lambda x: tf.scan(lambda s, v: s * 0.5 + v, x[:, 1], 1.0, reverse=True),
-    scan_of_matrices=lambda x: tf.scan(lambda s, row: s @ (row[:, None] * row) * 0.1 + tf.eye(3), x, tf.eye(3)),
-    scan_with_a_branch=lambda x: tf.scan(lambda s, v: tf.cond(v > 0, lambda: s + v, lambda: s * 0.5), x[:, 0], 0.0),
+    scan_of_matrices=lambda x: tf.scan(
+        lambda s, row: s @ (row[:, None] * row) * 0.1 + tf.eye(3), x, tf.eye(3)
+    ),
+    scan_with_a_branch=lambda x: tf.scan(
+        lambda s, v: tf.cond(v > 0, lambda: s + v, lambda: s * 0.5), x[:, 0], 0.0
+    ),
     scan_takes_the_largest=lambda x: tf.scan(tf.maximum, x),
     scan_keeps_the_type=lambda x: tf.scan(lambda s, v: s | v, x[:, 0] > 1.0),
     scan_of_the_first_element=lambda x: tf.scan(lambda s, row: row - s, x),
@@ -72,19 +119,31 @@ def _by_count(row: Any) -> Any:
 
 
 # The size that chooses the branch is another one in each iteration, and is 0 in some of the recorded call.
-_FEW = (lambda: (drawn(seed=3) - 0.5,), lambda: (drawn(6, seed=1) - 1.0,), lambda: (drawn(5, seed=2) * 0.0,), lambda: (drawn(7, seed=3),))
+_FEW = (
+    lambda: (drawn(seed=3) - 0.5,),
+    lambda: (drawn(6, seed=1) - 1.0,),
+    lambda: (drawn(5, seed=2) * 0.0,),
+    lambda: (drawn(7, seed=3),),
+)
 TRAPS.rows(*_FEW)(map_with_a_case_of_what_a_mask_finds=lambda x: tf.map_fn(_by_count, x))
 TRAPS.rows(*_FEW, errors={"jax": "depends on elements"})(
     map_with_a_branch_on_what_a_mask_finds=lambda x: tf.map_fn(
-        lambda row: tf.cond(tf.size(_positive(row)) > 0, lambda: tf.reduce_min(_positive(row)), lambda: -row[0]), x
+        lambda row: tf.cond(
+            tf.size(_positive(row)) > 0, lambda: tf.reduce_min(_positive(row)), lambda: -row[0]
+        ),
+        x,
     ),
     scan_with_a_branch_on_the_unique_elements=lambda x: tf.scan(
-        lambda s, row: tf.cond(tf.size(tf.unique(tf.round(row)).y) > 1, lambda: s + row, lambda: s * 0.5), x, tf.zeros(3)
+        lambda s, row: tf.cond(tf.size(tf.unique(tf.round(row)).y) > 1, lambda: s + row, lambda: s * 0.5),
+        x,
+        tf.zeros(3),
     ),
 )
 
 TRAPS.rows(*_COUNTS)(
-    while_to_a_tensor=lambda x, n: tf.while_loop(lambda i, y: i < n, lambda i, y: (i + 1, y * 0.5 + 1.0), (0, x))[1],
+    while_to_a_tensor=lambda x, n: tf.while_loop(
+        lambda i, y: i < n, lambda i, y: (i + 1, y * 0.5 + 1.0), (0, x)
+    )[1],
     while_of_one=lambda x, n: tf.while_loop(lambda y: tf.reduce_sum(y) < 10.0, lambda y: (y + 1.0,), (x,)),
     while_of_a_dict=lambda x, n: tf.while_loop(
         lambda s: s["i"] < n, lambda s: ({"i": s["i"] + 1, "y": s["y"] * 0.5},), ({"i": 0, "y": x},)
@@ -93,27 +152,49 @@ TRAPS.rows(*_COUNTS)(
         lambda i, y: True, lambda i, y: (i + 1, y * 0.5), (0, x), maximum_iterations=n
     ),
     while_with_invariants=lambda x, n: tf.while_loop(
-        lambda i, y: i < n, lambda i, y: (i + 1, y * 0.5), (0, x), shape_invariants=(tf.TensorShape([]), tf.TensorShape([None, 3]))
+        lambda i, y: i < n,
+        lambda i, y: (i + 1, y * 0.5),
+        (0, x),
+        shape_invariants=(tf.TensorShape([]), tf.TensorShape([None, 3])),
     ),
-    while_counts_down=lambda x, n: tf.while_loop(lambda i, y: i > 0, lambda i, y: (i - 1, y + tf.cast(i, FLOAT)), (n, x)),
-    while_counts_by_two=lambda x, n: tf.while_loop(lambda i, y: i < 2 * n, lambda i, y: (i + 2, y + tf.cast(i, FLOAT)), (0, x)),
+    while_counts_down=lambda x, n: tf.while_loop(
+        lambda i, y: i > 0, lambda i, y: (i - 1, y + tf.cast(i, FLOAT)), (n, x)
+    ),
+    while_counts_by_two=lambda x, n: tf.while_loop(
+        lambda i, y: i < 2 * n, lambda i, y: (i + 2, y + tf.cast(i, FLOAT)), (0, x)
+    ),
     while_in_a_while=lambda x, n: tf.while_loop(
-        lambda i, y: i < n, lambda i, y: (i + 1, tf.while_loop(lambda j, z: j < i, lambda j, z: (j + 1, z * 0.9), (0, y))[1] + 1.0), (0, x)
+        lambda i, y: i < n,
+        lambda i, y: (
+            i + 1,
+            tf.while_loop(lambda j, z: j < i, lambda j, z: (j + 1, z * 0.9), (0, y))[1] + 1.0,
+        ),
+        (0, x),
     ),
     while_with_a_branch=lambda x, n: tf.while_loop(
-        lambda i, y: i < n, lambda i, y: (i + 1, tf.cond(i % 2 == 0, lambda: y * 0.5, lambda: y + 1.0)), (0, x)
+        lambda i, y: i < n,
+        lambda i, y: (i + 1, tf.cond(i % 2 == 0, lambda: y * 0.5, lambda: y + 1.0)),
+        (0, x),
     ),
-    while_of_floats=lambda x, n: tf.while_loop(lambda t, y: t < tf.cast(n, FLOAT), lambda t, y: (t + 0.5, y * 0.9), (0.0, x)),
+    while_of_floats=lambda x, n: tf.while_loop(
+        lambda t, y: t < tf.cast(n, FLOAT), lambda t, y: (t + 0.5, y * 0.9), (0.0, x)
+    ),
     while_of_long_integers=lambda x, n: tf.while_loop(
         lambda i, y: i < tf.cast(n, tf.int64), lambda i, y: (i + 1, y + 1.0), (tf.constant(0, tf.int64), x)
     ),
-    while_doubles=lambda x, n: tf.while_loop(lambda i, y: i < 100, lambda i, y: (i * 2, y + tf.cast(n, FLOAT)), (1, x)),
+    while_doubles=lambda x, n: tf.while_loop(
+        lambda i, y: i < 100, lambda i, y: (i * 2, y + tf.cast(n, FLOAT)), (1, x)
+    ),
     while_with_two_counters=lambda x, n: tf.while_loop(
         lambda i, j, y: i < n, lambda i, j, y: (i + 1, j - 2, y + tf.cast(j, FLOAT)), (0, 9, x)
     ),
-    while_passes_on=lambda x, n: tf.while_loop(lambda i, y, z: i < n, lambda i, y, z: (i + 1, z, y), (0, x, -x)),
+    while_passes_on=lambda x, n: tf.while_loop(
+        lambda i, y, z: i < n, lambda i, y, z: (i + 1, z, y), (0, x, -x)
+    ),
     while_that_is_false=lambda x, n: tf.while_loop(lambda i, y: False, lambda i, y: (i + 1, y * 0.0), (n, x)),
-    while_reads_rows=lambda x, n: tf.while_loop(lambda i, s: i < tf.shape(x)[0], lambda i, s: (i + 1, s * 0.5 + x[i]), (0, tf.zeros(3))),
+    while_reads_rows=lambda x, n: tf.while_loop(
+        lambda i, s: i < tf.shape(x)[0], lambda i, s: (i + 1, s * 0.5 + x[i]), (0, tf.zeros(3))
+    ),
     steps_of_python_around=lambda x, n: [
         tf.while_loop(lambda i, y: i < n, lambda i, y, k=k: (i + 1, y * k), (0, x))[1] for k in (0.5, 2.0)
     ],
@@ -121,14 +202,26 @@ TRAPS.rows(*_COUNTS)(
 
 TRAPS.rows(*_INDICES)(
     switch_by_a_tensor=lambda x, n: tf.switch_case(n, [lambda: x, lambda: x * 2.0, lambda: x - 1.0]),
-    switch_by_a_dict=lambda x, n: tf.switch_case(n, {1: lambda: x, 0: lambda: x * 2.0}, default=lambda: x * 5.0),
-    switch_of_a_structure=lambda x, n: tf.switch_case(n, [lambda: (x, x[0]), lambda: (x * 2.0, x[1]), lambda: (-x, x[2])]),
-    switch_of_functions_of_a_loop=lambda x, n: tf.switch_case(n, [functools.partial(lambda k: x * k, float(k)) for k in range(3)]),
-    case_by_comparisons=lambda x, n: tf.case([(n < 0, lambda: x), (n < 2, lambda: x * 2.0)], default=lambda: x * 5.0),
+    switch_by_a_dict=lambda x, n: tf.switch_case(
+        n, {1: lambda: x, 0: lambda: x * 2.0}, default=lambda: x * 5.0
+    ),
+    switch_of_a_structure=lambda x, n: tf.switch_case(
+        n, [lambda: (x, x[0]), lambda: (x * 2.0, x[1]), lambda: (-x, x[2])]
+    ),
+    switch_of_functions_of_a_loop=lambda x, n: tf.switch_case(
+        n, [functools.partial(lambda k: x * k, float(k)) for k in range(3)]
+    ),
+    case_by_comparisons=lambda x, n: tf.case(
+        [(n < 0, lambda: x), (n < 2, lambda: x * 2.0)], default=lambda: x * 5.0
+    ),
     case_without_a_default=lambda x, n: tf.case([(n < 1, lambda: x), (n >= 1, lambda: x * 2.0)]),
-    case_that_is_exclusive=lambda x, n: tf.case([(n < 1, lambda: x), (n > 1, lambda: x * 2.0)], default=lambda: -x, exclusive=True),
+    case_that_is_exclusive=lambda x, n: tf.case(
+        [(n < 1, lambda: x), (n > 1, lambda: x * 2.0)], default=lambda: -x, exclusive=True
+    ),
     cond_by_an_index=lambda x, n: tf.cond(n > 1, lambda: x[1], lambda: x[0]),
-    cond_in_a_cond=lambda x, n: tf.cond(n > 0, lambda: tf.cond(n > 1, lambda: x, lambda: x * 2.0), lambda: x * 3.0),
+    cond_in_a_cond=lambda x, n: tf.cond(
+        n > 0, lambda: tf.cond(n > 1, lambda: x, lambda: x * 2.0), lambda: x * 3.0
+    ),
     cond_with_true_fn=lambda x, n: tf.cond(pred=n > 0, true_fn=lambda: x * 2.0, false_fn=lambda: x, name="c"),
     cond_by_python=lambda x, n: tf.cond(x.shape[0] > 3, lambda: x * 2.0, lambda: x * tf.cast(n, FLOAT)),
     cond_that_captures_a_cond=lambda x, n: (lambda y: tf.cond(n > 1, lambda: y + x, lambda: y - x))(
@@ -149,14 +242,22 @@ TRAPS.rows(*_PAIRS)(
     scatter_by_a_tensor=lambda x, n: tf.scatter_nd(n[:, None], x, (5, 3)),
     updates_by_a_tensor=lambda x, n: tf.tensor_scatter_nd_max(tf.zeros((5, 3)), n[:, None], x),
     sorted_by_a_tensor=lambda x, n: tf.gather(x, tf.argsort(n, stable=True)),
-    map_of_both=lambda x, n: tf.map_fn(lambda pair: pair[0] * tf.cast(pair[1], FLOAT), (x, n), fn_output_signature=FLOAT),
-    scan_of_both=lambda x, n: tf.scan(lambda s, pair: s + pair[0] * tf.cast(pair[1] % 2, FLOAT), (x, n), tf.zeros(3)),
+    map_of_both=lambda x, n: tf.map_fn(
+        lambda pair: pair[0] * tf.cast(pair[1], FLOAT), (x, n), fn_output_signature=FLOAT
+    ),
+    scan_of_both=lambda x, n: tf.scan(
+        lambda s, pair: s + pair[0] * tf.cast(pair[1] % 2, FLOAT), (x, n), tf.zeros(3)
+    ),
     partition_by_a_tensor=lambda x, n: tf.dynamic_partition(x, n % 2, 2),
-    stitched_again=lambda x, n: tf.dynamic_stitch([tf.range(tf.shape(x)[0])], [x * tf.cast(n, FLOAT)[:, None]]),
+    stitched_again=lambda x, n: tf.dynamic_stitch(
+        [tf.range(tf.shape(x)[0])], [x * tf.cast(n, FLOAT)[:, None]]
+    ),
     one_hot_product=lambda x, n: tf.matmul(tf.one_hot(n, 5), x, transpose_a=True),
     unique_with_counts=lambda x, n: tf.unique_with_counts(n),
     sparse_loss=lambda x, n: tf.nn.sparse_softmax_cross_entropy_with_logits(n % 3, x),
-    lookup_with_a_default=lambda x, n: tf.where(n < 3, tf.gather(tf.constant([1.0, 2.0, 3.0]), tf.minimum(n, 2)), -1.0),
+    lookup_with_a_default=lambda x, n: tf.where(
+        n < 3, tf.gather(tf.constant([1.0, 2.0, 3.0]), tf.minimum(n, 2)), -1.0
+    ),
 )
 
 

@@ -37,7 +37,12 @@ def whole(*shape: int, most: int = 5, seed: int = 0) -> Any:
 
 
 Call = Callable[[], tuple[Any, ...]]
-CALLS: tuple[Call, ...] = (lambda: (drawn(),), lambda: (drawn(),), lambda: (drawn(6, seed=1),), lambda: (drawn(5, seed=2) - 3,))
+CALLS: tuple[Call, ...] = (
+    lambda: (drawn(),),
+    lambda: (drawn(),),
+    lambda: (drawn(6, seed=1),),
+    lambda: (drawn(5, seed=2) - 3,),
+)
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,11 @@ class Trap:
 
     def error(self, to: str) -> str | None:
         """The words of the error that is right in a target."""
-        fallback = self.errors.get(EVERYWHERE) if to == "tensorflow" else self.errors.get(ELSEWHERE, self.errors.get(EVERYWHERE))
+        fallback = (
+            self.errors.get(EVERYWHERE)
+            if to == "tensorflow"
+            else self.errors.get(ELSEWHERE, self.errors.get(EVERYWHERE))
+        )
         return self.errors.get(to, fallback)
 
 
@@ -72,7 +81,9 @@ class Traps(dict[str, Trap]):
         """The decorated function is the program."""
 
         def add(function: Any) -> Any:
-            self[getattr(function, "python_function", function).__name__] = Trap(lambda: function, calls or CALLS, **options)
+            self[getattr(function, "python_function", function).__name__] = Trap(
+                lambda: function, calls or CALLS, **options
+            )
             return function
 
         return add
@@ -111,7 +122,9 @@ def check(trap: Trap, to: str) -> None:
         try:
             found = _outcome(graph, call(), number in trap.raises)
         except GraphCompilerError:
-            for held, before in zip(state_of(function), state_of(original)):  # what is refused leaves nothing behind
+            for held, before in zip(
+                state_of(function), state_of(original)
+            ):  # what is refused leaves nothing behind
                 assert_same(held, before)
             raise
         right = _outcome(original, call(), number in trap.raises)
@@ -119,10 +132,14 @@ def check(trap: Trap, to: str) -> None:
             assert trap.raises[number] in found, found
             assert trap.raises[number] in right, right
         else:
-            _assert_result(*(_shapes(item) if trap.draws else item for item in (found, right)), exact and exact[0])
+            _assert_result(
+                *(_shapes(item) if trap.draws else item for item in (found, right)), exact and exact[0]
+            )
         if not trap.draws:
             _assert_result(state_of(function), state_of(original), exact and exact[1])
-        for variable, given in zip(_variables(function, set()), _variables(original, set())) if trap.is_half else ():
+        for variable, given in (
+            zip(_variables(function, set()), _variables(original, set())) if trap.is_half else ()
+        ):
             variable.assign(given)  # so that errors do not add up from call to call
     if trap.variants is not None:
         assert len(graph.variants) == trap.variants, graph.explain()
@@ -133,7 +150,10 @@ def _exact(original: Any, args: tuple[Any, ...]) -> tuple[Any, list[Any]]:
     function, variables = exactly(original)()
     return _outcome(
         function,
-        tf.nest.map_structure(lambda item: tf.cast(item, tf.float64) if getattr(item, "dtype", None) == tf.float32 else item, args),
+        tf.nest.map_structure(
+            lambda item: tf.cast(item, tf.float64) if getattr(item, "dtype", None) == tf.float32 else item,
+            args,
+        ),
         False,
     ), [np.array(variable.value) for variable in variables]
 
@@ -170,7 +190,9 @@ class Keywords(dict[str, Any]):
 
 
 def _shapes(tree: Any) -> Any:
-    return tf.nest.map_structure(lambda item: (tuple(item.shape), dtype_name(item)) if hasattr(item, "shape") else item, tree)
+    return tf.nest.map_structure(
+        lambda item: (tuple(item.shape), dtype_name(item)) if hasattr(item, "shape") else item, tree
+    )
 
 
 def named(modules: Iterable[str]) -> dict[str, Trap]:
@@ -224,7 +246,11 @@ def _parts(item: Any) -> Iterator[Any]:
     for name in ("python_function", "__self__", "__wrapped__", "__func__"):
         if (
             not isinstance(item, type)
-            and (part := vars(item).get(name) if hasattr(item, "__dict__") and name in vars(item) else getattr(item, name, None))
+            and (
+                part := vars(item).get(name)
+                if hasattr(item, "__dict__") and name in vars(item)
+                else getattr(item, name, None)
+            )
             is not None
         ):
             yield part
@@ -233,7 +259,9 @@ def _parts(item: Any) -> Iterator[Any]:
     if isinstance(item, tf.Module):
         yield from item.variables
     elif (
-        isinstance(item, tf.__internal__.tracking.AutoTrackable) or type(item).__module__.startswith("tests.") and hasattr(item, "__dict__")
+        isinstance(item, tf.__internal__.tracking.AutoTrackable)
+        or type(item).__module__.startswith("tests.")
+        and hasattr(item, "__dict__")
     ):
         yield from vars(item).values()
 

@@ -98,7 +98,9 @@ def variables_are_not_watched_of_themselves() -> Any:
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(b)
             y = tf.reduce_sum(tf.tanh(x @ w + b))
-        return tape.gradient(y, [w, b], unconnected_gradients=tf.UnconnectedGradients.ZERO), len(tape.watched_variables())
+        return tape.gradient(y, [w, b], unconnected_gradients=tf.UnconnectedGradients.ZERO), len(
+            tape.watched_variables()
+        )
 
     return function
 
@@ -275,7 +277,9 @@ def gradients_that_are_none(x: Any) -> Any:
         y = tf.cast(tf.cast(x * 3.0, tf.int32), tf.float32)
         z = tf.cast(tf.argmax(x, 1), tf.float32)
         c = tf.constant(1.0) * 2.0
-    return [tape.gradient(item, x) is None for item in (y, z, c)], tape.gradient([y, z], x, unconnected_gradients="zero")
+    return [tape.gradient(item, x) is None for item in (y, z, c)], tape.gradient(
+        [y, z], x, unconnected_gradients="zero"
+    )
 
 
 @TRAPS.function()
@@ -300,7 +304,9 @@ def of_complex_numbers(x: Any) -> Any:
     z = tf.complex(x, -x * 0.5)
     with tf.GradientTape() as tape:
         tape.watch(z)
-        y = tf.reduce_sum(tf.abs(z * tf.exp(1j * tf.cast(tf.constant(0.5), tf.complex64))) ** 2 + tf.math.real(z))
+        y = tf.reduce_sum(
+            tf.abs(z * tf.exp(1j * tf.cast(tf.constant(0.5), tf.complex64))) ** 2 + tf.math.real(z)
+        )
     return tape.gradient(y, z)
 
 
@@ -512,7 +518,13 @@ def of_equal_maxima(x: Any) -> Any:
     x = tf.round(x)
     with tf.GradientTape(persistent=True) as tape:
         tape.watch(x)
-        found = [tf.reduce_max(x, 1), tf.reduce_min(x), tf.maximum(x, tf.round(x)), tf.sort(x, 0)[0], tf.math.top_k(x, 2)[0]]
+        found = [
+            tf.reduce_max(x, 1),
+            tf.reduce_min(x),
+            tf.maximum(x, tf.round(x)),
+            tf.sort(x, 0)[0],
+            tf.math.top_k(x, 2)[0],
+        ]
     return [tape.gradient(y, x) for y in found[:3]]
 
 
@@ -521,7 +533,14 @@ def of_norms_and_roots_away_from_zero(x: Any) -> Any:
     x = tf.abs(x) + 0.5
     with tf.GradientTape(persistent=True) as tape:
         tape.watch(x)
-        found = [tf.norm(x), tf.sqrt(x), tf.linalg.norm(x, axis=1), tf.math.rsqrt(x), x**0.5, tf.math.xlogy(x, x)]
+        found = [
+            tf.norm(x),
+            tf.sqrt(x),
+            tf.linalg.norm(x, axis=1),
+            tf.math.rsqrt(x),
+            x**0.5,
+            tf.math.xlogy(x, x),
+        ]
     return [tape.gradient(y, x) for y in found]
 
 
@@ -625,10 +644,17 @@ RULES = {
     "of_a_rule": _rule_of_a_rule,
     "straight_through": _round,
     "in_a_chain": lambda x: _log1pexp(_rule_that_uses_its_result(x) * _round(x * 2.0)),
-    "in_a_branch": tf.function(lambda x: tf.cond(tf.reduce_sum(x) > 0.0, lambda: _rule_of_numbers(x), lambda: x**2)),
+    "in_a_branch": tf.function(
+        lambda x: tf.cond(tf.reduce_sum(x) > 0.0, lambda: _rule_of_numbers(x), lambda: x**2)
+    ),
 }
 _TWICE = {"in_a_branch": {EVERYWHERE: "a derivative of a derivative goes through a branch"}}
-TRAPS.update({f"rule_{name}": Trap(lambda f=function: _rule(f), _CALLS, _TWICE.get(name, {})) for name, function in RULES.items()})
+TRAPS.update(
+    {
+        f"rule_{name}": Trap(lambda f=function: _rule(f), _CALLS, _TWICE.get(name, {}))
+        for name, function in RULES.items()
+    }
+)
 
 
 @TRAPS.made()
@@ -660,7 +686,10 @@ def rule_of_a_layer_of_keras() -> Any:
 
             return flip(x)
 
-    first, second = keras.layers.Dense(3, kernel_initializer="ones"), keras.layers.Dense(1, kernel_initializer="ones")
+    first, second = (
+        keras.layers.Dense(3, kernel_initializer="ones"),
+        keras.layers.Dense(1, kernel_initializer="ones"),
+    )
     model = keras.Sequential([first, Reversed(), second])
     model.build((None, 3))
 

@@ -33,7 +33,9 @@ def _trained(optimizer: Any, loss: Callable[[Any], Any] = lambda y: tf.reduce_me
     def step(x: Any) -> Any:
         with tf.GradientTape() as tape:
             total = loss(layer(x))
-        optimizer.apply_gradients(zip(tape.gradient(total, layer.trainable_variables), layer.trainable_variables))
+        optimizer.apply_gradients(
+            zip(tape.gradient(total, layer.trainable_variables), layer.trainable_variables)
+        )
         return total, [variable + 0.0 for variable in layer.trainable_variables]
 
     return step
@@ -62,9 +64,16 @@ OPTIMIZERS: dict[str, Callable[[], Any]] = {
     "average": lambda: OPT.SGD(0.1, use_ema=True, ema_momentum=0.5),
     "average_overwrites": lambda: OPT.SGD(0.1, use_ema=True, ema_momentum=0.5, ema_overwrite_frequency=2),
     "accumulation": lambda: OPT.SGD(0.1, gradient_accumulation_steps=3),
-    "accumulation_and_average": lambda: OPT.Adam(0.1, epsilon=0.1, gradient_accumulation_steps=2, use_ema=True),
+    "accumulation_and_average": lambda: OPT.Adam(
+        0.1, epsilon=0.1, gradient_accumulation_steps=2, use_ema=True
+    ),
 }
-TRAPS.update({f"optimizer_{name}": Trap(lambda make=make: _trained(make()), _MORE) for name, make in OPTIMIZERS.items()})
+TRAPS.update(
+    {
+        f"optimizer_{name}": Trap(lambda make=make: _trained(make()), _MORE)
+        for name, make in OPTIMIZERS.items()
+    }
+)
 
 S = OPT.schedules
 SCHEDULES: dict[str, Callable[[], Any]] = {
@@ -77,7 +86,12 @@ SCHEDULES: dict[str, Callable[[], Any]] = {
     "cosine": lambda: S.CosineDecay(0.1, 3, alpha=0.1, warmup_target=0.3, warmup_steps=2),
     "cosine_restarts": lambda: S.CosineDecayRestarts(0.3, 2, t_mul=1.5),
 }
-TRAPS.update({f"schedule_{name}": Trap(lambda make=make: _trained(OPT.SGD(make())), _MORE) for name, make in SCHEDULES.items()})
+TRAPS.update(
+    {
+        f"schedule_{name}": Trap(lambda make=make: _trained(OPT.SGD(make())), _MORE)
+        for name, make in SCHEDULES.items()
+    }
+)
 
 
 @TRAPS.made(*_MORE)
@@ -280,7 +294,9 @@ def adversaries_take_turns() -> Any:
             of_judge = tf.reduce_mean(tf.nn.softplus(-real)) + tf.reduce_mean(tf.nn.softplus(made))
             of_maker = tf.reduce_mean(tf.nn.softplus(-made))
         turn.assign_add(1)
-        layer, loss, optimizer = (judge, of_judge, optimizers[1]) if int(turn) % 2 else (maker, of_maker, optimizers[0])
+        layer, loss, optimizer = (
+            (judge, of_judge, optimizers[1]) if int(turn) % 2 else (maker, of_maker, optimizers[0])
+        )
         optimizer.apply(tape.gradient(loss, [v.value for v in layer.trainable_variables]))
         return of_judge, of_maker
 
@@ -336,7 +352,9 @@ def target_network_follows() -> Any:
         wanted = 0.5 + 0.9 * tf.reduce_max(target(tf.roll(x, 1, 0)), 1)
         with tf.GradientTape() as tape:
             loss = tf.reduce_mean((tf.reduce_max(online(x), 1) - tf.stop_gradient(wanted)) ** 2)
-        for variable, gradient in zip(online.trainable_variables, tape.gradient(loss, online.trainable_variables)):
+        for variable, gradient in zip(
+            online.trainable_variables, tape.gradient(loss, online.trainable_variables)
+        ):
             variable.assign_sub(0.1 * gradient)
         for slow, fast in zip(target.variables, online.variables):
             slow.assign(0.9 * slow + 0.1 * fast)
@@ -347,7 +365,14 @@ def target_network_follows() -> Any:
 
 @TRAPS.made(*_STEPS)
 def normalisation_in_a_step() -> Any:
-    model = keras.Sequential([_dense(3), L.BatchNormalization(momentum=0.5), L.Activation("tanh"), L.Dense(1, kernel_initializer="ones")])
+    model = keras.Sequential(
+        [
+            _dense(3),
+            L.BatchNormalization(momentum=0.5),
+            L.Activation("tanh"),
+            L.Dense(1, kernel_initializer="ones"),
+        ]
+    )
     model.build((None, 3))
     optimizer = OPT.SGD(0.1)
     optimizer.build(model.trainable_variables)
@@ -356,7 +381,9 @@ def normalisation_in_a_step() -> Any:
     def step(x: Any) -> Any:
         with tf.GradientTape() as tape:
             loss = tf.reduce_mean((model(x, training=True) - 1.0) ** 2)
-        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        optimizer.apply_gradients(
+            zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+        )
         return loss, model(x)
 
     return step
@@ -372,7 +399,9 @@ def regularised_step() -> Any:
     def step(x: Any) -> Any:
         with tf.GradientTape() as tape:
             loss = tf.reduce_mean(layer(x) ** 2) + tf.add_n(layer.losses)
-        optimizer.apply_gradients(zip(tape.gradient(loss, layer.trainable_variables), layer.trainable_variables))
+        optimizer.apply_gradients(
+            zip(tape.gradient(loss, layer.trainable_variables), layer.trainable_variables)
+        )
         return loss
 
     return step
@@ -388,7 +417,9 @@ def constrained_step() -> Any:
     def step(x: Any) -> Any:
         with tf.GradientTape() as tape:
             loss = tf.reduce_mean((layer(x) + 1.0) ** 2)
-        optimizer.apply_gradients(zip(tape.gradient(loss, layer.trainable_variables), layer.trainable_variables))
+        optimizer.apply_gradients(
+            zip(tape.gradient(loss, layer.trainable_variables), layer.trainable_variables)
+        )
         return loss, layer.kernel + 0.0, layer.bias + 0.0
 
     return step
@@ -431,13 +462,21 @@ def embedding_of_keras_with_an_optimizer() -> Any:
     def step(places: Any) -> Any:
         with tf.GradientTape() as tape:
             loss = tf.reduce_mean(layer(places) ** 2)
-        optimizer.apply_gradients(zip(tape.gradient(loss, layer.trainable_variables), layer.trainable_variables))
+        optimizer.apply_gradients(
+            zip(tape.gradient(loss, layer.trainable_variables), layer.trainable_variables)
+        )
         return loss
 
     return step
 
 
-@TRAPS.made(*_STEPS, changes={2: lambda f: setattr(f.held, "trainable", False), 3: lambda f: setattr(f.held, "trainable", True)})
+@TRAPS.made(
+    *_STEPS,
+    changes={
+        2: lambda f: setattr(f.held, "trainable", False),
+        3: lambda f: setattr(f.held, "trainable", True),
+    },
+)
 def part_is_frozen_between_steps() -> Any:
     first, second = _dense(3), _dense(1)
     model = keras.Sequential([first, second])
@@ -563,7 +602,11 @@ def gradients_of_examples() -> Any:
     return step
 
 
-@TRAPS.made(lambda: (drawn(), whole(4, most=2)), lambda: (drawn(seed=1), whole(4, most=2, seed=1)), lambda: (drawn(6), whole(6, most=2)))
+@TRAPS.made(
+    lambda: (drawn(), whole(4, most=2)),
+    lambda: (drawn(seed=1), whole(4, most=2, seed=1)),
+    lambda: (drawn(6), whole(6, most=2)),
+)
 def weighted_classes() -> Any:
     layer, weights = _dense(2), tf.Variable([1.0, 3.0], trainable=False)
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
@@ -574,14 +617,22 @@ def weighted_classes() -> Any:
     def step(x: Any, y: Any) -> Any:
         with tf.GradientTape() as tape:
             total = loss(y, layer(x), sample_weight=tf.gather(weights, y))
-        optimizer.apply_gradients(zip(tape.gradient(total, layer.trainable_variables), layer.trainable_variables))
-        weights.assign(0.5 * weights + 0.5 * tf.cast(tf.math.bincount(y, minlength=2, maxlength=2), tf.float32))
+        optimizer.apply_gradients(
+            zip(tape.gradient(total, layer.trainable_variables), layer.trainable_variables)
+        )
+        weights.assign(
+            0.5 * weights + 0.5 * tf.cast(tf.math.bincount(y, minlength=2, maxlength=2), tf.float32)
+        )
         return total
 
     return step
 
 
-@TRAPS.made(lambda: (drawn(), drawn(4, 1)), lambda: (drawn(seed=1), drawn(4, 1, seed=2)), lambda: (drawn(6), drawn(6, 1)))
+@TRAPS.made(
+    lambda: (drawn(), drawn(4, 1)),
+    lambda: (drawn(seed=1), drawn(4, 1, seed=2)),
+    lambda: (drawn(6), drawn(6, 1)),
+)
 def compiled_model_of_keras() -> Any:
     model = keras.Sequential([_dense(3, activation="tanh"), L.Dense(1, kernel_initializer="ones")])
     model.build((None, 3))

@@ -128,7 +128,9 @@ def assertion_of_python(x: Any) -> Any:
     return x + 1.0
 
 
-@TRAPS.function(lambda: (drawn(),), lambda: (drawn(seed=1) + 90,), lambda: (drawn(5),), raises={1: "too large"})
+@TRAPS.function(
+    lambda: (drawn(),), lambda: (drawn(seed=1) + 90,), lambda: (drawn(5),), raises={1: "too large"}
+)
 def raises_for_elements(x: Any) -> Any:
     if tf.reduce_max(x) > 50.0:
         raise ValueError("too large")
@@ -152,7 +154,12 @@ def dtype_decides(x: Any) -> Any:
 
 @TRAPS.function()
 def what_a_tensor_says_of_itself(x: Any) -> Any:
-    return x * x.ndim + x.shape.rank + (1.0 if tf.is_tensor(x) else 0.0) + (1.0 if isinstance(x, tf.Tensor) else 0.0)
+    return (
+        x * x.ndim
+        + x.shape.rank
+        + (1.0 if tf.is_tensor(x) else 0.0)
+        + (1.0 if isinstance(x, tf.Tensor) else 0.0)
+    )
 
 
 @TRAPS.function()
@@ -203,12 +210,16 @@ def division_of_whole_tensors(x: Any) -> Any:
     return whole // 3, whole % 3, whole / 3, -whole // 4
 
 
-@TRAPS.function(lambda: (whole(4), 3), lambda: (whole(4, seed=1), 3), lambda: (whole(5), 2), lambda: (whole(5), 4))
+@TRAPS.function(
+    lambda: (whole(4), 3), lambda: (whole(4, seed=1), 3), lambda: (whole(5), 2), lambda: (whole(5), 4)
+)
 def number_of_python_is_an_argument(x: Any, power: int) -> Any:
     return x**power + power
 
 
-@TRAPS.function(lambda: (drawn(), 2.0), lambda: (drawn(), 3.5), lambda: (drawn(6), -1.0), lambda: (drawn(6), 2))
+@TRAPS.function(
+    lambda: (drawn(), 2.0), lambda: (drawn(), 3.5), lambda: (drawn(6), -1.0), lambda: (drawn(6), 2)
+)
 def float_of_python_is_an_argument(x: Any, scale: Any) -> Any:
     return x * scale if scale > 0 else x - scale
 
@@ -228,7 +239,11 @@ def none_is_an_argument(x: Any, mask: Any) -> Any:
     return x if mask is None else x * mask
 
 
-@TRAPS.function(lambda: (drawn(), np.float32(2.0)), lambda: (drawn(), np.float32(3.0)), lambda: (drawn(6), np.float32(2.0)))
+@TRAPS.function(
+    lambda: (drawn(), np.float32(2.0)),
+    lambda: (drawn(), np.float32(3.0)),
+    lambda: (drawn(6), np.float32(2.0)),
+)
 def scalar_of_numpy_is_an_argument(x: Any, scale: Any) -> Any:
     return x * scale
 
@@ -268,7 +283,9 @@ def prints(x: Any) -> Any:
 
 @TRAPS.function()
 def tensor_of_python_numbers(x: Any) -> Any:
-    return x + tf.constant([1.0, float(x.shape[0]), x.shape[1]]) + tf.convert_to_tensor([x[0, 0], 2.0, x[1, 1]])
+    return (
+        x + tf.constant([1.0, float(x.shape[0]), x.shape[1]]) + tf.convert_to_tensor([x[0, 0], 2.0, x[1, 1]])
+    )
 
 
 @TRAPS.function()
@@ -290,7 +307,14 @@ def unique_elements(x: Any) -> Any:
 
 @TRAPS.function()
 def returns_python(x: Any) -> Any:
-    return {"x": x, "rows": x.shape[0], "name": "a", "pair": (1, 2.5, None), "shape": list(x.shape), "more": [x[0], True]}
+    return {
+        "x": x,
+        "rows": x.shape[0],
+        "name": "a",
+        "pair": (1, 2.5, None),
+        "shape": list(x.shape),
+        "more": [x[0], True],
+    }
 
 
 @TRAPS.function()

@@ -122,7 +122,12 @@ def gathers_from_a_variable() -> Any:
     def function(x: Any) -> Any:
         picked = tf.gather(state, [2, 0]), tf.gather_nd(state, [[1, 2], [3, 0]])
         state.assign(x)
-        return picked, state.sparse_read([0, 1]), state.gather_nd([[0, 0]]), tf.nn.embedding_lookup(state, [1])
+        return (
+            picked,
+            state.sparse_read([0, 1]),
+            state.gather_nd([[0, 0]]),
+            tf.nn.embedding_lookup(state, [1]),
+        )
 
     return function
 
@@ -239,7 +244,9 @@ def is_not_trainable() -> Any:
     def function(x: Any) -> Any:
         with tf.GradientTape() as tape:
             total = tf.reduce_sum(tf.tanh(0.1 * x * weight * state))
-        return tape.gradient(total, [weight, state], unconnected_gradients="zero"), tape.watched_variables()[0].shape[0]
+        return tape.gradient(total, [weight, state], unconnected_gradients="zero"), tape.watched_variables()[
+            0
+        ].shape[0]
 
     return function
 
@@ -374,12 +381,16 @@ def variable_inside_of_a_tuple_argument() -> Any:
 _ARGUMENT = tf.Variable([1.0, 2.0, 3.0])
 
 
-@TRAPS.function(lambda: (drawn(), tf.Variable([1.0, 2.0, 3.0])), lambda: (drawn(6), tf.Variable([3.0, 2.0, 1.0])))
+@TRAPS.function(
+    lambda: (drawn(), tf.Variable([1.0, 2.0, 3.0])), lambda: (drawn(6), tf.Variable([3.0, 2.0, 1.0]))
+)
 def variable_is_an_argument(x: Any, state: Any) -> Any:
     return x * state
 
 
-@TRAPS.function(lambda: (drawn(), _ARGUMENT), lambda: (drawn(6), _ARGUMENT), errors={"everywhere": "argument"})
+@TRAPS.function(
+    lambda: (drawn(), _ARGUMENT), lambda: (drawn(6), _ARGUMENT), errors={"everywhere": "argument"}
+)
 def argument_is_assigned(x: Any, state: Any) -> Any:
     state.assign_add(tf.reduce_sum(x, 0))
     return x * state

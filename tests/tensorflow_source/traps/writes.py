@@ -11,7 +11,12 @@ import tensorflow as tf
 from .table import EVERYWHERE, Trap, Traps, drawn
 
 TRAPS = Traps()
-_CALLS = (lambda: (drawn(),), lambda: (drawn(seed=1),), lambda: (drawn(6, seed=2),), lambda: (drawn(seed=3) - 1.0,))
+_CALLS = (
+    lambda: (drawn(),),
+    lambda: (drawn(seed=1),),
+    lambda: (drawn(6, seed=2),),
+    lambda: (drawn(seed=3) - 1.0,),
+)
 
 
 def _slices(x: Any, *rows: int) -> Any:
@@ -45,7 +50,9 @@ WRITES: dict[str, Callable[[Any, Any], Any]] = {
     "slices_div": lambda v, x: v.scatter_div(_slices(tf.exp(x), 1, 1)),
     "slices_max": lambda v, x: v.scatter_max(_slices(x * 5.0, 3, 1)),
     "slices_min": lambda v, x: v.scatter_min(_slices(x * 5.0, 3, 1)),
-    "batch_update": lambda v, x: v.batch_scatter_update(tf.IndexedSlices(x[:4, :2], tf.constant([[0, 2], [1, 0], [2, 1], [0, 1]]))),
+    "batch_update": lambda v, x: v.batch_scatter_update(
+        tf.IndexedSlices(x[:4, :2], tf.constant([[0, 2], [1, 0], [2, 1], [0, 1]]))
+    ),
 }
 
 
@@ -123,19 +130,29 @@ def in_a_function_that_is_called_twice(write: Any) -> Any:
 
 _PLACES = (plainly, in_a_branch, in_a_loop, in_a_while_loop, in_a_function_that_is_called_twice)
 TRAPS.update(
-    {f"{name}_{place.__name__}": Trap(lambda w=write, p=place: p(w), _CALLS) for name, write in WRITES.items() for place in _PLACES}
+    {
+        f"{name}_{place.__name__}": Trap(lambda w=write, p=place: p(w), _CALLS)
+        for name, write in WRITES.items()
+        for place in _PLACES
+    }
 )
 
 
 # ------------------------------------------------------------------------------------- by kernels that have no other form: refused
 KERNELS: dict[str, Callable[[Any, Any], Any]] = {
-    "gradient_descent": lambda v, x: tf.raw_ops.ResourceApplyGradientDescent(var=v.handle, alpha=0.1, delta=x[:4]),
-    "one_number_for_many_rows": lambda v, x: tf.raw_ops.ResourceScatterAdd(resource=v.handle, indices=[0, 2], updates=x[0, 0]),
+    "gradient_descent": lambda v, x: tf.raw_ops.ResourceApplyGradientDescent(
+        var=v.handle, alpha=0.1, delta=x[:4]
+    ),
+    "one_number_for_many_rows": lambda v, x: tf.raw_ops.ResourceScatterAdd(
+        resource=v.handle, indices=[0, 2], updates=x[0, 0]
+    ),
 }
 _WORDS = {"one_number_for_many_rows": "of one number for many rows"}
 TRAPS.update(
     {
-        f"{name}_by_a_kernel": Trap(lambda w=write: plainly(w), _CALLS, {EVERYWHERE: _WORDS.get(name, "assign the result")})
+        f"{name}_by_a_kernel": Trap(
+            lambda w=write: plainly(w), _CALLS, {EVERYWHERE: _WORDS.get(name, "assign the result")}
+        )
         for name, write in KERNELS.items()
     }
 )

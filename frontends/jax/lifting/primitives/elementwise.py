@@ -38,7 +38,10 @@ def _narrow(b: JaxBuilder, item: Any, others: list[Any]) -> Any:
     node = _broadcast(b, item)
     if node is None:
         return item
-    wide = any(isinstance(other, Value) and other.shape == item.shape and _broadcast(b, other) is None for other in others)
+    wide = any(
+        isinstance(other, Value) and other.shape == item.shape and _broadcast(b, other) is None
+        for other in others
+    )
     return node.inputs[0] if wide else item
 
 
@@ -180,7 +183,9 @@ def shift_right_logical(b: JaxBuilder, x: Any, y: Any) -> Any:
     bits = 8 * ITEMSIZE[x.dtype]
     signed = x.dtype.removeprefix("u")
     x, y = b.bitcast(x, dtype=signed), b.array(y, signed)
-    zeros = b.bitwise_left_shift(b.full(shape=(), fill_value=-2, dtype=signed), b.subtract(bits - 1, y))  # the bits that came in
+    zeros = b.bitwise_left_shift(
+        b.full(shape=(), fill_value=-2, dtype=signed), b.subtract(bits - 1, y)
+    )  # the bits that came in
     moved = b.bitwise_and(b.bitwise_right_shift(x, y), b.bitwise_invert(zeros))
     outside = b.logical_or(b.less(y, 0), b.greater_equal(y, bits))
     return b.bitcast(b.where(outside, 0, moved), dtype=b.result.dtype)
@@ -228,7 +233,9 @@ def _saturated(b: JaxBuilder, x: Any, dtype: str) -> Any:
     least = 0 if dtype.startswith("u") else -(2 ** (8 * ITEMSIZE[dtype] - 1))
     if ITEMSIZE[dtype] > _NARROW:
         return x if least else b.maximum(x, 0.0)
-    x = b.astype(x, dtype="float32") if ITEMSIZE[x.dtype] == _NARROW else x  # which has room for the largest number of the type
+    x = (
+        b.astype(x, dtype="float32") if ITEMSIZE[x.dtype] == _NARROW else x
+    )  # which has room for the largest number of the type
     return b.clip(x, float(least), float(least + 2 ** (8 * ITEMSIZE[dtype]) - 1))
 
 
@@ -257,9 +264,13 @@ def polygamma(b: JaxBuilder, n: Any, x: Any) -> Any:
 @rows.row("reduce_precision_p")
 def reduce_precision(b: JaxBuilder, x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
     """Through the type that has these bits."""
-    bits = {(5, 10): "float16", (8, 7): "bfloat16", (8, 23): "float32", (11, 52): "float64"}.get((exponent_bits, mantissa_bits))
+    bits = {(5, 10): "float16", (8, 7): "bfloat16", (8, 23): "float32", (11, 52): "float64"}.get(
+        (exponent_bits, mantissa_bits)
+    )
     if bits is None:
-        raise NotImplementedError(f"no data type has {exponent_bits} bits of exponent and {mantissa_bits} of mantissa")
+        raise NotImplementedError(
+            f"no data type has {exponent_bits} bits of exponent and {mantissa_bits} of mantissa"
+        )
     return b.astype(b.astype(x, dtype=bits), dtype=x.dtype)
 
 

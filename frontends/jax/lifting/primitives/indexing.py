@@ -21,7 +21,9 @@ _WHOLE = (None, None, 1)
 def slice_(b: JaxBuilder, x: Any, *, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
     """``x[start:limit:stride]`` of every axis."""
     steps = strides or (1,) * x.ndim
-    return b.getitem(x, key=tuple(_item(*bounds) for bounds in zip(start_indices, limit_indices, steps, x.shape)))
+    return b.getitem(
+        x, key=tuple(_item(*bounds) for bounds in zip(start_indices, limit_indices, steps, x.shape))
+    )
 
 
 def _item(start: Any, stop: Any, step: Any, size: Any) -> Any:
@@ -30,7 +32,9 @@ def _item(start: Any, stop: Any, step: Any, size: Any) -> Any:
 
 def starts_inside(b: JaxBuilder, x: Value, starts: tuple[Any, ...], sizes: tuple[Any, ...]) -> list[Any]:
     """Where slices of these sizes begin: JAX moves them inside. 0 where the slice is the whole axis."""
-    return [_start(b, known_number(b, start), have, size) for start, have, size in zip(starts, x.shape, sizes)]
+    return [
+        _start(b, known_number(b, start), have, size) for start, have, size in zip(starts, x.shape, sizes)
+    ]
 
 
 def _start(b: JaxBuilder, start: Any, have: Any, size: Any) -> Any:
@@ -54,12 +58,20 @@ def dynamic_slice(b: JaxBuilder, x: Any, *starts: Any, slice_sizes: Any) -> Any:
     """A slice of each axis, some of whose starts are computed."""
     sizes = tuple(slice_sizes)
     begin = starts_inside(b, x, starts, sizes)
-    key = tuple(_WHOLE if isinstance(at, Value) or have == size else (at, at + size, 1) for at, size, have in zip(begin, sizes, x.shape))
+    key = tuple(
+        _WHOLE if isinstance(at, Value) or have == size else (at, at + size, 1)
+        for at, size, have in zip(begin, sizes, x.shape)
+    )
     found = b.getitem(x, key=key)
     computed = [axis for axis, at in enumerate(begin) if isinstance(at, Value)]
     if not computed:
         return found
-    return b.dynamic_slice(found, *(begin[axis] for axis in computed), axes=tuple(computed), sizes=tuple(sizes[axis] for axis in computed))
+    return b.dynamic_slice(
+        found,
+        *(begin[axis] for axis in computed),
+        axes=tuple(computed),
+        sizes=tuple(sizes[axis] for axis in computed),
+    )
 
 
 @rows.row("dynamic_update_slice_p")
@@ -68,7 +80,11 @@ def dynamic_update_slice(b: JaxBuilder, x: Any, update: Any, *starts: Any) -> An
     begin = starts_inside(b, x, starts, update.shape)
     if not any(isinstance(at, Value) for at in begin):
         return b.setitem(x, update, key=tuple((at, at + size, 1) for at, size in zip(begin, update.shape)))
-    axes = tuple(axis for axis, (have, size) in enumerate(zip(x.shape, update.shape)) if have != size or isinstance(begin[axis], Value))
+    axes = tuple(
+        axis
+        for axis, (have, size) in enumerate(zip(x.shape, update.shape))
+        if have != size or isinstance(begin[axis], Value)
+    )
     return b.dynamic_update_slice(x, update, *(begin[axis] for axis in axes), axes=axes)
 
 
@@ -90,11 +106,17 @@ class Places:
         batch_of: Any,
         as_given: bool = False,
     ) -> None:
-        indices = b.astype(indices, dtype="int64") if indices.dtype in UNSIGNED else indices  # no target's own type of indices
+        indices = (
+            b.astype(indices, dtype="int64") if indices.dtype in UNSIGNED else indices
+        )  # no target's own type of indices
         self.b, self.x, self.sizes = b, x, sizes
         self.batch = indices.shape[:-1]
         self.started, self.gone, self.batched = tupled(started), tupled(gone), tupled(batched)
-        self.axes = [axis for axis in range(x.ndim) if axis in self.batched or axis in self.gone or not self._is_whole(axis)]
+        self.axes = [
+            axis
+            for axis in range(x.ndim)
+            if axis in self.batched or axis in self.gone or not self._is_whole(axis)
+        ]
         self.windows = [axis for axis in self.axes if axis not in self.gone and axis not in self.batched]
         self.whole = [axis for axis in range(x.ndim) if axis not in self.axes]
         self.rank = len(self.batch) + len(self.windows)
@@ -122,7 +144,9 @@ class Places:
             start = b.reshape(start, shape=(*start.shape, *(1,) * len(self.windows)))
         if axis not in self.windows:
             return start if start is not None else b.zeros(shape=(1,) * self.rank, dtype=dtype)
-        steps = self._reshaped(b.arange(stop=self.sizes[axis], dtype=dtype), len(self.batch) + self.windows.index(axis))
+        steps = self._reshaped(
+            b.arange(stop=self.sizes[axis], dtype=dtype), len(self.batch) + self.windows.index(axis)
+        )
         return steps if start is None else b.add(start, steps)
 
     def _start(self, axis: int, clip: bool) -> Any:
@@ -151,11 +175,15 @@ class Places:
         return self.b.full(shape=self.batch, fill_value=number, dtype=self.starts[axis].dtype)
 
     def _reshaped(self, vector: Value, place: int) -> Value:
-        return self.b.reshape(vector, shape=tuple(vector.shape[0] if i == place else 1 for i in range(self.rank)))
+        return self.b.reshape(
+            vector, shape=tuple(vector.shape[0] if i == place else 1 for i in range(self.rank))
+        )
 
     def placed(self) -> list[tuple[str, int]]:
         """What the axes of ``gather_nd`` are: ("batch", i) and ("axis", of x), in the order that it gives them."""
-        found: list[tuple[str, int]] = [("batch", i) for i in range(len(self.batch))] + [("axis", axis) for axis in self.windows]
+        found: list[tuple[str, int]] = [("batch", i) for i in range(len(self.batch))] + [
+            ("axis", axis) for axis in self.windows
+        ]
         rest: list[tuple[str, int]] = [("axis", axis) for axis in self.whole]
         together = self.axes[-1] - self.axes[0] + 1 == len(self.axes)
         place = self.axes[0] if together else 0
@@ -203,7 +231,12 @@ def as_given(b: JaxBuilder, start: Value, size: Any) -> Value | None:
 def _source(b: JaxBuilder, value: Value) -> Value:
     """The array before a last axis of size 1 was added and taken away again."""
     node = b.maker(value)
-    if node is not None and node.op == "getitem" and isinstance(node.inputs[0], Value) and node.params["key"][-1] == 0:
+    if (
+        node is not None
+        and node.op == "getitem"
+        and isinstance(node.inputs[0], Value)
+        and node.params["key"][-1] == 0
+    ):
         inner = b.maker(node.inputs[0])
         if (
             node.inputs[0].shape[-1] == 1
@@ -227,18 +260,40 @@ _SAME_NUMBER = ("getitem", "astype", "reshape", "broadcast_to")
 
 @rows.row("gather_p")
 def gather(
-    b: JaxBuilder, x: Any, indices: Any, *, dimension_numbers: Any, slice_sizes: Any, mode: Any, fill_value: Any = None, **_: Any
+    b: JaxBuilder,
+    x: Any,
+    indices: Any,
+    *,
+    dimension_numbers: Any,
+    slice_sizes: Any,
+    mode: Any,
+    fill_value: Any = None,
+    **_: Any,
 ) -> Any:
     """See XLA's Gather. Out of range, a slice is moved inside, or, where the mode says so, is filled."""
     d, as_given = dimension_numbers, mode_name(mode) == "PROMISE_IN_BOUNDS"
     gone, batched = d.collapsed_slice_dims, d.operand_batching_dims
-    places = Places(b, x, indices, tuple(slice_sizes), d.start_index_map, gone, batched, d.start_indices_batching_dims, as_given)
+    places = Places(
+        b,
+        x,
+        indices,
+        tuple(slice_sizes),
+        d.start_index_map,
+        gone,
+        batched,
+        d.start_indices_batching_dims,
+        as_given,
+    )
     if not places.axes:
         return _without_index(b, x, places, tupled(d.offset_dims))
     fills = mode_name(mode) == "FILL_OR_DROP"
     arrays = places.arrays(clip=not fills)
     shape = b.result.hints
-    found = b.take(x, arrays[0], axis=places.axes[0]) if len(arrays) == 1 else b.gather_nd(x, *arrays, axes=tuple(places.axes))
+    found = (
+        b.take(x, arrays[0], axis=places.axes[0])
+        if len(arrays) == 1
+        else b.gather_nd(x, *arrays, axes=tuple(places.axes))
+    )
     order = _order(places, tupled(d.offset_dims), len(shape))
     found = b.permute_dims(found, axes=order)
     return _filled(b, found, places, tupled(d.offset_dims), fill_value) if places.inside else found
@@ -266,12 +321,16 @@ def _without_index(b: JaxBuilder, x: Value, places: Places, offset_dims: tuple[i
     return b.broadcast_to(b.reshape(x, shape=spread), shape=whole)
 
 
-def _filled(b: JaxBuilder, found: Value, places: Places, offset_dims: tuple[int, ...], fill_value: Any) -> Any:
+def _filled(
+    b: JaxBuilder, found: Value, places: Places, offset_dims: tuple[int, ...], fill_value: Any
+) -> Any:
     are_inside = places.inside[0]
     for more in places.inside[1:]:
         are_inside = b.logical_and(are_inside, more)
     batch = iter(places.batch)
-    mask = b.reshape(are_inside, shape=tuple(1 if i in offset_dims else next(batch) for i in range(found.ndim)))
+    mask = b.reshape(
+        are_inside, shape=tuple(1 if i in offset_dims else next(batch) for i in range(found.ndim))
+    )
     return b.where(mask, found, default_fill(found.dtype) if fill_value is None else fill_value)
 
 
@@ -290,16 +349,30 @@ def mode_name(mode: Any) -> str:
     return str(getattr(mode, "name", mode))
 
 
-_REDUCE = {"scatter": None, "scatter_add": "sum", "scatter_sub": "sum", "scatter_mul": "prod", "scatter_min": "min", "scatter_max": "max"}
+_REDUCE = {
+    "scatter": None,
+    "scatter_add": "sum",
+    "scatter_sub": "sum",
+    "scatter_mul": "prod",
+    "scatter_min": "min",
+    "scatter_max": "max",
+}
 _ELEMENT = {"sum": "add", "prod": "multiply", "min": "minimum", "max": "maximum"}
 
 
 def _scatter(name: str, reduce: str | None) -> Callable[..., Any]:
-    def row(b: JaxBuilder, x: Any, indices: Any, updates: Any, *, dimension_numbers: Any, mode: Any, **_: Any) -> Any:
+    def row(
+        b: JaxBuilder, x: Any, indices: Any, updates: Any, *, dimension_numbers: Any, mode: Any, **_: Any
+    ) -> Any:
         x, updates = b.as_result(x), b.as_result(updates)
         if reduce in ("min", "max") and is_complex(x.dtype):
             return _by_order(
-                b, x, updates, lambda *ranks: _scattered(b, ranks[0], indices, ranks[1], dimension_numbers, mode_name(mode), reduce)
+                b,
+                x,
+                updates,
+                lambda *ranks: _scattered(
+                    b, ranks[0], indices, ranks[1], dimension_numbers, mode_name(mode), reduce
+                ),
             )
         updates = b.negative(updates) if name == "scatter_sub" else updates
         return _scattered(b, x, indices, updates, dimension_numbers, mode_name(mode), reduce)
@@ -323,7 +396,9 @@ for _name, _kind in _REDUCE.items():
     rows.row(f"{_name}_p")(_scatter(_name, _kind))
 
 
-def _scattered(b: JaxBuilder, x: Value, indices: Value, updates: Value, d: Any, mode: str, reduce: str | None) -> Any:
+def _scattered(
+    b: JaxBuilder, x: Value, indices: Value, updates: Value, d: Any, mode: str, reduce: str | None
+) -> Any:
     if x.ndim == updates.ndim == 0:  # the only element there is
         return getattr(b, _ELEMENT[reduce])(x, updates) if reduce else updates
     gone, batched = tupled(d.inserted_window_dims), tupled(d.operand_batching_dims)
@@ -332,20 +407,34 @@ def _scattered(b: JaxBuilder, x: Value, indices: Value, updates: Value, d: Any, 
     sizes = [1] * x.ndim
     for place, axis in zip(windows, kept):
         sizes[axis] = updates.shape[place]
-    places = Places(b, x, indices, tuple(sizes), d.scatter_dims_to_operand_dims, gone, batched, d.scatter_indices_batching_dims)
+    places = Places(
+        b,
+        x,
+        indices,
+        tuple(sizes),
+        d.scatter_dims_to_operand_dims,
+        gone,
+        batched,
+        d.scatter_indices_batching_dims,
+    )
     if not places.axes:
         places.axes = places.windows = [0]
         places.whole, places.rank = places.whole[1:], len(places.batch) + 1
     arrays = places.arrays(clip=mode == "CLIP")  # XLA drops what lies outside, whatever was promised
     batch = iter(range(len(places.batch)))
-    named = [("axis", kept[windows.index(i)]) if i in windows else ("batch", next(batch)) for i in range(updates.ndim)]
+    named = [
+        ("axis", kept[windows.index(i)]) if i in windows else ("batch", next(batch))
+        for i in range(updates.ndim)
+    ]
     values = b.permute_dims(updates, axes=tuple(named.index(item) for item in places.placed()))
     if places.inside:
         return _dropping(b, x, values, arrays, places, reduce)
     return b.scatter_nd(x, values, *arrays, axes=tuple(places.axes), reduce=reduce)
 
 
-def _dropping(b: JaxBuilder, x: Value, values: Value, arrays: list[Value], places: Places, reduce: str | None) -> Any:
+def _dropping(
+    b: JaxBuilder, x: Value, values: Value, arrays: list[Value], places: Places, reduce: str | None
+) -> Any:
     """What lies outside adds nothing; what replaces goes to one more row at the end, which is cut off."""
     inside = places.inside[0]
     for more in places.inside[1:]:
@@ -362,6 +451,11 @@ def _dropping(b: JaxBuilder, x: Value, values: Value, arrays: list[Value], place
     padding = tuple((0, 1) if i == axis else (0, 0) for i in range(x.ndim))
     end = b.full(shape=(), fill_value=x.shape[axis], dtype=arrays[0].dtype)
     larger = b.scatter_nd(
-        b.pad(x, padding=padding), values, b.where(inside, arrays[0], end), *arrays[1:], axes=tuple(places.axes), reduce=reduce
+        b.pad(x, padding=padding),
+        values,
+        b.where(inside, arrays[0], end),
+        *arrays[1:],
+        axes=tuple(places.axes),
+        reduce=reduce,
     )
     return b.getitem(larger, key=(*((None, None, 1),) * axis, (None, x.shape[axis], 1)))

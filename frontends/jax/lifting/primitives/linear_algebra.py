@@ -25,7 +25,12 @@ def dot_general(b: JaxBuilder, x: Any, y: Any, *, dimension_numbers: Any, **_: A
 def _product(b: JaxBuilder, x: Any, y: Any, contracted: Any, batched: Any) -> Any:
     (left, right), (left_batch, right_batch) = contracted, batched
     batch = len(left_batch)
-    if left_batch == right_batch == tuple(range(batch)) and len(left) == 1 and left == (x.ndim - 1,) and _is_matrix(x, y, batch):
+    if (
+        left_batch == right_batch == tuple(range(batch))
+        and len(left) == 1
+        and left == (x.ndim - 1,)
+        and _is_matrix(x, y, batch)
+    ):
         if right == (batch,):
             return b.matmul(x, y)
         if y.ndim == batch + 2:
@@ -69,7 +74,9 @@ def eigh(b: JaxBuilder, x: Any, *, lower: bool = True, subset_by_index: Any = No
 
 
 @rows.row("eig_p")
-def eig(b: JaxBuilder, x: Any, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, **_: Any) -> Any:
+def eig(
+    b: JaxBuilder, x: Any, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, **_: Any
+) -> Any:
     """Eigenvalues, and right eigenvectors where they are wanted."""
     if compute_left_eigenvectors:
         raise NotImplementedError("left eigenvectors")
@@ -85,7 +92,9 @@ def qr(b: JaxBuilder, x: Any, *, full_matrices: bool, pivoting: bool = False, **
 
 
 @rows.row("svd_p")
-def svd(b: JaxBuilder, x: Any, *, full_matrices: bool, compute_uv: bool, subset_by_index: Any = None, **_: Any) -> Any:
+def svd(
+    b: JaxBuilder, x: Any, *, full_matrices: bool, compute_uv: bool, subset_by_index: Any = None, **_: Any
+) -> Any:
     """Singular values, then U and V^H."""
     if subset_by_index is not None:
         raise NotImplementedError("svd of a part of the singular values")
@@ -115,7 +124,14 @@ def lu_pivots_to_permutation(b: JaxBuilder, pivots: Any, *, permutation_size: An
 
 @rows.row("ragged_dot_general_p")
 def ragged_dot_general(
-    b: JaxBuilder, x: Any, weights: Any, sizes: Any, *, ragged_dot_dimension_numbers: Any, group_offset: Any = None, **_: Any
+    b: JaxBuilder,
+    x: Any,
+    weights: Any,
+    sizes: Any,
+    *,
+    ragged_dot_dimension_numbers: Any,
+    group_offset: Any = None,
+    **_: Any,
 ) -> Any:
     """Each group of rows times its own matrix; rows behind the last group give 0."""
     numbers = ragged_dot_dimension_numbers
@@ -123,7 +139,9 @@ def ragged_dot_general(
     if str(found) != str(((((1,), (1,)), ((), ())), (0,), (0,))) or group_offset is not None or x.ndim != 2:
         raise NotImplementedError("ragged_dot_general of other axes than those of ragged_dot")
     x, weights, sizes = b.as_result(x), b.as_result(weights), b.array(sizes)
-    rows_, groups = (b.arange(start=0, stop=size, step=1, dtype=sizes.dtype) for size in (x.shape[0], weights.shape[0]))
+    rows_, groups = (
+        b.arange(start=0, stop=size, step=1, dtype=sizes.dtype) for size in (x.shape[0], weights.shape[0])
+    )
     group = b.searchsorted(b.cumulative_sum(sizes, axis=0, dtype=sizes.dtype), rows_, side="right")
     inside = b.equal(b.reshape(groups, shape=(weights.shape[0], 1)), b.astype(group, dtype=sizes.dtype))
     products = b.matmul(b.reshape(x, shape=(1, *x.shape)), weights)
@@ -133,15 +151,32 @@ def ragged_dot_general(
 
 @rows.row("triangular_solve_p")
 def triangular_solve(
-    b: JaxBuilder, a: Any, y: Any, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool, unit_diagonal: bool
+    b: JaxBuilder,
+    a: Any,
+    y: Any,
+    *,
+    left_side: bool,
+    lower: bool,
+    transpose_a: bool,
+    conjugate_a: bool,
+    unit_diagonal: bool,
 ) -> Any:
     """``a @ x == y`` or ``x @ a == y``."""
     a = b.conj(a) if conjugate_a and is_complex(a.dtype) else a
-    return b.solve_triangular(a, y, upper=not lower, left=bool(left_side), transpose=bool(transpose_a), unit_diagonal=bool(unit_diagonal))
+    return b.solve_triangular(
+        a,
+        y,
+        upper=not lower,
+        left=bool(left_side),
+        transpose=bool(transpose_a),
+        unit_diagonal=bool(unit_diagonal),
+    )
 
 
 @rows.row("tridiagonal_solve_p")
-def tridiagonal_solve(b: JaxBuilder, lower: Any, diagonal: Any, upper: Any, y: Any, *, perturb_singular: bool = False) -> Any:
+def tridiagonal_solve(
+    b: JaxBuilder, lower: Any, diagonal: Any, upper: Any, y: Any, *, perturb_singular: bool = False
+) -> Any:
     """By three diagonals of one length; the first of the lower and the last of the upper one are not read."""
     if perturb_singular:
         raise NotImplementedError("tridiagonal_solve with perturb_singular")
@@ -164,7 +199,10 @@ def conv_general_dilated(
     **_: Any,
 ) -> Any:
     """Axes in any order: batch and channels of ``x``, output and input channels of the weight, then space."""
-    given, kernel, made = (tupled(spec) for spec in (dimension_numbers.lhs_spec, dimension_numbers.rhs_spec, dimension_numbers.out_spec))
+    given, kernel, made = (
+        tupled(spec)
+        for spec in (dimension_numbers.lhs_spec, dimension_numbers.rhs_spec, dimension_numbers.out_spec)
+    )
     if any(b.result.hints[axis] == 0 for axis in made[2:]):  # the window is larger than the array
         return b.without_elements(x, weight)
     dtype = "int32" if b.result.dtype == "bool" else b.result.dtype
@@ -185,8 +223,14 @@ def conv_general_dilated(
         groups=b.fix(feature_group_count) * batch_groups,
         layout=layout,
     )
-    result = b.not_equal(result, 0) if b.result.dtype == "bool" else result  # whether any of the products is true
-    return result if layout == CHANNELS_LAST else b.permute_dims(result, axes=tuple(made.index(axis) for axis in range(x.ndim)))
+    result = (
+        b.not_equal(result, 0) if b.result.dtype == "bool" else result
+    )  # whether any of the products is true
+    return (
+        result
+        if layout == CHANNELS_LAST
+        else b.permute_dims(result, axes=tuple(made.index(axis) for axis in range(x.ndim)))
+    )
 
 
 def _with_batch_groups(b: JaxBuilder, x: Any, groups: int) -> Any:
@@ -199,7 +243,9 @@ def _with_batch_groups(b: JaxBuilder, x: Any, groups: int) -> Any:
     return b.reshape(turned, shape=(turned.shape[0], groups * channels, *space))
 
 
-def _ready(b: JaxBuilder, x: Any, space: list[int], dilation: tuple[int, ...], padding: tuple[Any, ...]) -> tuple[Any, Any]:
+def _ready(
+    b: JaxBuilder, x: Any, space: list[int], dilation: tuple[int, ...], padding: tuple[Any, ...]
+) -> tuple[Any, Any]:
     """``x`` with zeros between its elements, and cut where padding is negative; the padding that is left."""
     gaps, pads = [0] * x.ndim, [(0, 0)] * x.ndim
     for axis, gap, pair in zip(space, dilation, padding):

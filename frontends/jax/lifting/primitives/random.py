@@ -18,7 +18,9 @@ _WORDS = 2
 
 def _checked(impl: Any) -> None:
     if str(getattr(impl, "name", impl)) not in ("threefry2x32", "fry"):
-        raise NotImplementedError(f"keys of {impl}: only those of threefry2x32 have the same numbers in other frameworks")
+        raise NotImplementedError(
+            f"keys of {impl}: only those of threefry2x32 have the same numbers in other frameworks"
+        )
 
 
 @rows.row("random_wrap_p")
@@ -104,4 +106,10 @@ rows.table({"device_sharding_hint_p": lambda b, x, *, layout: b.sharding_hint(b.
 
 
 # a value of which no gradient may be taken
-rows.table({"refuse_gradient_p": lambda b, value, *sources, message: b.refuse_gradient(b.as_result(value), *sources, message=message)})
+rows.table(
+    {
+        "refuse_gradient_p": lambda b, value, *sources, message: b.refuse_gradient(
+            b.as_result(value), *sources, message=message
+        )
+    }
+)

@@ -45,14 +45,25 @@ def _begun(b: JaxBuilder, found: Value, init: Any, name: str) -> Value:
 
 
 @rows.row("reduce_p")
-def reduce(b: JaxBuilder, x: Any, init: Any, *others: Any, jaxpr: Any, dimensions: Any, computation: Any = None, **_: Any) -> Any:
+def reduce(
+    b: JaxBuilder,
+    x: Any,
+    init: Any,
+    *others: Any,
+    jaxpr: Any,
+    dimensions: Any,
+    computation: Any = None,
+    **_: Any,
+) -> Any:
     """lax.reduce of one array."""
     name = _operation(jaxpr)
     return (_begun(b, _row(_KNOWN[name][0])(b, x, axes=dimensions), init, name),)
 
 
 @rows.row("reduce_window_p")
-def reduce_window(b: JaxBuilder, x: Any, init: Any, *others: Any, jaxpr: Any, consts: Any = (), **params: Any) -> Any:
+def reduce_window(
+    b: JaxBuilder, x: Any, init: Any, *others: Any, jaxpr: Any, consts: Any = (), **params: Any
+) -> Any:
     """lax.reduce_window of one array: each window begins with a number, and what lies outside of the array takes no part."""
     name = _operation(jaxpr)
     if name in ("max", "min"):
@@ -63,13 +74,17 @@ def reduce_window(b: JaxBuilder, x: Any, init: Any, *others: Any, jaxpr: Any, co
     return (_begun(b, found, init, name),)
 
 
-def in_windows(b: JaxBuilder, x: Value, outside: Any, params: dict[str, Any]) -> tuple[Value, tuple[int, ...]]:
+def in_windows(
+    b: JaxBuilder, x: Value, outside: Any, params: dict[str, Any]
+) -> tuple[Value, tuple[int, ...]]:
     """The windows of an array, each along axes at the end, and these axes."""
     outside = b.operand(outside, x.dtype)
     x = spaced(b, x, outside, tuple(int(step) - 1 for step in params.get("base_dilation") or (1,) * x.ndim))
     x = b.pad(x, padding=tuple(map(tuple, params["padding"])), value=outside)
     rank, gaps = x.ndim, params.get("window_dilation") or (1,) * x.ndim
-    for axis, (size, step, gap) in enumerate(zip(params["window_dimensions"], params["window_strides"], gaps)):
+    for axis, (size, step, gap) in enumerate(
+        zip(params["window_dimensions"], params["window_strides"], gaps)
+    ):
         x = b.sliding_window(x, axis=axis, size=(int(size) - 1) * int(gap) + 1)
         x = cut(b, cut(b, x, axis, None, None, int(step)), x.ndim - 1, None, None, int(gap))
     return x, tuple(range(rank, x.ndim))
@@ -125,7 +140,16 @@ def top_k(b: JaxBuilder, x: Any, *, k: int, axis: int = -1, **_: Any) -> Any:
 
 
 @rows.row("approx_top_k_p")
-def approx_top_k(b: JaxBuilder, x: Any, *, k: int, reduction_dimension: int, is_max_k: bool, aggregate_to_topk: bool, **_: Any) -> Any:
+def approx_top_k(
+    b: JaxBuilder,
+    x: Any,
+    *,
+    k: int,
+    reduction_dimension: int,
+    is_max_k: bool,
+    aggregate_to_topk: bool,
+    **_: Any,
+) -> Any:
     """The exact ones, as JAX gives them on a CPU."""
     if not aggregate_to_topk:
         raise NotImplementedError("approximate extremes before they are aggregated")
@@ -169,7 +193,9 @@ def _complex_extreme(b: JaxBuilder, x: Value, name: str, axis: Any) -> Any:
     """The extreme real part, and among the numbers that have it the extreme imaginary one."""
     reduced, real, imag = getattr(b, name), b.real(x), b.imag(x)
     found = reduced(real, axis=axis)
-    others = b.where(b.equal(real, reduced(real, axis=axis, keepdims=True)), imag, -math.inf if name == "max" else math.inf)
+    others = b.where(
+        b.equal(real, reduced(real, axis=axis, keepdims=True)), imag, -math.inf if name == "max" else math.inf
+    )
     return b.complex(found, reduced(others, axis=axis))
 
 
@@ -252,12 +278,16 @@ class _Windows:
     """The axes that have windows, brought to the end."""
 
     def __init__(self, x: Value, window: Any, strides: Any, padding: Any, dilation: Any) -> None:
-        moved = [axis for axis in range(x.ndim) if not (window[axis] == 1 and strides[axis] == 1 and tuple(padding[axis]) == (0, 0))] or [
-            x.ndim - 1
-        ]
+        moved = [
+            axis
+            for axis in range(x.ndim)
+            if not (window[axis] == 1 and strides[axis] == 1 and tuple(padding[axis]) == (0, 0))
+        ] or [x.ndim - 1]
         self.order = (*(axis for axis in range(x.ndim) if axis not in moved), *moved)
         self.back = tuple(self.order.index(axis) for axis in range(x.ndim))
-        self.kernel, self.strides, self.dilation = (tuple(int(of[axis]) for axis in moved) for of in (window, strides, dilation))
+        self.kernel, self.strides, self.dilation = (
+            tuple(int(of[axis]) for axis in moved) for of in (window, strides, dilation)
+        )
         self.padding = tuple(tuple(padding[axis]) for axis in moved)
 
     def params(self) -> dict[str, Any]:
@@ -268,7 +298,13 @@ class _Windows:
 def _windows(x: Value, params: dict[str, Any]) -> _Windows | None:
     """The windows as pooling takes them; None for those over an array with gaps, and over more than three axes."""
     ones = (1,) * x.ndim
-    windows = _Windows(x, params["window_dimensions"], params["window_strides"], params["padding"], params.get("window_dilation") or ones)
+    windows = _Windows(
+        x,
+        params["window_dimensions"],
+        params["window_strides"],
+        params["padding"],
+        params.get("window_dilation") or ones,
+    )
     return None if len(windows.kernel) > 3 or tuple(params.get("base_dilation") or ones) != ones else windows
 
 
@@ -302,7 +338,9 @@ def _turned(b: JaxBuilder, x: Value) -> Value:
 
 
 # the smallest element of each window
-rows.table({"reduce_window_min_p": lambda b, x, **params: _turned(b, reduce_window_max(b, _turned(b, x), **params))})
+rows.table(
+    {"reduce_window_min_p": lambda b, x, **params: _turned(b, reduce_window_max(b, _turned(b, x), **params))}
+)
 
 
 @rows.row("reduce_window_sum_p")
@@ -317,7 +355,9 @@ def reduce_window_sum(b: JaxBuilder, x: Any, **params: Any) -> Any:
     outside = tuple((0, 0) for _ in range(x.ndim - count))
     moved = b.pad(moved, padding=(*outside, *windows.padding))
     nothing = ((0, 0),) * count
-    pooled = b.avg_pool(moved, kernel=windows.kernel, strides=windows.strides, padding=nothing, divisor_override=1)
+    pooled = b.avg_pool(
+        moved, kernel=windows.kernel, strides=windows.strides, padding=nothing, divisor_override=1
+    )
     return b.permute_dims(pooled, axes=windows.back)
 
 
@@ -334,7 +374,9 @@ def select_and_scatter_add(b: JaxBuilder, source: Any, x: Any, *, select_prim: A
     rank = len(windows.kernel)
     front = moved.shape[: moved.ndim - rank]
     flat = b.zeros(shape=(*front, product(moved.shape[moved.ndim - rank :])), dtype=b.result.dtype)
-    parts = (b.reshape(part, shape=(*front, product(given.shape[given.ndim - rank :]))) for part in (places, given))
+    parts = (
+        b.reshape(part, shape=(*front, product(given.shape[given.ndim - rank :]))) for part in (places, given)
+    )
     summed = b.scatter(flat, *parts, axis=flat.ndim - 1, reduce="sum")
     return b.permute_dims(b.reshape(summed, shape=moved.shape), axes=windows.back)
 
@@ -347,7 +389,9 @@ def select_and_gather_add(b: JaxBuilder, tangents: Any, x: Any, *, select_prim: 
     given, _ = in_windows(b, tangents, 0, params)
     flat = (*windows.shape[: x.ndim], product(windows.shape[x.ndim :]))
     place = b.argmax(b.reshape(windows, shape=flat), axis=x.ndim, keepdims=True)
-    return b.getitem(b.take_along_axis(b.reshape(given, shape=flat), place, axis=x.ndim), key=along(x.ndim, 0))
+    return b.getitem(
+        b.take_along_axis(b.reshape(given, shape=flat), place, axis=x.ndim), key=along(x.ndim, 0)
+    )
 
 
 __all__ = ["tupled"]

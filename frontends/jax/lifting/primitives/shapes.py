@@ -23,7 +23,9 @@ def broadcast_in_dim(b: JaxBuilder, x: Any, *, shape: Any, broadcast_dimensions:
     return b.broadcast_to(x, shape=shape)
 
 
-def spread(sizes: tuple[Any, ...], places: tuple[int, ...], rank: int, skip_leading: bool = False) -> tuple[Any, ...]:
+def spread(
+    sizes: tuple[Any, ...], places: tuple[int, ...], rank: int, skip_leading: bool = False
+) -> tuple[Any, ...]:
     """A shape of ``rank`` axes with ``sizes`` at ``places`` and 1 elsewhere; leading ones may be left to broadcasting."""
     known = dict(zip(places, sizes))
     first = min(places, default=rank) if skip_leading else 0
@@ -33,7 +35,9 @@ def spread(sizes: tuple[Any, ...], places: tuple[int, ...], rank: int, skip_lead
 @rows.row("reshape_p")
 def reshape(b: JaxBuilder, x: Any, *, new_sizes: Any, dimensions: Any, **_: Any) -> Any:
     """In row-major order."""
-    return b.reshape(x if dimensions is None else b.permute_dims(x, axes=tupled(dimensions)), shape=tuple(new_sizes))
+    return b.reshape(
+        x if dimensions is None else b.permute_dims(x, axes=tupled(dimensions)), shape=tuple(new_sizes)
+    )
 
 
 @rows.row("squeeze_p")
@@ -124,11 +128,15 @@ def iota(b: JaxBuilder, *, shape: Any, dimension: int, **_: Any) -> Any:
     numbers = b.arange(start=0, stop=shape[dimension], step=1, dtype=dtype if dtype in _COUNTED else "int64")
     numbers = b.astype(numbers, dtype=dtype)
     if len(shape) > 1:
-        numbers = b.reshape(numbers, shape=spread((shape[dimension],), (dimension,), len(shape), skip_leading=True))
+        numbers = b.reshape(
+            numbers, shape=spread((shape[dimension],), (dimension,), len(shape), skip_leading=True)
+        )
     return b.broadcast_to(numbers, shape=shape)
 
 
-rows.table({"empty_p": lambda b, *, shape, **_: b.zeros(shape=tuple(shape), dtype=b.result.dtype)})  # JAX fills it with zeros
+rows.table(
+    {"empty_p": lambda b, *, shape, **_: b.zeros(shape=tuple(shape), dtype=b.result.dtype)}
+)  # JAX fills it with zeros
 
 
 @rows.row("empty2_p")

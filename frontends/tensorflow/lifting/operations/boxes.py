@@ -17,7 +17,13 @@ _NEVER = -math.inf
 
 # ------------------------------------------------------------------------------------- suppression
 def _chosen(
-    b: TensorFlowBuilder, similar: Callable[[Value], Value], scores: Value, steps: Any, most: Any, least: Any, sigma: float
+    b: TensorFlowBuilder,
+    similar: Callable[[Value], Value],
+    scores: Value,
+    steps: Any,
+    most: Any,
+    least: Any,
+    sigma: float,
 ) -> tuple[Value, Value, Value]:
     """In each of so many ``steps`` the place of the best score ``[step, problem]``, that score, and whether there was one left.
 
@@ -35,13 +41,21 @@ def _chosen(
             after = b.where(b.greater(weaker, least), weaker, b.array(_NEVER, "float32"))
         else:
             after = b.where(b.greater(overlap, most), b.array(_NEVER, "float32"), left)
-        taken = b.equal(b.reshape(b.arange(stop=left.shape[1], dtype="int32"), shape=(1, left.shape[1])), column)
+        taken = b.equal(
+            b.reshape(b.arange(stop=left.shape[1], dtype="int32"), shape=(1, left.shape[1])), column
+        )
         return b.where(taken, b.array(_NEVER, "float32"), after), best, score, b.greater(score, _NEVER)
 
     alive = b.where(b.greater(scores, least), scores, b.array(_NEVER, "float32"))
     argument = b.argument("left", ArraySpec(alive.shape, "float32"))
     _, places, found, valid = b.run(
-        "scan", [alive], [b.body("step", [argument], step)], carried=1, sequences=0, length=steps, reverse=False
+        "scan",
+        [alive],
+        [b.body("step", [argument], step)],
+        carried=1,
+        sequences=0,
+        length=steps,
+        reverse=False,
     )
     return places, found, valid
 
@@ -59,12 +73,17 @@ def _overlaps(b: TensorFlowBuilder, boxes: Value) -> Callable[[Value], Value]:
         def mine(x: Value) -> Any:
             return b.take_along_axis(x, column, axis=1)
 
-        sides = [b.subtract(b.minimum(high[axis], mine(high[axis])), b.maximum(low[axis], mine(low[axis]))) for axis in range(2)]
+        sides = [
+            b.subtract(b.minimum(high[axis], mine(high[axis])), b.maximum(low[axis], mine(low[axis])))
+            for axis in range(2)
+        ]
         shared = b.multiply(b.maximum(sides[0], 0.0), b.maximum(sides[1], 0.0))
         own = mine(area)
         joint = b.subtract(b.add(area, own), shared)
         empty = b.logical_or(b.less_equal(area, 0.0), b.less_equal(own, 0.0))
-        found: Value = b.where(empty, b.array(0.0, "float32"), b.divide(shared, b.where(empty, b.array(1.0, "float32"), joint)))
+        found: Value = b.where(
+            empty, b.array(0.0, "float32"), b.divide(shared, b.where(empty, b.array(1.0, "float32"), joint))
+        )
         return found
 
     return similar
@@ -76,7 +95,13 @@ def _number(b: TensorFlowBuilder, x: Any) -> Any:
 
 
 def _suppressed(
-    b: TensorFlowBuilder, similar: Callable[[Value], Value], scores: Any, most: Any, limit: Any, least: Any = _NEVER, sigma: float = 0.0
+    b: TensorFlowBuilder,
+    similar: Callable[[Value], Value],
+    scores: Any,
+    most: Any,
+    limit: Any,
+    least: Any = _NEVER,
+    sigma: float = 0.0,
 ) -> tuple[Value, Value, Value]:
     """Places, scores, and which of them are valid, of one problem: ``[step]`` each."""
     row = b.reshape(b.astype(scores, dtype="float32"), shape=(1, *scores.shape))
@@ -95,7 +120,9 @@ def _kept(b: TensorFlowBuilder, x: Value, valid: Value, place: int = 0) -> Any:
 
 
 @rows.row("NonMaxSuppression", static=("max_output_size",))
-def non_max_suppression(b: TensorFlowBuilder, boxes: Any, scores: Any, max_output_size: Any, *, iou_threshold: float, **_: Any) -> Any:
+def non_max_suppression(
+    b: TensorFlowBuilder, boxes: Any, scores: Any, max_output_size: Any, *, iou_threshold: float, **_: Any
+) -> Any:
     """The boxes of the best scores that overlap with no better one."""
     places, _scores, valid = _suppressed(b, _of_boxes(b, boxes), scores, max_output_size, iou_threshold)
     return _kept(b, places, valid)
@@ -103,20 +130,39 @@ def non_max_suppression(b: TensorFlowBuilder, boxes: Any, scores: Any, max_outpu
 
 @rows.row("NonMaxSuppressionV2", "NonMaxSuppressionV3", static=("max_output_size",))
 def non_max_suppression_v3(
-    b: TensorFlowBuilder, boxes: Any, scores: Any, max_output_size: Any, iou_threshold: Any, score_threshold: Any = _NEVER, **_: Any
+    b: TensorFlowBuilder,
+    boxes: Any,
+    scores: Any,
+    max_output_size: Any,
+    iou_threshold: Any,
+    score_threshold: Any = _NEVER,
+    **_: Any,
 ) -> Any:
     """As above, with thresholds that may be arrays."""
-    places, _scores, valid = _suppressed(b, _of_boxes(b, boxes), scores, max_output_size, iou_threshold, score_threshold)
+    places, _scores, valid = _suppressed(
+        b, _of_boxes(b, boxes), scores, max_output_size, iou_threshold, score_threshold
+    )
     return _kept(b, places, valid)
 
 
 @rows.row("NonMaxSuppressionWithOverlaps", static=("max_output_size",))
 def non_max_suppression_with_overlaps(
-    b: TensorFlowBuilder, overlaps: Any, scores: Any, max_output_size: Any, overlap_threshold: Any, score_threshold: Any, **_: Any
+    b: TensorFlowBuilder,
+    overlaps: Any,
+    scores: Any,
+    max_output_size: Any,
+    overlap_threshold: Any,
+    score_threshold: Any,
+    **_: Any,
 ) -> Any:
     """As above; how much boxes overlap is given."""
     places, _scores, valid = _suppressed(
-        b, lambda chosen: b.take(overlaps, chosen, axis=0), scores, max_output_size, overlap_threshold, score_threshold
+        b,
+        lambda chosen: b.take(overlaps, chosen, axis=0),
+        scores,
+        max_output_size,
+        overlap_threshold,
+        score_threshold,
     )
     return _kept(b, places, valid)
 
@@ -136,7 +182,9 @@ def non_max_suppression_v4(
     *, pad_to_max_output_size: bool = False, **_: Any,
 ) -> Any:  # fmt: skip
     """And how many boxes were kept."""
-    places, _scores, valid = _suppressed(b, _of_boxes(b, boxes), scores, max_output_size, iou_threshold, score_threshold)
+    places, _scores, valid = _suppressed(
+        b, _of_boxes(b, boxes), scores, max_output_size, iou_threshold, score_threshold
+    )
     return _padded(b, [places], valid, pad_to_max_output_size)
 
 
@@ -147,7 +195,9 @@ def non_max_suppression_v5(
 ) -> Any:  # fmt: skip
     """And their scores, which boxes that overlap lessen where a sigma is given."""
     (sigma,) = numbers(soft_nms_sigma, "the sigma of soft suppression")
-    places, found, valid = _suppressed(b, _of_boxes(b, boxes), scores, max_output_size, iou_threshold, score_threshold, float(sigma))
+    places, found, valid = _suppressed(
+        b, _of_boxes(b, boxes), scores, max_output_size, iou_threshold, score_threshold, float(sigma)
+    )
     return _padded(b, [places, b.astype(found, dtype=scores.dtype)], valid, pad_to_max_output_size)
 
 
@@ -163,21 +213,34 @@ def combined_non_max_suppression(
     wide = b.broadcast_to(b.permute_dims(boxes, axes=(0, 2, 1, 3)), shape=(batch, classes, count, 4))
     flat = b.reshape(wide, shape=(batch * classes, count, 4))
     points = b.reshape(b.permute_dims(scores, axes=(0, 2, 1)), shape=(batch * classes, count))
-    made = _chosen(b, _overlaps(b, flat), points, steps, _number(b, iou_threshold), _number(b, score_threshold), 0.0)
-    places, found, valid = (b.reshape(b.permute_dims(item, axes=(1, 0)), shape=(batch, classes * steps)) for item in made)
+    made = _chosen(
+        b, _overlaps(b, flat), points, steps, _number(b, iou_threshold), _number(b, score_threshold), 0.0
+    )
+    places, found, valid = (
+        b.reshape(b.permute_dims(item, axes=(1, 0)), shape=(batch, classes * steps)) for item in made
+    )
     found = b.where(valid, found, b.array(_NEVER, "float32"))
     missing = max(0, total - steps * b.fix(classes))  # results beyond what all classes can give
-    found, places = (b.pad(item, padding=((0, 0), (0, missing)), value=fill) for item, fill in ((found, _NEVER), (places, 0)))
+    found, places = (
+        b.pad(item, padding=((0, 0), (0, missing)), value=fill)
+        for item, fill in ((found, _NEVER), (places, 0))
+    )
     order = cut(b, b.argsort(found, axis=1, descending=True, stable=True), 1, None, total)
     return _combined(b, wide, order, places, found, steps, clip_boxes)
 
 
-def _combined(b: TensorFlowBuilder, boxes: Value, order: Value, places: Value, found: Value, steps: Any, clip: bool) -> tuple[Any, ...]:
+def _combined(
+    b: TensorFlowBuilder, boxes: Value, order: Value, places: Value, found: Value, steps: Any, clip: bool
+) -> tuple[Any, ...]:
     best = b.take_along_axis(found, order, axis=1)
     valid = b.greater(best, _NEVER)
-    kind = b.minimum(b.floor_divide(b.astype(order, dtype="int32"), steps), b.array(boxes.shape[1] - 1, "int32"))
+    kind = b.minimum(
+        b.floor_divide(b.astype(order, dtype="int32"), steps), b.array(boxes.shape[1] - 1, "int32")
+    )
     place = b.take_along_axis(places, order, axis=1)
-    image = b.broadcast_to(b.reshape(b.arange(stop=order.shape[0], dtype="int32"), shape=(order.shape[0], 1)), shape=order.shape)
+    image = b.broadcast_to(
+        b.reshape(b.arange(stop=order.shape[0], dtype="int32"), shape=(order.shape[0], 1)), shape=order.shape
+    )
     corners = b.gather_nd(boxes, image, kind, place, axes=(0, 1, 2))
     corners = b.clip(corners, 0.0, 1.0) if clip else corners
     nothing = b.array(0.0, "float32")
@@ -218,18 +281,27 @@ def _drawn(b: TensorFlowBuilder, images: Value, boxes: Value, colours: Value) ->
         b.reshape(b.arange(stop=size, dtype="int32"), shape=(1, 1, size, 1) if axis == 0 else (1, 1, 1, size))
         for axis, size in enumerate((height, width))
     ]
-    within = [b.logical_and(b.greater_equal(at[axis], ends[axis]), b.less_equal(at[axis], ends[axis + 2])) for axis in range(2)]
-    border = [b.logical_or(b.equal(at[axis], ends[axis]), b.equal(at[axis], ends[axis + 2])) for axis in range(2)]
+    within = [
+        b.logical_and(b.greater_equal(at[axis], ends[axis]), b.less_equal(at[axis], ends[axis + 2]))
+        for axis in range(2)
+    ]
+    border = [
+        b.logical_or(b.equal(at[axis], ends[axis]), b.equal(at[axis], ends[axis + 2])) for axis in range(2)
+    ]
     seen = b.logical_and(b.logical_and(*within), b.logical_or(*border))
     number = b.reshape(b.arange(start=1, stop=count + 1, dtype="int32"), shape=(1, count, 1, 1))
     last = b.max(b.where(seen, number, b.array(0, "int32")), axis=1)
     which = b.remainder(b.maximum(b.subtract(last, 1), 0), b.array(colours.shape[0], "int32"))
     colour = b.take(cut(b, colours, 1, None, b.fix(depth)), which, axis=0)
     drawn = b.reshape(b.greater(last, 0), shape=(batch, height, width, 1))
-    return b.stop_gradient(b.where(drawn, b.astype(colour, dtype=images.dtype), images))  # TensorFlow takes no derivative of it
+    return b.stop_gradient(
+        b.where(drawn, b.astype(colour, dtype=images.dtype), images)
+    )  # TensorFlow takes no derivative of it
 
 
 def _line(b: TensorFlowBuilder, boxes: Value, place: int, size: Any) -> Any:
     """The row or column of a side of each box: ``[image, box, 1, 1]``."""
     side = b.getitem(b.astype(boxes, dtype="float32"), key=along(2, place))
-    return b.reshape(b.astype(b.multiply(side, b.array(size - 1, "float32")), dtype="int32"), shape=(*side.shape, 1, 1))
+    return b.reshape(
+        b.astype(b.multiply(side, b.array(size - 1, "float32")), dtype="int32"), shape=(*side.shape, 1, 1)
+    )

@@ -23,7 +23,9 @@ class _Steps:
         self.strides = of_space(self.data_format, attributes["strides"], rank)
         self.dilation = of_space(self.data_format, attributes.get("dilations") or (), rank)
         self.layout = layout_of(self.data_format)
-        self.padding = Padding(attributes["padding"], tuple(attributes.get("explicit_paddings") or ()), self.data_format)
+        self.padding = Padding(
+            attributes["padding"], tuple(attributes.get("explicit_paddings") or ()), self.data_format
+        )
 
     def pairs(self, space: Any, kernel: Any) -> tuple[tuple[Any, Any], ...]:
         """The padding of an array."""
@@ -73,7 +75,13 @@ def conv(b: TensorFlowBuilder, input: Any, filter: Any, **attributes: Any) -> An
 
 @rows.row("Conv")
 def general_conv(
-    b: TensorFlowBuilder, input: Any, filter: Any, *, batch_dims: int = 1, data_format: str = "CHANNELS_LAST", **attributes: Any
+    b: TensorFlowBuilder,
+    input: Any,
+    filter: Any,
+    *,
+    batch_dims: int = 1,
+    data_format: str = "CHANNELS_LAST",
+    **attributes: Any,
 ) -> Any:
     """A convolution over images or volumes, with several axes of batch."""
     if batch_dims != 1:
@@ -89,11 +97,22 @@ def depthwise(b: TensorFlowBuilder, input: Any, filter: Any, **attributes: Any) 
 
 
 # ------------------------------------------------------------------------------------- gradients
-def of_input(b: TensorFlowBuilder, given: Value, weight: Value, space: Any, steps: _Steps, groups: int) -> Any:
+def of_input(
+    b: TensorFlowBuilder, given: Value, weight: Value, space: Any, steps: _Steps, groups: int
+) -> Any:
     """Spread over the windows again, with space of these sizes; rows that no window has reached are zeros at the end."""
     kernel, pairs = weight.shape[2:], steps.pairs(space, weight.shape[2:])
     return spread(
-        b, given, weight, space, pairs, strides=steps.strides, dilation=steps.dilation, kernel=kernel, groups=groups, layout=steps.layout
+        b,
+        given,
+        weight,
+        space,
+        pairs,
+        strides=steps.strides,
+        dilation=steps.dilation,
+        kernel=kernel,
+        groups=groups,
+        layout=steps.layout,
     )
 
 
@@ -103,8 +122,13 @@ def spread(
 ) -> Any:  # fmt: skip
     """A transposed convolution that gives space of these sizes, for windows that lay in a padding of ``pairs``."""
     counts = given.shape[2:] if layout == CHANNELS_FIRST else given.shape[1:-1]
-    whole = [(n - 1) * s - low + d * (k - 1) + 1 for n, s, (low, _), d, k in zip(counts, strides, pairs, dilation, kernel)]
-    rest = [size - end + high for size, end, (_, high) in zip(space, whole, pairs)]  # what the padding does not explain
+    whole = [
+        (n - 1) * s - low + d * (k - 1) + 1
+        for n, s, (low, _), d, k in zip(counts, strides, pairs, dilation, kernel)
+    ]
+    rest = [
+        size - end + high for size, end, (_, high) in zip(space, whole, pairs)
+    ]  # what the padding does not explain
     known_rest = all(isinstance(item, int) for item in rest)
     made = b.conv_transpose(
         given,
@@ -119,7 +143,9 @@ def spread(
     if known_rest:
         return made
     behind = [(0, size - end) for size, end in zip(space, whole)]
-    return b.pad(made, padding=((0, 0), (0, 0), *behind) if layout == CHANNELS_FIRST else ((0, 0), *behind, (0, 0)))
+    return b.pad(
+        made, padding=((0, 0), (0, 0), *behind) if layout == CHANNELS_FIRST else ((0, 0), *behind, (0, 0))
+    )
 
 
 def of_weight(b: TensorFlowBuilder, x: Value, given: Value, kernel: Any, steps: _Steps, groups: int) -> Any:
@@ -130,7 +156,9 @@ def of_weight(b: TensorFlowBuilder, x: Value, given: Value, kernel: Any, steps: 
     rest = tuple(range(2, rank + 2))
     batch, channels = x.shape[0], b.fix(x.shape[1]) // groups
     pairs = steps.pairs(x.shape[2:], kernel)
-    apart = b.permute_dims(b.reshape(x, shape=(batch, groups, channels, *x.shape[2:])), axes=(2, 1, 0, *range(3, rank + 3)))
+    apart = b.permute_dims(
+        b.reshape(x, shape=(batch, groups, channels, *x.shape[2:])), axes=(2, 1, 0, *range(3, rank + 3))
+    )
     made = b.conv(
         b.reshape(apart, shape=(channels, groups * batch, *x.shape[2:])),
         b.permute_dims(given, axes=(1, 0, *rest)),
@@ -145,7 +173,9 @@ def of_weight(b: TensorFlowBuilder, x: Value, given: Value, kernel: Any, steps: 
 
 
 @rows.row("Conv2DBackpropInput", "Conv3DBackpropInputV2", static=("input_sizes",))
-def conv_of_input(b: TensorFlowBuilder, input_sizes: Any, filter: Any, out_backprop: Any, **attributes: Any) -> Any:
+def conv_of_input(
+    b: TensorFlowBuilder, input_sizes: Any, filter: Any, out_backprop: Any, **attributes: Any
+) -> Any:
     """The gradient of a convolution for its input, which transposed convolutions are too."""
     steps = _Steps(out_backprop.ndim, attributes)
     shape = numbers(input_sizes, "the shape of the image")
@@ -155,7 +185,9 @@ def conv_of_input(b: TensorFlowBuilder, input_sizes: Any, filter: Any, out_backp
 
 
 @rows.row("Conv2DBackpropFilter", "Conv3DBackpropFilterV2", static=("filter_sizes",))
-def conv_of_filter(b: TensorFlowBuilder, input: Any, filter_sizes: Any, out_backprop: Any, **attributes: Any) -> Any:
+def conv_of_filter(
+    b: TensorFlowBuilder, input: Any, filter_sizes: Any, out_backprop: Any, **attributes: Any
+) -> Any:
     """The gradient of a convolution for its kernel."""
     steps = _Steps(out_backprop.ndim, attributes)
     shape = numbers(filter_sizes, "the shape of the kernel")
@@ -166,12 +198,16 @@ def conv_of_filter(b: TensorFlowBuilder, input: Any, filter_sizes: Any, out_back
 
 def _without_dilation(steps: _Steps) -> _Steps:
     if any(apart != 1 for apart in steps.dilation):
-        raise NotImplementedError("the gradient of a depthwise convolution with dilation, which TensorFlow computes wrongly or not at all")
+        raise NotImplementedError(
+            "the gradient of a depthwise convolution with dilation, which TensorFlow computes wrongly or not at all"
+        )
     return steps
 
 
 @rows.row("DepthwiseConv2dNativeBackpropInput", static=("input_sizes",))
-def depthwise_of_input(b: TensorFlowBuilder, input_sizes: Any, filter: Any, out_backprop: Any, **attributes: Any) -> Any:
+def depthwise_of_input(
+    b: TensorFlowBuilder, input_sizes: Any, filter: Any, out_backprop: Any, **attributes: Any
+) -> Any:
     """The gradient of ``DepthwiseConv2dNative`` for its input."""
     steps = _without_dilation(_Steps(out_backprop.ndim, attributes))
     shape = numbers(input_sizes, "the shape of the image")
@@ -180,7 +216,9 @@ def depthwise_of_input(b: TensorFlowBuilder, input_sizes: Any, filter: Any, out_
 
 
 @rows.row("DepthwiseConv2dNativeBackpropFilter", static=("filter_sizes",))
-def depthwise_of_filter(b: TensorFlowBuilder, input: Any, filter_sizes: Any, out_backprop: Any, **attributes: Any) -> Any:
+def depthwise_of_filter(
+    b: TensorFlowBuilder, input: Any, filter_sizes: Any, out_backprop: Any, **attributes: Any
+) -> Any:
     """The gradient of ``DepthwiseConv2dNative`` for its kernel."""
     steps = _without_dilation(_Steps(out_backprop.ndim, attributes))
     height, width, channels, multiplier = numbers(filter_sizes, "the shape of the kernel")
@@ -189,7 +227,9 @@ def depthwise_of_filter(b: TensorFlowBuilder, input: Any, filter_sizes: Any, out
 
 
 # ------------------------------------------------------------------------------------- morphology
-def _taps(b: TensorFlowBuilder, x: Value, kernel: tuple[int, ...], attributes: dict[str, Any]) -> tuple[list[Value], Any]:
+def _taps(
+    b: TensorFlowBuilder, x: Value, kernel: tuple[int, ...], attributes: dict[str, Any]
+) -> tuple[list[Value], Any]:
     """For each place of the window the elements of ``x`` that it sees, and the padding of both axes."""
     strides, rates = (of_space("NHWC", attributes[name], 4) for name in ("strides", "rates"))
     pairs = Padding(attributes["padding"], (), "NHWC").pairs(x.shape[1:3], kernel, strides, rates)
@@ -223,25 +263,34 @@ def dilation_2d(b: TensorFlowBuilder, input: Any, filter: Any, **attributes: Any
     return found
 
 
-def _seen(b: TensorFlowBuilder, input: Value, filter: Value, given: Value, attributes: dict[str, Any]) -> tuple[list[Value], Any]:
+def _seen(
+    b: TensorFlowBuilder, input: Value, filter: Value, given: Value, attributes: dict[str, Any]
+) -> tuple[list[Value], Any]:
     """For each place of the window, what flows back through it, and the padding."""
     kernel = (b.fix(filter.shape[0]), b.fix(filter.shape[1]))
     taps, pairs = _taps(b, input, kernel, attributes)
-    raised = [b.add(tap, b.getitem(filter, key=(place // kernel[1], place % kernel[1]))) for place, tap in enumerate(taps)]
+    raised = [
+        b.add(tap, b.getitem(filter, key=(place // kernel[1], place % kernel[1])))
+        for place, tap in enumerate(taps)
+    ]
     winner = b.argmax(b.stack(*raised, axis=0), axis=0)
     nothing = b.array(0, given.dtype)
     return [b.where(b.equal(winner, place), given, nothing) for place in range(len(taps))], pairs
 
 
 @rows.row("Dilation2DBackpropFilter")
-def dilation_of_filter(b: TensorFlowBuilder, input: Any, filter: Any, out_backprop: Any, **attributes: Any) -> Any:
+def dilation_of_filter(
+    b: TensorFlowBuilder, input: Any, filter: Any, out_backprop: Any, **attributes: Any
+) -> Any:
     """What flows back to each place of the kernel."""
     parts, _ = _seen(b, input, filter, out_backprop, attributes)
     return b.reshape(b.stack(*(b.sum(part, axis=(0, 1, 2)) for part in parts), axis=0), shape=filter.shape)
 
 
 @rows.row("Dilation2DBackpropInput")
-def dilation_of_input(b: TensorFlowBuilder, input: Any, filter: Any, out_backprop: Any, **attributes: Any) -> Any:
+def dilation_of_input(
+    b: TensorFlowBuilder, input: Any, filter: Any, out_backprop: Any, **attributes: Any
+) -> Any:
     """What flows back to each element that was the largest somewhere."""
     parts, pairs = _seen(b, input, filter, out_backprop, attributes)
     strides, rates = (of_space("NHWC", attributes[name], 4) for name in ("strides", "rates"))
@@ -259,10 +308,14 @@ def dilation_of_input(b: TensorFlowBuilder, input: Any, filter: Any, out_backpro
 
 
 @rows.row("FusedPadConv2D", static=("paddings",))
-def fused_pad_conv(b: TensorFlowBuilder, input: Any, paddings: Any, filter: Any, *, mode: str, **attributes: Any) -> Any:
+def fused_pad_conv(
+    b: TensorFlowBuilder, input: Any, paddings: Any, filter: Any, *, mode: str, **attributes: Any
+) -> Any:
     """A mirrored image, convolved."""
     if b.fix(input.shape[0]) != 1:
-        raise NotImplementedError("FusedPadConv2D of several images, of which TensorFlow pads the first one only")
+        raise NotImplementedError(
+            "FusedPadConv2D of several images, of which TensorFlow pads the first one only"
+        )
     padded = rows.get("MirrorPad")(b, input, paddings, mode=mode)  # type: ignore[misc]
     return conv(b, padded, filter, **attributes)
 
@@ -280,7 +333,9 @@ def fused_resize_and_pad_conv(
     **attributes: Any,
 ) -> Any:
     """A resized and mirrored image, convolved."""
-    resized = rows.get("ResizeBilinear")(b, input, size, align_corners=resize_align_corners, half_pixel_centers=False)  # type: ignore[misc]
+    resized = rows.get("ResizeBilinear")(
+        b, input, size, align_corners=resize_align_corners, half_pixel_centers=False
+    )  # type: ignore[misc]
     return fused_pad_conv(b, resized, paddings, filter, mode=mode, **attributes)
 
 
@@ -291,9 +346,13 @@ def _depth(first: str) -> Callable[..., Any]:
         x = b.permute_dims(input, axes=(0, 2, 3, 1)) if data_format == "NCHW" else input
         batch, height, width, channels = x.shape
         if first == "space":
-            parted = b.reshape(x, shape=(batch, height // block_size, block_size, width // block_size, block_size, channels))
+            parted = b.reshape(
+                x, shape=(batch, height // block_size, block_size, width // block_size, block_size, channels)
+            )
             moved = b.permute_dims(parted, axes=(0, 1, 3, 2, 4, 5))
-            found = b.reshape(moved, shape=(batch, height // block_size, width // block_size, channels * block_size**2))
+            found = b.reshape(
+                moved, shape=(batch, height // block_size, width // block_size, channels * block_size**2)
+            )
         else:
             inner = channels // block_size**2
             parted = b.reshape(x, shape=(batch, height, width, block_size, block_size, inner))
@@ -316,10 +375,19 @@ def space_to_batch_nd(b: TensorFlowBuilder, input: Any, block_shape: Any, paddin
     others = tuple((0, 0) for _ in range(input.ndim - count - 1))
     x = b.pad(input, padding=((0, 0), *amounts, *others), value=False if input.dtype == "bool" else 0)
     batch, space, rest = x.shape[0], x.shape[1 : count + 1], x.shape[count + 1 :]
-    parted = b.reshape(x, shape=(batch, *(part for size, block in zip(space, blocks) for part in (size // block, block)), *rest))
+    parted = b.reshape(
+        x,
+        shape=(
+            batch,
+            *(part for size, block in zip(space, blocks) for part in (size // block, block)),
+            *rest,
+        ),
+    )
     inside, outside = range(2, 2 * count + 1, 2), range(1, 2 * count + 1, 2)
     moved = b.permute_dims(parted, axes=(*inside, 0, *outside, *range(2 * count + 1, parted.ndim)))
-    return b.reshape(moved, shape=(batch * product(blocks), *(size // block for size, block in zip(space, blocks)), *rest))
+    return b.reshape(
+        moved, shape=(batch * product(blocks), *(size // block for size, block in zip(space, blocks)), *rest)
+    )
 
 
 @rows.row("BatchToSpaceND", static=("block_shape", "crops"))
@@ -330,8 +398,15 @@ def batch_to_space_nd(b: TensorFlowBuilder, input: Any, block_shape: Any, crops:
     space, rest = input.shape[1 : count + 1], input.shape[count + 1 :]
     batch = input.shape[0] // product(blocks)
     parted = b.reshape(input, shape=(*blocks, batch, *space, *rest))
-    order = (count, *(axis for i in range(count) for axis in (count + 1 + i, i)), *range(2 * count + 1, parted.ndim))
-    x = b.reshape(b.permute_dims(parted, axes=order), shape=(batch, *(size * block for size, block in zip(space, blocks)), *rest))
+    order = (
+        count,
+        *(axis for i in range(count) for axis in (count + 1 + i, i)),
+        *range(2 * count + 1, parted.ndim),
+    )
+    x = b.reshape(
+        b.permute_dims(parted, axes=order),
+        shape=(batch, *(size * block for size, block in zip(space, blocks)), *rest),
+    )
     for axis, (low, high) in enumerate(amounts, 1):
         x = cut(b, x, axis, low, x.shape[axis] - high)
     return x

@@ -137,14 +137,18 @@ def xdivy(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
 def squared_difference(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
     """The difference times its conjugate."""
     difference = b.subtract(*b.beside(x, y))
-    return b.multiply(difference, b.conj(difference)) if is_complex(difference.dtype) else b.square(difference)
+    return (
+        b.multiply(difference, b.conj(difference)) if is_complex(difference.dtype) else b.square(difference)
+    )
 
 
 def _comparison(name: str) -> Callable[..., Any]:
     def row(b: TensorFlowBuilder, x: Any, y: Any, *, incompatible_shape_error: bool = True, **_: Any) -> Any:
         x, y = b.beside(x, y)
         if not incompatible_shape_error and b.result.ndim < max(getattr(item, "ndim", 0) for item in (x, y)):
-            return b.full(shape=(), fill_value=name == "not_equal", dtype="bool")  # of shapes that do not go together
+            return b.full(
+                shape=(), fill_value=name == "not_equal", dtype="bool"
+            )  # of shapes that do not go together
         return getattr(b, name)(x, y)
 
     return row
@@ -188,7 +192,11 @@ def polygamma(b: TensorFlowBuilder, a: Any, x: Any, **_: Any) -> Any:
 
 def _polygamma_of(b: TensorFlowBuilder, degree: int, x: Value) -> Any:
     pole = b.logical_and(b.less_equal(x, 0), b.equal(x, b.floor(x)))
-    return b.where(pole, b.array(math.inf if degree % 2 else math.nan, x.dtype), b.polygamma(x, n=degree)) if degree else _digamma(b, x)
+    return (
+        b.where(pole, b.array(math.inf if degree % 2 else math.nan, x.dtype), b.polygamma(x, n=degree))
+        if degree
+        else _digamma(b, x)
+    )
 
 
 @rows.row("Digamma")
@@ -271,7 +279,11 @@ def identity(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
 def prevent_gradient(b: TensorFlowBuilder, x: Any, *, message: Any = "", **_: Any) -> Any:
     """An error where a gradient is taken."""
     x = b.array(x)
-    return b.refuse_gradient(x, x, message=message.decode() if isinstance(message, bytes) else message) if is_inexact(x.dtype) else x
+    return (
+        b.refuse_gradient(x, x, message=message.decode() if isinstance(message, bytes) else message)
+        if is_inexact(x.dtype)
+        else x
+    )
 
 
 @rows.row("CheckNumerics", "CheckNumericsV2")

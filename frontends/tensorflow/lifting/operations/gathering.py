@@ -16,15 +16,21 @@ from .shapes import size_of
 # ------------------------------------------------------------------------------------- gathering
 def _wide(b: TensorFlowBuilder, indices: Value) -> Value:
     """Indices in a type that every target indexes with."""
-    wide: Value = b.astype(indices, dtype="int32") if indices.dtype in ("int8", "int16", "uint8", "uint16") else indices
+    wide: Value = (
+        b.astype(indices, dtype="int32") if indices.dtype in ("int8", "int16", "uint8", "uint16") else indices
+    )
     return wide
 
 
-rows.table({"Gather": lambda b, params, indices, **_: b.take(params, _wide(b, b.array(indices)), axis=0)})  # the rows that indices name
+rows.table(
+    {"Gather": lambda b, params, indices, **_: b.take(params, _wide(b, b.array(indices)), axis=0)}
+)  # the rows that indices name
 
 
 @rows.row("GatherV2", static=("axis",))
-def gather_v2(b: TensorFlowBuilder, params: Any, indices: Any, axis: Any, *, batch_dims: int = 0, **_: Any) -> Any:
+def gather_v2(
+    b: TensorFlowBuilder, params: Any, indices: Any, axis: Any, *, batch_dims: int = 0, **_: Any
+) -> Any:
     """The slices that indices name along an axis, for each element of the first ``batch_dims`` axes."""
     params = b.array(params, b.result.dtype)
     indices, axis = _wide(b, b.array(indices)), axis_in(axis, max(params.ndim, 1))
@@ -101,10 +107,15 @@ rows.row("TensorScatterMin")(_scatter("min"))
 
 
 @rows.row("DynamicPartition")
-def dynamic_partition(b: TensorFlowBuilder, data: Any, partitions: Any, *, num_partitions: int, **_: Any) -> Any:
+def dynamic_partition(
+    b: TensorFlowBuilder, data: Any, partitions: Any, *, num_partitions: int, **_: Any
+) -> Any:
     """The rows of each number."""
     hints = [spec.hints[0] for spec in b.recorded]
-    return tuple(b.boolean_mask(data, b.equal(partitions, number), axis=0, hint=hints[number]) for number in range(num_partitions))
+    return tuple(
+        b.boolean_mask(data, b.equal(partitions, number), axis=0, hint=hints[number])
+        for number in range(num_partitions)
+    )
 
 
 @rows.row("DynamicStitch", "ParallelDynamicStitch", static=("indices",))
@@ -112,7 +123,10 @@ def dynamic_stitch(b: TensorFlowBuilder, indices: Any, data: Any, **_: Any) -> A
     """Rows put to their places; the last one for a place stays. There are as many as the largest place says."""
     places = [b.array(item, "int32") for item in indices]
     flat = [b.reshape(item, shape=(product(item.shape),)) for item in places]
-    given = [b.reshape(item, shape=(product(place.shape), *item.shape[place.ndim :])) for item, place in zip(b.arrays(*data), places)]
+    given = [
+        b.reshape(item, shape=(product(place.shape), *item.shape[place.ndim :]))
+        for item, place in zip(b.arrays(*data), places)
+    ]
     where, what = (b.concat(*items, axis=0) if len(items) > 1 else items[0] for items in (flat, given))
     count = _stitched_size(b, indices, where)
     whole = b.zeros(shape=(count, *what.shape[1:]), dtype=what.dtype)
@@ -140,7 +154,15 @@ def top_k_v2(b: TensorFlowBuilder, input: Any, k: Any, *, index_type: Any = "int
 
 
 @rows.row("ApproxTopK")
-def approx_top_k(b: TensorFlowBuilder, input: Any, *, k: int, reduction_dimension: int = -1, is_max_k: bool = True, **_: Any) -> Any:
+def approx_top_k(
+    b: TensorFlowBuilder,
+    input: Any,
+    *,
+    k: int,
+    reduction_dimension: int = -1,
+    is_max_k: bool = True,
+    **_: Any,
+) -> Any:
     """The largest or least along an axis, of which TensorFlow leaves none out on a CPU."""
     axis = reduction_dimension % input.ndim
     order = cut(b, b.argsort(input, axis=axis, descending=is_max_k, stable=True), axis, None, k)
@@ -152,7 +174,9 @@ def dynamic_update_slice(b: TensorFlowBuilder, input: Any, update: Any, indices:
     """A slice written to, moved inside where it would end outside."""
     places = []
     for axis, (whole, size) in enumerate(zip(input.shape, update.shape)):
-        start = b.getitem(indices, key=(axis,)) if isinstance(indices, Value) else b.array(indices[axis], "int32")
+        start = (
+            b.getitem(indices, key=(axis,)) if isinstance(indices, Value) else b.array(indices[axis], "int32")
+        )
         inside = b.clip(start, b.array(0, start.dtype), b.array(whole - size, start.dtype))
         along_axis = tuple(size if place == axis else 1 for place in range(input.ndim))
         places.append(b.reshape(b.add(b.arange(stop=size, dtype=start.dtype), inside), shape=along_axis))
@@ -207,7 +231,9 @@ def bucketize(b: TensorFlowBuilder, input: Any, *, boundaries: Any, **_: Any) ->
 
 
 @rows.row("HistogramFixedWidth", static=("value_range", "nbins"))
-def histogram_fixed_width(b: TensorFlowBuilder, values: Any, value_range: Any, nbins: Any, *, dtype: Any = "int32", **_: Any) -> Any:
+def histogram_fixed_width(
+    b: TensorFlowBuilder, values: Any, value_range: Any, nbins: Any, *, dtype: Any = "int32", **_: Any
+) -> Any:
     """How many elements lie in each of equal parts of a range; those outside count in the first and the last one."""
     count = size_of(nbins)
     low, high = _ends(b, value_range, values.dtype)
@@ -238,7 +264,11 @@ def _in_order_of_coming(b: TensorFlowBuilder, x: Value, axis: int | None) -> tup
     values, first, inverse, counts = b.unique_all(x, axis=axis, hint=b.result.hints[axis or 0])
     order = b.argsort(first, axis=0)
     moved = b.argsort(order, axis=0)
-    return b.take(values, order, axis=axis or 0), b.take(moved, inverse, axis=0), b.take(counts, order, axis=0)
+    return (
+        b.take(values, order, axis=axis or 0),
+        b.take(moved, inverse, axis=0),
+        b.take(counts, order, axis=0),
+    )
 
 
 @rows.row("Unique")
@@ -263,10 +293,16 @@ def unique_v2(b: TensorFlowBuilder, x: Any, axis: Any, *, out_idx: Any = "int32"
 
 
 @rows.row("UniqueWithCountsV2", static=("axis",))
-def unique_with_counts_v2(b: TensorFlowBuilder, x: Any, axis: Any, *, out_idx: Any = "int32", **_: Any) -> Any:
+def unique_with_counts_v2(
+    b: TensorFlowBuilder, x: Any, axis: Any, *, out_idx: Any = "int32", **_: Any
+) -> Any:
     """Of slices along an axis, and how often they come."""
     values, places, counts = _in_order_of_coming(b, x, _axis(axis, x.ndim))
-    return values, b.astype(b.reshape(places, shape=(product(places.shape),)), dtype=out_idx), b.astype(counts, dtype=out_idx)
+    return (
+        values,
+        b.astype(b.reshape(places, shape=(product(places.shape),)), dtype=out_idx),
+        b.astype(counts, dtype=out_idx),
+    )
 
 
 def _axis(axis: Any, rank: int) -> int | None:
@@ -295,16 +331,29 @@ def unravel_index(b: TensorFlowBuilder, indices: Any, dims: Any, **_: Any) -> An
 
 # ------------------------------------------------------------------------------------- arrays given by their indices and values
 @rows.row("SparseToDense", static=("output_shape",))
-def sparse_to_dense(b: TensorFlowBuilder, sparse_indices: Any, output_shape: Any, sparse_values: Any, default_value: Any, **_: Any) -> Any:
+def sparse_to_dense(
+    b: TensorFlowBuilder,
+    sparse_indices: Any,
+    output_shape: Any,
+    sparse_values: Any,
+    default_value: Any,
+    **_: Any,
+) -> Any:
     """One value everywhere, but for those at index vectors."""
     shape = numbers(output_shape, "the shape")
     whole = b.broadcast_to(b.array(default_value, b.result.dtype), shape=shape)
-    indices = sparse_indices if sparse_indices.ndim == 2 else b.reshape(sparse_indices, shape=(product(sparse_indices.shape), 1))
+    indices = (
+        sparse_indices
+        if sparse_indices.ndim == 2
+        else b.reshape(sparse_indices, shape=(product(sparse_indices.shape), 1))
+    )
     return scattered(b, whole, indices, b.array(sparse_values, b.result.dtype), None)
 
 
 @rows.row("SparseTensorDenseAdd", static=("a_shape",))
-def sparse_dense_add(b: TensorFlowBuilder, a_indices: Any, a_values: Any, a_shape: Any, b_: Any, **_: Any) -> Any:
+def sparse_dense_add(
+    b: TensorFlowBuilder, a_indices: Any, a_values: Any, a_shape: Any, b_: Any, **_: Any
+) -> Any:
     """Values added at index vectors."""
     return scattered(b, b_, a_indices, a_values, "sum")
 
@@ -322,8 +371,12 @@ def sparse_dense_matmul(
     **_: Any,
 ) -> Any:
     """The product of a matrix that is given by its values at index vectors with another one."""
-    dense = scattered(b, b.zeros(shape=numbers(a_shape, "the shape"), dtype=a_values.dtype), a_indices, a_values, "sum")
-    first, second = (_adjoint(b, item) if turned else item for item, turned in ((dense, adjoint_a), (b_, adjoint_b)))
+    dense = scattered(
+        b, b.zeros(shape=numbers(a_shape, "the shape"), dtype=a_values.dtype), a_indices, a_values, "sum"
+    )
+    first, second = (
+        _adjoint(b, item) if turned else item for item, turned in ((dense, adjoint_a), (b_, adjoint_b))
+    )
     return b.matmul(first, second)
 
 

@@ -17,15 +17,21 @@ def _convolution(reader: Reader, operation: Any, operands: Sequence[Held]) -> Se
     if groups == 1:
         return reader.computed(operation, operands)
     places = [place for place in range(1, 5) if place != channels]
-    strides, dilations = ([operation.get_attr(name)[place] for place in places] for name in ("strides", "dilations"))
+    strides, dilations = (
+        [operation.get_attr(name)[place] for place in places] for name in ("strides", "dilations")
+    )
     padding, layout = operation.get_attr("padding").decode(), operation.get_attr("data_format").decode()
 
     def by_groups(x: Any, kernel: Any) -> Any:
         parts = zip(tf.split(x, groups, channels), tf.split(kernel, groups, 4))
-        return tf.concat([tf.nn.convolution(*part, strides, padding, layout, dilations) for part in parts], channels)
+        return tf.concat(
+            [tf.nn.convolution(*part, strides, padding, layout, dilations) for part in parts], channels
+        )
 
     given = [tf.TensorSpec(tensor.shape, tensor.dtype) for tensor in operation.inputs]
-    return reader.results(tf.function(by_groups, autograph=False).get_concrete_function(*given).graph, operands)
+    return reader.results(
+        tf.function(by_groups, autograph=False).get_concrete_function(*given).graph, operands
+    )
 
 
 READ: dict[str, Handler] = {"Conv3D": _convolution}

@@ -45,7 +45,9 @@ def _from_hsv(b: TensorFlowBuilder, images: Value) -> Any:
         b.subtract(2.0, b.abs(b.subtract(sixth, 4.0))),
     )
     rest = b.subtract(1.0, saturation)
-    colours = [b.multiply(b.add(rest, b.multiply(saturation, b.clip(ramp, 0.0, 1.0))), value) for ramp in ramps]
+    colours = [
+        b.multiply(b.add(rest, b.multiply(saturation, b.clip(ramp, 0.0, 1.0))), value) for ramp in ramps
+    ]
     return b.stack(*colours, axis=images.ndim - 1)
 
 
@@ -81,21 +83,39 @@ def adjust_saturation(b: TensorFlowBuilder, images: Any, scale: Any, **_: Any) -
     return b.astype(_from_hsv(b, b.stack(hue, moved, value, axis=images.ndim - 1)), dtype=images.dtype)
 
 
-def _sampled(b: TensorFlowBuilder, x: Value, image: Value, line: Value, column: Value, method: str, outside: Any, fill: Any) -> Any:
+def _sampled(
+    b: TensorFlowBuilder,
+    x: Value,
+    image: Value,
+    line: Value,
+    column: Value,
+    method: str,
+    outside: Any,
+    fill: Any,
+) -> Any:
     """``x[image, line, column]`` at positions between elements; ``outside`` says where ``fill`` stands instead."""
     height, width = (b.array(size - 1, "float32") for size in x.shape[1:3])
 
     def at(lines: Value, columns: Value) -> Any:
-        places = (b.astype(b.clip(item, 0.0, last), dtype="int32") for item, last in ((lines, height), (columns, width)))
+        places = (
+            b.astype(b.clip(item, 0.0, last), dtype="int32")
+            for item, last in ((lines, height), (columns, width))
+        )
         return b.gather_nd(x, image, *places, axes=(0, 1, 2))
 
     if method == "nearest":
         found = b.astype(at(_half_away(b, line), _half_away(b, column)), dtype="float32")
     else:
         top, left = b.floor(line), b.floor(column)
-        down, right = (b.reshape(b.subtract(item, low), shape=(*item.shape, 1)) for item, low in ((line, top), (column, left)))
+        down, right = (
+            b.reshape(b.subtract(item, low), shape=(*item.shape, 1))
+            for item, low in ((line, top), (column, left))
+        )
         below, beside = b.ceil(line), b.ceil(column)
-        corners = (b.astype(at(*pair), dtype="float32") for pair in ((top, left), (top, beside), (below, left), (below, beside)))
+        corners = (
+            b.astype(at(*pair), dtype="float32")
+            for pair in ((top, left), (top, beside), (below, left), (below, beside))
+        )
         top_left, top_right, low_left, low_right = corners
         upper = b.add(top_left, b.multiply(b.subtract(top_right, top_left), right))
         lower = b.add(low_left, b.multiply(b.subtract(low_right, low_left), right))
@@ -123,25 +143,40 @@ def crop_and_resize(
     """Parts of images, each resampled to one size."""
     count, new = boxes.shape[0], numbers(crop_size, "the size of a crop")
     sides = [b.getitem(boxes, key=((None, None, 1), place)) for place in range(4)]
-    lines, columns = (_in_box(b, image.shape[axis + 1], new[axis], sides[axis], sides[axis + 2]) for axis in range(2))
+    lines, columns = (
+        _in_box(b, image.shape[axis + 1], new[axis], sides[axis], sides[axis + 2]) for axis in range(2)
+    )
     line, column = b.reshape(lines, shape=(count, new[0], 1)), b.reshape(columns, shape=(count, 1, new[1]))
     outside = b.logical_or(_beyond(b, line, image.shape[1]), _beyond(b, column, image.shape[2]))
     shape = (count, *new)
     line, column, outside = (b.broadcast_to(item, shape=shape) for item in (line, column, outside))
     which = b.broadcast_to(b.reshape(box_ind, shape=(count, 1, 1)), shape=shape)
-    return _sampled(b, image, which, line, column, method, outside, b.array(float(extrapolation_value), "float32"))
+    return _sampled(
+        b, image, which, line, column, method, outside, b.array(float(extrapolation_value), "float32")
+    )
 
 
 @rows.row("CropAndResizeGradImage", static=("image_size",))
 def crop_and_resize_grad_image(
-    b: TensorFlowBuilder, grads: Any, boxes: Any, box_ind: Any, image_size: Any, *, method: str = "bilinear", **_: Any
+    b: TensorFlowBuilder,
+    grads: Any,
+    boxes: Any,
+    box_ind: Any,
+    image_size: Any,
+    *,
+    method: str = "bilinear",
+    **_: Any,
 ) -> Any:
     """What flows back to each element of the images that was read."""
     whole = numbers(image_size, "the size of images")
     x = b.astype(grads, dtype="float32")
-    lines, columns = (_read_weights(b, whole[axis + 1], x.shape[axis + 1], boxes, axis, method) for axis in range(2))
+    lines, columns = (
+        _read_weights(b, whole[axis + 1], x.shape[axis + 1], boxes, axis, method) for axis in range(2)
+    )
     spread = b.einsum(lines, x, columns, equation="nhi,nhwc,nwj->nijc")
-    found = b.scatter_nd(b.zeros(shape=tuple(whole), dtype="float32"), spread, box_ind, axes=(0,), reduce="sum")
+    found = b.scatter_nd(
+        b.zeros(shape=tuple(whole), dtype="float32"), spread, box_ind, axes=(0,), reduce="sum"
+    )
     return b.astype(found, dtype=b.result.dtype)
 
 
@@ -165,7 +200,9 @@ def _positions(b: TensorFlowBuilder, size: Any, count: Any, boxes: Value, axis: 
 
 
 @rows.row("CropAndResizeGradBoxes")
-def crop_and_resize_grad_boxes(b: TensorFlowBuilder, grads: Any, image: Any, boxes: Any, box_ind: Any, **_: Any) -> Any:
+def crop_and_resize_grad_boxes(
+    b: TensorFlowBuilder, grads: Any, image: Any, boxes: Any, box_ind: Any, **_: Any
+) -> Any:
     """What flows back to the corners of each box."""
     x, sizes = b.astype(image, dtype="float32"), grads.shape[1:3]
     picked = b.take(x, box_ind, axis=0)
@@ -176,7 +213,9 @@ def crop_and_resize_grad_boxes(b: TensorFlowBuilder, grads: Any, image: Any, box
         lines, columns = (slopes[0], weights[1]) if axis == 0 else (weights[0], slopes[1])
         moved = b.einsum(lines, picked, columns, equation="nhi,nijc,nwj->nhwc")
         along_axis = b.sum(b.multiply(moved, grads), axis=(2, 3) if axis == 0 else (1, 3))
-        sides += [b.sum(b.multiply(along_axis, part), axis=1) for part in _shares(b, x.shape[axis + 1], sizes[axis])]
+        sides += [
+            b.sum(b.multiply(along_axis, part), axis=1) for part in _shares(b, x.shape[axis + 1], sizes[axis])
+        ]
     low, high = sides[0::2], sides[1::2]
     return b.stack(*low, *high, axis=1)
 
@@ -239,8 +278,14 @@ def _folded(b: TensorFlowBuilder, at: Value, size: Any, mode: str) -> Any:
 
 def _projected(b: TensorFlowBuilder, transforms: Value, new: tuple[Any, ...]) -> list[Value]:
     """The line and the column that each element of the new image is read from, and whether there is such a place."""
-    part = [b.reshape(b.getitem(transforms, key=((None, None, 1), place)), shape=(transforms.shape[0], 1, 1)) for place in range(8)]
-    lines, columns = b.reshape(places_of(b, new[0]), shape=(1, new[0], 1)), b.reshape(places_of(b, new[1]), shape=(1, 1, new[1]))
+    part = [
+        b.reshape(b.getitem(transforms, key=((None, None, 1), place)), shape=(transforms.shape[0], 1, 1))
+        for place in range(8)
+    ]
+    lines, columns = (
+        b.reshape(places_of(b, new[0]), shape=(1, new[0], 1)),
+        b.reshape(places_of(b, new[1]), shape=(1, 1, new[1])),
+    )
 
     def mapped(first: Value, second: Value, third: Any) -> Any:
         return b.add(b.add(b.multiply(first, columns), b.multiply(second, lines)), third)
@@ -256,23 +301,42 @@ def _tap(b: TensorFlowBuilder, x: Value, image: Value, line: Value, column: Valu
     sizes = [b.array(size, "float32") for size in x.shape[1:3]]
     inside = b.logical_and(b.greater_equal(line, 0.0), b.greater_equal(column, 0.0))
     inside = b.logical_and(inside, b.logical_and(b.less(line, sizes[0]), b.less(column, sizes[1])))
-    places = (b.astype(b.clip(at, 0.0, b.subtract(size, 1.0)), dtype="int32") for at, size in zip((line, column), sizes))
+    places = (
+        b.astype(b.clip(at, 0.0, b.subtract(size, 1.0)), dtype="int32")
+        for at, size in zip((line, column), sizes)
+    )
     found = b.gather_nd(x, image, *places, axes=(0, 1, 2))
     return b.where(b.reshape(inside, shape=(*inside.shape, 1)), found, fill)
 
 
-def _transformed(b: TensorFlowBuilder, images: Value, transforms: Value, size: Any, fill: Any, interpolation: str, mode: str) -> Any:
+def _transformed(
+    b: TensorFlowBuilder,
+    images: Value,
+    transforms: Value,
+    size: Any,
+    fill: Any,
+    interpolation: str,
+    mode: str,
+) -> Any:
     new, x = numbers(size, "the size of an image"), b.astype(images, dtype="float32")
     line, column, nowhere = _projected(b, transforms, new)
     shape = (images.shape[0], *new)
-    line, column = (b.broadcast_to(_folded(b, at, count, mode), shape=shape) for at, count in ((line, x.shape[1]), (column, x.shape[2])))
-    image = b.broadcast_to(b.reshape(b.arange(start=0, stop=shape[0], step=1, dtype="int32"), shape=(shape[0], 1, 1)), shape=shape)
+    line, column = (
+        b.broadcast_to(_folded(b, at, count, mode), shape=shape)
+        for at, count in ((line, x.shape[1]), (column, x.shape[2]))
+    )
+    image = b.broadcast_to(
+        b.reshape(b.arange(start=0, stop=shape[0], step=1, dtype="int32"), shape=(shape[0], 1, 1)),
+        shape=shape,
+    )
     fill = b.array(fill, "float32")
     if interpolation == "NEAREST":
         found = _tap(b, x, image, _rounded(b, line), _rounded(b, column), fill)
     else:
         top, left = b.floor(line), b.floor(column)
-        down, right = (b.reshape(b.subtract(at, low), shape=(*shape, 1)) for at, low in ((line, top), (column, left)))
+        down, right = (
+            b.reshape(b.subtract(at, low), shape=(*shape, 1)) for at, low in ((line, top), (column, left))
+        )
         rows_ = [
             b.add(
                 b.multiply(_tap(b, x, image, at, left, fill), b.subtract(1.0, right)),
@@ -293,7 +357,14 @@ def _rounded(b: TensorFlowBuilder, x: Value) -> Any:
 
 @rows.row("ImageProjectiveTransformV2", static=("output_shape",))
 def image_transform(
-    b: TensorFlowBuilder, images: Any, transforms: Any, output_shape: Any, *, interpolation: str, fill_mode: str = "CONSTANT", **_: Any
+    b: TensorFlowBuilder,
+    images: Any,
+    transforms: Any,
+    output_shape: Any,
+    *,
+    interpolation: str,
+    fill_mode: str = "CONSTANT",
+    **_: Any,
 ) -> Any:
     """Each element is read where a projective map says."""
     return _transformed(b, images, transforms, output_shape, 0.0, interpolation, fill_mode)

@@ -116,7 +116,11 @@ class _Band:
 
     def length_of(self, number: int) -> Any:
         """How many elements one diagonal has."""
-        return self.length if self.low == self.high else apply("min", self.height + min(number, 0), self.width - max(number, 0))
+        return (
+            self.length
+            if self.low == self.high
+            else apply("min", self.height + min(number, 0), self.width - max(number, 0))
+        )
 
     def padding(self, number: int) -> tuple[Any, Any]:
         """What stands before and after a diagonal in its row."""
@@ -136,7 +140,9 @@ rows.table({
 
 
 @rows.row("MatrixDiagPartV2", "MatrixDiagPartV3", static=("k", "padding_value"))
-def matrix_diag_part_v3(b: TensorFlowBuilder, input: Any, k: Any, padding_value: Any, *, align: str = "LEFT_LEFT", **_: Any) -> Any:
+def matrix_diag_part_v3(
+    b: TensorFlowBuilder, input: Any, k: Any, padding_value: Any, *, align: str = "LEFT_LEFT", **_: Any
+) -> Any:
     """A diagonal, or a band of them as rows."""
     low, high = _limits(k)
     if low == high:
@@ -144,7 +150,11 @@ def matrix_diag_part_v3(b: TensorFlowBuilder, input: Any, k: Any, padding_value:
     band = _Band(low, high, input.shape[-2], input.shape[-1], align)
     none = ((0, 0),) * (input.ndim - 2)
     parts = [
-        b.pad(b.diagonal(input, offset=number), padding=(*none, band.padding(number)), value=_plain(b, padding_value, input))
+        b.pad(
+            b.diagonal(input, offset=number),
+            padding=(*none, band.padding(number)),
+            value=_plain(b, padding_value, input),
+        )
         for number in band.numbers()
     ]
     return b.stack(*parts, axis=input.ndim - 2)
@@ -164,16 +174,34 @@ def _placed(b: TensorFlowBuilder, whole: Value, diagonal: Value, band: _Band) ->
     for row, number in enumerate(band.numbers()):
         one = diagonal if band.low == band.high else b.getitem(diagonal, key=along(whole.ndim - 2, row))
         before, _ = band.padding(number) if band.low != band.high else (0, 0)
-        one = cut(b, one, one.ndim - 1, before, before + band.length_of(number)) if band.low != band.high else one
+        one = (
+            cut(b, one, one.ndim - 1, before, before + band.length_of(number))
+            if band.low != band.high
+            else one
+        )
         square = b.diag_embed(one, offset=number)
-        padding = (*((0, 0),) * (square.ndim - 2), (0, band.height - square.shape[-2]), (0, band.width - square.shape[-1]))
-        whole = b.where(b.equal(distance, number), b.pad(square, padding=padding, value=b.operand(0, square.dtype)), whole)
+        padding = (
+            *((0, 0),) * (square.ndim - 2),
+            (0, band.height - square.shape[-2]),
+            (0, band.width - square.shape[-1]),
+        )
+        whole = b.where(
+            b.equal(distance, number), b.pad(square, padding=padding, value=b.operand(0, square.dtype)), whole
+        )
     return whole
 
 
 @rows.row("MatrixDiagV2", "MatrixDiagV3", static=("k", "num_rows", "num_cols", "padding_value"))
 def matrix_diag_v3(
-    b: TensorFlowBuilder, diagonal: Any, k: Any, num_rows: Any, num_cols: Any, padding_value: Any, *, align: str = "LEFT_LEFT", **_: Any
+    b: TensorFlowBuilder,
+    diagonal: Any,
+    k: Any,
+    num_rows: Any,
+    num_cols: Any,
+    padding_value: Any,
+    *,
+    align: str = "LEFT_LEFT",
+    **_: Any,
 ) -> Any:
     """Matrices with a diagonal or a band, and a number elsewhere."""
     low, high = _limits(k)
@@ -186,7 +214,9 @@ def matrix_diag_v3(
     if low == high == 0 and height == width == length and padding_value == 0:
         return b.diag_embed(diagonal)
     batch = diagonal.shape[:-1] if low == high else diagonal.shape[:-2]
-    whole = b.full(shape=(*batch, height, width), fill_value=_plain(b, padding_value, diagonal), dtype=diagonal.dtype)
+    whole = b.full(
+        shape=(*batch, height, width), fill_value=_plain(b, padding_value, diagonal), dtype=diagonal.dtype
+    )
     return _placed(b, whole, diagonal, _Band(low, high, height, width, align))
 
 
@@ -197,7 +227,9 @@ def matrix_set_diag(b: TensorFlowBuilder, input: Any, diagonal: Any, **_: Any) -
 
 
 @rows.row("MatrixSetDiagV2", "MatrixSetDiagV3", static=("k",))
-def matrix_set_diag_v3(b: TensorFlowBuilder, input: Any, diagonal: Any, k: Any, *, align: str = "LEFT_LEFT", **_: Any) -> Any:
+def matrix_set_diag_v3(
+    b: TensorFlowBuilder, input: Any, diagonal: Any, k: Any, *, align: str = "LEFT_LEFT", **_: Any
+) -> Any:
     """With another diagonal, or another band."""
     low, high = _limits(k)
     return _placed(b, input, diagonal, _Band(low, high, input.shape[-2], input.shape[-1], align))
@@ -216,22 +248,33 @@ def _adjoint(b: TensorFlowBuilder, x: Value) -> Any:
 
 
 @rows.row("MatMul")
-def matmul(b: TensorFlowBuilder, a: Any, b_: Any, *, transpose_a: bool = False, transpose_b: bool = False, **_: Any) -> Any:
+def matmul(
+    b: TensorFlowBuilder, a: Any, b_: Any, *, transpose_a: bool = False, transpose_b: bool = False, **_: Any
+) -> Any:
     """The product of two matrices, each perhaps transposed."""
     return b.matmul(_turned(b, a, transpose_a), _turned(b, b_, transpose_b))
 
 
 @rows.row("SparseMatMul")
-def sparse_matmul(b: TensorFlowBuilder, a: Any, b_: Any, *, transpose_a: bool = False, transpose_b: bool = False, **_: Any) -> Any:
+def sparse_matmul(
+    b: TensorFlowBuilder, a: Any, b_: Any, *, transpose_a: bool = False, transpose_b: bool = False, **_: Any
+) -> Any:
     """The product of two matrices that hold many zeros, in float32."""
     a, b_ = (b.astype(item, dtype="float32") for item in (a, b_))
     return matmul(b, a, b_, transpose_a=transpose_a, transpose_b=transpose_b)
 
 
 @rows.row("BatchMatMul", "BatchMatMulV2", "BatchMatMulV3")
-def batch_matmul(b: TensorFlowBuilder, x: Any, y: Any, *, adj_x: bool = False, adj_y: bool = False, **_: Any) -> Any:
+def batch_matmul(
+    b: TensorFlowBuilder, x: Any, y: Any, *, adj_x: bool = False, adj_y: bool = False, **_: Any
+) -> Any:
     """Products of matrices, each perhaps the adjoint, with axes of batch that broadcast."""
-    return b.matmul(*(b.astype(item, dtype=b.result.dtype) for item in (_turned(b, x, False, adj_x), _turned(b, y, False, adj_y))))
+    return b.matmul(
+        *(
+            b.astype(item, dtype=b.result.dtype)
+            for item in (_turned(b, x, False, adj_x), _turned(b, y, False, adj_y))
+        )
+    )
 
 
 @rows.row("Einsum")
@@ -244,7 +287,9 @@ def einsum(b: TensorFlowBuilder, inputs: Any, *, equation: str, **_: Any) -> Any
     return b.einsum(*b.arrays(*inputs), equation=f"{labels}->{result}")
 
 
-rows.table({"Cross": lambda b, a, b_, **_: b.cross(a, b_, axis=-1)})  # of vectors of three along the last axis
+rows.table(
+    {"Cross": lambda b, a, b_, **_: b.cross(a, b_, axis=-1)}
+)  # of vectors of three along the last axis
 
 
 # ------------------------------------------------------------------------------------- decompositions
@@ -265,7 +310,9 @@ def cholesky_grad(b: TensorFlowBuilder, l: Any, grad: Any, **_: Any) -> Any:  # 
     middle = b.tril(b.matmul(_turned(b, l, True), grad))
     half = b.subtract(middle, b.multiply(_diagonal_matrix(b, b.diagonal(middle)), 0.5))
     right = b.solve_triangular(l, half, upper=False, left=True, transpose=True)
-    whole = _turned(b, b.solve_triangular(l, _turned(b, right, True), upper=False, left=True, transpose=True), True)
+    whole = _turned(
+        b, b.solve_triangular(l, _turned(b, right, True), upper=False, left=True, transpose=True), True
+    )
     return b.multiply(b.add(whole, _turned(b, whole, True)), 0.5)
 
 
@@ -274,7 +321,9 @@ def _diagonal_matrix(b: TensorFlowBuilder, x: Value) -> Any:
 
 
 @rows.row("Svd")
-def svd(b: TensorFlowBuilder, input: Any, *, compute_uv: bool = True, full_matrices: bool = False, **_: Any) -> Any:
+def svd(
+    b: TensorFlowBuilder, input: Any, *, compute_uv: bool = True, full_matrices: bool = False, **_: Any
+) -> Any:
     """Singular values, U and V; both empty where they are not asked for."""
     if not compute_uv:
         return b.svdvals(input), *(b.zeros(shape=spec.hints, dtype=spec.dtype) for spec in b.recorded[1:])
@@ -316,7 +365,9 @@ def log_matrix_determinant(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
 
 
 @rows.row("MatrixSolveLs", static=("l2_regularizer",))
-def matrix_solve_ls(b: TensorFlowBuilder, matrix: Any, rhs: Any, l2_regularizer: Any, *, fast: bool = True, **_: Any) -> Any:
+def matrix_solve_ls(
+    b: TensorFlowBuilder, matrix: Any, rhs: Any, l2_regularizer: Any, *, fast: bool = True, **_: Any
+) -> Any:
     """Least squares by the normal equations, with a weight on the solution, or the solution of least norm."""
     adjoint = _adjoint(b, matrix)
     if not fast:
@@ -325,28 +376,38 @@ def matrix_solve_ls(b: TensorFlowBuilder, matrix: Any, rhs: Any, l2_regularizer:
     tall = hint_of(matrix.shape[-2]) >= hint_of(matrix.shape[-1])
     b.guard(apply("ge" if tall else "lt", matrix.shape[-2], matrix.shape[-1]))
     size = matrix.shape[-1 if tall else -2]
-    unit = b.multiply(b.eye(n_rows=size, n_cols=size, dtype=matrix.dtype), b.astype(weight, dtype=matrix.dtype))
+    unit = b.multiply(
+        b.eye(n_rows=size, n_cols=size, dtype=matrix.dtype), b.astype(weight, dtype=matrix.dtype)
+    )
     if tall:
         return b.solve(b.add(b.matmul(adjoint, matrix), unit), b.matmul(adjoint, rhs))
     return b.matmul(adjoint, b.solve(b.add(b.matmul(matrix, adjoint), unit), rhs))
 
 
 @rows.row("MatrixTriangularSolve")
-def matrix_triangular_solve(b: TensorFlowBuilder, matrix: Any, rhs: Any, *, lower: bool = True, adjoint: bool = False, **_: Any) -> Any:
+def matrix_triangular_solve(
+    b: TensorFlowBuilder, matrix: Any, rhs: Any, *, lower: bool = True, adjoint: bool = False, **_: Any
+) -> Any:
     """The solution for a triangular matrix."""
     matrix = b.conj(matrix) if adjoint and is_complex(matrix.dtype) else matrix
     return b.solve_triangular(matrix, rhs, upper=not lower, left=True, transpose=bool(adjoint))
 
 
 @rows.row("BandedTriangularSolve")
-def banded_triangular_solve(b: TensorFlowBuilder, matrix: Any, rhs: Any, *, lower: bool = True, adjoint: bool = False, **_: Any) -> Any:
+def banded_triangular_solve(
+    b: TensorFlowBuilder, matrix: Any, rhs: Any, *, lower: bool = True, adjoint: bool = False, **_: Any
+) -> Any:
     """The solution for a triangular matrix of which the bands are given as rows."""
     bands, size = b.fix(matrix.shape[-2]), matrix.shape[-1]
     whole: Any = None
     for row in range(bands):
         offset = -row if lower else bands - 1 - row
         band = b.getitem(matrix, key=along(matrix.ndim - 2, row))
-        part = cut(b, band, band.ndim - 1, row, None) if lower else cut(b, band, band.ndim - 1, None, size - offset)
+        part = (
+            cut(b, band, band.ndim - 1, row, None)
+            if lower
+            else cut(b, band, band.ndim - 1, None, size - offset)
+        )
         placed = b.diag_embed(part, offset=offset)
         whole = placed if whole is None else b.add(whole, placed)
     return matrix_triangular_solve(b, whole, rhs, lower=lower, adjoint=adjoint)
@@ -360,10 +421,13 @@ def tridiagonal_solve(b: TensorFlowBuilder, diagonals: Any, rhs: Any, **_: Any) 
 
 
 @rows.row("TridiagonalMatMul")
-def tridiagonal_matmul(b: TensorFlowBuilder, superdiag: Any, maindiag: Any, subdiag: Any, rhs: Any, **_: Any) -> Any:
+def tridiagonal_matmul(
+    b: TensorFlowBuilder, superdiag: Any, maindiag: Any, subdiag: Any, rhs: Any, **_: Any
+) -> Any:
     """The product of a matrix of three diagonals with others."""
     upper, middle, lower = (
-        b.permute_dims(item, axes=(*range(item.ndim - 2), item.ndim - 1, item.ndim - 2)) for item in (superdiag, maindiag, subdiag)
+        b.permute_dims(item, axes=(*range(item.ndim - 2), item.ndim - 1, item.ndim - 2))
+        for item in (superdiag, maindiag, subdiag)
     )
     rank = rhs.ndim
     none = ((0, 0),) * (rank - 2)

@@ -156,7 +156,9 @@ def reciprocal_grad(b: TensorFlowBuilder, y: Any, given: Any, **_: Any) -> Any:
 
 
 # ------------------------------------------------------------------------------------- losses
-rows.table({"L2Loss": lambda b, x, **_: b.multiply(b.sum(b.square(b.array(x))), 0.5)})  # half of the sum of squares
+rows.table(
+    {"L2Loss": lambda b, x, **_: b.multiply(b.sum(b.square(b.array(x))), 0.5)}
+)  # half of the sum of squares
 
 
 @rows.row("SoftmaxCrossEntropyWithLogits")
@@ -168,7 +170,9 @@ def softmax_cross_entropy(b: TensorFlowBuilder, logits: Any, labels: Any, **_: A
     logarithms = b.log_softmax(logits, axis=axis)
     slope = b.subtract(b.softmax(logits, axis=axis), b.stop_gradient(labels))
     # TensorFlow's gradient is that of labels that add up to 1, whether they do or not
-    parts = b.with_gradient(b.negative(b.multiply(labels, logarithms)), logits, slope, labels, b.negative(logarithms))
+    parts = b.with_gradient(
+        b.negative(b.multiply(labels, logarithms)), logits, slope, labels, b.negative(logarithms)
+    )
     return b.sum(parts, axis=axis), slope
 
 
@@ -224,8 +228,13 @@ def _fused(reserved: int) -> Callable[..., Any]:
         seen, spread = b.stop_gradient(seen), b.stop_gradient(spread)
         count = product(x.shape[i] for i in _others(x.ndim, axis))
         number = b.array(count, scale.dtype)
-        unbiased = b.multiply(spread, b.divide(number, b.maximum(b.subtract(number, 1.0), b.array(1.0, scale.dtype))))
-        kept = (_moved(b, mean, seen, exponential_avg_factor), _moved(b, variance, unbiased, exponential_avg_factor))
+        unbiased = b.multiply(
+            spread, b.divide(number, b.maximum(b.subtract(number, 1.0), b.array(1.0, scale.dtype)))
+        )
+        kept = (
+            _moved(b, mean, seen, exponential_avg_factor),
+            _moved(b, variance, unbiased, exponential_avg_factor),
+        )
         return (y, *kept, seen, spread, rest)[: reserved + 3]
 
     return row
@@ -243,12 +252,22 @@ def _statistics(b: TensorFlowBuilder, x: Value, axis: int) -> tuple[Value, Value
 
 
 def _normalised(
-    b: TensorFlowBuilder, x: Value, mean: Value, variance: Value, scale: Value, offset: Value, epsilon: float, axis: int
+    b: TensorFlowBuilder,
+    x: Value,
+    mean: Value,
+    variance: Value,
+    scale: Value,
+    offset: Value,
+    epsilon: float,
+    axis: int,
 ) -> Any:
     if x.dtype == scale.dtype:
         return b.batch_norm(x, mean, variance, scale, offset, epsilon=float(epsilon), axis=axis)
     return b.astype(
-        b.batch_norm(b.astype(x, dtype=scale.dtype), mean, variance, scale, offset, epsilon=float(epsilon), axis=axis), dtype=x.dtype
+        b.batch_norm(
+            b.astype(x, dtype=scale.dtype), mean, variance, scale, offset, epsilon=float(epsilon), axis=axis
+        ),
+        dtype=x.dtype,
     )
 
 
@@ -272,7 +291,11 @@ def fused_batch_norm_grad(
     axis, rank = _channel_axis(x, data_format), x.ndim
     axes, dtype = _others(rank, axis), x.dtype
     given, x = (b.astype(item, dtype=scale.dtype) for item in (y_backprop, x))
-    seen, variance = _statistics(b, x, axis) if is_training else tuple(map(b.stop_gradient, (reserve_space_1, reserve_space_2)))
+    seen, variance = (
+        _statistics(b, x, axis)
+        if is_training
+        else tuple(map(b.stop_gradient, (reserve_space_1, reserve_space_2)))
+    )
     mean, inverse = _spread(b, seen, rank, axis), b.rsqrt(b.add(variance, float(epsilon)))
     unit = b.multiply(b.subtract(x, mean), _spread(b, inverse, rank, axis))
     of_offset, of_scale = b.sum(given, axis=axes), b.sum(b.multiply(given, unit), axis=axes)
@@ -299,7 +322,14 @@ def _base(b: TensorFlowBuilder, x: Value, radius: int, bias: float, alpha: float
 
 @rows.row("LRN")
 def lrn(
-    b: TensorFlowBuilder, input: Any, *, depth_radius: int = 5, bias: float = 1.0, alpha: float = 1.0, beta: float = 0.5, **_: Any
+    b: TensorFlowBuilder,
+    input: Any,
+    *,
+    depth_radius: int = 5,
+    bias: float = 1.0,
+    alpha: float = 1.0,
+    beta: float = 0.5,
+    **_: Any,
 ) -> Any:
     """Divided by a power of the squares of neighbouring channels."""
     return b.multiply(input, b.pow(_base(b, input, depth_radius, bias, alpha), -float(beta)))

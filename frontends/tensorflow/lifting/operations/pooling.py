@@ -21,13 +21,21 @@ class _Windows:
     def __init__(self, attributes: dict[str, Any], ksize: Any = None, strides: Any = None) -> None:
         ksize, strides = attributes.get("ksize", ksize), attributes.get("strides", strides)
         self.data_format = str(attributes.get("data_format", "NHWC"))
-        if beside_space(self.data_format, ksize) != (1, 1) or beside_space(self.data_format, strides) != (1, 1):
+        if beside_space(self.data_format, ksize) != (1, 1) or beside_space(self.data_format, strides) != (
+            1,
+            1,
+        ):
             raise NotImplementedError("pooling over the batch or the channels")
         if self.data_format not in ("NHWC", "NCHW", "NDHWC", "NCDHW"):
             raise NotImplementedError(f"data format {self.data_format}, which only quantised kernels have")
-        self.kernel, self.strides = of_space(self.data_format, ksize, 0), of_space(self.data_format, strides, 0)
+        self.kernel, self.strides = (
+            of_space(self.data_format, ksize, 0),
+            of_space(self.data_format, strides, 0),
+        )
         self.rank = len(self.kernel)
-        self.padding = Padding(attributes["padding"], tuple(attributes.get("explicit_paddings") or ()), self.data_format)
+        self.padding = Padding(
+            attributes["padding"], tuple(attributes.get("explicit_paddings") or ()), self.data_format
+        )
 
     def params(self, space: Any) -> dict[str, Any]:
         """As pooling takes them."""
@@ -44,7 +52,8 @@ def _empty(b: TensorFlowBuilder, x: Any, windows: _Windows) -> Any:
     for size, kernel, does in zip(space, windows.kernel, fits):
         b.guard(apply("ge" if does else "lt", size, kernel))
     counts = [
-        (size - kernel) // stride + 1 if does else 0 for size, kernel, stride, does in zip(space, windows.kernel, windows.strides, fits)
+        (size - kernel) // stride + 1 if does else 0
+        for size, kernel, stride, does in zip(space, windows.kernel, windows.strides, fits)
     ]
     batch, *_, last = x.shape
     shape = (batch, x.shape[1], *counts) if is_first(windows.data_format) else (batch, *counts, last)
@@ -64,7 +73,9 @@ def max_pool(b: TensorFlowBuilder, input: Any, **attributes: Any) -> Any:
 @rows.row("MaxPoolV2", static=("ksize", "strides"))
 def max_pool_v2(b: TensorFlowBuilder, input: Any, ksize: Any, strides: Any, **attributes: Any) -> Any:
     """The largest element of each window."""
-    return max_pool(b, input, **attributes, ksize=numbers(ksize, "the window"), strides=numbers(strides, "the strides"))
+    return max_pool(
+        b, input, **attributes, ksize=numbers(ksize, "the window"), strides=numbers(strides, "the strides")
+    )
 
 
 @rows.row("AvgPool", "AvgPool3D")
@@ -80,13 +91,20 @@ def avg_pool(b: TensorFlowBuilder, value: Any, **attributes: Any) -> Any:
 def _places(b: TensorFlowBuilder, x: Value, windows: _Windows) -> tuple[Value, Value]:
     """The largest elements, with channels first, and where they stand in space."""
     moved = first(b, x, windows.data_format)
-    found: tuple[Value, Value] = b.max_pool_with_indices(moved, **windows.params(moved.shape[2:]), dilation=(1,) * windows.rank)
+    found: tuple[Value, Value] = b.max_pool_with_indices(
+        moved, **windows.params(moved.shape[2:]), dilation=(1,) * windows.rank
+    )
     return found
 
 
 @rows.row("MaxPoolWithArgmax")
 def max_pool_with_argmax(
-    b: TensorFlowBuilder, input: Any, *, Targmax: Any = "int64", include_batch_in_index: bool = False, **attributes: Any
+    b: TensorFlowBuilder,
+    input: Any,
+    *,
+    Targmax: Any = "int64",
+    include_batch_in_index: bool = False,
+    **attributes: Any,
 ) -> Any:
     """And where it stands, counted over height, width and channels."""
     windows = _Windows(attributes)
@@ -99,10 +117,16 @@ def _flat_places(b: TensorFlowBuilder, places: Value, x: Value, with_batch: bool
     """Places in space as places among all elements of ``[batch, height, width, channels]``."""
     places = back(b, places, "NHWC")
     batch, channels = x.shape[0], x.shape[3]
-    found = b.add(b.multiply(places, b.array(channels, "int64")), b.arange(start=0, stop=channels, step=1, dtype="int64"))
+    found = b.add(
+        b.multiply(places, b.array(channels, "int64")),
+        b.arange(start=0, stop=channels, step=1, dtype="int64"),
+    )
     if with_batch:
         numbers_ = b.arange(start=0, stop=batch, step=1, dtype="int64")
-        found = b.add(found, b.reshape(b.multiply(numbers_, b.array(product(x.shape[1:]), "int64")), shape=(batch, 1, 1, 1)))
+        found = b.add(
+            found,
+            b.reshape(b.multiply(numbers_, b.array(product(x.shape[1:]), "int64")), shape=(batch, 1, 1, 1)),
+        )
     return found
 
 
@@ -135,7 +159,15 @@ def _of_places(names: tuple[str, ...], formula: Callable[..., Any]) -> None:
         return formula(b, orig_input, grad, _Windows(attributes))
 
     @rows.row(f"{names[0]}V2", static=("ksize", "strides"))
-    def row_v2(b: TensorFlowBuilder, orig_input: Any, orig_output: Any, grad: Any, ksize: Any, strides: Any, **attributes: Any) -> Any:
+    def row_v2(
+        b: TensorFlowBuilder,
+        orig_input: Any,
+        orig_output: Any,
+        grad: Any,
+        ksize: Any,
+        strides: Any,
+        **attributes: Any,
+    ) -> Any:
         options = {"ksize": numbers(ksize, "the window"), "strides": numbers(strides, "the strides")}
         return formula(b, orig_input, grad, _Windows({**attributes, **options}))
 
@@ -153,14 +185,22 @@ def _by_row(b: TensorFlowBuilder, argmax: Value, x: Value, with_batch: bool) -> 
 
 @rows.row("MaxPoolGradWithArgmax")
 def max_pool_grad_with_argmax(
-    b: TensorFlowBuilder, input: Any, grad: Any, argmax: Any, *, include_batch_in_index: bool = False, **_: Any
+    b: TensorFlowBuilder,
+    input: Any,
+    grad: Any,
+    argmax: Any,
+    *,
+    include_batch_in_index: bool = False,
+    **_: Any,
 ) -> Any:
     """``grad`` added up at the places that are known."""
     rows_, count = input.shape[0], product(input.shape[1:])
     places = _by_row(b, argmax, input, include_batch_in_index)
     whole = b.zeros(shape=(rows_, count), dtype=grad.dtype)
     parts = b.reshape(grad, shape=(rows_, product(grad.shape[1:])))
-    return b.reshape(b.scatter(whole, b.astype(places, dtype="int64"), parts, axis=1, reduce="sum"), shape=input.shape)
+    return b.reshape(
+        b.scatter(whole, b.astype(places, dtype="int64"), parts, axis=1, reduce="sum"), shape=input.shape
+    )
 
 
 def _avg_gradient(name: str) -> Callable[..., Any]:
@@ -196,24 +236,32 @@ rows.row("AvgPoolGrad", "AvgPool3DGrad", static=("orig_input_shape",))(_avg_grad
 
 # ------------------------------------------------------------------------------------- patches
 @rows.row("ExtractImagePatches")
-def extract_image_patches(b: TensorFlowBuilder, images: Any, *, ksizes: Any, strides: Any, rates: Any, padding: str, **_: Any) -> Any:
+def extract_image_patches(
+    b: TensorFlowBuilder, images: Any, *, ksizes: Any, strides: Any, rates: Any, padding: str, **_: Any
+) -> Any:
     """Every window as one vector: its places, and the channels of each."""
     kernel, steps, apart = (of_space("NHWC", item, 4) for item in (ksizes, strides, rates))
     pairs = Padding(padding, (), "NHWC").pairs(images.shape[1:3], kernel, steps, apart)
     moved = b.permute_dims(images, axes=(0, 3, 1, 2))
     given = moved if is_floating(moved.dtype) else b.astype(moved, dtype="float64")
-    columns = b.astype(b.im2col(given, kernel=kernel, strides=steps, padding=pairs, dilation=apart), dtype=images.dtype)
+    columns = b.astype(
+        b.im2col(given, kernel=kernel, strides=steps, padding=pairs, dilation=apart), dtype=images.dtype
+    )
     batch, channels = moved.shape[:2]
     sizes = tuple(
         (size + low + high - (k - 1) * rate - 1) // step + 1
         for size, (low, high), k, rate, step in zip(images.shape[1:3], pairs, kernel, apart, steps)
     )
     parted = b.reshape(columns, shape=(batch, channels, product(kernel), *sizes))
-    return b.reshape(b.permute_dims(parted, axes=(0, 3, 4, 2, 1)), shape=(batch, *sizes, product(kernel) * channels))
+    return b.reshape(
+        b.permute_dims(parted, axes=(0, 3, 4, 2, 1)), shape=(batch, *sizes, product(kernel) * channels)
+    )
 
 
 @rows.row("ExtractVolumePatches")
-def extract_volume_patches(b: TensorFlowBuilder, input: Any, *, ksizes: Any, strides: Any, padding: str, **_: Any) -> Any:
+def extract_volume_patches(
+    b: TensorFlowBuilder, input: Any, *, ksizes: Any, strides: Any, padding: str, **_: Any
+) -> Any:
     """Every window of a volume as one vector."""
     kernel, steps = (of_space("NDHWC", item, 5) for item in (ksizes, strides))
     pairs = Padding(padding, (), "NDHWC").pairs(input.shape[1:4], kernel, steps, (1, 1, 1))
@@ -224,7 +272,9 @@ def extract_volume_patches(b: TensorFlowBuilder, input: Any, *, ksizes: Any, str
     return b.reshape(moved, shape=(*moved.shape[:4], product(kernel) * moved.shape[7]))
 
 
-def _first(b: TensorFlowBuilder, offsets: Value, size: Any, new: Any, axis: int, options: dict[str, Any]) -> Value:
+def _first(
+    b: TensorFlowBuilder, offsets: Value, size: Any, new: Any, axis: int, options: dict[str, Any]
+) -> Value:
     """The first line of each glimpse along an axis, cut off to a whole number."""
     centered, normalized = options.get("centered", True), options.get("normalized", True)
     at, whole = b.getitem(offsets, key=along(1, axis)), b.array(size, "float32")
@@ -246,7 +296,9 @@ def _noise(b: TensorFlowBuilder, x: Value, shape: tuple[Any, ...], options: dict
     if kind == "gaussian":
         return b.random_normal(b.next_key(), shape=shape, dtype="float32")
     low, high = b.min(x, axis=(0, 1, 2)), b.max(x, axis=(0, 1, 2))
-    return b.add(low, b.multiply(b.subtract(high, low), b.random_uniform(b.next_key(), shape=shape, dtype="float32")))
+    return b.add(
+        low, b.multiply(b.subtract(high, low), b.random_uniform(b.next_key(), shape=shape, dtype="float32"))
+    )
 
 
 def _glimpse(version: int) -> Callable[..., Any]:
@@ -260,14 +312,19 @@ def _glimpse(version: int) -> Callable[..., Any]:
         )
         shape, places, inside = (batch, *new), [], []
         for axis in range(2):
-            first = b.reshape(_first(b, offsets, x.shape[axis + 1], new[axis], axis, options), shape=(batch, 1, 1))
+            first = b.reshape(
+                _first(b, offsets, x.shape[axis + 1], new[axis], axis, options), shape=(batch, 1, 1)
+            )
             steps = b.reshape(
-                b.arange(start=0, stop=new[axis], step=1, dtype="int32"), shape=(1, new[0], 1) if axis == 0 else (1, 1, new[1])
+                b.arange(start=0, stop=new[axis], step=1, dtype="int32"),
+                shape=(1, new[0], 1) if axis == 0 else (1, 1, new[1]),
             )
             at, last = b.add(first, steps), b.array(x.shape[axis + 1] - 1, "int32")
             inside.append(b.logical_and(b.greater_equal(at, 0), b.less_equal(at, last)))
             places.append(b.broadcast_to(b.clip(at, b.array(0, "int32"), last), shape=shape))
-        image = b.broadcast_to(b.reshape(b.arange(start=0, stop=batch, step=1, dtype="int32"), shape=(batch, 1, 1)), shape=shape)
+        image = b.broadcast_to(
+            b.reshape(b.arange(start=0, stop=batch, step=1, dtype="int32"), shape=(batch, 1, 1)), shape=shape
+        )
         found = b.gather_nd(x, image, *places, axes=(0, 1, 2))
         seen = b.reshape(b.logical_and(*inside), shape=(*shape, 1))
         return b.where(seen, found, _noise(b, x, (*shape, x.shape[3]), options))

@@ -10,7 +10,9 @@ from ..table import TensorFlowBuilder, rows
 
 
 # ------------------------------------------------------------------------------------- fake quantisation
-def _nudged(b: TensorFlowBuilder, low: Value, high: Value, bits: int, narrow: bool) -> tuple[Value, Value, Value]:
+def _nudged(
+    b: TensorFlowBuilder, low: Value, high: Value, bits: int, narrow: bool
+) -> tuple[Value, Value, Value]:
     """The range moved so that 0 is one of the steps, and the length of a step."""
     first, last = float(bool(narrow)), float(2**bits - 1)
     scale = b.divide(b.subtract(high, low), last - first)
@@ -26,17 +28,30 @@ def _rounded(b: TensorFlowBuilder, x: Value, low: Any, high: Any, bits: int, nar
     steps = b.floor(b.add(b.divide(moved, scale), 0.5))
     found = b.add(b.multiply(steps, scale), least)
     empty = b.logical_and(b.equal(low, 0.0), b.equal(high, 0.0))
-    below, above = (b.logical_and(side, b.logical_not(empty)) for side in (b.less(x, least), b.greater(x, most)))
+    below, above = (
+        b.logical_and(side, b.logical_not(empty)) for side in (b.less(x, least), b.greater(x, most))
+    )
     inside = b.logical_not(b.logical_or(below, above))
     # gradients flow as if nothing were rounded: to the ends of the range from what lies beyond them
-    pairs = ((x, inside), (b.broadcast_to(low, shape=x.shape), below), (b.broadcast_to(high, shape=x.shape), above))
+    pairs = (
+        (x, inside),
+        (b.broadcast_to(low, shape=x.shape), below),
+        (b.broadcast_to(high, shape=x.shape), above),
+    )
     slopes = [item for source, there in pairs for item in (source, b.astype(there, dtype="float32"))]
     return b.with_gradient(b.where(empty, b.array(0.0, "float32"), found), *slopes)
 
 
 @rows.row("FakeQuantWithMinMaxArgs")
 def fake_quant_args(
-    b: TensorFlowBuilder, inputs: Any, *, min: float = -6.0, max: float = 6.0, num_bits: int = 8, narrow_range: bool = False, **_: Any
+    b: TensorFlowBuilder,
+    inputs: Any,
+    *,
+    min: float = -6.0,
+    max: float = 6.0,
+    num_bits: int = 8,
+    narrow_range: bool = False,
+    **_: Any,
 ) -> Any:
     """Rounded to the steps of a range that is an attribute."""
     return _rounded(b, inputs, float(min), float(max), num_bits, narrow_range)
@@ -44,7 +59,14 @@ def fake_quant_args(
 
 @rows.row("FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsPerChannel")
 def fake_quant_vars(
-    b: TensorFlowBuilder, inputs: Any, min: Any, max: Any, *, num_bits: int = 8, narrow_range: bool = False, **_: Any
+    b: TensorFlowBuilder,
+    inputs: Any,
+    min: Any,
+    max: Any,
+    *,
+    num_bits: int = 8,
+    narrow_range: bool = False,
+    **_: Any,
 ) -> Any:
     """Rounded to the steps of a range, one for all or one for each channel."""
     return _rounded(b, inputs, min, max, num_bits, narrow_range)
@@ -64,14 +86,24 @@ def fake_quant_args_gradient(
 ) -> Any:
     """What flows back inside of the range; TensorFlow derives it no further."""
     gradients = b.stop_gradient(gradients)
-    least, most, _scale = _nudged(b, b.array(float(min), "float32"), b.array(float(max), "float32"), num_bits, narrow_range)
+    least, most, _scale = _nudged(
+        b, b.array(float(min), "float32"), b.array(float(max), "float32"), num_bits, narrow_range
+    )
     inside = b.logical_and(b.greater_equal(inputs, least), b.less_equal(inputs, most))
     return b.where(inside, gradients, b.array(0.0, "float32"))
 
 
 def _vars_gradient(by_channel: bool) -> Callable[..., Any]:
     def row(
-        b: TensorFlowBuilder, gradients: Any, inputs: Any, min: Any, max: Any, *, num_bits: int = 8, narrow_range: bool = False, **_: Any
+        b: TensorFlowBuilder,
+        gradients: Any,
+        inputs: Any,
+        min: Any,
+        max: Any,
+        *,
+        num_bits: int = 8,
+        narrow_range: bool = False,
+        **_: Any,
     ) -> Any:
         """To the numbers inside of the range, and to its ends from what lies beyond them; TensorFlow derives it no further."""
         gradients = b.stop_gradient(gradients)
@@ -92,7 +124,16 @@ rows.row("FakeQuantWithMinMaxVarsPerChannelGradient")(_vars_gradient(by_channel=
 
 
 # ------------------------------------------------------------------------------------- there and back
-def _scaled(b: TensorFlowBuilder, x: Value, ends: Any, signed: bool, bits: int, narrow: bool, half_up: bool, given: bool) -> Any:
+def _scaled(
+    b: TensorFlowBuilder,
+    x: Value,
+    ends: Any,
+    signed: bool,
+    bits: int,
+    narrow: bool,
+    half_up: bool,
+    given: bool,
+) -> Any:
     """Rounded to steps of a range around 0 that both ends lie in."""
     first = float(-(2 ** (bits - 1)) + bool(narrow)) if signed else 0.0
     last = float(2 ** (bits - 1) - 1) if signed else float(2**bits - 1)
@@ -109,7 +150,9 @@ def _scaled(b: TensorFlowBuilder, x: Value, ends: Any, signed: bool, bits: int, 
     scale = b.where(by_low, from_low, from_high)
     step = b.where(by_low, b.divide(low, first) if first else b.multiply(low, 0.0), b.divide(high, last))
     if given:
-        x = b.clip(x, b.where(by_low, low, b.multiply(step, first)), b.where(by_low, b.multiply(step, last), high))
+        x = b.clip(
+            x, b.where(by_low, low, b.multiply(step, first)), b.where(by_low, b.multiply(step, last), high)
+        )
     steps = b.multiply(x, scale)
     return b.multiply(b.floor(b.add(steps, 0.5)) if half_up else b.round(steps), step)
 
@@ -120,20 +163,38 @@ def _ends(b: TensorFlowBuilder, x: Value, low: Any, high: Any, axis: int, given:
         return b.min(x, axis=axes, keepdims=True), b.max(x, axis=axes, keepdims=True)
     shape = tuple(-1 if i == axis else 1 for i in range(x.ndim))
     ends = (b.array(item, x.dtype) for item in (low, high))
-    low, high = (end if end.ndim == 0 else b.reshape(end, shape=tuple(end.shape[0] if size == -1 else 1 for size in shape)) for end in ends)
+    low, high = (
+        end
+        if end.ndim == 0
+        else b.reshape(end, shape=tuple(end.shape[0] if size == -1 else 1 for size in shape))
+        for end in ends
+    )
     return low, high
 
 
-def _there_and_back(b: TensorFlowBuilder, x: Any, low: Any, high: Any, bits: int, options: dict[str, Any]) -> Any:
+def _there_and_back(
+    b: TensorFlowBuilder, x: Any, low: Any, high: Any, bits: int, options: dict[str, Any]
+) -> Any:
     given, axis = bool(options.get("range_given", False)), int(options.get("axis", -1))
     ends = _ends(b, x, low, high, axis, given)
     half_up = options.get("round_mode", "HALF_TO_EVEN") == "HALF_UP"
-    found = _scaled(b, x, ends, bool(options.get("signed_input", True)), bits, bool(options.get("narrow_range", False)), half_up, given)
+    found = _scaled(
+        b,
+        x,
+        ends,
+        bool(options.get("signed_input", True)),
+        bits,
+        bool(options.get("narrow_range", False)),
+        half_up,
+        given,
+    )
     return b.with_gradient(found, x, b.ones(shape=x.shape, dtype=x.dtype))  # as if nothing were rounded
 
 
 @rows.row("QuantizeAndDequantizeV2")
-def quantize_and_dequantize(b: TensorFlowBuilder, input: Any, input_min: Any, input_max: Any, *, num_bits: int = 8, **options: Any) -> Any:
+def quantize_and_dequantize(
+    b: TensorFlowBuilder, input: Any, input_min: Any, input_max: Any, *, num_bits: int = 8, **options: Any
+) -> Any:
     """Rounded to steps, of a range that is given or that of the array."""
     return _there_and_back(b, input, input_min, input_max, num_bits, options)
 
@@ -150,7 +211,9 @@ def quantize_and_dequantize_v4(
 
 
 @rows.row("QuantizeAndDequantizeV3", static=("num_bits",))
-def quantize_and_dequantize_v3(b: TensorFlowBuilder, input: Any, input_min: Any, input_max: Any, num_bits: Any, **options: Any) -> Any:
+def quantize_and_dequantize_v3(
+    b: TensorFlowBuilder, input: Any, input_min: Any, input_max: Any, num_bits: Any, **options: Any
+) -> Any:
     """With the number of bits as an operand."""
     if isinstance(num_bits, Value):
         raise NotImplementedError("a number of bits that is computed")
@@ -159,7 +222,14 @@ def quantize_and_dequantize_v3(b: TensorFlowBuilder, input: Any, input_min: Any,
 
 @rows.row("QuantizeAndDequantizeV4Grad")
 def quantize_and_dequantize_grad(
-    b: TensorFlowBuilder, gradients: Any, input: Any, input_min: Any, input_max: Any, *, axis: int = -1, **_: Any
+    b: TensorFlowBuilder,
+    gradients: Any,
+    input: Any,
+    input_min: Any,
+    input_max: Any,
+    *,
+    axis: int = -1,
+    **_: Any,
 ) -> Any:
     """What flows back inside of the range; the ends get nothing."""
     low, high = _ends(b, input, input_min, input_max, axis, True)

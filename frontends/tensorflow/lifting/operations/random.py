@@ -26,7 +26,9 @@ def _expected(b: TensorFlowBuilder, chances: Value, tries: Value, count: int) ->
     return found
 
 
-def _drawn_candidates(b: TensorFlowBuilder, true_classes: Value, chances: Value, count: int, unique: bool) -> tuple[Value, Value, Value]:
+def _drawn_candidates(
+    b: TensorFlowBuilder, true_classes: Value, chances: Value, count: int, unique: bool
+) -> tuple[Value, Value, Value]:
     """The classes, and how often the true ones and these are expected; ``chances`` are those of all classes."""
     if unique:
         scores = b.add(b.log(chances), b.random_gumbel(b.next_key(), shape=chances.shape, dtype="float32"))
@@ -35,19 +37,27 @@ def _drawn_candidates(b: TensorFlowBuilder, true_classes: Value, chances: Value,
         before = b.subtract(b.cumulative_sum(taken, axis=0), taken)
         seen = b.clip(before, 0.0, 1.0 - 1e-7)
         drawn = b.random_uniform(b.next_key(), shape=(count,), dtype="float32")
-        more = b.floor(b.divide(b.log(b.maximum(b.subtract(1.0, drawn), 1e-30)), b.log(b.maximum(seen, 1e-30))))
+        more = b.floor(
+            b.divide(b.log(b.maximum(b.subtract(1.0, drawn), 1e-30)), b.log(b.maximum(seen, 1e-30)))
+        )
         tries = b.sum(b.add(b.where(b.greater(seen, 0.0), more, b.array(0.0, "float32")), 1.0), axis=0)
     else:
         row = b.reshape(chances, shape=(1, chances.shape[0]))
-        classes = b.reshape(b.random_categorical(b.next_key(), row, samples=count, replacement=True), shape=(count,))
+        classes = b.reshape(
+            b.random_categorical(b.next_key(), row, samples=count, replacement=True), shape=(count,)
+        )
         tries = b.array(float(count), "float32")
     classes = b.astype(classes, dtype="int64")
-    counts = [_expected(b, b.take(chances, places, axis=0), tries, count) for places in (true_classes, classes)]
+    counts = [
+        _expected(b, b.take(chances, places, axis=0), tries, count) for places in (true_classes, classes)
+    ]
     return classes, counts[0], counts[1]
 
 
 def _sampler(chances: _Chances) -> Callable[..., Any]:
-    def row(b: TensorFlowBuilder, true_classes: Any, *, num_sampled: int, unique: bool, **options: Any) -> Any:
+    def row(
+        b: TensorFlowBuilder, true_classes: Any, *, num_sampled: int, unique: bool, **options: Any
+    ) -> Any:
         """Classes of a distribution that depends on nothing, and how often the true ones and these are expected."""
         return _drawn_candidates(b, true_classes, chances(b, **options), num_sampled, bool(unique))
 
@@ -87,7 +97,11 @@ rows.row("FixedUnigramCandidateSampler")(_sampler(_of_counts))
 def all_candidates(b: TensorFlowBuilder, true_classes: Any, *, num_sampled: int, **_: Any) -> Any:
     """Each class once."""
     one = b.ones(shape=true_classes.shape, dtype="float32")
-    return b.arange(start=0, stop=num_sampled, step=1, dtype="int64"), one, b.ones(shape=(num_sampled,), dtype="float32")
+    return (
+        b.arange(start=0, stop=num_sampled, step=1, dtype="int64"),
+        one,
+        b.ones(shape=(num_sampled,), dtype="float32"),
+    )
 
 
 def _is_last(b: TensorFlowBuilder, x: Value) -> Value:
@@ -103,7 +117,10 @@ def _is_last(b: TensorFlowBuilder, x: Value) -> Value:
 def accidental_hits(b: TensorFlowBuilder, true_classes: Any, sampled_candidates: Any, **_: Any) -> Any:
     """Where a class that was drawn is a true one: the row, the place among those that were drawn, and a weight that takes it out."""
     count, many = true_classes.shape[0], true_classes.shape[1]
-    same = b.logical_and(b.equal(b.reshape(true_classes, shape=(count, many, 1)), sampled_candidates), _is_last(b, sampled_candidates))
+    same = b.logical_and(
+        b.equal(b.reshape(true_classes, shape=(count, many, 1)), sampled_candidates),
+        _is_last(b, sampled_candidates),
+    )
     found = b.argwhere(same, hint=b.recorded[0].hints[0])
     row, place = (b.getitem(found, key=along(1, number)) for number in (0, 2))
     weights = b.full(shape=(found.shape[0],), fill_value=-3.4028234663852886e38, dtype="float32")
@@ -125,7 +142,9 @@ rows.table({
 def random_uniform_int(b: TensorFlowBuilder, shape: Any, minval: Any, maxval: Any, **_: Any) -> Any:
     """Integers from ``minval`` to one below ``maxval``."""
     low, high = size_of(minval, "the least number"), size_of(maxval, "the largest number")
-    return b.random_integers(b.next_key(), shape=numbers(shape, "the shape"), low=low, high=high, dtype=b.result.dtype)
+    return b.random_integers(
+        b.next_key(), shape=numbers(shape, "the shape"), low=low, high=high, dtype=b.result.dtype
+    )
 
 
 @rows.row("TruncatedNormal", static=("shape",))
@@ -137,7 +156,9 @@ def truncated_normal(b: TensorFlowBuilder, shape: Any, **_: Any) -> Any:
 def _between(b: TensorFlowBuilder, shape: Any, dtype: str, below: float) -> Any:
     wide = dtype if dtype in ("float32", "float64") else "float32"
     drawn = b.random_uniform(b.next_key(), shape=shape, dtype=wide)
-    return b.astype(b.clip(b.ndtri(b.add(b.multiply(drawn, 1.0 - 2.0 * below), below)), -2.0, 2.0), dtype=dtype)
+    return b.astype(
+        b.clip(b.ndtri(b.add(b.multiply(drawn, 1.0 - 2.0 * below), below)), -2.0, 2.0), dtype=dtype
+    )
 
 
 def _for_each(b: TensorFlowBuilder, shape: Any, parameter: Value) -> Any:
@@ -165,7 +186,9 @@ def multinomial(b: TensorFlowBuilder, logits: Any, num_samples: Any, **_: Any) -
 @rows.row("RandomShuffle")
 def random_shuffle(b: TensorFlowBuilder, value: Any, **_: Any) -> Any:
     """The rows in random order, of which TensorFlow takes no gradient."""
-    return b.take(b.stop_gradient(value), b.random_permutation(b.next_key(), n=value.shape[0], dtype="int64"), axis=0)
+    return b.take(
+        b.stop_gradient(value), b.random_permutation(b.next_key(), n=value.shape[0], dtype="int64"), axis=0
+    )
 
 
 # ------------------------------------------------------------------------------------- of a seed or a key
@@ -223,18 +246,35 @@ def key_counter(b: TensorFlowBuilder, seed: Any, **_: Any) -> Any:
 
 
 # and the number of the algorithm: Philox
-rows.table({"StatelessRandomGetKeyCounterAlg": lambda b, seed, **_: (*key_counter(b, seed), b.array(_PHILOX, "int32"))}, static=("seed",))
+rows.table(
+    {
+        "StatelessRandomGetKeyCounterAlg": lambda b, seed, **_: (
+            *key_counter(b, seed),
+            b.array(_PHILOX, "int32"),
+        )
+    },
+    static=("seed",),
+)
 
 
-rows.table({"StatelessRandomGetAlg": lambda b, **_: b.array(_PHILOX, "int32")})  # the number of the algorithm: Philox
+rows.table(
+    {"StatelessRandomGetAlg": lambda b, **_: b.array(_PHILOX, "int32")}
+)  # the number of the algorithm: Philox
 
 
 def _words(b: TensorFlowBuilder, x: Any, count: int) -> Any:
     """Integers of 64 bits as words; those that were made of words, which targets without such integers have, as these."""
     node = b.maker(x)
-    if node is not None and node.op == "reshape" and (inner := b.maker(node.inputs[0])) is not None and inner.op == "bitcast":
+    if (
+        node is not None
+        and node.op == "reshape"
+        and (inner := b.maker(node.inputs[0])) is not None
+        and inner.op == "bitcast"
+    ):
         return b.reshape(inner.inputs[0], shape=(count,))
-    if node is not None and node.op == "bitcast" and node.inputs[0].dtype == "int64":  # the state of a generator
+    if (
+        node is not None and node.op == "bitcast" and node.inputs[0].dtype == "int64"
+    ):  # the state of a generator
         parts = [b.getitem(node.inputs[0], key=(place,)) for place in range(count // 2)]
         return b.stack(*(half for part in parts for half in _halves(b, part)), axis=0)
     held = next((array for value, array in b.graph.constants.values() if value is x), None)
@@ -276,7 +316,9 @@ def _unit(b: TensorFlowBuilder, bits: Value, dtype: str) -> Any:
         raise NotImplementedError("random numbers of float64 of a seed")
     places = {"float32": 23, "float16": 10, "bfloat16": 7}[dtype]
     low = b.bitwise_and(bits, b.array(2**places - 1, "uint32"))
-    return b.astype(b.multiply(b.astype(b.bitcast(low, dtype="int32"), dtype="float32"), 2.0**-places), dtype=dtype)
+    return b.astype(
+        b.multiply(b.astype(b.bitcast(low, dtype="int32"), dtype="float32"), 2.0**-places), dtype=dtype
+    )
 
 
 def uniform(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dtype: str) -> Any:
@@ -289,7 +331,9 @@ def _normal(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dtype
     count = product(shape)
     pairs = (count + 1) // 2
     found = _box_muller(b, b.reshape(bits(b, *source, pairs * 2), shape=(pairs, 2)), dtype)
-    return b.astype(b.reshape(cut(b, b.reshape(found, shape=(pairs * 2,)), 0, None, count), shape=shape), dtype=dtype)
+    return b.astype(
+        b.reshape(cut(b, b.reshape(found, shape=(pairs * 2,)), 0, None, count), shape=shape), dtype=dtype
+    )
 
 
 def _box_muller(b: TensorFlowBuilder, words: Value, dtype: str) -> Any:
@@ -311,16 +355,26 @@ def _truncated(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dt
     count = product(shape)
     groups = (count + 3) // 4
     if not holds(b, groups, _MOST_GROUPS):
-        raise NotImplementedError(f"more than {4 * _MOST_GROUPS} numbers of a truncated normal distribution of a seed")
+        raise NotImplementedError(
+            f"more than {4 * _MOST_GROUPS} numbers of a truncated normal distribution of a seed"
+        )
     steps = b.add(
-        b.reshape(b.multiply(b.arange(start=0, stop=groups, step=1, dtype="uint32"), b.array(_RESERVED, "uint32")), shape=(groups, 1)),
+        b.reshape(
+            b.multiply(b.arange(start=0, stop=groups, step=1, dtype="uint32"), b.array(_RESERVED, "uint32")),
+            shape=(groups, 1),
+        ),
         b.arange(start=0, stop=_TRIED // 4, step=1, dtype="uint32"),
     )
     words = _blocks(b, *source, b.reshape(steps, shape=(groups * (_TRIED // 4),)))
-    tried = b.reshape(_box_muller(b, b.reshape(words, shape=(groups * (_TRIED // 2), 2)), dtype), shape=(groups, _TRIED))
+    tried = b.reshape(
+        _box_muller(b, b.reshape(words, shape=(groups * (_TRIED // 2), 2)), dtype), shape=(groups, _TRIED)
+    )
     inside = b.less(b.abs(tried), 2.0)
     place = b.cumulative_sum(b.astype(inside, dtype="int32"), axis=1)
-    kept = [b.sum(b.where(b.logical_and(inside, b.equal(place, number)), tried, b.array(0.0, "float32")), axis=1) for number in range(1, 5)]
+    kept = [
+        b.sum(b.where(b.logical_and(inside, b.equal(place, number)), tried, b.array(0.0, "float32")), axis=1)
+        for number in range(1, 5)
+    ]
     found = b.reshape(b.stack(*kept, axis=1), shape=(groups * 4,))
     return b.astype(b.reshape(cut(b, found, 0, None, count), shape=shape), dtype=dtype)
 
@@ -333,7 +387,9 @@ def _integers(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dty
     return words if dtype == "uint32" else b.bitcast(words, dtype="int32")
 
 
-def checked(b: TensorFlowBuilder, shape: Any, key: Any, counter: Any, alg: Any) -> tuple[Any, tuple[Value, Value]]:
+def checked(
+    b: TensorFlowBuilder, shape: Any, key: Any, counter: Any, alg: Any
+) -> tuple[Any, tuple[Value, Value]]:
     """The shape, and the key and first count as words, of the one algorithm that is known."""
     if known(alg, "the algorithm") not in (_PHILOX, _AUTOMATIC):
         raise NotImplementedError("random numbers of another algorithm than Philox")
@@ -341,11 +397,15 @@ def checked(b: TensorFlowBuilder, shape: Any, key: Any, counter: Any, alg: Any) 
 
 
 def _of_key(draw: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda b, shape, key, counter, alg, **_: draw(b, *checked(b, shape, key, counter, alg), b.result.dtype)
+    return lambda b, shape, key, counter, alg, **_: draw(
+        b, *checked(b, shape, key, counter, alg), b.result.dtype
+    )
 
 
 def _of_seed(draw: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda b, shape, seed, **_: draw(b, numbers(shape, "the shape"), scrambled(b, seed), b.result.dtype)
+    return lambda b, shape, seed, **_: draw(
+        b, numbers(shape, "the shape"), scrambled(b, seed), b.result.dtype
+    )
 
 
 _DRAWN = {
@@ -366,7 +426,9 @@ def _in_range(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], low
 
 
 @rows.row("StatelessRandomUniformIntV2", static=("shape", "alg"))
-def stateless_int_v2(b: TensorFlowBuilder, shape: Any, key: Any, counter: Any, alg: Any, minval: Any, maxval: Any, **_: Any) -> Any:
+def stateless_int_v2(
+    b: TensorFlowBuilder, shape: Any, key: Any, counter: Any, alg: Any, minval: Any, maxval: Any, **_: Any
+) -> Any:
     """Integers from ``minval`` to one below ``maxval``."""
     return _in_range(b, *checked(b, shape, key, counter, alg), minval, maxval)
 
@@ -396,7 +458,9 @@ def _float(b: TensorFlowBuilder, x: Any) -> Value:
     return x if x.dtype in ("float32", "float64") else b.astype(x, dtype="float32")
 
 
-def _inverse(b: TensorFlowBuilder, share: Callable[[Value], Value], drawn: Value, low: Value, high: Value, whole: bool) -> Value:
+def _inverse(
+    b: TensorFlowBuilder, share: Callable[[Value], Value], drawn: Value, low: Value, high: Value, whole: bool
+) -> Value:
     """The least of the numbers up to ``high``, whole ones or any, below which at least the ``drawn`` share lies, by halving the range."""
 
     def step(below: Value, above: Value) -> Any:
@@ -406,7 +470,15 @@ def _inverse(b: TensorFlowBuilder, share: Callable[[Value], Value], drawn: Value
         return b.where(reached, below, middle), b.where(reached, middle, above)
 
     arguments = [b.argument(name, x.spec) for name, x in (("below", low), ("above", high))]
-    _below, found = b.run("scan", [low, high], [b.body("step", arguments, step)], carried=2, sequences=0, length=_HALVED, reverse=False)
+    _below, found = b.run(
+        "scan",
+        [low, high],
+        [b.body("step", arguments, step)],
+        carried=2,
+        sequences=0,
+        length=_HALVED,
+        reverse=False,
+    )
     return found
 
 
@@ -419,8 +491,13 @@ def _far(b: TensorFlowBuilder, mean: Value) -> Value:
 def _gamma(b: TensorFlowBuilder, shape: Any, source: Source, alpha: Any) -> Any:
     """Of these concentrations, and rate 1: by the inverse of the distribution function, in logarithms."""
     given = b.broadcast_to(b.array(alpha, b.result.dtype), shape=shape)
-    kind = b.stop_gradient(b.astype(given, dtype="float32") if b.result.dtype in ("float16", "bfloat16") else given)
-    drawn, low = b.astype(_drawn(b, shape, source), dtype=kind.dtype), b.full(shape=shape, fill_value=-80.0, dtype=kind.dtype)
+    kind = b.stop_gradient(
+        b.astype(given, dtype="float32") if b.result.dtype in ("float16", "bfloat16") else given
+    )
+    drawn, low = (
+        b.astype(_drawn(b, shape, source), dtype=kind.dtype),
+        b.full(shape=shape, fill_value=-80.0, dtype=kind.dtype),
+    )
     found = b.exp(_inverse(b, lambda x: b.gammainc(kind, b.exp(x)), drawn, low, b.log(_far(b, kind)), False))
     return b.refuse_gradient(b.astype(found, dtype=b.result.dtype), given, message=_SLOPE)
 
@@ -432,7 +509,9 @@ def stateless_gamma_v2(b: TensorFlowBuilder, shape: Any, seed: Any, alpha: Any, 
 
 
 @rows.row("StatelessRandomGammaV3", static=("shape", "alg"))
-def stateless_gamma_v3(b: TensorFlowBuilder, shape: Any, key: Any, counter: Any, alg: Any, alpha: Any, **_: Any) -> Any:
+def stateless_gamma_v3(
+    b: TensorFlowBuilder, shape: Any, key: Any, counter: Any, alg: Any, alpha: Any, **_: Any
+) -> Any:
     """Of these concentrations, and rate 1."""
     return _gamma(b, *checked(b, shape, key, counter, alg), alpha)
 
@@ -442,7 +521,10 @@ def stateless_poisson(b: TensorFlowBuilder, shape: Any, seed: Any, lam: Any, **_
     """Of these rates."""
     sizes = numbers(shape, "the shape")
     rate = b.stop_gradient(b.broadcast_to(_float(b, lam), shape=sizes))
-    drawn, low = b.astype(_drawn(b, sizes, scrambled(b, seed)), dtype=rate.dtype), b.full(shape=sizes, fill_value=-1.0, dtype=rate.dtype)
+    drawn, low = (
+        b.astype(_drawn(b, sizes, scrambled(b, seed)), dtype=rate.dtype),
+        b.full(shape=sizes, fill_value=-1.0, dtype=rate.dtype),
+    )
     found = _inverse(b, lambda x: b.gammaincc(b.add(x, 1.0), rate), drawn, low, _far(b, rate), True)
     return b.astype(found, dtype=b.result.dtype)
 
@@ -451,7 +533,10 @@ def stateless_poisson(b: TensorFlowBuilder, shape: Any, seed: Any, lam: Any, **_
 def stateless_binomial(b: TensorFlowBuilder, shape: Any, seed: Any, counts: Any, probs: Any, **_: Any) -> Any:
     """How many of ``counts`` trials succeed."""
     sizes = numbers(shape, "the shape")
-    many, chance = (b.stop_gradient(b.broadcast_to(b.astype(_float(b, item), dtype="float32"), shape=sizes)) for item in (counts, probs))
+    many, chance = (
+        b.stop_gradient(b.broadcast_to(b.astype(_float(b, item), dtype="float32"), shape=sizes))
+        for item in (counts, probs)
+    )
     low, fails = b.full(shape=sizes, fill_value=-1.0, dtype="float32"), b.subtract(1.0, chance)
 
     def share(x: Value) -> Value:
@@ -474,7 +559,9 @@ def stateless_multinomial(b: TensorFlowBuilder, logits: Any, num_samples: Any, s
 
 
 # ------------------------------------------------------------------------------------- bounds
-def _within(b: TensorFlowBuilder, drawn: Value, mean: Value, deviation: Value, low: Value, high: Value) -> Any:
+def _within(
+    b: TensorFlowBuilder, drawn: Value, mean: Value, deviation: Value, low: Value, high: Value
+) -> Any:
     """Uniform numbers as those of a normal distribution between two bounds, by the inverse of its distribution function, on the side of
     the mean where this is exact."""
     first, last = (b.divide(b.subtract(bound, mean), deviation) for bound in (low, high))
@@ -486,18 +573,34 @@ def _within(b: TensorFlowBuilder, drawn: Value, mean: Value, deviation: Value, l
 
 
 @rows.row("ParameterizedTruncatedNormal", static=("shape",))
-def parameterized_truncated_normal(b: TensorFlowBuilder, shape: Any, means: Any, stdevs: Any, minvals: Any, maxvals: Any, **_: Any) -> Any:
+def parameterized_truncated_normal(
+    b: TensorFlowBuilder, shape: Any, means: Any, stdevs: Any, minvals: Any, maxvals: Any, **_: Any
+) -> Any:
     """Between bounds; each row has its own mean, deviation and bounds."""
     sizes, wide = numbers(shape, "the shape"), b.result.dtype if b.result.dtype == "float64" else "float32"
-    given = (b.astype(b.array(item, b.result.dtype), dtype=wide) for item in (means, stdevs, minvals, maxvals))
-    each = [b.reshape(item, shape=(*item.shape, *(1,) * (len(sizes) - 1))) if item.ndim else item for item in given]
+    given = (
+        b.astype(b.array(item, b.result.dtype), dtype=wide) for item in (means, stdevs, minvals, maxvals)
+    )
+    each = [
+        b.reshape(item, shape=(*item.shape, *(1,) * (len(sizes) - 1))) if item.ndim else item
+        for item in given
+    ]
     drawn = b.random_uniform(b.next_key(), shape=sizes, dtype=wide)
-    return b.astype(_within(b, drawn, *(b.broadcast_to(item, shape=sizes) for item in each)), dtype=b.result.dtype)
+    return b.astype(
+        _within(b, drawn, *(b.broadcast_to(item, shape=sizes) for item in each)), dtype=b.result.dtype
+    )
 
 
 @rows.row("StatelessParameterizedTruncatedNormal", static=("shape", "seed"))
 def stateless_truncated_normal(
-    b: TensorFlowBuilder, shape: Any, seed: Any, means: Any, stddevs: Any, minvals: Any, maxvals: Any, **_: Any
+    b: TensorFlowBuilder,
+    shape: Any,
+    seed: Any,
+    means: Any,
+    stddevs: Any,
+    minvals: Any,
+    maxvals: Any,
+    **_: Any,
 ) -> Any:
     """Between bounds, all of which are broadcast."""
     sizes, dtype = numbers(shape, "the shape"), b.result.dtype
@@ -521,6 +624,17 @@ def stateless_shuffle(b: TensorFlowBuilder, value: Any, key: Any, counter: Any, 
         after = b.where(b.equal(place, one), second, b.where(b.equal(place, two), first, order))
         return (after,)
 
-    arguments = [b.argument("order", place.spec), *(b.argument(name, type(place.spec)((), "int32")) for name in ("one", "two"))]
-    (order,) = b.run("scan", [place, place, other], [b.body("step", arguments, step)], carried=1, sequences=2, length=count, reverse=False)
+    arguments = [
+        b.argument("order", place.spec),
+        *(b.argument(name, type(place.spec)((), "int32")) for name in ("one", "two")),
+    ]
+    (order,) = b.run(
+        "scan",
+        [place, place, other],
+        [b.body("step", arguments, step)],
+        carried=1,
+        sequences=2,
+        length=count,
+        reverse=False,
+    )
     return b.take(b.stop_gradient(value) if is_floating(value.dtype) else value, order, axis=0)

@@ -20,7 +20,10 @@ def _gates(b: TensorFlowBuilder, x: Value, h: Value, weight: Value, bias: Value,
     return [cut(b, whole, 1, place * size, (place + 1) * size) for place in range(count)]
 
 
-_ENTER_NEW_FORGET_LEAVE, _ENTER_FORGET_NEW_LEAVE = (0, 1, 2, 3), (0, 2, 1, 3)  # where the gates stand in a weight
+_ENTER_NEW_FORGET_LEAVE, _ENTER_FORGET_NEW_LEAVE = (
+    (0, 1, 2, 3),
+    (0, 2, 1, 3),
+)  # where the gates stand in a weight
 
 
 @rows.row("LSTMBlockCell")
@@ -45,7 +48,9 @@ def lstm_cell(
 
 
 @rows.row("GRUBlockCell")
-def gru_cell(b: TensorFlowBuilder, x: Any, h_prev: Any, w_ru: Any, w_c: Any, b_ru: Any, b_c: Any, **_: Any) -> Any:
+def gru_cell(
+    b: TensorFlowBuilder, x: Any, h_prev: Any, w_ru: Any, w_c: Any, b_ru: Any, b_c: Any, **_: Any
+) -> Any:
     """The gates, the candidate and the state of one step."""
     reset, update = (b.sigmoid(gate) for gate in _gates(b, x, h_prev, w_ru, b_ru, 2))
     (inner,) = _gates(b, x, b.multiply(h_prev, reset), w_c, b_c, 1)
@@ -69,7 +74,18 @@ def _product(b: TensorFlowBuilder, *factors: Value) -> Any:
 
 @rows.row("GRUBlockCellGrad")
 def gru_cell_grad(
-    b: TensorFlowBuilder, x: Any, h_prev: Any, w_ru: Any, w_c: Any, b_ru: Any, b_c: Any, r: Any, u: Any, c: Any, d_h: Any, **_: Any
+    b: TensorFlowBuilder,
+    x: Any,
+    h_prev: Any,
+    w_ru: Any,
+    w_c: Any,
+    b_ru: Any,
+    b_c: Any,
+    r: Any,
+    u: Any,
+    c: Any,
+    d_h: Any,
+    **_: Any,
 ) -> Any:
     """Gradients of the input, the state, and of what enters the gates."""
     size = x.shape[1]
@@ -109,11 +125,17 @@ def lstm_cell_grad(
 
 # ------------------------------------------------------------------------------------- whole sequences
 def scanned(
-    b: TensorFlowBuilder, state: list[Value], sequences: list[Value], step: Callable[..., Any], reverse: bool = False
+    b: TensorFlowBuilder,
+    state: list[Value],
+    sequences: list[Value],
+    step: Callable[..., Any],
+    reverse: bool = False,
 ) -> tuple[Value, ...]:
     """What a loop over the rows of ``sequences`` carries at the end, and the outputs of its steps."""
     specs = [*(item.spec for item in state), *(ArraySpec(item.shape[1:], item.dtype) for item in sequences)]
-    arguments = [b.argument("state" if place < len(state) else "row", spec) for place, spec in enumerate(specs)]
+    arguments = [
+        b.argument("state" if place < len(state) else "row", spec) for place, spec in enumerate(specs)
+    ]
     return b.run(
         "scan", [*state, *sequences], [b.body("step", arguments, step)],
         carried=len(state), sequences=len(sequences), length=sequences[0].shape[0], reverse=reverse,
@@ -134,7 +156,9 @@ def _whole_lstm(order: tuple[int, ...], **defaults: Any) -> Callable[..., Any]:
         """The gates, the states and the outputs of all steps, zeros behind the longest sequence."""
 
         def step(state: Value, shown: Value, given: Value) -> Any:
-            found = lstm_cell(b, given, state, shown, w, wci, wcf, wco, b_, order=order, **{**defaults, **options})
+            found = lstm_cell(
+                b, given, state, shown, w, wci, wcf, wco, b_, order=order, **{**defaults, **options}
+            )
             return found[1], found[6], *found
 
         _state, _shown, *outputs = scanned(b, [cs_prev, h_prev], [x], step)
@@ -155,7 +179,9 @@ def _whole_lstm_grad(order: tuple[int, ...]) -> Callable[..., Any]:
     ) -> Any:  # fmt: skip
         """Gradients of all operands, from the last step to the first."""
         before = [
-            b.concat(b.reshape(first, shape=(1, *first.shape)), cut(b, whole, 0, None, whole.shape[0] - 1), axis=0)
+            b.concat(
+                b.reshape(first, shape=(1, *first.shape)), cut(b, whole, 0, None, whole.shape[0] - 1), axis=0
+            )
             for first, whole in ((cs_prev, cs), (h_prev, h))
         ]
         taken = _steps_taken(b, seq_len_max, x)
@@ -167,12 +193,22 @@ def _whole_lstm_grad(order: tuple[int, ...]) -> Callable[..., Any]:
                 b.add(grad, of_state), b.add(shown_grad, of_shown), use_peephole=use_peephole, order=order,
             )  # fmt: skip
             back, gates, *weights = (
-                b.where(counts if part.ndim == 2 else b.reshape(counts, shape=(1,)), part, b.array(0, part.dtype)) for part in of_cell
+                b.where(
+                    counts if part.ndim == 2 else b.reshape(counts, shape=(1,)), part, b.array(0, part.dtype)
+                )
+                for part in of_cell
             )
             both = b.matmul(gates, b.permute_dims(w, axes=(1, 0)))
             size = one.shape[1]
             whole = b.matmul(b.permute_dims(b.concat(one, seen, axis=1), axes=(1, 0)), gates)
-            return back, cut(b, both, 1, size, None), cut(b, both, 1, None, size), whole, *weights, b.sum(gates, axis=0)
+            return (
+                back,
+                cut(b, both, 1, size, None),
+                cut(b, both, 1, None, size),
+                whole,
+                *weights,
+                b.sum(gates, axis=0),
+            )
 
         zeros = [b.zeros(shape=item.shape, dtype=item.dtype) for item in (cs_prev, h_prev)]
         sequences = [x, i, cs, f, o, ci, co, cs_grad, h_grad, *before, taken]
@@ -203,9 +239,13 @@ class _Labels:
         none = b.broadcast_to(b.array(blank, "int32"), shape=(batch, most))
         dense = b.scatter_nd(none, b.astype(values, dtype="int32"), row, column, axes=(0, 1))
         ones = b.ones(shape=(most,), dtype="int32")
-        self.lengths = b.scatter_nd(b.zeros(shape=(batch,), dtype="int32"), ones, row, axes=(0,), reduce="sum")
+        self.lengths = b.scatter_nd(
+            b.zeros(shape=(batch,), dtype="int32"), ones, row, axes=(0,), reduce="sum"
+        )
         blanks = b.broadcast_to(b.array(blank, "int32"), shape=(batch, most, 1))
-        pairs = b.reshape(b.concat(blanks, b.reshape(dense, shape=(batch, most, 1)), axis=2), shape=(batch, 2 * most))
+        pairs = b.reshape(
+            b.concat(blanks, b.reshape(dense, shape=(batch, most, 1)), axis=2), shape=(batch, 2 * most)
+        )
         self.whole = b.concat(pairs, cut(b, b.reshape(blanks, shape=(batch, most)), 1, 0, 1), axis=1)
         is_blank = b.equal(self.whole, b.array(blank, "int32"))
         before = _moved(b, self.whole, 2, blank)
@@ -244,7 +284,9 @@ def ctc_loss(
     time, batch, classes = inputs.shape
     labels = _Labels(b, labels_indices, labels_values, batch, classes - 1)
     chances = b.log_softmax(inputs, axis=2)
-    column = b.broadcast_to(b.reshape(labels.whole, shape=(1, batch, labels.count)), shape=(time, batch, labels.count))
+    column = b.broadcast_to(
+        b.reshape(labels.whole, shape=(1, batch, labels.count)), shape=(time, batch, labels.count)
+    )
     emitted = b.take_along_axis(chances, column, axis=2)
     steps = b.reshape(_counted(b, time), shape=(time, 1, 1))
     lengths = b.reshape(b.astype(sequence_length, dtype="int32"), shape=(1, batch, 1))
@@ -259,7 +301,10 @@ def ctc_loss(
     )  # fmt: skip
     gradient = b.subtract(b.exp(chances), hits)
     found = b.where(b.less(steps, lengths), gradient, b.array(0.0, inputs.dtype))
-    slope = b.sum(b.with_gradient(b.zeros(shape=inputs.shape, dtype=inputs.dtype), inputs, b.stop_gradient(found)), axis=(0, 2))
+    slope = b.sum(
+        b.with_gradient(b.zeros(shape=inputs.shape, dtype=inputs.dtype), inputs, b.stop_gradient(found)),
+        axis=(0, 2),
+    )
     return b.add(b.stop_gradient(b.negative(total)), slope), b.stop_gradient(found)
 
 
@@ -302,7 +347,13 @@ def _backwards(b: TensorFlowBuilder, labels: _Labels, emitted: Value, more: Valu
 
 @rows.row("CTCGreedyDecoder")
 def ctc_greedy_decoder(
-    b: TensorFlowBuilder, inputs: Any, sequence_length: Any, *, merge_repeated: bool = False, blank_index: int = -1, **_: Any
+    b: TensorFlowBuilder,
+    inputs: Any,
+    sequence_length: Any,
+    *,
+    merge_repeated: bool = False,
+    blank_index: int = -1,
+    **_: Any,
 ) -> Any:
     """The labels of the best path of each sequence, as a sparse array, and the sum of what it scores."""
     time, batch, classes = inputs.shape

@@ -26,7 +26,12 @@ def _reduction(name: str, typed: bool = False) -> Callable[..., Any]:
     return row
 
 
-for _operation, _name, _typed in (("Sum", "sum", True), ("Prod", "prod", True), ("All", "all", False), ("Any", "any", False)):
+for _operation, _name, _typed in (
+    ("Sum", "sum", True),
+    ("Prod", "prod", True),
+    ("All", "all", False),
+    ("Any", "any", False),
+):
     rows.row(_operation, static=("axis",))(_reduction(_name, _typed))
 
 
@@ -47,7 +52,11 @@ def _extreme_of_nothing(b: TensorFlowBuilder, x: Value, axes: tuple[int, ...], n
     for size in x.shape:
         b.fix(size)
     beyond = -math.inf if name == "max" else math.inf
-    return b.full(shape=b.result.hints, fill_value=beyond if is_floating(x.dtype) else _neutral(name, x.dtype), dtype=x.dtype)
+    return b.full(
+        shape=b.result.hints,
+        fill_value=beyond if is_floating(x.dtype) else _neutral(name, x.dtype),
+        dtype=x.dtype,
+    )
 
 
 rows.row("Max", static=("axis",))(_extreme("max"))
@@ -73,14 +82,18 @@ def euclidean_norm(b: TensorFlowBuilder, input: Any, axis: Any, *, keep_dims: bo
     axes = axes_in(axis, input.ndim)
     x = input if is_inexact(input.dtype) else b.astype(input, dtype="float64")
     squares = b.multiply(x, b.conj(x)) if is_complex(x.dtype) else b.square(x)
-    return b.astype(b.sqrt(b.sum(squares, axis=axes, keepdims=bool(keep_dims)) if axes else squares), dtype=input.dtype)
+    return b.astype(
+        b.sqrt(b.sum(squares, axis=axes, keepdims=bool(keep_dims)) if axes else squares), dtype=input.dtype
+    )
 
 
 def _place_of_extreme(name: str) -> Callable[..., Any]:
     def row(b: TensorFlowBuilder, input: Any, dimension: Any, *, output_type: Any = "int64", **_: Any) -> Any:
         values = b.astype(input, dtype="uint8") if input.dtype == "bool" else input
         if is_floating(values.dtype):
-            values = b.where(b.isnan(values), b.array(-math.inf if name == "argmax" else math.inf, values.dtype), values)
+            values = b.where(
+                b.isnan(values), b.array(-math.inf if name == "argmax" else math.inf, values.dtype), values
+            )
         return b.astype(getattr(b, name)(values, axis=axis_in(dimension, input.ndim)), dtype=output_type)
 
     return row
@@ -93,7 +106,9 @@ rows.row("ArgMin", static=("dimension",))(_place_of_extreme("argmin"))
 def _running(name: str) -> Callable[..., Any]:
     """From either end, with or without the element itself."""
 
-    def row(b: TensorFlowBuilder, x: Any, axis: Any, *, exclusive: bool = False, reverse: bool = False, **_: Any) -> Any:
+    def row(
+        b: TensorFlowBuilder, x: Any, axis: Any, *, exclusive: bool = False, reverse: bool = False, **_: Any
+    ) -> Any:
         axis = axis_in(axis, x.ndim)
         x = b.flip(x, axis=axis) if reverse else x
         found = _run(b, name, x, axis)
@@ -112,7 +127,9 @@ def _run(b: TensorFlowBuilder, name: str, x: Any, axis: int) -> Any:
 
 
 def _least(dtype: str) -> float:
-    return {"float64": -1.7976931348623157e308, "float32": -3.4028234663852886e38, "float16": -65504.0}.get(dtype, -3.3895313892515355e38)
+    return {"float64": -1.7976931348623157e308, "float32": -3.4028234663852886e38, "float16": -65504.0}.get(
+        dtype, -3.3895313892515355e38
+    )
 
 
 rows.row("Cumsum", static=("axis",))(_running("cumulative_sum"))
@@ -151,7 +168,9 @@ def _unsorted(reduce: str) -> Callable[..., Any]:
         data = b.reshape(data, shape=(product(data.shape[:rank]), *data.shape[rank:]))
         dropped = b.less(ids, 0)
         ids = b.where(dropped, b.array(count, ids.dtype), ids)
-        return cut(b, _segments(b, data, ids, count + 1, reduce, _neutral(reduce, data.dtype)), 0, None, count)
+        return cut(
+            b, _segments(b, data, ids, count + 1, reduce, _neutral(reduce, data.dtype)), 0, None, count
+        )
 
     return row
 
@@ -159,7 +178,9 @@ def _unsorted(reduce: str) -> Callable[..., Any]:
 def axes_or_size(operand: Any) -> Any:
     """One number or size that has to be known."""
     if isinstance(operand, Value):
-        raise Computed("a size is computed from elements of arrays, and has to be known while the function is recorded")
+        raise Computed(
+            "a size is computed from elements of arrays, and has to be known while the function is recorded"
+        )
     return operand[0] if isinstance(operand, tuple) else operand
 
 
@@ -197,19 +218,29 @@ for _reduce in ("Sum", "Prod", "Max", "Min"):
 
 
 # 0 where there is none
-rows.table({"SegmentMean": lambda b, data, segment_ids, **_: _mean_of_segments(b, data, segment_ids, _count_of(b, segment_ids))})
+rows.table(
+    {
+        "SegmentMean": lambda b, data, segment_ids, **_: _mean_of_segments(
+            b, data, segment_ids, _count_of(b, segment_ids)
+        )
+    }
+)
 
 
 def _mean_of_segments(b: TensorFlowBuilder, data: Value, ids: Value, count: Any, root: bool = False) -> Any:
     total = _segments(b, data, ids, count, "sum", 0)
-    counts = b.maximum(_ones_by_segment(b, data, ids, count), b.array(1, data.dtype if is_inexact(data.dtype) else "int32"))
+    counts = b.maximum(
+        _ones_by_segment(b, data, ids, count), b.array(1, data.dtype if is_inexact(data.dtype) else "int32")
+    )
     if is_inexact(data.dtype):
         return b.divide(total, b.sqrt(counts) if root else counts)
     return b.trunc_divide(total, b.astype(counts, dtype=data.dtype))
 
 
 def _sparse(kind: str, counted: bool) -> Callable[..., Any]:
-    def row(b: TensorFlowBuilder, data: Any, indices: Any, segment_ids: Any, num_segments: Any = None, **_: Any) -> Any:
+    def row(
+        b: TensorFlowBuilder, data: Any, indices: Any, segment_ids: Any, num_segments: Any = None, **_: Any
+    ) -> Any:
         """The segments of rows that ``indices`` name."""
         count = axes_or_size(num_segments) if counted else _count_of(b, segment_ids)
         picked = b.take(data, indices, axis=0)
@@ -222,15 +253,23 @@ def _sparse(kind: str, counted: bool) -> Callable[..., Any]:
 
 for _operation, _name in (("Sum", "sum"), ("Mean", "mean"), ("SqrtN", "sqrt_n")):
     rows.row(f"SparseSegment{_operation}")(_sparse(_name, counted=False))
-    rows.row(f"SparseSegment{_operation}WithNumSegments", static=("num_segments",))(_sparse(_name, counted=True))
+    rows.row(f"SparseSegment{_operation}WithNumSegments", static=("num_segments",))(
+        _sparse(_name, counted=True)
+    )
 
 
 def _sparse_gradient(kind: str) -> Callable[..., Any]:
-    def row(b: TensorFlowBuilder, grad: Any, indices: Any, segment_ids: Any, output_dim0: Any, **_: Any) -> Any:
+    def row(
+        b: TensorFlowBuilder, grad: Any, indices: Any, segment_ids: Any, output_dim0: Any, **_: Any
+    ) -> Any:
         """Each row that was named gets its part of what flows back to its segment."""
         if kind != "sum":
-            counts = _segments(b, b.ones(shape=segment_ids.shape, dtype=grad.dtype), segment_ids, grad.shape[0], "sum", 0)
-            counts = b.maximum(b.reshape(counts, shape=(grad.shape[0], *(1,) * (grad.ndim - 1))), b.array(1, grad.dtype))
+            counts = _segments(
+                b, b.ones(shape=segment_ids.shape, dtype=grad.dtype), segment_ids, grad.shape[0], "sum", 0
+            )
+            counts = b.maximum(
+                b.reshape(counts, shape=(grad.shape[0], *(1,) * (grad.ndim - 1))), b.array(1, grad.dtype)
+            )
             grad = b.divide(grad, b.sqrt(counts) if kind == "sqrt_n" else counts)
         picked = b.take(grad, segment_ids, axis=0)
         return _segments(b, picked, indices, axes_or_size(output_dim0), "sum", 0)
@@ -243,7 +282,9 @@ for _operation, _name in (("Sum", "sum"), ("Mean", "mean"), ("SqrtN", "sqrt_n"))
 
 
 def _sparse_gradient_of_rows(kind: str) -> Callable[..., Any]:
-    def row(b: TensorFlowBuilder, grad: Any, indices: Any, segment_ids: Any, dense_output_dim0: Any, **_: Any) -> Any:
+    def row(
+        b: TensorFlowBuilder, grad: Any, indices: Any, segment_ids: Any, dense_output_dim0: Any, **_: Any
+    ) -> Any:
         """As above, of those rows alone that were named, and which these are."""
         different, _first, place, _counts = b.unique_all(indices, axis=None, hint=b.result.hints[0])
         return _sparse_gradient(kind)(b, grad, place, segment_ids, different.shape[0]), different
@@ -263,7 +304,9 @@ def bincount(b: TensorFlowBuilder, arr: Any, size: Any, weights: Any, **_: Any) 
 
 
 @rows.row("DenseBincount", static=("size",))
-def dense_bincount(b: TensorFlowBuilder, input: Any, size: Any, weights: Any, *, binary_output: bool = False, **_: Any) -> Any:
+def dense_bincount(
+    b: TensorFlowBuilder, input: Any, size: Any, weights: Any, *, binary_output: bool = False, **_: Any
+) -> Any:
     """As ``Bincount``, of each row of a matrix."""
     return _counted(b, input, axes_or_size(size), weights, bool(binary_output))
 

@@ -32,7 +32,9 @@ def _positions(b: TensorFlowBuilder, size: Any, count: Any, align_corners: bool,
     return b.multiply(places, _scale(b, size, count, align_corners))
 
 
-def _linear_weights(b: TensorFlowBuilder, size: Any, count: Any, align_corners: bool, half_pixel: bool) -> Any:
+def _linear_weights(
+    b: TensorFlowBuilder, size: Any, count: Any, align_corners: bool, half_pixel: bool
+) -> Any:
     """``[new, old]``: what each old element gives to each new one; beyond the ends the last element counts."""
     at = b.clip(_positions(b, size, count, align_corners, half_pixel), 0.0, b.array(size - 1, "float32"))
     distance = b.abs(b.subtract(b.reshape(at, shape=(count, 1)), places_of(b, size)))
@@ -41,9 +43,16 @@ def _linear_weights(b: TensorFlowBuilder, size: Any, count: Any, align_corners: 
 
 def _cubic(b: TensorFlowBuilder, distance: Any, a: float) -> Any:
     """The kernel of Keys."""
-    near = b.add(b.multiply(b.multiply(b.subtract(b.multiply(distance, a + 2), a + 3), distance), distance), 1.0)
-    far = b.subtract(b.multiply(b.add(b.multiply(b.subtract(b.multiply(distance, a), 5 * a), distance), 8 * a), distance), 4 * a)
-    return b.where(b.less_equal(distance, 1.0), near, b.where(b.less(distance, 2.0), far, b.array(0.0, "float32")))
+    near = b.add(
+        b.multiply(b.multiply(b.subtract(b.multiply(distance, a + 2), a + 3), distance), distance), 1.0
+    )
+    far = b.subtract(
+        b.multiply(b.add(b.multiply(b.subtract(b.multiply(distance, a), 5 * a), distance), 8 * a), distance),
+        4 * a,
+    )
+    return b.where(
+        b.less_equal(distance, 1.0), near, b.where(b.less(distance, 2.0), far, b.array(0.0, "float32"))
+    )
 
 
 def _cubic_weights(b: TensorFlowBuilder, size: Any, count: Any, align_corners: bool, half_pixel: bool) -> Any:
@@ -77,7 +86,9 @@ def _area_weights(b: TensorFlowBuilder, size: Any, count: Any, align_corners: bo
     return b.divide(covered, scale)
 
 
-def _nearest_places(b: TensorFlowBuilder, size: Any, count: Any, align_corners: bool, half_pixel: bool) -> Any:
+def _nearest_places(
+    b: TensorFlowBuilder, size: Any, count: Any, align_corners: bool, half_pixel: bool
+) -> Any:
     """The old element that each new one is."""
     scale, places = _scale(b, size, count, align_corners), places_of(b, count)
     at = b.multiply(b.add(places, 0.5) if half_pixel else places, scale)
@@ -96,18 +107,32 @@ def _both(b: TensorFlowBuilder, weights: Callable[..., Any], old: Any, new: Any,
 
 @rows.row("ResizeBilinear", static=("size",))
 def resize_bilinear(
-    b: TensorFlowBuilder, images: Any, size: Any, *, align_corners: bool = False, half_pixel_centers: bool = False, **_: Any
+    b: TensorFlowBuilder,
+    images: Any,
+    size: Any,
+    *,
+    align_corners: bool = False,
+    half_pixel_centers: bool = False,
+    **_: Any,
 ) -> Any:
     """Linear interpolation, in float32."""
     new, x = numbers(size, "the size of an image"), b.astype(images, dtype="float32")
     if bool(align_corners) != bool(half_pixel_centers):
-        return b.interpolate(x, size=new, method="linear", align_corners=bool(align_corners), layout=CHANNELS_LAST)
+        return b.interpolate(
+            x, size=new, method="linear", align_corners=bool(align_corners), layout=CHANNELS_LAST
+        )
     return _weighted(b, x, *_both(b, _linear_weights, x.shape[1:3], new, align_corners, half_pixel_centers))
 
 
 @rows.row("ResizeBicubic", static=("size",))
 def resize_bicubic(
-    b: TensorFlowBuilder, images: Any, size: Any, *, align_corners: bool = False, half_pixel_centers: bool = False, **_: Any
+    b: TensorFlowBuilder,
+    images: Any,
+    size: Any,
+    *,
+    align_corners: bool = False,
+    half_pixel_centers: bool = False,
+    **_: Any,
 ) -> Any:
     """Cubic interpolation, in float32."""
     new, x = numbers(size, "the size of an image"), b.astype(images, dtype="float32")
@@ -115,7 +140,9 @@ def resize_bicubic(
 
 
 @rows.row("ResizeArea", static=("size",))
-def resize_area(b: TensorFlowBuilder, images: Any, size: Any, *, align_corners: bool = False, **_: Any) -> Any:
+def resize_area(
+    b: TensorFlowBuilder, images: Any, size: Any, *, align_corners: bool = False, **_: Any
+) -> Any:
     """Means over the area of each new element, in float32."""
     new, x = numbers(size, "the size of an image"), b.astype(images, dtype="float32")
     return _weighted(b, x, *_both(b, _area_weights, x.shape[1:3], new, align_corners))
@@ -123,7 +150,13 @@ def resize_area(b: TensorFlowBuilder, images: Any, size: Any, *, align_corners: 
 
 @rows.row("ResizeNearestNeighbor", static=("size",))
 def resize_nearest(
-    b: TensorFlowBuilder, images: Any, size: Any, *, align_corners: bool = False, half_pixel_centers: bool = False, **_: Any
+    b: TensorFlowBuilder,
+    images: Any,
+    size: Any,
+    *,
+    align_corners: bool = False,
+    half_pixel_centers: bool = False,
+    **_: Any,
 ) -> Any:
     """The nearest element."""
     new = numbers(size, "the size of an image")
@@ -136,7 +169,13 @@ def _gradient(weights: Callable[..., Any]) -> Callable[..., Any]:
     """What flows back to each old element."""
 
     def row(
-        b: TensorFlowBuilder, grads: Any, original_image: Any, *, align_corners: bool = False, half_pixel_centers: bool = False, **_: Any
+        b: TensorFlowBuilder,
+        grads: Any,
+        original_image: Any,
+        *,
+        align_corners: bool = False,
+        half_pixel_centers: bool = False,
+        **_: Any,
     ) -> Any:
         old, new = original_image.shape[1:3], grads.shape[1:3]
         found = _both(b, weights, old, new, align_corners, half_pixel_centers)
@@ -152,7 +191,13 @@ rows.row("ResizeBicubicGrad")(_gradient(_cubic_weights))
 
 @rows.row("ResizeNearestNeighborGrad", static=("size",))
 def resize_nearest_grad(
-    b: TensorFlowBuilder, grads: Any, size: Any, *, align_corners: bool = False, half_pixel_centers: bool = False, **_: Any
+    b: TensorFlowBuilder,
+    grads: Any,
+    size: Any,
+    *,
+    align_corners: bool = False,
+    half_pixel_centers: bool = False,
+    **_: Any,
 ) -> Any:
     """Added up where each element came from."""
     old = numbers(size, "the size of an image")
@@ -182,7 +227,9 @@ def _kernel(b: TensorFlowBuilder, kind: str, x: Value) -> Any:
         reach = _REACH[kind]
         safe = b.where(b.less_equal(x, 1e-3), one, x)
         angle = b.multiply(safe, math.pi)
-        wave = b.divide(b.multiply(b.multiply(b.sin(angle), b.sin(b.divide(angle, reach))), reach), b.square(angle))
+        wave = b.divide(
+            b.multiply(b.multiply(b.sin(angle), b.sin(b.divide(angle, reach))), reach), b.square(angle)
+        )
         return b.where(b.greater(x, reach), zero, b.where(b.less_equal(x, 1e-3), one, wave))
     if kind == "gaussian":
         return b.where(b.greater_equal(x, 1.5), zero, b.exp(b.divide(b.negative(b.square(x)), 2.0 * 0.5**2)))
@@ -195,7 +242,9 @@ def _kernel(b: TensorFlowBuilder, kind: str, x: Value) -> Any:
         if kind == "keyscubic"
         else ((7 / 6, -2.0, 0.0, 8 / 9), (-7 / 18, 2.0, -10 / 3, 16 / 9))
     )
-    return b.where(b.less(x, 1.0), _polynomial(b, x, near), b.where(b.less(x, 2.0), _polynomial(b, x, far), zero))
+    return b.where(
+        b.less(x, 1.0), _polynomial(b, x, near), b.where(b.less(x, 2.0), _polynomial(b, x, far), zero)
+    )
 
 
 def _polynomial(b: TensorFlowBuilder, x: Value, factors: Any) -> Any:
@@ -205,7 +254,9 @@ def _polynomial(b: TensorFlowBuilder, x: Value, factors: Any) -> Any:
     return b.add(found, factors[-1])
 
 
-def _span_weights(b: TensorFlowBuilder, size: Any, count: Any, scale: Value, shift: Value, kind: str, antialias: bool) -> Any:
+def _span_weights(
+    b: TensorFlowBuilder, size: Any, count: Any, scale: Value, shift: Value, kind: str, antialias: bool
+) -> Any:
     """``[new, old]``: the kernel around the position of each new element, of which what lies inside adds up to 1."""
     inverse = b.divide(1.0, scale)
     wide = b.maximum(inverse, 1.0) if antialias else b.array(1.0, "float32")

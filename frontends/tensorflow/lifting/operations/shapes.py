@@ -41,11 +41,22 @@ def _rest(b: TensorFlowBuilder, x: Value, sizes: list[Any], place: int) -> Any:
 @rows.row("Transpose", static=("perm",))
 def transpose(b: TensorFlowBuilder, x: Any, perm: Any, **_: Any) -> Any:
     """Axes in another order."""
-    return b.permute_dims(x, axes=tuple(axis % x.ndim for axis in axes_of(perm, "the order of axes"))) if x.ndim else x
+    return (
+        b.permute_dims(x, axes=tuple(axis % x.ndim for axis in axes_of(perm, "the order of axes")))
+        if x.ndim
+        else x
+    )
 
 
 # axes in another order, of the conjugate
-rows.table({"ConjugateTranspose": lambda b, x, perm, **_: transpose(b, b.conj(x) if is_complex(x.dtype) else x, perm)}, static=("perm",))
+rows.table(
+    {
+        "ConjugateTranspose": lambda b, x, perm, **_: transpose(
+            b, b.conj(x) if is_complex(x.dtype) else x, perm
+        )
+    },
+    static=("perm",),
+)
 
 
 @rows.row("ExpandDims", static=("axis",))
@@ -58,7 +69,9 @@ def expand_dims(b: TensorFlowBuilder, input: Any, axis: Any, **_: Any) -> Any:
 @rows.row("Squeeze")
 def squeeze(b: TensorFlowBuilder, input: Any, *, squeeze_dims: Any = (), **_: Any) -> Any:
     """Without axes of size 1: all that there are while recording, where none are named."""
-    named = {axis % input.ndim for axis in squeeze_dims} or {axis for axis, size in enumerate(input.spec.hints) if size == 1}
+    named = {axis % input.ndim for axis in squeeze_dims} or {
+        axis for axis, size in enumerate(input.spec.hints) if size == 1
+    }
     for axis, size in enumerate(input.shape):
         if axis in named or not squeeze_dims:
             b.guard(apply("eq" if axis in named else "ne", size, 1))
@@ -89,7 +102,9 @@ def concat(b: TensorFlowBuilder, values: Any, axis: Any, **_: Any) -> Any:
     return b.concat(*arrays, axis=axis_in(axis, arrays[0].ndim)) if len(arrays) > 1 else arrays[0]
 
 
-rows.table({"Concat": lambda b, concat_dim, values, **_: concat(b, values, concat_dim)}, static=("concat_dim",))  # one after the other
+rows.table(
+    {"Concat": lambda b, concat_dim, values, **_: concat(b, values, concat_dim)}, static=("concat_dim",)
+)  # one after the other
 
 
 @rows.row("Split", static=("split_dim",))
@@ -104,11 +119,15 @@ def split(b: TensorFlowBuilder, split_dim: Any, value: Any, *, num_split: int, *
 
 
 @rows.row("SplitV", static=("size_splits", "axis"))
-def split_v(b: TensorFlowBuilder, value: Any, size_splits: Any, axis: Any, *, num_split: int, **_: Any) -> Any:
+def split_v(
+    b: TensorFlowBuilder, value: Any, size_splits: Any, axis: Any, *, num_split: int, **_: Any
+) -> Any:
     """Parts of these sizes, of which one may be -1."""
     axis, sizes = axis_in(axis, value.ndim), list(numbers(size_splits, "the sizes of parts"))
     if -1 in sizes:
-        sizes[sizes.index(-1)] = value.shape[axis] - sum(size for size in sizes if not (isinstance(size, int) and size == -1))
+        sizes[sizes.index(-1)] = value.shape[axis] - sum(
+            size for size in sizes if not (isinstance(size, int) and size == -1)
+        )
     return b.split(value, sizes=tuple(sizes), axis=axis) if num_split > 1 else (value,)
 
 
@@ -117,22 +136,41 @@ def pad_v2(b: TensorFlowBuilder, input: Any, paddings: Any, constant_values: Any
     """A number around, of which TensorFlow takes no gradient."""
     amounts = known(paddings, "the padding")
     if not isinstance(constant_values, Value):
-        return b.pad(input, padding=amounts, value=b.operand(constant_values, input.dtype)) if input.ndim else input
+        return (
+            b.pad(input, padding=amounts, value=b.operand(constant_values, input.dtype))
+            if input.ndim
+            else input
+        )
     shape = tuple(size + low + high for size, (low, high) in zip(input.shape, amounts))
     whole = b.broadcast_to(b.stop_gradient(constant_values), shape=shape)
-    return b.setitem(whole, input, key=tuple((low, low + size, 1) for size, (low, _) in zip(input.shape, amounts)))
+    return b.setitem(
+        whole, input, key=tuple((low, low + size, 1) for size, (low, _) in zip(input.shape, amounts))
+    )
 
 
 # zeros around
-rows.table({"Pad": lambda b, input, paddings, **_: pad_v2(b, input, paddings, False if input.dtype == "bool" else 0)}, static=("paddings",))
+rows.table(
+    {
+        "Pad": lambda b, input, paddings, **_: pad_v2(
+            b, input, paddings, False if input.dtype == "bool" else 0
+        )
+    },
+    static=("paddings",),
+)
 
 
 def _mirrored(b: TensorFlowBuilder, x: Value, axis: int, low: Any, high: Any, mode: str) -> Any:
     """The inside mirrored at both ends of an axis: with its edge (symmetric) or without (reflect)."""
     if mode == "REFLECT":
-        return b.pad(x, padding=tuple((low, high) if i == axis else (0, 0) for i in range(x.ndim)), mode="reflect")
+        return b.pad(
+            x, padding=tuple((low, high) if i == axis else (0, 0) for i in range(x.ndim)), mode="reflect"
+        )
     size = x.shape[axis]
-    parts = [(b.flip(cut(b, x, axis, None, low), axis=axis), low), (x, 1), (b.flip(cut(b, x, axis, size - high, None), axis=axis), high)]
+    parts = [
+        (b.flip(cut(b, x, axis, None, low), axis=axis), low),
+        (x, 1),
+        (b.flip(cut(b, x, axis, size - high, None), axis=axis), high),
+    ]
     there = [part for part, amount in parts if hint_of(amount)]
     return b.concat(*there, axis=axis) if len(there) > 1 else x
 
@@ -168,7 +206,10 @@ def tile(b: TensorFlowBuilder, input: Any, multiples: Any, **_: Any) -> Any:
 
 
 # repeated up to a shape
-rows.table({"BroadcastTo": lambda b, input, shape, **_: b.broadcast_to(input, shape=numbers(shape, "the shape"))}, static=("shape",))
+rows.table(
+    {"BroadcastTo": lambda b, input, shape, **_: b.broadcast_to(input, shape=numbers(shape, "the shape"))},
+    static=("shape",),
+)
 
 
 @rows.row("ReverseV2", static=("axis",))
@@ -187,16 +228,24 @@ def _constant(b: TensorFlowBuilder, operand: Any) -> Any:
 @rows.row("Reverse", static=("dims",))
 def reverse(b: TensorFlowBuilder, tensor: Any, dims: Any, **_: Any) -> Any:
     """In reverse order along the axes that are marked."""
-    axes = tuple(axis for axis, marked in enumerate(known(_constant(b, dims), "whether an axis is turned round")) if marked)
+    axes = tuple(
+        axis
+        for axis, marked in enumerate(known(_constant(b, dims), "whether an axis is turned round"))
+        if marked
+    )
     return b.flip(tensor, axis=axes) if axes else tensor
 
 
 @rows.row("ReverseSequence")
-def reverse_sequence(b: TensorFlowBuilder, input: Any, seq_lengths: Any, *, seq_dim: int, batch_dim: int = 0, **_: Any) -> Any:
+def reverse_sequence(
+    b: TensorFlowBuilder, input: Any, seq_lengths: Any, *, seq_dim: int, batch_dim: int = 0, **_: Any
+) -> Any:
     """The first elements of each sequence, as many as it is long, in reverse order."""
 
     def placed(vector: Value, axis: int) -> Value:
-        made: Value = b.reshape(vector, shape=tuple(vector.shape[0] if i == axis else 1 for i in range(input.ndim)))
+        made: Value = b.reshape(
+            vector, shape=tuple(vector.shape[0] if i == axis else 1 for i in range(input.ndim))
+        )
         return made
 
     lengths = placed(b.astype(seq_lengths, dtype="int64"), batch_dim)
@@ -249,15 +298,21 @@ def _broadcast(b: TensorFlowBuilder, one: Any, two: Any) -> Any:
 
 
 @rows.row("DataFormatVecPermute")
-def data_format_vec_permute(b: TensorFlowBuilder, x: Any, *, src_format: str = "NHWC", dst_format: str = "NCHW", **_: Any) -> Any:
+def data_format_vec_permute(
+    b: TensorFlowBuilder, x: Any, *, src_format: str = "NHWC", dst_format: str = "NCHW", **_: Any
+) -> Any:
     """The elements of one layout in the order of another one."""
-    letters = src_format if hint_of(x.shape[0]) == len(src_format) else "".join(c for c in src_format if c in "DHW")
+    letters = (
+        src_format if hint_of(x.shape[0]) == len(src_format) else "".join(c for c in src_format if c in "DHW")
+    )
     wanted = dst_format if len(letters) == len(dst_format) else "".join(c for c in dst_format if c in "DHW")
     return b.take(x, b.array(tuple(letters.index(letter) for letter in wanted), "int64"), axis=0)
 
 
 @rows.row("DataFormatDimMap")
-def data_format_dim_map(b: TensorFlowBuilder, x: Any, *, src_format: str = "NHWC", dst_format: str = "NCHW", **_: Any) -> Any:
+def data_format_dim_map(
+    b: TensorFlowBuilder, x: Any, *, src_format: str = "NHWC", dst_format: str = "NCHW", **_: Any
+) -> Any:
     """The number that an axis of one layout has in another one."""
     places = b.array(tuple(dst_format.index(letter) for letter in src_format), x.dtype)
     return b.take(places, b.remainder(x, b.array(len(src_format), x.dtype)), axis=0)
@@ -299,7 +354,9 @@ def linspace(b: TensorFlowBuilder, start: Any, stop: Any, num: Any, **_: Any) ->
 
 
 @rows.row("OneHot", static=("depth",))
-def one_hot(b: TensorFlowBuilder, indices: Any, depth: Any, on_value: Any, off_value: Any, *, axis: int = -1, **_: Any) -> Any:
+def one_hot(
+    b: TensorFlowBuilder, indices: Any, depth: Any, on_value: Any, off_value: Any, *, axis: int = -1, **_: Any
+) -> Any:
     """One value at the place of the index along a new axis, another one elsewhere; indices outside have none, the values no gradients."""
     rank, size, dtype = indices.ndim, size_of(depth, "the depth"), b.result.dtype
     place = rank if axis == -1 else axis
@@ -343,11 +400,16 @@ def _has(mask: int, place: int) -> bool:
 class _Bounds:
     """The operands and masks of a strided slice."""
 
-    def __init__(self, b: TensorFlowBuilder, begin: Any, end: Any, strides: Any, masks: dict[str, Any]) -> None:
+    def __init__(
+        self, b: TensorFlowBuilder, begin: Any, end: Any, strides: Any, masks: dict[str, Any]
+    ) -> None:
         steps = numbers(strides, "the step of a slice")
         count = len(steps)
         self.begin, self.end, self.steps = entries(b, begin, count), entries(b, end, count), steps
-        self.masks = {name: int(masks.get(f"{name}_mask", 0)) for name in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")}
+        self.masks = {
+            name: int(masks.get(f"{name}_mask", 0))
+            for name in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")
+        }
 
     def index(self) -> tuple[Any, ...]:
         """The index as Python has it."""
@@ -360,7 +422,9 @@ class _Bounds:
             return None
         if _has(self.masks["shrink_axis"], place):
             return self.begin[place]
-        start = None if _has(self.masks["begin"], place) else known(self.begin[place], "the beginning of a slice")
+        start = (
+            None if _has(self.masks["begin"], place) else known(self.begin[place], "the beginning of a slice")
+        )
         stop = None if _has(self.masks["end"], place) else known(self.end[place], "the end of a slice")
         return slice(start, stop, self.steps[place])
 
@@ -372,14 +436,18 @@ def strided_slice(b: TensorFlowBuilder, input: Any, begin: Any, end: Any, stride
 
 
 @rows.row("StridedSliceGrad", static=("shape", "begin", "end", "strides"))
-def strided_slice_grad(b: TensorFlowBuilder, shape: Any, begin: Any, end: Any, strides: Any, dy: Any, **masks: Any) -> Any:
+def strided_slice_grad(
+    b: TensorFlowBuilder, shape: Any, begin: Any, end: Any, strides: Any, dy: Any, **masks: Any
+) -> Any:
     """Zeros with ``dy`` where the slice was taken."""
     whole = b.zeros(shape=numbers(shape, "the shape"), dtype=dy.dtype)
     return write_index(b, whole, _Bounds(b, begin, end, strides, masks).index(), dy)
 
 
 @rows.row("TensorStridedSliceUpdate", static=("begin", "end", "strides"))
-def tensor_strided_slice_update(b: TensorFlowBuilder, input: Any, begin: Any, end: Any, strides: Any, value: Any, **masks: Any) -> Any:
+def tensor_strided_slice_update(
+    b: TensorFlowBuilder, input: Any, begin: Any, end: Any, strides: Any, value: Any, **masks: Any
+) -> Any:
     """``input`` with ``value`` in the place of the slice."""
     return write_index(b, input, _Bounds(b, begin, end, strides, masks).index(), value)
 

@@ -15,7 +15,9 @@ from ..table import TensorFlowBuilder, numbers, rows
 
 def _fourier(kind: str, rank: int) -> Callable[..., Any]:
     """Over the last axes."""
-    return lambda b, input, **_: getattr(b, f"{kind}n")(input, axes=tuple(range(input.ndim - rank, input.ndim)))
+    return lambda b, input, **_: getattr(b, f"{kind}n")(
+        input, axes=tuple(range(input.ndim - rank, input.ndim))
+    )
 
 
 def _real_fourier(kind: str, rank: int) -> Callable[..., Any]:
@@ -24,7 +26,10 @@ def _real_fourier(kind: str, rank: int) -> Callable[..., Any]:
     def row(b: TensorFlowBuilder, input: Any, fft_length: Any, **_: Any) -> Any:
         lengths = numbers(fft_length, "the length of a transform")
         axes = tuple(range(input.ndim - rank, input.ndim))
-        kept = tuple(length // 2 + 1 if axis == axes[-1] and kind == "irfft" else length for axis, length in zip(axes, lengths))
+        kept = tuple(
+            length // 2 + 1 if axis == axes[-1] and kind == "irfft" else length
+            for axis, length in zip(axes, lengths)
+        )
         for axis, length in zip(axes, kept):
             input = _resized(b, input, axis, length)
         return getattr(b, f"{kind}n")(input, s=lengths if kind == "irfft" else None, axes=axes)
@@ -35,7 +40,9 @@ def _real_fourier(kind: str, rank: int) -> Callable[..., Any]:
 def _resized(b: TensorFlowBuilder, x: Value, axis: int, length: Any) -> Any:
     if length == x.shape[axis]:
         return x
-    return b.pad(x, padding=tuple((0, length - x.shape[axis]) if i == axis else (0, 0) for i in range(x.ndim)))
+    return b.pad(
+        x, padding=tuple((0, length - x.shape[axis]) if i == axis else (0, 0) for i in range(x.ndim))
+    )
 
 
 for _rank, _suffix in ((1, ""), (2, "2D"), (3, "3D")):
@@ -46,13 +53,23 @@ for _rank, _suffix in ((1, ""), (2, "2D"), (3, "3D")):
 
 
 @rows.row("AudioSpectrogram")
-def audio_spectrogram(b: TensorFlowBuilder, input: Any, *, window_size: int, stride: int, magnitude_squared: bool = False, **_: Any) -> Any:
+def audio_spectrogram(
+    b: TensorFlowBuilder,
+    input: Any,
+    *,
+    window_size: int,
+    stride: int,
+    magnitude_squared: bool = False,
+    **_: Any,
+) -> Any:
     """The magnitudes of the Fourier transforms of windows, padded to a power of two: ``[channel, window, frequency]``."""
     if not holds(b, window_size, input.shape[0]):
         raise NotImplementedError("a spectrogram of fewer samples than a window has")
     length, count = 1 << (window_size - 1).bit_length(), (input.shape[0] - window_size) // stride + 1
     starts = b.reshape(b.multiply(b.arange(stop=count, dtype="int32"), stride), shape=(count, 1))
-    windows = b.take(b.permute_dims(input, axes=(1, 0)), b.add(starts, b.arange(stop=window_size, dtype="int32")), axis=1)
+    windows = b.take(
+        b.permute_dims(input, axes=(1, 0)), b.add(starts, b.arange(stop=window_size, dtype="int32")), axis=1
+    )
     shape = tuple(0.5 - 0.5 * math.cos(2.0 * math.pi * place / window_size) for place in range(window_size))
     found = b.abs(b.rfft(b.multiply(windows, b.array(shape, "float32")), n=length, axis=2))
     return b.square(found) if magnitude_squared else found
@@ -96,10 +113,19 @@ def mfcc(
 ) -> Any:  # fmt: skip
     """The cosine transform of the logarithms of bands of a spectrogram."""
     (rate,), bins = numbers(sample_rate, "the rate"), b.fix(spectrogram.shape[-1])
-    bands = _bands(bins, float(b.fix_number(rate)), lower_frequency_limit, upper_frequency_limit, filterbank_channel_count)
+    bands = _bands(
+        bins,
+        float(b.fix_number(rate)),
+        lower_frequency_limit,
+        upper_frequency_limit,
+        filterbank_channel_count,
+    )
     levels = b.matmul(b.sqrt(spectrogram), b.asarray(data=_table(bands), dtype="float32"))
     logs = b.log(b.maximum(levels, 1e-12))
-    return b.matmul(logs, b.asarray(data=_table(_cosines(filterbank_channel_count, dct_coefficient_count)), dtype="float32"))
+    return b.matmul(
+        logs,
+        b.asarray(data=_table(_cosines(filterbank_channel_count, dct_coefficient_count)), dtype="float32"),
+    )
 
 
 @rows.row("IsotonicRegression")
@@ -114,7 +140,9 @@ def isotonic_regression(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
     total = b.cumulative_sum(x, axis=x.ndim - 1)
     before = b.reshape(b.subtract(total, x), shape=(*x.shape, 1))
     length = b.astype(b.add(b.subtract(place, b.reshape(place, shape=(count, 1))), 1), dtype=dtype)
-    means = b.divide(b.subtract(b.reshape(total, shape=(*x.shape[:-1], 1, count)), before), b.maximum(length, 1.0))
+    means = b.divide(
+        b.subtract(b.reshape(total, shape=(*x.shape[:-1], 1, count)), before), b.maximum(length, 1.0)
+    )
     means = b.where(b.greater(length, 0.0), means, b.array(-math.inf, dtype))
     largest = b.flip(b.cummax(b.flip(means, axis=(x.ndim,)), axis=x.ndim)[0], axis=(x.ndim,))
     least = b.min(b.where(b.greater(length, 0.0), largest, b.array(math.inf, dtype)), axis=x.ndim - 1)
@@ -126,5 +154,7 @@ def _levels(b: TensorFlowBuilder, x: Value) -> Value:
     none = ((0, 0),) * (x.ndim - 1)
     shifted = b.pad(x, padding=(*none, (1, 0)), value=math.inf)
     falls = b.less(x, b.getitem(shifted, key=(*(slice(None),) * (x.ndim - 1), slice(0, x.shape[-1]))))
-    found: Value = b.subtract(b.cumulative_sum(b.astype(falls, dtype="int32"), axis=x.ndim - 1, dtype="int32"), 1)
+    found: Value = b.subtract(
+        b.cumulative_sum(b.astype(falls, dtype="int32"), axis=x.ndim - 1, dtype="int32"), 1
+    )
     return found

@@ -42,7 +42,9 @@ _BESSEL_SLOPES: dict[str, Callable[..., Any]] = {  # for targets whose functions
     "bessel_k0": lambda b, x: b.negative(b.bessel_k1(x)),
     "bessel_k0e": lambda b, x: b.subtract(b.bessel_k0e(x), b.bessel_k1e(x)),
     "bessel_k1": lambda b, x: b.subtract(b.negative(b.bessel_k0(x)), b.divide(b.bessel_k1(x), x)),
-    "bessel_k1e": lambda b, x: b.subtract(b.multiply(b.bessel_k1e(x), b.subtract(1.0, b.reciprocal(x))), b.bessel_k0e(x)),
+    "bessel_k1e": lambda b, x: b.subtract(
+        b.multiply(b.bessel_k1e(x), b.subtract(1.0, b.reciprocal(x))), b.bessel_k0e(x)
+    ),
     "bessel_y0": lambda b, x: b.negative(b.bessel_y1(x)),
     "bessel_y1": lambda b, x: b.subtract(b.bessel_y0(x), b.divide(b.bessel_y1(x), x)),
 }
@@ -224,7 +226,9 @@ def _quotient(b: TensorFlowBuilder, name: str, x: Value) -> Any:
     return b.divide(_polynomial(b, x, above), _polynomial(b, x, below))
 
 
-def _below(b: TensorFlowBuilder, x: Value, cases: list[tuple[float, Callable[[Value], Any]]], otherwise: Any) -> Any:
+def _below(
+    b: TensorFlowBuilder, x: Value, cases: list[tuple[float, Callable[[Value], Any]]], otherwise: Any
+) -> Any:
     """The first of the functions whose bound ``x`` is below; each is computed within its bounds alone, so that none overflows."""
     result, lower = otherwise, [0.0, *(bound for bound, _ in cases)]
     for (bound, function), least in reversed(list(zip(cases, lower))):
@@ -331,7 +335,9 @@ def _angle(b: TensorFlowBuilder, x: Value) -> Any:
 
 
 _cosine = _fresnel("fresnel_cos_1", 1, lambda b, f, g, s, c: b.subtract(b.multiply(f, s), b.multiply(g, c)))
-_sine = _fresnel("fresnel_sin_1", 3, lambda b, f, g, s, c: b.negative(b.add(b.multiply(f, c), b.multiply(g, s))))
+_sine = _fresnel(
+    "fresnel_sin_1", 3, lambda b, f, g, s, c: b.negative(b.add(b.multiply(f, c), b.multiply(g, s)))
+)
 _integral("FresnelCos", lambda b, x, y: b.cos(_angle(b, x)))(_cosine)
 _integral("FresnelSin", lambda b, x, y: b.sin(_angle(b, x)))(_sine)
 

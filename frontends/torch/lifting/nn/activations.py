@@ -62,7 +62,14 @@ def prelu(b: TorchBuilder, input: Any, weight: Any) -> Any:
 
 
 @rows.row("elu")
-def elu(b: TorchBuilder, input: Any, alpha: float = 1.0, scale: Any = 1, input_scale: Any = 1, inplace: bool = False) -> Any:
+def elu(
+    b: TorchBuilder,
+    input: Any,
+    alpha: float = 1.0,
+    scale: Any = 1,
+    input_scale: Any = 1,
+    inplace: bool = False,
+) -> Any:
     """aten::elu: ``scale * x`` above 0, ``scale * alpha * expm1(input_scale * x)`` elsewhere."""
     if scale == 1 and input_scale == 1:
         return b.elu(input, alpha=alpha)
@@ -79,7 +86,9 @@ def softsign(b: TorchBuilder, input: Any) -> Any:
 
 
 @rows.row("hardtanh")
-def hardtanh(b: TorchBuilder, input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
+def hardtanh(
+    b: TorchBuilder, input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+) -> Any:
     kind = float if "float" in input.dtype else int
     return b.hard_tanh(input, minimum=kind(min_val), maximum=kind(max_val))
 
@@ -106,7 +115,9 @@ def implied_dim(rank: int) -> int:
 
 def _functional(name: str, op: str, sign: int = 1) -> None:
     @rows.row(f"nn.functional.{name}")
-    def row(b: TorchBuilder, input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    def row(
+        b: TorchBuilder, input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+    ) -> Any:
         return over_axis(b, op, input if sign > 0 else b.negative(input), dim, dtype)
 
 
@@ -131,14 +142,18 @@ _native("log_softmax")
 def safe_softmax(b: TorchBuilder, input: Any, dim: int, dtype: Any = None) -> Any:
     """aten::_safe_softmax: 0 where all scores are -inf."""
     hidden = b.all(b.equal(input, float("-inf")), axis=axis(dim, input.ndim), keepdims=True)
-    weights = over_axis(b, "softmax", b.where(hidden, 0.0, input), dim, dtype)  # a NaN here would reach the gradient
+    weights = over_axis(
+        b, "softmax", b.where(hidden, 0.0, input), dim, dtype
+    )  # a NaN here would reach the gradient
     return b.where(hidden, 0.0, weights)
 
 
 _ALPHA = -1.7580993408473766  # what selu tends to
 
 
-def drop(b: TorchBuilder, x: Any, p: float, training: bool | None = True, shared_axes: tuple[int, ...] = ()) -> Any:
+def drop(
+    b: TorchBuilder, x: Any, p: float, training: bool | None = True, shared_axes: tuple[int, ...] = ()
+) -> Any:
     """``x`` after dropout; itself where nothing is dropped."""
     if not training or p == 0:
         return x
@@ -154,13 +169,19 @@ def drop_alpha(b: TorchBuilder, x: Any, p: float, training: bool, shared_axes: t
     scale = 1 / math.sqrt((1 - p) * (1 + p * _ALPHA**2))
     shape = tuple(1 if axis in shared_axes else size for axis, size in enumerate(x.shape))
     kept = b.astype(b.random_bernoulli(b.next_key(), 1.0 - p, shape=shape), dtype=x.dtype)
-    shift = b.add(b.multiply(b.subtract(kept, 1.0), -_ALPHA * scale), -_ALPHA * p * scale)  # in this order torch rounds
+    shift = b.add(
+        b.multiply(b.subtract(kept, 1.0), -_ALPHA * scale), -_ALPHA * p * scale
+    )  # in this order torch rounds
     return b.add(b.multiply(x, b.multiply(kept, scale)), shift)
 
 
-def _row(name: str, default: bool, dropped: Callable[..., Any], first_shared: Callable[[int], int | None]) -> None:
+def _row(
+    name: str, default: bool, dropped: Callable[..., Any], first_shared: Callable[[int], int | None]
+) -> None:
     @rows.row(f"nn.functional.{name}")
-    def row(b: TorchBuilder, input: Any, p: float = 0.5, training: bool = default, inplace: bool = False) -> Any:
+    def row(
+        b: TorchBuilder, input: Any, p: float = 0.5, training: bool = default, inplace: bool = False
+    ) -> Any:
         first = first_shared(input.ndim)
         return dropped(b, input, p, training, tuple(range(first, input.ndim)) if first is not None else ())
 
@@ -191,7 +212,14 @@ def native_dropout(b: TorchBuilder, input: Any, p: float, train: bool | None = T
 
 
 @rows.row("nn.functional.rrelu")
-def rrelu(b: TorchBuilder, input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False) -> Any:
+def rrelu(
+    b: TorchBuilder,
+    input: Any,
+    lower: float = 1 / 8,
+    upper: float = 1 / 3,
+    training: bool = False,
+    inplace: bool = False,
+) -> Any:
     """torch.nn.functional.rrelu: slopes below 0 are random in training, otherwise their mean."""
     if not training:
         return b.leaky_relu(input, negative_slope=(lower + upper) / 2)
@@ -199,14 +227,24 @@ def rrelu(b: TorchBuilder, input: Any, lower: float = 1 / 8, upper: float = 1 / 
     return b.prelu(input, slope)
 
 
-rows.table({"rrelu": lambda b, input, lower=1 / 8, upper=1 / 3, training=False, generator=None: rrelu(b, input, lower, upper, training)})
+rows.table(
+    {
+        "rrelu": lambda b, input, lower=1 / 8, upper=1 / 3, training=False, generator=None: rrelu(
+            b, input, lower, upper, training
+        )
+    }
+)
 
 
 @rows.row("gumbel_softmax")
-def gumbel_softmax(b: TorchBuilder, logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
+def gumbel_softmax(
+    b: TorchBuilder, logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Any:
     """torch.nn.functional.gumbel_softmax; ``hard`` gives one-hot arrays with the gradient of the soft ones."""
     axis = dim % logits.ndim
-    noisy = b.divide(b.add(logits, b.random_gumbel(b.next_key(), shape=logits.shape, dtype=logits.dtype)), float(tau))
+    noisy = b.divide(
+        b.add(logits, b.random_gumbel(b.next_key(), shape=logits.shape, dtype=logits.dtype)), float(tau)
+    )
     soft = b.softmax(noisy, axis=axis)
     if not hard:
         return soft
@@ -234,18 +272,28 @@ def linear(b: TorchBuilder, input: Any, weight: Any, bias: Any = None) -> Any:
     return b.linear(*optional(input, weight, bias))
 
 
-rows.table({"bilinear": lambda b, input1, input2, weight, bias=None: b.bilinear(*optional(input1, input2, weight, bias))})
+rows.table(
+    {
+        "bilinear": lambda b, input1, input2, weight, bias=None: b.bilinear(
+            *optional(input1, input2, weight, bias)
+        )
+    }
+)
 
 
 @rows.row("grouped_mm", "_grouped_mm", "grouped_mm_fallback")
-def grouped_mm(b: TorchBuilder, mat_a: Any, mat_b: Any, offs: Any = None, bias: Any = None, out_dtype: Any = None) -> Any:
+def grouped_mm(
+    b: TorchBuilder, mat_a: Any, mat_b: Any, offs: Any = None, bias: Any = None, out_dtype: Any = None
+) -> Any:
     """torch.nn.functional.grouped_mm: batches of products, or products of groups of rows (of columns) that ``offs`` ends."""
     if mat_a.ndim == 3 and mat_b.ndim == 3:
         product = b.matmul(mat_a, mat_b)
     elif mat_b.ndim == 3:
         product = b.grouped_matmul(mat_a, mat_b, offs)
     elif mat_a.ndim == 3:
-        turned = b.grouped_matmul(b.permute_dims(mat_b, axes=(1, 0)), b.permute_dims(mat_a, axes=(0, 2, 1)), offs)
+        turned = b.grouped_matmul(
+            b.permute_dims(mat_b, axes=(1, 0)), b.permute_dims(mat_a, axes=(0, 2, 1)), offs
+        )
         product = b.permute_dims(turned, axes=(1, 0))
     else:
         raise NotImplementedError("grouped_mm of two matrices (groups along the summed axis)")

@@ -40,7 +40,12 @@ def _padding_row(b: TorchBuilder, weight: Any, place: int | None) -> int | None:
 
 @rows.row("embedding")
 def embedding(
-    b: TorchBuilder, weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+    b: TorchBuilder,
+    weight: Any,
+    indices: Any,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
 ) -> Any:
     """aten::embedding; all three options concern only gradients, and -1 is no row."""
     weight = _divided_by_frequency(b, weight, indices) if scale_grad_by_freq else weight
@@ -50,20 +55,38 @@ def embedding(
 def _divided_by_frequency(b: TorchBuilder, weight: Any, indices: Any) -> Any:
     """``weight``, whose rows get their gradients divided by how often ``indices`` name them."""
     named = b.reshape(indices, shape=(product(indices.shape),))
-    counts = b.scatter_nd(b.zeros(shape=(weight.shape[0],), dtype="float32"), 1.0, named, axes=(0,), reduce="sum", include_self=True)
-    counts = b.reshape(b.cast(b.maximum(counts, 1.0), weight.dtype), shape=(weight.shape[0], *(1,) * (weight.ndim - 1)))
+    counts = b.scatter_nd(
+        b.zeros(shape=(weight.shape[0],), dtype="float32"),
+        1.0,
+        named,
+        axes=(0,),
+        reduce="sum",
+        include_self=True,
+    )
+    counts = b.reshape(
+        b.cast(b.maximum(counts, 1.0), weight.dtype), shape=(weight.shape[0], *(1,) * (weight.ndim - 1))
+    )
     held = b.stop_gradient(weight)
     return b.add(held, b.divide(b.subtract(weight, held), counts))
 
 
 @rows.row("embedding_renorm")
-def embedding_renorm(b: TorchBuilder, weight: Any, indices: Any, max_norm: float | None, norm_type: float = 2.0) -> Any:
+def embedding_renorm(
+    b: TorchBuilder, weight: Any, indices: Any, max_norm: float | None, norm_type: float = 2.0
+) -> Any:
     """aten::embedding_renorm: rows that ``indices`` name, and whose norm is above ``max_norm``, scaled down to it; gradients pass as if
     they were not."""
     if max_norm is None:
         return weight
     named = b.reshape(indices, shape=(product(indices.shape),))
-    is_named = b.scatter_nd(b.zeros(shape=(weight.shape[0],), dtype="bool"), True, named, axes=(0,), reduce=None, include_self=True)
+    is_named = b.scatter_nd(
+        b.zeros(shape=(weight.shape[0],), dtype="bool"),
+        True,
+        named,
+        axes=(0,),
+        reduce=None,
+        include_self=True,
+    )
     scaled = b.stop_gradient(renorm(b, weight, norm_type, 0, max_norm))
     is_named = b.reshape(is_named, shape=(weight.shape[0], *(1,) * (weight.ndim - 1)))
     passing = b.subtract(weight, b.stop_gradient(weight))  # 0, whose gradient is that of the weight
@@ -102,16 +125,22 @@ def embedding_bag(
     if input.ndim == 2:
         count, length = input.shape
         offsets = b.multiply(b.arange(stop=count, dtype=input.dtype), length)
-        input, per_sample_weights = (x if x is None else b.reshape(x, shape=(count * length,)) for x in (input, per_sample_weights))
+        input, per_sample_weights = (
+            x if x is None else b.reshape(x, shape=(count * length,)) for x in (input, per_sample_weights)
+        )
     else:
         _expect_bags(b, offsets)
     inputs = optional(weight, input, b.cast(offsets, input.dtype), per_sample_weights)
-    return b.embedding_bag(*inputs, mode=mode, include_last_offset=include_last_offset, padding_idx=padding_idx)
+    return b.embedding_bag(
+        *inputs, mode=mode, include_last_offset=include_last_offset, padding_idx=padding_idx
+    )
 
 
 def _expect_bags(b: TorchBuilder, offsets: Any) -> None:
     """The first bag begins with the first index, and none before the one before it."""
-    first, starts, ends = (b.getitem(offsets, key=(part,)) for part in ((None, 1, 1), (None, -1, 1), (1, None, 1)))
+    first, starts, ends = (
+        b.getitem(offsets, key=(part,)) for part in ((None, 1, 1), (None, -1, 1), (1, None, 1))
+    )
     b.expect(b.logical_and(b.all(b.equal(first, 0)), b.all(b.less_equal(starts, ends))), True)
 
 
@@ -139,14 +168,18 @@ def scaled_dot_product_attention(
 ) -> Any:
     mask = attn_mask if attn_mask is None or attn_mask.dtype == "bool" else b.cast(attn_mask, query.dtype)
     causal, scale = bool(is_causal), _scale(b, query.shape[-1], scale)
-    if enable_gqa and (dropout_p or key.shape[-3] != value.shape[-3]):  # the canonical operation knows one number of groups
+    if enable_gqa and (
+        dropout_p or key.shape[-3] != value.shape[-3]
+    ):  # the canonical operation knows one number of groups
         key, value = (_head_for_each(b, x, query.shape[-3]) for x in (key, value))
         enable_gqa = False
     if not dropout_p:
         inputs = optional(query, key, value, mask)
         return b.scaled_dot_product_attention(*inputs, is_causal=causal, scale=scale, enable_gqa=enable_gqa)
     random_key = b.next_key()
-    return b.scaled_dot_product_attention(query, key, value, mask, random_key, is_causal=causal, scale=scale, dropout_rate=float(dropout_p))
+    return b.scaled_dot_product_attention(
+        query, key, value, mask, random_key, is_causal=causal, scale=scale, dropout_rate=float(dropout_p)
+    )
 
 
 def _scale(b: TorchBuilder, width: Any, scale: float | None) -> float | None:
@@ -161,7 +194,10 @@ def _head_for_each(b: TorchBuilder, x: Any, heads: Any) -> Any:
     """Shared heads (axis -3) of keys or values, repeated for each query head of their group."""
     *batch, shared, tokens, width = x.shape
     one = b.reshape(x, shape=(*batch, shared, 1, tokens, width))
-    return b.reshape(b.broadcast_to(one, shape=(*batch, shared, heads // shared, tokens, width)), shape=(*batch, heads, tokens, width))
+    return b.reshape(
+        b.broadcast_to(one, shape=(*batch, shared, heads // shared, tokens, width)),
+        shape=(*batch, heads, tokens, width),
+    )
 
 
 @rows.row("_scaled_dot_product_flash_attention_for_cpu")
@@ -181,7 +217,11 @@ def flash_attention_for_cpu(
     axes = (*range(key.ndim - 2), key.ndim - 1, key.ndim - 2)
     factor = _scale(b, query.shape[-1], scale)
     scores = b.matmul(query, b.permute_dims(key, axes=axes))
-    scores = b.multiply(scores, factor) if factor is not None else b.divide(scores, b.sqrt(b.array(query.shape[-1], scores.dtype)))
+    scores = (
+        b.multiply(scores, factor)
+        if factor is not None
+        else b.divide(scores, b.sqrt(b.array(query.shape[-1], scores.dtype)))
+    )
     if attn_mask is not None:
         scores = b.add(scores, b.cast(attn_mask, scores.dtype))
     if is_causal:
@@ -227,23 +267,36 @@ def multi_head_attention_forward(
     q, k, v = _projected(b, arrays, weights, in_proj_bias)
     batch = q.shape[1]
     if bias_k is not None:
-        k, v = (_longer(b, x, b.broadcast_to(bias, shape=(1, batch, bias.shape[-1])), 0) for x, bias in ((k, bias_k), (v, bias_v)))
-    q, k, v = _heads(b, q, num_heads), _heads(b, k, num_heads, static_k, batch), _heads(b, v, num_heads, static_v, batch)
+        k, v = (
+            _longer(b, x, b.broadcast_to(bias, shape=(1, batch, bias.shape[-1])), 0)
+            for x, bias in ((k, bias_k), (v, bias_v))
+        )
+    q, k, v = (
+        _heads(b, q, num_heads),
+        _heads(b, k, num_heads, static_k, batch),
+        _heads(b, v, num_heads, static_v, batch),
+    )
     if add_zero_attn:
         k, v = (_longer(b, x, b.zeros(shape=(*x.shape[:2], 1, x.shape[3]), dtype=x.dtype), 2) for x in (k, v))
     causal = is_causal and key_padding_mask is None and not need_weights
-    hidden = None if causal else _hidden(b, attn_mask, key_padding_mask, q, (bias_k is not None) + add_zero_attn)
+    hidden = (
+        None if causal else _hidden(b, attn_mask, key_padding_mask, q, (bias_k is not None) + add_zero_attn)
+    )
     rate = dropout_p if training else 0.0
     if need_weights:
         attended, shown = _with_weights(b, q, k, v, hidden, rate)
         shown = b.mean(shown, axis=1) if average_attn_weights else shown
     else:
         attended, shown = scaled_dot_product_attention(b, q, k, v, _kept(b, hidden), rate, causal), None
-    merged = b.reshape(b.permute_dims(attended, axes=(2, 0, 1, 3)), shape=(q.shape[2], batch, q.shape[1] * q.shape[3]))
+    merged = b.reshape(
+        b.permute_dims(attended, axes=(2, 0, 1, 3)), shape=(q.shape[2], batch, q.shape[1] * q.shape[3])
+    )
     output = b.linear(*optional(merged, out_proj_weight, out_proj_bias))
     if batched:
         return output, shown
-    return b.reshape(output, shape=(output.shape[0], output.shape[2])), None if shown is None else b.reshape(shown, shape=shown.shape[1:])
+    return b.reshape(output, shape=(output.shape[0], output.shape[2])), None if shown is None else b.reshape(
+        shown, shape=shown.shape[1:]
+    )
 
 
 def _with_batch(b: TorchBuilder, *arrays: Any) -> tuple[Any, ...]:
@@ -262,7 +315,9 @@ def _projected(b: TorchBuilder, arrays: tuple[Any, ...], weights: Any, bias: Any
             return tuple(b.unstack(b.reshape(packed, shape=(*packed.shape[:2], 3, width)), axis=2, count=3))
         weights = b.unstack(b.reshape(weights, shape=(3, width, weights.shape[1])), axis=0, count=3)
     biases = (None,) * 3 if bias is None else b.unstack(b.reshape(bias, shape=(3, width)), axis=0, count=3)
-    return tuple(b.linear(*optional(x, weight, part)) for x, weight, part in zip(arrays, weights, biases, strict=True))
+    return tuple(
+        b.linear(*optional(x, weight, part)) for x, weight, part in zip(arrays, weights, biases, strict=True)
+    )
 
 
 def _longer(b: TorchBuilder, x: Any, more: Any, axis: int) -> Any:
@@ -292,7 +347,9 @@ def _hidden(b: TorchBuilder, mask: Any, padding: Any, q: Any, columns: int) -> A
         return None
     merged = masks[0] if len(masks) == 1 else (b.logical_or if masks[0].dtype == "bool" else b.add)(*masks)
     if columns:
-        merged = b.concat(merged, b.zeros(shape=(*merged.shape[:-1], columns), dtype=merged.dtype), axis=merged.ndim - 1)
+        merged = b.concat(
+            merged, b.zeros(shape=(*merged.shape[:-1], columns), dtype=merged.dtype), axis=merged.ndim - 1
+        )
     return merged
 
 

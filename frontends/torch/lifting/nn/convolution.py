@@ -52,16 +52,31 @@ def _padding(padding: Any, kernel: tuple[Any, ...], dilation: tuple[int, ...]) -
     return tuple((total // 2, total - total // 2) for total in whole)
 
 
-def _conv(b: TorchBuilder, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+def _conv(
+    b: TorchBuilder, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int
+) -> Any:
     kernel = weight.shape[2:]
     rank = len(kernel)
     steps = spread(dilation, rank)
-    options = {"strides": spread(stride, rank), "padding": _padding(padding, kernel, steps), "dilation": steps, "groups": groups}
+    options = {
+        "strides": spread(stride, rank),
+        "padding": _padding(padding, kernel, steps),
+        "dilation": steps,
+        "groups": groups,
+    }
     return _batched(b, input, rank + 1, lambda x: b.conv(*optional(x, weight, bias), **options))
 
 
 def _conv_transpose(
-    b: TorchBuilder, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, output_padding: Any, groups: int, dilation: Any
+    b: TorchBuilder,
+    input: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    output_padding: Any,
+    groups: int,
+    dilation: Any,
 ) -> Any:
     rank = weight.ndim - 2
     options = {
@@ -76,7 +91,14 @@ def _conv_transpose(
 
 @rows.row("conv1d", "conv2d", "conv3d")
 def conv(
-    b: TorchBuilder, input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+    b: TorchBuilder,
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
 ) -> Any:
     """torch.nn.functional.conv1d, conv2d, conv3d; ``padding`` may be "same" or "valid"."""
     return _conv(b, input, weight, bias, stride, padding, dilation, groups)
@@ -120,7 +142,9 @@ def convolution(
 
 
 @rows.row("_convolution_mode")
-def _convolution_mode(b: TorchBuilder, input: Any, weight: Any, bias: Any, stride: Any, padding: str, dilation: Any, groups: int) -> Any:
+def _convolution_mode(
+    b: TorchBuilder, input: Any, weight: Any, bias: Any, stride: Any, padding: str, dilation: Any, groups: int
+) -> Any:
     """aten::_convolution_mode: ``padding`` is "same" or "valid"."""
     return _conv(b, input, weight, bias, stride, padding, dilation, groups)
 
@@ -136,7 +160,15 @@ rows.table({
 
 
 @rows.row("thnn_conv2d", "_slow_conv2d_forward", "slow_conv3d", "slow_conv3d_forward")
-def slow_conv(b: TorchBuilder, self: Any, weight: Any, kernel_size: Any, bias: Any = None, stride: Any = 1, padding: Any = 0) -> Any:
+def slow_conv(
+    b: TorchBuilder,
+    self: Any,
+    weight: Any,
+    kernel_size: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+) -> Any:
     return _conv(b, self, weight, bias, stride, padding, 1, 1)
 
 
@@ -164,7 +196,9 @@ def conv_tbc(b: TorchBuilder, self: Any, weight: Any, bias: Any, pad: int = 0) -
 
 
 @rows.row("nn.functional.unfold", "im2col")
-def unfold(b: TorchBuilder, input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
+def unfold(
+    b: TorchBuilder, input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+) -> Any:
     options = {
         "kernel": spread(kernel_size, 2),
         "strides": spread(stride, 2),
@@ -175,7 +209,15 @@ def unfold(b: TorchBuilder, input: Any, kernel_size: Any, dilation: Any = 1, pad
 
 
 @rows.row("nn.functional.fold", "col2im")
-def fold(b: TorchBuilder, input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
+def fold(
+    b: TorchBuilder,
+    input: Any,
+    output_size: Any,
+    kernel_size: Any,
+    dilation: Any = 1,
+    padding: Any = 0,
+    stride: Any = 1,
+) -> Any:
     options = {
         "size": spread(output_size, 2),
         "kernel": spread(kernel_size, 2),
@@ -214,10 +256,15 @@ def convolution_backward(
     )
 
 
-def _of_input(b: TorchBuilder, gradient: Any, x: Any, weight: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+def _of_input(
+    b: TorchBuilder, gradient: Any, x: Any, weight: Any, stride: Any, padding: Any, dilation: Any, groups: int
+) -> Any:
     """Spread over the windows again; rows that no window has reached are padding of what comes out."""
     sizes = zip(x.shape[2:], gradient.shape[2:], weight.shape[2:], stride, padding, dilation)
-    reached = [(size, (count - 1) * step - 2 * pad + apart * (kernel - 1) + 1) for size, count, kernel, step, pad, apart in sizes]
+    reached = [
+        (size, (count - 1) * step - 2 * pad + apart * (kernel - 1) + 1)
+        for size, count, kernel, step, pad, apart in sizes
+    ]
     return b.conv_transpose(
         gradient,
         weight,
@@ -229,7 +276,9 @@ def _of_input(b: TorchBuilder, gradient: Any, x: Any, weight: Any, stride: Any, 
     )
 
 
-def _of_weight(b: TorchBuilder, gradient: Any, x: Any, weight: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+def _of_weight(
+    b: TorchBuilder, gradient: Any, x: Any, weight: Any, stride: Any, padding: Any, dilation: Any, groups: int
+) -> Any:
     """The input under windows of the gradient: batch and channels change places, so do strides and dilation."""
     rank = weight.ndim - 2
     rest = tuple(range(2, rank + 2))

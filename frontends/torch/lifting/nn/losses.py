@@ -38,7 +38,9 @@ def loss(name: str, *kernels: str) -> Callable[[Formula], Formula]:
             return formula(**{**given, "reduction": reduction_of(None, None, given.get("reduction", 1))})
 
         of_kernel = inspect.signature(formula)
-        rows.row(f"nn.functional.{name}")(_with_signature(function, inspect.Signature([builder, *signature.parameters.values()])))
+        rows.row(f"nn.functional.{name}")(
+            _with_signature(function, inspect.Signature([builder, *signature.parameters.values()]))
+        )
         if kernels or hasattr(torch.ops.aten, name):
             rows.row(*(kernels or (name,)))(_with_signature(kernel, of_kernel))
         return formula
@@ -70,7 +72,9 @@ def _weighted(b: TorchBuilder, losses: Any, weight: Any, reduction: str) -> Any:
     if weight is None:
         return reduced(b, losses, reduction)
     total = reduced(b, b.combined("multiply", losses, weight), "none" if reduction == "none" else "sum")
-    return b.combined("divide", b.floating(total), b.floating(b.sum(weight))) if reduction == "mean" else total
+    return (
+        b.combined("divide", b.floating(total), b.floating(b.sum(weight))) if reduction == "mean" else total
+    )
 
 
 # ---------------------------------------------------------------------------------------------- distances of two arrays
@@ -103,7 +107,9 @@ _of_two("soft_margin_loss", _soft_margin)
 
 
 @loss("smooth_l1_loss")
-def smooth_l1_loss(b: TorchBuilder, input: Any, target: Any, reduction: str = "mean", beta: float = 1.0) -> Any:
+def smooth_l1_loss(
+    b: TorchBuilder, input: Any, target: Any, reduction: str = "mean", beta: float = 1.0
+) -> Any:
     """torch.nn.functional.smooth_l1_loss: squared below ``beta``, linear above."""
     distance = _absolute(b, *b.promote(input, target))
     if beta > 0:
@@ -113,19 +119,30 @@ def smooth_l1_loss(b: TorchBuilder, input: Any, target: Any, reduction: str = "m
 
 
 @rows.row("huber_loss")
-def huber_loss(b: TorchBuilder, input: Any, target: Any, reduction: str | int = "mean", delta: float = 1.0, weight: Any = None) -> Any:
+def huber_loss(
+    b: TorchBuilder,
+    input: Any,
+    target: Any,
+    reduction: str | int = "mean",
+    delta: float = 1.0,
+    weight: Any = None,
+) -> Any:
     """torch.nn.functional.huber_loss: squared up to ``delta``, linear above."""
     distance = _absolute(b, *b.promote(input, target))
     near = b.multiply(_square(b, input, target), 0.5)
     far = b.multiply(b.subtract(distance, 0.5 * delta), float(delta))
     losses = b.where(b.less(distance, float(delta)), near, far)
-    losses = losses if weight is None else b.combined("multiply", losses, weight)  # unlike mse_loss, whose mean is over the weights
+    losses = (
+        losses if weight is None else b.combined("multiply", losses, weight)
+    )  # unlike mse_loss, whose mean is over the weights
     return reduced(b, losses, reduction_of(None, None, reduction))
 
 
 # ---------------------------------------------------------------------------------------------- distributions
 @loss("kl_div")
-def kl_div(b: TorchBuilder, input: Any, target: Any, reduction: str = "mean", *, log_target: bool = False) -> Any:
+def kl_div(
+    b: TorchBuilder, input: Any, target: Any, reduction: str = "mean", *, log_target: bool = False
+) -> Any:
     """torch.nn.functional.kl_div: ``target * (log(target) - input)``."""
     if log_target:
         losses = b.combined("multiply", b.exp(b.floating(target)), b.combined("subtract", target, input))
@@ -139,7 +156,13 @@ def kl_div(b: TorchBuilder, input: Any, target: Any, reduction: str = "mean", *,
 
 @loss("poisson_nll_loss")
 def poisson_nll_loss(
-    b: TorchBuilder, input: Any, target: Any, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean"
+    b: TorchBuilder,
+    input: Any,
+    target: Any,
+    log_input: bool = True,
+    full: bool = False,
+    eps: float = 1e-8,
+    reduction: str = "mean",
 ) -> Any:
     """torch.nn.functional.poisson_nll_loss; ``full`` adds Stirling's approximation of ``log(target!)``."""
     input, target = map(b.floating, b.promote(input, target))
@@ -150,14 +173,23 @@ def poisson_nll_loss(
     if full:
         large = b.greater(target, 1.0)
         safe = b.where(large, target, 1.0)
-        stirling = b.add(b.subtract(b.multiply(safe, b.log(safe)), safe), b.multiply(b.log(b.multiply(safe, 2 * math.pi)), 0.5))
+        stirling = b.add(
+            b.subtract(b.multiply(safe, b.log(safe)), safe),
+            b.multiply(b.log(b.multiply(safe, 2 * math.pi)), 0.5),
+        )
         losses = b.add(losses, b.where(large, stirling, 0.0))
     return reduced(b, losses, reduction)
 
 
 @rows.row("gaussian_nll_loss")
 def gaussian_nll_loss(
-    b: TorchBuilder, input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+    b: TorchBuilder,
+    input: Any,
+    target: Any,
+    var: Any,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
 ) -> Any:
     """torch.nn.functional.gaussian_nll_loss; ``var`` may lack the last axis."""
     if hasattr(var, "ndim"):
@@ -166,14 +198,18 @@ def gaussian_nll_loss(
         var = b.full(shape=input.shape, fill_value=float(var), dtype=input.dtype)
     if var.ndim == input.ndim - 1:
         var = b.reshape(var, shape=(*var.shape, 1))
-    limited = b.add(var, b.stop_gradient(b.subtract(b.maximum(var, float(eps)), var)))  # the limit has no part in the gradient
+    limited = b.add(
+        var, b.stop_gradient(b.subtract(b.maximum(var, float(eps)), var))
+    )  # the limit has no part in the gradient
     scaled = b.combined("divide", _squared(b, *b.promote(input, target)), limited)
     losses = b.multiply(b.combined("add", b.log(limited), scaled), 0.5)
     return reduced(b, b.add(losses, 0.5 * math.log(2 * math.pi)) if full else losses, reduction)
 
 
 @loss("binary_cross_entropy")
-def binary_cross_entropy(b: TorchBuilder, input: Any, target: Any, weight: Any = None, reduction: str = "mean") -> Any:
+def binary_cross_entropy(
+    b: TorchBuilder, input: Any, target: Any, weight: Any = None, reduction: str = "mean"
+) -> Any:
     """torch.nn.functional.binary_cross_entropy."""
     losses = b.binary_cross_entropy(input, target)
     losses = losses if weight is None else b.multiply(losses, weight)
@@ -182,7 +218,12 @@ def binary_cross_entropy(b: TorchBuilder, input: Any, target: Any, weight: Any =
 
 @loss("binary_cross_entropy_with_logits")
 def binary_cross_entropy_with_logits(
-    b: TorchBuilder, input: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: str = "mean"
+    b: TorchBuilder,
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    pos_weight: Any = None,
+    reduction: str = "mean",
 ) -> Any:
     """torch.nn.functional.binary_cross_entropy_with_logits: ``(1 - target) * x - (1 + (pos_weight - 1) * target) * log_sigmoid(x)``."""
     input, target = b.promote(input, target)
@@ -199,7 +240,14 @@ def binary_cross_entropy_with_logits(
 
 # ---------------------------------------------------------------------------------------------- classes
 @loss("nll_loss", "nll_loss", "nll_loss_nd", "nll_loss2d")
-def nll_loss(b: TorchBuilder, input: Any, target: Any, weight: Any = None, reduction: str = "mean", ignore_index: int = -100) -> Any:
+def nll_loss(
+    b: TorchBuilder,
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    reduction: str = "mean",
+    ignore_index: int = -100,
+) -> Any:
     """torch.nn.functional.nll_loss."""
     return b.nll_loss(*optional(input, target, weight), ignore_index=ignore_index, reduction=reduction)
 
@@ -222,7 +270,9 @@ def cross_entropy(
     return b.cross_entropy(*inputs, ignore_index=ignore_index, reduction=reduction, label_smoothing=smoothing)
 
 
-def _against_probabilities(b: TorchBuilder, input: Any, target: Any, weight: Any, reduction: str, smoothing: float) -> Any:
+def _against_probabilities(
+    b: TorchBuilder, input: Any, target: Any, weight: Any, reduction: str, smoothing: float
+) -> Any:
     axis = min(1, input.ndim - 1)
     classes = input.shape[axis]
     logs = over_axis(b, "log_softmax", input, axis, None)
@@ -271,16 +321,22 @@ def _strictly_above(b: TorchBuilder, x: Any) -> Any:
 
 
 @loss("hinge_embedding_loss")
-def hinge_embedding_loss(b: TorchBuilder, input: Any, target: Any, margin: float = 1.0, reduction: str = "mean") -> Any:
+def hinge_embedding_loss(
+    b: TorchBuilder, input: Any, target: Any, margin: float = 1.0, reduction: str = "mean"
+) -> Any:
     """torch.nn.functional.hinge_embedding_loss: ``x`` where the target is 1, ``max(0, margin - x)`` where it is -1."""
     other, same = (b.not_equal(target, b.operand(sign, target.dtype)) for sign in (1, -1))
-    apart = b.where(other, _above(b, b.subtract(b.operand(margin, input.dtype), input)), b.operand(0, input.dtype))
+    apart = b.where(
+        other, _above(b, b.subtract(b.operand(margin, input.dtype), input)), b.operand(0, input.dtype)
+    )
     near = b.where(same, input, b.operand(0, input.dtype))
     return reduced(b, b.combined("add", apart, near), reduction)
 
 
 @loss("margin_ranking_loss")
-def margin_ranking_loss(b: TorchBuilder, input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: str = "mean") -> Any:
+def margin_ranking_loss(
+    b: TorchBuilder, input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: str = "mean"
+) -> Any:
     """torch.nn.functional.margin_ranking_loss: ``max(0, -target * (input1 - input2) + margin)``."""
     apart = b.combined("multiply", b.negative(target), b.combined("subtract", input1, input2))
     losses = _above(b, b.combined("add", apart, float(margin)))
@@ -289,12 +345,20 @@ def margin_ranking_loss(b: TorchBuilder, input1: Any, input2: Any, target: Any, 
 
 @loss("multi_margin_loss")
 def multi_margin_loss(
-    b: TorchBuilder, input: Any, target: Any, p: int = 1, margin: float = 1.0, weight: Any = None, reduction: str = "mean"
+    b: TorchBuilder,
+    input: Any,
+    target: Any,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Any = None,
+    reduction: str = "mean",
 ) -> Any:
     """torch.nn.functional.multi_margin_loss: ``sum(max(0, margin - x[target] + x[other]) ** p) / classes``."""
     single = input.ndim < 2
     classes = input.shape[-1] if input.ndim else 1
-    rows_, labels = (b.reshape(input, shape=(1, classes)), reshaped(b, target, (1,))) if single else (input, target)
+    rows_, labels = (
+        (b.reshape(input, shape=(1, classes)), reshaped(b, target, (1,))) if single else (input, target)
+    )
     picked = b.take_along_axis(rows_, b.reshape(labels, shape=(rows_.shape[0], 1)), axis=1)
     short = _strictly_above(b, b.add(b.subtract(rows_, picked), float(margin)))
     short = b.square(short) if b.fix(p) == 2 else short
@@ -302,7 +366,11 @@ def multi_margin_loss(
         short = b.multiply(short, b.reshape(b.take(weight, labels, axis=0), shape=(rows_.shape[0], 1)))
     others = b.where(b.one_hot(labels, num_classes=classes, dtype="bool"), 0.0, short)
     losses = b.divide(b.sum(others, axis=1), classes)
-    return b.reshape(losses, shape=()) if single and reduction == "none" and target.ndim == 0 else reduced(b, losses, reduction)
+    return (
+        b.reshape(losses, shape=())
+        if single and reduction == "none" and target.ndim == 0
+        else reduced(b, losses, reduction)
+    )
 
 
 @loss("multilabel_margin_loss")
@@ -315,15 +383,27 @@ def multilabel_margin_loss(b: TorchBuilder, input: Any, target: Any, reduction: 
     picked = b.take_along_axis(x, b.where(ended, 0, labels), axis=1)
     is_label = b.any(b.one_hot(b.where(ended, -1, labels), num_classes=classes, dtype="bool"), axis=1)
     short = _strictly_above(
-        b, b.add(b.subtract(b.reshape(x, shape=(count, 1, classes)), b.reshape(picked, shape=(count, classes, 1))), 1.0)
+        b,
+        b.add(
+            b.subtract(b.reshape(x, shape=(count, 1, classes)), b.reshape(picked, shape=(count, classes, 1))),
+            1.0,
+        ),
     )
-    skipped = b.logical_or(b.reshape(ended, shape=(count, classes, 1)), b.reshape(is_label, shape=(count, 1, classes)))
+    skipped = b.logical_or(
+        b.reshape(ended, shape=(count, classes, 1)), b.reshape(is_label, shape=(count, 1, classes))
+    )
     losses = b.divide(b.sum(b.where(skipped, 0.0, short), axis=(1, 2)), classes)
-    return b.reshape(losses, shape=()) if input.ndim < 2 and reduction == "none" else reduced(b, losses, reduction)
+    return (
+        b.reshape(losses, shape=())
+        if input.ndim < 2 and reduction == "none"
+        else reduced(b, losses, reduction)
+    )
 
 
 @loss("multilabel_soft_margin_loss")
-def multilabel_soft_margin_loss(b: TorchBuilder, input: Any, target: Any, weight: Any = None, reduction: str = "mean") -> Any:
+def multilabel_soft_margin_loss(
+    b: TorchBuilder, input: Any, target: Any, weight: Any = None, reduction: str = "mean"
+) -> Any:
     """torch.nn.functional.multilabel_soft_margin_loss: binary cross entropy, averaged over the last axis."""
     input, target = b.promote(input, target)
     positive = b.multiply(target, b.log_sigmoid(input))
@@ -334,7 +414,9 @@ def multilabel_soft_margin_loss(b: TorchBuilder, input: Any, target: Any, weight
 
 
 @loss("cosine_embedding_loss")
-def cosine_embedding_loss(b: TorchBuilder, input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: str = "mean") -> Any:
+def cosine_embedding_loss(
+    b: TorchBuilder, input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: str = "mean"
+) -> Any:
     """torch.nn.functional.cosine_embedding_loss: ``1 - cos`` where the target is 1, ``max(0, cos - margin)`` where it is -1."""
     axis = target.ndim
     product = b.sum(b.combined("multiply", input1, input2), axis=axis)
@@ -384,8 +466,12 @@ def triplet_margin_with_distance_loss(
     elif isinstance(distance_function, torch.nn.PairwiseDistance) and not distance_function.keepdim:
         norm, eps = distance_function.norm, distance_function.eps
     else:
-        raise NotImplementedError("triplet_margin_with_distance_loss with a distance_function of the user's own")
-    return triplet_margin_loss(b, anchor, positive, negative, margin, norm, eps, swap=swap, reduction=reduction)
+        raise NotImplementedError(
+            "triplet_margin_with_distance_loss with a distance_function of the user's own"
+        )
+    return triplet_margin_loss(
+        b, anchor, positive, negative, margin, norm, eps, swap=swap, reduction=reduction
+    )
 
 
 # ---------------------------------------------------------------------------------------------- CTC
@@ -411,7 +497,11 @@ def ctc_loss(
         _assume_room(b, targets.shape[1], target_lengths)
     steps, lengths = (_lengths(b, item, batch) for item in (input_lengths, target_lengths))
     if targets.ndim == 1:
-        targets = b.reshape(targets, shape=(1, *targets.shape)) if single else _rows_of(b, targets, lengths, batch, longest)
+        targets = (
+            b.reshape(targets, shape=(1, *targets.shape))
+            if single
+            else _rows_of(b, targets, lengths, batch, longest)
+        )
     losses = b.ctc_loss(log_probs, targets, steps, lengths, blank=blank)
     if zero_infinity:
         losses = b.where(b.equal(losses, float("inf")), 0.0, losses)
@@ -437,5 +527,8 @@ def _rows_of(b: TorchBuilder, targets: Any, lengths: Any, batch: Any, longest: A
     """Targets that stand one after the other, as rows; without a known length each row is as long as all together."""
     width = targets.shape[0] if longest is None else longest
     starts = b.subtract(b.cumulative_sum(lengths, axis=0, dtype=lengths.dtype), lengths)
-    place = b.add(b.reshape(starts, shape=(batch, 1)), b.reshape(b.arange(stop=width, dtype=lengths.dtype), shape=(1, width)))
+    place = b.add(
+        b.reshape(starts, shape=(batch, 1)),
+        b.reshape(b.arange(stop=width, dtype=lengths.dtype), shape=(1, width)),
+    )
     return b.take(targets, b.minimum(place, targets.shape[0] - 1), axis=0)

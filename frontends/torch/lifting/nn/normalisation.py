@@ -25,7 +25,9 @@ def _statistics(b: TorchBuilder, x: Any) -> tuple[Any, Any]:
     return b.mean(wide(b, x), axis=over), b.var(wide(b, x), axis=over)
 
 
-def _batch_norm(b: TorchBuilder, input: Any, mean: Any, variance: Any, weight: Any, bias: Any, training: bool, eps: float) -> Any:
+def _batch_norm(
+    b: TorchBuilder, input: Any, mean: Any, variance: Any, weight: Any, bias: Any, training: bool, eps: float
+) -> Any:
     if input.ndim < 2:  # torch takes a vector of no elements, and gives it back
         return input
     if training or mean is None:
@@ -71,7 +73,9 @@ def _moved(b: TorchBuilder, running: Any, new: Any, momentum: Any) -> Any:
     return b.stop_gradient(b.add(b.multiply(running, kept), b.multiply(b.cast(new, running.dtype), part)))
 
 
-def batch_norm_statistics(b: TorchBuilder, input: Any, running_mean: Any, running_var: Any, momentum: Any) -> tuple[Any, Any]:
+def batch_norm_statistics(
+    b: TorchBuilder, input: Any, running_mean: Any, running_var: Any, momentum: Any
+) -> tuple[Any, Any]:
     """The running statistics after a training step; the variance is the unbiased one."""
     mean, variance = _statistics(b, input)
     count = product((input.shape[0], *input.shape[2:]))
@@ -88,7 +92,9 @@ def _as_recorded(b: TorchBuilder, *values: Any) -> tuple[Any, ...]:
     return tuple(results)
 
 
-def _native_batch_norm(b: TorchBuilder, x: Any, weight: Any, bias: Any, stats: tuple[Any, Any], training: bool, eps: float) -> Any:
+def _native_batch_norm(
+    b: TorchBuilder, x: Any, weight: Any, bias: Any, stats: tuple[Any, Any], training: bool, eps: float
+) -> Any:
     """Output, mean and 1 / sqrt(variance + eps), as :func:`_with_statistics`; the latter are empty unless training."""
     mean, variance = _statistics(b, x) if training else stats
     output = b.batch_norm(*optional(x, mean, variance, weight, bias), epsilon=eps)
@@ -99,7 +105,9 @@ def _native_batch_norm(b: TorchBuilder, x: Any, weight: Any, bias: Any, stats: t
 
 def _with_statistics(b: TorchBuilder, output: Any, mean: Any, variance: Any, eps: float) -> Any:
     """Output, mean and 1 / sqrt(variance + eps); torch lets no gradient flow through the latter two."""
-    return _as_recorded(b, output, b.stop_gradient(mean), b.stop_gradient(b.divide(1.0, b.sqrt(b.add(variance, eps)))))
+    return _as_recorded(
+        b, output, b.stop_gradient(mean), b.stop_gradient(b.divide(1.0, b.sqrt(b.add(variance, eps))))
+    )
 
 
 @rows.row("native_batch_norm")
@@ -119,7 +127,14 @@ def native_batch_norm(
 
 @rows.row("_batch_norm_with_update")
 def batch_norm_with_update(
-    b: TorchBuilder, input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, momentum: Any, eps: float
+    b: TorchBuilder,
+    input: Any,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    momentum: Any,
+    eps: float,
 ) -> Any:
     """aten::_batch_norm_with_update: as native_batch_norm that trains, and an array that is empty on a CPU."""
     results = native_batch_norm(b, input, weight, bias, running_mean, running_var, True, momentum, eps)
@@ -152,7 +167,16 @@ def native_batch_norm_functional(
 
 
 # ---------------------------------------------------------------------------------------------- instance
-def _instance_norm(b: TorchBuilder, x: Any, mean: Any, variance: Any, weight: Any, bias: Any, use_input_stats: bool, eps: float) -> Any:
+def _instance_norm(
+    b: TorchBuilder,
+    x: Any,
+    mean: Any,
+    variance: Any,
+    weight: Any,
+    bias: Any,
+    use_input_stats: bool,
+    eps: float,
+) -> Any:
     if use_input_stats:
         return b.instance_norm(*optional(x, weight, bias), epsilon=eps)
     return b.batch_norm(*optional(x, mean, variance, weight, bias), epsilon=eps)
@@ -191,11 +215,15 @@ def instance_norm(
     return _instance_norm(b, input, running_mean, running_var, weight, bias, use_input_stats, eps)
 
 
-def instance_norm_statistics(b: TorchBuilder, input: Any, running_mean: Any, running_var: Any, momentum: Any) -> tuple[Any, Any]:
+def instance_norm_statistics(
+    b: TorchBuilder, input: Any, running_mean: Any, running_var: Any, momentum: Any
+) -> tuple[Any, Any]:
     """The running statistics after a training step: means over the batch of each sample's mean and unbiased variance."""
     x, over = wide(b, input), tuple(range(2, input.ndim))
     mean, variance = b.mean(x, axis=over), b.var(x, axis=over, correction=1.0)
-    return _moved(b, running_mean, b.mean(mean, axis=0), momentum), _moved(b, running_var, b.mean(variance, axis=0), momentum)
+    return _moved(b, running_mean, b.mean(mean, axis=0), momentum), _moved(
+        b, running_var, b.mean(variance, axis=0), momentum
+    )
 
 
 # ---------------------------------------------------------------------------------------------- layer and group
@@ -218,15 +246,21 @@ def layer_norm(
     eps: float = 1e-5,
     cudnn_enable: bool = True,
 ) -> Any:
-    return b.layer_norm(*optional(input, weight, bias), axis=_last(b, input, normalized_shape, weight, bias), epsilon=eps)
+    return b.layer_norm(
+        *optional(input, weight, bias), axis=_last(b, input, normalized_shape, weight, bias), epsilon=eps
+    )
 
 
 @rows.row("native_layer_norm")
-def native_layer_norm(b: TorchBuilder, input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
+def native_layer_norm(
+    b: TorchBuilder, input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float
+) -> Any:
     """torch.native_layer_norm: output, mean and 1 / sqrt(variance + eps)."""
     over, x = _last(b, input, normalized_shape, weight, bias), wide(b, input)
     output = b.layer_norm(*optional(input, weight, bias), axis=over, epsilon=eps)
-    return _with_statistics(b, output, b.mean(x, axis=over, keepdims=True), b.var(x, axis=over, keepdims=True), eps)
+    return _with_statistics(
+        b, output, b.mean(x, axis=over, keepdims=True), b.var(x, axis=over, keepdims=True), eps
+    )
 
 
 def _epsilon(eps: float | None, dtype: str) -> float:
@@ -235,9 +269,14 @@ def _epsilon(eps: float | None, dtype: str) -> float:
 
 
 @rows.row("rms_norm")
-def rms_norm(b: TorchBuilder, input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
+def rms_norm(
+    b: TorchBuilder, input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None
+) -> Any:
     over = _last(b, input, normalized_shape, weight)
-    return b.cast(b.rms_norm(*optional(input, weight), axis=over, epsilon=_epsilon(eps, input.dtype)), b.recorded[0].dtype)
+    return b.cast(
+        b.rms_norm(*optional(input, weight), axis=over, epsilon=_epsilon(eps, input.dtype)),
+        b.recorded[0].dtype,
+    )
 
 
 @rows.row("_fused_rms_norm")
@@ -251,7 +290,9 @@ def fused_rms_norm(b: TorchBuilder, input: Any, normalized_shape: Any, weight: A
 
 
 @rows.row("nn.functional.group_norm")
-def functional_group_norm(b: TorchBuilder, input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+def functional_group_norm(
+    b: TorchBuilder, input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5
+) -> Any:
     _several(b, (input.shape[0], input.shape[1] // num_groups, *input.shape[2:]))
     return group_norm(b, input, num_groups, weight, bias, eps)
 
@@ -270,7 +311,9 @@ def group_norm(
 
 
 @rows.row("native_group_norm")
-def native_group_norm(b: TorchBuilder, input: Any, weight: Any, bias: Any, N: Any, C: Any, HxW: Any, group: int, eps: float) -> Any:
+def native_group_norm(
+    b: TorchBuilder, input: Any, weight: Any, bias: Any, N: Any, C: Any, HxW: Any, group: int, eps: float
+) -> Any:
     """torch.native_group_norm: output, and mean and 1 / sqrt(variance + eps) of each group."""
     for size, number in zip((*input.shape[:2], product(input.shape[2:])), (N, C, HxW), strict=True):
         if hint_of(size) != hint_of(number):
@@ -280,12 +323,16 @@ def native_group_norm(b: TorchBuilder, input: Any, weight: Any, bias: Any, N: An
         b.guard(apply("eq", size, number))
     output = b.group_norm(*optional(input, weight, bias), groups=group, epsilon=eps)
     grouped = b.reshape(wide(b, input), shape=(N, group, product(input.shape[1:]) // group))
-    return _as_recorded(b, output, b.mean(grouped, axis=2), b.divide(1.0, b.sqrt(b.add(b.var(grouped, axis=2), eps))))
+    return _as_recorded(
+        b, output, b.mean(grouped, axis=2), b.divide(1.0, b.sqrt(b.add(b.var(grouped, axis=2), eps)))
+    )
 
 
 # ---------------------------------------------------------------------------------------------- others
 @rows.row("local_response_norm")
-def local_response_norm(b: TorchBuilder, input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
+def local_response_norm(
+    b: TorchBuilder, input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Any:
     if "float" not in input.dtype:
         return pooled_response_norm(b, input, size=size, alpha=alpha, beta=beta, k=k)
     return b.local_response_norm(input, size=size, alpha=alpha, beta=beta, k=k)
@@ -295,8 +342,13 @@ def local_response_norm(b: TorchBuilder, input: Any, size: int, alpha: float = 1
 def normalize(b: TorchBuilder, input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Any:
     over = axes(dim, input.ndim)
     if input.ndim == 0:
-        return b.reshape(b.normalize(b.reshape(input, shape=(1,)), ord=p, axis=(0,), epsilon=held(eps, input.dtype)), shape=())
-    return b.normalize(input, ord=p, axis=tuple(range(input.ndim)) if over is None else over, epsilon=held(eps, input.dtype))
+        return b.reshape(
+            b.normalize(b.reshape(input, shape=(1,)), ord=p, axis=(0,), epsilon=held(eps, input.dtype)),
+            shape=(),
+        )
+    return b.normalize(
+        input, ord=p, axis=tuple(range(input.ndim)) if over is None else over, epsilon=held(eps, input.dtype)
+    )
 
 
 @rows.row("norm_except_dim")

@@ -12,7 +12,9 @@ from ..table import TorchBuilder, rows
 from .convolution import both_sides, spread, strides_or
 
 
-def _max_options(rank: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> dict[str, Any]:
+def _max_options(
+    rank: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+) -> dict[str, Any]:
     kernel = spread(kernel_size, rank)
     return {
         "kernel": kernel,
@@ -37,7 +39,11 @@ def _max_pool(rank: int, name: str, gives_indices: bool) -> None:
     ) -> Any:
         """torch.nn.functional.max_pool1d, max_pool2d, max_pool3d; their kin that give indices, aten::max_pool2d_with_indices."""
         options = _max_options(rank, kernel_size, stride, padding, dilation, ceil_mode)
-        return b.max_pool_with_indices(input, **options) if gives_indices or return_indices else b.max_pool(input, **options)
+        return (
+            b.max_pool_with_indices(input, **options)
+            if gives_indices or return_indices
+            else b.max_pool(input, **options)
+        )
 
 
 def _avg_pool(rank: int) -> None:
@@ -67,16 +73,29 @@ def _avg_pool(rank: int) -> None:
 
 def _lp_pool(rank: int) -> None:
     @rows.row(f"lp_pool{rank}d")
-    def lp_pool(b: TorchBuilder, input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
+    def lp_pool(
+        b: TorchBuilder,
+        input: Any,
+        norm_type: float,
+        kernel_size: Any,
+        stride: Any = None,
+        ceil_mode: bool = False,
+    ) -> Any:
         """torch.nn.functional.lp_pool1d, lp_pool2d, lp_pool3d."""
         kernel = spread(kernel_size, rank)
         if norm_type in (float("inf"), -float("inf")):
             options = _max_options(rank, kernel, stride, 0, 1, ceil_mode)
             sizes = b.abs(input)
-            return b.max_pool(sizes, **options) if norm_type > 0 else b.negative(b.max_pool(b.negative(sizes), **options))
+            return (
+                b.max_pool(sizes, **options)
+                if norm_type > 0
+                else b.negative(b.max_pool(b.negative(sizes), **options))
+            )
         if "float" not in input.dtype:
             raise NotImplementedError("lp_pool of integers, whose powers torch averages in integers")
-        return b.lp_pool(input, ord=norm_type, kernel=kernel, strides=strides_or(stride, kernel), ceil_mode=ceil_mode)
+        return b.lp_pool(
+            input, ord=norm_type, kernel=kernel, strides=strides_or(stride, kernel), ceil_mode=ceil_mode
+        )
 
 
 # ---------------------------------------------------------------------------------------------- adaptive
@@ -117,7 +136,11 @@ def _adaptive_max(b: TorchBuilder, x: Any, size: tuple[Any, ...], return_indices
     """Not ``max`` where ``size`` is 1: the gradient of a pooling goes to one of equal elements, that of a maximum to all."""
     kernel = _even_kernel(x, size)
     if kernel is None:
-        return b.adaptive_max_pool_with_indices(x, size=size) if return_indices else b.adaptive_max_pool(x, size=size)
+        return (
+            b.adaptive_max_pool_with_indices(x, size=size)
+            if return_indices
+            else b.adaptive_max_pool(x, size=size)
+        )
     rank = len(size)
     options = {"kernel": kernel, "strides": kernel, "padding": both_sides(0, rank), "dilation": (1,) * rank}
     return b.max_pool_with_indices(x, **options) if return_indices else b.max_pool(x, **options)
@@ -130,7 +153,9 @@ def _adaptive(rank: int) -> None:
         return adaptive_avg(b, input, _adaptive_size(b, input, rank, output_size))
 
     @rows.row(f"adaptive_max_pool{rank}d", f"adaptive_max_pool{rank}d_with_indices")
-    def adaptive_max_pool_with_indices(b: TorchBuilder, input: Any, output_size: Any, return_indices: bool = True) -> Any:
+    def adaptive_max_pool_with_indices(
+        b: TorchBuilder, input: Any, output_size: Any, return_indices: bool = True
+    ) -> Any:
         """torch.adaptive_max_pool1d, aten::adaptive_max_pool2d, aten::adaptive_max_pool3d: values and indices."""
         return _adaptive_max(b, input, _adaptive_size(b, input, rank, output_size), True)
 
@@ -144,12 +169,21 @@ def _adaptive(rank: int) -> None:
 def _unpool(rank: int) -> None:
     @rows.row(f"nn.functional.max_unpool{rank}d")
     def max_unpool(
-        b: TorchBuilder, input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+        b: TorchBuilder,
+        input: Any,
+        indices: Any,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        output_size: Any = None,
     ) -> Any:
         """torch.nn.functional.max_unpool1d, max_unpool2d, max_unpool3d."""
         kernel = spread(kernel_size, rank)
         strides = strides_or(stride, kernel)
-        covered = tuple((n - 1) * s + k - 2 * p for n, k, s, p in zip(input.shape[-rank:], kernel, strides, spread(padding, rank)))
+        covered = tuple(
+            (n - 1) * s + k - 2 * p
+            for n, k, s, p in zip(input.shape[-rank:], kernel, strides, spread(padding, rank))
+        )
         if output_size is None:
             return b.max_unpool(input, indices, size=covered)
         wanted = tuple(output_size)[-rank:]
@@ -160,7 +194,9 @@ def _unpool(rank: int) -> None:
 
 
 @rows.row("max_unpool2d", "max_unpool3d")
-def aten_max_unpool(b: TorchBuilder, self: Any, indices: Any, output_size: Any, stride: Any = None, padding: Any = None) -> Any:
+def aten_max_unpool(
+    b: TorchBuilder, self: Any, indices: Any, output_size: Any, stride: Any = None, padding: Any = None
+) -> Any:
     return b.max_unpool(self, indices, size=tuple(output_size))
 
 
@@ -169,7 +205,9 @@ def _gradient_of_max(b: TorchBuilder, gradient: Any, input: Any, indices: Any, r
     lead = input.shape[:-rank]
     flat = b.zeros(shape=(*lead, product(input.shape[-rank:])), dtype=gradient.dtype)
     shape = (*lead, product(gradient.shape[-rank:]))
-    whole = b.scatter(flat, b.reshape(indices, shape=shape), b.reshape(gradient, shape=shape), axis=len(lead), reduce="sum")
+    whole = b.scatter(
+        flat, b.reshape(indices, shape=shape), b.reshape(gradient, shape=shape), axis=len(lead), reduce="sum"
+    )
     return b.reshape(whole, shape=input.shape)
 
 
@@ -196,7 +234,9 @@ def _max_pool_backward(rank: int) -> None:
 
 
 # ---------------------------------------------------------------------------------------------- fractional
-def _fractional(b: TorchBuilder, x: Any, rank: int, kernel_size: Any, output_size: Any, output_ratio: Any, samples: Any) -> Any:
+def _fractional(
+    b: TorchBuilder, x: Any, rank: int, kernel_size: Any, output_size: Any, output_ratio: Any, samples: Any
+) -> Any:
     kernel, space = spread(kernel_size, rank), x.shape[-rank:]
     if output_size is None:
         size = tuple(b.fix(b.fix(n) * ratio) for n, ratio in zip(space, spread(output_ratio, rank)))
@@ -222,10 +262,14 @@ def _fractional_max_pool(rank: int) -> None:
         both = _fractional(b, input, rank, kernel_size, output_size, output_ratio, _random_samples)
         return both if return_indices else both[0]
 
-    rows.row(f"nn.functional.fractional_max_pool{rank}d", f"fractional_max_pool{rank}d_with_indices")(fractional_max_pool)
+    rows.row(f"nn.functional.fractional_max_pool{rank}d", f"fractional_max_pool{rank}d_with_indices")(
+        fractional_max_pool
+    )
 
     @rows.row(f"fractional_max_pool{rank}d")
-    def aten_fractional_max_pool(b: TorchBuilder, self: Any, kernel_size: Any, output_size: Any, random_samples: Any) -> Any:
+    def aten_fractional_max_pool(
+        b: TorchBuilder, self: Any, kernel_size: Any, output_size: Any, random_samples: Any
+    ) -> Any:
         """aten::fractional_max_pool2d, aten::fractional_max_pool3d: values and indices."""
         return _fractional(b, self, rank, kernel_size, output_size, None, random_samples)
 
@@ -265,14 +309,23 @@ def _scaled(dim: Any, factor: Any) -> Any:
 
 
 def _interpolate(
-    b: TorchBuilder, x: Any, method: str, size: Any, factors: Any, align_corners: Any = False, antialias: bool = False, ignore: bool = False
+    b: TorchBuilder,
+    x: Any,
+    method: str,
+    size: Any,
+    factors: Any,
+    align_corners: Any = False,
+    antialias: bool = False,
+    ignore: bool = False,
 ) -> Any:
     """``x`` resampled to ``size``, or by ``factors``; with ``ignore`` these only give the size."""
     space = x.shape[2:]
     if size is None:
         size = tuple(map(_scaled, space, spread(factors, len(space))))
     scales = None if factors is None or ignore else spread(factors, len(space))
-    if scales is not None and (align_corners or all(f is None or _implied(f, n, out) for f, n, out in zip(scales, space, size))):
+    if scales is not None and (
+        align_corners or all(f is None or _implied(f, n, out) for f, n, out in zip(scales, space, size))
+    ):
         scales = None
     options = {"scales": scales, "align_corners": bool(align_corners), "antialias": antialias}
     return b.interpolate(x, size=spread(size, len(space)), method=method, **options)
@@ -296,11 +349,17 @@ def interpolate(
 ) -> Any:
     if mode == "area":
         space = input.shape[2:]
-        wanted = spread(size, len(space)) if size is not None else tuple(map(_scaled, space, spread(scale_factor, len(space))))
+        wanted = (
+            spread(size, len(space))
+            if size is not None
+            else tuple(map(_scaled, space, spread(scale_factor, len(space))))
+        )
         return adaptive_avg(b, input, wanted)
     if mode not in _METHODS:
         raise UnsupportedOperation(f"interpolate with mode={mode!r}")
-    return _interpolate(b, input, _METHODS[mode], size, scale_factor, align_corners, antialias, bool(recompute_scale_factor))
+    return _interpolate(
+        b, input, _METHODS[mode], size, scale_factor, align_corners, antialias, bool(recompute_scale_factor)
+    )
 
 
 # ---------------------------------------------------------------------------------------------- aten
@@ -314,7 +373,9 @@ def _factors(scales: tuple[Any, ...], named: dict[str, Any]) -> Any:
 
 def _upsample_aligned(name: str, method: str, antialias: bool = False) -> None:
     @rows.row(name)
-    def row(b: TorchBuilder, input: Any, output_size: Any, align_corners: bool, *scales: Any, **named: Any) -> Any:
+    def row(
+        b: TorchBuilder, input: Any, output_size: Any, align_corners: bool, *scales: Any, **named: Any
+    ) -> Any:
         """aten::upsample_linear1d, upsample_bilinear2d, upsample_bicubic2d, ..., both overloads."""
         return _interpolate(b, input, method, output_size, _factors(scales, named), align_corners, antialias)
 
@@ -326,7 +387,12 @@ def _upsample_nearest(name: str, method: str) -> None:
         return _interpolate(b, input, method, output_size, _factors(scales, named))
 
 
-for _name, _method in {"linear1d": "linear", "bilinear2d": "linear", "trilinear3d": "linear", "bicubic2d": "cubic"}.items():
+for _name, _method in {
+    "linear1d": "linear",
+    "bilinear2d": "linear",
+    "trilinear3d": "linear",
+    "bicubic2d": "cubic",
+}.items():
     _upsample_aligned(f"upsample_{_name}", _method)
 for _name, _method in {"bilinear2d": "linear", "bicubic2d": "cubic", "lanczos2d": "lanczos"}.items():
     _upsample_aligned(f"_upsample_{_name}_aa", _method, antialias=True)
@@ -338,17 +404,38 @@ for _resampled_rank in (1, 2, 3):
 # ---------------------------------------------------------------------------------------------- grids
 @rows.row("grid_sample")
 def grid_sample(
-    b: TorchBuilder, input: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
+    b: TorchBuilder,
+    input: Any,
+    grid: Any,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool | None = None,
 ) -> Any:
-    return b.grid_sample(input, grid, method=_METHODS[mode], padding=padding_mode, align_corners=bool(align_corners))
+    return b.grid_sample(
+        input, grid, method=_METHODS[mode], padding=padding_mode, align_corners=bool(align_corners)
+    )
 
 
-@rows.row("grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "_grid_sampler_2d_cpu_fallback", "cudnn_grid_sampler")
+@rows.row(
+    "grid_sampler",
+    "grid_sampler_2d",
+    "grid_sampler_3d",
+    "_grid_sampler_2d_cpu_fallback",
+    "cudnn_grid_sampler",
+)
 def grid_sampler(
-    b: TorchBuilder, input: Any, grid: Any, interpolation_mode: int = 0, padding_mode: int = 0, align_corners: bool = True
+    b: TorchBuilder,
+    input: Any,
+    grid: Any,
+    interpolation_mode: int = 0,
+    padding_mode: int = 0,
+    align_corners: bool = True,
 ) -> Any:
     """torch.grid_sampler, with numbers for mode and padding."""
-    method, padding = ("linear", "nearest", "cubic")[interpolation_mode], ("zeros", "border", "reflection")[padding_mode]
+    method, padding = (
+        ("linear", "nearest", "cubic")[interpolation_mode],
+        ("zeros", "border", "reflection")[padding_mode],
+    )
     return b.grid_sample(input, grid, method=method, padding=padding, align_corners=align_corners)
 
 

@@ -39,7 +39,9 @@ def _holds_for(b: TorchBuilder, value: Any, number: int) -> None:
 
 
 @rows.row("_pack_padded_sequence")
-def pack_padded_sequence(b: TorchBuilder, input: Any, lengths: Any, batch_first: bool = False) -> tuple[Any, Any]:
+def pack_padded_sequence(
+    b: TorchBuilder, input: Any, lengths: Any, batch_first: bool = False
+) -> tuple[Any, Any]:
     """torch._pack_padded_sequence, within torch.nn.utils.rnn.pack_padded_sequence: (packed rows, batch sizes)."""
     (count, *_), (steps,) = b.recorded[0].shape, b.recorded[1].shape
     _holds_for(b, b.sum(lengths), count)
@@ -62,7 +64,9 @@ def pad_packed_sequence(
     steps, features = x.shape[0], x.shape[2:]
     step = b.reshape(b.arange(stop=steps, dtype=length.dtype), shape=(steps, 1))
     inside = b.less(step, b.reshape(length, shape=(1, batch)))
-    x = b.where(b.reshape(inside, shape=(steps, batch, *(1,) * len(features))), x, b.array(padding_value, x.dtype))
+    x = b.where(
+        b.reshape(inside, shape=(steps, batch, *(1,) * len(features))), x, b.array(padding_value, x.dtype)
+    )
     wanted = total_length if isinstance(total_length, int) and total_length > 0 else steps
     if wanted != steps:
         more = b.full(shape=(wanted - steps, batch, *features), fill_value=padding_value, dtype=x.dtype)
@@ -100,7 +104,9 @@ def _padded(
 ) -> tuple[Any, ...]:
     """Arrays [time, batch, features], or [batch, time, features]."""
     x = b.permute_dims(input, axes=(1, 0, 2)) if batch_first else input
-    x, states = _layers(b, op, options, x, hx, params, has_biases, num_layers, dropout if train else 0.0, bidirectional, None)
+    x, states = _layers(
+        b, op, options, x, hx, params, has_biases, num_layers, dropout if train else 0.0, bidirectional, None
+    )
     return (b.permute_dims(x, axes=(1, 0, 2)) if batch_first else x), *states
 
 
@@ -121,7 +127,19 @@ def _packed(
     """Packed rows are laid out as [time, batch, features] with a length for each sequence, and packed again."""
     batch = (hx[0] if isinstance(hx, (tuple, list)) else hx).shape[1]
     x, length = unpack(b, data, batch_sizes, batch)
-    x, states = _layers(b, op, options, x, hx, params, has_biases, num_layers, dropout if train else 0.0, bidirectional, length)
+    x, states = _layers(
+        b,
+        op,
+        options,
+        x,
+        hx,
+        params,
+        has_biases,
+        num_layers,
+        dropout if train else 0.0,
+        bidirectional,
+        length,
+    )
     return pack(b, x, batch_sizes, data.shape[0]), *states
 
 
@@ -178,7 +196,9 @@ def _split(b: TorchBuilder, gates: Any, count: int) -> Any:
 
 
 @rows.row("lstm_cell")
-def lstm_cell(b: TorchBuilder, input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
+def lstm_cell(
+    b: TorchBuilder, input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None
+) -> Any:
     """torch.lstm_cell: (hidden state, cell state)."""
     hidden, cell = hx
     gates = b.add(_linear(b, input, w_ih, b_ih), _linear(b, hidden, w_hh, b_hh))
@@ -188,7 +208,9 @@ def lstm_cell(b: TorchBuilder, input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: 
 
 
 @rows.row("gru_cell")
-def gru_cell(b: TorchBuilder, input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
+def gru_cell(
+    b: TorchBuilder, input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None
+) -> Any:
     reset_x, update_x, new_x = _split(b, _linear(b, input, w_ih, b_ih), 3)
     reset_h, update_h, new_h = _split(b, _linear(b, hx, w_hh, b_hh), 3)
     reset, update = b.sigmoid(b.add(reset_x, reset_h)), b.sigmoid(b.add(update_x, update_h))
@@ -198,7 +220,9 @@ def gru_cell(b: TorchBuilder, input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: A
 
 def _cell(activation: str) -> None:
     @rows.row(f"rnn_{activation}_cell")
-    def row(b: TorchBuilder, input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
+    def row(
+        b: TorchBuilder, input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None
+    ) -> Any:
         return getattr(b, activation)(b.add(_linear(b, input, w_ih, b_ih), _linear(b, hx, w_hh, b_hh)))
 
 

@@ -14,7 +14,14 @@ from graph_compiler.assumptions.same_array import NO_ARRAY
 from graph_compiler.frontends.common.lifter import input_names
 from graph_compiler.ir import Builder, Graph
 from graph_compiler.ops import ArraySpec
-from graph_compiler.recording import EnvironmentGuards, Reached, Recording, Request, facts_outside, refuse_escapes
+from graph_compiler.recording import (
+    EnvironmentGuards,
+    Reached,
+    Recording,
+    Request,
+    facts_outside,
+    refuse_escapes,
+)
 from graph_compiler.trees import call_of, flatten, plain_classes, referred
 
 
@@ -36,7 +43,11 @@ class Traced(toy_arrays.Array):
         """A value of the graph, or a number. An array that the function holds is a constant."""
         if isinstance(item, Traced):
             return item.value
-        return self.build.constant("constant", ArraySpec(item.shape, item.dtype), item) if is_array(item) else item
+        return (
+            self.build.constant("constant", ArraySpec(item.shape, item.dtype), item)
+            if is_array(item)
+            else item
+        )
 
 
 class NoWeights(contracts.Weights):
@@ -93,7 +104,10 @@ class Frontend(contracts.Frontend):
         leaves, tree = flatten((request.args, request.kwargs), is_array)
         tree, build = plain_classes(tree), Builder(Graph(request.name, "canonical"))
         names = input_names(request.function, request.args, tree)
-        given = [Traced(build, build.input(name, ArraySpec(leaf.shape, leaf.dtype))) for name, leaf in zip(names, leaves)]
+        given = [
+            Traced(build, build.input(name, ArraySpec(leaf.shape, leaf.dtype)))
+            for name, leaf in zip(names, leaves)
+        ]
         reached = Reached((request.function, *referred(tree)))
         args, kwargs = call_of(tree, given)
         found, output_tree = flatten(request.function(*args, **kwargs), is_array)

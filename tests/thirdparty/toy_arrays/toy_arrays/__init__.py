@@ -50,5 +50,7 @@ def call(name: str, *operands: Any, **params: Any) -> Array:
         if hasattr(item, "recorder"):
             noted: Array = item.recorder(name, operands, params)
             return noted
-    found = getattr(np, name)(*(item.elements if isinstance(item, Array) else item for item in operands), **params)
+    found = getattr(np, name)(
+        *(item.elements if isinstance(item, Array) else item for item in operands), **params
+    )
     return Array(found, found.dtype.name)

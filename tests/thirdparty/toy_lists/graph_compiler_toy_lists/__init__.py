@@ -8,4 +8,6 @@ backend = BackendEntry(
     packages=("toy_lists",),
     install="pip install graph-compiler-toy-lists",
 )
-unfinished = BackendEntry(name="toy_unfinished", module="graph_compiler_toy_lists.unfinished:backend", packages=("toy_lists",))
+unfinished = BackendEntry(
+    name="toy_unfinished", module="graph_compiler_toy_lists.unfinished:backend", packages=("toy_lists",)
+)

@@ -42,7 +42,11 @@ class Target(contracts.Target):
         if isinstance(array, toy_lists.Lists):
             return array
         elements = as_numpy(array)  # of any framework
-        return None if elements is None else toy_lists.Lists(elements.ravel().tolist(), elements.shape, elements.dtype.name)
+        return (
+            None
+            if elements is None
+            else toy_lists.Lists(elements.ravel().tolist(), elements.shape, elements.dtype.name)
+        )
 
     def dtype(self, name: str) -> Any:
         return name

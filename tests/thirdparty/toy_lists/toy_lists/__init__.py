@@ -41,9 +41,14 @@ def together(function: Callable[[Any, Any], Any], x: Any, y: Any) -> Lists:
     """A function of two numbers, element by element."""
     shapes = [item.shape if isinstance(item, Lists) else () for item in (x, y)]
     ndim = max(map(len, shapes))
-    shape = tuple(max(sizes, key=lambda size: (size != 1, size)) for sizes in zip(*((1,) * (ndim - len(one)) + one for one in shapes)))
+    shape = tuple(
+        max(sizes, key=lambda size: (size != 1, size))
+        for sizes in zip(*((1,) * (ndim - len(one)) + one for one in shapes))
+    )
     dtype = next(item.dtype for item in (x, y) if isinstance(item, Lists))
-    return Lists(list(map(function, broadcast_to(x, shape).items, broadcast_to(y, shape).items)), shape, dtype)
+    return Lists(
+        list(map(function, broadcast_to(x, shape).items, broadcast_to(y, shape).items)), shape, dtype
+    )
 
 
 def add(x: Any, y: Any) -> Lists:
@@ -72,12 +77,20 @@ def exp(x: Lists) -> Lists:
 
 def transpose(x: Lists) -> Lists:
     rows, columns = x.shape
-    return Lists([x.items[row * columns + column] for column in range(columns) for row in range(rows)], (columns, rows), x.dtype)
+    return Lists(
+        [x.items[row * columns + column] for column in range(columns) for row in range(rows)],
+        (columns, rows),
+        x.dtype,
+    )
 
 
 def matmul(x: Lists, y: Lists) -> Lists:
     rows, columns = x.tolist(), transpose(y).tolist()
-    return Lists([sum(map(operator.mul, row, column)) for row in rows for column in columns], (len(rows), len(columns)), x.dtype)
+    return Lists(
+        [sum(map(operator.mul, row, column)) for row in rows for column in columns],
+        (len(rows), len(columns)),
+        x.dtype,
+    )
 
 
 def total(x: Lists) -> Lists:
