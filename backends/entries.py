@@ -1,4 +1,6 @@
-"""The backends of this package, as they are registered: what the core knows of each before its framework is imported."""
+"""The backends of this package, as they are registered: what the core knows of each before its framework is
+imported.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,4 @@
-"""Benchmarks: ``python -m benchmarks --help``. Everything compared is measured in one process, in interleaved rounds."""
+"""Benchmarks: ``python -m benchmarks --help``.
+
+Everything compared is measured in one process, in interleaved rounds.
+"""

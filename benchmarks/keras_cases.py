@@ -1,4 +1,6 @@
-"""The models of Keras that are measured: written for whatever backend Keras runs on, with weights that all of them read from one file."""
+"""The models of Keras that are measured: written for whatever backend Keras runs on, with weights that all of
+them read from one file.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def _efficientnet() -> Any:
 
 
 def _bert() -> Any:
-    """Tokens, their places and which of them count, through layers of attention as BERT has them, to two classes."""
+    """Tokens, their places and which of them count, through layers of attention as BERT has them, to two
+    classes.
+    """
     keras = _keras()
     layers = keras.layers
     tokens, places, counts = (

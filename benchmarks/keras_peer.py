@@ -1,7 +1,8 @@
 """One contender calls one model of Keras in this process, once for each line that it reads: see ``main``.
 
-Keras has one backend a process, and the threads of TensorFlow disturb those of JAX in the same one. A folder holds the weights; the
-result is left there, and each line that is written holds the seconds of a call and those of the processors.
+Keras has one backend a process, and the threads of TensorFlow disturb those of JAX in the same one. A folder
+holds the weights; the result is left there, and each line that is written holds the seconds of a call and
+those of the processors.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Measuring: interleaved rounds, medians, and ratios taken within a round.
 
-Machines drift: another process, a hotter core. What is compared is therefore run in turns within each round, in an order that
-rotates, and a ratio is the median of the rounds' ratios, not the ratio of two medians.
+Machines drift: another process, a hotter core. What is compared is therefore run in turns within each round,
+in an order that rotates, and a ratio is the median of the rounds' ratios, not the ratio of two medians.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ def _rotated(names: Sequence[str], by: int) -> list[str]:
 
 
 def interleave(calls: Mapping[str, Call], *, rounds: int, batch: float = 0.01) -> Samples:
-    """Steady seconds a call of each contender, one sample a round; a sample is a batch of calls that takes ``batch`` seconds."""
+    """Steady seconds a call of each contender, one sample a round; a sample is a batch of calls that takes
+    ``batch`` seconds.
+    """
     repeats = {name: repeats_for(call, batch) for name, call in calls.items()}
     samples: Samples = {name: [] for name in calls}
     for place in range(rounds if calls else 0):
@@ -63,7 +65,8 @@ def interleave_anew(
 ) -> Samples:
     """Like ``interleave``, with so many rounds in each of some goes; in each go every contender is made anew.
 
-    Where the memory of a compiled function lies is another after each compilation, and makes up to 8 % of a call of some 200 microseconds.
+    Where the memory of a compiled function lies is another after each compilation, and makes up to 8 % of a
+    call of some 200 microseconds.
     """
     samples: Samples = {name: [] for name in makers}
     for _ in range(goes if makers else 0):
@@ -74,7 +77,9 @@ def interleave_anew(
 
 
 def interleave_once(makers: Mapping[str, Callable[[], float]], *, rounds: int) -> Samples:
-    """Like ``interleave`` for what can be done only once on each thing (a conversion, a first call): each maker times itself."""
+    """Like ``interleave`` for what can be done only once on each thing (a conversion, a first call): each
+    maker times itself.
+    """
     samples: Samples = {name: [] for name in makers}
     for place in range(rounds if makers else 0):
         for name in _rotated(list(makers), place):
@@ -93,7 +98,9 @@ def difference(samples: Samples, larger: str, smaller: str) -> float:
 
 
 def steady(call: Call, *, batches: int, repeats: int = 100) -> float:
-    """Seconds of one call of some microseconds: the fastest of many batches, each short enough to lie between two interruptions."""
+    """Seconds of one call of some microseconds: the fastest of many batches, each short enough to lie between
+    two interruptions.
+    """
     taken = []
     with _no_collector():
         for _ in range(batches):
@@ -105,7 +112,9 @@ def steady(call: Call, *, batches: int, repeats: int = 100) -> float:
 
 
 def steady_after(call: Call, before: Call, *, times: int) -> float:
-    """Seconds of one call that follows another, which has filled the processor's caches: the first decile, each call timed by itself."""
+    """Seconds of one call that follows another, which has filled the processor's caches: the first decile,
+    each call timed by itself.
+    """
     taken = []
     with _no_collector():
         for _ in range(times):

@@ -1,4 +1,6 @@
-"""One contender converts one large model in this process, and its memory is watched: ``python -m benchmarks.peak graph``."""
+"""One contender converts one large model in this process, and its memory is watched: ``python -m
+benchmarks.peak graph``.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ CLEAR_REFS = Path("/proc/self/clear_refs")
 
 
 class Peak:
-    """The highest resident memory within a block: the kernel's own mark where it can be reset (Linux), else a sampling thread's."""
+    """The highest resident memory within a block: the kernel's own mark where it can be reset (Linux), else a
+    sampling thread's.
+    """
 
     def __enter__(self) -> Peak:
         self.process, self.highest, self.done = psutil.Process(), 0, threading.Event()
@@ -66,8 +70,9 @@ def _high_water_mark() -> int:
 
 
 def _large_model() -> Any:
-    """With weights that come from a file, as those of users do: their memory is not torch's own. (safetensors reads it no earlier than it
-    is used.)"""
+    """With weights that come from a file, as those of users do: their memory is not torch's own. (safetensors
+    reads it no earlier than it is used.)
+    """
     transformers: Any = importlib.import_module("transformers")
     model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**LARGE))
     with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,8 @@
 """Adapters: every contender behind the same two interfaces.
 
 ``TORCH``: (model, keyword inputs) -> a call without arguments that runs the model in torch.
-``JAX``: (model, keyword inputs) -> ``Extracted``, the parameters and a pure function of (parameters, inputs) for jax.jit.
+``JAX``: (model, keyword inputs) -> ``Extracted``, the parameters and a pure function of (parameters, inputs)
+for jax.jit.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def synchronised(call: Call) -> Call:
     return lambda: jax.block_until_ready(call())
 
 
-# ---------------------------------------------------------------------------------------------- graph_compiler
+# --------------------------------------------------------------------------------------------- graph_compiler
 def compile_graph(model: nn.Module | Callable[..., Any], **options: Any) -> Any:
     """Our flat torch graph."""
     return importlib.import_module("graph_compiler").compile(model, **options)
@@ -83,7 +84,9 @@ def extract_graph(model: nn.Module, inputs: Inputs) -> Extracted:
 
 
 def compiled_call(to: str, model: nn.Module, inputs: Inputs) -> Call:
-    """Our graph in jax or tensorflow, wrapped in the framework's compiler, called with the framework's arrays as a user calls it."""
+    """Our graph in jax or tensorflow, wrapped in the framework's compiler, called with the framework's arrays
+    as a user calls it.
+    """
     graph = importlib.import_module("graph_compiler").transpile(
         model, to=to, kwargs=inputs, return_backend_compiled_fn=True
     )
@@ -136,8 +139,10 @@ class _MissingOverload:
 
 @contextlib.contextmanager
 def _missing_overloads_stubbed() -> Iterator[None]:
-    """torchax 0.0.13 lists overloads for named tensors (``aten.prod.dim_Dimname``, ``aten.index_copy.dimname`` and twenty more),
-    which torch 2.13 removed. It only uses them as keys of tables, so that any object does in their place."""
+    """torchax 0.0.13 lists overloads for named tensors (``aten.prod.dim_Dimname``,
+    ``aten.index_copy.dimname`` and twenty more), which torch 2.13 removed. It only uses them as keys of
+    tables, so that any object does in their place.
+    """
     packet = torch._ops.OpOverloadPacket
     original = packet.__getattr__
 
@@ -160,8 +165,8 @@ def _missing_overloads_stubbed() -> Iterator[None]:
 def import_torchax() -> Any:
     """torchax, with its environment made: its tables are filled there.
 
-    What it changes in torch for everybody is put back: it switches a fast attention off, and it announces an accelerator without
-    streams, on which torch.compile stops.
+    What it changes in torch for everybody is put back: it switches a fast attention off, and it announces an
+    accelerator without streams, on which torch.compile stops.
     """
     fast_attention = torch.backends.mha.get_fastpath_enabled()
     with _missing_overloads_stubbed(), warnings.catch_warnings():
@@ -193,7 +198,7 @@ JAX: dict[str, Callable[[nn.Module, Inputs], Extracted]] = {
 }
 
 
-# ---------------------------------------------------------------------------------------------- stages of a jax function
+# ----------------------------------------------------------------------------------- stages of a jax function
 def _fresh(
     function: Callable[[dict[str, Any], Inputs], list[Any]],
 ) -> Callable[[dict[str, Any], Inputs], list[Any]]:

@@ -1,4 +1,6 @@
-"""What a section hands back: timings, figures that a floor judges, failures; and how these are printed and saved."""
+"""What a section hands back: timings, figures that a floor judges, failures; and how these are printed and
+saved.
+"""
 
 from __future__ import annotations
 

@@ -23,7 +23,9 @@ class Settings:
 
     @property
     def goes(self) -> int:
-        """Of compiling small functions anew, each of which lands on memory that makes it some percent slower or faster."""
+        """Of compiling small functions anew, each of which lands on memory that makes it some percent slower
+        or faster.
+        """
         return 6 if self.quick else 8
 
     @property

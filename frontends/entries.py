@@ -1,4 +1,6 @@
-"""The frontends of this package, as they are registered: what the core knows of each before its framework is imported."""
+"""The frontends of this package, as they are registered: what the core knows of each before its framework is
+imported.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,6 @@ def _is_leaf(array: Any) -> bool:
 
 
 def _has_grad(array: Any) -> bool:
-    """Asked of leaves alone: torch warns of the question where an array was computed."""
     return _is_leaf(array) and getattr(array, "grad", None) is not None
 
 
@@ -34,7 +35,6 @@ def _device(array: Any) -> str:
 
 
 def _of_keras() -> str:
-    """The frontend of the framework that Keras computes with in this process."""
     backend = getattr(sys.modules["keras"], "backend", None)  # None while another thread imports it
     name = "tensorflow" if backend is None else str(backend.backend())
     return name if name in ("torch", "jax", "numpy") else "tensorflow"

@@ -1,5 +1,5 @@
-"""Record a function or model written in torch, JAX, TensorFlow or NumPy once, and run it as a flat function of that framework or of another
-one.
+"""Record a function or model written in torch, JAX, TensorFlow or NumPy once, and run it as a flat function
+of that framework or of another one.
 
 >>> import torch, graph_compiler
 >>> graph = graph_compiler.transpile(lambda x: torch.softmax(x, -1), to="jax", args=(torch.zeros(2, 4),))
@@ -42,7 +42,8 @@ __all__ = [
     "unify",
 ]
 
-# A program that may never compile anything pays for none of it: each name brings its module when it is first asked for.
+# A program that may never compile anything pays for none of it: each name brings its module when it is first
+# asked for.
 _MODULES = {
     **dict.fromkeys(("compile", "load", "transpile", "unify"), ".api"),
     **dict.fromkeys(("Graph", "LazyGraph"), ".runtime"),

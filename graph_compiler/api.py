@@ -1,4 +1,6 @@
-"""``compile`` and ``transpile``: a callable and the frontend and backend that are registered for it, brought together."""
+"""``compile`` and ``transpile``: a callable and the frontend and backend that are registered for it, brought
+together.
+"""
 
 from __future__ import annotations
 
@@ -185,7 +187,9 @@ def _with_parameters(
     limits: tuple[Any, ...],
     obj: Any,
 ) -> Graph:
-    """The graph of a function some of whose arguments are parameters, which hold the arrays that the ``call`` gives."""
+    """The graph of a function some of whose arguments are parameters, which hold the arrays that the ``call``
+    gives.
+    """
     source, to, options = how
     args, kwargs = call[0] or (), call[1] or {}
     if call == (None, None):
@@ -202,7 +206,9 @@ def _with_parameters(
 
 
 def _static_of(obj: Any, static: tuple[Any, Any], named: Stateful, is_part: bool) -> tuple[Any, Any]:
-    """The static arguments of an object; of a function of a class or Python module, those that it has of all that are asked for."""
+    """The static arguments of an object; of a function of a class or Python module, those that it has of all
+    that are asked for.
+    """
     if is_part:
         return those_it_has(obj, *static)
     if named.paths:
@@ -211,8 +217,9 @@ def _static_of(obj: Any, static: tuple[Any, Any], named: Stateful, is_part: bool
 
 
 def _of_owner(options: Options, obj: Any) -> Options:
-    """An object of a compiled class is there for its methods: what they change of it is put back, in any framework, where all of them find
-    it."""
+    """An object of a compiled class is there for its methods: what they change of it is put back, in any
+    framework, where all of them find it.
+    """
     owner = getattr(obj, "__self__", None)
     if not responds_to(type(owner), COMPILED) or is_module(type(owner)):
         return options
@@ -250,7 +257,9 @@ def _each(objs: tuple[Any, ...], one: Callable[[Any], Any]) -> Any:
 
 
 def _begun(graph: Graph, given: tuple[tuple[Any, ...], dict[str, Any]] | None) -> Graph:
-    """The graph with its first variant, where its arguments are given or, for another framework, the original can tell them."""
+    """The graph with its first variant, where its arguments are given or, for another framework, the original
+    can tell them.
+    """
     pipeline: Any = graph.pipeline
     if given is not None:
         graph.add_variant(*given, "args= given")
@@ -288,8 +297,8 @@ def transpile(*objs: Any, source: str | None = None, to: str | None = None, **op
         options: All other options of :func:`compile`.
 
     Raises:
-        InvalidOption: ``to`` is missing, and the source framework, of another package, names no default. Otherwise
-            as :func:`compile`.
+        InvalidOption: ``to`` is missing, and the source framework, of another package, names no default.
+            Otherwise as :func:`compile`.
 
     >>> import torch, graph_compiler
     >>> graph = graph_compiler.transpile(torch.nn.Linear(3, 2), to="jax", args=(torch.ones(1, 3),))
@@ -301,7 +310,10 @@ def transpile(*objs: Any, source: str | None = None, to: str | None = None, **op
 
 
 class _Another:
-    """The target of :func:`transpile` where none is asked for. Stands in the place of its name until the source is known."""
+    """The target of :func:`transpile` where none is asked for.
+
+    Stands in the place of its name until the source is known.
+    """
 
     @staticmethod
     def than(source: FrontendEntry) -> str:
@@ -316,7 +328,8 @@ class _Another:
 @public
 @refusing_unknown(compile)
 def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
-    """Return a callable that runs in the framework that its arrays belong to, with one graph for each framework.
+    """Return a callable that runs in the framework that its arrays belong to, with one graph for each
+    framework.
 
     NumPy arrays beside arrays of another framework are converted to that framework. A call without arrays
     runs in the source framework. With ``args`` or ``kwargs`` the graph of *their* framework is recorded now,
@@ -382,8 +395,8 @@ def _inside(obj: Any, one: Any, is_lazy: bool) -> Any:
 
 @public
 def load(path: str | os.PathLike[str], to: str | None = None) -> Graph:
-    """Return the graph that :meth:`Graph.save` wrote to a file or folder, for the framework it was written for
-    or, with ``to=``, for another.
+    """Return the graph that :meth:`Graph.save` wrote to a file or folder, for the framework it was written
+    for or, with ``to=``, for another.
 
     Nothing in the file is executed: the source is written anew from the saved operations, and calls of a
     torch graph are looked up among the public functions that can be recorded. The original and its framework
@@ -418,7 +431,9 @@ def _views() -> ModuleType:
 
 
 def graph_from_bytes(data: bytes) -> Graph:
-    """The graph in a pickle: the bytes of a file that :meth:`Graph.save` would write, read as :func:`load` reads one."""
+    """The graph in a pickle: the bytes of a file that :meth:`Graph.save` would write, read as :func:`load`
+    reads one.
+    """
     return files.from_bytes(data, frontend_of, backend_of)
 
 
@@ -435,7 +450,9 @@ def _pipeline(
     options: Options,
     is_lazy: bool = False,
 ) -> Any:
-    """The pipeline of a callable; of a lazy one, that of its first call where its framework can be told by the arguments only."""
+    """The pipeline of a callable; of a lazy one, that of its first call where its framework can be told by
+    the arguments only.
+    """
     if not callable(obj) or isinstance(obj, type):
         held = (
             {} if isinstance(obj, type) else getattr(obj, "__dict__", {})
@@ -459,7 +476,9 @@ def _pipeline(
 
 
 def _source_of(obj: Any, source: str | None, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-    """The framework that a callable is written in: as the user says, as it can be told, or one that is loaded and takes what is unclear."""
+    """The framework that a callable is written in: as the user says, as it can be told, or one that is loaded
+    and takes what is unclear.
+    """
     if source:
         return frontends.get(source).name
     found = framework_of(obj, (args, kwargs))
@@ -480,7 +499,9 @@ def _source_of(obj: Any, source: str | None, args: Sequence[Any], kwargs: Mappin
 
 
 def _refuse_mixed(obj: Any, found: FrontendEntry) -> None:
-    """``SourceNotFound`` for code that names the framework of all code alone, and is given arrays of one whose rules are others."""
+    """``SourceNotFound`` for code that names the framework of all code alone, and is given arrays of one
+    whose rules are others.
+    """
     everywhere = (
         framework_of(obj, ((), {})) if found.refuses_everywhere and framework_of(obj) is None else None
     )
@@ -493,8 +514,9 @@ def _refuse_mixed(obj: Any, found: FrontendEntry) -> None:
 
 
 def _plain(obj: Any) -> Any:
-    """A callable whose class makes up attributes (``__getattr__``) as its bound method, which can be asked for some without running the
-    user's code."""
+    """A callable whose class makes up attributes (``__getattr__``) as its bound method, which can be asked
+    for some without running the user's code.
+    """
     if isinstance(obj, (Graph, FunctionType)):  # a graph's attributes are those of the original
         return obj
     cls = type(obj)

@@ -1,4 +1,7 @@
-"""Errors and warnings of graph_compiler. The docstrings are the page docs/troubleshooting.md: cause, fix and an example that is run."""
+"""Errors and warnings of graph_compiler.
+
+The docstrings are the page docs/troubleshooting.md: cause, fix and an example that is run.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ from difflib import get_close_matches
 class GraphCompilerError(Exception):
     """Base class of all errors of this package.
 
-    Exceptions that your own code raises, for itself or for a call that does not suit it, are not wrapped: they stay what they are.
+    Exceptions that your own code raises, for itself or for a call that does not suit it, are not wrapped:
+    they stay what they are.
 
     >>> import graph_compiler
     >>> try:
@@ -23,11 +27,13 @@ class GraphCompilerError(Exception):
 class UnsupportedOperation(GraphCompilerError):
     """Raised when recorded calls have no translation to the target framework.
 
-    The message lists all such calls, each with your line; ``problems`` has one string for each. It is raised as well for 64-bit floats in
-    JAX under ``numbers="strict"``.
+    The message lists all such calls, each with your line; ``problems`` has one string for each. It is raised
+    as well for 64-bit floats in JAX under ``numbers="strict"``.
 
-    Cause: no row of the source framework's frontend, or of the target's backend, covers the call, and it has no decomposition.
-    Fix: replace the call, or add a row for it as docs/adding_an_operation.md describes. ``graph.list_missing(target)`` tells beforehand.
+    Cause: no row of the source framework's frontend, or of the target's backend, covers the call, and it has
+        no decomposition.
+    Fix: replace the call, or add a row for it as docs/adding_an_operation.md describes.
+        ``graph.list_missing(target)`` tells beforehand.
 
     >>> import torch, graph_compiler
     >>> graph_compiler.transpile(lambda x: x.to_mkldnn(), to="jax", args=(torch.ones(2, 2),))
@@ -59,9 +65,11 @@ class UnknownFramework(GraphCompilerError, ValueError):
 
 
 class InvalidRegistration(GraphCompilerError, TypeError):
-    """Raised when a package registers a frontend or backend that lacks required members, or under a name that is taken.
+    """Raised when a package registers a frontend or backend that lacks required members, or under a name that
+    is taken.
 
-    Cause: the entry point of the package is not importable, is of the wrong type, or its module misses a member of the contract.
+    Cause: the entry point of the package is not importable, is of the wrong type, or its module misses a
+        member of the contract.
     Fix: add what the message lists; docs/extending.md has a complete example.
 
     >>> import types
@@ -85,8 +93,8 @@ class FrameworkNotInstalled(GraphCompilerError, ImportError):
 class NotCompilable(GraphCompilerError, TypeError):
     """Raised when an object cannot be recorded, or when a graph cannot become what was asked for.
 
-    Cause: the object is not a function, method, module or callable; ``trace`` found no source; ``as_module`` met state that a module
-    has no place for; ``jit`` got a NumPy function, which has no compiler.
+    Cause: the object is not a function, method, module or callable; ``trace`` found no source; ``as_module``
+        met state that a module has no place for; ``jit`` got a NumPy function, which has no compiler.
     Fix: pass a callable, and its example arguments as ``args=``. The message names the alternative.
 
     >>> import graph_compiler
@@ -114,8 +122,8 @@ class InvalidOption(GraphCompilerError, ValueError):
 class SourceNotFound(GraphCompilerError, ValueError):
     """Raised when the framework that a function is written in cannot be told, or is ambiguous.
 
-    Cause: neither the function nor its arguments name a framework, or code that names NumPy alone is called with TensorFlow arrays, whose
-    rules differ from NumPy's.
+    Cause: neither the function nor its arguments name a framework, or code that names NumPy alone is called
+        with TensorFlow arrays, whose rules differ from NumPy's.
     Fix: pass ``source=``.
 
     >>> import numpy as np, tensorflow as tf, graph_compiler
@@ -129,8 +137,9 @@ class SourceNotFound(GraphCompilerError, ValueError):
 class CallMismatch(GraphCompilerError, TypeError):
     """Raised when arguments do not fit what is called, whichever variants are recorded.
 
-    Cause: ``functional`` was called without its parameters or without a random key it needs; an option names an argument that the function
-    does not have; a transformation of the target traces a call that changes state; batches differ between processes.
+    Cause: ``functional`` was called without its parameters or without a random key it needs; an option names
+        an argument that the function does not have; a transformation of the target traces a call that changes
+        state; batches differ between processes.
     Fix: pass what the message names.
 
     >>> import torch, graph_compiler
@@ -145,10 +154,12 @@ class CallMismatch(GraphCompilerError, TypeError):
 class GuardFailed(GraphCompilerError, ValueError):
     """Raised when a call fits no recorded variant and none may be recorded for it.
 
-    Cause: the structure, a dtype, a guard on sizes or values, or something else that the recording relied on differs, and the graph has
-    ``on_miss="error"``, was loaded from a file, is called as ``functional``, or is traced by the target's compiler.
-    Fix: record a variant with ``graph.add_variant(args, kwargs)``, allow ``on_miss="retrace"``, or call the graph itself instead of
-    ``functional``. For a branch on values, decorate the function with ``graph_compiler.trace``.
+    Cause: the structure, a dtype, a guard on sizes or values, or something else that the recording relied on
+        differs, and the graph has ``on_miss="error"``, was loaded from a file, is called as ``functional``,
+        or is traced by the target's compiler.
+    Fix: record a variant with ``graph.add_variant(args, kwargs)``, allow ``on_miss="retrace"``, or call the
+        graph itself instead of ``functional``. For a branch on values, decorate the function with
+        ``graph_compiler.trace``.
 
     >>> import torch, graph_compiler
     >>> absolute = lambda x: x if x.sum() > 0 else -x
@@ -179,7 +190,8 @@ class WeightsMissing(GraphCompilerError):
 class WeightsMismatch(GraphCompilerError, ValueError):
     """Raised when arrays given to ``load_weights`` or ``to_source`` are not those of the model.
 
-    Cause: names are missing or unexpected, or shapes or dtypes differ. The message lists all of them; nothing was changed.
+    Cause: names are missing or unexpected, or shapes or dtypes differ. The message lists all of them; nothing
+        was changed.
     Fix: pass the arrays under their ``state_dict`` names, with the shapes of the model.
 
     >>> import torch, graph_compiler
@@ -196,8 +208,8 @@ class WeightsMismatch(GraphCompilerError, ValueError):
 class TargetRefused(GraphCompilerError):
     """Raised when the target framework refuses a value, dtype or size when a graph runs.
 
-    The message names the recorded call and your line; ``__cause__`` is the framework's own exception. Where the original can run, and
-    raises for the same call, its exception is raised instead.
+    The message names the recorded call and your line; ``__cause__`` is the framework's own exception. Where
+    the original can run, and raises for the same call, its exception is raised instead.
 
     Cause: a singular matrix, an index out of range, or a dtype that the target's function does not take.
     Fix: check the input at that line; convert dtypes before the call.
@@ -214,11 +226,12 @@ class TargetRefused(GraphCompilerError):
 class TooManyVariants(GraphCompilerError):
     """Raised when a call needs more than ``max_variants`` recordings and the original cannot run instead.
 
-    By default the original runs, after one warning. The error is raised under ``on_limit="raise"``, with ``freeze=True``, and where the
-    target traces or differentiates the call.
+    By default the original runs, after one warning. The error is raised under ``on_limit="raise"``, with
+    ``freeze=True``, and where the target traces or differentiates the call.
 
     Cause: something changes at every call that the graph is guarded on; the message names it.
-    Fix: pass it as an array, compute the branch with ``where`` or under ``graph_compiler.trace``, or raise ``max_variants``.
+    Fix: pass it as an array, compute the branch with ``where`` or under ``graph_compiler.trace``, or raise
+        ``max_variants``.
 
     >>> import torch, graph_compiler
     >>> absolute = lambda x: x if x.sum() > 0 else -x
@@ -233,9 +246,11 @@ class TooManyVariants(GraphCompilerError):
 class TracingError(GraphCompilerError):
     """Raised when a function does something while it is recorded that a graph cannot hold.
 
-    Cause: values leave the framework (``x.numpy()`` into a C extension), memory is reached behind the framework's back, state changes that
-    no graph can repeat, or statements under ``trace`` give values of other shapes or dtypes.
-    Fix: compute the line with the framework's own functions, or move it out of the function; the message names the alternative.
+    Cause: values leave the framework (``x.numpy()`` into a C extension), memory is reached behind the
+        framework's back, state changes that no graph can repeat, or statements under ``trace`` give values of
+        other shapes or dtypes.
+    Fix: compute the line with the framework's own functions, or move it out of the function; the message
+        names the alternative.
 
     >>> import numpy as np, torch, graph_compiler
     >>> graph_compiler.compile(lambda x: torch.from_numpy(np.sort(x.numpy())), args=(torch.ones(2),))
@@ -247,10 +262,12 @@ class TracingError(GraphCompilerError):
 
 
 class GradientRefused(GraphCompilerError):
-    """Raised when a gradient is taken that would be wrong or that the target does not have. Results are not affected.
+    """Raised when a gradient is taken that would be wrong or that the target does not have. Results are not
+    affected.
 
-    Cause: the gradient goes through a rule of yours (``torch.autograd.Function``, ``custom_vjp``, a backward hook) that decides by values
-    in Python, changes state or has no translation; or the target has no derivative for an operation.
+    Cause: the gradient goes through a rule of yours (``torch.autograd.Function``, ``custom_vjp``, a backward
+        hook) that decides by values in Python, changes state or has no translation; or the target has no
+        derivative for an operation.
     Fix: take the gradient in the source framework, or write the rule without Python decisions on values.
 
     >>> import jax, torch, graph_compiler
@@ -271,9 +288,11 @@ class GradientRefused(GraphCompilerError):
 
 
 class NotTraced(GraphCompilerError):
-    """Raised when a graph is asked for something that it has only once it is recorded, or only with its original.
+    """Raised when a graph is asked for something that it has only once it is recorded, or only with its
+    original.
 
-    Cause: a lazy graph was not called yet; or a graph from a file is asked for its original (``verify``, ``load_weights``, ``to_source``).
+    Cause: a lazy graph was not called yet; or a graph from a file is asked for its original (``verify``,
+        ``load_weights``, ``to_source``).
     Fix: call the graph once, or compile with ``args=``.
 
     >>> import torch, graph_compiler
@@ -287,10 +306,11 @@ class NotTraced(GraphCompilerError):
 class VerificationFailed(GraphCompilerError, AssertionError):
     """Raised when ``verify`` finds that graph and original give different results.
 
-    Cause: rounding beyond the tolerance, a result that the source framework leaves open (order of equal elements, signs of eigenvectors),
-    something outside the arguments that is a constant of the graph (the date), or a bug.
-    Fix: the message names the first call that differs. Loosen ``rtol`` and ``atol`` for rounding; pass what changes as an argument; report
-    anything else.
+    Cause: rounding beyond the tolerance, a result that the source framework leaves open (order of equal
+        elements, signs of eigenvectors), something outside the arguments that is a constant of the graph (the
+        date), or a bug.
+    Fix: the message names the first call that differs. Loosen ``rtol`` and ``atol`` for rounding; pass what
+        changes as an argument; report anything else.
 
     >>> import datetime, torch, graph_compiler
     >>> graph = graph_compiler.compile(lambda x: x + datetime.datetime.now().microsecond, args=(torch.ones(2),))
@@ -302,9 +322,11 @@ class VerificationFailed(GraphCompilerError, AssertionError):
 
 
 class InvalidFile(GraphCompilerError, ValueError):
-    """Raised when a saved graph or weights file cannot be read, or a graph holds something that a file cannot hold.
+    """Raised when a saved graph or weights file cannot be read, or a graph holds something that a file cannot
+    hold.
 
-    Cause: the file is truncated, altered, of another kind or of another format version; or the graph keeps state outside its buffers.
+    Cause: the file is truncated, altered, of another kind or of another format version; or the graph keeps
+        state outside its buffers.
     Fix: save the graph again with this version; the message names what cannot be saved.
 
     >>> import pathlib, tempfile, graph_compiler
@@ -318,7 +340,8 @@ class InvalidFile(GraphCompilerError, ValueError):
 
 
 class CollectiveFailed(GraphCompilerError):
-    """Raised when processes that compute together cannot exchange arrays. ``__cause__`` is the framework's own exception.
+    """Raised when processes that compute together cannot exchange arrays. ``__cause__`` is the framework's
+    own exception.
 
     Cause: a process has ended, waits elsewhere, or sends arrays of other shapes.
     Fix: look at the first process that failed; start all processes with the same program.
@@ -328,8 +351,8 @@ class CollectiveFailed(GraphCompilerError):
 class NotSerialisable(GraphCompilerError, TypeError):
     """Raised when a graph or state cannot be pickled, copied or written to a file.
 
-    Cause: a lazy graph was not called yet; a graph holds what ``save`` refuses; a Keras model of a graph is saved by ``model.save``; an
-    array has a dtype that safetensors lacks.
+    Cause: a lazy graph was not called yet; a graph holds what ``save`` refuses; a Keras model of a graph is
+        saved by ``model.save``; an array has a dtype that safetensors lacks.
     Fix: call the graph once before, or use ``graph.save`` and ``graph_compiler.load``.
 
     >>> import pickle, torch, graph_compiler
@@ -344,8 +367,8 @@ class NarrowedNumbers(UserWarning):
     """Warning, given once per graph, that the target computes in 32 bits with 64-bit floats of the call.
 
     Cause: JAX has 32-bit types unless ``jax_enable_x64`` is set.
-    Fix: ``jax.config.update("jax_enable_x64", True)`` before anything is compiled, or pass 32-bit arrays. ``numbers="strict"`` makes it an
-    ``UnsupportedOperation``.
+    Fix: ``jax.config.update("jax_enable_x64", True)`` before anything is compiled, or pass 32-bit arrays.
+        ``numbers="strict"`` makes it an ``UnsupportedOperation``.
 
     >>> import warnings, numpy as np, graph_compiler
     >>> with warnings.catch_warnings(record=True) as seen:
@@ -357,7 +380,8 @@ class NarrowedNumbers(UserWarning):
 
 
 class InvalidGraph(GraphCompilerError):
-    """Raised when a graph breaks a rule of the intermediate representation: a bug in a pass or row, not in your code.
+    """Raised when a graph breaks a rule of the intermediate representation: a bug in a pass or row, not in
+    your code.
 
     Cause: a pass, also one of your own (``passes=``), returned a block that the verifier rejects.
     Fix: mend the pass; the message names the node and the rule.
@@ -365,19 +389,25 @@ class InvalidGraph(GraphCompilerError):
 
 
 class InternalError(GraphCompilerError):
-    """Raised for a bug of graph_compiler: an exception that it did not expect. ``__cause__`` is that exception.
+    """Raised for a bug of graph_compiler: an exception that it did not expect. ``__cause__`` is that
+    exception.
 
     Cause: a mistake in this package.
-    Fix: report it as the message says. Until it is mended, compute the line that the message names in another way.
+    Fix: report it as the message says. Until it is mended, compute the line that the message names in another
+        way.
     """
 
 
 class Signal(Exception):
-    """Exception by which one part of this package tells another to go on differently. It never leaves the package."""
+    """Exception by which one part of this package tells another to go on differently.
+
+    It never leaves the package.
+    """
 
 
 class UnknownOperation(GraphCompilerError, LookupError):
-    """Raised when the vocabulary has no such operation, or an operation no such parameter. Passes and rows meet it.
+    """Raised when the vocabulary has no such operation, or an operation no such parameter. Passes and rows
+    meet it.
 
     Cause: a typing error in a pass, a row or a graph.
     Fix: use the name that the message suggests; docs/support.md lists all operations.
@@ -399,7 +429,8 @@ class DuplicateRow(GraphCompilerError, ValueError):
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return words that name the known names most similar to ``name``, such as ``"; did you mean 'add'?"``, or ``""``.
+    """Return words that name the known names most similar to ``name``, such as ``"; did you mean 'add'?"``,
+    or ``""``.
 
     >>> nearest("matmull", ["matmul", "exp"])
     "; did you mean 'matmul'?"

@@ -1,6 +1,7 @@
 """Calls that this package makes in the user's name, and errors that it raises as Python or a framework would.
 
-What is raised there is not a bug of this package, although its code runs: :mod:`graph_compiler.recording.faults` tells by it.
+What is raised there is not a bug of this package, although its code runs:
+:mod:`graph_compiler.recording.faults` tells by it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ PASSING: set[CodeType] = set()
 
 
 def forwards(function: Function) -> Function:
-    """Mark a function that makes a call in the user's name, or raises what Python or a framework would raise in its place."""
     FORWARDING.add(function.__code__)
     return function
 
@@ -30,7 +30,8 @@ def forward(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def passes_on(function: Function) -> Function:
-    """Mark a method that users call and that leaves its exceptions to the public function of this package that it calls.
+    """Mark a method that users call and that leaves its exceptions to the public function of this package
+    that it calls.
 
     A wrapper in its place would break the graphs of compilers that follow modules.
     """

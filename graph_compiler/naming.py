@@ -52,12 +52,12 @@ class Namespace:
         self._free: dict[str, list[tuple[int, str]]] = {}
 
     def unique(self, wanted: str) -> str:
-        """A free name as close to ``wanted`` as possible."""
         base = legal(wanted)
         return heapq.heappop(self._free[base])[1] if self._free.get(base) else self.lasting(wanted)
 
     def lasting(self, wanted: str) -> str:
-        """As :meth:`unique`, a name that nothing has had before: for what is not of the function, whose variables would hide it.
+        """As :meth:`unique`, a name that nothing has had before: for what is not of the function, whose
+        variables would hide it.
 
         >>> names = Namespace()
         >>> names.unique("top"), names.release("top"), names.lasting("top"), names.unique("top")
@@ -73,13 +73,10 @@ class Namespace:
         return name
 
     def __contains__(self, name: str) -> bool:
-        """Whether a name is taken, or was once."""
         return name in self._taken or name in _ALWAYS_RESERVED
 
     def reserve(self, *names: str) -> None:
-        """These names are not handed out."""
         self._taken.update(names)
 
     def release(self, name: str) -> None:
-        """The name is no longer in use: it is the next one handed out to who wants its like."""
         heapq.heappush(self._free.setdefault(self._base[name], []), (len(name), name))

@@ -1,8 +1,9 @@
 """What is known of frontends and backends before their frameworks are imported: one entry each, by name.
 
-An entry is a small record in a module that imports no framework. The package's own stand in ``frontends/entries.py`` and
-``backends/entries.py``, and are found there; those of other packages are found by the entry points of a group, which are read once, when a
-name is asked for that is not one of the package's own:
+An entry is a small record in a module that imports no framework. The package's own stand in
+``frontends/entries.py`` and ``backends/entries.py``, and are found there; those of other packages are found
+by the entry points of a group, which are read once, when a name is asked for that is not one of the package's
+own:
 
     [project.entry-points."graph_compiler.backends"]
     mlx = "graph_compiler_mlx:backend"     # a BackendEntry; importing graph_compiler_mlx must not import mlx
@@ -25,9 +26,10 @@ _PACKAGE = __name__.partition(".")[0]
 
 @dataclass(frozen=True)
 class InputFact:
-    """Something that is so of an array beside its shape and dtype: ``read`` tells it, ``words`` say what is wrong where it is otherwise
-    than while recording (the text follows the name of the input). Of a program for another framework one that ``is_of_source`` tells
-    nothing."""
+    """Something that is so of an array beside its shape and dtype: ``read`` tells it, ``words`` say what is
+    wrong where it is otherwise than while recording (the text follows the name of the input). Of a program
+    for another framework one that ``is_of_source`` tells nothing.
+    """
 
     words: str
     read: Callable[[Any], bool | str]
@@ -36,7 +38,10 @@ class InputFact:
 
 @dataclass(frozen=True)
 class Traits:
-    """What the core has to know of code that is written in a framework. All of it is empty where the framework has nothing of the kind."""
+    """What the core has to know of code that is written in a framework.
+
+    All of it is empty where the framework has nothing of the kind.
+    """
 
     entry_methods: tuple[str, ...] = ()
     """Methods that hold the code of a model: a call of the object runs one of them (``forward``)."""
@@ -70,8 +75,8 @@ class Traits:
 class Entry:
     """A framework as a source or target: its name, and the module that is loaded when it is used.
 
-    ``packages`` are the top-level packages that are the framework's own, of which the first must be importable; ``aliases`` what users call
-    it too; ``install`` the command that installs it.
+    ``packages`` are the top-level packages that are the framework's own, of which the first must be
+    importable; ``aliases`` what users call it too; ``install`` the command that installs it.
     """
 
     name: str
@@ -104,9 +109,11 @@ class BackendEntry(Entry):
 
 @dataclass(frozen=True, kw_only=True)
 class FrontendEntry(Entry):
-    """A framework that functions are recorded from. Its module is a :class:`graph_compiler.contracts.Frontend`.
+    """A framework that functions are recorded from. Its module is a
+    :class:`graph_compiler.contracts.Frontend`.
 
-    Code that refers to one of its ``packages`` or of its ``libraries`` (of models that are written in it) is written in it.
+    Code that refers to one of its ``packages`` or of its ``libraries`` (of models that are written in it) is
+    written in it.
     """
 
     libraries: tuple[str, ...] = ()
@@ -133,7 +140,9 @@ E = TypeVar("E", bound=Entry)
 
 
 class Registry(Generic[E]):
-    """The entries of one group of entry points, which is also the name of the package that holds this package's own."""
+    """The entries of one group of entry points, which is also the name of the package that holds this
+    package's own.
+    """
 
     def __init__(self, kind: type[E], group: str, parameter: str) -> None:
         self._kind, self._group, self._parameter = kind, group, parameter
@@ -176,7 +185,9 @@ class Registry(Generic[E]):
             )
 
     def register(self, entry: E) -> None:
-        """Adds an entry for this process, as an entry point does for all; ``InvalidRegistration`` for a name that is taken."""
+        """Adds an entry for this process, as an entry point does for all; ``InvalidRegistration`` for a name
+        that is taken.
+        """
         self._add(entry.name, entry, "the entry")
 
     def unregister(self, name: str) -> None:
@@ -278,7 +289,9 @@ def _joined(parts: list[Any]) -> Any:
 
 @functools.cache
 def packages() -> frozenset[str]:
-    """The top-level packages of all frameworks that are known, as sources or targets, and of what they are built on."""
+    """The top-level packages of all frameworks that are known, as sources or targets, and of what they are
+    built on.
+    """
     sources, targets = frontends.known().values(), backends.known().values()
     groups = [*(entry.packages + entry.parts for entry in sources), *(entry.packages for entry in targets)]
     return frozenset(package for group in groups for package in group)

@@ -1,6 +1,7 @@
 """Builds the sdist, and the wheel from that sdist, into a folder: python scripts/build.py FOLDER
 
-Works on copies: a build/ left in the checkout would ship deleted modules in the next wheel. Needs setuptools, no network.
+Works on copies: a build/ left in the checkout would ship deleted modules in the next wheel. Needs setuptools,
+no network.
 """
 
 from __future__ import annotations

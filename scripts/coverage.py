@@ -1,8 +1,10 @@
-"""Runs whole corpora in the targets and writes what share is right: ``python scripts/coverage.py operators vision --target jax``
+"""Runs whole corpora in the targets and writes what share is right: ``python scripts/coverage.py operators
+vision --target jax``
 
-Results stand in ``coverage/`` line by line: a run that was cut off goes on where it stopped, ``--again`` judges everything anew, and
-``--failed`` what was not right. ``coverage/summary.json`` and ``coverage/coverage.md`` are written at the end; ``--publish`` puts the
-shares into ``docs/coverage.json``, which ``scripts/support.py`` shows.
+Results stand in ``coverage/`` line by line: a run that was cut off goes on where it stopped, ``--again``
+judges everything anew, and ``--failed`` what was not right. ``coverage/summary.json`` and
+``coverage/coverage.md`` are written at the end; ``--publish`` puts the shares into ``docs/coverage.json``,
+which ``scripts/support.py`` shows.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A sentence-embedding model with real weights, all-MiniLM-L6-v2, from torch to JAX, TensorFlow and NumPy: the same neighbours, the same
-numbers. Then a model of Keras, trained in torch.
+"""A sentence-embedding model with real weights, all-MiniLM-L6-v2, from torch to JAX, TensorFlow and NumPy:
+the same neighbours, the same numbers. Then a model of Keras, trained in torch.
 
-Recorded once, with two short sentences; everything below then runs at other sizes on that one recording. Exits with 1 where the
-results differ. Run by ./scripts/demo.
+Recorded once, with two short sentences; everything below then runs at other sizes on that one recording.
+Exits with 1 where the results differ. Run by ./scripts/demo.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ sys.path.insert(
 import jax
 import keras
 import numpy as np
-import tensorflow  # noqa: F401  # so that its import does not count as time of the conversion
+import tensorflow  # so that its import does not count as time of the conversion  # noqa: F401
 import torch
 from rich.console import Console
 from rich.syntax import Syntax
@@ -122,7 +122,7 @@ def show_source(source: str, console: Console) -> None:
     )
 
 
-# ---------------------------------------------------------------------------------------------- the demonstration
+# ------------------------------------------------------------------------------------------ the demonstration
 def record(embedder: torch.nn.Module) -> tuple[dict[str, Any], dict[str, float]]:
     """The graph in each framework, and the seconds that each took."""
     inputs = minilm.tokenize(RECORDED_WITH)
@@ -132,9 +132,9 @@ def record(embedder: torch.nn.Module) -> tuple[dict[str, Any], dict[str, float]]
     _, tracing = timed(lambda: gc.compile(embedder, kwargs=inputs))
     seconds = {"trace, torch to a flat torch function": tracing}
     for target in TARGETS:
-        convert = lambda target=target: gc.transpile(
+        convert = lambda target=target: gc.transpile(  # noqa: E731
             embedder, to=target, kwargs=inputs, return_backend_compiled_fn=True
-        )  # noqa: E731
+        )
         graphs[target], seconds[f"trace and convert to {target}"] = timed(convert)
     return graphs, seconds
 
@@ -194,7 +194,9 @@ def keras_network() -> Any:
 
 
 def train_keras_in_torch(console: Console) -> bool:
-    """A model of Keras as a module of torch, trained there for three steps, and its weights given back: whether both then agree."""
+    """A model of Keras as a module of torch, trained there for three steps, and its weights given back:
+    whether both then agree.
+    """
     model, random = keras_network(), np.random.default_rng(0)
     images, labels = random.standard_normal((16, 16, 16, 3)).astype("float32"), torch.arange(16) % 4
     graph = gc.transpile(model, to="torch", args=(images[:2],))

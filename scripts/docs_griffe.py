@@ -1,4 +1,6 @@
-"""An extension of griffe, which reads docstrings for the site: examples in fences, and roles of Sphinx as code."""
+"""An extension of griffe, which reads docstrings for the site: examples in fences, and roles of Sphinx as
+code.
+"""
 
 from __future__ import annotations
 

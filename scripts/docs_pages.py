@@ -1,8 +1,10 @@
-"""The pages of the documentation that are made from code: a hook of mkdocs, and the writer of docs/troubleshooting.md.
+"""The pages of the documentation that are made from code: a hook of mkdocs, and the writer of
+docs/troubleshooting.md.
 
-``python scripts/docs_pages.py`` writes docs/troubleshooting.md from the docstrings of ``graph_compiler.errors``. When the site is built,
-mkdocs calls the functions ``on_*``, which add a reference page for each public name, README.md as the first page, and CHANGELOG.md. Nothing
-is imported but the standard library, so that a test can compare the pages with the package without mkdocs.
+``python scripts/docs_pages.py`` writes docs/troubleshooting.md from the docstrings of
+``graph_compiler.errors``. When the site is built, mkdocs calls the functions ``on_*``, which add a reference
+page for each public name, README.md as the first page, and CHANGELOG.md. Nothing is imported but the standard
+library, so that a test can compare the pages with the package without mkdocs.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 TROUBLESHOOTING = ROOT / "docs" / "troubleshooting.md"
-# Passes that users name in ``compile(..., passes=[...])``, and what they write their own with; the others serve the package itself.
+# Passes that users name in ``compile(..., passes=[...])``, and what they write their own with; the others
+# serve the package itself.
 PASSES = ("GraphPass", "Interpreter", "Pass", "segment_scans", "strong_zero", "unroll")
 PARTS = ("transforms", "training", "parallel")
 # Errors that are of use to authors of passes, rows and packages alone, or never leave the package.
@@ -45,7 +48,9 @@ Tracebacks show your lines alone; `GRAPH_COMPILER_TRACEBACK=full` in the environ
 
 
 def names_in(package: str) -> list[str]:
-    """Return the names that the ``__init__`` of a package re-exports, as its text says: ``from .x import name as name``."""
+    """Return the names that the ``__init__`` of a package re-exports, as its text says: ``from .x import name
+    as name``.
+    """
     tree = ast.parse((ROOT / "graph_compiler" / package / "__init__.py").read_text("utf-8"))
     imported = [alias for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names]
     return sorted(
@@ -83,9 +88,10 @@ def path_of(full_name: str) -> str:
     return f"reference/{full_name.removeprefix('graph_compiler.')}.md"
 
 
-# ---------------------------------------------------------------------------------------------- docstrings as Markdown
+# ------------------------------------------------------------------------------------- docstrings as Markdown
 def plain(text: str) -> str:
-    """Return a docstring with roles of Sphinx as code, double backquotes as single ones, and examples in fences.
+    """Return a docstring with roles of Sphinx as code, double backquotes as single ones, and examples in
+    fences.
 
     >>> print(plain("See :func:`compile`.\\n\\n>>> 1 + 1\\n2"))
     See `compile`.
@@ -130,7 +136,7 @@ def _entry(docstring: str) -> str:
     return plain("\n\n".join(paragraphs))
 
 
-# ---------------------------------------------------------------------------------------------- hooks of mkdocs
+# -------------------------------------------------------------------------------------------- hooks of mkdocs
 def on_config(config: Any) -> Any:
     """Put the reference into the navigation, where the entry ``API reference`` stands."""
     sections = [

@@ -1,9 +1,10 @@
-"""Writes random torch programs, runs each as it is and as a graph in every target, and prints the smallest program of each failure.
+"""Writes random torch programs, runs each as it is and as a graph in every target, and prints the smallest
+program of each failure.
 
     python scripts/fuzz.py --minutes 10 --seed 0 --target jax
 
-Program number N is the same on every machine with the same version of torch, so ``--seed N --programs 1`` runs one again. Exits with 1
-where a result was wrong or something crashed.
+Program number N is the same on every machine with the same version of torch, so ``--seed N --programs 1``
+runs one again. Exits with 1 where a result was wrong or something crashed.
 """
 
 from __future__ import annotations

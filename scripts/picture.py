@@ -1,4 +1,5 @@
-"""Write docs/pictures/show.png, the picture in README.md: the page of ``graph.show()`` for a small model, in headless Chromium.
+"""Write docs/pictures/show.png, the picture in README.md: the page of ``graph.show()`` for a small model, in
+headless Chromium.
 
 Run ``python scripts/picture.py`` when the page has changed. It needs torch, JAX and Chromium.
 """

@@ -1,8 +1,9 @@
-"""Plant one fault after the other in a copy of the checkout, and see whether the cases that ``scripts/test --changed`` adds find each.
+"""Plant one fault after the other in a copy of the checkout, and see whether the cases that ``scripts/test
+--changed`` adds find each.
 
-A fault is some lines at the end of a file, which make one row, rule, pass, kind of guard or writer of that file wrong. The cases that
-``tests/support/affected.py`` maps to the file run until one fails, those first that are likely to. A fault that no case finds is a hole in
-the tests, or in that table.
+A fault is some lines at the end of a file, which make one row, rule, pass, kind of guard or writer of that
+file wrong. The cases that ``tests/support/affected.py`` maps to the file run until one fails, those first
+that are likely to. A fault that no case finds is a hole in the tests, or in that table.
 
     python scripts/plant_faults.py --list
     python scripts/plant_faults.py lower:jax          # the faults whose name contains the text
@@ -55,7 +56,7 @@ LIKELY = 60  # cases that are tried before all others
 # the frameworks are loaded before pytest could rewrite their assertions
 OPTIONS = ("-q", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning")
 
-# ---------------------------------------------------------------------------------------------- what is planted
+# -------------------------------------------------------------------------------------------- what is planted
 ROW = """
 _sound_expression = rows.expression
 
@@ -248,7 +249,9 @@ def _relative(path: Path) -> str:
 
 # ---------------------------------------------------------------------------------------------- runs
 def forked(function: Callable[[], Any], seconds: float, log: Path) -> Any:
-    """Return what a function gives in a fork of this process, which has loaded nothing of the package; None if it dies or takes longer."""
+    """Return what a function gives in a fork of this process, which has loaded nothing of the package; None
+    if it dies or takes longer.
+    """
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
 
@@ -299,7 +302,9 @@ def enter(folder: Path) -> None:
 
 
 class _Cases:
-    """Plugin of pytest: keeps the given cases of what is collected, in their order, and notes the first that fails."""
+    """Plugin of pytest: keeps the given cases of what is collected, in their order, and notes the first that
+    fails.
+    """
 
     def __init__(self, nodes: list[str] | None) -> None:
         self.nodes, self.failed, self.ran = nodes, list[str](), 0
@@ -338,10 +343,11 @@ def run(folder: Path, nodes: list[str], options: tuple[str, ...] = ("-x",)) -> t
 
 
 def ranked(fault: Fault, nodes: list[str]) -> tuple[list[str], list[str]]:
-    """Return the cases that a change of the file of a fault can affect: those that are likely to find it, and the others.
+    """Return the cases that a change of the file of a fault can affect: those that are likely to find it, and
+    the others.
 
-    Cases that the selection names for what is faulty come first, then those with its name in their ids or files, those of tests that are
-    for this folder alone, the rest of the selection, and the rest.
+    Cases that the selection names for what is faulty come first, then those with its name in their ids or
+    files, those of tests that are for this folder alone, the rest of the selection, and the rest.
     """
     chosen, named = selection.selected(nodes), selection.table()["cases"]
     kind, _, rest = fault.name.partition(":")
@@ -380,8 +386,9 @@ def _plain(text: str) -> str:
 
 
 def outcome(fault: Fault, folder: Path, nodes: list[str], seconds: float, log: Path) -> dict[str, Any]:
-    """Return what became of a fault: ``found`` by a case, ``missed`` by all that the change affects, ``broken`` if nothing could be
-    collected, or ``unfinished`` after the given seconds."""
+    """Return what became of a fault: ``found`` by a case, ``missed`` by all that the change affects,
+    ``broken`` if nothing could be collected, or ``unfinished`` after the given seconds.
+    """
     path, started = folder / fault.file, time.monotonic()
     before, ran = path.read_text("utf-8"), 0
     result = "missed"

@@ -1,7 +1,8 @@
 """Find cases that exercise what the selection misses, and name them in ``tests/support/selection.json``.
 
-A run of the whole selection leaves ``.pytest_cache/exercised.json``: what it missed. This script runs unselected cases, those first
-whose id names what is missing, notes what each exercises and how long it takes, and adds as few and as short ones as it takes.
+A run of the whole selection leaves ``.pytest_cache/exercised.json``: what it missed. This script runs
+unselected cases, those first whose id names what is missing, notes what each exercises and how long it takes,
+and adds as few and as short ones as it takes.
 
     scripts/test; python scripts/select_cases.py
 
@@ -98,7 +99,9 @@ def _twins(operation: str, framework: str) -> Iterator[str]:
 
 
 def _of_sources(missing: Iterable[str], nodes: list[str]) -> Iterator[str]:
-    """Yield cases that may exercise what is left: samples of the source of a lifting rule, once each; samples in the target of a row."""
+    """Yield cases that may exercise what is left: samples of the source of a lifting rule, once each; samples
+    in the target of a row.
+    """
     for framework in {name.split(" ")[1] for name in missing if name.startswith("lift ")}:
         yield from affected.one_target(node for node in nodes if _may_exercise("lift", framework, node))
     for framework in {name.split(" ")[1] for name in missing if name.startswith("lower ")}:
@@ -110,7 +113,9 @@ def _of_sources(missing: Iterable[str], nodes: list[str]) -> Iterator[str]:
 
 
 def _may_exercise(kind: str, framework: str, node: str) -> bool:
-    """Return True if a case is of a table of samples, in the target of a lowering row or from the source of a lifting rule."""
+    """Return True if a case is of a table of samples, in the target of a lowering row or from the source of a
+    lifting rule.
+    """
     target = affected.target_of(node)
     if kind == "lower":
         return target in (framework, None) and node.startswith(EVERY)

@@ -1,9 +1,10 @@
-"""Write docs/support.md: what share of each source's corpora is right in each target, which operation of the vocabulary each target has,
-and why not. Write the table of shares in README.md, too. ``--check`` tells whether both are current.
+"""Write docs/support.md: what share of each source's corpora is right in each target, which operation of the
+vocabulary each target has, and why not. Write the table of shares in README.md, too. ``--check`` tells
+whether both are current.
 
-The shares are those of docs/coverage.json; the rest of the page is computed from the tables alone. An operation that every target has by a
-row of its own is one short line, whatever the targets are, so that two branches that each add a target change only lines that say
-something of it.
+The shares are those of docs/coverage.json; the rest of the page is computed from the tables alone. An
+operation that every target has by a row of its own is one short line, whatever the targets are, so that two
+branches that each add a target change only lines that say something of it.
 """
 
 from __future__ import annotations
@@ -56,7 +57,9 @@ def targets() -> dict[str, ModuleType]:
 
 
 def support(backend: ModuleType) -> dict[str, str]:
-    """Operation -> how the target gets it, or the reason why not; an operation that is not accounted for is left out."""
+    """Operation -> how the target gets it, or the reason why not; an operation that is not accounted for is
+    left out.
+    """
     unsupported: Mapping[str, str] = backend.lowering.UNSUPPORTED
     found = {}
     for name in ops.all_ops():

@@ -1,14 +1,14 @@
 """Run every test in every target, slow ones too, and write ``docs/test_report.md``.
 
-The tests are cut into parts of some hundred cases. Each part runs in a process of its own, so that no process grows large and no test
-depends on what ran before. A finished part is kept under ``.pytest_cache/all/<commit>``: an interrupted run continues after it. With
-``--since``, cases that passed at an earlier commit run again only where the changes since can affect them
-(``tests/support/affected.py``). The exit status is 0 if no test failed.
+The tests are cut into parts of some hundred cases. Each part runs in a process of its own, so that no process
+grows large and no test depends on what ran before. A finished part is kept under
+``.pytest_cache/all/<commit>``: an interrupted run continues after it. With ``--since``, cases that passed at
+an earlier commit run again only where the changes since can affect them (``tests/support/affected.py``). The
+exit status is 0 if no test failed.
 
-    scripts/test --all               two processes at a time
-    scripts/test --all --jobs 4
-    scripts/test --all --since COMMIT
-    scripts/test --all --shard 1/3   a third of the parts, for a run on several machines; the report is written by a run of all of them
+    scripts/test --all two processes at a time scripts/test --all --jobs 4 scripts/test --all --since COMMIT
+    scripts/test --all --shard 1/3 a third of the parts, for a run on several machines; the report is written
+    by a run of all of them
 """
 
 from __future__ import annotations
@@ -128,7 +128,9 @@ def git(*arguments: str) -> str:
 
 
 def reported_commit() -> str:
-    """Return the commit of the last report; the first parent of HEAD where the report, or its commit, is not there."""
+    """Return the commit of the last report; the first parent of HEAD where the report, or its commit, is not
+    there.
+    """
     found = _COMMIT.search(REPORT.read_text("utf-8")) if REPORT.exists() else None
     if (
         found
@@ -182,7 +184,9 @@ def collected(folder: Path) -> list[str]:
 
 
 def carry(since: str, nodes: list[str], folder: Path) -> None:
-    """Keep what passed at the commit ``since`` as the results of the cases that the changes since then cannot affect."""
+    """Keep what passed at the commit ``since`` as the results of the cases that the changes since then cannot
+    affect.
+    """
     passed: dict[str, str] = {}
     for path in (ROOT / ".pytest_cache" / "all" / since).glob("*.json"):
         passed.update(

@@ -1,7 +1,8 @@
 """Type-checks the three rooms as the one package they are installed as; arguments go to mypy.
 
-mypy does not follow the finder of graph_compiler/_rooms.py: given the checkout as it is, it reports success after having
-checked only a part of the files. So it is shown a temporary tree of links that looks like the installed package.
+mypy does not follow the finder of graph_compiler/_rooms.py: given the checkout as it is, it reports success
+after having checked only a part of the files. So it is shown a temporary tree of links that looks like the
+installed package.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""What holds for every test: no hub, no accelerator, one thread a process, the checkout where a test needs it, and which cases run."""
+"""What holds for every test: no hub, no accelerator, one thread a process, the checkout where a test needs
+it, and which cases run.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +36,17 @@ hypothesis.settings.register_profile(
     "fixed", hypothesis.settings.get_profile("busy"), derandomize=True, database=None
 )
 hypothesis.settings.load_profile("fixed")
-# it would read the source of the package and of all tests for numbers to try, which takes each process five seconds
+# it would read the source of the package and of all tests for numbers to try, which takes each process five
+# seconds
 providers: Any = importlib.import_module("hypothesis.internal.conjecture.providers")
 providers.is_local_module_file = lambda file: False
 
 
 @pytest.fixture(scope="session")
 def checkout() -> Path:
-    """The root of the checkout; a test that needs it is skipped where the tests run against an installed package."""
+    """The root of the checkout; a test that needs it is skipped where the tests run against an installed
+    package.
+    """
     root = Path(__file__).resolve().parent.parent
     if not (root / "setup.py").is_file():
         pytest.skip("needs the checkout, and these tests run outside of it")
@@ -110,7 +115,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Frameworks and tests are some two million objects that stay: the garbage collector need not look at them again and again."""
+    """Frameworks and tests are some two million objects that stay: the garbage collector need not look at
+    them again and again.
+    """
     gc.disable()
     try:
         return (yield)
@@ -145,7 +152,7 @@ class _Outcomes:
             file.write(json.dumps([node, outcome]) + "\n")
 
 
-# ---------------------------------------------------------------------------------------------- what a run exercises
+# --------------------------------------------------------------------------------------- what a run exercises
 _exercised: set[str] = set()
 _existing: set[str] = set()
 _missing: list[str] = []

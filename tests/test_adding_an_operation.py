@@ -13,7 +13,8 @@ pytest.importorskip("scipy")
 
 from .test_import import run_python
 
-# Runs each block of the page with the names that the file it belongs into has; the function that the page tells of is made up before.
+# Runs each block of the page with the names that the file it belongs into has; the function that the page
+# tells of is made up before.
 PROGRAM = """
 import importlib
 import torch

@@ -1,4 +1,6 @@
-"""Sizes that torch wants to be equal: a graph refuses others too, where what it consists of would broadcast them."""
+"""Sizes that torch wants to be equal: a graph refuses others too, where what it consists of would broadcast
+them.
+"""
 
 from __future__ import annotations
 

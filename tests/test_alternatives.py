@@ -1,4 +1,6 @@
-"""Functions whose `if` on elements was recorded several ways, where the target traces the call: a branch of the variants."""
+"""Functions whose `if` on elements was recorded several ways, where the target traces the call: a branch of
+the variants.
+"""
 
 from __future__ import annotations
 

@@ -15,14 +15,14 @@ import jax  # noqa: E402
 import numpy as np  # noqa: E402
 
 import graph_compiler  # noqa: E402
-from graph_compiler.errors import (
+from graph_compiler.errors import (  # noqa: E402
     CallMismatch,
     GuardFailed,
     InvalidFile,
     NotCompilable,
     NotTraced,
     UnsupportedOperation,
-)  # noqa: E402
+)
 
 from .support.compare import assert_same, to_numpy  # noqa: E402
 
@@ -133,7 +133,7 @@ def test_freezing_folds() -> None:
     assert sum(frozen.function_frequencies().values()) == 1
 
 
-# ------------------------------------------------------------------------------------- a graph as something else
+# ---------------------------------------------------------------------------------- a graph as something else
 @pytest.mark.parametrize("to", ["torch", "jax", "numpy"])  # of tensorflow in test_tensorflow.py
 def test_a_trainable_module(to: str) -> None:
     source = Small()
@@ -240,7 +240,7 @@ def test_functional_takes_weights_of_the_shapes_that_were_recorded(to: str) -> N
         graph.functional(narrow, torch.ones(4, 3))
 
 
-# ------------------------------------------------------------------------------------- several, classes, modules
+# ---------------------------------------------------------------------------------- several, classes, modules
 def test_a_class() -> None:
     class Scaled:
         def __init__(self, factor: int) -> None:
@@ -331,8 +331,9 @@ def test_a_python_module(to: str) -> None:
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_layers_of_a_python_module(to: str) -> None:
-    """They are asked for by their users, as functions are; what cannot be called, and what the module has from elsewhere, stays as it
-    is."""
+    """They are asked for by their users, as functions are; what cannot be called, and what the module has
+    from elsewhere, stays as it is.
+    """
     module = types.ModuleType("layers")
     exec(
         """

@@ -1,7 +1,7 @@
 """The rules of the house: who may import whom, which frameworks may be named where, and how code is written.
 
-The rules are computed from the syntax trees of all files of the three rooms. The second half of this file plants one
-violation of each rule and asserts that it is found.
+The rules are computed from the syntax trees of all files of the three rooms. The second half of this file
+plants one violation of each rule and asserts that it is found.
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ RANKS = {
     "__main__": 16,
 }
 
-# The rooms of a framework's folder have ranks of their own; "" are the files that stand beside them. Imports for type checkers count
-# as well: a part of a recording knows the protocol in ``trace``, not the class that holds all parts.
+# The rooms of a framework's folder have ranks of their own; "" are the files that stand beside them. Imports
+# for type checkers count as well: a part of a recording knows the protocol in ``trace``, not the class that
+# holds all parts.
 INNER_RANKS = {
     "frontends/torch": {
         "compat": -2,
@@ -137,8 +138,9 @@ def read_sources(root: Path) -> list[Source]:
 
 
 def room_of(module: str, is_package: bool = False) -> str:
-    """``graph_compiler.ir.graph`` -> ``ir``; ``graph_compiler.backends.jax.arrays`` -> ``backends.jax``, but what all targets share
-    (``graph_compiler.backends.array_code.pooling``) -> ``backends``."""
+    """``graph_compiler.ir.graph`` -> ``ir``; ``graph_compiler.backends.jax.arrays`` -> ``backends.jax``, but
+    what all targets share (``graph_compiler.backends.array_code.pooling``) -> ``backends``.
+    """
     parts = module.split(".")[1:] or ["__init__"]
     in_framework = (
         len(parts) > 1
@@ -149,7 +151,9 @@ def room_of(module: str, is_package: bool = False) -> str:
 
 
 def imports_of(source: Source, modules: set[str], types: bool = False) -> Iterator[Import]:
-    """Every import of a file, within functions too and by ``import_module("name")`` too; those for type checkers only with ``types``."""
+    """Every import of a file, within functions too and by ``import_module("name")`` too; those for type
+    checkers only with ``types``.
+    """
     package = source.module.split(".") if source.is_package else source.module.split(".")[:-1]
 
     def visit(node: ast.AST, in_function: bool) -> Iterator[Import]:
@@ -238,7 +242,9 @@ def wrong_inner_imports(sources: list[Source]) -> Iterator[str]:
 
 
 def circles(sources: list[Source]) -> Iterator[str]:
-    """Files of a folder with inner ranks that import each other in a circle, where imports for type checkers count."""
+    """Files of a folder with inner ranks that import each other in a circle, where imports for type checkers
+    count.
+    """
     places = {source.module: place for source in sources if (place := inner_place(source.path))}
     paths = {source.module: source.path for source in sources}
     for folder in INNER_RANKS:
@@ -261,8 +267,9 @@ def circles(sources: list[Source]) -> Iterator[str]:
 
 
 def inner_place(path: str) -> tuple[str, str] | None:
-    """The framework's folder that a file is in, if its rooms have ranks, and the room: ``frontends/torch/memory/saved_contents.py`` ->
-    ``memory``."""
+    """The framework's folder that a file is in, if its rooms have ranks, and the room:
+    ``frontends/torch/memory/saved_contents.py`` -> ``memory``.
+    """
     for folder, ranks in INNER_RANKS.items():
         if path.startswith(f"{folder}/"):
             room, slash, _ = path.removeprefix(f"{folder}/").partition("/")
@@ -282,7 +289,9 @@ def wrong_frameworks(sources: list[Source]) -> Iterator[str]:
 
 
 def private_names(sources: list[Source]) -> Iterator[str]:
-    """Private names in modules of a framework, outside of the file ``compat.py`` of a folder that has one; not those of classes."""
+    """Private names in modules of a framework, outside of the file ``compat.py`` of a folder that has one;
+    not those of classes.
+    """
     for source in sources:
         folder = next(
             (
@@ -337,7 +346,9 @@ def missing_annotations(sources: list[Source]) -> Iterator[str]:
 
 
 def docstring_lines(node: ast.AST) -> int:
-    """Return the number of lines of a docstring, which are not counted: what users read may be as long as it has to be."""
+    """Return the number of lines of a docstring, which are not counted: what users read may be as long as it
+    has to be.
+    """
     body = getattr(node, "body", None)
     first = body[0] if isinstance(body, list) and body else None
     if not (
@@ -359,7 +370,9 @@ def long_functions(sources: list[Source]) -> Iterator[str]:
 
 
 def unexplained_handlers(sources: list[Source]) -> Iterator[str]:
-    """Yield handlers of any exception that neither raise it again at their end nor have the reason on the line above."""
+    """Yield handlers of any exception that neither raise it again at their end nor have the reason on the
+    line above.
+    """
     for source in sources:
         lines = source.text.splitlines()
         for node in ast.walk(source.tree):
@@ -394,7 +407,8 @@ def wrong_lengths(sources: list[Source], exceptions: dict[str, str]) -> Iterator
 
 
 _TAPES = "of every framework that notes gradients, or has memory with strides: a property of a recorded call"
-# Words of one framework. The core has them from the rows of a frontend (``frontends/entries.py``), and names none itself.
+# Words of one framework. The core has them from the rows of a frontend (``frontends/entries.py``), and names
+# none itself.
 WORDS = re.compile(
     r"(?<!\w)(torch|torchvision|jax|jaxlib|flax|tensorflow|keras|transformers|forward|state_dict|requires_grad|is_leaf|has_grad|is_parameter|"
     r"clone|detach|no_grad|strided)(?!\w)"
@@ -444,7 +458,9 @@ def words_of_frameworks(sources: list[Source], exceptions: dict[str, tuple[set[s
 
 
 def texts_of(source: Source) -> Iterator[tuple[int, str]]:
-    """The texts of a file but documentation, and the names of attributes and of parts of classes, with their lines."""
+    """The texts of a file but documentation, and the names of attributes and of parts of classes, with their
+    lines.
+    """
     documentation = {id(node.value) for node in ast.walk(source.tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation:

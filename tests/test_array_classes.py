@@ -1,4 +1,6 @@
-"""Arrays of numpy as arguments: classes of their own, memory that others own or nobody may write to, other orders of bytes."""
+"""Arrays of numpy as arguments: classes of their own, memory that others own or nobody may write to, other
+orders of bytes.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def squared(x: Any) -> Any:
 @pytest.mark.parametrize("to", TARGETS)
 @pytest.mark.parametrize("source", ["torch", "numpy"])
 def test_arrays_that_mean_something_else_are_refused(source: str, to: str) -> None:
-    """They were taken for their bare elements: a mask or a unit was lost, and a matrix was multiplied element by element."""
+    """They were taken for their bare elements: a mask or a unit was lost, and a matrix was multiplied element
+    by element.
+    """
     pytest.importorskip(to)
     x = np.arange(-4, 5, dtype=np.float32).reshape(3, 3)
     graph = graph_compiler.compile(

@@ -1,4 +1,6 @@
-"""Rows of attention that keep nothing: zeros and finite gradients, as in torch, also where XLA puts a row into one loop."""
+"""Rows of attention that keep nothing: zeros and finite gradients, as in torch, also where XLA puts a row
+into one loop.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def attend(query: Any, key: Any, value: Any, mask: Any = None) -> Any:
 
 
 def inputs(kind: str, queries: int, keys: int) -> list[Any]:
-    """Queries, keys, values and perhaps a mask; row 1 keeps nothing by the mask, or because its scores are -inf themselves."""
+    """Queries, keys, values and perhaps a mask; row 1 keeps nothing by the mask, or because its scores are
+    -inf themselves.
+    """
     random = torch.Generator().manual_seed(queries)
     query, key, value = (torch.randn(1, 4, n, 32, generator=random) for n in (queries, keys, keys))
     if kind == "scores":
@@ -52,7 +56,9 @@ def test_rows_that_keep_nothing_are_zero(kind: str) -> None:
     ("kind", "dtype"), [("bool", torch.float32), ("float", torch.float32), ("bool", torch.float16)]
 )
 def test_gradients_of_rows_that_keep_nothing(kind: str, dtype: torch.dtype) -> None:
-    """Of a loss that is steep at those rows too: nothing on the way may leave the range of the type, for 0 times infinity is NaN."""
+    """Of a loss that is steep at those rows too: nothing on the way may leave the range of the type, for 0
+    times infinity is NaN.
+    """
     slope = 1e4 if dtype == torch.float32 else 0.1
     graph = graph_compiler.compile(attend, args=_in_type(inputs(kind, 5, 6), dtype), to="jax")
     given = _in_type(inputs(kind, 48, 64), dtype)

@@ -1,4 +1,6 @@
-"""A call may give its arguments by position, by keyword, or not at all: what Python binds to the same parameters is one variant."""
+"""A call may give its arguments by position, by keyword, or not at all: what Python binds to the same
+parameters is one variant.
+"""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ import graph_compiler  # noqa: E402
 X = torch.arange(6.0).reshape(2, 3)
 
 
-class Layer(abc.ABC):  # noqa: B024 - its empty __slots__ are what is tested
+class Layer(abc.ABC):  # noqa: B024
     """As a layer of a cache: an abstract class, and nothing in it before the first call."""
 
     def __init__(self, window: int = 3, dtype: Any = None, **attributes: Any) -> None:

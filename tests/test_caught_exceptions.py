@@ -1,4 +1,6 @@
-"""That a call raised no exception is an assumption of the recording: programs that catch one give the same result in every target."""
+"""That a call raised no exception is an assumption of the recording: programs that catch one give the same
+result in every target.
+"""
 
 from __future__ import annotations
 

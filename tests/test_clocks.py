@@ -1,5 +1,6 @@
-"""Clocks that a torch function reads: each call of a graph has the time of the call. The clock of these tests goes on by one when it is
-read."""
+"""Clocks that a torch function reads: each call of a graph has the time of the call. The clock of these tests
+goes on by one when it is read.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Graphs run as one compiled program by default where their target compiles; what they compute is what they compute otherwise."""
+"""Graphs run as one compiled program by default where their target compiles; what they compute is what they
+compute otherwise.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,7 @@ def assert_same_outcome(found: Any, expected: Any) -> None:
         assert_same(found, expected)
 
 
-# ---------------------------------------------------------------------------------------------- how graphs run
+# --------------------------------------------------------------------------------------------- how graphs run
 @EACH
 def test_a_graph_runs_as_one_program_and_its_source_is_the_same(to: str) -> None:
     x = torch.arange(6.0).reshape(2, 3)
@@ -120,7 +122,7 @@ def test_a_bug_in_the_compilation_surfaces(to: str, monkeypatch: pytest.MonkeyPa
         graph(torch.ones(2))
 
 
-# ---------------------------------------------------------------------------------------------- the same as operation by operation
+# ------------------------------------------------------------------------- the same as operation by operation
 def branches(x: Any) -> Any:
     if x.shape[0] > 3:
         return x * 2
@@ -200,7 +202,7 @@ def test_compiled_graphs_do_what_others_do(name: str, to: str) -> None:
     assert len(graph.variants) == len(plain.variants)
 
 
-# ---------------------------------------------------------------------------------------------- state and random numbers
+# ----------------------------------------------------------------------------------- state and random numbers
 @EACH
 def test_buffers_are_updated_in_the_users_model(to: str) -> None:
     model, reference = torch.nn.BatchNorm1d(3), torch.nn.BatchNorm1d(3)
@@ -246,7 +248,7 @@ def test_loaded_graphs_run_as_one_program(to: str, tmp_path: Path) -> None:
     assert PROGRAM[to] in how(loaded)
 
 
-# ---------------------------------------------------------------------------------------------- inside of JAX's transformations
+# ---------------------------------------------------------------------------- inside of JAX's transformations
 @pytest.mark.skipif("jax" not in COMPILING, reason="needs jax")
 def test_inside_of_jax_transformations_the_graph_is_part_of_them() -> None:
     import jax
@@ -270,7 +272,7 @@ def test_inside_of_jax_transformations_the_graph_is_part_of_them() -> None:
     assert "pjit" not in str(jax.make_jaxpr(graph)(x)) and "jit[" not in str(jax.make_jaxpr(graph)(x))
 
 
-# ---------------------------------------------------------------------------------------------- with tapes, variables and functions of TensorFlow
+# ---------------------------------------------------------- with tapes, variables and functions of TensorFlow
 @pytest.mark.skipif("tensorflow" not in COMPILING, reason="needs tensorflow")
 def test_a_tape_records_and_a_tf_function_contains_the_graph() -> None:
     import tensorflow as tf

@@ -1,4 +1,6 @@
-"""Condition numbers, singular values and what is made of them, of matrices that are singular or hold NaN and infinities."""
+"""Condition numbers, singular values and what is made of them, of matrices that are singular or hold NaN and
+infinities.
+"""
 
 from __future__ import annotations
 

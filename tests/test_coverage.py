@@ -1,4 +1,6 @@
-"""The judges of whole corpora: they say right only of what is right, and a process that hangs or dies is a failure of its case alone."""
+"""The judges of whole corpora: they say right only of what is right, and a process that hangs or dies is a
+failure of its case alone.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Graphs of other frameworks in torch: arrays that they make are where their arguments are. The device ``meta`` stands for a GPU."""
+"""Graphs of other frameworks in torch: arrays that they make are where their arguments are.
+
+The device ``meta`` stands for a GPU.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +85,7 @@ def test_what_makes_no_array_is_called_as_it_is() -> None:
     assert graph.variants[0].flat.__code__.co_name == graph.variants[0].program.name
 
 
-# ---------------------------------------------------------------------------------------------- functions of torch that ask where they are
+# ----------------------------------------------------------------- functions of torch that ask where they are
 def by_device(x: Any) -> Any:
     made = x + torch.ones(3, device=x.device)
     return made * 2 if made.is_cpu else made.double()

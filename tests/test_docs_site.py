@@ -1,4 +1,7 @@
-"""The documentation site, without mkdocs: its navigation, its links, and a page for each public name. ``scripts/docs`` builds it."""
+"""The documentation site, without mkdocs: its navigation, its links, and a page for each public name.
+
+``scripts/docs`` builds it.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Executes every ``python`` block of README.md and docs/, in order, with one namespace a file.
 
-A ``text`` block that stands directly below a ``python`` block is what the block prints, and is compared (``...`` stands for
-anything). A block of ``>>>`` examples is run as a doctest.
+A ``text`` block that stands directly below a ``python`` block is what the block prints, and is compared
+(``...`` stands for anything). A block of ``>>>`` examples is run as a doctest.
 """
 
 from __future__ import annotations
@@ -43,9 +43,11 @@ def blocks_of(text: str) -> list[Block]:
 
 
 def compiled(block: Block, path: Path) -> CodeType:
-    """Return the code of a block, as if it stood in a Python file of its own, at the line numbers of the page.
+    """Return the code of a block, as if it stood in a Python file of its own, at the line numbers of the
+    page.
 
-    Loops are recorded from the source of their function. The page is Markdown, so ``linecache`` holds the block as such a file.
+    Loops are recorded from the source of their function. The page is Markdown, so ``linecache`` holds the
+    block as such a file.
     """
     text, name = "\n" * block.line + block.code, str(path.with_name(f"{block.line}-{path.name}"))
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)

@@ -1,8 +1,9 @@
-"""Calls in other data types: what torch takes in double or half precision, of integers, truth values or complex numbers comes out in
-torch's very type, in every target; JAX has its 64-bit types switched on for it.
+"""Calls in other data types: what torch takes in double or half precision, of integers, truth values or
+complex numbers comes out in torch's very type, in every target; JAX has its 64-bit types switched on for it.
 
-One sample of each function, in some of the types that torch takes there; which ones follows from the sample's name, so that a family
-of functions sees all of them. Half precision may be as far from float64 as torch itself is.
+One sample of each function, in some of the types that torch takes there; which ones follows from the sample's
+name, so that a family of functions sees all of them. Half precision may be as far from float64 as torch
+itself is.
 """
 
 from __future__ import annotations
@@ -89,7 +90,9 @@ SLICE = one_of_each_function()
 
 
 def taken(name: str) -> Iterator[tuple[str, Sample, Any]]:
-    """(type, sample, torch's result) for the first types that torch takes, counted from a place that each function has of its own."""
+    """(type, sample, torch's result) for the first types that torch takes, counted from a place that each
+    function has of its own.
+    """
     start = zlib.crc32(name.encode()) % len(DTYPES)
     for dtype in itertools.islice(itertools.cycle(DTYPES), start, start + len(DTYPES)):
         sample = retyped(SLICE[name], dtype)
@@ -134,7 +137,9 @@ def first_taken(name: str) -> list[tuple[str, Sample, Any]]:
 
 @functools.lru_cache(maxsize=2)
 def recorded(name: str, dtype: str) -> Any:
-    """A function's graph, from which those for other targets are written: what is recorded is the same for all of them."""
+    """A function's graph, from which those for other targets are written: what is recorded is the same for
+    all of them.
+    """
     sample = retyped(SLICE[name], dtype)
     return through_canonical(sample.function, "torch", made(sample.args), made(sample.kwargs, seed=1))
 

@@ -1,4 +1,6 @@
-"""What a recording relies on: facts about dicts are looked at again only where the dict has changed, and numbers count by their value."""
+"""What a recording relies on: facts about dicts are looked at again only where the dict has changed, and
+numbers count by their value.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from graph_compiler.frontends.torch.memory import words  # noqa: E402
 from graph_compiler.frontends.torch.state.versions import versions_of  # noqa: E402
 from graph_compiler.recording import Reached  # noqa: E402
 from graph_compiler.recording.environment_guards.guards import EnvironmentGuard, conjunction  # noqa: E402
-from graph_compiler.recording.environment_guards.versions import (
+from graph_compiler.recording.environment_guards.versions import (  # noqa: E402
     VersionsOf,
     counted,
     gathered,
@@ -23,7 +25,7 @@ from graph_compiler.recording.environment_guards.versions import (
     tell,
     tells,
     told,
-)  # noqa: E402
+)
 
 FOUND = [versions_of] if versions_of is not None else []
 
@@ -141,7 +143,9 @@ _TO_TENSORS: dict[str, Any] = {
 def test_changes_of_captured_tensors_are_seen(
     change: str, readable: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where this torch has no words of memory to be read; before and after another change, as the words are held anew then."""
+    """Also where this torch has no words of memory to be read; before and after another change, as the words
+    are held anew then.
+    """
     monkeypatch.setattr(words, "is_readable", words.is_readable and readable)
     layer, table, x = torch.nn.Linear(3, 3), torch.arange(9.0).reshape(3, 3), torch.ones(3)
 

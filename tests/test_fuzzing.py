@@ -1,4 +1,6 @@
-"""Random programs are right in every target or a clear error; and the fuzzer, the reducer and the judge themselves are tested."""
+"""Random programs are right in every target or a clear error; and the fuzzer, the reducer and the judge
+themselves are tested.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ def test_a_number_gives_the_same_program_again() -> None:
     assert len({write(number).source() for number in range(20)}) == 20
 
 
-# ---------------------------------------------------------------------------------------------- the tester tested
+# ------------------------------------------------------------------------------------------ the tester tested
 def first_failure(setting: Setting, programs: range = range(60)) -> tuple[Program, Verdict]:
     """The first program that goes wrong, cut down."""
     for number in programs:

@@ -1,4 +1,6 @@
-"""Globals that a function looks up by text: a call finds what stands there then, under names that came later too."""
+"""Globals that a function looks up by text: a call finds what stands there then, under names that came later
+too.
+"""
 
 from __future__ import annotations
 

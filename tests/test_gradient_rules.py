@@ -1,4 +1,6 @@
-"""Gradients through rules of the user's own: right in every target, or an error when one is taken; results are right in any case."""
+"""Gradients through rules of the user's own: right in every target, or an error when one is taken; results
+are right in any case.
+"""
 
 from __future__ import annotations
 
@@ -461,7 +463,9 @@ def test_a_backward_hook_of_a_module_is_refused() -> None:
 
 @pytest.mark.parametrize("to", ["jax", "tensorflow"])
 def test_a_backward_hook_of_a_module_is_refused_elsewhere(to: str) -> None:
-    """What the hook is given is cut off from the gradient of what it was made of: the refusal has to know both."""
+    """What the hook is given is cut off from the gradient of what it was made of: the refusal has to know
+    both.
+    """
     layers = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 2))
     layers[1].register_full_backward_hook(lambda module, given, made: (given[0] * 2,))
     graph = graph_compiler.transpile(layers, to=to, args=(FIRST,))

@@ -1,4 +1,5 @@
-"""Gradients where elements are 0, cannot be reached or are equal: in every target that has gradients, those of torch.
+"""Gradients where elements are 0, cannot be reached or are equal: in every target that has gradients, those
+of torch.
 
 A row: function, and the array that the gradient is taken of.
 """

@@ -1,5 +1,6 @@
-"""Python's ``math``, ``len``, ``int`` and ``float`` on sizes: one recording serves all of them, whatever framework the function is written
-in."""
+"""Python's ``math``, ``len``, ``int`` and ``float`` on sizes: one recording serves all of them, whatever
+framework the function is written in.
+"""
 
 from __future__ import annotations
 

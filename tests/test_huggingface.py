@@ -1,4 +1,6 @@
-"""Hugging Face models as people use them: without example arguments, with tokenizer outputs as they are, with flags of ``forward``."""
+"""Hugging Face models as people use them: without example arguments, with tokenizer outputs as they are, with
+flags of ``forward``.
+"""
 
 from __future__ import annotations
 
@@ -197,8 +199,9 @@ def test_a_cache_that_counts_in_python_grows_without_further_recordings(to: str)
 
 
 def test_a_mask_that_is_left_out_only_where_nobody_compiles() -> None:
-    """The text model of AIMv2 asks for a causal mask, which transformers leaves to its attention, which is not causal; while compiling it
-    has the mask."""
+    """The text model of AIMv2 asks for a causal mask, which transformers leaves to its attention, which is
+    not causal; while compiling it has the mask.
+    """
     from transformers import Aimv2TextConfig, Aimv2TextModel
 
     torch.manual_seed(0)

@@ -1,4 +1,6 @@
-"""A module that a function imports while it is recorded runs outside of the recording: its top level is no part of the function."""
+"""A module that a function imports while it is recorded runs outside of the recording: its top level is no
+part of the function.
+"""
 
 from __future__ import annotations
 

@@ -1,11 +1,9 @@
 """Backward passes inside of a function, at other sizes than those of the recording.
 
-Each row: the arrays' sizes (letters stand for those that change), and the loss whose gradients are taken, or a whole function. What is in
-``ONE`` needs one recording for all sizes above 1; what is in ``SEVERAL`` is recorded anew, as torch's derivative computes with sizes in a
-way that nothing is known of.
+Each row: the arrays' sizes (letters stand for those that change), and the loss whose gradients are taken, or
+a whole function. What is in ``ONE`` needs one recording for all sizes above 1; what is in ``SEVERAL`` is
+recorded anew, as torch's derivative computes with sizes in a way that nothing is known of.
 """
-
-# ruff: noqa: PLW0108 (what the transforms are given is recorded in functions of the test)
 
 from __future__ import annotations
 
@@ -152,20 +150,20 @@ LOSSES: dict[str, Row] = {
 # Functions that take gradients in another way.
 FUNCTIONS: dict[str, Row] = {
     "physics": ((("n", 4),), _physics),
-    "func.grad": ((("n", 4),), lambda x: torch.func.grad(lambda a: NET(a).pow(2).mean())(x)),
+    "func.grad": ((("n", 4),), lambda x: torch.func.grad(lambda a: NET(a).pow(2).mean())(x)),  # noqa: PLW0108
     "func.grad of two": (
         (("n", 4), ("m", 4)),
-        lambda x, y: torch.func.grad(lambda a, b: ((a[:, None] - b[None]) ** 2).mean(), argnums=(0, 1))(x, y),
+        lambda x, y: torch.func.grad(lambda a, b: ((a[:, None] - b[None]) ** 2).mean(), argnums=(0, 1))(x, y),  # noqa: PLW0108
     ),
     "of each example": (
         (("n", 4), ("n",)),
-        lambda x, y: torch.vmap(torch.func.grad(lambda a, b: (NET(a)[0] - b) ** 2))(x, y),
+        lambda x, y: torch.vmap(torch.func.grad(lambda a, b: (NET(a)[0] - b) ** 2))(x, y),  # noqa: PLW0108
     ),
     "vjp": ((("n", 4),), lambda x: torch.func.vjp(lambda a: NET(a).mean(0), x)[1](torch.ones(3))[0]),
-    "jacrev": ((("n", 4),), lambda x: torch.func.jacrev(lambda a: (a**2).sum(0))(x)),
+    "jacrev": ((("n", 4),), lambda x: torch.func.jacrev(lambda a: (a**2).sum(0))(x)),  # noqa: PLW0108
     "value as well": (
         (("n", 4),),
-        lambda x: torch.func.grad_and_value(lambda a: (a.std(0) * a.mean(0)).sum())(x),
+        lambda x: torch.func.grad_and_value(lambda a: (a.std(0) * a.mean(0)).sum())(x),  # noqa: PLW0108
     ),
 }
 SEVERAL: dict[str, Row] = {

@@ -1,6 +1,8 @@
-"""Bugs of the package are seen: no fallback hides them, and they leave the public functions as ``InternalError`` with the user's line.
+"""Bugs of the package are seen: no fallback hides them, and they leave the public functions as
+``InternalError`` with the user's line.
 
-A fault is planted in each part of a conversion. It has to reach the caller, whatever else could have been tried instead.
+A fault is planted in each part of a conversion. It has to reach the caller, whatever else could have been
+tried instead.
 """
 
 from __future__ import annotations
@@ -133,7 +135,10 @@ def test_no_attempt_of_a_frontend_hides_a_bug(
 
 
 def refused_by_jax(*args: Any) -> Any:
-    """A trace that JAX refuses, asked for by code of the package. JAX takes its frames out of the traceback."""
+    """A trace that JAX refuses, asked for by code of the package.
+
+    JAX takes its frames out of the traceback.
+    """
     source = "import jax\ndef planted(*args):\n    return jax.make_jaxpr(lambda x: jax.lax.dot(x, x))(jax.numpy.ones((2, 3)))"
     scope: dict[str, Any] = {"__name__": "graph_compiler.planted"}
     exec(compile(source, "planted.py", "exec"), scope)

@@ -1,5 +1,6 @@
-"""A recording leaves nothing behind: no mode, no setting, no array; in its own thread, beside others, inside of another, and when it
-fails."""
+"""A recording leaves nothing behind: no mode, no setting, no array; in its own thread, beside others, inside
+of another, and when it fails.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +59,7 @@ def nothing_is_left() -> Iterator[None]:
     torch.set_rng_state(random_state)
 
 
-# ------------------------------------------------------------------------------------- functions that fail or change torch
+# ------------------------------------------------------------------------ functions that fail or change torch
 @pytest.mark.parametrize("to", TARGETS)
 @pytest.mark.parametrize(
     "problem", [ZeroDivisionError, StopIteration, KeyboardInterrupt, GeneratorExit, SystemExit]
@@ -146,7 +147,7 @@ def test_a_generator_that_nobody_finishes() -> None:
     kept.get().close()
 
 
-# ------------------------------------------------------------------------------------- one inside of the other
+# ------------------------------------------------------------------------------------ one inside of the other
 def test_compiling_and_calling_graphs_inside_of_a_recording() -> None:
     whole, lazy = (
         graph_compiler.compile(lambda y: y * 2, args=(torch.ones(2),)),
@@ -432,7 +433,7 @@ def test_graphs_work_after_a_fork() -> None:
     )
 
 
-# ------------------------------------------------------------------------------------- results that would leak the recording
+# ---------------------------------------------------------------------- results that would leak the recording
 class Slotted:
     __slots__ = ("held",)
 
@@ -553,7 +554,9 @@ def test_state_that_cannot_be_seen_to_be_reached_is_an_error() -> None:
 
 
 def test_what_a_cache_keeps_of_sizes_is_plain() -> None:
-    """Keys and results of the user's caches outlive the recording: symbols in them would be used with ordinary tensors later."""
+    """Keys and results of the user's caches outlive the recording: symbols in them would be used with
+    ordinary tensors later.
+    """
     kept: dict[Any, Any] = {}
 
     @functools.lru_cache
@@ -571,8 +574,9 @@ def test_what_a_cache_keeps_of_sizes_is_plain() -> None:
 
 
 def test_sizes_as_keys_where_the_code_can_do_without() -> None:
-    """einops computes without its cache where sizes have no hash, so one variant serves all sizes, and the cache holds nothing of the
-    recording."""
+    """einops computes without its cache where sizes have no hash, so one variant serves all sizes, and the
+    cache holds nothing of the recording.
+    """
     einops = pytest.importorskip("einops")
 
     def function(x: Any) -> Any:

@@ -1,4 +1,6 @@
-"""Numbers that Python reads from arrays in functions of JAX: one variant computes with them, in JAX too, under its transformations."""
+"""Numbers that Python reads from arrays in functions of JAX: one variant computes with them, in JAX too,
+under its transformations.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Graphs for JAX where JAX's own tools take functions: loops, exports with open sizes, maps over devices, modules of nnx that are
-copied."""
+"""Graphs for JAX where JAX's own tools take functions: loops, exports with open sizes, maps over devices,
+modules of nnx that are copied.
+"""
 
 from __future__ import annotations
 

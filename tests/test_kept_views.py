@@ -1,4 +1,6 @@
-"""Views that are kept beside their array: how they lie in it, and numpy functions that write to one and read both."""
+"""Views that are kept beside their array: how they lie in it, and numpy functions that write to one and read
+both.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ _TAKEN = st.lists(
 
 
 def _view(array: Any, parts: list[Any], turn: int) -> Any:
-    """An index of whole numbers, slices and new axes, as far as there are axes, then the axes in another order."""
+    """An index of whole numbers, slices and new axes, as far as there are axes, then the axes in another
+    order.
+    """
     for axis, part in enumerate(parts):
         if part is None:
             array = np.expand_dims(array, min(axis, array.ndim))
@@ -77,7 +81,7 @@ def test_these_are_an_index(view: Callable[[Any], Any]) -> None:
     )
 
 
-# ---------------------------------------------------------------------------------------------- numpy functions
+# -------------------------------------------------------------------------------------------- numpy functions
 class _Table:
     """A table and what ``take`` makes of it; ``step`` is a call."""
 

@@ -1,5 +1,6 @@
-"""The ``keras.Model`` of a graph where Keras' users take models: checkpoints, copies, policies of data types, inside of other models,
-exported."""
+"""The ``keras.Model`` of a graph where Keras' users take models: checkpoints, copies, policies of data types,
+inside of other models, exported.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Derivatives at kinks, bounds, ties and zeros: in every target the first and second derivative are those of the source framework itself.
+"""Derivatives at kinks, bounds, ties and zeros: in every target the first and second derivative are those of
+the source framework itself.
 
-Differences are listed with their reason in ``tests/kinks/limits.py``. The list is strict: a case that is fixed must leave it.
+Differences are listed with their reason in ``tests/kinks/limits.py``. The list is strict: a case that is
+fixed must leave it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Convolutions and what follows them are computed with the channels last where a target prefers that, with the same results."""
+"""Convolutions and what follows them are computed with the channels last where a target prefers that, with
+the same results.
+"""
 
 from __future__ import annotations
 
@@ -341,7 +343,7 @@ def test_layers_with_the_channels_last_are_written_without_permutations(made: An
     np.testing.assert_allclose(np.asarray(graph(image(5, 12, 14, 3))), expected, rtol=1e-4, atol=1e-5)
 
 
-# ---------------------------------------------------------------------------------------------- random networks
+# -------------------------------------------------------------------------------------------- random networks
 def _conv(draw: Any, b: Builder, x: Any) -> Any:
     groups = draw(st.sampled_from([1, 1, 2, 4]))
     kernel, stride, dilation = (
@@ -431,7 +433,9 @@ def test_random_networks_give_the_same(data: st.DataObject) -> None:
 
 # ---------------------------------------------------------------------------------------------- models
 class Network(nn.Module):
-    """Every kind of convolution there is in residual networks, and their pooling, normalisation, gates and head."""
+    """Every kind of convolution there is in residual networks, and their pooling, normalisation, gates and
+    head.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -475,8 +479,9 @@ OTHERS = torch.linspace(-1, 1, 3 * 3 * 18 * 26).cos().reshape(3, 3, 18, 26)
     [((4, 4), (4, 4), 0), ((3, 2), (3, 2), 1), ((3, 3), (2, 2), (0, 2)), ((5, 1), (5, 1), (3, 0))],
 )
 def test_patches(kernel: tuple[int, int], stride: tuple[int, int], padding: int | tuple[int, int]) -> None:
-    """A weight that is larger than all windows together, as that of a vision transformer: windows side by side, overlapping, at the edges,
-    cut off."""
+    """A weight that is larger than all windows together, as that of a vision transformer: windows side by
+    side, overlapping, at the edges, cut off.
+    """
     layer = nn.Conv2d(3, 200, kernel, stride, padding).requires_grad_(False)
     graph = graph_compiler.compile(
         lambda x: layer(x).flatten(2).transpose(1, 2), args=(IMAGES[:1],), to="jax"
@@ -487,7 +492,10 @@ def test_patches(kernel: tuple[int, int], stride: tuple[int, int], padding: int 
 
 @pytest.mark.parametrize(("to", "expected"), [("jax", 2), ("tensorflow", 2), ("numpy", 2)])
 def test_a_network_is_permuted_at_its_edges(network: Network, to: str, expected: int) -> None:
-    """Channels last: the image going in and the features coming out. Channels first: the two permutations that the user wrote."""
+    """Channels last: the image going in and the features coming out.
+
+    Channels first: the two permutations that the user wrote.
+    """
     pytest.importorskip(to)
     graph = graph_compiler.transpile(network, source="torch", to=to, args=(IMAGES,))
     assert permutations(graph.variants[0].graph) == expected
@@ -504,7 +512,9 @@ def test_a_network_is_permuted_at_its_edges(network: Network, to: str, expected:
 
 
 def test_sizes_of_arrays_that_were_moved_are_read_where_they_are() -> None:
-    """A batch of one is broadcast, so that its sizes are those of the results: of one that is there with the channels last only."""
+    """A batch of one is broadcast, so that its sizes are those of the results: of one that is there with the
+    channels last only.
+    """
     pytest.importorskip("tensorflow")
     weight = torch.ones(1, 1, 3, 3) / 9
 
@@ -554,7 +564,7 @@ def test_a_residual_network_is_permuted_where_images_come_in(to: str, expected: 
     assert permutations(graph.variants[0].graph) == expected
 
 
-# ---------------------------------------------------------------------------------------------- pooling and convolution of single targets
+# ------------------------------------------------------------------ pooling and convolution of single targets
 WINDOWS = {"kernel": (3, 2), "strides": (2, 1), "padding": ((1, 1), (1, 0))}
 
 
@@ -652,9 +662,9 @@ def test_gradients_of_convolutions_that_jax_writes_otherwise() -> None:
             return (F.conv2d(a, w, None, strides, 1, dilation, groups) ** 2).sum()  # noqa: B023
 
         graph = graph_compiler.transpile(squares, source="torch", to="jax", args=(x, weight))
-        found = jax.jit(jax.grad(lambda a, w: graph.functional({}, a, w), argnums=(0, 1)))(
+        found = jax.jit(jax.grad(lambda a, w: graph.functional({}, a, w), argnums=(0, 1)))(  # noqa: B023
             x.detach().numpy(), weight.detach().numpy()
-        )  # noqa: B023
+        )
         for one, other in zip(found, torch.autograd.grad(squares(x, weight), (x, weight)), strict=True):
             np.testing.assert_allclose(np.asarray(one), other, rtol=1e-3, atol=1e-3)
 

@@ -70,7 +70,9 @@ def test_the_original_runs_and_says_so_once(to: str) -> None:
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("to", TARGETS)
 def test_containers_among_the_arguments_stay_the_ones_that_they_are(to: str) -> None:
-    """What the original leaves in them are arrays of the target, as a graph leaves them; what it does not touch stays what it is."""
+    """What the original leaves in them are arrays of the target, as a graph leaves them; what it does not
+    touch stays what it is.
+    """
     graph, array = filled(to), natively(to)
     ours: dict[str, Any] = {"seen": array(X.numpy()), "log": [], "kept": (array(X.numpy()), [X])}
     theirs: dict[str, Any] = {"seen": X, "log": [], "kept": (X, [X])}
@@ -166,9 +168,11 @@ def test_threads_beyond_the_limit_do_not_wait_for_each_other() -> None:
     assert not both.broken
 
 
-# ------------------------------------------------------------------------------------- what a target has narrowed
+# --------------------------------------------------------------------------------- what a target has narrowed
 def filled_in(ids: Any, x: Any) -> Any:
-    """torch refuses to put elements of one type of integers among those of another; a variant for each number of rows."""
+    """torch refuses to put elements of one type of integers among those of another; a variant for each number
+    of rows.
+    """
     places = torch.full((ids.shape[0], 2), 3)
     places[:, 0] = 7
     found = ids[ids > 0]

@@ -1,4 +1,6 @@
-"""What is loaded beside the user's own imports, and when: the target, torch's compiler, triton; and that nothing else changes by it."""
+"""What is loaded beside the user's own imports, and when: the target, torch's compiler, triton; and that
+nothing else changes by it.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +14,17 @@ from .test_import import run_python
 
 
 def _with_triton(folder: Path, code: str) -> list[str]:
-    """What code prints in a process that finds a ``triton``, as beside builds of torch for CUDA, which tells when it is loaded."""
+    """What code prints in a process that finds a ``triton``, as beside builds of torch for CUDA, which tells
+    when it is loaded.
+    """
     (folder / "triton.py").write_text("import sys; print('triton', 'tensorflow' in sys.modules)")
     return run_python(f"import sys; sys.path.insert(0, {str(folder)!r}); {code}").splitlines()
 
 
 def test_what_is_loaded_for_a_conversion(tmp_path: Path) -> None:
-    """``triton`` before TensorFlow: after it, it ends the process. And no numbers of Python's and numpy's generators are drawn, as the
-    frameworks do."""
+    """``triton`` before TensorFlow: after it, it ends the process. And no numbers of Python's and numpy's
+    generators are drawn, as the frameworks do.
+    """
     code = """import random, numpy, torch, graph_compiler
 random.seed(1), numpy.random.seed(1)
 print(graph_compiler.compile(torch.sin, to="tensorflow")(torch.zeros(())).numpy())
@@ -45,7 +50,9 @@ COMPILING = {
 
 @pytest.mark.parametrize("called", COMPILING)
 def test_the_compiler_of_torch_is_loaded_where_the_function_uses_it(called: str) -> None:
-    """It takes longer to load than most functions to record, and what it takes from torch while it is loaded are torch's own functions."""
+    """It takes longer to load than most functions to record, and what it takes from torch while it is loaded
+    are torch's own functions.
+    """
     code = f"""import sys, torch, graph_compiler
 x, loaded = torch.ones(2, 3), lambda: "torch._dynamo" in sys.modules
 graph_compiler.compile(lambda x: torch.nn.functional.gelu(x) @ x.T, args=(x,))

@@ -101,7 +101,9 @@ def test_arrays_of_every_type_and_shape_come_back(target: str, tmp_path: Path) -
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_bytes_that_begin_anywhere_are_taken(target: str) -> None:
-    """Whole numbers that were saved by JAX as 32 bits are widened, and lie where NumPy put them: TensorFlow ended the process."""
+    """Whole numbers that were saved by JAX as 32 bits are widened, and lie where NumPy put them: TensorFlow
+    ended the process.
+    """
     native = importlib.import_module(f"graph_compiler.backends.{target}").target
     for begin in range(0, 64, 8):
         memory = np.zeros(192, np.uint8)

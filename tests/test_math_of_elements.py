@@ -1,4 +1,6 @@
-"""Functions of ``math`` and ``cmath`` on elements of arrays: calls of the graph, in one variant, with derivatives where the source has none."""
+"""Functions of ``math`` and ``cmath`` on elements of arrays: calls of the graph, in one variant, with
+derivatives where the source has none.
+"""
 
 from __future__ import annotations
 

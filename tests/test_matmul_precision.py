@@ -1,4 +1,6 @@
-"""How precise products of float32 are on an accelerator is the source's choice: on a CPU only the program tells."""
+"""How precise products of float32 are on an accelerator is the source's choice: on a CPU only the program
+tells.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Operation by target: each is written, or listed as unsupported with the reason; and each is exercised by a sample."""
+"""Operation by target: each is written, or listed as unsupported with the reason; and each is exercised by a
+sample.
+"""
 
 from __future__ import annotations
 
@@ -46,9 +48,11 @@ UNRAISED = {
 }
 
 
-# ---------------------------------------------------------------------------------------------- operation by target
+# ---------------------------------------------------------------------------------------- operation by target
 def faults(rows: Any, unsupported: Mapping[str, str]) -> Iterator[str]:
-    """What is wrong with a target's tables: an operation that is missing, or is there and listed, or is listed without a reason."""
+    """What is wrong with a target's tables: an operation that is missing, or is there and listed, or is
+    listed without a reason.
+    """
     for name in ops.all_ops():
         if name not in rows and name not in unsupported and ops.get_decomposition(name) is None:
             yield f"{name}: no row, no decomposition, and not in UNSUPPORTED"
@@ -90,7 +94,7 @@ def test_the_page_is_current(checkout: Path) -> None:
     assert support["SHARES"].search(support["readme"]())
 
 
-# ---------------------------------------------------------------------------------------------- operation by sample
+# ---------------------------------------------------------------------------------------- operation by sample
 # of the corpus of loops and branches
 NESTED = {
     "branch, scan and while_loop": PROGRAMS["deep"],
@@ -155,7 +159,9 @@ def is_named(name: str, sample: str) -> bool:
 
 
 def search(missing: set[str]) -> None:
-    """Leaves those of the operations that no sample is lifted to; looks at samples that have one in their name first."""
+    """Leaves those of the operations that no sample is lifted to; looks at samples that have one in their
+    name first.
+    """
     for name in (*sorted(missing), ""):
         for sample, call in samples():
             if not (name in missing if name else missing):
@@ -165,7 +171,9 @@ def search(missing: set[str]) -> None:
 
 
 def test_every_operation_is_in_a_sample() -> None:
-    """Record a fixed quarter of torch's samples, and then as many of all samples as it takes to find every operation."""
+    """Record a fixed quarter of torch's samples, and then as many of all samples as it takes to find every
+    operation.
+    """
     graphs = [lifted(*of_torch(sample)) for name, sample in SAMPLES if bucket(name, 4) == 0]
     graphs += [lift_call(*draw) for draw in DRAWS]
     exercised = set().union(*(operations(graph.nodes) for graph in graphs))

@@ -1,4 +1,6 @@
-"""Models on the device ``meta``: recorded without weights, which ``load_weights`` gives the graph later, all or none."""
+"""Models on the device ``meta``: recorded without weights, which ``load_weights`` gives the graph later, all
+or none.
+"""
 
 from __future__ import annotations
 
@@ -311,7 +313,7 @@ def test_other_sources_have_no_weights_to_load() -> None:
         graph.load_weights({})
 
 
-# ------------------------------------------------------------------------------------------ non-persistent buffers
+# ------------------------------------------------------------------------------------- non-persistent buffers
 class Frequencies(torch.nn.Module):
     """Keeps the arguments of its constructor."""
 

@@ -1,4 +1,6 @@
-"""``@compile`` on methods: bound as functions are, one graph for each object, which lives as long as the object does."""
+"""``@compile`` on methods: bound as functions are, one graph for each object, which lives as long as the
+object does.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Objects that come out of a graph for another framework hold its arrays, and their methods, written for the original's, work all the
-same."""
+"""Objects that come out of a graph for another framework hold its arrays, and their methods, written for the
+original's, work all the same.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Well-known models, torch to torch and torch to JAX: outputs at two shapes, gradients, jit, vmap, parameters.
+"""Well-known models, torch to torch and torch to JAX: outputs at two shapes, gradients, jit, vmap,
+parameters.
 
 The tiny models run always; ``-m slow`` converts them at full size, with random weights.
 """
@@ -32,7 +33,7 @@ TRAINED = ("bert", "llama", "vit", "resnet")
 MAPPED = ("bert", "llama", "vit", "resnet", "lstm")
 
 
-# ---------------------------------------------------------------------------------------------- models and graphs
+# ------------------------------------------------------------------------------------------ models and graphs
 @functools.cache
 def tiny(name: str) -> small.Case:
     """The tiny model of a row; every test of a process shares it."""

@@ -1,4 +1,6 @@
-"""Graphs as modules of another framework: trained in its own loops and compilers, in both modes, with random numbers and statistics."""
+"""Graphs as modules of another framework: trained in its own loops and compilers, in both modes, with random
+numbers and statistics.
+"""
 
 from __future__ import annotations
 
@@ -296,7 +298,7 @@ def test_a_numpy_module_follows_the_mode_of_the_original() -> None:
     assert int(module["names.num_batches_tracked"]) == 1
 
 
-# ------------------------------------------------------------------------------------- what a module cannot do
+# ------------------------------------------------------------------------------------ what a module cannot do
 @pytest.mark.parametrize("to", ["jax", "tensorflow"])
 def test_another_structure_is_recorded_but_not_while_the_target_traces(to: str) -> None:
     framework = pytest.importorskip(to)

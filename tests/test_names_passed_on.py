@@ -1,4 +1,6 @@
-"""``int(x)``, ``float(x)`` and ``len(x)`` of elements where the same code passes these names on: ``x.astype(int)``, ``dtype=float``."""
+"""``int(x)``, ``float(x)`` and ``len(x)`` of elements where the same code passes these names on:
+``x.astype(int)``, ``dtype=float``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A graph composes: a function that is recorded, compiled or differentiated may call it, in any framework that it can be written for."""
+"""A graph composes: a function that is recorded, compiled or differentiated may call it, in any framework
+that it can be written for.
+"""
 
 from __future__ import annotations
 
@@ -63,8 +65,10 @@ def test_a_recorded_function_calls_a_graph_of_its_framework(source: str, to: str
     inner = graph_compiler.compile(INNER[source], source=source, to=to, args=(ARRAYS[source](X),))
     for outer in dict.fromkeys((to, source)):
         graph = graph_compiler.compile(
-            lambda x: SINES[outer](inner(x)), source=outer, args=(ARRAYS[outer](X),)
-        )  # noqa: B023
+            lambda x: SINES[outer](inner(x)),  # noqa: B023
+            source=outer,
+            args=(ARRAYS[outer](X),),
+        )
         for x in (X, OTHER):
             np.testing.assert_allclose(plain(graph(ARRAYS[outer](x))), wanted(x), rtol=1e-5, atol=1e-6)
     assert len(inner.variants) == 1
@@ -182,7 +186,7 @@ def test_a_loop_of_the_framework_calls_a_graph() -> None:
     np.testing.assert_allclose(graph(WIDE), state, rtol=1e-5, atol=1e-6)
 
 
-# ------------------------------------------------------------------------------ what no variant was recorded for
+# --------------------------------------------------------------------------- what no variant was recorded for
 def test_a_graph_that_was_not_called_yet() -> None:
     inner = graph_compiler.transpile(torch.nn.functional.relu, to="jax")
     graph = graph_compiler.compile(lambda x: inner(x) + 1, source="jax", args=(jnp.asarray(X),))

@@ -1,4 +1,6 @@
-"""Numbers that were read from tensors, where a graph is compiled, differentiated, saved, verified and explained."""
+"""Numbers that were read from tensors, where a graph is compiled, differentiated, saved, verified and
+explained.
+"""
 
 from __future__ import annotations
 
@@ -127,7 +129,9 @@ def test_code_without_a_file_that_asks_for_types_finds_pythons_own(name: str) ->
 
 
 def shifted(x: Any, count: int, *, options: Any, scale: float = 1.0) -> Any:
-    """Numbers that are elements, factors, bounds and results; ``options["name"]`` is a list, whose numbers are part of the program."""
+    """Numbers that are elements, factors, bounds and results; ``options["name"]`` is a list, whose numbers
+    are part of the program.
+    """
     y = x * count + options["shift"] * scale
     return (
         y[:, :count],

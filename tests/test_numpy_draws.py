@@ -1,4 +1,6 @@
-"""Random numbers that numpy functions draw: numpy's own in numpy, the same distributions elsewhere, and none that is a constant."""
+"""Random numbers that numpy functions draw: numpy's own in numpy, the same distributions elsewhere, and none
+that is a constant.
+"""
 
 from __future__ import annotations
 

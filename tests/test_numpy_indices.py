@@ -1,4 +1,7 @@
-"""NumPy refuses an index outside of its axis. Targets that clamp it or leave a write out refuse it too, where indices come in as arguments."""
+"""NumPy refuses an index outside of its axis.
+
+Targets that clamp it or leave a write out refuse it too, where indices come in as arguments.
+"""
 
 from __future__ import annotations
 

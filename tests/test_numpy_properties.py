@@ -1,4 +1,6 @@
-"""Random programs of numpy calls, views and writes: the graph agrees with the original, in numpy itself and in another framework."""
+"""Random programs of numpy calls, views and writes: the graph agrees with the original, in numpy itself and
+in another framework.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Numbers that Python reads from arrays in functions of numpy: one variant computes with them, where Python does not have to know them."""
+"""Numbers that Python reads from arrays in functions of numpy: one variant computes with them, where Python
+does not have to know them.
+"""
 
 from __future__ import annotations
 

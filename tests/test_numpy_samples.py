@@ -1,8 +1,9 @@
-"""Every sample call of numpy, written for each target, gives what numpy gives: at the recorded arguments, and at others with the same
-graph.
+"""Every sample call of numpy, written for each target, gives what numpy gives: at the recorded arguments, and
+at others with the same graph.
 
-How canonical operations are written for each target the samples of torch test. So a run takes a sample in numpy, as it is and through the
-canonical operations, and in one other target in turn; three weeks, or ``scripts/test --all-targets``, are all of them.
+How canonical operations are written for each target the samples of torch test. So a run takes a sample in
+numpy, as it is and through the canonical operations, and in one other target in turn; three weeks, or
+``scripts/test --all-targets``, are all of them.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ PLACES = {name: place for place, name in enumerate(ORDER)}
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # numpy's own, of NaN and of division by zero
 def test_sample(name: str, target: str) -> None:
     if (name, target) in UNSUPPORTED:
-        with pytest.raises(Exception):  # noqa: B017  (whatever the reason says)
+        with pytest.raises(Exception):  # noqa: B017
             check(SAMPLES[name], target)
         return
     found = IN_JAX.results(PLACES[name]) if target == "jax" else [ALONE]

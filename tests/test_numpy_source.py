@@ -1,4 +1,6 @@
-"""numpy as a source: whole programs at other sizes, guards, state, writes, files, and what cannot be recorded."""
+"""numpy as a source: whole programs at other sizes, guards, state, writes, files, and what cannot be
+recorded.
+"""
 
 from __future__ import annotations
 
@@ -179,7 +181,7 @@ def test_flat_source_is_numpy_as_a_person_writes_it() -> None:
     assert "[:, None]" in graph.source
 
 
-# ---------------------------------------------------------------------------------------------- what a function keeps
+# -------------------------------------------------------------------------------------- what a function keeps
 def adds_to_a_part(x: Any, y: Any) -> Any:
     x[1:] += y
     x[:, :2] *= x[:, 1:]
@@ -486,7 +488,7 @@ def test_containers_of_the_caller_change() -> None:
     assert_same(mine, other)
 
 
-def accumulates_in_a_default(x: Any, total: Any = np.zeros(2)) -> Any:  # noqa: B008  (that it is one array is the point)
+def accumulates_in_a_default(x: Any, total: Any = np.zeros(2)) -> Any:  # noqa: B008
     total += x
     return total.copy()
 
@@ -550,7 +552,7 @@ def test_the_order_in_memory_decides(function: Any, target: str) -> None:
         assert_same(mine, theirs)
 
 
-# ---------------------------------------------------------------------------------------------- numbers at the edges
+# --------------------------------------------------------------------------------------- numbers at the edges
 NAN = np.array([3.0, np.nan, 1.0, np.nan, -np.inf, np.inf])
 EDGES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "order of NaN": (
@@ -626,7 +628,7 @@ def test_edges(name: str, target: str) -> None:
     )
 
 
-# ---------------------------------------------------------------------------------------------- names and modules
+# ------------------------------------------------------------------------------------------ names and modules
 def test_functions_imported_by_name() -> None:
     def function(x: Any) -> Any:
         out = zeros_by_name((x.shape[0], 2))
@@ -660,7 +662,7 @@ def test_settings_of_floating_point_errors_are_kept() -> None:
     assert_same(graph(np.zeros(2)), np.full(2, -np.inf))
 
 
-# ---------------------------------------------------------------------------------------------- the runtime around it
+# -------------------------------------------------------------------------------------- the runtime around it
 def test_save_and_load(tmp_path: Any) -> None:
     layer = Layer()
     x = X.astype("f")
@@ -744,7 +746,7 @@ def test_default_target_of_transpile() -> None:
     )
 
 
-# ---------------------------------------------------------------------------------------------- what cannot be recorded
+# ------------------------------------------------------------------------------------ what cannot be recorded
 ERRORS: list[tuple[str, Callable[..., Any], type[Exception], str]] = [
     (
         "a new generator",
@@ -898,7 +900,9 @@ def test_elements_that_numpy_refuses_or_that_decide_a_size(
 
 @pytest.mark.parametrize("to", ["torch", "jax", "numpy", "tensorflow"])
 def test_ranges_that_are_empty_at_some_sizes(to: str) -> None:
-    """Recorded where they are not, and called where they are; and the other way round, where the size was a negative number."""
+    """Recorded where they are not, and called where they are; and the other way round, where the size was a
+    negative number.
+    """
     pytest.importorskip(to)
 
     def ranges(x: Any) -> Any:

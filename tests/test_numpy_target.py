@@ -1,4 +1,6 @@
-"""What numpy as a target has to take care of and others need not: memory, warnings, scalars, half precision, generators."""
+"""What numpy as a target has to take care of and others need not: memory, warnings, scalars, half precision,
+generators.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,13 @@ import torch.nn.functional as F  # noqa: E402
 import graph_compiler  # noqa: E402
 from graph_compiler.backends.numpy import prelude  # noqa: E402
 from graph_compiler.backends.numpy.native import READ_ONLY, VIEWS  # noqa: E402
-from graph_compiler.errors import (
+from graph_compiler.errors import (  # noqa: E402
     GuardFailed,
     NotCompilable,
     TargetRefused,
     TracingError,
     UnsupportedOperation,
-)  # noqa: E402
+)
 from graph_compiler.ops import all_ops  # noqa: E402
 
 from .support.compare import arrays, assert_same  # noqa: E402
@@ -204,7 +206,9 @@ def test_seeds_decide() -> None:
 
 
 def test_a_generator_is_a_key() -> None:
-    """Deriving from it does not advance it: the pure function gives the same numbers for it again, and other ones for each draw."""
+    """Deriving from it does not advance it: the pure function gives the same numbers for it again, and other
+    ones for each draw.
+    """
     graph = graph_of(lambda: (torch.rand(5), torch.rand(5)))
     key = np.random.default_rng(0)
     first = graph.functional({}, rng=key)

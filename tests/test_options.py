@@ -1,4 +1,6 @@
-"""What ``compile`` is asked for and cannot do is refused before anything is recorded, in words that name the option."""
+"""What ``compile`` is asked for and cannot do is refused before anything is recorded, in words that name the
+option.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The wheel that is built from the sdist holds every file of the three rooms, under the names they are imported by."""
+"""The wheel that is built from the sdist holds every file of the three rooms, under the names they are
+imported by.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Masks and places under ``jax.jit``: as many rows are computed as there can be, and what is left out where they meet is what was not
-found."""
+"""Masks and places under ``jax.jit``: as many rows are computed as there can be, and what is left out where
+they meet is what was not found.
+"""
 
 from __future__ import annotations
 

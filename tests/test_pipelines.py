@@ -1,4 +1,6 @@
-"""Graphs where pipelines of Hugging Face take models: attributes of the original, its methods, results as they are."""
+"""Graphs where pipelines of Hugging Face take models: attributes of the original, its methods, results as
+they are.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A recording leaves the state that frameworks keep for the thread or the process as it was, whether the function returns or raises."""
+"""A recording leaves the state that frameworks keep for the thread or the process as it was, whether the
+function returns or raises.
+"""
 
 from __future__ import annotations
 
@@ -102,7 +104,7 @@ FRAMEWORKS = {
 }
 
 
-# ------------------------------------------------------------------------------------- functions that leave something behind
+# ---------------------------------------------------------------------- functions that leave something behind
 def fail(*_: Any) -> Any:
     raise Planned
 

@@ -1,7 +1,7 @@
 """Small programs of every behaviour: as they are and as graphs, recorded at once or at the first call.
 
-How a program is recorded is the same for every target, and samples test how each operation is written. A program runs in its
-own framework, and its graph goes through the canonical operations to the other ones.
+How a program is recorded is the same for every target, and samples test how each operation is written. A
+program runs in its own framework, and its graph goes through the canonical operations to the other ones.
 """
 
 from __future__ import annotations
@@ -117,8 +117,8 @@ def cases(module_of: dict[str, Any]) -> Iterator[Any]:
 
 
 CASES = list(cases(TABLES))
-# Tables, and the targets, in which a program is recorded before, too: the recording is the same, so one target that is recorded for
-# suffices.
+# Tables, and the targets, in which a program is recorded before, too: the recording is the same, so one
+# target that is recorded for suffices.
 BEFORE = {
     "views": (), "kept_views": ("numpy",), "memory": (), "control_flow": (), "resets": (), "training": (), "alternating_modules": (),
     "aliased_state": (), "unseen": (), "numbers": (), "computed_sizes": (), "schedules": (), "gradient_reads": ("torch",),

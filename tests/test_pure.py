@@ -1,4 +1,6 @@
-"""Graphs as pure and as compiled functions: guards on elements are never lost there, and results keep their form."""
+"""Graphs as pure and as compiled functions: guards on elements are never lost there, and results keep their
+form.
+"""
 
 from __future__ import annotations
 
@@ -253,8 +255,9 @@ def test_compiled_functions_give_results_of_the_same_form(name: str) -> None:
 
 
 def test_compiled_functions_round_as_uncompiled_ones() -> None:
-    """By itself XLA leaves out casts to half precision between two operations; and options of the compiler are refused inside of a compiled
-    function."""
+    """By itself XLA leaves out casts to half precision between two operations; and options of the compiler
+    are refused inside of a compiled function.
+    """
 
     def function(x: Any) -> Any:
         half = x.to(torch.bfloat16)
@@ -321,7 +324,8 @@ def test_a_variant_that_holds_is_taken() -> None:
     assert_same(graph.functional({}, array([1.0, 2.0])), array([3.0, 6.0]))
 
 
-# a call that a graph recorded with ones(2, 3) cannot take while the target traces it, and the reason that is given
+# a call that a graph recorded with ones(2, 3) cannot take while the target traces it, and the reason that is
+# given
 TRACED: dict[str, tuple[Callable[..., Any], Any, str]] = {
     "another rank": (lambda x: x * 2, np.ones(3, np.float32), "1 axis and was recorded with 2"),
     "another type": (lambda x: x * 2, np.ones((2, 3), np.int32), "int32 and was recorded as float32"),
@@ -366,8 +370,9 @@ class Cooling(torch.nn.Module):
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_numbers_in_state_pass_through_transformations(dtype: str) -> None:
-    """Compiled and scanned functions give arrays back for numbers of Python: they are taken for these, and still take the type of what is
-    beside them."""
+    """Compiled and scanned functions give arrays back for numbers of Python: they are taken for these, and
+    still take the type of what is beside them.
+    """
     original, x = Cooling().to(getattr(torch, dtype)), jnp.linspace(-1, 1, 3).astype(dtype)
     original.last = original.last.to(getattr(torch, dtype))
     graph = graph_compiler.transpile(original, to="jax", args=(torch.zeros(3, dtype=getattr(torch, dtype)),))

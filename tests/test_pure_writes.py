@@ -1,4 +1,6 @@
-"""``graph.functional`` of functions that write: the result and what it has written, in every target, and the arrays stay as they are."""
+"""``graph.functional`` of functions that write: the result and what it has written, in every target, and the
+arrays stay as they are.
+"""
 
 from __future__ import annotations
 

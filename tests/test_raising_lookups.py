@@ -1,4 +1,6 @@
-"""Classes and objects of libraries that raise anything where they are asked for an attribute, as stand-ins for packages that are absent."""
+"""Classes and objects of libraries that raise anything where they are asked for an attribute, as stand-ins
+for packages that are absent.
+"""
 
 from __future__ import annotations
 

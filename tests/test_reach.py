@@ -121,8 +121,9 @@ _SHIFTED = {"first": _Shifted(), "second": lambda x: x * SHIFT}
 
 
 def test_arrays_are_found_behind_methods_and_in_containers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Arrays that a numpy function keeps are parameters, wherever the code stands that names them: another array is used, and not another
-    variant."""
+    """Arrays that a numpy function keeps are parameters, wherever the code stands that names them: another
+    array is used, and not another variant.
+    """
 
     def function(x: Any) -> Any:
         return _SHIFTED["second"](_SHIFTED["first"](x))

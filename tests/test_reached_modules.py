@@ -1,5 +1,6 @@
-"""Modules that a function of torch reaches through functions, containers and objects: their weights are parameters, by the names of what
-holds them."""
+"""Modules that a function of torch reaches through functions, containers and objects: their weights are
+parameters, by the names of what holds them.
+"""
 
 import functools
 import types

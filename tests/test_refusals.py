@@ -1,4 +1,6 @@
-"""What a target does not take, and the original's framework does, is an error that names the recorded call and the user's line."""
+"""What a target does not take, and the original's framework does, is an error that names the recorded call
+and the user's line.
+"""
 
 from __future__ import annotations
 

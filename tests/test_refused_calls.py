@@ -1,7 +1,8 @@
-"""What torch refuses is refused by a graph that was recorded with a call of the same signature: indices, elements, matrices, sizes, and
-layouts in memory.
+"""What torch refuses is refused by a graph that was recorded with a call of the same signature: indices,
+elements, matrices, sizes, and layouts in memory.
 
-A row: function, the arrays of a call that torch takes, and of calls that it refuses. Whole numbers are indices.
+A row: function, the arrays of a call that torch takes, and of calls that it refuses. Whole numbers are
+indices.
 """
 
 from __future__ import annotations
@@ -397,7 +398,8 @@ SIZES: dict[str, tuple[Callable[..., Any], Arrays, tuple[Arrays, ...]]] = {
     ),
     "diagonal_scatter": (torch.diagonal_scatter, (x(3, 3), x(3)), ((x(3, 3), x(1)),)),
 }
-# Arrays whose elements lie in another order in memory, or have gaps: the sizes are those of a call that is taken.
+# Arrays whose elements lie in another order in memory, or have gaps: the sizes are those of a call that is
+# taken.
 LAYOUTS: dict[str, tuple[Callable[..., Any], Arrays, tuple[Arrays, ...]]] = {
     "view": (lambda a: a.view(-1) + 1, (x(3, 4),), ((x(4, 3).t(),), (x(3, 8)[:, :4],), (x(4).expand(3, 4),))),
     "view-of-permuted": (lambda a: a.t().view(-1) + 1, (x(4, 3).t(),), ((x(3, 4),), (x(3, 8)[:, :4],))),

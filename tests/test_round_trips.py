@@ -1,4 +1,6 @@
-"""There and back: what was written for another framework is a program of that framework, and is recorded and written again."""
+"""There and back: what was written for another framework is a program of that framework, and is recorded and
+written again.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Every sample call, converted to each target, gives what torch gives: at the recorded arguments, and at others with the same graph."""
+"""Every sample call, converted to each target, gives what torch gives: at the recorded arguments, and at
+others with the same graph.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +91,9 @@ def calls_of(sample: Sample) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
     maxsize=64
 )  # the targets of a sample run one after the other, after a dozen samples in JAX of every third
 def recorded(place: int) -> Any:
-    """A sample's graph, from which those for other targets are written: what is recorded is the same for all of them."""
+    """A sample's graph, from which those for other targets are written: what is recorded is the same for all
+    of them.
+    """
     sample = SAMPLES[place][1]
     args, kwargs = calls_of(sample)[0]
     return through_canonical(sample.function, "torch", args, kwargs)
@@ -106,7 +110,9 @@ def graph_for(place: int, to: str) -> Any:
 
 
 def check(sample: Sample, graph: Any) -> None:
-    """The sample's graph gives what torch gives, at the recorded arguments and at the others with the same graph."""
+    """The sample's graph gives what torch gives, at the recorded arguments and at the others with the same
+    graph.
+    """
     call = (
         functools.partial(quietly, graph) if sample.function is quietly else graph
     )  # where torch warns, torch as a target does too

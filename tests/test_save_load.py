@@ -1,4 +1,6 @@
-"""What is saved comes back and computes the same; what is damaged, foreign or hostile is refused with one clear error."""
+"""What is saved comes back and computes the same; what is damaged, foreign or hostile is refused with one
+clear error.
+"""
 
 from __future__ import annotations
 
@@ -214,7 +216,10 @@ def test_an_unknown_class_becomes_a_plain_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_an_unknown_named_tuple_is_an_argument(to: str, tmp_path: Path) -> None:
-    """One of the same name and fields, for the class itself is nowhere. Nothing else could be given, and no call fitted."""
+    """One of the same name and fields, for the class itself is nowhere.
+
+    Nothing else could be given, and no call fitted.
+    """
     graph = graph_compiler.transpile(
         lambda pair: pair.first - pair.second * 2, to=to, args=(Pair(torch.ones(2), torch.ones(2)),)
     )
@@ -247,7 +252,7 @@ def test_what_a_file_cannot_hold(tmp_path: Path) -> None:
         graph.save(tmp_path / "graph.zip")
 
 
-# ------------------------------------------------------------------------------------- files that must be refused
+# --------------------------------------------------------------------------------- files that must be refused
 def changed(path: Path, change: Callable[[dict[str, Any]], Any]) -> Path:
     """The file with another JSON and a digest that fits: what somebody with bad intentions would write."""
 
@@ -532,7 +537,9 @@ def test_a_bomb_is_refused_unopened(hostile_base: bytes, tmp_path: Path) -> None
 
 
 def test_what_a_graph_demands_of_a_target_is_in_its_file(tmp_path: Path) -> None:
-    """Whole numbers of more than 32 bits: JAX has none unless it is told to, also where the graph comes out of a file."""
+    """Whole numbers of more than 32 bits: JAX has none unless it is told to, also where the graph comes out
+    of a file.
+    """
     graph = graph_compiler.transpile(lambda x: x * 2**40, to="numpy", args=(torch.arange(3),))
     again = graph_compiler.load(saved(graph, tmp_path / "graph.zip"))
     assert again.variants[0].graph.demands == graph.variants[0].graph.demands

@@ -1,4 +1,6 @@
-"""Saved graphs that change containers of their arguments, as language models change their caches, and classes that files name."""
+"""Saved graphs that change containers of their arguments, as language models change their caches, and classes
+that files name.
+"""
 
 from __future__ import annotations
 

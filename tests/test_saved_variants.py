@@ -196,7 +196,9 @@ class Kept(torch.nn.Module):
 
 
 def test_what_holds_now_answers_after_loading(tmp_path: Path) -> None:
-    """Globals, closures and modes are not in a file: a variant of before must not stand in front of that of now."""
+    """Globals, closures and modes are not in a file: a variant of before must not stand in front of that of
+    now.
+    """
     model, held = torch.nn.Dropout(0.5), {"most": 1.0}
     x = torch.full((64,), 2.0)
     graph = graph_compiler.transpile(

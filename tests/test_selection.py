@@ -58,7 +58,7 @@ def test_missing_and_stale_names_are_found(monkeypatch: pytest.MonkeyPatch) -> N
     ]
 
 
-# ---------------------------------------------------------------------------------------------- what a change affects
+# -------------------------------------------------------------------------------------- what a change affects
 AFFECTED = {  # file that changed: (cases that run, cases that do not)
     "backends/jax/lowering/reductions.py": (
         [case for case in NODES if "-jax]" in case],

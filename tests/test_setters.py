@@ -1,4 +1,6 @@
-"""What a property of an object does when it is set or deleted is done at each call, or refused where the recording is made."""
+"""What a property of an object does when it is set or deleted is done at each call, or refused where the
+recording is made.
+"""
 
 from __future__ import annotations
 

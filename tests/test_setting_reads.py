@@ -1,4 +1,6 @@
-"""Settings of the process that a torch function asks for: a call under another setting gives what the original gives."""
+"""Settings of the process that a torch function asks for: a call under another setting gives what the
+original gives.
+"""
 
 from __future__ import annotations
 
@@ -146,10 +148,10 @@ SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any], tuple[Any, An
         (5, 28),
     ),
     "name of builtins": (
-        lambda: tests_factor,
+        lambda: tests_factor,  # noqa: F821
         lambda item: _put(vars(builtins), "tests_factor", item),
         (3, 2),
-    ),  # noqa: F821
+    ),
     "attribute of builtins": (
         lambda: builtins.tests_factor + 0,
         lambda item: _put(vars(builtins), "tests_factor", item),
@@ -270,8 +272,8 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "folder": lambda folder: len(os.listdir(folder)),  # noqa: PTH208
     "folder that is not there yet": lambda folder: _count_in(folder / "made"),
     "two files by a keyword": lambda folder: (
-        os.stat(path=folder / "number.txt").st_size + os.stat(path=folder / "number.npy").st_size
-    ),  # noqa: PTH116
+        os.stat(path=folder / "number.txt").st_size + os.stat(path=folder / "number.npy").st_size  # noqa: PTH116
+    ),
     "time of writing": lambda folder: (folder / "number.txt").stat().st_size,
     "whether there is one": lambda folder: (folder / "9.txt").exists(),
 }

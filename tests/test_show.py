@@ -65,7 +65,9 @@ def counter() -> Any:
 
 
 def large_graph() -> Any:
-    """A graph of 20,000 additions in 40 layers of ten blocks, written by hand, for a recording of it takes its time."""
+    """A graph of 20,000 additions in 40 layers of ten blocks, written by hand, for a recording of it takes
+    its time.
+    """
     spec = ArraySpec((2, 4), "float32")
     x = last = Value("x", spec)
     nodes = []

@@ -1,4 +1,6 @@
-"""Arithmetic on sizes: what an expression is written as computes what the expression says, alone and beside any operator."""
+"""Arithmetic on sizes: what an expression is written as computes what the expression says, alone and beside
+any operator.
+"""
 
 from __future__ import annotations
 

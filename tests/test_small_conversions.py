@@ -1,6 +1,8 @@
-"""What a small conversion costs, in functions of this package that it enters: the second one of a process, when all tables are there.
+"""What a small conversion costs, in functions of this package that it enters: the second one of a process,
+when all tables are there.
 
-A count is the same on every machine. Python 3.12 enters no frame for a comprehension, so that it counts fewer of all.
+A count is the same on every machine. Python 3.12 enters no frame for a comprehension, so that it counts fewer
+of all.
 """
 
 from __future__ import annotations
@@ -17,8 +19,9 @@ import graph_compiler
 pytest.importorskip("torch")
 pytest.importorskip("jax")
 
-# One that grows is to be looked at: what is the same for all conversions belongs to the process, and what finds nothing is not to run.
-# Some 20 of them wrap the flat function for the target's compiler, which JAX has by default.
+# One that grows is to be looked at: what is the same for all conversions belongs to the process, and what
+# finds nothing is not to run. Some 20 of them wrap the flat function for the target's compiler, which JAX has
+# by default.
 MOST = {"named": 635, "all": 760}
 
 SCRIPT = """

@@ -1,4 +1,6 @@
-"""JAX hands dicts over with their keys sorted: that is the same call for a graph, whatever the order in which it was recorded."""
+"""JAX hands dicts over with their keys sorted: that is the same call for a graph, whatever the order in which
+it was recorded.
+"""
 
 from __future__ import annotations
 

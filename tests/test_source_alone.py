@@ -1,4 +1,6 @@
-"""Generated source is a file of its own: it runs where this package cannot be imported, and imports the target and the result's classes."""
+"""Generated source is a file of its own: it runs where this package cannot be imported, and imports the
+target and the result's classes.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def executed(program: Any) -> Callable[..., Any]:
 
 
 def result_of(graph: Any, args: tuple[Any, ...]) -> Any:
-    """Return the result of the text of the latest variant, called with the weights of the graph and with `args`."""
+    """Return the result of the text of the latest variant, called with the weights of the graph and with
+    `args`.
+    """
     variant = graph.variants[-1]
     assert not variant.program.globals
     arrays = [variant.target.convert(arg) for arg in args]
@@ -228,7 +232,7 @@ def test_a_gradient_that_is_refused_is_an_error_of_the_source(to: str) -> None:
         )
 
 
-# ------------------------------------------------------------------------------------------ the order of items
+# ----------------------------------------------------------------------------------------- the order of items
 @dataclasses.dataclass
 class Output(collections.OrderedDict):  # type: ignore[type-arg]
     """A mapping that is a dataclass, as libraries of models return: an item is a field, too."""

@@ -1,4 +1,6 @@
-"""Generated source reads as if somebody had written it: lines that fit, names that say something, no arguments that change nothing."""
+"""Generated source reads as if somebody had written it: lines that fit, names that say something, no
+arguments that change nothing.
+"""
 
 from __future__ import annotations
 

@@ -68,7 +68,9 @@ def test_multiply_adds_of_recurrent_layers(layer: Any, shape: tuple[int, ...], e
 
 
 def test_multiply_adds_of_an_associative_scan() -> None:
-    """Of eight matrices eleven pairs are combined: four neighbours, the prefixes of these four, and three at even places."""
+    """Of eight matrices eleven pairs are combined: four neighbours, the prefixes of these four, and three at
+    even places.
+    """
     from torch._higher_order_ops.associative_scan import associative_scan
 
     def products(x: Any) -> Any:

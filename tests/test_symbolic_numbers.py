@@ -1,4 +1,6 @@
-"""A size is a number of Python to the user's code, in every framework alike: operators, comparisons, built-in functions."""
+"""A size is a number of Python to the user's code, in every framework alike: operators, comparisons, built-in
+functions.
+"""
 
 from __future__ import annotations
 

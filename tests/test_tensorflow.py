@@ -1,4 +1,6 @@
-"""What only TensorFlow has: gradients on a tape, ``tf.function`` with unknown sizes, variables, SavedModels, ``keras.Model``."""
+"""What only TensorFlow has: gradients on a tape, ``tf.function`` with unknown sizes, variables, SavedModels,
+``keras.Model``.
+"""
 
 from __future__ import annotations
 
@@ -210,7 +212,9 @@ def test_compiled_functions_return_more_than_tensors(jit_compile: bool) -> None:
 
 
 def interleaved(x: torch.Tensor) -> Any:
-    """Writes to slices with gaps, negated bytes, running extremes, and factorisations that go column by column."""
+    """Writes to slices with gaps, negated bytes, running extremes, and factorisations that go column by
+    column.
+    """
     waves = torch.zeros_like(x)
     waves[:, 0::2], waves[:, 1::2] = torch.sin(x[:, 0::2]), torch.cos(x[:, 1::2])
     waves[1::2, -1] += 1
@@ -238,7 +242,9 @@ def test_loops_and_writes_with_gaps_are_compiled(jit_compile: bool) -> None:
 
 
 def test_a_convolution_of_no_rows_is_compiled() -> None:
-    """Where padding stands before a convolution, TensorFlow makes one kernel of both, which gives the sizes of what comes in."""
+    """Where padding stands before a convolution, TensorFlow makes one kernel of both, which gives the sizes
+    of what comes in.
+    """
     convolution = torch.nn.Conv2d(2, 3, 2)
     graph = gc.compile(convolution, to="tensorflow", return_backend_compiled_fn=True)
     for rows in (2, 0):
@@ -281,8 +287,9 @@ def test_nan_is_neither_above_nor_below_in_a_tf_function(function: Any) -> None:
 
 
 def test_a_tf_function_calls_a_graph_as_it_is() -> None:
-    """AutoGraph, which rewrites the code of what is called, knows to leave a graph alone; it would warn, and see Python's own terms as
-    TensorFlow's."""
+    """AutoGraph, which rewrites the code of what is called, knows to leave a graph alone; it would warn, and
+    see Python's own terms as TensorFlow's.
+    """
     graph = gc.transpile(torch.nn.Linear(3, 2), to="tensorflow", args=(torch.ones(1, 3),))
     with logged(name="tensorflow") as messages:
         found = tf.function(lambda x: graph(x) + 1)(tf.ones([4, 3]))

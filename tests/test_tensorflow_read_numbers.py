@@ -1,5 +1,6 @@
-"""Numbers that Python reads from tensors in functions of TensorFlow: one variant computes with them, where Python does not have to know
-them."""
+"""Numbers that Python reads from tensors in functions of TensorFlow: one variant computes with them, where
+Python does not have to know them.
+"""
 
 from __future__ import annotations
 

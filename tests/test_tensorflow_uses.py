@@ -1,4 +1,6 @@
-"""Graphs for TensorFlow where TensorFlow takes functions: data sets, maps, loops, derivatives of other kinds, SavedModels and TFLite."""
+"""Graphs for TensorFlow where TensorFlow takes functions: data sets, maps, loops, derivatives of other kinds,
+SavedModels and TFLite.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from .support.compare import assert_same  # noqa: E402
 
 
 class Tagger(torch.nn.Module):
-    """Embeddings, positions that depend on sizes, attention, a convolution, distances of integers and the best of the classes."""
+    """Embeddings, positions that depend on sizes, attention, a convolution, distances of integers and the
+    best of the classes.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,7 +48,7 @@ def transpiled(source: Any, *args: Any) -> Any:
     return graph_compiler.transpile(source, to="tensorflow", args=args)
 
 
-# ---------------------------------------------------------------------------------------------- functions that take functions
+# ------------------------------------------------------------------------------ functions that take functions
 def test_maps_and_loops_call_a_graph() -> None:
     model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.LayerNorm(3), torch.nn.Tanh())
     graph, x = transpiled(model, torch.randn(4, 3)), torch.randn(6, 4, 3)

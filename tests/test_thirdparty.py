@@ -1,4 +1,6 @@
-"""A frontend and a backend of other packages, found by their entry points alone: what docs/extending.md says is enough."""
+"""A frontend and a backend of other packages, found by their entry points alone: what docs/extending.md says
+is enough.
+"""
 
 from __future__ import annotations
 
@@ -116,7 +118,9 @@ except UnknownFramework as problem:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory, checkout: Path) -> list[str]:
-    """Where an installer would have put the two packages: their folders, and what it writes of their entry points."""
+    """Where an installer would have put the two packages: their folders, and what it writes of their entry
+    points.
+    """
     folder = tmp_path_factory.mktemp("site-packages")
     for name in PACKAGES:
         text = (checkout / "tests" / "thirdparty" / name / "pyproject.toml").read_text("utf-8")

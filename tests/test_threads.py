@@ -1,4 +1,6 @@
-"""Graphs that several threads call at once: state is not lost, and recordings of one thread are not seen by others."""
+"""Graphs that several threads call at once: state is not lost, and recordings of one thread are not seen by
+others.
+"""
 
 from __future__ import annotations
 
@@ -111,7 +113,9 @@ SOURCES = {
 
 
 def _counted(call: Callable[..., Any], arrays: Callable[[int], tuple[Any, ...]]) -> list[float]:
-    """What all calls of all threads have given, in order: 1, 2, 3 and so on where none has lost another's count."""
+    """What all calls of all threads have given, in order: 1, 2, 3 and so on where none has lost another's
+    count.
+    """
     seen: list[float] = []
 
     def work(number: int) -> None:

@@ -1,4 +1,6 @@
-"""torch.cond, while_loop, scan, map: one recording for all branches, lengths and numbers of steps, in every target."""
+"""torch.cond, while_loop, scan, map: one recording for all branches, lengths and numbers of steps, in every
+target.
+"""
 
 from __future__ import annotations
 

@@ -121,7 +121,9 @@ def test_what_a_step_refuses_inside_of_tf_function(way: str) -> None:
 
 
 def as_python() -> Any:
-    """Inside of the block torch's operators run the functions as they are: its compiler takes no Python ``if`` on elements."""
+    """Inside of the block torch's operators run the functions as they are: its compiler takes no Python
+    ``if`` on elements.
+    """
     return torch.compiler.set_stance("force_eager")
 
 

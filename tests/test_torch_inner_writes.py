@@ -62,7 +62,9 @@ class Cached(torch.nn.Module):
 
 @torch.no_grad()
 def writing_to_arguments(x: Any, memory: Any) -> Any:
-    """Through a view that is taken inside, to an operand, and to what was computed before, also by a loop in a loop."""
+    """Through a view that is taken inside, to an operand, and to what was computed before, also by a loop in
+    a loop.
+    """
 
     def branch(y: Any) -> Any:
         y.mul_(0.5)

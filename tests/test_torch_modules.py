@@ -1,4 +1,6 @@
-"""The torch module of a graph where torch's own tools put other tensors into it, and as torch's users take modules elsewhere."""
+"""The torch module of a graph where torch's own tools put other tensors into it, and as torch's users take
+modules elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -226,7 +228,9 @@ def test_guards_on_elements_are_part_of_exported_and_traced_programs(tmp_path: A
     [lambda graph: graph, lambda graph: graph.as_module(), lambda graph: copy.deepcopy(graph.as_module())],
 )
 def test_torch_compile_takes_a_graph_whole(take: Callable[[Any], Any]) -> None:
-    """In each mode, at other sizes, with every guard: those that it cannot follow are asked when the compiled program runs."""
+    """In each mode, at other sizes, with every guard: those that it cannot follow are asked when the compiled
+    program runs.
+    """
     source, graph = guarded()
     called = take(graph)
     switched = called if isinstance(called, torch.nn.Module) else source

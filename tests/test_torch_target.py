@@ -1,4 +1,6 @@
-"""torch as a target of canonical graphs: from files, with keys, gradients, state, and arrays of other frameworks."""
+"""torch as a target of canonical graphs: from files, with keys, gradients, state, and arrays of other
+frameworks.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +78,9 @@ def test_models_at_two_shapes(name: str) -> None:
 def gradients(
     function: Any, weights: dict[str, Any], inputs: dict[str, Any], options: dict[str, Any]
 ) -> dict[str, Any]:
-    """The gradient of each weight of a sum over all floating-point outputs, each element with a number of its own."""
+    """The gradient of each weight of a sum over all floating-point outputs, each element with a number of its
+    own.
+    """
     outputs = [array for array in arrays(function(**inputs, **options)).values() if array.is_floating_point()]
     loss = sum(
         (array * torch.linspace(-1, 1, array.numel(), dtype=array.dtype).reshape(array.shape)).sum()
@@ -104,7 +108,7 @@ def test_gradients(name: str) -> None:
     )
 
 
-# ---------------------------------------------------------------------------------------------- state and modules
+# ------------------------------------------------------------------------------------------ state and modules
 def normalised() -> Any:
     """A layer whose statistics the calls change."""
     torch.manual_seed(0)
@@ -151,7 +155,7 @@ def test_a_module_in_another_precision() -> None:
     assert_same(dict(sorted(module.state_dict().items())), dict(sorted(model.state_dict().items())))
 
 
-# ---------------------------------------------------------------------------------------------- random numbers
+# --------------------------------------------------------------------------------------------- random numbers
 def noisy(x: Any) -> Any:
     """Two kinds of random numbers."""
     return F.dropout(x, 0.5) + torch.rand_like(x)
@@ -176,7 +180,7 @@ def test_a_generator_is_a_key() -> None:
         graph.functional({}, x)
 
 
-# ---------------------------------------------------------------------------------------------- arrays of other frameworks
+# --------------------------------------------------------------------------------- arrays of other frameworks
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int32", "uint8", "bool", "complex64"])
 def test_jax_and_numpy_arrays_are_taken(dtype: str) -> None:
     tensor = torch.tensor([0, 1, 2]).to(getattr(torch, dtype))
@@ -214,7 +218,7 @@ def test_an_empty_array_of_jax_is_taken() -> None:
     assert_same(target.convert(jnp.zeros((0, 3))), torch.zeros(0, 3))
 
 
-# ---------------------------------------------------------------------------------------------- rows for what no torch call is lifted to
+# ------------------------------------------------------------------- rows for what no torch call is lifted to
 X, Y = torch.linspace(-2, 3, 24).reshape(2, 3, 4), torch.linspace(1, 2, 3)
 ROWS: dict[str, tuple[Any, tuple[Any, ...], Any]] = {
     "padding of one side": (
@@ -311,7 +315,7 @@ def test_what_torch_lacks_is_told() -> None:
         lowered(lambda b, x: b.interpolate(x, size=(4,), method="cubic"), (X,))
 
 
-# ---------------------------------------------------------------------------------------------- writes and gradients
+# --------------------------------------------------------------------------------------- writes and gradients
 def swaps_rows(x: Any) -> Any:
     x[[0, 1]] = x[[1, 0]]
     return x * 2
@@ -364,7 +368,7 @@ def test_recording_leaves_the_history_of_what_is_written_to(make: Any, prepare: 
         assert_same(gradient_of_call(graph, numbers, prepare), gradient_of_call(original, numbers, prepare))
 
 
-# ---------------------------------------------------------------------------------------------- what its compiler cannot do
+# -------------------------------------------------------------------------------- what its compiler cannot do
 def _failing(module: Any, examples: Any) -> Any:
     raise NotImplementedError("no kernel for this")
 

@@ -77,7 +77,9 @@ def view_in_torch(x: torch.Tensor, chain: Chain) -> torch.Tensor:
 
 
 def replayed(b: TorchBuilder, chain: Chain) -> Callable[[Any], Any]:
-    """The function that takes the views of ``chain``: (name of the row, arguments after the array, keywords[, which output])."""
+    """The function that takes the views of ``chain``: (name of the row, arguments after the array, keywords[,
+    which output]).
+    """
 
     def replay(array: Any) -> Any:
         for name, args, kwargs, *output in chain:
@@ -163,7 +165,9 @@ def test_places_in_memory_are_those_of_the_tensor_that_owns_it(view: Any, to: st
 
 
 def test_places_in_memory_of_other_arrays_are_refused_outside_of_torch() -> None:
-    """An array that does not lie in memory as it was recorded, one that is too small, and views of what nobody has recorded."""
+    """An array that does not lie in memory as it was recorded, one that is too small, and views of what
+    nobody has recorded.
+    """
     view = lambda x: x.as_strided((2, 3), (1, 2), 1)  # noqa: E731
     graph = graph_compiler.transpile(view, args=(torch.arange(12.0).reshape(4, 3),))
     for x in (torch.arange(12.0).reshape(3, 4).t(), torch.arange(18.0).reshape(6, 3)[2:]):

@@ -1,4 +1,6 @@
-"""Lists, tuples and dicts that TensorFlow and Keras have put in the place of the user's, to know which variables are in them."""
+"""Lists, tuples and dicts that TensorFlow and Keras have put in the place of the user's, to know which
+variables are in them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Functions that read one triangle of a matrix: what stands in the other one, however large, has no part in the result."""
+"""Functions that read one triangle of a matrix: what stands in the other one, however large, has no part in
+the result.
+"""
 
 from __future__ import annotations
 

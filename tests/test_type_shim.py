@@ -1,4 +1,6 @@
-"""Functions of NumPy and JAX that ask for types find those of their arrays and sizes, by whatever name they ask."""
+"""Functions of NumPy and JAX that ask for types find those of their arrays and sizes, by whatever name they
+ask.
+"""
 
 from __future__ import annotations
 

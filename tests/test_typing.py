@@ -25,7 +25,8 @@ def problems(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     api = pytest.importorskip("mypy.api")
     package = Path(graph_compiler.__file__).parent
     config = tmp_path_factory.mktemp("mypy") / "mypy.ini"
-    # Only signatures of the package count here: what it imports, and its own bodies, are for the check of the package itself.
+    # Only signatures of the package count here: what it imports, and its own bodies, are for the check of the
+    # package itself.
     config.write_text(
         f"[mypy]\nmypy_path = {package.parent}\ncache_dir = {config.parent / 'cache'}\n"
         "[mypy-graph_compiler.*]\nfollow_imports = silent\n[mypy-torch.*,jax.*,tensorflow.*,numpy.*,networkx.*]\nfollow_imports = skip\n",

@@ -1,4 +1,6 @@
-"""``graph.verify()`` agrees with right graphs, at sizes and with state, and finds every row that was broken on purpose."""
+"""``graph.verify()`` agrees with right graphs, at sizes and with state, and finds every row that was broken
+on purpose.
+"""
 
 from __future__ import annotations
 

@@ -28,7 +28,9 @@ from .support.compare import assert_same  # noqa: E402
 
 
 class Normed(torch.nn.Module):
-    """Its first line belongs to a part; numpy's helper for it has arguments that are called as other helpers are."""
+    """Its first line belongs to a part; numpy's helper for it has arguments that are called as other helpers
+    are.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -97,7 +99,9 @@ def test_what_was_written_in_place_is_not_written_again(to: str, write: str, cou
 
 @pytest.mark.parametrize("to", ["torch", "jax", "tensorflow", "numpy"])
 def test_each_helper_is_handed_out(to: str) -> None:
-    """A helper that the prelude does not hand out is not copied into sources, or hidden by a variable of its name."""
+    """A helper that the prelude does not hand out is not copied into sources, or hidden by a variable of its
+    name.
+    """
     pytest.importorskip(to)
     room = importlib.import_module(f"graph_compiler.backends.{to}.prelude")
     files = Path(inspect.getfile(room)).parent.glob("*.py")

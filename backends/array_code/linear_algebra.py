@@ -57,7 +57,9 @@ def lu_decomposition(x: Array) -> tuple[Array, Array, Array]:
 
 
 def lu_solve(lu: Array, pivots: Array, x2: Array, *, left: bool = True, adjoint_of: bool = False) -> Array:
-    """The solution of ``A @ x == x2`` (or ``x @ A == x2``, or with A's adjoint) from the factors and pivots of A."""
+    """The solution of ``A @ x == x2`` (or ``x @ A == x2``, or with A's adjoint) from the factors and pivots
+    of A.
+    """
     if not left:
         return conjugate_transpose(lu_solve(lu, pivots, conjugate_transpose(x2), adjoint_of=not adjoint_of))
     swapped, lower, upper = lu_unpack(lu, pivots)

@@ -11,7 +11,8 @@ from .own import Array, fractional_starts, least_of, xp
 
 
 def max_over_windows(x: Array, axes: list[tuple[np.ndarray, np.ndarray]]) -> tuple[Array, Array]:
-    """The first largest element of each window (NaN above all), and its place in the last axes in row-major order.
+    """The first largest element of each window (NaN above all), and its place in the last axes in row-major
+    order.
 
     ``axes`` holds (places, inside) for each of the last axes, see ``window_places``.
     """
@@ -66,7 +67,8 @@ def fractional_max_pool(
 ) -> tuple[Array, Array]:
     """Return the largest elements and their places over windows that start where ``fractional_starts`` says.
 
-    As in torch, the samples of two axes are in reverse order, and those of three axes in the order of the axes.
+    As in torch, the samples of two axes are in reverse order, and those of three axes in the order of the
+    axes.
     """
     rank, space = len(kernel), x.shape[-len(kernel) :]
     lead = x.shape[:-rank]

@@ -19,7 +19,9 @@ def interpolate_bytes(
     antialias: bool,
     first: int,
 ) -> Array:
-    """``interpolate`` of uint8 in fixed point, one axis after the other from the last, each rounded: the very numbers that torch gives."""
+    """``interpolate`` of uint8 in fixed point, one axis after the other from the last, each rounded: the very
+    numbers that torch gives.
+    """
     taps = antialias_taps if antialias else sample_taps
     for axis, out, scale in reversed(list(zip(range(first, x.ndim), size, scales))):
         if out == x.shape[axis]:
@@ -32,7 +34,9 @@ def interpolate_bytes(
 
 
 def reflected(position: Array, size: int, align_corners: bool) -> Array:
-    """Positions reflected at the ends of an axis, at the centres or at the outer edges of its first and last elements."""
+    """Positions reflected at the ends of an axis, at the centres or at the outer edges of its first and last
+    elements.
+    """
     start, span = (0.0, size - 1.0) if align_corners else (-0.5, float(size))
     if span == 0:
         return xp.zeros_like(position)
@@ -44,7 +48,9 @@ def reflected(position: Array, size: int, align_corners: bool) -> Array:
 def grid_sample(
     x: Array, grid: Array, method: str = "linear", padding: str = "zeros", align_corners: bool = False
 ) -> Array:
-    """``x[batch, channels, *space]`` at the positions ``grid[batch, *out, axes]``, -1 to 1 over each axis, the last axis first."""
+    """``x[batch, channels, *space]`` at the positions ``grid[batch, *out, axes]``, -1 to 1 over each axis,
+    the last axis first.
+    """
     space = x.shape[2:]
     positions = []
     for axis, n in enumerate(space):
@@ -69,7 +75,9 @@ def grid_sample(
 
 
 def pixel_shuffle(x: Array, factor: int) -> Array:
-    """``[..., channels * factor ** 2, height, width]`` to ``[..., channels, height * factor, width * factor]``."""
+    """``[..., channels * factor ** 2, height, width]`` to ``[..., channels, height * factor, width *
+    factor]``.
+    """
     *batch, channels, height, width = x.shape
     split = x.reshape(*batch, channels // factor**2, factor, factor, height, width)
     moved = xp.moveaxis(split, (-4, -3), (-3, -1))

@@ -8,7 +8,9 @@ from .own import Array, picked_along, sort_with_indices, vector_norm, xp
 def lower_median(
     x: Array, *, axis: int, keepdims: bool = False, skip_nan: bool = False
 ) -> tuple[Array, Array]:
-    """The lower median along ``axis``, and where it was: the first NaN where there is one, unless they are skipped."""
+    """The lower median along ``axis``, and where it was: the first NaN where there is one, unless they are
+    skipped.
+    """
     values, indices = sort_with_indices(x, axis=axis)
     valid = xp.sum(x == x, axis=axis, keepdims=True)
     size = x.shape[axis]
@@ -17,7 +19,9 @@ def lower_median(
 
 
 def unique_consecutive(x: Array, *, axis: int | None = None) -> tuple[Array, Array, Array]:
-    """The first of each run of equal elements (or slices along ``axis``), the run of each element, the lengths of the runs."""
+    """The first of each run of equal elements (or slices along ``axis``), the run of each element, the
+    lengths of the runs.
+    """
     slices = x.reshape(-1) if axis is None else xp.moveaxis(x, axis, 0)
     size = len(slices)
     changed = (slices[1:] != slices[:-1]).any(axis=tuple(range(1, slices.ndim)))

@@ -1,4 +1,6 @@
-"""Arrays of other frameworks as numpy arrays, and back: known by what they can do, so that no framework is imported for it."""
+"""Arrays of other frameworks as numpy arrays, and back: known by what they can do, so that no framework is
+imported for it.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ def refuse_array(array: Any, framework: str, problem: Exception) -> NoReturn:
 
 
 def bfloat16() -> np.dtype[Any]:
-    """The data type bfloat16 of ``ml_dtypes``, which numpy itself lacks; ``FrameworkNotInstalled`` where that is not there."""
+    """The data type bfloat16 of ``ml_dtypes``, which numpy itself lacks; ``FrameworkNotInstalled`` where that
+    is not there.
+    """
     try:
         import ml_dtypes
     except ModuleNotFoundError:
@@ -56,7 +60,8 @@ def bfloat16() -> np.dtype[Any]:
 
 
 def as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
-    """An array of any framework as a numpy array that shares its memory where it can; None for what is no array.
+    """An array of any framework as a numpy array that shares its memory where it can; None for what is no
+    array.
 
     bfloat16 becomes ``ml_dtypes.bfloat16``. Numpy's scalars count as numbers.
 
@@ -91,7 +96,8 @@ def as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
 
 
 def is_plain(array: np.ndarray[Any, Any]) -> bool:
-    """Whether an array of numpy computes as such: its class is none of its own, which may have another meaning (a mask, a unit, a matrix).
+    """Whether an array of numpy computes as such: its class is none of its own, which may have another
+    meaning (a mask, a unit, a matrix).
 
     JAX's own class stands for the literals of a function.
 
@@ -103,8 +109,9 @@ def is_plain(array: np.ndarray[Any, Any]) -> bool:
 
 
 def words_of(array: Any) -> Any:
-    """The words that keys of ``jax.random`` consist of, along a last axis of uint32, and the tensor that a ``tf.Variable`` holds; other
-    arrays as they are."""
+    """The words that keys of ``jax.random`` consist of, along a last axis of uint32, and the tensor that a
+    ``tf.Variable`` holds; other arrays as they are.
+    """
     return array.read_value() if hasattr(type(array), "read_value") else getattr(array, "_base_array", array)
 
 
@@ -113,7 +120,9 @@ def _torch_int16(tensor: Any) -> Any:
 
 
 def write_into(array: Any, value: np.ndarray[Any, Any]) -> None:
-    """Puts the elements of ``value`` into a numpy array, or a tensor of torch, whose version counter advances. Others are refused."""
+    """Puts the elements of ``value`` into a numpy array, or a tensor of torch, whose version counter
+    advances. Others are refused.
+    """
     if isinstance(array, np.ndarray):
         array[...] = value
         return

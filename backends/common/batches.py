@@ -9,7 +9,8 @@ from ...errors import CallMismatch
 
 
 def batches(arrays: Sequence[Any], parts: int) -> list[tuple[Any, bool]]:
-    """Each array, and whether it is a batch: its first axis is that of the first one. ``CallMismatch`` where it does not divide.
+    """Each array, and whether it is a batch: its first axis is that of the first one. ``CallMismatch`` where
+    it does not divide.
 
     >>> import numpy as np
     >>> [is_split for _, is_split in batches([np.ones((4, 2)), np.ones((1, 2)), np.ones(4), np.ones(())], 2)]

@@ -22,13 +22,16 @@ Key = tuple[Any, ...]
 
 
 class NewShape(Exception):
-    """Raised while a framework traces a function for a shape that is not compiled yet, after many others were."""
+    """Raised while a framework traces a function for a shape that is not compiled yet, after many others
+    were.
+    """
 
 
 class CompiledShapes:
     """Record of the shapes, and values of static numbers, for which ``function`` was compiled.
 
-    is_limited: whether shapes beyond the first 16 are compiled only when they come a second time; so are new numbers.
+    is_limited: whether shapes beyond the first 16 are compiled only when they come a second time; so are new
+        numbers.
     sizes: positions of arguments that are numbers of which sizes are made, as shapes are.
     """
 
@@ -39,7 +42,10 @@ class CompiledShapes:
         self.message: str | None = None
 
     def note(self, args: Sequence[Any]) -> None:
-        """Record a trace with these arguments. Raise ``NewShape`` if the function should run operation by operation for them."""
+        """Record a trace with these arguments.
+
+        Raise ``NewShape`` if the function should run operation by operation for them.
+        """
         # weights keep their shapes, and arrive in a dict
         key = tuple(
             tuple(arg.shape) if hasattr(arg, "shape") else arg for arg in args if not isinstance(arg, dict)
@@ -62,13 +68,11 @@ class CompiledShapes:
             self.message = self._describe_changes(args)
 
     def warn(self) -> None:
-        """Warn once, at the line of the user's call."""
         message, self.message = self.message, None
         if message is not None:
             warnings.warn(message, RuntimeWarning, stacklevel=_level_of_user())
 
     def describe(self) -> str:
-        """Return how many shapes were compiled, in words."""
         count = len(self._compiled)
         return f"compiled for {count} shape{'' if count == 1 else 's'} of its arguments"
 
@@ -91,7 +95,9 @@ class CompiledShapes:
 
 
 def _level_of_user() -> int:
-    """Return the ``stacklevel``, for the caller, of the nearest frame outside of this package and of generated code."""
+    """Return the ``stacklevel``, for the caller, of the nearest frame outside of this package and of
+    generated code.
+    """
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and _is_internal(frame):
         frame, level = frame.f_back, level + 1

@@ -1,4 +1,6 @@
-"""The compilers of the frameworks: what users tell them, and what happens where one cannot compile a function."""
+"""The compilers of the frameworks: what users tell them, and what happens where one cannot compile a
+function.
+"""
 
 from __future__ import annotations
 
@@ -63,10 +65,12 @@ def compiled_or_plain(
     describe: Callable[[], str] | None = None,
     is_wanted: bool = True,
 ) -> Callable[..., Any]:
-    """Return a function that calls ``compiled`` and, from the first error that has a ``reason`` not to compile, ``function`` instead, which
-    a log line tells: a warning if a compiled function ``is_wanted`` by the user.
+    """Return a function that calls ``compiled`` and, from the first error that has a ``reason`` not to
+    compile, ``function`` instead, which a log line tells: a warning if a compiled function ``is_wanted`` by
+    the user.
 
-    Errors without a reason are the function's own, and are raised. ``describe`` returns more about what was compiled, in words.
+    Errors without a reason are the function's own, and are raised. ``describe`` returns more about what was
+    compiled, in words.
 
     >>> def fails(x):
     ...     raise NotImplementedError("no kernel")
@@ -81,7 +85,8 @@ def compiled_or_plain(
     def call(*args: Any) -> Any:
         try:
             return chosen[0](*args)
-        # Compilers have no class of their own for what they refuse: `reason` knows it by its words, and all else is raised.
+        # Compilers have no class of their own for what they refuse: `reason` knows it by its words, and all
+        # else is raised.
         except Exception as problem:
             why = None if chosen[0] is function else reason(problem)
             if why is None:

@@ -1,7 +1,8 @@
 """The parts of a ``custom_derivative`` as the ways to write it need them.
 
-Functions with rules stand in the module, not in the function that calls them (``Scope.define``): regions are isolated, so all that they
-read are arguments, sizes are read from these, ``torch.compile`` takes the class, and what reads the same is one definition.
+Functions with rules stand in the module, not in the function that calls them (``Scope.define``): regions are
+isolated, so all that they read are arguments, sizes are read from these, ``torch.compile`` takes the class,
+and what reads the same is one definition.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from .structured import Inside, Scope
 
 @dataclass(frozen=True)
 class Derivative:
-    """Regions of the node, and the inputs of its rule by what they are: ``given`` are tangents, or cotangents, ``has_given`` says which
-    results have one."""
+    """Regions of the node, and the inputs of its rule by what they are: ``given`` are tangents, or
+    cotangents, ``has_given`` says which results have one.
+    """
 
     function: Region
     forward: Region | None
@@ -53,7 +55,10 @@ class Derivative:
         )
 
     def written_rule(self, scope: Scope) -> Rule:
-        """The rule, written aside for a function of its own. Its names may be used again by other functions."""
+        """The rule, written aside for a function of its own.
+
+        Its names may be used again by other functions.
+        """
         inputs = self.rule.block.inputs
         names = arguments(scope, inputs)
         inside = scope.apart(self.rule, names)
@@ -62,7 +67,6 @@ class Derivative:
         return Rule(dict(zip(inputs, names)), inside)
 
     def of_operands(self, gradients: Sequence[str]) -> list[str]:
-        """Text for the gradients of all operands: ``None`` for those that have none."""
         known = dict(zip(self.differentiated, gradients, strict=True))
         return [known.get(place, "None") for place in range(len(self.operands))]
 
@@ -75,7 +79,6 @@ class Rule:
     inside: Inside
 
     def used(self, *values: Sequence[Value]) -> list[Value]:
-        """Those of these inputs that it uses."""
         return [value for part in values for value in part if self.inside.reads(self.names[value])]
 
     def named(self, *values: Sequence[Value]) -> list[str]:
@@ -88,23 +91,21 @@ class Rule:
 
 
 def arguments(scope: Scope, values: Sequence[Value]) -> list[str]:
-    """Names for inputs of a region."""
     return [scope.new(value.name) for value in values]
 
 
 def tuple_of(texts: Sequence[str]) -> str:
-    """``(x,)``, ``(x, y)``."""
     return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
 
 
 def bare(texts: Sequence[str]) -> str:
-    """One text as it is, several as a tuple without brackets."""
     return ", ".join(texts)
 
 
 def lines_of(scope: Scope, region: Region, names: Sequence[str]) -> list[str]:
-    """Writes a region in a function whose arguments have these names; gives the text of its outputs. Local names may be used again by other
-    functions."""
+    """Writes a region in a function whose arguments have these names; gives the text of its outputs. Local
+    names may be used again by other functions.
+    """
     inside = scope.apart(region, names)
     scope.take(inside)
     inside.free()
@@ -112,13 +113,11 @@ def lines_of(scope: Scope, region: Region, names: Sequence[str]) -> list[str]:
 
 
 def called(scope: Scope, node: Node, function: str, wanted: int) -> None:
-    """One line that calls a function of the operands; results beyond ``wanted`` are dropped."""
     operands = [repr(scope.literal(item)) for item in node.inputs]
     made: list[Any] = scope.name(node)
     scope.line(f"{bare([*made, *['_'] * (wanted - len(made))])} = {function}({', '.join(operands)})")
 
 
 def chosen(texts: Sequence[str], has_given: Sequence[bool]) -> Iterator[str]:
-    """One text for each result; ``_`` for those without a derivative."""
     rest = iter(texts)
     return (next(rest) if has else "_" for has in has_given)

@@ -19,7 +19,10 @@ _SPEC = attrgetter("spec")
 
 
 class CanonicalDialect:
-    """Writes canonical nodes through a backend's lowering rows. Parameters called ``dtype`` print as the backend's dtype."""
+    """Writes canonical nodes through a backend's lowering rows.
+
+    Parameters called ``dtype`` print as the backend's dtype.
+    """
 
     def __init__(
         self, rows: Rows, imports: Mapping[str, str], prelude: ModuleType, dtype_text: Callable[[str], str]
@@ -28,11 +31,12 @@ class CanonicalDialect:
         self.structured = rows.structured
 
     def decorators(self, graph: Graph) -> tuple[str, ...]:
-        """None, unless the backend has something to set for all operations."""
         return ()
 
     def check(self, graph: Graph) -> None:
-        """``UnsupportedOperation`` for a graph that would compute something else here than where it was recorded."""
+        """``UnsupportedOperation`` for a graph that would compute something else here than where it was
+        recorded.
+        """
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
         """The row's expression for a node."""
@@ -64,17 +68,13 @@ class CanonicalDialect:
         return Text(self.dtype_text(value)) if name == "dtype" and isinstance(value, str) else text(value)
 
     def size(self, array: str, symbol: Symbol) -> str:
-        """A size is read from the array's shape, an item from its only element."""
         return f"{array}.shape[{symbol.axis}]" if symbol.kind == "size" else f"{array}.item()"
 
     def sizes(self, array: str) -> str:
-        """All sizes of an array at once."""
         return f"{array}.shape"
 
     def spell(self, item: Any) -> str | None:
-        """Canonical parameters are all literals."""
         return None
 
     def context(self, node: Node) -> str:
-        """Canonical operations stand in no context."""
         return ""

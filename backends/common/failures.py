@@ -8,10 +8,11 @@ from ...trees import Tree, statics
 
 
 def shows_as_nan(tree: Tree, floating: Sequence[bool]) -> bool:
-    """Whether NaN in the floating arrays tells that a result is wrong: there are some, and no number beside them that a user could take for
-    right.
+    """Whether NaN in the floating arrays tells that a result is wrong: there are some, and no number beside
+    them that a user could take for right.
 
-    ``floating`` says of each array of the result whether it can hold NaN; Python's own numbers stand in the ``tree``.
+    ``floating`` says of each array of the result whether it can hold NaN; Python's own numbers stand in the
+    ``tree``.
 
     >>> from graph_compiler.trees import flatten
     >>> [shows_as_nan(flatten(result, lambda item: False)[1], [True]) for result in ((1.5j, 2), ("name", None))]
@@ -30,7 +31,8 @@ _KINDS = (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
 def told(
     problem: Exception, more: tuple[type[Exception], ...] = (), but: tuple[type[Exception], ...] = ()
 ) -> str | None:
-    """The class and the first line of such an exception, or of one of ``more``; None of others, and of those in ``but``.
+    """The class and the first line of such an exception, or of one of ``more``; None of others, and of those
+    in ``but``.
 
     >>> told(ValueError("no such axis")), told(StopIteration())
     ('ValueError: no such axis', None)

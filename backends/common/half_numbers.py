@@ -1,7 +1,8 @@
-"""Numbers beside arrays of half precision that are computed in a wider type: they are first what half precision makes of them.
+"""Numbers beside arrays of half precision that are computed in a wider type: they are first what half
+precision makes of them.
 
-``x == 0.1`` is true of no float32 where ``x`` came from float16, and ``x % 0.1`` another number. Products and quotients jump nowhere, and
-keep the number as it is.
+``x == 0.1`` is true of no float32 where ``x`` came from float16, and ``x % 0.1`` another number. Products and
+quotients jump nowhere, and keep the number as it is.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ _AS_THEY_ARE = frozenset({"multiply", "divide"})
 
 
 def held(item: Any, op: str, dtype: str) -> Any:
-    """An operand of ``op`` beside arrays of this half precision: a number that is written out is rounded, all else stays as it is."""
+    """An operand of ``op`` beside arrays of this half precision: a number that is written out is rounded, all
+    else stays as it is.
+    """
     if not isinstance(item, Operand) or item.spec is not None or op in _AS_THEY_ARE:
         return item
     try:

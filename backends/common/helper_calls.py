@@ -1,4 +1,6 @@
-"""Rows that are the same text in every framework: a call of a helper that each backend's prelude has under one name and signature."""
+"""Rows that are the same text in every framework: a call of a helper that each backend's prelude has under
+one name and signature.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""How the keys of ``getitem`` and ``setitem`` are written in Python; the same for all frameworks that index as numpy does."""
+"""How the keys of ``getitem`` and ``setitem`` are written in Python; the same for all frameworks that index
+as numpy does.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,7 @@ def arrays_text(arrays: tuple[Any, ...], axes: tuple[int, ...], rank: int) -> st
 
 
 Draw = Callable[[], Any]
-UNSAID = "vmap: the function draws random numbers: say whether they are others for each slice, randomness='different', or not, randomness='same'"
+UNSAID = "vmap: the function draws random numbers: say whether they are others for each slice, randomness='different', or not, randomness='same'"  # noqa: E501
 
 
 class KeysOfSlices:
@@ -77,13 +79,13 @@ class KeysOfSlices:
         self._draw: ContextVar[Draw | None] = ContextVar("keys of slices", default=None)
 
     def next(self) -> Draw | None:
-        """None outside of a function of slices."""
         return self._draw.get()
 
     @contextmanager
     def drawing(self, randomness: str, outside: Draw, of_slice: Callable[[Any], Any]) -> Iterator[None]:
-        """Inside of the block keys are those from ``outside``, for ``"different"`` ones made that ``of_slice``. ``CallMismatch`` where one
-        is drawn and it is not said which."""
+        """Inside of the block keys are those from ``outside``, for ``"different"`` ones made that
+        ``of_slice``. ``CallMismatch`` where one is drawn and it is not said which.
+        """
 
         def draw() -> Any:
             if randomness == "error":

@@ -1,4 +1,6 @@
-"""Helpers of several preludes that compute with numpy alone: which elements the windows of an array hold, and with what weights."""
+"""Helpers of several preludes that compute with numpy alone: which elements the windows of an array hold, and
+with what weights.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ def column_places(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> tuple[np.ndarray, ...]:
-    """For each axis, the places of the elements of all windows in the padded array, shaped ``[*kernel, *windows]``."""
+    """For each axis, the places of the elements of all windows in the padded array, shaped ``[*kernel,
+    *windows]``.
+    """
     rank = len(kernel)
     places = []
     for axis, (n, k, stride, (before, after), step) in enumerate(
@@ -29,7 +33,9 @@ def column_places(
 def window_count(
     size: int, kernel: int, stride: int, padding: tuple[int, int], dilation: int, ceil_mode: bool
 ) -> int:
-    """How many windows there are; with ``ceil_mode`` a last one may reach beyond the end, if it starts within."""
+    """How many windows there are; with ``ceil_mode`` a last one may reach beyond the end, if it starts
+    within.
+    """
     before, after = padding
     reach = dilation * (kernel - 1)
     covered = size + before - 1 + (min(0, after + stride - 1 - reach) if ceil_mode else after - reach)
@@ -56,28 +62,24 @@ def padding_for_windows(
 def window_places(
     size: int, kernel: int, stride: int, padding: tuple[int, int], dilation: int, ceil_mode: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The places [windows, kernel] of the elements of each window of an axis, and which of them lie inside of the array."""
     windows = window_count(size, kernel, stride, padding, dilation, ceil_mode)
     places = np.arange(windows)[:, None] * stride + np.arange(kernel) * dilation - padding[0]
     return np.clip(places, 0, size - 1), (places >= 0) & (places < size)
 
 
 def adaptive_places(size: int, windows: int) -> tuple[np.ndarray, np.ndarray]:
-    """The places [windows, longest] of windows that cover an axis evenly, and which of them belong to their window."""
     starts, ends = np.arange(windows) * size // windows, -(-np.arange(1, windows + 1) * size // windows)
     places = starts[:, None] + np.arange(max(ends - starts, default=1))
     return np.minimum(places, size - 1), places < ends[:, None]
 
 
 def source_step(size: int, out: int, scale: float | None, align_corners: bool, real: type) -> np.floating:
-    """How far the position in the source moves for one step in the output."""
     if align_corners:
         return real(size - 1) / real(out - 1) if out > 1 else real(0)
     return real(1 / scale) if scale else real(size) / real(out)
 
 
 def small_image(size: tuple[int, ...]) -> bool:
-    """Whether torch resamples to this size with its kernel for small images, whatever the layout."""
     return len(size) == 2 and sum(size) <= 128
 
 
@@ -95,7 +97,9 @@ def nearest_places(size: int, out: int, scale: float | None, exact: bool, small:
 
 
 def cubic_weights(t: np.ndarray, a: float = -0.75) -> list[np.ndarray]:
-    """The weights of the four neighbours of a point at ``t`` between the second and the third (cubic convolution)."""
+    """The weights of the four neighbours of a point at ``t`` between the second and the third (cubic
+    convolution).
+    """
 
     def near(d: np.ndarray) -> np.ndarray:
         return ((a + 2) * d - (a + 3)) * d * d + 1
@@ -109,7 +113,9 @@ def cubic_weights(t: np.ndarray, a: float = -0.75) -> list[np.ndarray]:
 def sample_taps(
     size: int, out: int, method: str, scale: float | None, align_corners: bool, real: type
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Places and weights [out, taps] of the source elements that make each output element; method linear or cubic."""
+    """Places and weights [out, taps] of the source elements that make each output element; method linear or
+    cubic.
+    """
     step = source_step(size, out, scale, align_corners, real)
     positions: np.ndarray = np.arange(out, dtype=real)
     positions = positions * step if align_corners else step * (positions + real(0.5)) - real(0.5)
@@ -151,7 +157,9 @@ def antialias_taps(
 
 
 def byte_weights(places: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, int]:
-    """``weights`` [out, taps] as integers of ``bits`` bits after the point, those of equal places added up: torch's way with bytes."""
+    """``weights`` [out, taps] as integers of ``bits`` bits after the point, those of equal places added up:
+    torch's way with bytes.
+    """
     weights = weights.copy()
     largest = weights[:, 0].max(initial=0)
     for tap in range(1, weights.shape[1]):

@@ -1,4 +1,6 @@
-"""Helpers of several preludes: all prefixes of an array by an associative function, for targets that have no such loop."""
+"""Helpers of several preludes: all prefixes of an array by an associative function, for targets that have no
+such loop.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,13 @@ def prefixes(
     joined: Callable[[Any, Any, int], Any],
     interleaved: Callable[[Any, Any, int], Any],
 ) -> tuple[Any, ...]:
-    """The elements along ``axis``, each combined with all before it, in the order of ``jax.lax.associative_scan``.
+    """The elements along ``axis``, each combined with all before it, in the order of
+    ``jax.lax.associative_scan``.
 
-    Neighbours are combined, and of these all prefixes taken, which are those at odd places; one more step gives those at even places. So
-    ``combine`` is called about twice for each power of two, on as many pairs as there are elements at all. Lengths are numbers here.
-    ``joined`` puts two arrays behind each other, ``interleaved`` takes elements in turn, of which the first array may have one more.
+    Neighbours are combined, and of these all prefixes taken, which are those at odd places; one more step
+    gives those at even places. So ``combine`` is called about twice for each power of two, on as many pairs
+    as there are elements at all. Lengths are numbers here. ``joined`` puts two arrays behind each other,
+    ``interleaved`` takes elements in turn, of which the first array may have one more.
     """
     length = arrays[0].shape[axis]
     if length < 2:
@@ -35,5 +39,4 @@ def prefixes(
 
 
 def section(array: Any, axis: int, start: Any, stop: Any, step: int = 1) -> Any:
-    """``array[start:stop:step]`` along an axis."""
     return array[(slice(None),) * axis + (slice(start, stop, step),)]

@@ -1,4 +1,6 @@
-"""The helpers of a backend: all functions in the files of its prelude, and in those that several backends share."""
+"""The helpers of a backend: all functions in the files of its prelude, and in those that several backends
+share.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,11 @@ from ...errors import DuplicateRow
 def hand_out(
     prelude: str, *shared: ModuleType, xp: ModuleType | None = None, spelled: Mapping[str, str] | None = None
 ) -> None:
-    """Puts the functions of ``shared`` files, and those of the files beside ``__init__``, which count first, into the package of this name,
-    by which generated source finds them.
+    """Puts the functions of ``shared`` files, and those of the files beside ``__init__``, which count first,
+    into the package of this name, by which generated source finds them.
 
-    Files of ``array_code`` compute with the module of arrays ``xp``; ``spelled`` says how source writes the names that they have for it and
-    its arrays: ``{"xp": "np", "Array": "np.ndarray"}``.
+    Files of ``array_code`` compute with the module of arrays ``xp``; ``spelled`` says how source writes the
+    names that they have for it and its arrays: ``{"xp": "np", "Array": "np.ndarray"}``.
     """
     package = sys.modules[prelude]
     files = [import_module(f"{prelude}.{file.name}") for file in pkgutil.iter_modules(package.__path__)]

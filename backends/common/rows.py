@@ -1,14 +1,15 @@
 """Lowering rows: how one canonical operation is written in one framework.
 
-A row is a template or a function; both give the text of one Python expression. In a template, ``{x}`` is an input,
-``{axis}`` a parameter as a literal, ``{axis=}`` the parameter as a keyword argument that is left out (with the comma before
-it) where it has the vocabulary's default value, ``{dim=axis}`` the same under the name that the framework has for it,
-``{*arrays}`` all inputs of a variadic operation:
+A row is a template or a function; both give the text of one Python expression. In a template, ``{x}`` is an
+input, ``{axis}`` a parameter as a literal, ``{axis=}`` the parameter as a keyword argument that is left out
+(with the comma before it) where it has the vocabulary's default value, ``{dim=axis}`` the same under the name
+that the framework has for it, ``{*arrays}`` all inputs of a variadic operation:
 
-    rows.table({"sum": "jnp.sum({x}, {axis=}, {keepdims=})", "concat": "jnp.concatenate([{*arrays}], {axis=})"})
+    rows.table({"sum": "jnp.sum({x}, {axis=}, {keepdims=})", "concat": "jnp.concatenate([{*arrays}],
+    {axis=})"})
 
-A function takes the operation's own signature, inputs as :class:`Operand` (their text, with ``.spec``) and parameters
-as values that print themselves; a keyword ``out`` gets the specs of the outputs:
+A function takes the operation's own signature, inputs as :class:`Operand` (their text, with ``.spec``) and
+parameters as values that print themselves; a keyword ``out`` gets the specs of the outputs:
 
     @rows.row("square")
     def square(x: Operand) -> str:
@@ -28,7 +29,8 @@ from ...ops.text import Text
 
 
 def call(name: str, *operands: Any, **options: Any) -> str:
-    """``name(x, weight, strides=(2, 2))``: operands that are None are left out at the end, options wherever they are None.
+    """``name(x, weight, strides=(2, 2))``: operands that are None are left out at the end, options wherever
+    they are None.
 
     >>> call("F.layer_norm", "x", "x.shape[-1:]", None, eps=1e-05, bias=None)
     'F.layer_norm(x, x.shape[-1:], eps=1e-05)'
@@ -40,12 +42,10 @@ def call(name: str, *operands: Any, **options: Any) -> str:
 
 
 def unless(value: Any, default: Any) -> Any:
-    """``value``, or None where it is the default."""
     return None if value == default else value
 
 
 def unless_all(values: tuple[Any, ...], default: Any) -> tuple[Any, ...] | None:
-    """``values``, or None where each of them is the default."""
     return None if all(value == default for value in values) else values
 
 
@@ -77,38 +77,37 @@ class Operand(Text):
 
     @property
     def shape(self) -> tuple[Any, ...]:
-        """Sizes of the axes; ``()`` for a number."""
         return self.spec.shape if self.spec else ()
 
     @property
     def ndim(self) -> int:
-        """Number of axes; 0 for a number."""
         return len(self.shape)
 
     @property
     def dtype(self) -> str | None:
-        """Name of the data type; None for a number."""
         return self.spec.dtype if self.spec else None
 
 
 def operand(text: str, spec: ArraySpec | None, given: bool = False) -> Operand:
-    """An operand with its spec."""
     made = Operand(text)
     made.spec, made.given = spec, given
     return made
 
 
 class Rows:
-    """The lowering table of one framework. A second row for an operation, or a row for an unknown one, is an error.
+    """The lowering table of one framework. A second row for an operation, or a row for an unknown one, is an
+    error.
 
-    ``unsupported`` says why the framework cannot have some operations: name -> reason. ``channels_last`` names the operations that it
-    computes faster, or at all, with the channels in the last axis; the layout pass brings their arrays there. ``bounded``: its compiler has
-    to know all sizes, so those that depend on elements get a bound where they can. ``unrolls``: the most nodes that a loop of a fixed
-    length is written out to, where its loops cost more than such steps; ``rolls``: the fewest equal steps that become a loop, 0 for none.
-    ``counts``: its loops count in Python's numbers, which may be ends of slices. ``stacks``: equal layers may be a loop over stacked
-    weights. ``forward_while``: its ``while_loop`` has derivatives in forward mode alone, unless it has a longest length.
-    ``compute_dtype(op, dtype)`` is the type that the decomposition of an operation is computed in for arrays of ``dtype``, or None for
-    their own.
+    ``unsupported`` says why the framework cannot have some operations: name -> reason. ``channels_last``
+    names the operations that it computes faster, or at all, with the channels in the last axis; the layout
+    pass brings their arrays there. ``bounded``: its compiler has to know all sizes, so those that depend on
+    elements get a bound where they can. ``unrolls``: the most nodes that a loop of a fixed length is written
+    out to, where its loops cost more than such steps; ``rolls``: the fewest equal steps that become a loop, 0
+    for none.
+    ``counts``: its loops count in Python's numbers, which may be ends of slices. ``stacks``: equal layers may
+    be a loop over stacked weights. ``forward_while``: its ``while_loop`` has derivatives in forward mode
+    alone, unless it has a longest length. ``compute_dtype(op, dtype)`` is the type that the decomposition of
+    an operation is computed in for arrays of ``dtype``, or None for their own.
     """
 
     def __init__(
@@ -144,7 +143,6 @@ class Rows:
         """How operations that run blocks are written: they write lines, not an expression (``structured.py``)."""
 
     def table(self, rows: Mapping[str, str | Row]) -> None:
-        """Adds a row for each operation: a template, or a function that is one expression."""
         for name, row in rows.items():
             op = get(name)
             self._add(name, _from_template(op, row) if isinstance(row, str) else row)
@@ -152,7 +150,8 @@ class Rows:
     def row(self, *names: str, only: Callable[..., bool] | None = None) -> Callable[[Row], Row]:
         """Adds a function row for one or more operations.
 
-        ``only``, called with the inputs and parameters of a node, says which nodes the row can write; others are decomposed.
+        ``only``, called with the inputs and parameters of a node, says which nodes the row can write; others
+        are decomposed.
         """
 
         def register(function: Row) -> Row:
@@ -174,7 +173,6 @@ class Rows:
             self.structured[name] = writer
 
     def include(self, others: Rows, without: tuple[str, ...] = ()) -> None:
-        """Adds the rows of another table, those named in ``without`` left out."""
         for name, row in others._rows.items():
             if name not in without:
                 self._add(name, row)
@@ -188,13 +186,11 @@ class Rows:
         return name in self._rows or name in self.structured
 
     def can_write(self, node: Node) -> bool:
-        """Whether a row writes this node."""
         return node.op in self and (
             node.op not in self._only or self._only[node.op](*node.inputs, **node.params)
         )
 
     def names(self) -> list[str]:
-        """The operations that have a row."""
         return [*self._rows, *self.structured]
 
     def expression(

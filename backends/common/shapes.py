@@ -23,7 +23,9 @@ def permute_text(method: str) -> Callable[..., str]:
 
 
 def reshape_text(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
-    """``x[:, None]`` where axes of size 1 are added, ``x.squeeze(1)`` where they go, otherwise ``x.reshape(...)``."""
+    """``x[:, None]`` where axes of size 1 are added, ``x.squeeze(1)`` where they go, otherwise
+    ``x.reshape(...)``.
+    """
     new = added_axes(x.shape, out[0].shape)
     if new and len(new) <= 3:
         return f"{x}{key_text(tuple(None if axis in new else WHOLE for axis in range(len(shape))), x.ndim)}"
@@ -52,14 +54,15 @@ def added_axes(small: tuple[Any, ...], large: tuple[Any, ...], symbolic: bool = 
 
 
 def _with_free_size(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[Any, ...]:
-    """-1 for the only size that is an expression, if no other one can be 0, or for what is left of the elements."""
     if sum(not isinstance(dim, int) for dim in shape) == 1 and 0 not in shape:
         return tuple(-1 if not isinstance(dim, int) and " " in str(dim) else dim for dim in shape)
     return with_what_is_left(shape, sizes)
 
 
 def with_what_is_left(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[Any, ...]:
-    """``shape``, the texts of ``sizes``, with -1 for a size that is a quotient by all the others, which cannot be 0 then."""
+    """``shape``, the texts of ``sizes``, with -1 for a size that is a quotient by all the others, which
+    cannot be 0 then.
+    """
     for axis, dim in enumerate(sizes):
         divisor = _divisor(dim)
         if divisor is not None and isinstance(product((*sizes[:axis], *sizes[axis + 1 :])) // divisor, int):
@@ -77,5 +80,4 @@ def _divisor(dim: Any) -> Size | None:
 
 
 def unstack_texts(x: Operand, axis: int, count: int) -> list[str]:
-    """``x[:, 0]``, ``x[:, 1]``, ..."""
     return [f"{x}{key_text((*(WHOLE,) * axis, i), x.ndim)}" for i in range(count)]

@@ -1,5 +1,6 @@
-"""Temme's uniform expansion of the incomplete gamma functions for large parameters: the part that is plain arithmetic on arrays of any
-framework."""
+"""Temme's uniform expansion of the incomplete gamma functions for large parameters: the part that is plain
+arithmetic on arrays of any framework.
+"""
 
 from __future__ import annotations
 
@@ -64,8 +65,9 @@ def airy_out_of_phase(t: Any) -> Any:
 
 
 def excess_of_logarithm(mu: Any) -> Any:
-    """``(mu - log1p(mu)) / mu**2`` for ``abs(mu)`` up to 0.6, by the series of the inverse hyperbolic tangent, which loses no digits near
-    0."""
+    """``(mu - log1p(mu)) / mu**2`` for ``abs(mu)`` up to 0.6, by the series of the inverse hyperbolic
+    tangent, which loses no digits near 0.
+    """
     share = 1 / (2 + mu)
     square = (mu * share) ** 2
     total = 0 * mu
@@ -75,8 +77,9 @@ def excess_of_logarithm(mu: Any) -> Any:
 
 
 def temme_series(eta: Any, a: Any) -> Any:
-    """``sum(C[k](eta) / a**k)`` of DLMF 8.12.9, for ``a`` from 200 on: the coefficients of the powers of ``eta`` follow from 8.12.11 and
-    8.12.12."""
+    """``sum(C[k](eta) / a**k)`` of DLMF 8.12.9, for ``a`` from 200 on: the coefficients of the powers of
+    ``eta`` follow from 8.12.11 and 8.12.12.
+    """
     # fmt: off
     coefficients = (
         (-0.3333333333333333, 0.08333333333333333, -0.014814814814814815, 0.0011574074074074073, 0.0003527336860670194,

@@ -1,4 +1,6 @@
-"""Loops and branches as Python's own statements, for targets that run operation by operation: NumPy, and torch without a compiler."""
+"""Loops and branches as Python's own statements, for targets that run operation by operation: NumPy, and
+torch without a compiler.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,6 @@ def while_loop(scope: Scope, node: Node) -> None:
 
 
 def scope_is_empty(inside: Inside, targets: Sequence[str]) -> bool:
-    """Whether a block and the assignment of its outputs write no line."""
     return inside.is_empty and list(targets) == inside.outputs
 
 
@@ -68,7 +69,9 @@ def _heads(chosen: str, count: int) -> list[str]:
 def scan_with(
     elements: Callable[[Scope, Node, Loop, list[str]], tuple[str, list[str]]], results: Results
 ) -> Written:
-    """A ``for`` loop: ``elements`` gives its head and lines that name the elements, ``results`` collects what the steps put out."""
+    """A ``for`` loop: ``elements`` gives its head and lines that name the elements, ``results`` collects what
+    the steps put out.
+    """
 
     def scan(scope: Scope, node: Node) -> None:
         (body,), loop = node.regions, Loop.of(scope, node)
@@ -101,7 +104,9 @@ def scan_with(
 
 
 def counting(scope: Scope, node: Node, loop: Loop) -> Loop:
-    """The operands with a ``range`` in the place of an ``arange`` whose numbers are nothing but places: Python's own are fastest there."""
+    """The operands with a ``range`` in the place of an ``arange`` whose numbers are nothing but places:
+    Python's own are fastest there.
+    """
     if node.params["reverse"]:
         return loop
     (body,), carried, texts = node.regions, len(loop.state), list(loop.sequences)

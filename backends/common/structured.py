@@ -1,4 +1,6 @@
-"""What the ways to write operations that run blocks have in common: the scope that they write into, and the parts of such a node."""
+"""What the ways to write operations that run blocks have in common: the scope that they write into, and the
+parts of such a node.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ class Inside(Protocol):
 
 
 class Numbered(Protocol):
-    """What the function of a region reads by itself (``codegen/layers.py``): by the place of its inputs, from these dicts."""
+    """What the function of a region reads by itself (``codegen/layers.py``): by the place of its inputs, from
+    these dicts.
+    """
 
     weights: Mapping[int, Any]
     numbers: Mapping[Node, int]
@@ -104,7 +108,6 @@ class Loop:
 
 
 def names_of(scope: Scope, region: Region, count: int, first: int = 0) -> list[str]:
-    """Names for inputs of a region."""
     return [scope.new(value.name) for value in region.block.inputs[first : first + count]]
 
 
@@ -138,7 +141,9 @@ def function(scope: Scope, wanted: str, arguments: Sequence[str], inside: Inside
 
 
 def call(scope: Scope, node: Node) -> None:
-    """One line that calls the function of a block, which the module has once: calls of the same function read the same."""
+    """One line that calls the function of a block, which the module has once: calls of the same function read
+    the same.
+    """
     (region,) = node.regions
     own = scope.numbered(region)
     name = scope.define_region(region, lambda inner, name: _definition(inner, name, region, own))
@@ -166,7 +171,9 @@ def _definition(scope: Scope, name: str, region: Region, own: Numbered) -> None:
 
 
 def checkpointed(scope: Scope, node: Node, results: Callable[[Sequence[str]], str]) -> tuple[str, list[str]]:
-    """A function of all operands of a node, and these: what computes it again for a gradient takes none from elsewhere."""
+    """A function of all operands of a node, and these: what computes it again for a gradient takes none from
+    elsewhere.
+    """
     region = node.regions[0]
     names = [scope.new(value.name) for value in region.block.inputs]
     inside = scope.apart(region, names)
@@ -187,7 +194,9 @@ def strongly_zero(scope: Scope, node: Node) -> None:
 
 
 def step_called(node: Node) -> Node:
-    """A ``scan`` whose step is a ``call`` that is computed again for a gradient, in the place of one that is so itself."""
+    """A ``scan`` whose step is a ``call`` that is computed again for a gradient, in the place of one that is
+    so itself.
+    """
     (step,) = node.regions
     inputs, outputs = (
         tuple(Value(item.name, item.spec) for item in side)
@@ -201,8 +210,9 @@ def step_called(node: Node) -> Node:
 
 
 def associative_scan_by(helper: str) -> Callable[[Scope, Node], None]:
-    """Writes a function that combines pairs, for a helper ``helper(combine, sequences, axis)``; all inputs and outputs of the function are
-    flat."""
+    """Writes a function that combines pairs, for a helper ``helper(combine, sequences, axis)``; all inputs
+    and outputs of the function are flat.
+    """
 
     def associative_scan(scope: Scope, node: Node) -> None:
         (combine,), count, params = node.regions, node.params["sequences"], node.params
@@ -222,7 +232,6 @@ def associative_scan_by(helper: str) -> Callable[[Scope, Node], None]:
 
 
 def assigned(scope: Scope, targets: Sequence[str], values: Sequence[str]) -> None:
-    """One line that assigns all at once; what is assigned to itself is left out."""
     pairs = [(target, value) for target, value in zip(targets, values, strict=True) if target != value]
     if pairs:
         scope.line(f"{', '.join(target for target, _ in pairs)} = {', '.join(value for _, value in pairs)}")

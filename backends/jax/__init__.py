@@ -29,7 +29,6 @@ imports = {
 
 
 def dtype_text(dtype: str) -> str:
-    """``jnp.float32``; the boolean type is ``jnp.bool_``."""
     return "jnp.bool_" if dtype == "bool" else f"jnp.{jax_dtype(dtype)}"
 
 

@@ -1,4 +1,6 @@
-"""How the source for JAX differs from that of other targets: products are computed as precisely as in the source framework."""
+"""How the source for JAX differs from that of other targets: products are computed as precisely as in the
+source framework.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,13 @@ from ..common.dialect import CanonicalDialect
 
 
 def sharding(mesh: Mesh, layout: Layout) -> NamedSharding:
-    """On a mesh whose axes are automatic: XLA chooses the layouts that nobody has asked for."""
     return NamedSharding(Mesh(mesh.devices, mesh.axis_names), PartitionSpec(*layout))
 
 
 def automatic(array: Any) -> Any:
-    """The array with the same layout where axes of its mesh are explicit: operations on such need a layout for each result."""
+    """The array with the same layout where axes of its mesh are explicit: operations on such need a layout
+    for each result.
+    """
     mesh = (
         None
         if isinstance(array, jax.core.Tracer)
@@ -38,7 +41,9 @@ def automatic(array: Any) -> Any:
 
 
 def placed(array: Any, where: NamedSharding, is_local: bool = False) -> Any:
-    """On the devices of the sharding, where elements are there to be moved; what is there already is not moved."""
+    """On the devices of the sharding, where elements are there to be moved; what is there already is not
+    moved.
+    """
     if isinstance(array, jax.core.Tracer) or getattr(array, "sharding", None) == where:
         return array
     if jax.process_count() == 1:
@@ -62,7 +67,10 @@ def single(array: Any) -> Any:
 
 
 class failures:
-    """Errors of communication with other processes as this package's. A class, as each call enters it: less runs than of a generator."""
+    """Errors of communication with other processes as this package's.
+
+    A class, as each call enters it: less runs than of a generator.
+    """
 
     def __enter__(self) -> None: ...
 
@@ -76,8 +84,8 @@ class failures:
 class JaxDialect(CanonicalDialect):
     """See :class:`CanonicalDialect`.
 
-    On accelerators JAX multiplies float32 in fewer bits unless it is told otherwise, torch and NumPy do not. On a CPU it makes no
-    difference.
+    On accelerators JAX multiplies float32 in fewer bits unless it is told otherwise, torch and NumPy do not.
+    On a CPU it makes no difference.
     """
 
     def check(self, graph: Graph) -> None:
@@ -89,9 +97,11 @@ class JaxDialect(CanonicalDialect):
             )
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
-        """Return the row's expression, with numbers that the narrowed float64 does not hold as the nearest ones of float32.
+        """Return the row's expression, with numbers that the narrowed float64 does not hold as the nearest
+        ones of float32.
 
-        JAX would warn of an overflow and compute with infinities, which turn into NaN where the lowest number of a type does not.
+        JAX would warn of an overflow and compute with infinities, which turn into NaN where the lowest number
+        of a type does not.
         """
         if not jax.config.jax_enable_x64:
             for item in (*node.inputs, *node.params.values()):

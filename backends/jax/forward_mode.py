@@ -4,7 +4,9 @@ from __future__ import annotations
 
 
 def is_without_forward_mode(problem: Exception) -> bool:
-    """Whether JAX says by it that ``jax.custom_vjp`` has no forward mode; inside of reverse mode it says so in other words."""
+    """Whether JAX says by it that ``jax.custom_vjp`` has no forward mode; inside of reverse mode it says so
+    in other words.
+    """
     is_refused = (
         isinstance(problem, TypeError) and "forward-mode" in str(problem) and "custom_vjp" in str(problem)
     )

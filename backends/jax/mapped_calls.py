@@ -1,4 +1,6 @@
-"""Calls inside of ``jax.vmap``: one call stands for every row, so that a key drawn in it would be the key of every row."""
+"""Calls inside of ``jax.vmap``: one call stands for every row, so that a key drawn in it would be the key of
+every row.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from jax._src.interpreters.batching import BatchTrace, BatchTracer
 def is_one_call_for_rows(leaves: Iterable[Any]) -> bool:
     """Return True if ``jax.vmap`` is active and maps over calls with these ``leaves``.
 
-    ``jax.jacfwd`` and ``jax.hessian`` map over directions: the values are those of one call, and only the tangents are batched.
+    ``jax.jacfwd`` and ``jax.hessian`` map over directions: the values are those of one call, and only the
+    tangents are batched.
     """
     if not _inside_vmap():
         return False

@@ -18,8 +18,9 @@ class _Part(nnx.Module):  # type: ignore[misc,unused-ignore]
 class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
     """Calls a graph with the arrays that it holds: weights as ``nnx.Param``, buffers as ``nnx.BatchStat``.
 
-    ``train()`` and ``eval()`` choose the mode of the original's modules for its calls, also inside of ``nnx.jit``; before, it is the one
-    they are in. Random numbers come from a key of its own, which goes through ``nnx.jit`` as part of it, or from ``rng=``.
+    ``train()`` and ``eval()`` choose the mode of the original's modules for its calls, also inside of
+    ``nnx.jit``; before, it is the one they are in. Random numbers come from a key of its own, which goes
+    through ``nnx.jit`` as part of it, or from ``rng=``.
     """
 
     def __init__(self, graph: Any) -> None:
@@ -62,7 +63,6 @@ class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
         return {name: self._variable(name)[...] for name in self._names}
 
     def arrays_by_name(self) -> dict[str, Any]:
-        """The arrays that it holds, by their names in the original: what :meth:`graph_compiler.Graph.to_source` takes."""
         return self._held()
 
     def _next_key(self) -> Any:
@@ -71,12 +71,10 @@ class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
         return self._keys()
 
     def train(self, **attributes: Any) -> None:
-        """Calls are those of the original in training mode."""
         super().train(**attributes)
         self._is_training = True
 
     def eval(self, **attributes: Any) -> None:
-        """Calls are those of the original in evaluation mode."""
         super().eval(**attributes)
         self._is_training = False
 
@@ -109,5 +107,4 @@ class _Static:
 
 
 def as_module(graph: Any) -> nnx.Module:
-    """See :meth:`graph_compiler.Graph.as_module`."""
     return GraphModule(graph)

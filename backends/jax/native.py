@@ -33,9 +33,11 @@ _ALIGNMENT = 16  # XLA takes an array of a GPU only at a multiple of this; on a 
 
 
 def over_dlpack(array: Any, is_copied: bool = False) -> Any:
-    """A JAX array in the memory of an array, or in that of a copy on its device; None where layout or device do not allow that.
+    """A JAX array in the memory of an array, or in that of a copy on its device; None where layout or device
+    do not allow that.
 
-    The device has to be the one that JAX computes on: an array elsewhere would take the computation there, or mix devices.
+    The device has to be the one that JAX computes on: an array elsewhere would take the computation there, or
+    mix devices.
 
     >>> import numpy as np
     >>> over_dlpack(np.arange(3, dtype="int32")).tolist()
@@ -62,7 +64,6 @@ def over_dlpack(array: Any, is_copied: bool = False) -> Any:
 
 
 def default_place() -> tuple[bool, int]:
-    """Whether JAX computes elsewhere than on a CPU, and the number of the device among its kind."""
     chosen = jax.config.jax_default_device
     device = chosen if isinstance(chosen, jax.Device) else jax.local_devices(backend=chosen)[0]
     return device.platform != "cpu", device.id if device.platform == "cpu" else device.local_hardware_id
@@ -113,8 +114,9 @@ class JaxTarget(Target):
 
     # ------------------------------------------------------------------------------ arrays
     def convert(self, array: Any) -> Any:
-        """JAX arrays as they are; numpy arrays and tensors copied, so that the caller may write to them while JAX still computes. Those of
-        the GPU that JAX has are copied there, others by way of the host."""
+        """JAX arrays as they are; numpy arrays and tensors copied, so that the caller may write to them while
+        JAX still computes. Those of the GPU that JAX has are copied there, others by way of the host.
+        """
         if isinstance(array, jax.Array):
             return array
         if getattr(array, "is_cuda", False) and (found := _over_dlpack(array, is_copied=True)) is not None:
@@ -123,13 +125,13 @@ class JaxTarget(Target):
         return None if array is None else _as_jax(array)
 
     def adopt(self, array: Any) -> Any:
-        """A weight as a JAX array on the device that JAX computes on; it shares the memory (DLPack) where dtype and device allow."""
         found = None if isinstance(array, jax.Array) else _over_dlpack(array)
         return self.convert(array) if found is None else found
 
     def dtype(self, name: str) -> Any:
-        """The numpy dtype that ``array.dtype`` of a JAX array equals; without 64-bit types that of 32 bits. Keys have types of their
-        own."""
+        """The numpy dtype that ``array.dtype`` of a JAX array equals; without 64-bit types that of 32 bits.
+        Keys have types of their own.
+        """
         if name in KEYS:
             return jax.random.key(0, impl=KEYS[name]).dtype
         try:
@@ -138,11 +140,9 @@ class JaxTarget(Target):
             return None
 
     def elements(self, array: Any) -> Any:
-        """``tolist``; waits for the array."""
         return array.tolist()
 
     def on_host(self, array: Any) -> Any:
-        """The memory of an array on the CPU; None of one that is traced."""
         return None if isinstance(array, jax.core.Tracer) or array.platform() != "cpu" else np.asarray(array)
 
     @property
@@ -150,15 +150,15 @@ class JaxTarget(Target):
         return 'Call jax.config.update("jax_enable_x64", True) before'
 
     def follows(self, given: Iterable[Any]) -> bool:
-        """Never: JAX hands tracers to what it takes a gradient of."""
         return False
 
     def is_traced(self, item: Any) -> bool:
-        """While JAX transforms a function."""
         return isinstance(item, jax.core.Tracer)
 
     def traced_number(self, item: Any, cls: type) -> Any:
-        """What stands for a number of Python while JAX traces a function, of a weak type as the number; None for anything else."""
+        """What stands for a number of Python while JAX traces a function, of a weak type as the number; None
+        for anything else.
+        """
         is_number = (
             self.is_traced(item)
             and item.ndim == 0
@@ -167,13 +167,11 @@ class JaxTarget(Target):
         return weak(item) if is_number else None
 
     def to_numpy(self, array: Any) -> Any:
-        """The elements; bfloat16, which numpy lacks, as float32, and of keys their words."""
         if jax.dtypes.issubdtype(array.dtype, jax.dtypes.extended):
             array = jax.random.key_data(array)
         return np.asarray(array.astype(jnp.float32) if array.dtype == jnp.bfloat16 else array)
 
     def to_bytes(self, array: Any) -> bytes:
-        """The elements as they lie in memory."""
         return np.asarray(array).tobytes()
 
     def from_bytes(self, data: np.ndarray[Any, Any], dtype: str, shape: tuple[int, ...]) -> Any:
@@ -185,18 +183,15 @@ class JaxTarget(Target):
             return jax.device_put(array)
 
     def is_signal(self, problem: Exception) -> bool:
-        """That a function has no forward mode, which ``transforms`` then takes by two reverse ones."""
         return is_without_forward_mode(problem)
 
     def copy(self, array: Any) -> Any:
-        """JAX arrays never change."""
         return array
 
     def write_back(self, array: Any, value: Any) -> None:
-        """In-place copy into a numpy array or a tensor; a JAX array cannot be written to."""
         write_into(array, self.to_numpy(value))
 
-    # ------------------------------------------------------------------------------ compiling and random numbers
+    # --------------------------------------------------------------------------- compiling and random numbers
     def compile(
         self,
         function: Callable[..., Any],
@@ -204,7 +199,6 @@ class JaxTarget(Target):
         static: tuple[int, ...] = (),
         text: str | None = None,
     ) -> Callable[..., Any]:
-        """Return the function compiled by ``jax.jit``; see :func:`.compiled.compiled`."""
         check_compiler_options("jax.jit", jax.jit, options)
         return compiled(function, options, static, text, by_default=False)
 
@@ -213,25 +207,27 @@ class JaxTarget(Target):
     def compile_by_default(
         self, function: Callable[..., Any], static: tuple[int, ...] = (), text: str | None = None
     ) -> Callable[..., Any]:
-        """Return the function compiled by ``jax.jit``, which runs operation by operation for the first call with a new shape after many
-        others."""
+        """Return the function compiled by ``jax.jit``, which runs operation by operation for the first call
+        with a new shape after many others.
+        """
         return compiled(function, {}, static, text, by_default=True)
 
     def untraced(self) -> AbstractContextManager[None]:
-        """What is computed inside is computed as if nothing were traced. (In ``jax.ensure_compile_time_eval`` a trace inside would fold
-        constants.)"""
+        """What is computed inside is computed as if nothing were traced. (In ``jax.ensure_compile_time_eval``
+        a trace inside would fold constants.)
+        """
         outside: AbstractContextManager[None] = jax.core.eval_context()
         return outside
 
     def seed(self, number: int) -> None:
-        """Restarts the sequence of keys that calls of graphs draw from."""
         with jax.ensure_compile_time_eval():  # a key that is kept is never one of a trace
             self._key = jax.random.PRNGKey(number)
 
     def next_key(self, leaves: Iterable[Any] = ()) -> Any:
         """Split the sequence's key and return a fresh one for a call with these array ``leaves``.
 
-        Raise ``CallMismatch`` inside of ``jax.jit`` and the like, and inside of ``jax.vmap``, where one key would serve every row.
+        Raise ``CallMismatch`` inside of ``jax.jit`` and the like, and inside of ``jax.vmap``, where one key
+        would serve every row.
         """
         if draw := self.of_slices.next():
             return draw()
@@ -255,11 +251,12 @@ class JaxTarget(Target):
             return key
 
     def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
-        """Keys are inputs: nothing is drawn unseen."""
         return lambda: None
 
     def register_classes(self, classes: Iterable[type]) -> None:
-        """Containers of these classes become JAX pytrees, so that ``jax.jit`` and ``jax.grad`` pass them through."""
+        """Containers of these classes become JAX pytrees, so that ``jax.jit`` and ``jax.grad`` pass them
+        through.
+        """
         for cls in classes:
             if cls not in self._registered and cls not in (tuple, list, dict) and not hasattr(cls, "_fields"):
                 self._registered.add(cls)
@@ -268,9 +265,9 @@ class JaxTarget(Target):
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
         """``result`` where the guards on elements hold.
 
-        In a function that is recorded they become guards of its graph. Inside of a transformation they cannot be looked at. Where one fails
-        then, floats turn to NaN; if the result holds other numbers, or
-        no float at all, a callback raises, which JAX reports when the result is used.
+        In a function that is recorded they become guards of its graph. Inside of a transformation they cannot
+        be looked at. Where one fails then, floats turn to NaN; if the result holds other numbers, or no float
+        at all, a callback raises, which JAX reports when the result is used.
         """
         traced, recording = [], regions()
         for check, guard in zip(checks, guards):
@@ -289,12 +286,13 @@ class JaxTarget(Target):
         run: Callable[[], Any],
         otherwise: Callable[[], Any],
     ) -> Any:
-        """``lax.cond``."""
         holds = [_as_expected(check, guard) for check, guard in zip(checks, guards)]
         return jax.lax.cond(functools.reduce(jnp.logical_and, holds), run, otherwise)
 
     def refusal(self, problem: Exception) -> str | None:
-        """Not those by which JAX says that a traced array has no elements; where it is known, with what helps."""
+        """Not those by which JAX says that a traced array has no elements; where it is known, with what
+        helps.
+        """
         words = told(problem, more=self.undecided, but=(jax.errors.JAXTypeError, jax.errors.JAXIndexError))
         if words is None:
             return None
@@ -328,7 +326,10 @@ def _as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
 
 
 def _as_jax(array: np.ndarray[Any, Any]) -> jax.Array:
-    """A copy, of the nearest type that JAX has. ``GuardFailed`` for integers that this one does not hold: JAX would wrap them around."""
+    """A copy, of the nearest type that JAX has.
+
+    ``GuardFailed`` for integers that this one does not hold: JAX would wrap them around.
+    """
     dtype = jax_dtype(str(array.dtype))
     if array.dtype.kind in "iu" and array.size and dtype != str(array.dtype):
         held = np.iinfo(dtype)
@@ -363,7 +364,9 @@ def _register(cls: type) -> None:
 
 
 def _as_expected(check: Any, guard: Guard) -> Any:
-    """Whether the elements of a traced array are those that were seen while recording: NaN is NaN, and 0.0 is not -0.0."""
+    """Whether the elements of a traced array are those that were seen while recording: NaN is NaN, and 0.0 is
+    not -0.0.
+    """
     expected = np.asarray(guard.expected)
     if expected.shape != check.shape:
         raise GuardFailed(
@@ -393,8 +396,8 @@ def _refused(result: Any, each: tuple[Any, ...], guards: tuple[Guard, ...]) -> A
 def _raised_unless(holds: Any, each: Any, raising: Callable[[Any], Any]) -> Any:
     """Whether it ``holds``; where it does not, a call of Python raises, which is made only then.
 
-    It is a pure call: one with effects takes ``jax.jit`` off its fast way, which costs each call some 100 microseconds. So the whole result
-    has to depend on it.
+    It is a pure call: one with effects takes ``jax.jit`` off its fast way, which costs each call some 100
+    microseconds. So the whole result has to depend on it.
     """
     called = functools.partial(
         jax.pure_callback, raising, jax.ShapeDtypeStruct((), bool), vmap_method="broadcast_all"
@@ -403,7 +406,6 @@ def _raised_unless(holds: Any, each: Any, raising: Callable[[Any], Any]) -> Any:
 
 
 def _raised_beside(holds: Any, each: Any, raising: Callable[[Any], Any]) -> Any:
-    """The same for results with numbers of Python, which depend on nothing."""
     jax.lax.cond(holds, lambda _: None, lambda each: jax.debug.callback(raising, each), each)
     return holds
 
@@ -418,7 +420,6 @@ def _poisoned(leaf: Any, holds: Any) -> Any:
 
 @jax.custom_jvp
 def _not_a_number(leaf: Any, holds: Any) -> Any:
-    """The array where it ``holds``, else NaN, and so is every derivative of it."""
     return jnp.where(holds, leaf, jnp.nan)
 
 

@@ -11,30 +11,27 @@ from ...trees import Tree, flatten, unflatten
 
 
 def is_leaf(item: Any) -> bool:
-    """What a result is taken apart to."""
     return isinstance(item, (jax.Array, np.ndarray)) or hasattr(item, "aval") or type(item) is object
 
 
 def weak(array: Any) -> Any:
-    """A traced array as one of a weak type, which gives way to that of another operand."""
     return jax.lax.convert_element_type_p.bind(array, new_dtype=array.dtype, weak_type=True, sharding=None)
 
 
 class Packed:
-    """A result on its way out of ``jax.jit``: its arrays as JAX sees them, all else (numbers, texts, the order of keys) as part of the
-    form."""
+    """A result on its way out of ``jax.jit``: its arrays as JAX sees them, all else (numbers, texts, the
+    order of keys) as part of the form.
+    """
 
     def __init__(self, leaves: Any, form: Form) -> None:
         self.leaves, self.form = leaves, form
 
     @classmethod
     def of(cls, result: Any) -> Packed:
-        """The result of a function."""
         leaves, tree = flatten(result, is_leaf)
         return cls(leaves, Form(tree))
 
     def unpacked(self) -> Any:
-        """The result."""
         return unflatten(self.form.tree, self.leaves)
 
 

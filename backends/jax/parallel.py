@@ -69,7 +69,8 @@ class JaxTrainingOverMesh(JaxTraining):
             placed, program = (held, last[1]) if last[0]() is held else lying(held)
             try:
                 found: tuple[Held, Any] = program(placed, self._split(arrays), self._everywhere(rate))
-            # Whatever a trace that recorded something raises: JAX would call what failed once in its slow way for ever.
+            # Whatever a trace that recorded something raises: JAX would call what failed once in its slow way
+            # for ever.
             except Exception:
                 compiled.clear()
                 last = type(None), step
@@ -81,7 +82,10 @@ class JaxTrainingOverMesh(JaxTraining):
         return run
 
     def _lying(self, step: Program, layouts: Held, is_consuming: bool) -> Program:
-        """A step whose results lie so. With ``out_shardings`` for what is donated, JAX calls a program in its slow way."""
+        """A step whose results lie so.
+
+        With ``out_shardings`` for what is donated, JAX calls a program in its slow way.
+        """
         whole = self._whole
 
         def lying(held: Held, arrays: Any, rate: Any) -> tuple[Held, Any]:
@@ -115,38 +119,30 @@ class JaxTrainingOverMesh(JaxTraining):
         ]
 
     def _on_mesh(self, array: Any) -> Any:
-        """An array as it lies; what a file has brought to one device, on every device."""
         return array if len(array.sharding.device_set) == self._mesh.size else placed(array, self._whole)
 
     def placed(self, array: Any, where: Any) -> Any:
-        """A batch as steps want it, where nothing else is asked for."""
         is_batch = where is None and len(array.shape) and array.shape[0] % self._parts == 0
         return super().placed(array, self._divided if is_batch and self._batch else where)
 
     def once(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """On one device: recordings are made from the results."""
         alone = super().once(function)
         return lambda *arrays: alone(*jax.tree.map(single, arrays))
 
     def snapshot(self, array: Any) -> Any:
-        """On one device."""
         return single(array)
 
     def storable(self, array: Any) -> Any:
-        """On one device."""
         return super().storable(single(array))
 
     def restored(self, array: Any, like: Any) -> Any:
-        """As the array lay that it takes the place of."""
         return placed(super().restored(array, like), like.sharding)
 
     def with_optimizer_arrays(self, make: Make, held: Held, arrays: TrainingArrays) -> Any:
-        """As the parameters lie that they are of."""
         found, like = super().with_optimizer_arrays(make, held, arrays), self.begun(make, held.trained)
         return jax.tree.map(lambda array, other: placed(array, self._on_mesh(other).sharding), found, like)
 
     def optimizer_arrays(self, make: Make, held: Held) -> TrainingArrays:
-        """On one device."""
         return {name: single(array) for name, array in super().optimizer_arrays(make, held).items()}
 
 
@@ -167,7 +163,6 @@ def held_over(held: Held, mesh: Mesh, layouts: Mapping[str, Layout]) -> Held:
 
 
 def held_by_one(held: Held) -> Held:
-    """Copies on one device."""
     found: Held = jax.tree.map(lambda array: jnp.copy(single(array)), held)
     return found
 
@@ -192,12 +187,14 @@ def _stacked(array: Any, axis: str) -> Any:
 
 
 class JaxParallelism(Parallelism):
-    """See :class:`graph_compiler.contracts.parallelism.Parallelism`. Explicit axes of a mesh are used as automatic ones."""
+    """See :class:`graph_compiler.contracts.parallelism.Parallelism`.
+
+    Explicit axes of a mesh are used as automatic ones.
+    """
 
     a_mesh = "jax.make_mesh((2, 4), ('data', 'model'))"
 
     def array(self, item: Any) -> Any:
-        """As ``jnp.asarray``."""
         return automatic(derivatives.array(item))
 
     def likenesses(self) -> Mapping[type, Callable[[Any], Any]]:
@@ -245,11 +242,9 @@ class JaxParallelism(Parallelism):
         return sharding is not None and sharding.is_fully_replicated and len(sharding.device_set) == axis.size
 
     def replicated(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
-        """By ``jax.device_put`` with an empty ``PartitionSpec``."""
         return [placed(array, NamedSharding(axis.native, PartitionSpec())) for array in arrays]
 
     def single(self, array: Any) -> Any:
-        """On the first device of JAX; of an array on devices of other processes too, what all of them hold together."""
         return single(array)
 
     def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
@@ -294,35 +289,28 @@ class JaxParallelism(Parallelism):
         return not all(np.array_equal(first, other, equal_nan=first.dtype.kind in "fc") for other in others)
 
     def collective(self, name: str, array: Any, axis_name: str) -> Any:
-        """``jax.lax.psum`` and its like, under ``jax.vmap`` too."""
         with _unbound(axis_name):
             return _COLLECTIVES[name](array, axis_name)
 
     def all_gather(self, array: Any, axis_name: str) -> Any:
-        """``jax.lax.all_gather``."""
         with _unbound(axis_name):
             return jax.lax.all_gather(array, axis_name)
 
     def axis_index(self, axis_name: str) -> Any:
-        """``jax.lax.axis_index``."""
         with _unbound(axis_name):
             return jax.lax.axis_index(axis_name)
 
     def axis_size(self, axis_name: str) -> int:
-        """``jax.lax.psum`` of 1, which is a number."""
         with _unbound(axis_name):
             return int(jax.lax.psum(1, axis_name))
 
     def mesh_axes(self, mesh: Any) -> Mapping[str, int] | None:
-        """Of ``jax.sharding.Mesh``."""
         return dict(mesh.shape) if isinstance(mesh, Mesh) else None
 
     def laid_out(self, array: Any, mesh: Any, layout: Layout) -> Any:
-        """By ``jax.device_put`` with a ``NamedSharding``."""
         return placed(array, sharding_of(mesh, layout))
 
     def constrained(self, array: Any, mesh: Any, layout: Layout) -> Any:
-        """``jax.lax.with_sharding_constraint``."""
         return jax.lax.with_sharding_constraint(array, sharding_of(mesh, layout))
 
     def partitioned(
@@ -350,7 +338,6 @@ class JaxParallelism(Parallelism):
     def training_over_axis(
         self, held: Held, make: Make, axis: DeviceAxis, local_batch: bool
     ) -> tuple[Training, Held]:
-        """As over a mesh of this axis, on which everything that is held is whole."""
         return JaxTrainingOverMesh(axis.native, [axis.name], local_batch), held_over(held, axis.native, {})
 
     def training_over_mesh(
@@ -362,16 +349,16 @@ class JaxParallelism(Parallelism):
         batch: Sequence[str],
         local_batch: bool,
     ) -> tuple[Training, Held]:
-        """``jax.jit`` of arrays with these layouts."""
         return JaxTrainingOverMesh(mesh, batch, local_batch), held_over(held, mesh, layouts)
 
     def training_alone(self, training: Training, held: Held, make: Make) -> tuple[Training, Held]:
-        """On one device."""
         return alone, held_by_one(held)
 
 
 def _parts(array: Any) -> Any:
-    """What each device of this process holds, without the axis that they were stacked along; while JAX traces, all of it."""
+    """What each device of this process holds, without the axis that they were stacked along; while JAX
+    traces, all of it.
+    """
     if isinstance(array, jax.core.Tracer):
         return list(array)
     shards = sorted(array.addressable_shards, key=lambda shard: shard.index[0].start or 0)

@@ -1,5 +1,6 @@
-"""XLA's programs are kept between processes: JAX's own cache, in a folder of ours, while a graph is compiled and not longer. Where the user
-has set or disabled that cache, it is left as it is."""
+"""XLA's programs are kept between processes: JAX's own cache, in a folder of ours, while a graph is compiled
+and not longer. Where the user has set or disabled that cache, it is left as it is.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +47,9 @@ _WATCHING = (
 
 
 def key_of(text: str, args: Iterable[Any]) -> str | None:
-    """The digest for the whole ``text`` of a function, and what it is traced with; None where a trace may read more."""
+    """The digest for the whole ``text`` of a function, and what it is traced with; None where a trace may
+    read more.
+    """
     is_off = not jax.config.jax_enable_compilation_cache
     if is_off or any(getattr(jax.config, name) for name in _WATCHING) or _is_in_a_context():
         return None
@@ -62,7 +65,6 @@ def _versions() -> Iterator[str]:
 
 
 def _settings() -> Iterator[str]:
-    """Of JAX, but where it keeps what it compiles."""
     return (f"{name}={value!r}" for name, value in sorted(jax.config.values.items()) if "cache" not in name)
 
 
@@ -91,7 +93,9 @@ def _described(arg: Any) -> str | None:
 
 
 def _packages(text: str) -> Iterator[str | None]:
-    """The versions of what the text imports beside JAX; None for what is not installed, whose code may be another one tomorrow."""
+    """The versions of what the text imports beside JAX; None for what is not installed, whose code may be
+    another one tomorrow.
+    """
     for name in dict.fromkeys(_IMPORT.findall(text)):
         if name in _OWN or name in sys.stdlib_module_names:
             continue
@@ -111,8 +115,9 @@ class NotKept(Signal):
 
 @dataclass(frozen=True)
 class ProgramFile:
-    """``passed`` tells of each array of the result which argument it is, None where the program makes it; ``weak`` of each that it makes
-    whether its type is a weak one."""
+    """``passed`` tells of each array of the result which argument it is, None where the program makes it;
+    ``weak`` of each that it makes whether its type is a weak one.
+    """
 
     program: export.Exported
     form: Tree
@@ -121,7 +126,6 @@ class ProgramFile:
 
 
 def classes_of(function: Callable[..., Any]) -> Classes:
-    """Those that the text of a function imports, by module and name."""
     held = inspect.unwrap(function).__globals__.values()  # decorators have globals of their own
     return {(cls.__module__, cls.__qualname__): cls for cls in held if isinstance(cls, type)}
 
@@ -136,7 +140,6 @@ def write(path: Path, kept: ProgramFile, classes: Classes) -> None:
 
 
 def write_none(path: Path) -> None:
-    """Says that there can be no program, so that the next process does not try again."""
     with suppress(OSError):
         _put(path, {})
 
@@ -183,8 +186,10 @@ _LEAST_SECONDS = 0.05  # of a trace: what is traced in less is not worth a file
 
 
 class KeptPrograms:
-    """Of one function, whose whole ``text`` is given; None where it depends on more. ``traced`` is what ``jax.jit`` compiles, in calls that
-    are not transformed: what was lowered has no derivative and takes no batches."""
+    """Of one function, whose whole ``text`` is given; None where it depends on more. ``traced`` is what
+    ``jax.jit`` compiles, in calls that are not transformed: what was lowered has no derivative and takes no
+    batches.
+    """
 
     def __init__(self, function: Callable[..., Any], text: str | None) -> None:
         self._function, self._text = function, text or ""
@@ -227,7 +232,8 @@ class KeptPrograms:
             result = call.by(kept)
         except NotKept:
             return None
-        # JAX cannot write every program down, and has no exception of its own for it; what the function raises comes again from its trace.
+        # JAX cannot write every program down, and has no exception of its own for it; what the function
+        # raises comes again from its trace.
         except Exception as problem:
             log.debug(
                 "the program of %s is not kept: %s: %s",
@@ -242,7 +248,10 @@ class KeptPrograms:
 
 
 class _Call:
-    """The function for arguments of these structures. Results that are arguments are passed on, as ``jax.jit`` does."""
+    """The function for arguments of these structures.
+
+    Results that are arguments are passed on, as ``jax.jit`` does.
+    """
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
         static = {place: arg for place, arg in enumerate(args) if isinstance(arg, (bool, int, float))}
@@ -264,13 +273,11 @@ class _Call:
         self._jitted = jax.jit(flat, inline=True)
 
     def is_quick(self) -> bool:
-        """Whether it is traced in no time."""
         start = time.perf_counter()
         self._jitted.trace(*self._leaves)
         return time.perf_counter() - start < _LEAST_SECONDS
 
     def traced(self) -> Packed:
-        """The result by the function itself, which is traced once."""
         results = self._jitted(*self._leaves)
         return self._whole(results, self._passed, self._form)
 
@@ -299,7 +306,9 @@ _SETTINGS = {"jax_persistent_cache_min_compile_time_secs": 0.1}
 
 
 class PersistentCache:
-    """Of one function. Its body runs while JAX traces it, and XLA compiles what was traced before the call returns."""
+    """Of one function. Its body runs while JAX traces it, and XLA compiles what was traced before the call
+    returns.
+    """
 
     def __init__(self) -> None:
         self._before: dict[str, Any] | None = None

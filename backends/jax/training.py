@@ -1,4 +1,6 @@
-"""Training in JAX: optax's optimizers, ``jax.value_and_grad``, steps by ``jax.jit`` that take over the memory of what they are given."""
+"""Training in JAX: optax's optimizers, ``jax.value_and_grad``, steps by ``jax.jit`` that take over the memory
+of what they are given.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +88,9 @@ def _lion(options: Options) -> list[Any]:
 
 
 def _amsgrad(options: Options) -> Any:
-    """``optax.scale_by_amsgrad`` takes the maximum of corrected second moments, and torch that of the moments themselves."""
+    """``optax.scale_by_amsgrad`` takes the maximum of corrected second moments, and torch that of the moments
+    themselves.
+    """
     b1, b2, eps = options["b1"], options["b2"], options["eps"]
 
     def init(parameters: Any) -> Any:
@@ -109,7 +113,9 @@ def _amsgrad(options: Options) -> Any:
 
 
 def _nadam(options: Options) -> list[Any]:
-    """``optax.nadam`` has no schedule of the momentum, which torch takes from https://openreview.net/forum?id=OM0jvwB8jIp57ZJjtNEZ."""
+    """``optax.nadam`` has no schedule of the momentum, which torch takes from
+    https://openreview.net/forum?id=OM0jvwB8jIp57ZJjtNEZ.
+    """
     b1, b2, eps = options["b1"], options["b2"], options["eps"]
 
     def momentum(count: Any) -> Any:
@@ -154,8 +160,9 @@ jax.tree_util.register_dataclass(Held, [field.name for field in fields(Held)], [
 
 
 class JaxTraining(Training):
-    """See :class:`graph_compiler.contracts.training.Training`. An optimizer is a function of the rate that gives a transformation of
-    optax."""
+    """See :class:`graph_compiler.contracts.training.Training`. An optimizer is a function of the rate that
+    gives a transformation of optax.
+    """
 
     is_pure = True
 
@@ -168,16 +175,13 @@ class JaxTraining(Training):
         return made(name, options)
 
     def own(self, item: Any) -> Make | None:
-        """A pair of functions ``init`` and ``update``, as optax and libraries beside it have them."""
         is_one = callable(getattr(item, "init", None)) and callable(getattr(item, "update", None))
         return _Own(item) if is_one else None
 
     def has_rate(self, make: Make) -> bool:
-        """Of those that are made by name; transformations of optax have theirs inside."""
         return not getattr(make, "is_own", False)
 
     def begun(self, make: Make, trained: Arrays) -> Any:
-        """``init``, as one program; some give the parameters themselves, which a step takes over, so all are copies."""
         return jax.jit(lambda trained: jax.tree.map(jnp.copy, make(0.0).init(trained)))(trained)
 
     def updated(
@@ -209,7 +213,10 @@ class JaxTraining(Training):
 
     # ------------------------------------------------------------------------------ arrays
     def trainable(self, array: Any) -> Any:
-        """In memory of its own, which the first step takes over. By numpy where it is on a CPU: ``jnp.copy`` compiles for each shape."""
+        """In memory of its own, which the first step takes over.
+
+        By numpy where it is on a CPU: ``jnp.copy`` compiles for each shape.
+        """
         if _is_key(array):
             return self.restored(jnp.copy(jax.random.key_data(array)), array)
         device, *more = array.devices()
@@ -222,7 +229,6 @@ class JaxTraining(Training):
     kept = snapshot = trainable
 
     def storable(self, array: Any) -> Any:
-        """Of keys their words."""
         return jax.random.key_data(array) if _is_key(array) else array
 
     def stored_spec(self, array: Any) -> list[Any] | None:
@@ -234,76 +240,60 @@ class JaxTraining(Training):
         )
 
     def restored(self, array: Any, like: Any) -> Any:
-        """Keys of the words."""
         return jax.random.wrap_key_data(array, impl=jax.random.key_impl(like)) if _is_key(like) else array
 
     def values(self, arrays: Arrays) -> Arrays:
-        """As they are."""
         return arrays
 
     def put(self, held: Arrays, new: Arrays) -> Arrays:
-        """The new ones, of the type that is held."""
         return {name: new[name].astype(array.dtype) if name in new else array for name, array in held.items()}
 
     def zeros_like(self, array: Any) -> Any:
-        """``jnp.zeros_like``."""
         return jnp.zeros_like(array)
 
     def number(self, value: float | int) -> Any:
-        """Of 32 bits."""
         return jnp.asarray(value, jnp.int32 if isinstance(value, int) else jnp.float32)
 
     def is_floating(self, array: Any) -> bool:
-        """By the dtype."""
         return bool(jnp.issubdtype(array.dtype, jnp.floating))
 
     # ------------------------------------------------------------------------------ gradients
     def gradients(
         self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays
     ) -> tuple[Any, Any, Arrays]:
-        """``jax.value_and_grad``."""
         (value, aux), gradients = jax.value_and_grad(function, has_aux=True)(trained)
         return value, aux, gradients
 
     def norm(self, arrays: Arrays) -> Any:
-        """As ``optax.global_norm``."""
         return jnp.sqrt(
             sum((jnp.sum(jnp.square(array.astype(jnp.float32))) for array in arrays.values()), jnp.float32(0))
         )
 
     def minimum(self, left: Any, right: Any) -> Any:
-        """``jnp.minimum``."""
         return jnp.minimum(left, right)
 
     def is_finite(self, arrays: Arrays) -> Any:
-        """One boolean."""
         return jnp.stack([jnp.all(jnp.isfinite(array)) for array in arrays.values()]).all()
 
     def where(self, condition: Any, new: Any, old: Any) -> Any:
-        """``jnp.where`` over all leaves."""
         return jax.tree.map(lambda one, other: jnp.where(condition, one, other), new, old)
 
     # ------------------------------------------------------------------------------ random numbers
     def generator(self, like: Any) -> Any:
-        """A key."""
         return jnp.copy(target.next_key())
 
     def key(self, rng: Any) -> tuple[Any, Any]:
-        """The key is split."""
         following, key = jax.random.split(rng)
         return key, following
 
     def rng_arrays(self, rng: Any) -> Arrays:
-        """The words of the key."""
         return {"key": rng}
 
     def with_rng_arrays(self, arrays: Arrays, like: Any) -> Any:
-        """The key."""
         return arrays["key"]
 
     # ------------------------------------------------------------------------------ running
     def once(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """As one program: operation by operation, each is compiled."""
         return target.compile(function, {})
 
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
@@ -326,12 +316,10 @@ class JaxTraining(Training):
         return run
 
     def placed(self, array: Any, where: Any) -> Any:
-        """``jax.device_put``."""
         plain = array if isinstance(array, (jax.Array, np.ndarray)) else target.convert(array)
         return jax.device_put(plain, where)
 
     def is_device(self, item: Any) -> bool:
-        """A device or a sharding."""
         return isinstance(item, (jax.Device, jax.sharding.Sharding))
 
 
@@ -348,13 +336,13 @@ class _Own:
 
 
 def _is_key(array: Any) -> bool:
-    """Whether the elements are keys of random numbers, which numpy has not."""
     return bool(jnp.issubdtype(array.dtype, jax.dtypes.prng_key))
 
 
 def _bound(held: Held, arrays: Any) -> Held:
-    """What is held, all of it bound to the device that some of it, or of the batch, is bound to (``committed``): a step gives it back so,
-    and would be compiled once more for the next one."""
+    """What is held, all of it bound to the device that some of it, or of the batch, is bound to
+    (``committed``): a step gives it back so, and would be compiled once more for the next one.
+    """
     leaves, tree = jax.tree.flatten(held)
     places = {
         array.sharding

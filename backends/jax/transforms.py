@@ -60,7 +60,9 @@ def kept_of(program: Any) -> set[Any]:
 
 
 def _follow(flow: Any, program: Any, outside: dict[Any, Any]) -> None:
-    """Adds the equations of a program; ``outside`` are the variables that those of an inner program stand for."""
+    """Adds the equations of a program; ``outside`` are the variables that those of an inner program stand
+    for.
+    """
     for equation in program.eqns:
         operands = [outside.get(item, item) for item in equation.invars if not isinstance(item, Literal)]
         if equation.primitive.name in _OPENED and (inner := _inner(equation)) is not None:
@@ -108,7 +110,8 @@ def _read_backward(equation: Any, outside: dict[Any, Any]) -> list[Any]:
 
     try:
         traced = jax.make_jaxpr(tangents)(shapes, [shapes[place] for place in places]).jaxpr
-    # JAX and rules of the user may refuse to trace an equation alone by any exception: then everything is read.
+    # JAX and rules of the user may refuse to trace an equation alone by any exception: then everything is
+    # read.
     except Exception:
         return [outside.get(item, item) for item in equation.invars if not isinstance(item, Literal)]
     read = _needed(traced)
@@ -181,23 +184,21 @@ class JaxDerivatives(Derivatives):
         )
 
     def owns(self, item: Any) -> bool:
-        """``jax.Array``, tracers too."""
         return isinstance(item, jax.Array)
 
     def carries(self, item: Any) -> bool:
-        """What JAX traces cannot become a numpy array: those are constants."""
         return isinstance(item, (jax.Array, np.ndarray, np.generic, bool, int, float, complex))
 
     def is_followed(self, array: Any) -> bool:
-        """Tracers."""
         return isinstance(array, jax.core.Tracer)
 
     def wide(self) -> AbstractContextManager[Any]:
-        """``jax.enable_x64``."""
         return jax.enable_x64(True)
 
     def placed(self, array: Any, device: Any) -> Any:
-        """``jax.device_put``, on the first device of a platform that is named, or on ``"cpu:1"`` on the second."""
+        """``jax.device_put``, on the first device of a platform that is named, or on ``"cpu:1"`` on the
+        second.
+        """
         if isinstance(device, str):
             platform, _, place = device.partition(":")
             try:
@@ -207,49 +208,38 @@ class JaxDerivatives(Derivatives):
         return jax.device_put(array, device)
 
     def cast(self, array: Any, like: Any) -> Any:
-        """``astype``."""
         return array.astype(like.dtype)
 
     def is_differentiable(self, array: Any) -> bool:
-        """Real and complex numbers."""
         return bool(jnp.issubdtype(array.dtype, jnp.inexact))
 
     def is_complex(self, array: Any) -> bool:
-        """By the dtype."""
         return bool(jnp.issubdtype(array.dtype, jnp.complexfloating))
 
     def conjugate(self, array: Any) -> Any:
-        """``jnp.conj``."""
         return jnp.conj(array) if self.is_complex(array) else array
 
     def zeros_like(self, array: Any, leading: Sequence[int] = ()) -> Any:
-        """``jnp.zeros``."""
         return jnp.zeros((*leading, *array.shape), array.dtype)
 
     def basis(self, array: Any) -> Any:
-        """Rows of an identity matrix."""
         return jnp.eye(array.size, dtype=array.dtype).reshape(array.size, *array.shape)
 
     def split(self, array: Any, axis: int, like: Any) -> Any:
-        """``jnp.reshape``."""
         return array.reshape(
             (*like.shape, *array.shape[1:]) if axis == 0 else (*array.shape[:-1], *like.shape)
         )
 
     def move_axis(self, array: Any, source: int, destination: int) -> Any:
-        """``jnp.moveaxis``."""
         return jnp.moveaxis(array, source, destination)
 
     def stop(self, array: Any) -> Any:
-        """``lax.stop_gradient``."""
         return jax.lax.stop_gradient(array)
 
     def reshape(self, array: Any, shape: Sequence[int]) -> Any:
-        """``jnp.reshape``."""
         return array.reshape(shape)
 
     def concatenate(self, arrays: Sequence[Any]) -> Any:
-        """``jnp.concatenate``."""
         return jnp.concatenate(arrays)
 
     def scanned(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
@@ -289,7 +279,10 @@ class JaxDerivatives(Derivatives):
     def linearised(
         self, function: Function, primals: Arrays
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """``jax.linearize``: the function is run once. Without a forward mode, which shows when it is pushed, as :meth:`pushed`."""
+        """``jax.linearize``: the function is run once.
+
+        Without a forward mode, which shows when it is pushed, as :meth:`pushed`.
+        """
         results, push, aux = jax.linearize(lambda *arrays: function(list(arrays)), *primals, has_aux=True)
 
         def pushed(tangents: Arrays) -> Arrays:
@@ -303,7 +296,10 @@ class JaxDerivatives(Derivatives):
     def _twice_reversed(
         self, function: Function, primals: Arrays, problem: Exception
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """The derivative of ``pull``, which is linear in the cotangents; taken at 1, as in torch. The ``problem`` where it is another."""
+        """The derivative of ``pull``, which is linear in the cotangents; taken at 1, as in torch.
+
+        The ``problem`` where it is another.
+        """
         if not is_without_forward_mode(problem):
             raise problem
         results, aux, pull = self.pulled(function, primals)
@@ -320,8 +316,8 @@ class JaxDerivatives(Derivatives):
     def mapped(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
         """Map by ``jax.vmap``; where keys are arguments, randomness is as they say.
 
-        A graph that draws from the target's sequence of keys gets one key, drawn outside of ``jax.vmap``. Each slice folds its number into
-        it, or all use the same.
+        A graph that draws from the target's sequence of keys gets one key, drawn outside of ``jax.vmap``.
+        Each slice folds its number into it, or all use the same.
         """
 
         def over_rows(arrays: Arrays) -> Arrays:
@@ -343,7 +339,6 @@ class JaxDerivatives(Derivatives):
         return over_rows
 
     def named(self, array: Any, name: str) -> Any:
-        """``jax.ad_checkpoint.checkpoint_name``."""
         return checkpoint_name(array, name)
 
     def rematerialised(

@@ -1,6 +1,8 @@
-"""NumPy as a target: canonical operations written in ``numpy``, and ``scipy.special`` where numpy has no such function.
+"""NumPy as a target: canonical operations written in ``numpy``, and ``scipy.special`` where numpy has no such
+function.
 
-There is no compiler and no differentiation: a graph runs as it is written, one array function after the other.
+There is no compiler and no differentiation: a graph runs as it is written, one array function after the
+other.
 """
 
 from __future__ import annotations

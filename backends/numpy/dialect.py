@@ -1,4 +1,6 @@
-"""How the source for numpy differs from that of other targets: every function ignores floating-point events, as tensor libraries do."""
+"""How the source for numpy differs from that of other targets: every function ignores floating-point events,
+as tensor libraries do.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,6 @@ from ..common.dialect import CanonicalDialect
 
 
 def dtype_text(dtype: str) -> str:
-    """``np.float32``; the boolean type is ``np.bool_``, and bfloat16 is that of ``ml_dtypes``."""
     return {"bool": "np.bool_", "bfloat16": "ml_dtypes.bfloat16"}.get(dtype, f"np.{dtype}")
 
 
@@ -15,5 +16,4 @@ class NumpyDialect(CanonicalDialect):
     """See :class:`CanonicalDialect`."""
 
     def decorators(self, graph: Graph) -> tuple[str, ...]:
-        """Floating-point events are ignored."""
         return ('@np.errstate(all="ignore")',)

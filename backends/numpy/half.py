@@ -1,6 +1,7 @@
 """Half precision in numpy: computed in float32 and rounded once, as tensor libraries do.
 
-float16 would accumulate rounding errors, bfloat16 (of ``ml_dtypes``) has no matrix products and no rank in numpy's promotion.
+float16 would accumulate rounding errors, bfloat16 (of ``ml_dtypes``) has no matrix products and no rank in
+numpy's promotion.
 """
 
 from __future__ import annotations
@@ -15,14 +16,16 @@ from .dialect import dtype_text
 
 _HALF_TEXTS = tuple(map(dtype_text, HALF))
 
-# Operations that move elements or make them, or that look at the precision itself: half precision stays as it is.
+# Operations that move elements or make them, or that look at the precision itself: half precision stays as it
+# is.
 _AS_THEY_ARE = frozenset({
     "asarray", "astype", "bitcast", "boolean_mask", "broadcast_to", "concat", "copy", "diag_embed", "diagonal", "eye", "flip", "full",
     "gather_nd", "getitem", "im2col", "nan_to_num", "nextafter", "one_hot", "ones", "permute_dims", "pixel_shuffle", "pixel_unshuffle",
     "channel_shuffle", "random_uniform", "repeat", "reshape", "roll", "setitem", "sliding_window", "split", "stack", "stop_gradient",
     "take", "take_along_axis", "tile", "tril", "triu", "unstack", "zeros", "as_strided", "embedding", "with_gradient", "refuse_gradient",
 })  # fmt: skip
-# Operators that round once: as they are too, unless a number stands beside the array, with which bfloat16 would be float32.
+# Operators that round once: as they are too, unless a number stands beside the array, with which bfloat16
+# would be float32.
 _ROUNDED_ONCE = frozenset({
     "abs", "add", "divide", "equal", "greater", "greater_equal", "less", "less_equal", "maximum", "minimum", "multiply", "negative",
     "not_equal", "subtract", "where", "isnan", "isinf", "isfinite",
@@ -91,7 +94,8 @@ def _narrowed(text: str, out: tuple[ArraySpec, ...]) -> str:
 
 
 def is_call(text: str) -> bool:
-    """Whether an expression is one call (or index) of a name, so that ``.method()`` may follow without parentheses.
+    """Whether an expression is one call (or index) of a name, so that ``.method()`` may follow without
+    parentheses.
 
     >>> is_call("np.sum(x + 1, axis=0)"), is_call("(a + b) * f(c)"), is_call("f(a) + f(b)")
     (True, False, False)

@@ -1,4 +1,7 @@
-"""A graph as an object that holds its parameters. Numpy has neither modules nor derivatives, so this one cannot be trained."""
+"""A graph as an object that holds its parameters.
+
+Numpy has neither modules nor derivatives, so this one cannot be trained.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,9 @@ from ...forwarding import passes_on
 
 
 class GraphModule:
-    """Calls a graph with the arrays that it holds, under the original names; ``module[name] = array`` gives it another one."""
+    """Calls a graph with the arrays that it holds, under the original names; ``module[name] = array`` gives
+    it another one.
+    """
 
     def __init__(self, graph: Any) -> None:
         self.graph = graph
@@ -19,19 +24,20 @@ class GraphModule:
 
     @passes_on
     def __call__(self, *args: Any, rng: np.random.Generator | None = None, **kwargs: Any) -> Any:
-        """The graph's result; buffers that it writes to are kept. ``rng`` is a generator for its random numbers."""
+        """The graph's result; buffers that it writes to are kept.
+
+        ``rng`` is a generator for its random numbers.
+        """
         key = self.graph.variants[0].target.next_key if rng is None else lambda: rng
         result, state = self.graph._step(self._held, args, kwargs, key=key, training=None, is_traced=False)
         self.parameters.update(state)
         return result
 
     def _held(self) -> dict[str, np.ndarray[Any, Any]]:
-        """With the parameters of variants that are new."""
         self.parameters = {**self.graph.parameters, **self.parameters}
         return self.parameters
 
     def arrays_by_name(self) -> dict[str, np.ndarray[Any, Any]]:
-        """The arrays that it holds, by their names in the original: what :meth:`graph_compiler.Graph.to_source` takes."""
         return self._held()
 
     def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
@@ -51,11 +57,9 @@ class GraphModule:
         return iter(self.parameters)
 
     def load_state_dict(self, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
-        """Takes all of these arrays, by name."""
         for name, array in arrays.items():
             self[name] = array
 
 
 def as_module(graph: Any) -> GraphModule:
-    """See :meth:`graph_compiler.Graph.as_module`."""
     return GraphModule(graph)

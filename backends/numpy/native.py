@@ -26,8 +26,9 @@ READ_ONLY = frozenset({"broadcast_to", "diagonal", "sliding_window"})
 
 
 def copy_aliased_outputs(graph: Graph) -> tuple[Graph, bool]:
-    """Results as arrays of their own: no memory shared with arguments, weights or one another, no numpy scalars; and what is written to
-    arguments is whole until then."""
+    """Results as arrays of their own: no memory shared with arguments, weights or one another, no numpy
+    scalars; and what is written to arguments is whole until then.
+    """
     graph, separated = copy_overwritten(graph, VIEWS | READ_ONLY)
     graph, copied = _copy_aliased_outputs(graph, VIEWS, READ_ONLY, scalars=True)
     return graph, separated or copied
@@ -61,45 +62,35 @@ class NumpyTarget(Target):
             return None
 
     def elements(self, array: Any) -> Any:
-        """``tolist``."""
         return self.to_numpy(array).tolist()
 
     def on_host(self, array: Any) -> Any:
-        """The array itself."""
         return array
 
     def refusal(self, problem: Exception) -> str | None:
-        """See :func:`graph_compiler.backends.common.failures.told`."""
         return told(problem)
 
     def to_numpy(self, array: Any) -> Any:
-        """The elements; bfloat16, which numpy itself lacks, as float32."""
         array = np.asarray(array)  # Python's numbers too, which generators give
         return np.asarray(array, np.float32 if array.dtype.name == "bfloat16" else None)
 
     def to_bytes(self, array: Any) -> bytes:
-        """The elements as they lie in memory."""
         return np.asarray(array).tobytes()
 
     def from_bytes(self, data: np.ndarray[Any, Any], dtype: str, shape: tuple[int, ...]) -> Any:
-        """An array whose memory these bytes are."""
         return data.view(self.dtype(dtype)).reshape(shape)
 
     def copy(self, array: Any) -> Any:
-        """The elements of now."""
         return np.array(array)
 
     def write_back(self, array: Any, value: Any) -> None:
-        """In-place copy into a numpy array or a tensor; arrays of JAX and TensorFlow cannot be written to."""
         write_into(array, np.asarray(value))
 
-    # ------------------------------------------------------------------------------ compiling and random numbers
+    # --------------------------------------------------------------------------- compiling and random numbers
     def seed(self, number: int) -> None:
-        """Restarts the sequence of generators that calls of graphs draw from."""
         self._seeds = np.random.SeedSequence(number)
 
     def next_key(self, leaves: Iterable[Any] = ()) -> np.random.Generator:
-        """A fresh generator, independent of those before it."""
         return np.random.default_rng(self._seeds.spawn(1)[0])
 
     def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:

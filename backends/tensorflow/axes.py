@@ -1,7 +1,7 @@
 """The named axes of functions that ``tf.vectorized_map`` maps: collectives over the slices.
 
-``tf.vectorized_map`` traces the function of one slice, and converts each operation into one of all slices. A collective is traced as an
-operation that brings the rule of its conversion with it.
+``tf.vectorized_map`` traces the function of one slice, and converts each operation into one of all slices. A
+collective is traced as an operation that brings the rule of its conversion with it.
 """
 
 from __future__ import annotations
@@ -18,13 +18,17 @@ from ...errors import GradientRefused, NotCompilable
 
 @dataclass(frozen=True)
 class Slices:
-    """The slices of a map: ``index`` is the number of one, in the function that is traced; ``size`` may be an array."""
+    """The slices of a map: ``index`` is the number of one, in the function that is traced; ``size`` may be an
+    array.
+    """
 
     index: Any
     size: Any
 
     def exchanged(self, array: Any, name: str) -> Any:
-        """The array of this slice with those of all: ``"psum"``, ``"pmax"``, ``"pmin"``, or ``"all_gather"`` along a new first axis."""
+        """The array of this slice with those of all: ``"psum"``, ``"pmax"``, ``"pmin"``, or ``"all_gather"``
+        along a new first axis.
+        """
 
         @tf.custom_gradient
         def ruled(array: Any, index: Any) -> Any:
@@ -67,7 +71,9 @@ def _operation(array: Any, index: Any, name: str, size: Any) -> Any:
 
 
 def _converted(operation: Any, name: str, size: Any) -> list[Any]:
-    """The collective over all slices of its map, of which there is one result; in another map that of each slice of that."""
+    """The collective over all slices of its map, of which there is one result; in another map that of each
+    slice of that.
+    """
     array, index = operation.inputs
     if index.is_stacked:
         together, of_equal = _OVER_SLICES[name]

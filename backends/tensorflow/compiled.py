@@ -20,16 +20,18 @@ from ..common.compiled_shapes import CompiledShapes, NewShape
 from .unchecked import NotForXla, NotTraced, checks_left_out, require_no_hidden_draws, writes
 
 _VARIABLE = "XLA_FLAGS"
-# Both are true by default: one leaves NaN out of maxima on a CPU, the other leaves out casts to half precision between two operations.
+# Both are true by default: one leaves NaN out of maxima on a CPU, the other leaves out casts to half
+# precision between two operations.
 _FLAGS = ("xla_cpu_enable_fast_min_max", "xla_allow_excess_precision")
 
 
 @functools.cache
 def why_not_exact() -> str:
-    """Return why compiled functions would return other numbers than TensorFlow's kernels; empty if they do not.
+    """Return why compiled functions would return other numbers than TensorFlow's kernels; empty if they do
+    not.
 
-    TensorFlow reads ``XLA_FLAGS`` when it first compiles in a process, so the flags are set around that compilation. Where
-    something else was compiled before, without them, they have no effect.
+    TensorFlow reads ``XLA_FLAGS`` when it first compiles in a process, so the flags are set around that
+    compilation. Where something else was compiled before, without them, they have no effect.
     """
     with tf.init_scope(), _flags_set():
         maximum, rounded = tf.function(_probe, jit_compile=True, autograph=False)(
@@ -67,7 +69,6 @@ def _flags_set() -> Iterator[None]:
 
 
 def _known() -> list[str]:
-    """Return the flags that TensorFlow's XLA has: it ends the process at flags that it does not know."""
     header = Path(tf.sysconfig.get_include(), "xla", "xla.pb.h")
     text = header.read_text(errors="replace") if header.is_file() else ""
     return [flag for flag in _FLAGS if f" {flag}(" in text]
@@ -83,10 +84,11 @@ class _Traced(NamedTuple):
 
 
 class ConcreteFunctions:
-    """Cache of traces of ``function``, found by the shapes and dtypes of its arguments and the values of those that are no tensors.
+    """Cache of traces of ``function``, found by the shapes and dtypes of its arguments and the values of
+    those that are no tensors.
 
-    A ``tf.function`` finds a trace by all of its arguments, which takes longer than a small model where the weights are arguments. Here the
-    shapes of weights, which arrive in dicts, are known to stay.
+    A ``tf.function`` finds a trace by all of its arguments, which takes longer than a small model where the
+    weights are arguments. Here the shapes of weights, which arrive in dicts, are known to stay.
     """
 
     def __init__(
@@ -100,7 +102,10 @@ class ConcreteFunctions:
         self._traced: dict[Hashable, _Traced] = {}
 
     def __call__(self, *args: Any) -> tuple[Any, list[Any]]:
-        """Return the result, and the tensors that ``extra`` added to the trace. Raise ``NewShape`` as ``CompiledShapes.note`` does."""
+        """Return the result, and the tensors that ``extra`` added to the trace.
+
+        Raise ``NewShape`` as ``CompiledShapes.note`` does.
+        """
         key, tensors = _parts(args)
         traced = self._traced.get(key)
         if traced is None:
@@ -164,7 +169,9 @@ _MOST_LETTERS = 200  # of an error of XLA, which continues with a dump
 
 
 def why_not_traced(problem: Exception) -> str | None:
-    """Return why a ``tf.function`` cannot be made of a function that raised ``problem``; None for errors of its own."""
+    """Return why a ``tf.function`` cannot be made of a function that raised ``problem``; None for errors of
+    its own.
+    """
     if isinstance(problem, tf.errors.OperatorNotAllowedInGraphError):
         return "it decides on the elements of an array"
     text = str(problem)
@@ -199,9 +206,10 @@ def returning_anything(function: Callable[..., Any], options: dict[str, Any]) ->
 class Compiled:
     """A flat function, compiled as suits it best when it is first called.
 
-    XLA compiles it, unless XLA cannot, or would return other values than TensorFlow's kernels: then it is a plain ``tf.function``. A
-    function that decides on elements runs operation by operation. So does a call whose gradient is recorded, a call inside of a
-    ``tf.function``, whose operations become part of that, and the first call with a new shape after many others.
+    XLA compiles it, unless XLA cannot, or would return other values than TensorFlow's kernels: then it is a
+    plain ``tf.function``. A function that decides on elements runs operation by operation. So does a call
+    whose gradient is recorded, a call inside of a ``tf.function``, whose operations become part of that, and
+    the first call with a new shape after many others.
     """
 
     def __init__(self, function: Callable[..., Any], static: tuple[int, ...]) -> None:
@@ -310,7 +318,9 @@ _GRAPPLER_OFF.graph_options.rewrite_options.disable_meta_optimizer = True
 
 @contextmanager
 def _without_grappler() -> Iterator[None]:
-    """Call functions without Grappler, which prolongs first calls and whose fused kernels return 0 for ``relu`` of NaN."""
+    """Call functions without Grappler, which prolongs first calls and whose fused kernels return 0 for
+    ``relu`` of NaN.
+    """
     current = context.context()
     before = current.function_call_options
     current.function_call_options = context.FunctionCallOptions(config_proto=_GRAPPLER_OFF)

@@ -1,4 +1,6 @@
-"""Data types that TensorFlow's CPU kernels lack, or are too inexact in: operation -> the type that stands in, as one table."""
+"""Data types that TensorFlow's CPU kernels lack, or are too inexact in: operation -> the type that stands in,
+as one table.
+"""
 
 from __future__ import annotations
 

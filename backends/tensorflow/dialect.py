@@ -1,4 +1,6 @@
-"""Canonical nodes in TensorFlow's words: dynamic sizes, numbers with a data type, and stand-ins for data types that a kernel lacks."""
+"""Canonical nodes in TensorFlow's words: dynamic sizes, numbers with a data type, and stand-ins for data
+types that a kernel lacks.
+"""
 
 from __future__ import annotations
 
@@ -25,26 +27,27 @@ _COUNTS = frozenset({"repeat"})  # their numbers say how many, whatever the type
 
 
 def dtype_text(dtype: str) -> str:
-    """``tf.float32``."""
     return f"tf.{dtype}"
 
 
 class TensorFlowDialect(CanonicalDialect):
-    """Sizes are numbers where they are known, scalars where they are not; numbers take the data type of the arrays beside them."""
+    """Sizes are numbers where they are known, scalars where they are not; numbers take the data type of the
+    arrays beside them.
+    """
 
     def __init__(self, rows: Rows, imports: Mapping[str, str], prelude: ModuleType) -> None:
         super().__init__(rows, imports, prelude, dtype_text)
 
     def size(self, array: str, symbol: Symbol) -> str:
-        """``size(x, 0)``, a helper that knows unknown sizes."""
         return f"size({array}, {symbol.axis})" if symbol.kind == "size" else f"item({array})"
 
     def sizes(self, array: str) -> str:
-        """``sizes(x)``."""
         return f"sizes({array})"
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
-        """The row's expression, computed in another data type where TensorFlow has no kernel for the node's own."""
+        """The row's expression, computed in another data type where TensorFlow has no kernel for the node's
+        own.
+        """
         dtypes = [item.dtype for item in node.inputs if isinstance(item, Value)]
         cast = _Cast.of(node.op, dtypes)
         params = {name: self._param(name, value, text) for name, value in node.params.items()}
@@ -55,7 +58,9 @@ class TensorFlowDialect(CanonicalDialect):
         return cast.result(result, [value.dtype for value in node.outputs])
 
     def _operands(self, node: Node, text: Callable[[Any], Any], cast: _Cast) -> list[Any]:
-        """The inputs as text; a number that a function would meet before any array is written with its data type."""
+        """The inputs as text; a number that a function would meet before any array is written with its data
+        type.
+        """
         arrays = [item.dtype for item in node.inputs if isinstance(item, Value) and item.dtype != "bool"]
         beside = cast.to or (
             arrays[0]
@@ -80,7 +85,6 @@ class TensorFlowDialect(CanonicalDialect):
 
 
 def _own(node: Node) -> str:
-    """The type for numbers that stand beside no array."""
     dtype: str = node.outputs[0].dtype
     return dtype if is_floating(dtype) else "float32"
 
@@ -93,7 +97,9 @@ def _number(number: Any, text: Operand, dtype: str, typed: bool) -> Operand:
 
 @dataclass(frozen=True)
 class _Cast:
-    """A node computed in the type ``to`` instead of ``have``; both are None where the node's own type will do."""
+    """A node computed in the type ``to`` instead of ``have``; both are None where the node's own type will
+    do.
+    """
 
     have: str | None = None
     to: str | None = None

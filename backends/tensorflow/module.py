@@ -16,7 +16,8 @@ from . import native
 
 
 class Weight(keras.Variable):
-    """A variable whose path, and the name of its variable of TensorFlow, is the name of a parameter in the original.
+    """A variable whose path, and the name of its variable of TensorFlow, is the name of a parameter in the
+    original.
 
     So a graph that is recorded of the model, or of a SavedModel of it, has the original's names again.
     """
@@ -27,7 +28,6 @@ class Weight(keras.Variable):
 
     @property
     def path(self) -> str:
-        """The name of the parameter, without the names of models that it is a part of."""
         return self._full_name
 
     def _initialize(self, value: Any) -> None:
@@ -35,13 +35,15 @@ class Weight(keras.Variable):
 
 
 class GraphModule(keras.Model):
-    """Calls a graph with variables of its own, under the original names; those that the original does not train are not trainable.
+    """Calls a graph with variables of its own, under the original names; those that the original does not
+    train are not trainable.
 
-    ``training`` chooses the mode of the original's modules for a call; without it, it is the one they are in. Random numbers come from a
-    generator of its own, whose state is a variable too, or from ``rng=``.
+    ``training`` chooses the mode of the original's modules for a call; without it, it is the one they are in.
+    Random numbers come from a generator of its own, whose state is a variable too, or from ``rng=``.
 
-    It computes in the types that were recorded, whatever Keras' policy of data types is: what Keras gives it in another floating-point type
-    is cast where the original knows but one, and given as it is where it knows several.
+    It computes in the types that were recorded, whatever Keras' policy of data types is: what Keras gives it
+    in another floating-point type is cast where the original knows but one, and given as it is where it knows
+    several.
     """
 
     def __init__(self, graph: Any) -> None:
@@ -68,17 +70,17 @@ class GraphModule(keras.Model):
                     )  # for tf.train.Checkpoint, which does not look into dicts
 
     def variable(self, name: str) -> keras.Variable:
-        """The variable of a parameter, by its name in the original."""
         return self._held[name]
 
     def export(self, filepath: Any, *args: Any, input_signature: Any = None, **options: Any) -> Any:
-        """As of any Keras model; without ``input_signature`` a call takes what was recorded, with any number of examples."""
         return super().export(
             filepath, *args, input_signature=input_signature or _signature(self._graph), **options
         )
 
     def get_config(self) -> dict[str, Any]:
-        """Raises ``NotSerialisable``: a configuration of Keras holds texts and numbers, from which no graph can be made again."""
+        """Raises ``NotSerialisable``: a configuration of Keras holds texts and numbers, from which no graph
+        can be made again.
+        """
         raise NotSerialisable(
             f"{self.name} calls a graph, which Keras cannot write down and make again: keep its weights (save_weights, "
             "tf.train.Checkpoint), "
@@ -103,7 +105,6 @@ class GraphModule(keras.Model):
         return {name: tf.convert_to_tensor(held) for name, held in self._held.items()}
 
     def arrays_by_name(self) -> dict[str, Any]:
-        """The tensors that it holds, by their names in the original: what :meth:`graph_compiler.Graph.to_source` takes."""
         return self._tensors()
 
     def _next_key(self) -> Any:
@@ -116,11 +117,11 @@ class GraphModule(keras.Model):
 
     @passes_on
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """As any Keras model. Numbers and flags, which Keras refuses, and keywords, some of which are its own (``mask``), go past it as the
-        ``form``.
+        """As any Keras model. Numbers and flags, which Keras refuses, and keywords, some of which are its own
+        (``mask``), go past it as the ``form``.
 
-        As Keras' own loops call it (``model(x, training=False)``), ``x`` may hold all arguments by name, or by position, and the result is
-        made of dicts.
+        As Keras' own loops call it (``model(x, training=False)``), ``x`` may hold all arguments by name, or
+        by position, and the result is made of dicts.
         """
         if len(args) == 1 and kwargs.keys() == {"training"}:
             return _as_dicts(self._call_graph(args, kwargs))
@@ -176,15 +177,15 @@ def _is_array(item: Any) -> bool:
 
 
 def _as_dicts(result: Any) -> Any:
-    """A result in which mappings of other classes, as models of transformers give them, are dicts: Keras looks into no others."""
     if isinstance(result, dict):
         return {name: _as_dicts(item) for name, item in result.items()}
     return type(result)(map(_as_dicts, result)) if type(result) in (list, tuple) else result
 
 
 def _policy(graph: Any) -> dict[str, Any]:
-    """How Keras casts what it gives to the model: to the one floating-point type that was recorded, and not at all where there are
-    several."""
+    """How Keras casts what it gives to the model: to the one floating-point type that was recorded, and not
+    at all where there are several.
+    """
     inputs = (value.dtype for variant in graph.variants for value in variant.graph.inputs)
     dtypes = {
         dtype
@@ -195,8 +196,9 @@ def _policy(graph: Any) -> dict[str, Any]:
 
 
 def _signature(graph: Any) -> list[Any]:
-    """The arguments of a call, with an open number of examples: keywords as one dict. ``InvalidOption`` where a call takes more than
-    arrays."""
+    """The arguments of a call, with an open number of examples: keywords as one dict. ``InvalidOption`` where
+    a call takes more than arrays.
+    """
     recorded = graph.variants[0].graph
     specs = [
         keras.InputSpec(dtype=value.dtype, shape=(None, *value.spec.hints[1:])[: value.ndim])
@@ -211,7 +213,6 @@ def _signature(graph: Any) -> list[Any]:
 
 
 def _seed(graph: Any) -> int:
-    """From the sequence of keys, so that the seed of it counts here too."""
     return int(graph.variants[0].target.next_key()[1]) % 2**31
 
 
@@ -220,5 +221,4 @@ def _legal(name: str) -> str:
 
 
 def as_module(graph: Any) -> keras.Model:
-    """See :meth:`graph_compiler.Graph.as_module`."""
     return GraphModule(graph)

@@ -27,14 +27,15 @@ from ..common.keys import KeysOfSlices
 from .compiled import Compiled, returning_anything, why_not_traced
 
 if "tensorflow" not in sys.modules and importlib.util.find_spec("triton") is not None:
-    # Code of another package is imported, and may raise anything; one that cannot be loaded can do no harm later.
+    # Code of another package is imported, and may raise anything; one that cannot be loaded can do no harm
+    # later.
     with contextlib.suppress(Exception):
         importlib.import_module("triton")
 
 
 _ALIGNED = 64  # TensorFlow's kernels take the process down where an array begins at no multiple of this
 
-setattr(GraphCompilerError, "ag_pass_through", True)  # noqa: B010  (AutoGraph raises errors with this attribute as they are)
+setattr(GraphCompilerError, "ag_pass_through", True)  # noqa: B010
 
 
 class TensorFlowTarget(Target):
@@ -51,7 +52,9 @@ class TensorFlowTarget(Target):
 
     # ------------------------------------------------------------------------------ arrays
     def convert(self, array: Any) -> Any:
-        """Tensors as they are, variables by what they hold; other arrays are copied, so that the caller may write to them later."""
+        """Tensors as they are, variables by what they hold; other arrays are copied, so that the caller may
+        write to them later.
+        """
         if isinstance(array, tf.Tensor):
             return array
         if isinstance(array, tf.Variable):
@@ -63,7 +66,9 @@ class TensorFlowTarget(Target):
             refuse_array(array, "tensorflow", problem)
 
     def adopt(self, array: Any) -> Any:
-        """A weight as a tensor that shares its memory (DLPack) where layout, place in memory and device allow."""
+        """A weight as a tensor that shares its memory (DLPack) where layout, place in memory and device
+        allow.
+        """
         if not hasattr(array, "data_ptr"):
             return self.convert(array)
         plain = (
@@ -83,17 +88,14 @@ class TensorFlowTarget(Target):
             return self.convert(plain)
 
     def dtype(self, name: str) -> Any:
-        """``tf.float32``."""
         return getattr(tf, name, None)
 
     def elements(self, array: Any) -> Any:
-        """Nested lists."""
         if isinstance(array, (bool, int, float)):  # a number that was read from an array
             return array
         return self.to_numpy(array).tolist()
 
     def on_host(self, array: Any) -> Any:
-        """The memory of an eager tensor on the CPU."""
         return array.numpy() if hasattr(array, "numpy") and "GPU" not in array.device else None
 
     def follows(self, given: Iterable[Any]) -> bool:
@@ -105,19 +107,18 @@ class TensorFlowTarget(Target):
         )
 
     def is_traced(self, item: Any) -> bool:
-        """Inside of a ``tf.function``."""
         return isinstance(item, tf.Tensor) and not hasattr(item, "numpy")
 
     def to_numpy(self, array: Any) -> Any:
-        """The elements; bfloat16, which numpy lacks, as float32."""
         return np.asarray((tf.cast(array, tf.float32) if array.dtype == tf.bfloat16 else array).numpy())
 
     def to_bytes(self, array: Any) -> bytes:
-        """The elements as they lie in memory."""
         return np.asarray(array.numpy()).tobytes()
 
     def from_bytes(self, data: np.ndarray[Any, Any], dtype: str, shape: tuple[int, ...]) -> Any:
-        """A tensor of these elements; where there is no GPU, and their place in memory allows, these bytes are its memory."""
+        """A tensor of these elements; where there is no GPU, and their place in memory allows, these bytes
+        are its memory.
+        """
         kind = tf.as_dtype(dtype)
         carried = (
             np.uint16 if kind == tf.bfloat16 else kind.as_numpy_dtype
@@ -139,17 +140,18 @@ class TensorFlowTarget(Target):
             return tf.constant(array.view(kind.as_numpy_dtype), dtype=kind)
 
     def copy(self, array: Any) -> Any:
-        """Tensors never change."""
         return array
 
     def write_back(self, array: Any, value: Any) -> None:
-        """In-place copy into a numpy array, a tensor of torch or a variable; a tensor of TensorFlow cannot be written to."""
+        """In-place copy into a numpy array, a tensor of torch or a variable; a tensor of TensorFlow cannot be
+        written to.
+        """
         if isinstance(array, tf.Variable):
             array.assign(value)
         else:
             write_into(array, self.to_numpy(value))
 
-    # ------------------------------------------------------------------------------ compiling and random numbers
+    # --------------------------------------------------------------------------- compiling and random numbers
     def compile(
         self,
         function: Callable[..., Any],
@@ -157,9 +159,11 @@ class TensorFlowTarget(Target):
         static: tuple[int, ...] = (),
         text: str | None = None,
     ) -> Callable[..., Any]:
-        """``tf.function``, traced once for each set of sizes; ``options`` are its own, like ``jit_compile`` and ``reduce_retracing``.
+        """``tf.function``, traced once for each set of sizes; ``options`` are its own, like ``jit_compile``
+        and ``reduce_retracing``.
 
-        A function that decides on a size which depends on elements cannot be traced: it runs as it is, and a log line says so.
+        A function that decides on a size which depends on elements cannot be traced: it runs as it is, and a
+        log line says so.
         """
         check_compiler_options("tf.function", tf.function, options)
         traced = returning_anything(function, options)
@@ -170,16 +174,13 @@ class TensorFlowTarget(Target):
     def compile_by_default(
         self, function: Callable[..., Any], static: tuple[int, ...] = (), text: str | None = None
     ) -> Callable[..., Any]:
-        """See :class:`.compiled.Compiled`."""
         return Compiled(function, static)
 
     def untraced(self) -> AbstractContextManager[None]:
-        """What is computed inside is computed at once."""
         lifted: AbstractContextManager[None] = tf.init_scope()
         return lifted
 
     def seed(self, number: int) -> None:
-        """Restarts the sequence of keys that calls of graphs draw from."""
         self._key = tf.constant([number, 0], tf.int32)
 
     def next_key(self, leaves: Iterable[Any] = ()) -> Any:
@@ -198,14 +199,16 @@ class TensorFlowTarget(Target):
             return key
 
     def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
-        """Keys are inputs: nothing is drawn unseen."""
         return lambda: None
 
     def register_classes(self, classes: Iterable[type]) -> None:
         """``tf.nest`` looks into tuples, lists, dicts and dataclasses that say so by themselves."""
 
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
-        """``result`` where the guards on elements hold. Inside of a ``tf.function`` the check becomes an operation of it."""
+        """``result`` where the guards on elements hold.
+
+        Inside of a ``tf.function`` the check becomes an operation of it.
+        """
         for check, guard in zip(checks, guards):
             if hasattr(check, "numpy"):
                 guard.require(self.elements(check))
@@ -229,24 +232,23 @@ class TensorFlowTarget(Target):
         )
 
     def refusal(self, problem: Exception) -> str | None:
-        """Errors of operations too; not those by which AutoGraph and the compiler know that a function decides on elements."""
         return told(problem, more=(tf.errors.OpError,), but=(tf.errors.OperatorNotAllowedInGraphError,))
 
     # ------------------------------------------------------------------------------ unknown sizes
     def size_of(self, array: Any, axis: int) -> Any:
-        """A size: a number, or a scalar of the traced function where it is unknown while tracing."""
         known = array.shape[axis]
         return tf.shape(array)[axis] if known is None else known
 
     def where_sizes_fit(self, result: Any, conditions: list[tuple[Any, str]]) -> Any:
-        """``result`` of a traced function, with the guards on sizes that were unknown while tracing checked when it runs."""
         for holds, text in conditions:
             result = _asserted(result, holds, f"GuardFailed: {text}")
         return result
 
 
 def _as_expected(check: Any, guard: Guard) -> Any:
-    """Whether the elements are those that were seen while recording, in number too: NaN is NaN, and 0.0 is not -0.0."""
+    """Whether the elements are those that were seen while recording, in number too: NaN is NaN, and 0.0 is
+    not -0.0.
+    """
     expected = np.asarray(guard.expected)
     if not check.shape.is_compatible_with(expected.shape):
         raise GuardFailed(
@@ -269,7 +271,8 @@ def _as_expected(check: Any, guard: Guard) -> Any:
 
 
 def _asserted(result: Any, holds: Any, message: str, *seen: Any) -> Any:
-    """``result``, computed only where ``holds``. XLA leaves assertions out: there floats turn to NaN where it does not hold.
+    """``result``, computed only where ``holds``. XLA leaves assertions out: there floats turn to NaN where it
+    does not hold.
 
     ``CallMismatch`` where XLA compiles a result in which NaN would not show.
     """
@@ -297,7 +300,6 @@ def _is_floating(tensor: Any) -> bool:
 
 
 def _is_for_xla() -> bool:
-    """Whether the function that is traced here is one of ``jit_compile=True``, or stands inside of one."""
     return bool(control_flow_util.GraphOrParentsInXlaContext(tf.compat.v1.get_default_graph()))
 
 

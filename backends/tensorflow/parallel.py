@@ -34,35 +34,31 @@ _GROUPS = ("fixed", "buffers", "places", "ema", "accumulated", "scaling")
 
 
 class TensorFlowDataParallel(TensorFlowTraining):
-    """Each replica computes with its part of the batch; gradients, losses, metrics and buffers are averaged in one exchange. What is held
-    are variables of the strategy, equal on all devices."""
+    """Each replica computes with its part of the batch; gradients, losses, metrics and buffers are averaged
+    in one exchange. What is held are variables of the strategy, equal on all devices.
+    """
 
     def __init__(self, strategy: tf.distribute.MirroredStrategy) -> None:
         self._strategy, self._count = strategy, strategy.num_replicas_in_sync
 
     # ------------------------------------------------------------------------------ what is held
     def begun(self, make: Make, trained: TrainingArrays) -> Any:
-        """The optimizer, built for variables of the strategy."""
         with self._strategy.scope():
             return super().begun(make, trained)
 
     def trainable(self, array: Any) -> Any:
-        """A variable of Keras on every device."""
         with self._strategy.scope():
             return keras.Variable(array, dtype=array.dtype.name, aggregation="only_first_replica")
 
     def kept(self, array: Any) -> Any:
-        """A variable on every device."""
         with self._strategy.scope():
             return tf.Variable(array, trainable=False, aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA)
 
     def with_rng_arrays(self, arrays: TrainingArrays, like: Any) -> Any:
-        """The key on every device."""
         return self.kept(arrays["key"])
 
     # ------------------------------------------------------------------------------ a step of one replica
     def key(self, rng: Any) -> tuple[Any, Any]:
-        """Each replica draws other numbers."""
         key, rng = super().key(rng)
         return tf.random.fold_in(key, tf.distribute.get_replica_context().replica_id_in_sync_group), rng
 
@@ -89,13 +85,14 @@ class TensorFlowDataParallel(TensorFlowTraining):
     def updated(
         self, make: Make, held: Held, gradients: TrainingArrays, rate: Any, is_finite: Any
     ) -> tuple[TrainingArrays, Any]:
-        """Optimizers of Keras add up the gradients of all replicas, which are equal here."""
         shares = {name: gradient / self._count for name, gradient in gradients.items()}
         return super().updated(make, held, shares, rate, is_finite)
 
     # ------------------------------------------------------------------------------ running
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
-        """``Strategy.run`` in a ``tf.function``, without XLA, which cannot compile an exchange between devices of one process."""
+        """``Strategy.run`` in a ``tf.function``, without XLA, which cannot compile an exchange between
+        devices of one process.
+        """
         functions: dict[tuple[int, tuple[bool, ...]], Any] = {}
 
         def run(held: Held, arrays: Any, rate: Any) -> tuple[Held, Any]:
@@ -112,7 +109,6 @@ class TensorFlowDataParallel(TensorFlowTraining):
         return run
 
     def _everywhere(self, step: Program, held: Held, arrays: Any, rate: Any, split: tuple[bool, ...]) -> Any:
-        """The results of the first replica."""
         parts = parts_of(self._strategy, arrays, split) if split else arrays
         found = self._strategy.run(lambda arrays: step(held, arrays, rate)[1], args=(parts,))
         return tf.nest.map_structure(lambda item: self._strategy.experimental_local_results(item)[0], found)
@@ -163,16 +159,16 @@ class TensorFlowParallelism(Parallelism):
         self._strategies: dict[tuple[str, ...], tf.distribute.MirroredStrategy] = {}
 
     def array(self, item: Any) -> Any:
-        """As ``tf.convert_to_tensor``."""
         return derivatives.array(item)
 
     def likenesses(self) -> Mapping[type, Callable[[Any], Any]]:
-        """Of tensors with elements."""
         with tf.init_scope():
             return {type(tf.zeros(())): operator.attrgetter("shape", "dtype")}
 
     def axis(self, devices: Any, name: str) -> DeviceAxis:
-        """Return an axis of devices by name, or of logical devices: of all GPUs, or of all CPUs if there are no GPUs."""
+        """Return an axis of devices by name, or of logical devices: of all GPUs, or of all CPUs if there are
+        no GPUs.
+        """
         known = [device.name for device in tf.config.list_logical_devices()]
         if devices is None or is_count(devices):
             found = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
@@ -196,16 +192,13 @@ class TensorFlowParallelism(Parallelism):
         return DeviceAxis(name, len(names), len(names), self._strategies[names])
 
     def is_replicated(self, array: Any, axis: DeviceAxis) -> bool:
-        """Variables that were made in the scope of a strategy."""
         return isinstance(array, tf.distribute.DistributedValues)
 
     def replicated(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
-        """Variables in the scope of the strategy."""
         with axis.native.scope():
             return [tf.Variable(array) for array in arrays]
 
     def single(self, array: Any) -> Any:
-        """The value of a variable."""
         return tf.convert_to_tensor(array)
 
     def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
@@ -225,11 +218,13 @@ class TensorFlowParallelism(Parallelism):
         return tf.function(run, autograph=False)
 
     def differing(self, array: Any, axis: DeviceAxis) -> bool:
-        """TensorFlow hands the first device's alone on: nothing can differ later."""
         return False
 
     def collective(self, name: str, array: Any, axis_name: str) -> Any:
-        """``ReplicaContext.all_reduce``; extremes by ``all_gather``. A reduction under ``tf.vectorized_map``."""
+        """``ReplicaContext.all_reduce``; extremes by ``all_gather``.
+
+        A reduction under ``tf.vectorized_map``.
+        """
         if name in _EXTREMES:
             slices = slices_of(axis_name)
             return (
@@ -247,7 +242,6 @@ class TensorFlowParallelism(Parallelism):
         return slices.exchanged(array, "psum") if slices else _total(self._context(axis_name), array)
 
     def all_gather(self, array: Any, axis_name: str) -> Any:
-        """``ReplicaContext.all_gather``."""
         slices = slices_of(axis_name)
         return slices.exchanged(array, "all_gather") if slices else _gathered(self._context(axis_name), array)
 
@@ -259,7 +253,6 @@ class TensorFlowParallelism(Parallelism):
         )
 
     def axis_size(self, axis_name: str) -> Any:
-        """``ReplicaContext.num_replicas_in_sync``; of slices an array, where it is not known yet."""
         slices = slices_of(axis_name)
         return slices.size if slices else int(self._context(axis_name).num_replicas_in_sync)
 
@@ -271,15 +264,12 @@ class TensorFlowParallelism(Parallelism):
         return context
 
     def mesh_axes(self, mesh: Any) -> Mapping[str, int] | None:
-        """``NotCompilable``."""
         raise NotCompilable(_NO_MESH)
 
     def laid_out(self, array: Any, mesh: Any, layout: Layout) -> Any:
-        """``NotCompilable``."""
         return self.mesh_axes(mesh)
 
     def constrained(self, array: Any, mesh: Any, layout: Layout) -> Any:
-        """``NotCompilable``."""
         return self.mesh_axes(mesh)
 
     def partitioned(
@@ -290,7 +280,6 @@ class TensorFlowParallelism(Parallelism):
         split: Sequence[bool],
         local_batch: bool,
     ) -> Callable[[Arrays, Arrays], Arrays]:
-        """``NotCompilable``."""
         raise NotCompilable(_NO_MESH)
 
     def training_over_axis(
@@ -314,11 +303,9 @@ class TensorFlowParallelism(Parallelism):
         batch: Sequence[str],
         local_batch: bool,
     ) -> tuple[Training, Held]:
-        """``NotCompilable``."""
         raise NotCompilable(_NO_MESH)
 
     def training_alone(self, training: Training, held: Held, make: Make) -> tuple[Training, Held]:
-        """On one device."""
         return alone, held_by(alone, held, make)
 
 

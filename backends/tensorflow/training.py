@@ -1,4 +1,7 @@
-"""Training in TensorFlow: optimizers of Keras, ``tf.GradientTape``, steps by ``tf.function``. What is held are variables."""
+"""Training in TensorFlow: optimizers of Keras, ``tf.GradientTape``, steps by ``tf.function``.
+
+What is held are variables.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ Slots = dict[str, Any]
 
 
 class Rule(keras.optimizers.Optimizer):
-    """An optimizer of Keras whose update of one variable is a function of this module. ``slots`` are arrays like the variable."""
+    """An optimizer of Keras whose update of one variable is a function of this module.
+
+    ``slots`` are arrays like the variable.
+    """
 
     def __init__(self, name: str, options: Options) -> None:
         super().__init__(learning_rate=0.0, name=name)
@@ -69,7 +75,6 @@ def _sgd(options: Options, gradient: Any, slots: Slots, step: Any) -> tuple[Any,
 
 
 def _moments(options: Options, gradient: Any, slots: Slots) -> tuple[Any, Any]:
-    """The running means of the gradient and of its square."""
     b1, b2 = options["b1"], options["b2"]
     return b1 * slots["mean"] + (1 - b1) * gradient, b2 * slots["square"] + (1 - b2) * gradient * gradient
 
@@ -115,7 +120,9 @@ def _adamax(options: Options, gradient: Any, slots: Slots, step: Any) -> tuple[A
 
 
 def _nadam(options: Options, gradient: Any, slots: Slots, step: Any) -> tuple[Any, Slots]:
-    """The product of the momenta so far is the same for all elements; it is kept as its logarithm, which begins with zeros."""
+    """The product of the momenta so far is the same for all elements; it is kept as its logarithm, which
+    begins with zeros.
+    """
 
     def momentum(count: Any) -> Any:
         return options["b1"] * (1 - 0.5 * 0.96 ** (count * options["momentum_decay"]))
@@ -129,8 +136,8 @@ def _nadam(options: Options, gradient: Any, slots: Slots, step: Any) -> tuple[An
     return direction / scale, {"mean": mean, "square": square, "logarithm": logarithm}
 
 
-# The slots of each variable, each with the option without which it is not there; the rule: what the learning rate is multiplied with, and
-# the slots then.
+# The slots of each variable, each with the option without which it is not there; the rule: what the learning
+# rate is multiplied with, and the slots then.
 _ROWS: Mapping[
     str, tuple[Mapping[str, str | None], Callable[[Options, Any, Slots, Any], tuple[Any, Slots]]]
 ] = {
@@ -166,11 +173,9 @@ class TensorFlowTraining(Training):
         return item if item is cls else lambda: cls.from_config(item.get_config())
 
     def has_rate(self, make: Make) -> bool:
-        """Where it has no schedule of its own."""
         return isinstance(make()._learning_rate, keras.Variable)
 
     def begun(self, make: Make, trained: Arrays) -> Any:
-        """The optimizer, built for these variables."""
         found = make()
         found.build(list(trained.values()))
         return found
@@ -209,19 +214,15 @@ class TensorFlowTraining(Training):
 
     # ------------------------------------------------------------------------------ arrays
     def trainable(self, array: Any) -> Any:
-        """A variable of Keras, as its optimizers want them."""
         return keras.Variable(array, dtype=array.dtype.name)
 
     def kept(self, array: Any) -> Any:
-        """A variable."""
         return tf.Variable(array, trainable=False)
 
     def values(self, arrays: Arrays) -> Arrays:
-        """Their elements of now."""
         return {name: tf.convert_to_tensor(array) for name, array in arrays.items()}
 
     def snapshot(self, array: Any) -> Any:
-        """A tensor."""
         return tf.identity(tf.convert_to_tensor(array))
 
     def put(self, held: Arrays, new: Arrays) -> Arrays:
@@ -232,15 +233,12 @@ class TensorFlowTraining(Training):
         return held
 
     def zeros_like(self, array: Any) -> Any:
-        """``tf.zeros_like``."""
         return tf.zeros_like(array)
 
     def number(self, value: float | int) -> Any:
-        """Of 32 bits."""
         return tf.constant(value, tf.int32 if isinstance(value, int) else tf.float32)
 
     def is_floating(self, array: Any) -> bool:
-        """By the dtype."""
         return bool(array.dtype.is_floating)
 
     # ------------------------------------------------------------------------------ gradients
@@ -257,38 +255,30 @@ class TensorFlowTraining(Training):
         return value, aux, {name: tf.convert_to_tensor(gradient) for name, gradient in found.items()}
 
     def norm(self, arrays: Arrays) -> Any:
-        """``tf.linalg.global_norm``."""
         return tf.linalg.global_norm(list(arrays.values()))
 
     def minimum(self, left: Any, right: Any) -> Any:
-        """``tf.minimum``."""
         return tf.minimum(left, right)
 
     def is_finite(self, arrays: Arrays) -> Any:
-        """One boolean."""
         return tf.reduce_all([tf.reduce_all(tf.math.is_finite(array)) for array in arrays.values()])
 
     def where(self, condition: Any, new: Arrays, old: Arrays) -> Arrays:
-        """``tf.where``."""
         return {name: tf.where(condition, array, old[name]) for name, array in new.items()}
 
     # ------------------------------------------------------------------------------ random numbers
     def generator(self, like: Any) -> Any:
-        """A key of stateless random numbers."""
         return tf.Variable(target.next_key(), trainable=False)
 
     def key(self, rng: Any) -> tuple[Any, Any]:
-        """The key is split."""
         following, key = tf.unstack(tf.random.split(rng, 2))
         rng.assign(following)
         return key, rng
 
     def rng_arrays(self, rng: Any) -> Arrays:
-        """The key."""
         return {"key": tf.convert_to_tensor(rng)}
 
     def with_rng_arrays(self, arrays: Arrays, like: Any) -> Any:
-        """The key."""
         return tf.Variable(arrays["key"], trainable=False)
 
     # ------------------------------------------------------------------------------ running
@@ -307,12 +297,13 @@ class TensorFlowTraining(Training):
         return run
 
     def placed(self, array: Any, where: Any) -> Any:
-        """``tf.identity`` on the device."""
         with tf.device(getattr(where, "name", where)):
             return tf.identity(target.convert(array))
 
     def is_device(self, item: Any) -> bool:
-        """A device, or the name of one that is there, as TensorFlow writes it (``"/GPU:0"``): of others it takes the CPU without a word."""
+        """A device, or the name of one that is there, as TensorFlow writes it (``"/GPU:0"``): of others it
+        takes the CPU without a word.
+        """
         if not isinstance(item, str):
             return isinstance(item, tf.config.LogicalDevice)
         name = item.upper().rpartition("/")[2].removeprefix("DEVICE:")

@@ -32,23 +32,21 @@ class TensorFlowDerivatives(Derivatives):
         return None if found is None else tf.convert_to_tensor(found)
 
     def owns(self, item: Any) -> bool:
-        """Tensors and variables."""
         return bool(tf.is_tensor(item))
 
     def carries(self, item: Any) -> bool:
-        """Tensors and numbers; a numpy array may be a tensor without its derivative."""
         return bool(tf.is_tensor(item)) or isinstance(item, (bool, int, float, complex))
 
     def is_followed(self, array: Any) -> bool:
-        """Tensors of a graph that is traced; a tape and forward mode run over ones that have elements."""
         return not hasattr(array, "numpy")
 
     def wide(self) -> AbstractContextManager[Any]:
-        """By itself."""
         return nullcontext()
 
     def placed(self, array: Any, device: Any) -> Any:
-        """``tf.identity`` in ``tf.device``, which by itself takes another device where there is none of that name."""
+        """``tf.identity`` in ``tf.device``, which by itself takes another device where there is none of that
+        name.
+        """
         if not any(
             device.lower().lstrip("/") in found.name.lower() for found in tf.config.list_logical_devices()
         ):
@@ -57,19 +55,15 @@ class TensorFlowDerivatives(Derivatives):
             return tf.identity(array)
 
     def cast(self, array: Any, like: Any) -> Any:
-        """``tf.cast``."""
         return tf.cast(array, like.dtype)
 
     def is_differentiable(self, array: Any) -> bool:
-        """Real and complex numbers."""
         return bool(array.dtype.is_floating or array.dtype.is_complex)
 
     def is_complex(self, array: Any) -> bool:
-        """By the dtype."""
         return bool(array.dtype.is_complex)
 
     def conjugate(self, array: Any) -> Any:
-        """``tf.math.conj``."""
         return tf.math.conj(array)
 
     def zeros_like(self, array: Any, leading: Sequence[int] = ()) -> Any:
@@ -81,7 +75,6 @@ class TensorFlowDerivatives(Derivatives):
         )
 
     def basis(self, array: Any) -> Any:
-        """Rows of an identity matrix."""
         size = tf.size(array) if array.shape.num_elements() is None else array.shape.num_elements()
         return tf.reshape(tf.eye(size, dtype=array.dtype), tf.concat([[size], tf.shape(array)], 0))
 
@@ -101,20 +94,16 @@ class TensorFlowDerivatives(Derivatives):
         return tf.transpose(array, order)
 
     def stop(self, array: Any) -> Any:
-        """``tf.stop_gradient``."""
         return tf.stop_gradient(array)
 
     def size(self, array: Any, axis: int) -> Any:
-        """As ``tf.shape`` has it, where it is not known."""
         known = array.shape[axis]
         return tf.shape(array)[axis] if known is None else known
 
     def reshape(self, array: Any, shape: Sequence[int]) -> Any:
-        """``tf.reshape``."""
         return tf.reshape(array, shape)
 
     def concatenate(self, arrays: Sequence[Any]) -> Any:
-        """``tf.concat``."""
         return tf.concat(arrays, 0)
 
     def scanned(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
@@ -158,15 +147,20 @@ class TensorFlowDerivatives(Derivatives):
         return results, aux, pull
 
     def pushed(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
-        """By two reverse modes. ``tf.autodiff.ForwardAccumulator`` traces each operation and takes longer; functions with gradients of
-        their own that look into a tape are constants to it, and sparse gradients and gradients of two forward modes it has not."""
+        """By two reverse modes. ``tf.autodiff.ForwardAccumulator`` traces each operation and takes longer;
+        functions with gradients of their own that look into a tape are constants to it, and sparse gradients
+        and gradients of two forward modes it has not.
+        """
         results, aux, push = self.linearised(function, primals)
         return results, aux, push(tangents)
 
     def linearised(
         self, function: Function, primals: Arrays
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """The derivative of ``pull``, which is linear in the cotangents: the function is run once. It is taken at 1, as in torch."""
+        """The derivative of ``pull``, which is linear in the cotangents: the function is run once.
+
+        It is taken at 1, as in torch.
+        """
         with tf.GradientTape(persistent=True) as tape:
             results, aux, pull = self.pulled(function, primals)
             ones = [tf.ones_like(array) for array in results]
@@ -182,12 +176,12 @@ class TensorFlowDerivatives(Derivatives):
         return results, aux, push
 
     def lacks(self, problem: Exception) -> bool:
-        """Where its registry has no gradient, and of the gradient of ``tf.recompute_grad``."""
         return isinstance(problem, (LookupError, NotImplementedError)) and "grad" in str(problem)
 
     def mapped(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
-        """``tf.vectorized_map``, over first axes; slice by slice what it cannot convert, as the second derivative of a branch. Numbers of
-        TensorFlow's own generators are others for each slice."""
+        """``tf.vectorized_map``, over first axes; slice by slice what it cannot convert, as the second
+        derivative of a branch. Numbers of TensorFlow's own generators are others for each slice.
+        """
 
         def over_first(arrays: Arrays) -> Arrays:
             axes = {place: axis for place, axis in enumerate(how.axes) if axis is not None}
@@ -221,18 +215,18 @@ class TensorFlowDerivatives(Derivatives):
         return over_first
 
     def named(self, array: Any, name: str) -> Any:
-        """The array: nothing is kept by its name."""
         return array
 
     def rematerialised(
         self, function: Callable[[Arrays], Arrays], policy: Policy
     ) -> Callable[[Arrays], Arrays]:
-        """:func:`recomputed`, which keeps nothing; what it calls is TensorFlow's, so products and names cannot be told apart."""
         return function if policy == "everything" else lambda arrays: recomputed(function, arrays)(arrays)
 
 
 def _next_key() -> Callable[[], Any]:
-    """What gives keys of the target's sequence to a function that is traced: at once, unless the call itself is traced."""
+    """What gives keys of the target's sequence to a function that is traced: at once, unless the call itself
+    is traced.
+    """
     if not tf.executing_eagerly():
         return target.next_key
 
@@ -261,8 +255,10 @@ def _told(randomness: str, drawn: set[str]) -> str:
 
 
 def recomputed(function: Callable[[Arrays], Arrays], like: Arrays) -> Callable[[Arrays], Arrays]:
-    """The function of arrays like these, which a tape keeps nothing of and computes again. Unlike with ``tf.recompute_grad`` there are
-    gradients of arrays that it closes over: it is traced as a graph, which knows them. While it is recorded it is as it was."""
+    """The function of arrays like these, which a tape keeps nothing of and computes again. Unlike with
+    ``tf.recompute_grad`` there are gradients of arrays that it closes over: it is traced as a graph, which
+    knows them. While it is recorded it is as it was.
+    """
     if active.anywhere and active.recording:
         return function
     graph = tf.function(lambda *given: tuple(function(list(given))), autograph=False).get_concrete_function(

@@ -1,7 +1,7 @@
 """Checks that XLA computes what TensorFlow's kernels do, as tensors next to the result.
 
-An index out of range raises in a kernel, and is clamped by XLA; assertions are dropped. A check that does not hold may be a false alarm:
-then the call runs operation by operation, where the kernel decides.
+An index out of range raises in a kernel, and is clamped by XLA; assertions are dropped. A check that does not
+hold may be a false alarm: then the call runs operation by operation, where the kernel decides.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ import tensorflow as tf
 
 
 class NotForXla(Exception):
-    """Raised while TensorFlow traces a function for XLA that XLA would not compute as TensorFlow's kernels do; says why."""
+    """Raised while TensorFlow traces a function for XLA that XLA would not compute as TensorFlow's kernels
+    do; says why.
+    """
 
 
 class NotTraced(Exception):
@@ -23,8 +25,8 @@ class NotTraced(Exception):
 def checks_left_out(graph: Any) -> list[Any]:
     """Return boolean scalars, added to ``graph``, that all hold if no kernel of its operations would raise.
 
-    Raise ``NotForXla`` if that cannot be told, if a size depends on elements, or if the call could not be repeated because it writes to
-    variables.
+    Raise ``NotForXla`` if that cannot be told, if a size depends on elements, or if the call could not be
+    repeated because it writes to variables.
     """
     for kind in (node.op for node in _inner_nodes(graph)):
         if kind in _CHECKS:
@@ -47,14 +49,12 @@ def writes(graph: Any) -> bool:
 
 
 def require_no_hidden_draws(graph: Any) -> None:
-    """Raise ``NotTraced`` if a function draws from TensorFlow's global generator: its numbers in a ``tf.function`` are others."""
     nodes = (*(op.node_def for op in graph.get_operations()), *_inner_nodes(graph))
     if drawing := next((node.op for node in nodes if "seed2" in node.attr), None):
         raise NotTraced(f"it draws from TensorFlow's global generator ({drawing})")
 
 
 def _why_other(kind: str) -> str | None:
-    """Return why XLA does not do what the kernel of an operation does; None if it does."""
     if kind.startswith("Stateless") and kind not in _STATELESS_CONTROL:
         return f"XLA draws other numbers than the kernel of {kind}"
     return f"XLA leaves out {kind}" if kind in _LEFT_OUT else None
@@ -65,7 +65,6 @@ def _types(graph: Any) -> list[str]:
 
 
 def _inner_nodes(graph: Any) -> list[Any]:
-    """Return the operations in loops, branches and functions that the graph calls."""
     library = graph.as_graph_def(use_pybind11_proto=False).library
     return [node for function in library.function for node in function.node_def]
 
@@ -160,7 +159,6 @@ def _finite_input(op: Any) -> list[Any]:
 
 
 def _finite_results(op: Any) -> list[Any]:
-    """Return checks that hold unless a factorisation failed: XLA returns NaN then, and inf for a zero on the diagonal."""
     return [
         _is_finite(tensor) for tensor in op.outputs if tensor.dtype.is_floating or tensor.dtype.is_complex
     ]

@@ -22,7 +22,6 @@ imports = {
 
 
 def dtype_text(dtype: str) -> str:
-    """``torch.float32``."""
     return f"torch.{dtype}"
 
 

@@ -1,5 +1,6 @@
-"""Guards on elements while torch traces a function: there are no elements to look at, so the check becomes an operation of the traced
-program."""
+"""Guards on elements while torch traces a function: there are no elements to look at, so the check becomes an
+operation of the traced program.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +17,9 @@ _FAKE, _PROXY = torch._C._TorchDispatchModeKey.FAKE, torch._C._TorchDispatchMode
 
 
 def is_tracing() -> bool:
-    """Whether ``torch.export``, ``torch.compile``, ``make_fx`` or ``torch.jit.trace`` records what runs now; a recording of this package is
-    none of them."""
+    """Whether ``torch.export``, ``torch.compile``, ``make_fx`` or ``torch.jit.trace`` records what runs now;
+    a recording of this package is none of them.
+    """
     mode = torch._C._get_dispatch_mode  # asked for each guard of each call: no loop
     is_traced: bool = (
         torch.compiler.is_compiling()
@@ -29,7 +31,6 @@ def is_tracing() -> bool:
 
 
 def _is_recorded() -> bool:
-    """Whether a recording of this package runs, which has elements, and tells the user's code that it is being compiled."""
     return active.recording
 
 
@@ -58,7 +59,6 @@ _message._dynamo_marked_constant = True  # type: ignore[attr-defined]  # run whi
 
 
 def _depending(result: Any, holds: torch.Tensor, message: str) -> Any:
-    """``result``, computed from an assertion: TorchScript leaves out operations that nothing depends on."""
     kept = torch.ops.aten._functional_assert_async.msg(holds, message, torch.ones((), dtype=torch.bool))
     leaves, tree = flatten(result, torch.is_tensor)
     return unflatten(tree, [torch.where(kept, leaf, leaf) for leaf in leaves])

@@ -1,4 +1,6 @@
-"""The named axes that code of torch runs over at this moment: processes of a group, or the slices of a function that is mapped."""
+"""The named axes that code of torch runs over at this moment: processes of a group, or the slices of a
+function that is mapped.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ class Axis(Protocol):
         """The number of this one: a number, or an array of type int32."""
 
     def exchanged(self, array: Any, name: str) -> Any:
-        """The array of this device with those of all: ``"total"``, ``"pmax"``, ``"pmin"``, or ``"stacked"`` along a new first axis."""
+        """The array of this device with those of all: ``"total"``, ``"pmax"``, ``"pmin"``, or ``"stacked"``
+        along a new first axis.
+        """
 
 
 @dataclass(frozen=True)
@@ -36,16 +40,13 @@ class Processes:
 
     @property
     def size(self) -> int:
-        """``torch.distributed.get_world_size``."""
         return self.over.size
 
     @property
     def index(self) -> int:
-        """``torch.distributed.get_rank``."""
         return self.over.rank
 
     def exchanged(self, array: Any, name: str) -> Any:
-        """By ``torch.distributed``."""
         return exchanged(array, name, self.over)
 
 
@@ -57,12 +58,14 @@ class Slices:
     size: int
 
     def exchanged(self, array: Any, name: str) -> Any:
-        """By a rule of ``torch.func.vmap``, which has the arrays of all slices."""
         return _OverSlices.apply(array, self.index, name)
 
 
 class _OverSlices(Function):
-    """A collective over the slices of the map that ``index`` is mapped by. Maps inside and outside of it leave it as it is."""
+    """A collective over the slices of the map that ``index`` is mapped by.
+
+    Maps inside and outside of it leave it as it is.
+    """
 
     @staticmethod
     def forward(array: Any, index: Any, name: str) -> Any:
@@ -117,6 +120,5 @@ def _require_linear(name: str) -> None:
 
 
 def axis_named(name: str) -> Axis:
-    """The axis; ``LookupError`` where code runs over none of this name."""
     found: Axis = native_axis(name, "torch")
     return found

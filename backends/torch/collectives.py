@@ -1,8 +1,8 @@
 """Collectives of ``torch.distributed`` with their derivatives, under ``torch.func`` too.
 
-Those of a function that runs on each device of an axis (``total``, ``stacked``) have the sum of the devices' cotangents for their
-derivative, as in JAX. Those at its border belong to a function of the whole batch, which every process computes the rest of alike:
-``Shared``, ``part``, ``joined``, ``summed`` and ``same``.
+Those of a function that runs on each device of an axis (``total``, ``stacked``) have the sum of the devices'
+cotangents for their derivative, as in JAX. Those at its border belong to a function of the whole batch, which
+every process computes the rest of alike: ``Shared``, ``part``, ``joined``, ``summed`` and ``same``.
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ _REFUSAL = {
 
 
 class failures:
-    """Errors of communication as this package's: those of torch whose message has one of these words. A class, as each exchange enters it:
-    less runs than of a generator."""
+    """Errors of communication as this package's: those of torch whose message has one of these words. A
+    class, as each exchange enters it: less runs than of a generator.
+    """
 
     def __init__(self, group: Any, words: tuple[str, ...] = ("",)) -> None:
         self._group, self._words = group, words
@@ -60,8 +61,9 @@ class failures:
 
 
 class _Message(NamedTuple):
-    """What a process comes to an exchange with: an array, of a batch of so many rows. ``kind`` is ``"stack"`` or one of
-    ``_OPERATIONS``."""
+    """What a process comes to an exchange with: an array, of a batch of so many rows. ``kind`` is ``"stack"``
+    or one of ``_OPERATIONS``.
+    """
 
     kind: str
     shape: tuple[int, ...]
@@ -81,39 +83,31 @@ class Exchanges:
         self.group, self.size, self.rank = group, group.size(), group.rank()
 
     def total(self, array: Any) -> Any:
-        """A new array: the sum over all processes."""
         return self._sent("sum", array).view(array.shape)
 
     def pmax(self, array: Any) -> Any:
-        """A new array: the largest over all processes."""
         return self._sent("max", array).view(array.shape)
 
     def pmin(self, array: Any) -> Any:
-        """A new array: the smallest over all processes."""
         return self._sent("min", array).view(array.shape)
 
     def stacked(self, array: Any) -> Any:
-        """The arrays of all processes along a new first axis."""
         return self._sent("stack", array).view(self.size, *array.shape)
 
     def joined(self, array: Any) -> Any:
-        """The arrays of all processes along their first axis."""
         rows, *rest = array.shape
         return self._sent("stack", array).view(self.size * rows, *rest)
 
     def part(self, array: Any) -> Any:
-        """A new array: the part of this process along the first axis."""
         rows = array.shape[0] // self.size
         return torch.narrow_copy(array, 0, self.rank * rows, rows)
 
     def same(self, array: Any) -> Any:
-        """What is equal in all processes."""
         return array.view_as(array)
 
     summed = total
 
     def _sent(self, kind: str, array: Any) -> Any:
-        """The elements in a row; for ``"stack"`` a row for each process."""
         if kind == "stack":
             return _gathered(array, self.group).view(array.dtype)
         return reduced(kind, array.clone(memory_format=torch.contiguous_format), self.group)
@@ -121,15 +115,19 @@ class Exchanges:
 
 @dataclass(frozen=True)
 class _Last:
-    """What an exchange was the last time. ``flag`` is sent with the next one that is reduced, and is None where that is described."""
+    """What an exchange was the last time.
+
+    ``flag`` is sent with the next one that is reduced, and is None where that is described.
+    """
 
     message: _Message
     flag: Any
 
 
 class CheckedExchanges(Exchanges):
-    """The exchanges of the calls of one function, each by its number in a call: ``CallMismatch`` in all processes where they come with
-    different batches or arrays. ``made`` counts those of the call."""
+    """The exchanges of the calls of one function, each by its number in a call: ``CallMismatch`` in all
+    processes where they come with different batches or arrays. ``made`` counts those of the call.
+    """
 
     def __init__(self, group: Any) -> None:
         super().__init__(group)
@@ -138,11 +136,9 @@ class CheckedExchanges(Exchanges):
         _meet(group)
 
     def begin(self, batch: Any) -> None:
-        """A call with this batch, or with none."""
         self.made, self._rows = 0, None if batch is None else batch.shape[0]
 
     def compare(self, batch: Any) -> None:
-        """That of a call in which nothing was exchanged that would have told of it."""
         self._sent("sum", batch.new_empty(0))
 
     def _sent(self, kind: str, array: Any) -> Any:
@@ -164,7 +160,10 @@ class CheckedExchanges(Exchanges):
         return super()._sent(kind, array)
 
     def _stacked_again(self, last: _Last, array: Any) -> Any:
-        """What all processes come with, if it is what they came with the last time; else None. So is the array of this one."""
+        """What all processes come with, if it is what they came with the last time; else None.
+
+        So is the array of this one.
+        """
         found = _gathered(_refusal(last.message) if array is None else array, self.group)
         return (
             None if _REFUSAL[found.dtype] in found.select(1, 0).tolist() else found.view(last.message.dtype)
@@ -191,8 +190,9 @@ _meetings: Counter[str] = Counter()  # of each group, by its name
 
 
 def _meet(group: Any) -> None:
-    """Waits for the others to come with as many functions, by the store of all processes: where one begins to exchange what the others do
-    not expect, gloo ends it."""
+    """Waits for the others to come with as many functions, by the store of all processes: where one begins to
+    exchange what the others do not expect, gloo ends it.
+    """
     store, name = dist.distributed_c10d._get_default_store(), group.group_name
     _meetings[name] += 1
     key = f"graph_compiler/{name}/{_meetings[name]}"
@@ -251,14 +251,15 @@ def _require_one(own: _Message, group: Any) -> None:
 
 
 def broadcast(array: Any, group: Any) -> Any:
-    """The array, with the elements that the first process has in it."""
     with failures(group):
         dist.broadcast(array, group=group, group_src=0)
     return array
 
 
 class Exchange(Function):
-    """An exchange by its name, a method of ``over``, of an array; element by element, so that it may be mapped over any axis."""
+    """An exchange by its name, a method of ``over``, of an array; element by element, so that it may be
+    mapped over any axis.
+    """
 
     @staticmethod
     def forward(array: Any, name: str, over: Exchanges) -> Any:
@@ -297,12 +298,10 @@ class Shared(Function):
 
 
 def exchanged(array: Any, name: str, over: Exchanges) -> Any:
-    """An array that devices exchange: ``name`` is a method of ``over``."""
     return applied(Exchange, array, name, over) if is_followed(array) else getattr(over, name)(array)
 
 
 def total_of_new(array: Any, over: Exchanges) -> Any:
-    """The sum over the devices of an array that nobody else has, and that has no gaps."""
     return (
         applied(Exchange, array, "total", over) if is_followed(array) else reduced("sum", array, over.group)
     )
@@ -323,12 +322,13 @@ def is_followed(*arrays: Any) -> bool:
 
 
 def has_transforms() -> bool:
-    """Whether a transform of ``torch.func`` runs."""
     return torch._C._functorch.peek_interpreter_stack() is not None
 
 
 def applied(function: type[Function], *inputs: Any) -> Any:
-    """``function.apply``, which outside of transforms reads the signature of ``forward`` at each call for nothing."""
+    """``function.apply``, which outside of transforms reads the signature of ``forward`` at each call for
+    nothing.
+    """
     return (
         function.apply(*inputs)
         if has_transforms()
@@ -370,7 +370,8 @@ _TRANSPOSED: dict[str, Callable[[Any, Exchanges], Any]] = {
     # this device's part along the first axis, and the parts of all devices
     "part": lambda cotangent, over: exchanged(cotangent, "joined", over),
     "joined": lambda cotangent, over: exchanged(cotangent, "part", over),
-    # the sum, of which every process computes the rest alike; and what is equal on all devices, each of which has a share of the cotangent
+    # the sum, of which every process computes the rest alike; and what is equal on all devices, each of which
+    # has a share of the cotangent
     "summed": lambda cotangent, over: cotangent,
     "same": lambda cotangent, over: cotangent / over.size,
 }

@@ -1,4 +1,6 @@
-"""Operations that torch composes of others with writes in place, which ``DTensor`` refuses where they change the layout: without writes."""
+"""Operations that torch composes of others with writes in place, which ``DTensor`` refuses where they change
+the layout: without writes.
+"""
 
 from __future__ import annotations
 
@@ -35,5 +37,4 @@ class WithoutWrites(TorchFunctionMode):
     """Inside of the block these operations are computed without writes."""
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """The call, or that of the function in its place."""
         return _COMPOSED.get(function, function)(*args, **(kwargs or {}))

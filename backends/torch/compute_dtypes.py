@@ -1,4 +1,6 @@
-"""Types that torch has no kernels for, or few: operation -> the type that stands in, and back to which its results are converted."""
+"""Types that torch has no kernels for, or few: operation -> the type that stands in, and back to which its
+results are converted.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from ..common.rows import Operand, Rows, operand
 _UNSIGNED = {"uint16": "int64", "uint32": "int64"}  # which wrap around when they are given
 _HALF = {"float16": "float32", "bfloat16": "float32"}
 
-# Operations that torch has for unsigned integers of 16 and 32 bits on every device, or that have a way of their own.
+# Operations that torch has for unsigned integers of 16 and 32 bits on every device, or that have a way of
+# their own.
 _AS_THEY_ARE = frozenset({
     "asarray", "astype", "bitcast", "broadcast_to", "concat", "copy", "dropout", "empty", "expand_dims", "full", "getitem", "ones",
     "permute_dims", "refuse_gradient", "reshape", "split", "squeeze", "stack", "stop_gradient", "threefry", "unstack", "with_gradient",
@@ -94,7 +97,6 @@ def compute_dtypes(name: str) -> dict[str, str]:
 
 
 def _in_compute_dtype(value: Any, types: dict[str, str]) -> Any:
-    """A parameter; data types as those that stand in."""
     dtype = types.get(str(value).removeprefix("torch.")) if isinstance(value, Text) else None
     return value if dtype is None else Text(f"torch.{dtype}")
 

@@ -1,5 +1,6 @@
-"""What of torch's surroundings a graph minds: it makes arrays on the device of those that it is given, and autocast casts nothing that is
-cast already."""
+"""What of torch's surroundings a graph minds: it makes arrays on the device of those that it is given, and
+autocast casts nothing that is cast already.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +23,9 @@ _AUTOCAST = ("cpu", "cuda")  # the kinds of devices that it may be on for
 def placed(function: Callable[..., Any], graph: Graph, program: Any) -> Callable[..., Any]:
     """``function`` as it is to be called.
 
-    Of a canonical graph whose arrays are on an accelerator, constants are copied there at each call, and new arrays are made there. Whether
-    it makes any is told by its text, for rows write numbers as tensors too. torch moves no array by itself. A graph in torch's
-    own calls has the devices that its function names.
+    Of a canonical graph whose arrays are on an accelerator, constants are copied there at each call, and new
+    arrays are made there. Whether it makes any is told by its text, for rows write numbers as tensors too.
+    torch moves no array by itself. A graph in torch's own calls has the devices that its function names.
     """
     if graph.demands.casts_are_written:
         function = _without_autocast(function)
@@ -47,7 +48,9 @@ def placed(function: Callable[..., Any], graph: Graph, program: Any) -> Callable
 
 
 def _without_autocast(function: Callable[..., Any]) -> Callable[..., Any]:
-    """As the calls of a recording under autocast: its casts are written, and where the function had switched it off there are none."""
+    """As the calls of a recording under autocast: its casts are written, and where the function had switched
+    it off there are none.
+    """
 
     @functools.wraps(function)
     def exactly(*given: Any) -> Any:
@@ -61,7 +64,10 @@ def _without_autocast(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _device(given: Iterable[Any]) -> torch.device | None:
-    """That of an array that is not on the CPU; numbers may be there while others are not. Of parameters the first one tells for all."""
+    """That of an array that is not on the CPU; numbers may be there while others are not.
+
+    Of parameters the first one tells for all.
+    """
     for item in given:
         if isinstance(item, Mapping):
             item = next(iter(item.values()), None)

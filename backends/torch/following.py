@@ -1,4 +1,6 @@
-"""Guards that ``torch.compile`` cannot follow, asked again by an operation of the compiled program whenever that runs."""
+"""Guards that ``torch.compile`` cannot follow, asked again by an operation of the compiled program whenever
+that runs.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +31,14 @@ class Dynamo:
     is_following = staticmethod(torch.compiler.is_dynamo_compiling)
 
     def noted(self, check: Callable[[], None]) -> int:
-        """The number of a check, which raises where something is not as it was."""
         number = next(_numbers)
         _checks[number] = check
         return number
 
     def require_when_run(self, number: int, leaves: tuple[Any, ...]) -> None:
-        """Puts a check into the compiled program; an exported one keeps none, for it goes where nothing of the original is."""
+        """Puts a check into the compiled program; an exported one keeps none, for it goes where nothing of
+        the original is.
+        """
         if torch.compiler.is_exporting():
             return
         tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
@@ -45,7 +48,6 @@ class Dynamo:
         )
 
     def leave(self, message: str) -> None:
-        """The call runs as it is; with ``fullgraph=True`` it is an error."""
         torch._dynamo.graph_break(message)
 
     def hide(self, functions: Iterable[Any]) -> None:

@@ -18,15 +18,18 @@ from .native import Standing
 
 
 class OpenModule:
-    """A module as a function of a dict of its parameters, each once, or of others, and of the arguments. What is in the module is found
-    once, and again where it has changed."""
+    """A module as a function of a dict of its parameters, each once, or of others, and of the arguments. What
+    is in the module is found once, and again where it has changed.
+    """
 
     def __init__(self, module: torch.nn.Module) -> None:
         self._module = module
         self._find()
 
     def _find(self) -> None:
-        """All modules in it, one level after the other, and where their parameters are: the dict, the key, and the name of the first."""
+        """All modules in it, one level after the other, and where their parameters are: the dict, the key,
+        and the name of the first.
+        """
         found, modules = dict[int, tuple[str, Any]](), [("", self._module)]
         self._places: list[tuple[dict[str, Any], str, str]] = []
         for prefix, inner in modules:
@@ -45,7 +48,9 @@ class OpenModule:
         self._parameters, self._signature = dict(found.values()), self._signature_now()
 
     def _signature_now(self) -> list[Any]:
-        """Equal as long as all modules hold the same, by the same names: numbers of objects that are kept here stand for them."""
+        """Equal as long as all modules hold the same, by the same names: numbers of objects that are kept
+        here stand for them.
+        """
         return [
             part
             for inner in self._modules
@@ -56,11 +61,9 @@ class OpenModule:
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """Those of the moment, by name."""
         return self._now()
 
     def live(self) -> Sequence[Callable[[], Any]]:
-        """All at once."""
         return [self._now]
 
     def _now(self) -> Mapping[str, Any]:
@@ -72,7 +75,9 @@ class OpenModule:
         return self._parameters
 
     def __call__(self, held: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any:
-        """With the tensors of ``held`` in the place of the parameters, which they are where no derivatives are taken."""
+        """With the tensors of ``held`` in the place of the parameters, which they are where no derivatives
+        are taken.
+        """
         own = self._parameters
         if all(map(operator.is_, held.values(), own.values())):
             return self._module(*args, **kwargs)
@@ -123,12 +128,15 @@ class _Named(torch.nn.Module):
 
     def _hold(self, name: str, tensor: torch.Tensor) -> None:
         holder, last = self._place(name)
-        # not by register_parameter, which takes an attribute of the original that is found here for one of the module
+        # not by register_parameter, which takes an attribute of the original that is found here for one of
+        # the module
         held = holder._parameters if isinstance(tensor, torch.nn.Parameter) else holder._buffers
         held[last] = tensor
 
     def __getattr__(self, name: str) -> Any:
-        """As of any module, and the plain attributes of the original; ``device`` and ``dtype`` are those of the tensors here."""
+        """As of any module, and the plain attributes of the original; ``device`` and ``dtype`` are those of
+        the tensors here.
+        """
         try:
             return super().__getattr__(name)
         except AttributeError:
@@ -145,8 +153,9 @@ class _Named(torch.nn.Module):
 
     @passes_on
     def _slow_forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What ``torch.jit.trace`` calls: what a recording relies on is looked at outside of the trace, which notes each look at a
-        tensor."""
+        """What ``torch.jit.trace`` calls: what a recording relies on is looked at outside of the trace, which
+        notes each look at a tensor.
+        """
         state = torch._C._get_tracing_state()
         torch._C._set_tracing_state(None)
         try:
@@ -157,15 +166,15 @@ class _Named(torch.nn.Module):
         return super()._slow_forward(*args, **kwargs)
 
     def _own(self) -> dict[str, torch.Tensor]:
-        """The tensors that stand here, by their names."""
         raise NotImplementedError
 
     def arrays_by_name(self) -> dict[str, torch.Tensor]:
-        """The parameters and buffers that it holds, by their names in the original: what :meth:`graph_compiler.Graph.to_source` takes."""
         return self._own()
 
     def _followed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
-        """``(result,)`` of a call that ``torch.compile`` follows; None where it has given up, so that the call runs as it is."""
+        """``(result,)`` of a call that ``torch.compile`` follows; None where it has given up, so that the
+        call runs as it is.
+        """
         held = self._own()
         if (found := self._graph._follow(self._given(held), args, kwargs, self._mode)) is None:
             return None
@@ -186,12 +195,14 @@ class _Named(torch.nn.Module):
         return made
 
     def __reduce__(self) -> Any:
-        """A module with tensors of its own, of a graph that comes back as from a file."""
         fixed = [name for name, weight in self.named_parameters() if not weight.requires_grad]
         return _restored, (self._graph, self.state_dict(), fixed, self.training, self._mode)
 
     def _given(self, own: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """What a call computes with. Of weights that it writes to afterwards these are copies: a derivative needs them as they were."""
+        """What a call computes with.
+
+        Of weights that it writes to afterwards these are copies: a derivative needs them as they were.
+        """
         if self._written[0] != len(self._graph.variants):
             written = [name for name in self._graph.state if isinstance(own.get(name), torch.nn.Parameter)]
             self.__dict__["_written"] = (len(self._graph.variants), written)
@@ -202,7 +213,8 @@ class _Named(torch.nn.Module):
 class GraphModule(_Named):
     """Calls a graph; its parameters and buffers are the graph's own tensors, under the original names.
 
-    Where others stand in their place (``torch.func.functional_call``, parametrisations, assignments), a call computes with those.
+    Where others stand in their place (``torch.func.functional_call``, parametrisations, assignments), a call
+    computes with those.
     """
 
     def __init__(self, graph: Any) -> None:
@@ -243,7 +255,9 @@ class GraphModule(_Named):
 
     @passes_on
     def _with_own(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The result with the tensors that stand here; buffers are written to in place, as layers of torch do."""
+        """The result with the tensors that stand here; buffers are written to in place, as layers of torch
+        do.
+        """
 
         def held() -> dict[str, torch.Tensor]:
             return {**self._graph.parameters, **self._own()}
@@ -269,18 +283,17 @@ class GraphModule(_Named):
         return self
 
     def train(self, mode: bool = True) -> GraphModule:
-        """Sets the mode of the original too: the graph records it anew where the mode matters."""
         self._graph.train(mode)
         self.__dict__["_mode"] = mode
         return super().train(mode)
 
 
 class HoldingModule(_Named):
-    """Calls a graph with tensors of its own, where no modules of torch hold any: the original is written in another framework, or is not
-    there.
+    """Calls a graph with tensors of its own, where no modules of torch hold any: the original is written in
+    another framework, or is not there.
 
-    ``train()`` and ``eval()`` choose the mode of the original's modules for its calls, where it has some; before, it is the one they are
-    in.
+    ``train()`` and ``eval()`` choose the mode of the original's modules for its calls, where it has some;
+    before, it is the one they are in.
     """
 
     def __init__(self, graph: Any) -> None:
@@ -326,7 +339,9 @@ class HoldingModule(_Named):
         return result
 
     def _leave(self, name: str, array: torch.Tensor) -> None:
-        """What a call has made of a buffer, or of a weight, which an optimizer knows: it stays the same tensor."""
+        """What a call has made of a buffer, or of a weight, which an optimizer knows: it stays the same
+        tensor.
+        """
         holder, last = self._place(name)
         if last in holder._parameters:
             with torch.no_grad():
@@ -335,7 +350,6 @@ class HoldingModule(_Named):
             holder._buffers[last] = array
 
     def train(self, mode: bool = True) -> HoldingModule:
-        """Calls are those of the original in this mode."""
         self.__dict__["_mode"] = mode
         return super().train(mode)
 
@@ -353,7 +367,6 @@ def _restored(
 
 
 def _is_training(graph: Any) -> bool:
-    """The mode that the original is in; True, as of any new module, where it has none."""
     recording = graph.variants[0].recording
     return recording is None or bool(recording.weights.is_training())
 
@@ -362,7 +375,9 @@ _ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def _called_as_the_original(base: type[_Named], graph: Any) -> Any:
-    """A class whose ``forward`` has the signature of the original's, by which torch's exporters and others know the names of arguments."""
+    """A class whose ``forward`` has the signature of the original's, by which torch's exporters and others
+    know the names of arguments.
+    """
     forward = FunctionType(base.forward.__code__, base.forward.__globals__, "forward")
     forward.__doc__ = base.forward.__doc__
     signature = graph._call_signature()
@@ -381,7 +396,6 @@ def _called_as_the_original(base: type[_Named], graph: Any) -> Any:
 
 
 def as_module(graph: Any) -> torch.nn.Module:
-    """See :meth:`graph_compiler.Graph.as_module`."""
     is_live = graph.pipeline.has_original and graph.pipeline.frontend.name == "torch"
     made: torch.nn.Module = _called_as_the_original(GraphModule if is_live else HoldingModule, graph)(graph)
     return made

@@ -33,8 +33,9 @@ VIEWS = frozenset({
 
 
 def copy_aliased_outputs(graph: Graph) -> tuple[Graph, bool]:
-    """What is written to arguments is whole until then. Results may share memory with arguments that nobody writes to, as those of torch
-    itself do."""
+    """What is written to arguments is whole until then. Results may share memory with arguments that nobody
+    writes to, as those of torch itself do.
+    """
     return copy_overwritten(graph, VIEWS)
 
 
@@ -58,12 +59,12 @@ class Standing:
 
     @property
     def names(self) -> Iterable[str]:
-        """All names that were noted."""
         return self._index.keys()
 
     def changed(self) -> bool:
-        """Whether another tensor stands in one of the places, or none: ``functional_call``, a parametrisation or an assignment took it
-        away."""
+        """Whether another tensor stands in one of the places, or none: ``functional_call``, a parametrisation
+        or an assignment took it away.
+        """
         return not all(map(is_, map(dict.get, self._dicts, self._keys), self._tensors))
 
 
@@ -79,7 +80,9 @@ class TorchTarget(Target):
     tracer = Dynamo()
 
     def convert(self, array: Any) -> Any:
-        """Tensors as they are; arrays of others over DLPack or the buffer protocol, without copying where memory allows."""
+        """Tensors as they are; arrays of others over DLPack or the buffer protocol, without copying where
+        memory allows.
+        """
         if isinstance(array, torch.Tensor):
             return array
         if isinstance(array, np.ndarray):
@@ -98,15 +101,12 @@ class TorchTarget(Target):
             return _from_numpy(np.asarray(array))
 
     def dtype(self, name: str) -> Any:
-        """``torch.float32``."""
         return getattr(torch, name, None)
 
     def elements(self, array: torch.Tensor | float) -> Any:
-        """``tolist``; a number that was read is itself."""
         return array.tolist() if isinstance(array, torch.Tensor) else array
 
     def placed(self, function: Callable[..., Any], graph: Any, program: Any) -> Callable[..., Any]:
-        """See :func:`graph_compiler.backends.torch.devices.placed`."""
         return placed(function, graph, program)
 
     def compile(
@@ -116,7 +116,9 @@ class TorchTarget(Target):
         static: tuple[int, ...] = (),
         text: str | None = None,
     ) -> Callable[..., Any]:
-        """``torch.compile``; a function whose kernels its code generator cannot write runs as it is, and a log line says so."""
+        """``torch.compile``; a function whose kernels its code generator cannot write runs as it is, and a
+        log line says so.
+        """
         check_compiler_options("torch.compile", torch.compile, options)
         if _INDUCTOR not in os.environ and (folder := cache_folder("inductor")) is not None:
             os.environ[_INDUCTOR] = (
@@ -139,23 +141,19 @@ class TorchTarget(Target):
         )
 
     def follows(self, given: Iterable[Any]) -> bool:
-        """Whether torch will ask for the gradient of what is computed from one of these."""
         return torch.is_grad_enabled() and any(
             isinstance(item, torch.Tensor) and item.requires_grad for item in given
         )
 
     def is_traced(self, item: Any) -> bool:
-        """While torch exports, compiles or traces a function."""
         return isinstance(item, torch.Tensor) and is_tracing()
 
     def is_signal(self, problem: Exception) -> bool:
-        """That a checkpoint has what it needs for the backward pass, and while torch.func runs, that an operation has no derivative."""
         if isinstance(problem, _StopRecomputationError):
             return True
         return torch._C._functorch.maybe_current_level() is not None and is_without_derivative(problem)
 
     def refusal(self, problem: Exception) -> str | None:
-        """See :func:`graph_compiler.backends.common.failures.told`."""
         return told(problem)
 
     def to_numpy(self, array: Any) -> Any:
@@ -166,16 +164,13 @@ class TorchTarget(Target):
         )
 
     def to_bytes(self, array: torch.Tensor) -> bytes:
-        """The elements as they lie in memory."""
         plain = array.detach().cpu().resolve_conj().resolve_neg().contiguous()
         return bytes(plain.reshape(-1).view(torch.uint8).numpy().tobytes())
 
     def from_bytes(self, data: np.ndarray[Any, Any], dtype: str, shape: tuple[int, ...]) -> torch.Tensor:
-        """A tensor whose memory these bytes are."""
         return torch.from_numpy(data).view(getattr(torch, dtype)).reshape(shape)
 
     def copy(self, array: torch.Tensor) -> torch.Tensor:
-        """The elements of now, with their derivatives."""
         return array.clone()
 
     def write_back(self, array: Any, value: torch.Tensor) -> None:
@@ -190,19 +185,15 @@ class TorchTarget(Target):
                 )  # torch copies nothing onto what it is read from
 
     def adopt(self, array: Any) -> Any:
-        """As :meth:`convert`: memory is shared."""
         return self.convert(array)
 
     def untraced(self) -> AbstractContextManager[None]:
-        """Inside of the block no mode of ``torch.export`` or ``make_fx`` is active."""
         return _disable_current_modes() if torch.compiler.is_compiling() else nullcontext()
 
     def seed(self, number: int) -> None:
-        """``torch.manual_seed``."""
         torch.manual_seed(number)
 
     def next_key(self, leaves: Iterable[Any] = ()) -> Any:
-        """None: numbers are drawn from torch's default generator, which ``torch.manual_seed`` sets."""
         return None
 
     def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
@@ -222,8 +213,9 @@ class TorchTarget(Target):
         return rewind
 
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
-        """``result``, where the guards on elements hold: under ``torch.vmap`` for each example, and as operations of a program that torch
-        traces."""
+        """``result``, where the guards on elements hold: under ``torch.vmap`` for each example, and as
+        operations of a program that torch traces.
+        """
         if is_tracing():
             return asserted(result, checks, guards)
         for check, guard in zip(checks, guards):
@@ -233,7 +225,9 @@ class TorchTarget(Target):
 
 
 def _unwrapped(array: Any) -> Iterator[Any]:
-    """What stands in the wrappers of ``torch.func``: the array itself, and of ``torch.vmap`` one for each example."""
+    """What stands in the wrappers of ``torch.func``: the array itself, and of ``torch.vmap`` one for each
+    example.
+    """
     functorch = torch._C._functorch
     if not (isinstance(array, torch.Tensor) and functorch.is_functorch_wrapped_tensor(array)):
         yield array
@@ -246,9 +240,11 @@ def _unwrapped(array: Any) -> Iterator[Any]:
 
 
 def _reason_not_to_compile() -> Callable[[Exception], str | None]:
-    """Why a call of a compiled function failed, where it was the compiler and nothing of the function has run.
+    """Why a call of a compiled function failed, where it was the compiler and nothing of the function has
+    run.
 
-    Where torch has split a function in two, the first part has run, and may have written to arrays, when the second one is compiled.
+    Where torch has split a function in two, the first part has run, and may have written to arrays, when the
+    second one is compiled.
     """
     from torch._dynamo.exc import BackendCompilerFailed  # torch.compile has imported it
     from torch._dynamo.utils import counters

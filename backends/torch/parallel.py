@@ -1,4 +1,6 @@
-"""Many devices in torch: one process for each, ``torch.distributed`` between them, ``DTensor`` for what lies on all of them."""
+"""Many devices in torch: one process for each, ``torch.distributed`` between them, ``DTensor`` for what lies
+on all of them.
+"""
 
 from __future__ import annotations
 
@@ -52,8 +54,9 @@ from .transforms import derivatives
 
 
 class TorchDataParallel(TorchTraining):
-    """Each process computes with its part of the batch. Gradients, losses and metrics are averaged in one exchange for each type, and
-    buffers in another one."""
+    """Each process computes with its part of the batch. Gradients, losses and metrics are averaged in one
+    exchange for each type, and buffers in another one.
+    """
 
     def __init__(self, group: Any, local_batch: bool) -> None:
         self._group = group
@@ -91,7 +94,8 @@ class TorchDataParallel(TorchTraining):
     ) -> tuple[TrainingArrays, TrainingArrays]:
         """Averaged."""
         floating = {name: array for name, array in metrics.items() if array.is_floating_point()}
-        # sizes go with the gradients, for an exchange of their own would cost each step another wait for all processes
+        # sizes go with the gradients, for an exchange of their own would cost each step another wait for all
+        # processes
         rows = self._rows
         if rows not in self._sizes:
             self._sizes = {rows: metrics["loss"].new_tensor([rows, rows**2], dtype=torch.float32)}
@@ -114,8 +118,9 @@ class TorchDataParallel(TorchTraining):
 
 
 class TorchTrainingOverMesh(TorchTraining):
-    """Steps of ``DTensor``: computed as if they ran on one device. Parameters that are split over the axes of the batch are gathered where
-    a step uses them, and their gradients scattered (FSDP)."""
+    """Steps of ``DTensor``: computed as if they ran on one device. Parameters that are split over the axes of
+    the batch are gathered where a step uses them, and their gradients scattered (FSDP).
+    """
 
     def __init__(self, mesh: DeviceMesh, batch: Sequence[str], local_batch: bool) -> None:
         self._mesh, self._local_batch = mesh, local_batch
@@ -144,7 +149,6 @@ class TorchTrainingOverMesh(TorchTraining):
         ]
 
     def _metrics(self, results: Any) -> Any:
-        """Of a step, or beside gradients, which stay as they lie."""
         if isinstance(results, tuple):
             return results[0], self._metrics(results[1])
         return {name: whole(array) for name, array in results.items()}
@@ -176,37 +180,29 @@ class TorchTrainingOverMesh(TorchTraining):
         }
 
     def norm(self, arrays: TrainingArrays) -> Any:
-        """A plain tensor."""
         return whole(super().norm(arrays))
 
     def scaled(self, arrays: TrainingArrays, factor: Any) -> TrainingArrays:
-        """One by one: ``DTensor`` has no rule for all at once with a tensor."""
         return {name: array * whole(factor) for name, array in arrays.items()}
 
     def is_finite(self, arrays: TrainingArrays) -> Any:
-        """Of all parts."""
         return all(bool(whole(torch.isfinite(array).all())) for array in arrays.values())
 
     def detached(self, array: Any) -> Any:
-        """A plain tensor."""
         return whole(array).detach()
 
     def once(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Of plain tensors: recordings are made from the results."""
         return lambda parameters, *rest: function(
             {name: whole(array) for name, array in parameters.items()}, *rest
         )
 
     def snapshot(self, array: Any) -> Any:
-        """A plain tensor."""
         return whole(array).detach().clone()
 
     def storable(self, array: Any) -> Any:
-        """A plain tensor: all processes save together."""
         return super().storable(whole(array))
 
     def restored(self, array: Any, like: Any) -> Any:
-        """As the tensor lay that it takes the place of."""
         return _lying_as(like, super().restored(array, like))
 
     def with_optimizer_arrays(self, make: Make, held: Held, arrays: TrainingArrays) -> Any:
@@ -221,7 +217,6 @@ class TorchTrainingOverMesh(TorchTraining):
         return found
 
     def optimizer_arrays(self, make: Make, held: Held) -> TrainingArrays:
-        """Plain tensors."""
         return {name: whole(array) for name, array in super().optimizer_arrays(make, held).items()}
 
 
@@ -255,7 +250,6 @@ def held_over_mesh(held: Held, make: Make, mesh: DeviceMesh, layouts: Mapping[st
 
 
 def held_by_one(held: Held, make: Make) -> Held:
-    """Plain tensors."""
     return _held(
         held, make, lambda name, array: whole(array).detach().clone().requires_grad_(array.requires_grad)
     )
@@ -284,12 +278,10 @@ class _Processes:
 
     @functools.cached_property
     def group(self) -> Any:
-        """The group of processes."""
         return self.mesh.get_group()
 
     @functools.cached_property
     def exchanges(self) -> CheckedExchanges:
-        """Those of the function that runs over the axis."""
         return CheckedExchanges(self.group)
 
 
@@ -299,7 +291,8 @@ def _mesh_of_first(size: int, name: str, world: Any) -> DeviceMesh:
     kind = "cuda" if dist.get_backend() == "nccl" else "cpu"
     if size == world.size():
         return init_device_mesh(kind, (size,), mesh_dim_names=(name,))
-    # Torch numbers groups as they are made, so the processes that are left out have to make this one too, and just as often.
+    # Torch numbers groups as they are made, so the processes that are left out have to make this one too, and
+    # just as often.
     return DeviceMesh(kind, list(range(size)), mesh_dim_names=(name,))
 
 
@@ -309,15 +302,15 @@ class TorchParallelism(Parallelism):
     a_mesh = "init_device_mesh('cpu', (2, 4), mesh_dim_names=('data', 'model'))"
 
     def array(self, item: Any) -> Any:
-        """As ``torch.as_tensor``; parameters stay what their gradients are gathered in."""
         return item if isinstance(item, torch.Tensor) else derivatives.array(item)
 
     def likenesses(self) -> Mapping[type, Callable[[Any], Any]]:
-        """Of plain tensors."""
         return {torch.Tensor: operator.attrgetter("shape", "dtype")}
 
     def axis(self, devices: Any, name: str) -> DeviceAxis:
-        """Return an axis of all processes of the default group, of its first ones, or of a ``DeviceMesh`` of one axis."""
+        """Return an axis of all processes of the default group, of its first ones, or of a ``DeviceMesh`` of
+        one axis.
+        """
         if not (dist.is_available() and dist.is_initialized()):
             raise InvalidOption(
                 "torch runs one process for each device, and no group of processes is set up in this one: start all of them with torchrun, "
@@ -342,7 +335,6 @@ class TorchParallelism(Parallelism):
         return DeviceAxis(name, size, 1, _Processes(mesh))
 
     def is_replicated(self, array: Any, axis: DeviceAxis) -> bool:
-        """``DTensor`` with the placement ``Replicate()``."""
         return isinstance(array, DTensor) and all(placement.is_replicate() for placement in array.placements)
 
     def replicated(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
@@ -369,7 +361,6 @@ class TorchParallelism(Parallelism):
             return array.full_tensor()
 
     def opened(self, function: Any) -> Opened | None:
-        """Of ``torch.nn.Module``: each process has its own gradients of what a function closes over."""
         return OpenModule(function) if isinstance(function, torch.nn.Module) else None
 
     def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
@@ -420,27 +411,21 @@ class TorchParallelism(Parallelism):
         return axis.exchanged(_floating(array), "total") / axis.size
 
     def all_gather(self, array: Any, axis_name: str) -> Any:
-        """``torch.distributed.all_gather``."""
         return axis_named(axis_name).exchanged(array, "stacked")
 
     def axis_index(self, axis_name: str) -> Any:
-        """``torch.distributed.get_rank``."""
         return torch.as_tensor(axis_named(axis_name).index, dtype=torch.int32)
 
     def axis_size(self, axis_name: str) -> int:
-        """``torch.distributed.get_world_size``."""
         return axis_named(axis_name).size
 
     def mesh_axes(self, mesh: Any) -> Mapping[str, int] | None:
-        """Of a ``DeviceMesh`` with names."""
         return mesh_axes(mesh)
 
     def laid_out(self, array: Any, mesh: Any, layout: Layout) -> Any:
-        """``distribute_tensor``."""
         return laid_out(array, mesh, layout)
 
     def constrained(self, array: Any, mesh: Any, layout: Layout) -> Any:
-        """``DTensor.redistribute``."""
         return constrained(array, mesh, layout)
 
     def partitioned(
@@ -451,13 +436,11 @@ class TorchParallelism(Parallelism):
         split: Sequence[bool],
         local_batch: bool,
     ) -> Callable[[Arrays, Arrays], Arrays]:
-        """Operations of ``DTensor``; parameters that are split over the axes of the batch are gathered first, as FSDP does."""
         return partitioned(function, mesh, batch, split, local_batch)
 
     def training_over_axis(
         self, held: Held, make: Make, axis: DeviceAxis, local_batch: bool
     ) -> tuple[Training, Held]:
-        """Each process trains with its part of the batch, and ``all_reduce`` of the gradients."""
         group = axis.native.group
         return TorchDataParallel(group, local_batch), held_over_axis(held, make, group)
 
@@ -470,11 +453,9 @@ class TorchParallelism(Parallelism):
         batch: Sequence[str],
         local_batch: bool,
     ) -> tuple[Training, Held]:
-        """Operations and optimizers of ``DTensor``."""
         return TorchTrainingOverMesh(mesh, batch, local_batch), held_over_mesh(held, make, mesh, layouts)
 
     def training_alone(self, training: Training, held: Held, make: Make) -> tuple[Training, Held]:
-        """Plain tensors."""
         return alone, held_by_one(held, make)
 
 

@@ -23,7 +23,6 @@ _REMEDY = (
 
 
 def mesh_axes(mesh: Any) -> Mapping[str, int] | None:
-    """Names and sizes of the axes; None for what is no mesh with names."""
     if not isinstance(mesh, DeviceMesh) or mesh.mesh_dim_names is None:
         return None
     return dict(zip(mesh.mesh_dim_names, mesh.shape))
@@ -47,7 +46,6 @@ def laid_out(array: Any, mesh: DeviceMesh, layout: Layout) -> Any:
 
 
 def constrained(array: Any, mesh: DeviceMesh, layout: Layout) -> Any:
-    """Redistributed; an array that is not laid out, inside of a part of the batch, is left alone."""
     return array.redistribute(mesh, placements(mesh, layout)) if isinstance(array, DTensor) else array
 
 
@@ -75,8 +73,9 @@ def partitioned(
 
 @contextmanager
 def over_mesh(mesh: DeviceMesh) -> Iterator[None]:
-    """Inside of the block plain tensors are whole on every device. On CPUs attention is computed by matrix products, for ``DTensor`` has no
-    rule for their fused kernel."""
+    """Inside of the block plain tensors are whole on every device. On CPUs attention is computed by matrix
+    products, for ``DTensor`` has no rule for their fused kernel.
+    """
     attention = sdpa_kernel(SDPBackend.MATH) if mesh.device_type == "cpu" else nullcontext()
     try:
         with (

@@ -1,6 +1,8 @@
-"""Collectives in a function that is recorded: operators, ``torch.ops.graph_compiler.psum(x, axis_name)`` and its like.
+"""Collectives in a function that is recorded: operators, ``torch.ops.graph_compiler.psum(x, axis_name)`` and
+its like.
 
-While a function is recorded there is one device, and others that hold the same; recorded calls of them exchange arrays.
+While a function is recorded there is one device, and others that hold the same; recorded calls of them
+exchange arrays.
 """
 
 from __future__ import annotations
@@ -25,8 +27,10 @@ _kernels = torch.ops.graph_compiler
 
 
 class _Recorded(Function):
-    """A collective of one device and of others that hold the same. What becomes of a cotangent are collectives again: all are kernels of
-    their own, for a recording of what a derivative computes sees kernels alone."""
+    """A collective of one device and of others that hold the same. What becomes of a cotangent are
+    collectives again: all are kernels of their own, for a recording of what a derivative computes sees
+    kernels alone.
+    """
 
     @staticmethod
     def forward(ctx: Any, name: str, array: Any, axis_name: str) -> Any:
@@ -54,7 +58,6 @@ class _Recorded(Function):
 
 
 def _followed(*operands: Any) -> Any:
-    """An operator is at the level of one transform of ``torch.func``, which goes on to the next one itself."""
     with enable_single_level_autograd_function():
         return super(Function, _Recorded).apply(*operands)
 

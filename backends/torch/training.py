@@ -1,4 +1,6 @@
-"""Training in torch: ``torch.optim``, ``torch.autograd``; steps run as they are, or by ``torch.compile``. Arrays are updated in place."""
+"""Training in torch: ``torch.optim``, ``torch.autograd``; steps run as they are, or by ``torch.compile``.
+Arrays are updated in place.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,9 @@ _SEED_BYTES = 8  # the seed stands first in the state of a generator
 
 
 class TorchTraining(Training):
-    """See :class:`graph_compiler.contracts.training.Training`. An optimizer is a function of tensors that gives a
-    ``torch.optim.Optimizer``."""
+    """See :class:`graph_compiler.contracts.training.Training`. An optimizer is a function of tensors that
+    gives a ``torch.optim.Optimizer``.
+    """
 
     compiles_models = True
 
@@ -52,7 +55,9 @@ class TorchTraining(Training):
         return partial(cls, lr=0.0, **given)
 
     def own(self, item: Any) -> Make | None:
-        """A class, a partial of one, or a function that takes the tensors; of an optimizer, its class with its options."""
+        """A class, a partial of one, or a function that takes the tensors; of an optimizer, its class with
+        its options.
+        """
         if isinstance(item, torch.optim.Optimizer):
             return _like(item)
         cls = item.func if isinstance(item, partial) else item
@@ -60,7 +65,6 @@ class TorchTraining(Training):
         return item if is_one else None
 
     def has_rate(self, make: Make) -> bool:
-        """Groups of parameters have theirs."""
         return True
 
     def begun(self, make: Make, trained: Arrays) -> Any:
@@ -117,17 +121,14 @@ class TorchTraining(Training):
 
     # ------------------------------------------------------------------------------ arrays
     def trainable(self, array: Any) -> Any:
-        """A leaf of its own."""
         return array.detach().clone().requires_grad_()
 
     def kept(self, array: Any) -> Any:
-        """A tensor of its own."""
         return array.detach().clone()
 
     snapshot = kept
 
     def values(self, arrays: Arrays) -> Arrays:
-        """As they are."""
         return arrays
 
     def put(self, held: Arrays, new: Arrays) -> Arrays:
@@ -140,23 +141,21 @@ class TorchTraining(Training):
         return found
 
     def zeros_like(self, array: Any) -> Any:
-        """``torch.zeros_like``."""
         return torch.zeros_like(array, requires_grad=False)
 
     def number(self, value: float | int) -> Any:
-        """Of 32 bits."""
         return torch.tensor(value, dtype=torch.int32 if isinstance(value, int) else torch.float32)
 
     def is_floating(self, array: Any) -> bool:
-        """By the dtype."""
         return bool(array.is_floating_point())
 
     # ------------------------------------------------------------------------------ gradients
     def gradients(
         self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays
     ) -> tuple[Any, Any, Arrays]:
-        """``torch.autograd.grad``. The gradients of the step before are let go here, as loops by hand do it: where memory is given back at
-        the end of a step, the next one has it mapped anew, page by page."""
+        """``torch.autograd.grad``. The gradients of the step before are let go here, as loops by hand do it:
+        where memory is given back at the end of a step, the next one has it mapped anew, page by page.
+        """
         for tensor in trained.values():
             tensor.grad = None
         with torch.enable_grad():
@@ -173,51 +172,40 @@ class TorchTraining(Training):
         return value.detach(), aux, gradients
 
     def detached(self, array: Any) -> Any:
-        """``Tensor.detach``."""
         return array.detach()
 
     def scaled(self, arrays: Arrays, factor: Any) -> Arrays:
-        """All at once."""
         return dict(zip(arrays, torch._foreach_mul(list(arrays.values()), factor))) if arrays else {}
 
     def added(self, left: Arrays, right: Arrays) -> Arrays:
-        """All at once."""
         return dict(zip(left, torch._foreach_add(list(left.values()), [right[name] for name in left])))
 
     def mixed(self, left: Arrays, right: Arrays, weight: float) -> Arrays:
-        """All at once."""
         others = [right[name].detach() for name in left]
         return dict(zip(left, torch._foreach_lerp(list(left.values()), others, 1 - weight)))
 
     def norm(self, arrays: Arrays) -> Any:
-        """As ``torch.nn.utils.clip_grad_norm_``."""
         return torch.nn.utils.get_total_norm(list(arrays.values()))
 
     def minimum(self, left: Any, right: Any) -> Any:
-        """``torch.clamp``."""
         return torch.clamp(left, max=right)
 
     def is_finite(self, arrays: Arrays) -> Any:
-        """A bool of Python."""
         return bool(torch.stack([torch.isfinite(array).all() for array in arrays.values()]).all())
 
     def where(self, condition: Any, new: Arrays, old: Arrays) -> Arrays:
-        """One of the two."""
         return new if condition else old
 
     def restored(self, array: Any, like: Any) -> Any:
-        """On the device of what it takes the place of."""
         return array.to(like.device)
 
     # ------------------------------------------------------------------------------ random numbers
     def generator(self, like: Any) -> Any:
-        """In the state of torch's default generator of the device."""
         made = torch.Generator(like.device)
         made.set_state(_default(made).get_state())
         return made
 
     def key(self, rng: Any) -> tuple[Any, Any]:
-        """The default generator, which is in this one's state while a step is computed."""
         return _default(rng), rng
 
     @contextmanager
@@ -233,11 +221,12 @@ class TorchTraining(Training):
             default.set_state(outside)
 
     def rng_arrays(self, rng: Any) -> Arrays:
-        """Its bytes."""
         return {"generator": rng.get_state()}
 
     def with_rng_arrays(self, arrays: Arrays, like: Any) -> Any:
-        """A generator with these bytes; of one of another kind of device, whose numbers are others in any case, with its seed."""
+        """A generator with these bytes; of one of another kind of device, whose numbers are others in any
+        case, with its seed.
+        """
         made, state = torch.Generator(like.device), arrays["generator"]
         if state.numel() == made.get_state().numel():
             made.set_state(state)
@@ -247,7 +236,6 @@ class TorchTraining(Training):
 
     # ------------------------------------------------------------------------------ running
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
-        """As it is: of a graph that is compiled, the model is."""
         return step
 
     @forwards
@@ -261,13 +249,13 @@ class TorchTraining(Training):
         )
 
     def device_of(self, held: Held) -> Any:
-        """The GPU that the parameters are on."""
         tensor = next(iter(held.trained.values()))
         return None if tensor.is_cpu else tensor.device
 
     def received(self, array: Any) -> Any:
-        """Where it was copied on the default stream, another stream waits for that, and the memory is not used anew before this one is
-        done with it."""
+        """Where it was copied on the default stream, another stream waits for that, and the memory is not
+        used anew before this one is done with it.
+        """
         if array.is_cuda and (own := torch.cuda.current_stream(array.device)) != (
             first := torch.cuda.default_stream(array.device)
         ):

@@ -40,27 +40,24 @@ class TorchDerivatives(Derivatives):
     compile_options: ClassVar[dict[str, Any]] = {}
 
     def array(self, item: Any) -> Any:
-        """As ``torch.as_tensor``; of a parameter its elements, for what is computed by transforms is no part of the graph that
-        ``backward`` follows to parameters."""
+        """As ``torch.as_tensor``; of a parameter its elements, for what is computed by transforms is no part
+        of the graph that ``backward`` follows to parameters.
+        """
         if isinstance(item, (bool, int, float, complex, np.generic)):
             return torch.as_tensor(item)
         found = target.convert(item)
         return found.detach() if isinstance(item, torch.nn.Parameter) else found
 
     def owns(self, item: Any) -> bool:
-        """``torch.Tensor``."""
         return isinstance(item, torch.Tensor)
 
     def carries(self, item: Any) -> bool:
-        """Tensors and numbers; a numpy array may be a tensor without its derivative."""
         return isinstance(item, (torch.Tensor, bool, int, float, complex))
 
     def is_followed(self, array: Any) -> bool:
-        """While torch.func runs a function."""
         return bool(torch._C._functorch.is_functorch_wrapped_tensor(array))
 
     def wide(self) -> AbstractContextManager[Any]:
-        """By itself."""
         return nullcontext()
 
     def placed(self, array: Any, device: Any) -> Any:
@@ -71,55 +68,46 @@ class TorchDerivatives(Derivatives):
             raise ValueError(str(problem).splitlines()[0]) from problem
 
     def cast(self, array: Any, like: Any) -> Any:
-        """``Tensor.to``."""
         return array.to(like.dtype)
 
     def is_differentiable(self, array: Any) -> bool:
-        """Real and complex numbers."""
         return bool(array.is_floating_point() or array.is_complex())
 
     def is_complex(self, array: Any) -> bool:
-        """By the dtype."""
         return bool(array.is_complex())
 
     def conjugate(self, array: Any) -> Any:
-        """``torch.conj``, carried out: numpy does not take it as a view."""
         return array.conj().resolve_conj()
 
     def zeros_like(self, array: Any, leading: Sequence[int] = ()) -> Any:
-        """``Tensor.new_zeros``."""
         return array.new_zeros((*leading, *array.shape))
 
     def basis(self, array: Any) -> Any:
-        """Rows of an identity matrix."""
         return torch.eye(array.numel(), dtype=array.dtype, device=array.device).reshape(
             array.numel(), *array.shape
         )
 
     def split(self, array: Any, axis: int, like: Any) -> Any:
-        """``Tensor.reshape``."""
         return array.reshape(
             (*like.shape, *array.shape[1:]) if axis == 0 else (*array.shape[:-1], *like.shape)
         )
 
     def move_axis(self, array: Any, source: int, destination: int) -> Any:
-        """``torch.movedim``."""
         return array.movedim(source, destination)
 
     def stop(self, array: Any) -> Any:
-        """``Tensor.detach``."""
         return array.detach()
 
     def reshape(self, array: Any, shape: Sequence[int]) -> Any:
-        """``Tensor.reshape``."""
         return array.reshape(tuple(shape))
 
     def concatenate(self, arrays: Sequence[Any]) -> Any:
-        """``torch.cat``."""
         return torch.cat(list(arrays))
 
     def scanned(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
-        """A loop of Python. While a function is recorded it is torch's own ``scan``, whose step is recorded once."""
+        """A loop of Python. While a function is recorded it is torch's own ``scan``, whose step is recorded
+        once.
+        """
         if active.anywhere and active.recording:
             return _recorded_scan(step, state, rows, checkpoint)
         outputs: list[Arrays] = []
@@ -131,7 +119,9 @@ class TorchDerivatives(Derivatives):
     def pulled(
         self, function: Function, primals: Arrays
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """``torch.func.vjp``; ``torch.autograd`` for what saves its tensors by hooks, as ``checkpoint`` does, which torch.func has not."""
+        """``torch.func.vjp``; ``torch.autograd`` for what saves its tensors by hooks, as ``checkpoint`` does,
+        which torch.func has not.
+        """
         try:
             results, pull, aux = torch.func.vjp(_of_arrays(function), *primals, has_aux=True)
         except RuntimeError as problem:
@@ -161,15 +151,16 @@ class TorchDerivatives(Derivatives):
     def linearised(
         self, function: Function, primals: Arrays
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """The derivative of ``pull``, which is linear in the cotangents: the function is run once, and any operation has it. It is the same
-        everywhere, and taken at 1: backward passes that compute with logarithms have none at 0."""
+        """The derivative of ``pull``, which is linear in the cotangents: the function is run once, and any
+        operation has it. It is the same everywhere, and taken at 1: backward passes that compute with
+        logarithms have none at 0.
+        """
         results, aux, pull = self.pulled(function, primals)
         ones = tuple(map(torch.ones_like, results))
         _, push = torch.func.vjp(lambda *cotangents: tuple(pull(list(cotangents))), *ones)
         return results, aux, lambda tangents: list(push(tuple(tangents)))
 
     def lacks(self, problem: Exception) -> bool:
-        """See :func:`is_without_derivative`."""
         return is_without_derivative(problem)
 
     def mapped(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
@@ -203,7 +194,9 @@ class TorchDerivatives(Derivatives):
     def rematerialised(
         self, function: Callable[[Arrays], Arrays], policy: Policy
     ) -> Callable[[Arrays], Arrays]:
-        """``torch.utils.checkpoint``; the least that is kept is found by :func:`torch._functorch.partitioners`."""
+        """``torch.utils.checkpoint``; the least that is kept is found by
+        :func:`torch._functorch.partitioners`.
+        """
         if policy == "everything":
             return function
         if policy == "min_cut":
@@ -254,7 +247,9 @@ def _with_least_kept(function: Callable[[Arrays], Arrays], arrays: Arrays) -> Ar
 
 
 def _by_autograd(function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-    """As :meth:`TorchDerivatives.pulled`; derivatives of the result are recorded where the primals are a part of another derivative."""
+    """As :meth:`TorchDerivatives.pulled`; derivatives of the result are recorded where the primals are a part
+    of another derivative.
+    """
     if torch._C._functorch.maybe_current_level() is not None:
         raise NotCompilable(
             "a function under checkpoint is differentiated inside of vmap or forward mode, which torch cannot: put checkpoint outside, or "

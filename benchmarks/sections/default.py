@@ -1,6 +1,8 @@
-"""Graphs as they run by default against their function under the target's compiler: the first call, and later ones.
+"""Graphs as they run by default against their function under the target's compiler: the first call, and later
+ones.
 
-In JAX against ``jax.jit(graph.functional)``; in TensorFlow against the faster of ``tf.function`` with and without XLA.
+In JAX against ``jax.jit(graph.functional)``; in TensorFlow against the faster of ``tf.function`` with and
+without XLA.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Graphs of a BERT on a GPU, in torch and JAX, beside the model itself. JAX has the GPU where ``JAX_PLATFORMS=cuda`` is set.
+"""Graphs of a BERT on a GPU, in torch and JAX, beside the model itself. JAX has the GPU where
+``JAX_PLATFORMS=cuda`` is set.
 
 Nothing is measured where there is no GPU.
 """

@@ -1,4 +1,6 @@
-"""The converted model under jax.jit against torchax's: the first call (trace, lower, compile, run) and steady calls."""
+"""The converted model under jax.jit against torchax's: the first call (trace, lower, compile, run) and steady
+calls.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Models of Keras: in JAX against Keras' own JAX backend, in TensorFlow against ``predict_on_batch``, and how long the conversion takes."""
+"""Models of Keras: in JAX against Keras' own JAX backend, in TensorFlow against ``predict_on_batch``, and how
+long the conversion takes.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The kernels of ``tests/kernels``: in JAX against the version written by hand, in NumPy and torch against the function itself.
+"""The kernels of ``tests/kernels``: in JAX against the version written by hand, in NumPy and torch against
+the function itself.
 
-Each is recorded at a small size and timed at a large one. What the small recording does not serve is recorded again and timed at a middle
-size, for its steps are written out.
+Each is recorded at a small size and timed at a large one. What the small recording does not serve is recorded
+again and timed at a middle size, for its steps are written out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The peak of resident memory while a model with 1 GB of weights is converted, above the model itself; a process each."""
+"""The peak of resident memory while a model with 1 GB of weights is converted, above the model itself; a
+process each.
+"""
 
 from __future__ import annotations
 

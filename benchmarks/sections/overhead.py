@@ -70,7 +70,9 @@ def _measure(results: Results, case: cases.Case, settings: Settings) -> None:
 
 
 def _measure_guards(results: Results, case: cases.Case, settings: Settings) -> None:
-    """What a call takes beside the flat function, by itself: as the difference of two calls of a millisecond it drowned in their noise."""
+    """What a call takes beside the flat function, by itself: as the difference of two calls of a millisecond
+    it drowned in their noise.
+    """
     loaded = case.load()
     inputs = {**loaded.inputs, **loaded.options}
     graph = peers.compile_graph(loaded.model, kwargs=inputs)

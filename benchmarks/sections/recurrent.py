@@ -1,4 +1,6 @@
-"""``nn.LSTM`` over 512 steps, converted to JAX, against an LSTM over ``lax.scan`` as one writes it by hand: both under ``jax.jit``."""
+"""``nn.LSTM`` over 512 steps, converted to JAX, against an LSTM over ``lax.scan`` as one writes it by hand:
+both under ``jax.jit``.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ QUICK = (Shape(1, 64), Shape(16, 64, layers=2))
 
 
 def by_hand(shape: Shape) -> Function:
-    """Outputs of the last layer, in plain JAX; the product with the whole sequence stands outside of the loop."""
+    """Outputs of the last layer, in plain JAX; the product with the whole sequence stands outside of the
+    loop.
+    """
     jax = importlib.import_module("jax")
     jnp = jax.numpy
 

@@ -19,7 +19,9 @@ FIGURES = {"time for 10x the nodes": (10_000, 1_000), "time for 20x the nodes": 
 
 
 def program(nodes: int) -> Callable[[Tensor, Tensor], Tensor]:
-    """A function of that many operations, no two of which are the same expression, in blocks that branch and join."""
+    """A function of that many operations, no two of which are the same expression, in blocks that branch and
+    join.
+    """
 
     def run_it(x: Tensor, y: Tensor) -> Tensor:
         for place in range(nodes // 4):

@@ -1,6 +1,8 @@
-"""Steady calls of the compiled graph: in JAX against torchax, and in TensorFlow (``tf.function``) against JAX.
+"""Steady calls of the compiled graph: in JAX against torchax, and in TensorFlow (``tf.function``) against
+JAX.
 
-The weights are arguments of the compiled functions, as they are when a model is trained; inputs are arrays of the framework.
+The weights are arguments of the compiled functions, as they are when a model is trained; inputs are arrays of
+the framework.
 """
 
 from __future__ import annotations

@@ -27,7 +27,6 @@ def bits_of(b: Any, x: Any) -> Any:
 
 
 def from_bits(b: Any, bits: Any) -> Any:
-    """The integers of bits along a last axis, as :func:`bits_of` gives them."""
     places = b.arange(start=0, stop=8 * ITEMSIZE[bits.dtype], step=1, dtype=bits.dtype)
     return b.sum(b.bitwise_left_shift(bits, places), axis=bits.ndim - 1, dtype=bits.dtype)
 
@@ -49,10 +48,11 @@ _HEAVIEST = (
 
 
 class RaisingBuilder(Builder):
-    """A builder of one source framework, whose own class says how the framework chooses types (``result_type``).
+    """A builder of one source framework, whose own class says how the framework chooses types
+    (``result_type``).
 
-    ``recorded`` holds the specs (as seen, sizes as ints) of the arrays that the call returned while recording:
-    for rows whose result type follows no simpler rule, and for sizes that depend on data.
+    ``recorded`` holds the specs (as seen, sizes as ints) of the arrays that the call returned while
+    recording: for rows whose result type follows no simpler rule, and for sizes that depend on data.
     """
 
     recorded: tuple[ArraySpec, ...] = ()
@@ -79,13 +79,11 @@ class RaisingBuilder(Builder):
         ] = {}  # mask -> the first array that it selects of, and the axis
 
     def apply(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """As of any builder. Numbers that the function reads and that are no arrays yet are what they were while recording."""
         if self.reads_numbers:
             inputs, params = fixed(self, inputs), fixed(self, params)
         return super().apply(op, inputs, params)
 
     def result_type(self, *operands: Any) -> str:
-        """The dtype that the source framework computes in, for arrays and numbers."""
         raise NotImplementedError
 
     def array(self, x: Any, dtype: str | None = None) -> Value:
@@ -98,17 +96,18 @@ class RaisingBuilder(Builder):
         return self.full(shape=(), fill_value=number_as(x, dtype), dtype=dtype)
 
     def cast(self, x: Any, dtype: Any) -> Any:
-        """``x`` as ``dtype``; a number stays a number of the same kind."""
         return self.astype(x, dtype=dtype) if isinstance(x, Value) else x
 
     def operand(self, x: Any, dtype: str) -> Any:
-        """``x`` beside arrays of ``dtype``, or written into one: arrays are cast, numbers become numbers of that kind (2.5 is 2 among
-        integers)."""
+        """``x`` beside arrays of ``dtype``, or written into one: arrays are cast, numbers become numbers of
+        that kind (2.5 is 2 among integers).
+        """
         return self.array(x, dtype) if isinstance(x, Value) or is_read(x) else number_as(x, dtype)
 
     def settled(self, spec: ArraySpec) -> ArraySpec:
-        """Sizes that were broadcast against each other while they were equal are assumed to be equal; what is too long to say is read from
-        the array."""
+        """Sizes that were broadcast against each other while they were equal are assumed to be equal; what is
+        too long to say is read from the array.
+        """
         return ArraySpec(tuple(map(self._settled, spec.shape)), spec.dtype)
 
     def _settled(self, dim: Any) -> Any:
@@ -121,21 +120,20 @@ class RaisingBuilder(Builder):
         return dim.if_equal[0]
 
     def fix(self, dim: Any) -> int:
-        """A size as a plain int: it becomes a guard, so the graph holds for this size only. For what cannot stay symbolic."""
         return int(self.fix_number(dim))
 
     def fix_number(self, number: Any) -> Any:
-        """As :meth:`fix`, of a number of any kind."""
         self.guard(apply("eq", number, hint_of(number)))
         return hint_of(number)
 
     def expands(self, x: Value, shape: tuple[Any, ...]) -> None:
-        """``x`` broadcasts to ``shape`` without widening it: its sizes are those, or 1."""
         for size, wanted in zip(x.shape[::-1], shape[::-1]):
             self.guard(apply("eq", size, wanted if hint_of(size) == hint_of(wanted) else 1))
 
     def guard(self, condition: Any) -> None:
-        """The graph holds only where ``condition``, a truth value over sizes that is true while recording, is true."""
+        """The graph holds only where ``condition``, a truth value over sizes that is true while recording, is
+        true.
+        """
         if substitute(condition, self._of_first_selection) is True:
             return
         if isinstance(condition, Size) and not any(
@@ -152,28 +150,35 @@ class RaisingBuilder(Builder):
         return Size.of(Symbol(first, axis, symbol.hint, symbol.kind))
 
     def bound(self, given: Value, low: Any, high: Any, besides: int | None = None) -> None:
-        """The graph holds only where the elements of an input lie in ``[low, high)`` or are ``besides``; not looked at while a target
-        traces the function."""
+        """The graph holds only where the elements of an input lie in ``[low, high)`` or are ``besides``; not
+        looked at while a target traces the function.
+        """
         inputs = self.graph.inputs
         if all(source in inputs for source in values_in((low, high))):
             self.graph.assume(IndexBounds(inputs.index(given), low, high, besides))
 
     def expect(self, condition: Value, expected: bool) -> None:
-        """The graph holds only where ``condition``, a 0-d array of bool, is ``expected``: it is looked at after each call."""
         self.graph.guards.append(Guard(condition, expected, self.origin))
 
     def enter(self, node: Node, operands: Sequence[Any], inputs: Sequence[Value]) -> None:
-        """Note what is known of the ``inputs`` of a region of a recorded ``node`` that are given these ``operands``."""
+        """Note what is known of the ``inputs`` of a region of a recorded ``node`` that are given these
+        ``operands``.
+        """
 
     def refuse_outside(self, index: Value, size: Any) -> None:
-        """What a framework demands of a single index that was computed, beyond what targets do: nothing, or that it lies inside of its
-        axis."""
+        """What a framework demands of a single index that was computed, beyond what targets do: nothing, or
+        that it lies inside of its axis.
+        """
 
     def left(self, index: Any, size: Any) -> None:
-        """What becomes of a single index that is known to lie outside of its axis: targets refuse it, unless the framework knows better."""
+        """What becomes of a single index that is known to lie outside of its axis: targets refuse it, unless
+        the framework knows better.
+        """
 
     def indices_of_axis(self, axis_name: str) -> Value:
-        """The numbers of the devices of an axis, one array for the whole graph: so what is gathered twice has equal sizes."""
+        """The numbers of the devices of an axis, one array for the whole graph: so what is gathered twice has
+        equal sizes.
+        """
         if axis_name not in self._axes:
             with self.block() as nodes:
                 self._axes[axis_name] = self.axis_indices(axis_name=axis_name)
@@ -182,7 +187,9 @@ class RaisingBuilder(Builder):
 
     @contextmanager
     def step(self, number: Value) -> Iterator[None]:
-        """Inside of the block nodes are those of a step of a loop, which draws by keys of its own: ``number`` tells which step it is."""
+        """Inside of the block nodes are those of a step of a loop, which draws by keys of its own: ``number``
+        tells which step it is.
+        """
         self.steps.append(number)
         try:
             yield
@@ -190,7 +197,9 @@ class RaisingBuilder(Builder):
             self.steps.pop()
 
     def next_key(self) -> Any:
-        """A new key for random numbers: of the generator that the call names, by default of the one input ``key`` of the graph."""
+        """A new key for random numbers: of the generator that the call names, by default of the one input
+        ``key`` of the graph.
+        """
         key, index = self.stream(self.generator)
         if key is self.graph.randomness.key:
             self.last_key = index
@@ -207,11 +216,12 @@ class RaisingBuilder(Builder):
         return key
 
     def stream(self, generator: Any) -> tuple[Value, int]:
-        """Where a generator is: the key it derives others from, and the number of the next."""
         return self.streams.get(generator) or (self._input_key(), self.last_key + 1)
 
     def seed(self, generator: Any, seed: int) -> None:
-        """Seeds a generator (None: the default one), and logs that the numbers differ from those of the source framework."""
+        """Seeds a generator (None: the default one), and logs that the numbers differ from those of the
+        source framework.
+        """
         if not self.streams:
             log.warning(
                 "%s seeds a generator of random numbers: each framework draws others from a seed, of the same distribution and the same "
@@ -222,7 +232,9 @@ class RaisingBuilder(Builder):
 
 
 def number_as(item: Any, dtype: str) -> Any:
-    """A number as an element of this type: 2 is 2.0 among floats, 1.5 is 1 among integers, and -1 is 255 in ``uint8``."""
+    """A number as an element of this type: 2 is 2.0 among floats, 1.5 is 1 among integers, and -1 is 255 in
+    ``uint8``.
+    """
     if isinstance(item, Size):
         return apply("ne", item, 0) if dtype == "bool" and item.type is not bool else item
     if dtype == "bool":

@@ -1,4 +1,6 @@
-"""What devices exchange, as every source lifts it: calls that ``graph_compiler.parallel`` makes in a function that is recorded."""
+"""What devices exchange, as every source lifts it: calls that ``graph_compiler.parallel`` makes in a function
+that is recorded.
+"""
 
 from __future__ import annotations
 

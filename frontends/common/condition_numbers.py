@@ -1,4 +1,6 @@
-"""Condition numbers of matrices that may be singular, or hold NaN or infinities, as LAPACK's inverse gives them."""
+"""Condition numbers of matrices that may be singular, or hold NaN or infinities, as LAPACK's inverse gives
+them.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,11 @@ _BY_SINGULAR_VALUES = (2, -2)
 
 
 def condition_number(b: Any, x: Value, order: Any, *, keeps_nan: bool = False) -> Any:
-    """Compute the norm of ``x`` times that of its inverse: infinite for a singular matrix, and where the product is NaN.
+    """Compute the norm of ``x`` times that of its inverse: infinite for a singular matrix, and where the
+    product is NaN.
 
-    By singular values (2 and -2) NaN stays NaN. With ``keeps_nan`` that of a matrix with NaN is NaN, and any other NaN is infinite, for
-    2 and -2 too.
+    By singular values (2 and -2) NaN stays NaN. With ``keeps_nan`` that of a matrix with NaN is NaN, and any
+    other NaN is infinite, for 2 and -2 too.
     """
     has_nan = b.any(b.isnan(x), axis=(-2, -1))
     if order in _BY_SINGULAR_VALUES:
@@ -36,7 +39,6 @@ def condition_number(b: Any, x: Value, order: Any, *, keeps_nan: bool = False) -
 
 
 def nuclear_condition_number(b: Any, x: Value) -> Any:
-    """Compute the sum of the singular values times that of their inverses, which is infinite for a matrix with a singular value of 0."""
     values = b.svdvals(x)
     return b.multiply(b.sum(values, axis=-1), b.sum(b.divide(1.0, values), axis=-1))
 

@@ -1,7 +1,9 @@
-"""Elements that a framework refuses when it looks at them, where a target would compute with them: a singular matrix, a divisor 0.
+"""Elements that a framework refuses when it looks at them, where a target would compute with them: a singular
+matrix, a divisor 0.
 
-That a call raised no exception is an assumption of the recording: where the condition fails, the function is recorded again, and raises or
-handles the exception. Conditions are told by the canonical operations that a call becomes, and checked beside the result.
+That a call raised no exception is an assumption of the recording: where the condition fails, the function is
+recorded again, and raises or handles the exception. Conditions are told by the canonical operations that a
+call becomes, and checked beside the result.
 """
 
 from __future__ import annotations
@@ -16,7 +18,6 @@ Conditions = Mapping[str, Callable[[Any, Node], Any]]
 
 
 def inverse_exists(b: RaisingBuilder, node: Node) -> Any:
-    """Whether finite numbers have given finite ones: elimination divides by the pivots."""
     given = [are_finite(b, x) for x in node.inputs]
     is_finite = are_finite(b, node.outputs[0])
     return b.logical_or(is_finite, b.logical_not(given[0] if len(given) == 1 else b.logical_and(*given)))
@@ -27,14 +28,14 @@ def _power(b: RaisingBuilder, node: Node) -> Any:
 
 
 def _positive_definite(b: RaisingBuilder, node: Node) -> Any:
-    """The decomposition takes square roots of what must be positive; where it is not, targets give NaN, TensorFlow 0 for complex
-    numbers."""
+    """The decomposition takes square roots of what must be positive; where it is not, targets give NaN,
+    TensorFlow 0 for complex numbers.
+    """
     roots = b.diagonal(node.outputs[0])
     return b.greater(b.real(roots) if "complex" in roots.dtype else roots, 0)
 
 
 def _converges(b: RaisingBuilder, node: Node) -> Any:
-    """Return the condition that singular values can be computed: LAPACK reports NaN, and computes NaN of infinities."""
     return None if node.params.get("hermitian") else b.logical_not(b.any(b.isnan(node.inputs[0])))
 
 
@@ -43,7 +44,6 @@ def _converges_by_order(b: RaisingBuilder, node: Node) -> Any:
 
 
 def are_finite(b: RaisingBuilder, x: Any) -> Any:
-    """Whether every element is a number, as an array without axes."""
     return b.all(b.isfinite(x))
 
 

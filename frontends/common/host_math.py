@@ -1,4 +1,6 @@
-"""Functions of Python's ``math`` in canonical operations: on 0-d arrays of float64, under guards that Python raises no exception."""
+"""Functions of Python's ``math`` in canonical operations: on 0-d arrays of float64, under guards that Python
+raises no exception.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,6 @@ def _same(name: str) -> Compute:
 
 
 def scaled(factor: float) -> Compute:
-    """Return the function that multiplies a number by ``factor``."""
     return lambda b, x: b.multiply(x, factor)
 
 
@@ -38,7 +39,9 @@ def _gamma(b: Any, x: Any) -> Any:
 
 
 def _remainder(b: Any, x: Any, y: Any) -> Any:
-    """Compute the remainder of IEEE 754: the quotient is rounded to the nearest whole number, and a tie to the even one."""
+    """Compute the remainder of IEEE 754: the quotient is rounded to the nearest whole number, and a tie to
+    the even one.
+    """
     rest, size = b.fmod(x, y), b.abs(y)
     twice = b.abs(b.multiply(rest, 2.0))
     is_odd = b.not_equal(b.fmod(b.trunc(b.divide(x, y)), 2.0), 0.0)
@@ -79,14 +82,15 @@ _REFUSED: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def expect_result(b: Any, result: Any, numbers: tuple[Any, ...]) -> None:
-    """Guard that Python raises no ``ValueError`` or ``OverflowError``: a NaN comes only of a NaN, an infinity of what is not finite."""
     for test, cause in ((b.isnan, b.isnan), (b.isinf, lambda number: b.logical_not(b.isfinite(number)))):
         given = functools.reduce(b.logical_or, map(cause, numbers))
         b.expect(b.logical_or(b.logical_not(test(result)), given), True)
 
 
 def computed(b: Any, name: str, numbers: tuple[Any, ...]) -> Any:
-    """Return what a function of :data:`COMPUTE` gives of numbers, at least one of them an array, under a guard that Python refuses none."""
+    """Return what a function of :data:`COMPUTE` gives of numbers, at least one of them an array, under a
+    guard that Python refuses none.
+    """
     arrays = tuple(number if isinstance(number, Value) else b.array(number, "float64") for number in numbers)
     if name in _REFUSED:
         b.expect(_REFUSED[name](b, *arrays), False)

@@ -1,6 +1,7 @@
 """Reading and writing arrays at an index as Python writes it.
 
-An index is taken apart into a *key* (integers, slices, new axes: ``getitem``) and *arrays*, each at an axis of what the key selects.
+An index is taken apart into a *key* (integers, slices, new axes: ``getitem``) and *arrays*, each at an axis
+of what the key selects.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from .builder import RaisingBuilder
 
 
 class Taking(NamedTuple):
-    """``array[key]``, then its axes in this ``order``, then in this ``shape``; None where there is nothing to do."""
+    """``array[key]``, then its axes in this ``order``, then in this ``shape``; None where there is nothing to
+    do.
+    """
 
     key: tuple[Any, ...] | None
     order: tuple[int, ...] | None
@@ -31,8 +34,8 @@ class Taking(NamedTuple):
 
 
 def taking(shape: Sequence[int], steps: Sequence[int], offset: int, whole: Sequence[int]) -> Taking | None:
-    """The index, axis order and shape that give a view with these ``steps`` (strides) and ``offset`` from a contiguous array; None if there
-    is none. All counts are in elements.
+    """The index, axis order and shape that give a view with these ``steps`` (strides) and ``offset`` from a
+    contiguous array; None if there is none. All counts are in elements.
 
     >>> taking((3,), (6,), 8, (4, 6))
     Taking(key=(slice(1, 4, 1), 2), order=None, shape=None)
@@ -66,8 +69,9 @@ def taking(shape: Sequence[int], steps: Sequence[int], offset: int, whole: Seque
 def views_among(
     arrays: Sequence[Any], is_view: Callable[[Any, Any], bool], rank: Callable[[Any], Any]
 ) -> dict[int, tuple[Any, Any]]:
-    """Maps the identity of each array that is a view to its owner, which contains all arrays that it overlaps. Of equal arrays the one of
-    the highest ``rank`` is the owner."""
+    """Maps the identity of each array that is a view to its owner, which contains all arrays that it
+    overlaps. Of equal arrays the one of the highest ``rank`` is the owner.
+    """
     found: dict[int, tuple[Any, Any]] = {}
     for owner in sorted(arrays, key=rank, reverse=True):
         if id(owner) not in found:
@@ -87,7 +91,6 @@ def _start(offset: int, jumps: list[int]) -> list[int]:
 
 
 def _axis_of(size: int, step: int, whole: Sequence[int], jumps: list[int], start: list[int]) -> int | None:
-    """The axis of the array along which an axis of the view goes."""
     fitting = (of for of, jump in enumerate(jumps) if step > 0 and step % jump == 0 and whole[of] != 1)
     return next((of for of in fitting if start[of] + (size - 1) * (step // jumps[of]) < whole[of]), None)
 
@@ -106,7 +109,9 @@ def holds(b: RaisingBuilder, small: Any, large: Any) -> bool:
 
 
 def index_inside(b: RaisingBuilder, index: Any, size: Any) -> Any:
-    """The index of one element, guarded to lie inside; negative ints stay, negative sizes are counted from the front."""
+    """The index of one element, guarded to lie inside; negative ints stay, negative sizes are counted from
+    the front.
+    """
     if isinstance(index, Size) and _negative(b, index):
         index = index + size
     if not holds(b, -index if isinstance(index, int) and index < 0 else index + 1, size):
@@ -115,7 +120,9 @@ def index_inside(b: RaisingBuilder, index: Any, size: Any) -> Any:
 
 
 def slice_inside(b: RaisingBuilder, start: Any, stop: Any, step: Any, size: Any) -> tuple[Any, Any, Any]:
-    """The item of a ``getitem`` key for ``start:stop:step`` on an axis of ``size``: None for the whole side, -1 for the last one."""
+    """The item of a ``getitem`` key for ``start:stop:step`` on an axis of ``size``: None for the whole side,
+    -1 for the last one.
+    """
     first, last = _clamped(b, start, size, 0), _clamped(b, stop, size, size)
     if not holds(b, first, last):
         last = apply("max", first, last)
@@ -156,29 +163,27 @@ def _short(bound: Any, given: Any, size: Any) -> Any:
 
 
 def slice_item(b: RaisingBuilder, given: slice, size: Any) -> tuple[Any, Any, Any]:
-    """The item of a ``getitem`` key for a Python slice."""
     return slice_inside(b, given.start, given.stop, given.step, size)
 
 
 def along(axis: int, item: Any) -> tuple[Any, ...]:
-    """The ``getitem`` key that applies ``item`` to one axis."""
     return (*(WHOLE,) * axis, item)
 
 
 def cut(b: RaisingBuilder, x: Value, axis: int, start: Any = None, stop: Any = None, step: Any = 1) -> Value:
-    """``x[start:stop:step]`` along one axis, with bounds as Python takes them."""
     return b.getitem(x, key=along(axis, slice_inside(b, start, stop, step, x.shape[axis])))
 
 
 def pick(b: RaisingBuilder, x: Value, axis: int, index: Any) -> Value:
-    """The slice of ``x`` at one index along an axis, without that axis; the index is a number, a size or a 0-d array."""
     if isinstance(index, Value):
         return b.take(x, index, axis=axis)
     return b.getitem(x, key=along(axis, index_inside(b, index, x.shape[axis])))
 
 
 def fitted(b: RaisingBuilder, x: Value, shape: tuple[Any, ...], but: int | None = None) -> Value:
-    """``x`` cut to ``shape`` on all axes but one; where the sizes were equal while recording they are taken to be, under a guard."""
+    """``x`` cut to ``shape`` on all axes but one; where the sizes were equal while recording they are taken
+    to be, under a guard.
+    """
     for axis, (have, want) in enumerate(zip(x.shape, shape, strict=False)):
         if axis == but or have == want:
             continue
@@ -303,7 +308,6 @@ PICKING: dict[str, Callable[[Node], Picked]] = {
 
 
 def _of_vectors(node: Node) -> Picked:
-    """Index vectors, of whose numbers each is a part: one that is as large as the largest axis lies outside of all."""
     indices = node.inputs[1:] if node.op == "gather_nd" else node.inputs[2:]
     sizes = [node.inputs[0].shape[axis] for axis in node.params["axes"]]
     yield indices[0], functools.reduce(functools.partial(apply, "max"), sizes), None
@@ -358,7 +362,9 @@ class Selection:
 
 # ---------------------------------------------------------------------------------------------- steps back
 def straightened(b: RaisingBuilder, x: Value, index: Any) -> tuple[Value, tuple[int, ...], Any]:
-    """``x`` turned round along the axes that a slice goes through backwards, these axes, and the index with steps forward."""
+    """``x`` turned round along the axes that a slice goes through backwards, these axes, and the index with
+    steps forward.
+    """
     if not any(
         isinstance(item, slice) and isinstance(item.step, int) and item.step < 0 for item in _items(b, index)
     ):
@@ -386,7 +392,7 @@ def _from_the_end(b: RaisingBuilder, bound: Any, size: Any) -> Any:
     return 0 if hint_of(counted) < 0 else counted
 
 
-# ---------------------------------------------------------------------------------------------- taking an index apart
+# -------------------------------------------------------------------------------------- taking an index apart
 def select(b: RaisingBuilder, x: Value, index: Any) -> Selection:
     """The selection that ``index`` means on ``x``."""
     items = [_plain(b, item) for item in _expanded(b, x.ndim, _items(b, index))]
@@ -421,7 +427,9 @@ def select(b: RaisingBuilder, x: Value, index: Any) -> Selection:
 
 
 def _new_axis(b: RaisingBuilder, result: Selection, place: int, item: bool | None, several: bool) -> None:
-    """``x[True]`` adds an axis of length 1, ``x[False]`` one of length 0; both count as index arrays beside others."""
+    """``x[True]`` adds an axis of length 1, ``x[False]`` one of length 0; both count as index arrays beside
+    others.
+    """
     if item is not None and several:
         result.arrays.append((place, b.asarray(data=(0,) if item else (), dtype="int64")))
     elif item is False:
@@ -482,7 +490,9 @@ def _flat(item: Any) -> Any:
 
 
 def _plain(b: RaisingBuilder, item: Any) -> Any:
-    """An item as None, bool, int, Size, slice, an index array or mask, or, for a mask known now, a tuple of index tuples."""
+    """An item as None, bool, int, Size, slice, an index array or mask, or, for a mask known now, a tuple of
+    index tuples.
+    """
     if isinstance(item, (bool, np.bool_)):
         return bool(item)
     if isinstance(item, (list, tuple, range, np.ndarray)):
@@ -548,7 +558,9 @@ def read_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, hints: tuple[int, .
 
 
 def _at_scalars(b: RaisingBuilder, x: Value, scalars: Arrays) -> Value:
-    """``x`` at one place of some of its axes, looked up in one go: a compiler makes no row of ``x[i, j]`` then."""
+    """``x`` at one place of some of its axes, looked up in one go: a compiler makes no row of ``x[i, j]``
+    then.
+    """
     axes, places = _inside(b, x, scalars)
     if len(axes) > 1:
         return b.gather_nd(x, *places, axes=axes)
@@ -556,7 +568,6 @@ def _at_scalars(b: RaisingBuilder, x: Value, scalars: Arrays) -> Value:
 
 
 def _inside(b: RaisingBuilder, x: Value, scalars: Arrays) -> tuple[tuple[int, ...], list[Value]]:
-    """The axes and the places of 0-d integers, refused where they lie outside."""
     for axis, array in scalars:
         b.refuse_outside(array, x.shape[axis])
     return tuple(axis for axis, _ in scalars), [array for _, array in scalars]
@@ -593,7 +604,6 @@ def _integers(
 
 
 def _place_of_indices(arrays: Arrays) -> int:
-    """Return the last axis of a result that index arrays make: where the first of them stands, or in front if others stand between."""
     taken = [axis + i for axis, array in arrays for i in range(array.ndim if array.dtype == "bool" else 1)]
     front = taken[0] if taken == [*range(taken[0], taken[0] + len(taken))] else 0
     return front + max(1 if array.dtype == "bool" else array.ndim for _, array in arrays) - 1
@@ -631,7 +641,6 @@ def write_key(b: RaisingBuilder, x: Value, key: tuple[Any, ...], value: Any) -> 
 
 
 def without_leading_ones(b: RaisingBuilder, value: Any, rank: int) -> Any:
-    """A value that is broadcast into ``rank`` axes may have more of size 1 in front."""
     if not isinstance(value, Value) or value.ndim <= rank:
         return value
     return b.reshape(value, shape=value.shape[value.ndim - rank :])
@@ -655,7 +664,9 @@ def write_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, value: Any, reduce
 
 
 def write_mask(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, reduce: str | None) -> Value:
-    """``x`` with ``value`` where ``mask``, whose axes begin at ``axis``, is true; without sizes that depend on data where that can be."""
+    """``x`` with ``value`` where ``mask``, whose axes begin at ``axis``, is true; without sizes that depend
+    on data where that can be.
+    """
     behind = x.ndim - axis - mask.ndim
     aligned = b.reshape(mask, shape=(*mask.shape, *(1,) * behind))
     value = without_leading_ones(b, value, x.ndim - mask.ndim + 1)

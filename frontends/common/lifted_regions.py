@@ -1,4 +1,6 @@
-"""Lifts nodes that run blocks: each call in a region becomes canonical operations, in a region of the canonical node."""
+"""Lifts nodes that run blocks: each call in a region becomes canonical operations, in a region of the
+canonical node.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ if TYPE_CHECKING:
 
 
 class LiftedDerivative:
-    """One ``custom_derivative``. Where its rule cannot be lifted, its function is, and to take a gradient of the results is an error."""
+    """One ``custom_derivative``.
+
+    Where its rule cannot be lifted, its function is, and to take a gradient of the results is an error.
+    """
 
     def __init__(self, lifter: Lifter, node: Node) -> None:
         self.lifter, self.node = lifter, node
@@ -67,7 +72,9 @@ class LiftedDerivative:
         )
 
     def _with_rule(self, problems: int) -> tuple[Value, ...] | None:
-        """The canonical node. What the rule takes beside the operands is as the function, and the forward function, give it."""
+        """The canonical node. What the rule takes beside the operands is as the function, and the forward
+        function, give it.
+        """
         lifter, node = self.lifter, self.node
         *functions, rule = node.regions
         bodies = [self._body(region, self.operands) for region in functions]
@@ -112,12 +119,13 @@ class LiftedDerivative:
         return Body(region.name, tuple(inputs), tuple(nodes), tuple(outputs))
 
     def _keep(self, made: Sequence[Any], wanted: Sequence[Value]) -> None:
-        """These have the same sizes: where they are known in other words, that they are the same is a guard."""
         for new, old in zip(made, wanted):
             self.lifter.regions.keep_sizes(new, old)
 
     def _needed(self, bodies: Sequence[Body]) -> list[int]:
-        """Places of the operands that a region reads; recorded regions have some for their sizes alone, which the outside tells here."""
+        """Places of the operands that a region reads; recorded regions have some for their sizes alone, which
+        the outside tells here.
+        """
         read = [(list(body.outputs), [(node.inputs, node.params) for node in body.nodes]) for body in bodies]
         used, count = set(values_in(read)), len(self.operands)
         return [
@@ -129,7 +137,6 @@ class LiftedDerivative:
 
 
 def _with_operands(body: Body, count: int, kept: Sequence[int]) -> Body:
-    """A body with those of its last ``count`` inputs, the operands, that are ``kept``."""
     first = len(body.inputs) - count
     return replace(body, inputs=(*body.inputs[:first], *(body.inputs[first + place] for place in kept)))
 
@@ -138,7 +145,9 @@ _NUMBER = ArraySpec((), "int32")
 
 
 class LiftedRegions:
-    """The regions of one lifter, which works on the same builder inside of them: sizes and guards are those of the outside."""
+    """The regions of one lifter, which works on the same builder inside of them: sizes and guards are those
+    of the outside.
+    """
 
     def __init__(self, lifter: Lifter) -> None:
         self.lifter = lifter
@@ -146,14 +155,15 @@ class LiftedRegions:
         self._calls: dict[int, int] = {}  # identity of a region that draws -> the number of its last call
 
     def run(self, node: Node) -> tuple[Value, ...] | None:
-        """What the node gives; None where something in it could not be lifted, which was noted."""
         if node.op == "custom_derivative":
             return LiftedDerivative(self.lifter, node).run()
         return self._called(node) if node.op == "call" else self._run(node)
 
     def _called(self, node: Node) -> tuple[Value, ...] | None:
-        """What a call gives. A function that is called again with arrays of the same sizes is lifted once. One that draws has the number of
-        the call as its first argument, by which each call draws numbers of its own."""
+        """What a call gives. A function that is called again with arrays of the same sizes is lifted once.
+        One that draws has the number of the call as its first argument, by which each call draws numbers of
+        its own.
+        """
         lifter, region = self.lifter, node.regions[0]
         operands = [lifter.read(item) for item in node.inputs]
         outside = tuple(map(lifter.mapped, region.sizes.values()))
@@ -174,7 +184,6 @@ class LiftedRegions:
         return again
 
     def _number(self, node: Node) -> tuple[Value, ...]:
-        """The number of a call of a function that draws."""
         self.lifter.b.origin, region = node.origin, id(node.regions[0])
         self._calls[region] = count = self._calls.get(region, -1) + 1
         return (self.lifter.b.full(shape=(), fill_value=count, dtype=_NUMBER.dtype),)
@@ -224,8 +233,9 @@ class LiftedRegions:
         return Body(region.name, tuple(inputs), tuple(nodes), tuple(outputs))
 
     def _inputs(self, node: Node, region: Region, operands: list[Value]) -> list[Value]:
-        """Inputs of the canonical region: as the operands are, sequences without their first axis; pairs of them have a length of their
-        own."""
+        """Inputs of the canonical region: as the operands are, sequences without their first axis; pairs of
+        them have a length of their own.
+        """
         if node.op == "call":  # a function that reads the same wherever it is called
             return [Value(old.name, new.spec) for old, new in zip(region.block.inputs, operands)]
         own = region.block.inputs[: own_inputs(node.op, node.params)]
@@ -243,14 +253,19 @@ class LiftedRegions:
         ]
 
     def _keep_branches(self, bodies: list[Body]) -> None:
-        """All branches give the same sizes: where one says them in other words, that these are the same is a guard."""
+        """All branches give the same sizes: where one says them in other words, that these are the same is a
+        guard.
+        """
         first, *others = ([item for item in body.outputs if isinstance(item, Value)] for body in bodies)
         for other in others:
             for new, old in zip(other, first):
                 self.keep_sizes(new, old)
 
     def _draws(self, node: Node) -> bool:
-        """Whether each step of a loop draws random numbers. A branch is run once, and needs no key of its own."""
+        """Whether each step of a loop draws random numbers.
+
+        A branch is run once, and needs no key of its own.
+        """
         inside = (inner for region in node.regions for inner in every(region.block.nodes))
         drawn = next((inner for inner in inside if inner.is_random), None)
         if node.op == "associative_scan" and drawn is not None:
@@ -267,8 +282,9 @@ class LiftedRegions:
         return Body(body.name, (number, *body.inputs), body.nodes, body.outputs)
 
     def _numbered(self, node: Node, region: Region, operands: list[Value], captured: list[Value]) -> Body:
-        """A region of a loop that carries, behind what it carries besides, the number of the step, by which each step draws numbers of its
-        own."""
+        """A region of a loop that carries, behind what it carries besides, the number of the step, by which
+        each step draws numbers of its own.
+        """
         b, number, carried = self.lifter.b, Value("step", _NUMBER), node.params["carried"]
         with b.step(number):
             body = self._body(node, region, operands, captured)
@@ -293,7 +309,6 @@ class LiftedRegions:
         return (*made[:carried], *made[carried + 1 :])
 
     def keep_sizes(self, new: Value, old: Value) -> None:
-        """What is carried keeps its sizes: where they are known in other words after a step, that these are the same is a guard."""
         for size, wanted in zip(new.shape, old.shape):
             if size != wanted:
                 self.lifter.b.guard(apply("eq", size, wanted))
@@ -312,8 +327,10 @@ class LiftedRegions:
         )
 
     def lift_checks(self, since: int, numbers: Mapping[Value, tuple[Any, Any]]) -> None:
-        """Guards that rows have made inside of a block, those after the first ``since``: where they compare sums in which the number of a
-        step stands, they hold in all steps if they do in the one that makes them hardest to meet, which is known outside."""
+        """Guards that rows have made inside of a block, those after the first ``since``: where they compare
+        sums in which the number of a step stands, they hold in all steps if they do in the one that makes
+        them hardest to meet, which is known outside.
+        """
         guards = self.lifter.result.guards
         found, guards[since:] = guards[since:], []
         for guard in found:
@@ -324,10 +341,11 @@ class LiftedRegions:
     def keep_checks(
         self, since: int, inputs: Sequence[Value], nodes: list[Node], is_branch: bool = False
     ) -> None:
-        """Append the guards after the first ``since``, which rows have made inside of a block, to ``nodes`` as checks.
+        """Append the guards after the first ``since``, which rows have made inside of a block, to ``nodes``
+        as checks.
 
-        Guards on sizes of the enclosing scope stay guards. In a branch they become checks where elements decide one of the sizes: it
-        may be the size by which the branch is chosen.
+        Guards on sizes of the enclosing scope stay guards. In a branch they become checks where elements
+        decide one of the sizes: it may be the size by which the branch is chosen.
         """
         guards = self.lifter.result.guards
         found, guards[since:] = guards[since:], []
@@ -346,13 +364,13 @@ class LiftedRegions:
                 if isinstance(guard.condition, Value)
                 else number_of(self.lifter.b, guard.condition)
             )
-            # What computes the condition may have guards of its own, such as a divisor that is not 0, which are of this block as well.
+            # What computes the condition may have guards of its own, such as a divisor that is not 0, which
+            # are of this block as well.
             guards[known:], found = [], [*guards[known:], *found]
             nodes.append(check(replace(guard, condition=condition)))
 
 
 def _kept(node: Node, region: Region) -> int:
-    """How many outputs of a region keep the sizes of its first inputs."""
     if node.op == "associative_scan":
         return int(node.params["sequences"])
     return 0 if region.name == "condition" else int(node.params.get("carried", 0))

@@ -1,8 +1,10 @@
-"""Lifts a recorded graph to canonical operations: every call becomes some of them, and every write becomes a new value.
+"""Lifts a recorded graph to canonical operations: every call becomes some of them, and every write becomes a
+new value.
 
-A recorded value stands for an array object; what it *holds* changes when something writes to its memory. The lifter keeps the
-canonical value that each object holds at the moment: a write through a view becomes a new value of the memory's owner
-(the chain of views inverted), and other views of that owner are derived again when they are next read.
+A recorded value stands for an array object; what it *holds* changes when something writes to its memory. The
+lifter keeps the canonical value that each object holds at the moment: a write through a view becomes a new
+value of the memory's owner (the chain of views inverted), and other views of that owner are derived again
+when they are next read.
 """
 
 from __future__ import annotations
@@ -34,30 +36,27 @@ from .views import write_through
 
 
 class RecordedCalls:
-    """The dialect of recorded graphs, but for the text of a call (``expression``) and the imports that this needs."""
+    """The dialect of recorded graphs, but for the text of a call (``expression``) and the imports that this
+    needs.
+    """
 
     imports: Mapping[str, str]
     prelude: ModuleType | tuple[str, ...] | None = None
     structured: Mapping[str, Any] = {}  # the target of the framework knows
 
     def decorators(self, graph: Graph) -> tuple[str, ...]:
-        """None: what frameworks are set to holds for their own calls."""
         return ()
 
     def size(self, array: str, symbol: Symbol) -> str:
-        """How a size is read."""
         return f"{array}.shape[{symbol.axis}]"
 
     def sizes(self, array: str) -> str:
-        """All sizes at once."""
         return f"{array}.shape"
 
     def context(self, node: Node) -> str:
-        """No call stands in a context."""
         return ""
 
     def spell(self, item: Any) -> str | None:
-        """Only what has a literal is written as text."""
         return None
 
 
@@ -65,7 +64,10 @@ Row = TypeVar("Row", bound=Callable[..., Any])
 
 
 class Rows:
-    """The lifting table of one framework, by the names of its functions. A second row for a name is an error."""
+    """The lifting table of one framework, by the names of its functions.
+
+    A second row for a name is an error.
+    """
 
     def __init__(self, framework: str) -> None:
         self.framework = framework
@@ -84,27 +86,22 @@ class Rows:
         return register
 
     def table(self, rows: Mapping[str | tuple[str, ...], Callable[..., Any]]) -> None:
-        """Adds rows that are an expression each, under a name or several."""
         for names, function in rows.items():
             self.row(*((names,) if isinstance(names, str) else names))(function)
 
     def get(self, name: str) -> Callable[..., Any] | None:
-        """The row for a name, or None."""
         return self._rows.get(name)
 
     def names(self) -> list[str]:
-        """All names that have a row."""
         return list(self._rows)
 
 
 def input_names(function: Callable[..., Any], args: tuple[Any, ...], tree: Tree) -> list[str]:
-    """A name for every array in the arguments: the parameter's name, with the keys inside of containers."""
     positional = positional_names(function, len(args))
     return [name_at(path, positional) for path in paths(tree)]
 
 
 def name_at(path: Path, positional: list[str]) -> str:
-    """The name of what stands at a path of ``(args, kwargs)``."""
     where, first, *rest = path
     head = positional[first] if where == 0 else str(first)
     return legal("_".join([head, *map(str, rest)]))
@@ -177,29 +174,23 @@ class Lifter:
 
     @functools.cached_property
     def _inner(self) -> dict[Value, Node]:
-        """The values of regions, with the nodes that make them."""
         regions = (region for node in distinct(self.recorded.nodes) for region in node.regions)
         return {value: node for region in regions for node in region.block.nodes for value in node.outputs}
 
-    # ------------------------------------------------------------------------------ what a framework's own class says
+    # ---------------------------------------------------------------------- what a framework's own class says
     def builder(self, graph: Graph) -> RaisingBuilder:
-        """Return the builder with which the rows of this framework write canonical operations."""
         raise NotImplementedError
 
     def key(self, node: Node) -> str:
-        """Return the name under which the table lists the row for a call."""
         raise NotImplementedError
 
     def row(self, node: Node) -> Callable[..., Any] | None:
-        """Return the row for a call, or None if there is none."""
         raise NotImplementedError
 
     def call(self, node: Node) -> Any:
-        """What a call gives, in canonical values."""
         raise NotImplementedError
 
     def new_elements(self, node: Node, result: Any) -> dict[Value, Any]:
-        """What each value that a call has written to holds afterwards."""
         raise NotImplementedError
 
     # ------------------------------------------------------------------------------ the whole graph
@@ -260,7 +251,9 @@ class Lifter:
             self._effect(value)
 
     def _assume_guards(self) -> None:
-        """Conditions that the recording relies on, in canonical sizes, of which many are the same, or hold always."""
+        """Conditions that the recording relies on, in canonical sizes, of which many are the same, or hold
+        always.
+        """
         graph, result = self.recorded, self.result
         assumed: set[Any] = {guard.condition for guard in result.guards if isinstance(guard.condition, Size)}
         for guard in graph.guards:
@@ -319,13 +312,14 @@ class Lifter:
         return self.held[value]
 
     def _derive(self, view: Value) -> None:
-        """Takes the view again, of what its memory holds now."""
         node = self._maker(view)
         assert node is not None
         self._bind(node, self.call(node), only=view)
 
     def write(self, value: Value, new: Any, aside: bool = False) -> None:
-        """From now on ``value`` holds ``new``, and so does the memory that it views; a write ``aside`` leaves its gradients as they are."""
+        """From now on ``value`` holds ``new``, and so does the memory that it views; a write ``aside`` leaves
+        its gradients as they are.
+        """
         base = self.aliases.base_of(value)
         before = self.read(base)
         self.held[base] = new if base is value else write_through(self.b, before, self._chain(value), new)
@@ -342,7 +336,9 @@ class Lifter:
         return self._inner.get(value) or self.recorded.maker(value)
 
     def _chain(self, view: Value) -> list[Callable[[Any], Any]]:
-        """The calls that lead from the owner of the memory to ``view``, each as a function of the array it views."""
+        """The calls that lead from the owner of the memory to ``view``, each as a function of the array it
+        views.
+        """
         chain: list[Any] = []
         while self.aliases.base_of(view) is not view:
             node = self._maker(view)
@@ -368,7 +364,6 @@ class Lifter:
 
     # ------------------------------------------------------------------------------ arguments
     def mapped(self, structure: Any) -> Any:
-        """Recorded arguments with canonical values and sizes in them."""
         return map_structure(self._mapped, structure)
 
     def _mapped(self, item: Any) -> Any:
@@ -392,14 +387,15 @@ class Lifter:
         raise UnsupportedOperation(f"{self.b.origin}: {symbol!r} has no meaning outside of {self.framework}")
 
     def arguments(self, node: Node) -> tuple[list[Any], dict[str, Any]]:
-        """What a row takes, in canonical values."""
         args, kwargs = list(self.mapped(node.inputs)), self.mapped(node.params) if node.params else {}
         kwargs.pop("out", None)
         return (self._with_floats(node, args) if self.counted else args), kwargs
 
     def _with_floats(self, node: Node, args: list[Any]) -> list[Any]:
-        """The arguments with floats that are computed from the number of a step as arrays of the type of those beside them: where that
-        number is an array itself, not all targets compute it with a float of Python."""
+        """The arguments with floats that are computed from the number of a step as arrays of the type of
+        those beside them: where that number is an array itself, not all targets compute it with a float of
+        Python.
+        """
         beside = [
             item.dtype
             for item in (*args, *node.outputs)
@@ -460,7 +456,9 @@ class Lifter:
             self.held[value] = Value(value.name, value.spec)
 
     def _bind(self, node: Node, result: Any, only: Value | None = None) -> None:
-        """Gives the call's outputs what the row returned, after checking that it is of the type that the framework returned."""
+        """Gives the call's outputs what the row returned, after checking that it is of the type that the
+        framework returned.
+        """
         recorded, lifted = list(iterate_structure(node.result)), list(iterate_structure(result))
         if not node.outputs:
             return
@@ -488,13 +486,11 @@ class Lifter:
             )
 
     def _as_target(self, target: Value, new: Any) -> Any:
-        """A write keeps the dtype and the sizes of the array that is written to."""
         return self.b.broadcast_to(
             self.b.cast(self.b.array(new, target.dtype), target.dtype), shape=target.shape
         )
 
     def specs_recorded(self, node: Node) -> tuple[ArraySpec, ...]:
-        """The specs of what a call gave while recording."""
         return tuple(item.spec for item in iterate_structure(node.result) if isinstance(item, Value))
 
 
@@ -507,8 +503,9 @@ def _report(name: str, problems: list[str]) -> str:
 
 
 def _refuse_kept_views(graph: Graph) -> None:
-    """``UnsupportedOperation`` where a call leaves a view of what is kept and written to: as an array of its own it would no longer show
-    these writes."""
+    """``UnsupportedOperation`` where a call leaves a view of what is kept and written to: as an array of its
+    own it would no longer show these writes.
+    """
     if graph.state.updates is None and not graph.effects:
         return
     aliases = Aliases(graph)

@@ -1,4 +1,6 @@
-"""Checks inside of a loop that compare the number of a step, as checks outside: of the step in which they are hardest to meet."""
+"""Checks inside of a loop that compare the number of a step, as checks outside: of the step in which they are
+hardest to meet.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,9 @@ def ends_of(steps: Node) -> tuple[Any, Any]:
 
 
 def at_ends(condition: Any, numbers: Mapping[Value, tuple[Any, Any]]) -> Any:
-    """A comparison for the least or the greatest number, whichever makes it harder; None where it compares none of the ``numbers``, or
-    others than sums with them, and where it would not hold, as in a loop that has no such step.
+    """A comparison for the least or the greatest number, whichever makes it harder; None where it compares
+    none of the ``numbers``, or others than sums with them, and where it would not hold, as in a loop that has
+    no such step.
 
     A sum grows, or falls, with a number, so that it is between those of both ends.
     """

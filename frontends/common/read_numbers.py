@@ -1,8 +1,8 @@
-"""Numbers that the recorded function read from arrays, in canonical graphs: 0-d arrays of int64 or float64. They carry gradients only
-where the frontend says so.
+"""Numbers that the recorded function read from arrays, in canonical graphs: 0-d arrays of int64 or float64.
+They carry gradients only where the frontend says so.
 
-An expression over them stays an expression until an array is needed; what has to be known when the graph is written (a shape, a bound)
-is what it was while recording, as a guard.
+An expression over them stays an expression until an array is needed; what has to be known when the graph is
+written (a shape, a bound) is what it was while recording, as a guard.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ DTYPES: dict[type, str] = {int: "int64", float: "float64"}
 
 
 def holds_numbers(held: Any, is_whole: bool) -> bool:
-    """Whether the numbers in a place are inputs of the graph: not where they are items of a list among others.
+    """Whether the numbers in a place are inputs of the graph: not where they are items of a list among
+    others.
 
     >>> holds_numbers([0.1, 2], True), holds_numbers(["adam", 2], True), holds_numbers(("adam", 2), False), holds_numbers(3, False)
     (True, False, True, True)
@@ -54,8 +55,9 @@ _MOST_READ = 16  # more would be lines of names in the source; they are guarded 
 
 
 class Reading:
-    """Whether numbers that are read, and what Python's own functions make of sizes, become symbols in an attempt at a recording; ``any``:
-    whether some did."""
+    """Whether numbers that are read, and what Python's own functions make of sizes, become symbols in an
+    attempt at a recording; ``any``: whether some did.
+    """
 
     def __init__(self, symbolic: bool = True) -> None:
         self.symbolic, self.any = symbolic, False
@@ -66,7 +68,6 @@ class _Read:
 
 
 def can_be_symbols(seen: Any) -> bool:
-    """Whether what was read is a whole number or float, or nested lists of a few of them."""
     leaves = list(iterate_structure((seen,)))
     return 0 < len(leaves) <= _MOST_READ and all(type(leaf) in DTYPES for leaf in leaves)
 
@@ -74,7 +75,9 @@ def can_be_symbols(seen: Any) -> bool:
 def record_read(
     recorder: Recorder, op: str, value: Value, seen: Any, origin: Origin, record: CallRecord
 ) -> Any:
-    """Records that Python reads ``seen`` from a value by the call ``op``; gives the same with expressions for the numbers."""
+    """Records that Python reads ``seen`` from a value by the call ``op``; gives the same with expressions for
+    the numbers.
+    """
     name = f"{value.name}_{op.rpartition('.')[2]}"
     outputs = recorder.new_values(
         [(name, _Read(), ArraySpec((), DTYPES[type(leaf)])) for leaf in iterate_structure((seen,))]
@@ -111,14 +114,12 @@ _ROUNDS = 1e-5  # of float32, which JAX computes in where others have float64
 
 
 def rounding_of(b: Any, value: Value) -> float:
-    """How far, as a part of itself, an element of ``value`` may be from what the source framework computed."""
     node = b.maker(value)
     dtype = node.inputs[0].dtype if node is not None and node.op == "astype" else value.dtype
     return _ROUNDING.get(dtype, _ROUNDS) if is_floating(value.dtype) else 0.0
 
 
 def is_read(item: Any) -> bool:
-    """Whether this is a size or number that depends on elements that the function reads."""
     return isinstance(item, Size) and item.reads_elements()
 
 
@@ -157,8 +158,9 @@ def read(b: Any, x: Value, is_constant: bool = True) -> Value:
 
 
 def as_index(b: Any, x: Value, index: Any) -> Any:
-    """An index of ``x``. Among whole numbers and slices a number that was read picks as an array does, where it lies inside of its axis;
-    elsewhere it is what it was while recording."""
+    """An index of ``x``. Among whole numbers and slices a number that was read picks as an array does, where
+    it lies inside of its axis; elsewhere it is what it was while recording.
+    """
     parts = index if isinstance(index, tuple) else (index,)
     if not all(isinstance(part, (slice, Size)) or type(part) is int for part in parts):
         return fixed(b, index)
@@ -185,7 +187,6 @@ def as_read(b: Any, number: Value, dtype: str) -> Value:
 
 
 def fixed(b: Any, structure: Any) -> Any:
-    """Arguments with what was read as it was while recording, where the graph holds only for that."""
     return map_structure(lambda item: _fixed(b, item) if is_read(item) else item, structure)
 
 
@@ -220,7 +221,9 @@ def _applied(b: Any, atom: Apply) -> Any:
 
 
 def _expect_small(b: Any, estimate: Value, hint: int) -> None:
-    """A product of many whole numbers; where a large one was recorded, the function is recorded again with all numbers as they are."""
+    """A product of many whole numbers; where a large one was recorded, the function is recorded again with
+    all numbers as they are.
+    """
     if abs(hint) >= LARGE:
         raise UnsupportedOperation(
             f"{b.origin}: whole numbers as large as {hint} cannot be computed with as arrays"

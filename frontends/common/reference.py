@@ -1,4 +1,6 @@
-"""What the references of all frameworks share: random arrays like those that were seen, and graphs that show what each call gives."""
+"""What the references of all frameworks share: random arrays like those that were seen, and graphs that show
+what each call gives.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ Range = tuple[float, float]  # the least and the greatest element
 
 
 def drawn(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> np.ndarray[Any, Any]:
-    """A random array for one of ``dtype``: ints and varied floats from the range seen, of constant floats the neighbourhood.
+    """A random array for one of ``dtype``: ints and varied floats from the range seen, of constant floats the
+    neighbourhood.
 
     >>> drawn((2,), "int32", (3.0, 3.0), seed=0), drawn((2,), "bfloat16", (0.0, 9.0), seed=0).dtype
     (array([3, 3]), dtype('float64'))
@@ -39,8 +42,9 @@ def with_intermediates(
     is_array: Callable[[Node], bool] = lambda node: True,
     **changed: Any,
 ) -> tuple[Graph, list[Value]]:
-    """A recorded graph that returns what every node gives, and the values that these are. Arrays that can be written to are returned as
-    a ``copy`` that is taken at their time, by the call of this name."""
+    """A recorded graph that returns what every node gives, and the values that these are. Arrays that can be
+    written to are returned as a ``copy`` that is taken at their time, by the call of this name.
+    """
     nodes: list[Node] = []
     made: list[Value] = []
     shown: list[Value] = []

@@ -1,7 +1,8 @@
 """Writes through views: the array that a view was taken from, after something was written into the view.
 
-The view is taken again with canonical operations, and these are inverted one by one; where one of them has no inverse here, the
-view is taken of the positions instead of the elements, and the new elements are scattered to them. Both are right for every chain of views.
+The view is taken again with canonical operations, and these are inverted one by one; where one of them has no
+inverse here, the view is taken of the positions instead of the elements, and the new elements are scattered
+to them. Both are right for every chain of views.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ _REINTERPRETING = frozenset(
 def write_through(b: RaisingBuilder, base: Value, replay: Replay, value: Any) -> Value:
     """``base`` after ``value``, a number or an array that broadcasts, was written into a view of it.
 
-    ``replay(array)`` takes the view of any array of the shape of ``base``; a sequence of functions takes one view of another.
+    ``replay(array)`` takes the view of any array of the shape of ``base``; a sequence of functions takes one
+    view of another.
     """
     view = _taken(replay, base)
     value = b.operand(value, view.dtype)
@@ -64,7 +66,9 @@ def _whole(b: RaisingBuilder, value: Any, base: Value) -> Value:
 
 
 def _steps(b: RaisingBuilder, base: Value, view: Value) -> list[tuple[Node, int]] | None:
-    """The nodes from ``view`` back to ``base``, with the index of the output that was taken, if every one has an inverse."""
+    """The nodes from ``view`` back to ``base``, with the index of the output that was taken, if every one has
+    an inverse.
+    """
     steps = []
     while view is not base:
         node = b.maker(view)
@@ -130,7 +134,6 @@ def _spread(b: RaisingBuilder, value: Any, node: Node) -> Any:
 
 
 def _looked_up(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
-    """A view at computed places of some axes, one of each."""
     axes = node.params["axes"] if node.op == "gather_nd" else (node.params["axis"],)
     return b.scatter_nd(node.inputs[0], value, *node.inputs[1:], axes=axes)
 
@@ -169,9 +172,9 @@ _MOST_ATTEMPTS = (
 class KeptViews(Generic[Array]):
     """The views that earlier attempts at one recording have shown, with their owners.
 
-    A module that keeps ``self.row = self.table[0]`` has one memory under two names. Once it is known that both are used and one is written
-    to, the row is recorded as what it is, a view of the table, and only the table is an array of the graph. A framework's subclass says
-    what is a view, and takes it.
+    A module that keeps ``self.row = self.table[0]`` has one memory under two names. Once it is known that
+    both are used and one is written to, the row is recorded as what it is, a view of the table, and only the
+    table is an array of the graph. A framework's subclass says what is a view, and takes it.
 
     >>> import numpy as np
     >>> class Views(KeptViews):
@@ -195,20 +198,16 @@ class KeptViews(Generic[Array]):
 
     # ------------------------------------------------------------------------------ what a framework gives
     def is_view(self, array: Array, owner: Array) -> bool:
-        """Whether calls can take an array of its owner, which has all of its elements."""
         raise NotImplementedError
 
     def lies(self, array: Array, owner: Array) -> Any:
-        """Where an array lies in its owner, of the shape that this has; equal for what is taken by the same calls."""
         raise NotImplementedError
 
     def rank(self, array: Array) -> Any:
-        """The array of the highest rank is the owner of those that are equal."""
         raise NotImplementedError
 
     # ------------------------------------------------------------------------------ between attempts
     def ask(self, arrays: Sequence[Array]) -> None:
-        """Tells that these arrays share memory. If one of them contains all others, the next attempt records the others as views of it."""
         self._asked = {**views_among(arrays, self.is_view, self.rank), **self._asked}
 
     def next_attempt(self) -> bool:
@@ -222,11 +221,9 @@ class KeptViews(Generic[Array]):
     # ------------------------------------------------------------------------------ in an attempt
     @property
     def any(self) -> bool:
-        """Whether there are views."""
         return bool(self._owners)
 
     def owner_of(self, array: Any) -> Array | None:
-        """The array from outside that this one is known to be a view of."""
         entry = self._owners.get(id(array))
         return entry[1] if entry is not None and entry[0] is array else None
 

@@ -23,10 +23,8 @@ lift_graph = calls_at_first_use(__name__, "lifting.driver:lift_graph")
 
 
 def unrecorded() -> AbstractContextManager[None]:
-    """JAX's own tracing is not disturbed by calls of graphs."""
     return nullcontext()
 
 
 def example_inputs(function: Any) -> dict[str, Any]:
-    """Functions of JAX do not tell what they take."""
     return {}

@@ -1,4 +1,6 @@
-"""What a call of a graph in another framework leaves in the user's objects: arrays of JAX, which never change."""
+"""What a call of a graph in another framework leaves in the user's objects: arrays of JAX, which never
+change.
+"""
 
 from __future__ import annotations
 
@@ -18,20 +20,16 @@ class Stamp:
         pass
 
     def fits(self, array: jax.Array) -> bool:
-        """Always."""
         return True
 
 
 def is_own(item: Any) -> bool:
-    """Whether this is an array of JAX."""
     return isinstance(item, jax.Array)
 
 
 def own(elements: np.ndarray[Any, Any], dtype: str) -> jax.Array:
-    """An array of these elements."""
     return jnp.array(elements, dtype)
 
 
 def write(array: jax.Array, elements: np.ndarray[Any, Any]) -> None:
-    """No function of JAX writes to an array, so no graph of one does."""
     raise NotImplementedError

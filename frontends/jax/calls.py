@@ -1,9 +1,10 @@
-"""Calls of public functions while a function is traced: each stands in the program as one operation that bears its public name.
+"""Calls of public functions while a function is traced: each stands in the program as one operation that
+bears its public name.
 
-The functions that have a lifting row are replaced in their modules, for the thread that records. A call of one binds :data:`call_p`.
-Transformations (``vmap``, ``grad``) run the function itself, so that a row never sees a call that was transformed. Where the row takes the
-arguments, it tells the sizes of the result, and JAX is asked for types only, with the sizes of the moment; elsewhere the program of its
-body goes with the call.
+The functions that have a lifting row are replaced in their modules, for the thread that records. A call of
+one binds :data:`call_p`. Transformations (``vmap``, ``grad``) run the function itself, so that a row never
+sees a call that was transformed. Where the row takes the arguments, it tells the sizes of the result, and JAX
+is asked for types only, with the sizes of the moment; elsewhere the program of its body goes with the call.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ from .sizes import ReadNumber, current, decided, hints, symbolic
 
 
 def as_jax(array: Any) -> Any:
-    """An array of any framework as one of JAX, in the type that JAX has for its own; a tensor without its history.
+    """An array of any framework as one of JAX, in the type that JAX has for its own; a tensor without its
+    history.
 
     >>> as_jax(jax.numpy.arange(2)).tolist()
     [0, 1]
@@ -53,7 +55,6 @@ def as_jax(array: Any) -> Any:
 
 
 def dtype_name_of(array: Any) -> str:
-    """The name of the dtype of an array of any framework."""
     return str(getattr(array.dtype, "name", array.dtype)).rpartition(".")[2]
 
 
@@ -64,7 +65,8 @@ _INSIDE = tuple(f"{name}." for name in _HOLDERS)
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """A call of a public function: its arguments and result with arrays taken out, what it computes, and the types of its results.
+    """A call of a public function: its arguments and result with arrays taken out, what it computes, and the
+    types of its results.
 
     ``body`` is its program, None where the row of the function takes the call.
     """
@@ -147,7 +149,9 @@ def _differentiated(primals: Any, tangents: Any, *, call: Call) -> Any:
 
 
 def _transposed(cotangents: Any, *arrays: Any, call: Call) -> list[Any]:
-    """Of a call that is linear in the arrays which are not known here, as those in derivatives of JAX's own functions are."""
+    """Of a call that is linear in the arrays which are not known here, as those in derivatives of JAX's own
+    functions are.
+    """
     unknown = [ad.is_undefined_primal(item) for item in arrays]
 
     def linear(*given: Any) -> list[Any]:
@@ -167,14 +171,15 @@ ad.primitive_jvps[call_p] = _differentiated
 mlir.register_lowering(call_p, mlir.lower_fun(_run, multiple_results=True))
 
 
-# ------------------------------------------------------------------------------------- replacing the public functions
+# ----------------------------------------------------------------------------- replacing the public functions
 def is_array(item: Any) -> bool:
-    """Whether this is an array, of numpy too, and no scalar of Python's."""
     return isinstance(item, (jax.Array, np.ndarray))
 
 
 class _Held:
-    """Where modules hold functions: they are searched again only where some were loaded, or have got more names, for they have 40,000."""
+    """Where modules hold functions: they are searched again only where some were loaded, or have got more
+    names, for they have 40,000.
+    """
 
     def __init__(self) -> None:
         self._loaded: Any = None
@@ -183,8 +188,9 @@ class _Held:
         self._found: list[Place] = []
 
     def modules(self) -> list[ModuleType]:
-        """The modules of JAX and of the libraries upon it. What is loaded stands in order, so that its number and its last name tell
-        whether there are others than before."""
+        """The modules of JAX and of the libraries upon it. What is loaded stands in order, so that its number
+        and its last name tell whether there are others than before.
+        """
         loaded = len(sys.modules), next(reversed(sys.modules))
         if loaded != self._loaded:
             self._loaded, self._names = (
@@ -215,8 +221,8 @@ _held = _Held()
 def seen(names: Iterable[str], scopes: Iterable[dict[str, Any]] = ()) -> Iterator[Callable[[Any], Any]]:
     """Inside of the block, calls of these public functions by this thread stand in what is traced.
 
-    They are replaced wherever JAX itself, the libraries upon it and the ``scopes`` of the user's code hold them by a name. Gives what
-    tells the replacement of a function, or itself.
+    They are replaced wherever JAX itself, the libraries upon it and the ``scopes`` of the user's code hold
+    them by a name. Gives what tells the replacement of a function, or itself.
     """
     replacements, methods = {}, []
     for name in names:
@@ -239,7 +245,9 @@ def seen(names: Iterable[str], scopes: Iterable[dict[str, Any]] = ()) -> Iterato
 
 
 def _with_rule(function: Any) -> Any:
-    """The function with a derivative rule whose bound ``__call__`` this is, looked up again in each call; anything else as it is."""
+    """The function with a derivative rule whose bound ``__call__`` this is, looked up again in each call;
+    anything else as it is.
+    """
     held = getattr(function, "__self__", None)
     return (
         held
@@ -291,7 +299,9 @@ def _method(name: str) -> list[Place]:
 
 
 def _by_arrays(method: Callable[..., Any]) -> Callable[..., Any]:
-    """The method with numbers that were read as arrays: JAX treats an index alike, whether it knows the number or not."""
+    """The method with numbers that were read as arrays: JAX treats an index alike, whether it knows the
+    number or not.
+    """
 
     def call(array: Any, *args: Any, **kwargs: Any) -> Any:
         return method(
@@ -337,7 +347,6 @@ def _traces() -> bool:
 
 @forwards
 def recorded_as(name: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """What a function gives, recorded as a call of this name where calls are recorded at the moment."""
     return _bound(name, function, args, {}) if _traces() else function(*args)
 
 

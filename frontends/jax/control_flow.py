@@ -1,7 +1,8 @@
-"""Loops and branches of a traced program as nodes that run blocks: ``scan``, ``while`` and ``cond`` of JAX, whatever their lengths.
+"""Loops and branches of a traced program as nodes that run blocks: ``scan``, ``while`` and ``cond`` of JAX,
+whatever their lengths.
 
-A ``while`` that only counts (``lax.fori_loop`` to a size) becomes a ``scan``: the number of its steps is known before it begins, so that
-reverse mode goes through it, as JAX's own does where sizes are numbers.
+A ``while`` that only counts (``lax.fori_loop`` to a size) becomes a ``scan``: the number of its steps is
+known before it begins, so that reverse mode goes through it, as JAX's own does where sizes are numbers.
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ def scan(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
 
 
 def _constants_and_carry(params: Mapping[str, Any]) -> tuple[int, int]:
-    """How many operands of a scan stay what they are, and how many are carried; JAX counts them in trees since 0.11."""
+    """How many operands of a scan stay what they are, and how many are carried; JAX counts them in trees
+    since 0.11.
+    """
     if (operands := params.get("ft_in")) is None:
         return params["num_consts"], params["num_carry"]
     constants, carry, _ = map(len, operands.unpack())
@@ -61,7 +64,9 @@ def _constants_and_carry(params: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def while_loop(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
-    """``lax.while_loop``. Under ``vmap`` it runs while any member of the batch does; finished members keep their state."""
+    """``lax.while_loop``. Under ``vmap`` it runs while any member of the batch does; finished members keep
+    their state.
+    """
     params = equation.params
     first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     asked, stepped, state = operands[:first], operands[first:second], operands[second:]
@@ -117,8 +122,9 @@ def associative_scan(reader: Reader, equation: Any, operands: list[Any]) -> list
 
 
 def checkpoint(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
-    """``jax.checkpoint`` of a function that is no step of a ``lax.scan``: what it is given is kept for the backward pass, and nothing
-    else."""
+    """``jax.checkpoint`` of a function that is no step of a ``lax.scan``: what it is given is kept for the
+    backward pass, and nothing else.
+    """
     program = ClosedJaxpr(equation.params["jaxpr"], ())
     if not is_checkpoint(equation) or not any(isinstance(item, Value) for item in operands):
         return reader.inlined(equation, program, operands)
@@ -139,8 +145,9 @@ READ: dict[str, Callable[[Reader, Any, list[Any]], list[Any]]] = {
 
 
 class _Step:
-    """The bodies of one equation: ``avals`` are the types of the inputs that each of them has beside what it captures, ``inputs`` those
-    inputs where their sizes are read from them."""
+    """The bodies of one equation: ``avals`` are the types of the inputs that each of them has beside what it
+    captures, ``inputs`` those inputs where their sizes are read from them.
+    """
 
     def __init__(
         self, reader: Reader, equation: Any, avals: Sequence[Any], inputs: Sequence[Value] | None = None
@@ -156,7 +163,10 @@ class _Step:
         captured: Sequence[Any],
         after: Sequence[Callable[..., list[Any]]] = (),
     ) -> Body:
-        """The block of a program; its operands are what it captures, then its own inputs. ``after`` changes its results."""
+        """The block of a program; its operands are what it captures, then its own inputs.
+
+        ``after`` changes its results.
+        """
         reader = self.reader
         names = names_of_arguments(program, len(self.avals))
         inputs = self._inputs or [Value(name, self._spec(aval)) for name, aval in zip(names, self.avals)]
@@ -173,11 +183,9 @@ class _Step:
         return Body(name, tuple(inputs), tuple(nodes), tuple(outputs))
 
     def arrays(self, operands: Sequence[Any]) -> list[Value]:
-        """Operands as arrays: numbers have no type that a step could keep."""
         return [self.array(item, aval) for item, aval in zip(operands, self.avals)]
 
     def small(self, function: Callable[..., Any], avals: Sequence[Any], *operands: Any) -> Any:
-        """The result of a few operations."""
         types = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in avals]
         return self.reader.read(jax.make_jaxpr(function)(*types), list(operands))[0]
 
@@ -215,13 +223,11 @@ class _Step:
 
 
 def _name_of(program: ClosedJaxpr) -> str:
-    """What the function that was traced is called, or ``body``."""
     name = (program.jaxpr.debug_info.func_src_info or "").partition(" at ")[0]
     return name if name.isidentifier() else "body"
 
 
 def names_of_arguments(program: ClosedJaxpr, count: int) -> list[str]:
-    """What the function that was traced calls its last arguments: ``carry``, or ``carry[0]`` of a tuple."""
     known = list(program.jaxpr.debug_info.arg_names or ())[-count:] if count else []
     return [name or "x" for name in known] if len(known) == count else ["x"] * count
 
@@ -260,7 +266,7 @@ def _rearranged(program: ClosedJaxpr, invars: Sequence[Any], outvars: Sequence[A
     )
 
 
-# ------------------------------------------------------------------------------------- loops of many, under vmap
+# ---------------------------------------------------------------------------------- loops of many, under vmap
 def _some(many: Any, step: _Step, inputs: list[Value], found: list[Any]) -> list[Any]:
     return [
         step.small(lambda goes_on: jax.lax.reduce_or(goes_on, tuple(range(goes_on.ndim))), [many], *found)
@@ -276,7 +282,9 @@ def _kept(
     inputs: list[Value],
     found: list[Any],
 ) -> list[Any]:
-    """What a step leaves in a loop of many, whose truth values have the first axes: for each whether it goes on."""
+    """What a step leaves in a loop of many, whose truth values have the first axes: for each whether it goes
+    on.
+    """
     (goes_on,) = step.reader.read(condition, [*asked, *inputs])
 
     def kept(goes_on: Any, new: Any, old: Any) -> Any:
@@ -290,9 +298,11 @@ def _kept(
 
 # ------------------------------------------------------------------------------------- loops that count
 def _count(reader: Reader, condition: ClosedJaxpr, body: ClosedJaxpr, operands: list[Any], asked: int) -> Any:
-    """How many steps a loop of ``lax.fori_loop`` takes, where that follows from numbers and sizes; None for other loops.
+    """How many steps a loop of ``lax.fori_loop`` takes, where that follows from numbers and sizes; None for
+    other loops.
 
-    Its state begins with the counter and the end, its condition compares them, and a step adds 1 to the first and keeps the second.
+    Its state begins with the counter and the end, its condition compares them, and a step adds 1 to the first
+    and keeps the second.
     """
     program, step = condition.jaxpr, body.jaxpr
     if (
@@ -382,7 +392,9 @@ ORDERS = 2  # of derivatives that are followed: a rule may use the function that
 
 
 def ruled(reader: Reader, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
-    """The results of a call, with the derivative that its rule gives; where the rule cannot be traced, of no derivative."""
+    """The results of a call, with the derivative that its rule gives; where the rule cannot be traced, of no
+    derivative.
+    """
     call = Call(reader, equation, inner, operands)
     if reader.orders is None:
         return call.inlined()
@@ -407,7 +419,10 @@ def ruled(reader: Reader, equation: Any, inner: ClosedJaxpr, operands: list[Any]
 
 
 class Call:
-    """Writes the node of one call. Its operands are the arrays among those of the equation; numbers stand inside of the regions."""
+    """Writes the node of one call.
+
+    Its operands are the arrays among those of the equation; numbers stand inside of the regions.
+    """
 
     def __init__(self, reader: Reader, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> None:
         self.reader, self.equation, self.inner, self.operands = reader, equation, inner, list(operands)
@@ -418,7 +433,9 @@ class Call:
         self.name = name if name.isidentifier() else "function"
 
     def refuse_closed_over(self) -> None:
-        """Refuse gradients of what the function closes over, where that depends on arguments: the rule says nothing of them."""
+        """Refuse gradients of what the function closes over, where that depends on arguments: the rule says
+        nothing of them.
+        """
         message = self._message(
             "it is taken with respect to an array that the function closes over; pass it as an argument"
         )
@@ -434,7 +451,6 @@ class Call:
                 )
 
     def inlined(self) -> list[Any]:
-        """The results alone."""
         return self.reader.inlined(self.equation, self.inner, self.operands)
 
     def kept(self) -> list[Any]:
@@ -474,7 +490,10 @@ class Call:
         return self._node([self._function(), body], rule, kind="jvp")
 
     def reverse_mode(self, rule: Rule) -> list[Any]:
-        """The node whose rule maps cotangents. What the rule needs of the forward function are operands, and residuals that it computes."""
+        """The node whose rule maps cotangents.
+
+        What the rule needs of the forward function are operands, and residuals that it computes.
+        """
         assert rule.forward is not None and rule.backward is not None
         function, (forward, needed) = self._function(), self._forward(rule.forward)
         residuals = dict(
@@ -498,16 +517,15 @@ class Call:
 
     # ------------------------------------------------------------------------------ bodies
     def _function(self, orders: int | None = None) -> Body:
-        """The function. Of one that has a rule, nobody takes a derivative of the code."""
         inputs, operands = self._operands()
         return self._body("", inputs, lambda: self.reader.read(self.inner, operands), self.results, orders)
 
     def _forward(self, program: ClosedJaxpr) -> tuple[Body, list[Any]]:
-        """The forward function, and what the rule needs of it, in its values. It gives the results, and each residual that it computes
-        once.
+        """The forward function, and what the rule needs of it, in its values. It gives the results, and each
+        residual that it computes once.
 
-        Its results are those of the function. Where these are computed otherwise, both programs are in it: a target does not know
-        beforehand whether a gradient will be taken.
+        Its results are those of the function. Where these are computed otherwise, both programs are in it: a
+        target does not know beforehand whether a gradient will be taken.
         """
         inputs, operands = self._operands()
         needed: list[Any] = []
@@ -528,7 +546,6 @@ class Call:
         return self._body("forward", inputs, read, self.results, self._less()), needed
 
     def _are_alike(self, inputs: Sequence[Value], results: Sequence[Any], others: Sequence[Any]) -> bool:
-        """Whether both are computed in the same way."""
         numbers = ValueNumbers()
         numbers.follow(inputs, [("input", place) for place in range(len(inputs))], self.reader.nodes)
         return list(map(numbers.of, results)) == list(map(numbers.of, others))
@@ -601,7 +618,9 @@ class Call:
 
 
 def _contributing(nodes: Sequence[Node], outputs: Iterable[Any]) -> list[Node]:
-    """The nodes without those that the outputs do not need; calls of a traced program do nothing but give results."""
+    """The nodes without those that the outputs do not need; calls of a traced program do nothing but give
+    results.
+    """
     needed = set(values_in(list(outputs)))
     kept = []
     for node in reversed(nodes):

@@ -23,12 +23,10 @@ def dtype_name(dtype: Any) -> str:
 
 
 def narrowed(name: str) -> str:
-    """The type that JAX has for this one."""
     return name if jax.config.jax_enable_x64 else NARROWED.get(name, name)
 
 
 def is_key(array: Any) -> bool:
-    """Whether the elements are keys of ``jax.random``, which are no numbers."""
     return bool(jax.dtypes.issubdtype(array.dtype, jax.dtypes.prng_key))
 
 

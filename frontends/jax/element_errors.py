@@ -21,7 +21,9 @@ _CONVERSIONS = (
 
 @contextmanager
 def told_inside(name: str, leaves: Sequence[Any]) -> Iterator[None]:
-    """What JAX says of elements that Python asks for, where the arguments are tracers of a transformation around the call."""
+    """What JAX says of elements that Python asks for, where the arguments are tracers of a transformation
+    around the call.
+    """
     try:
         yield
     except (jax.errors.ConcretizationTypeError, *_CONVERSIONS) as problem:

@@ -1,5 +1,6 @@
-"""Reads a traced program (a *jaxpr*) into a recorded graph: one node for each public call and each primitive, what is called inside
-inlined."""
+"""Reads a traced program (a *jaxpr*) into a recorded graph: one node for each public call and each primitive,
+what is called inside inlined.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +42,9 @@ _FEWEST = 3  # equations: what is shorter reads better where it is called
 
 
 def repeated(program: ClosedJaxpr) -> frozenset[int]:
-    """The ``id`` of each program that the user's own functions under ``jax.jit`` are called for more than once, at any depth."""
+    """The ``id`` of each program that the user's own functions under ``jax.jit`` are called for more than
+    once, at any depth.
+    """
     # moved
 
     counts: Counter[int] = Counter()
@@ -64,7 +67,6 @@ def repeated(program: ClosedJaxpr) -> frozenset[int]:
 
 
 def shared_call(reader: Reader, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
-    """The results of one call of such a function; where it is called with numbers alone, these are computed here."""
     if not any(isinstance(item, Value) for item in operands):
         return reader.inlined(equation, inner, operands)
     return Call(reader, equation, inner, operands).kept()
@@ -93,8 +95,9 @@ NAMED_TUPLES = ("GatherDimensionNumbers", "ScatterDimensionNumbers", "ConvDimens
 
 
 class Reader:
-    """Appends the equations of programs to ``nodes``. With ``as_words`` keys of ``jax.random`` are read as the words that they consist
-    of. ``decide`` is told of elements that Python has read."""
+    """Appends the equations of programs to ``nodes``. With ``as_words`` keys of ``jax.random`` are read as
+    the words that they consist of. ``decide`` is told of elements that Python has read.
+    """
 
     def __init__(
         self,
@@ -116,7 +119,6 @@ class Reader:
         )
 
     def read_whole(self, program: ClosedJaxpr, arguments: list[Any]) -> list[Any]:
-        """The results of the program that was recorded: functions that it calls several times stay functions."""
         self.repeated = repeated(program)
         return self.read(program, arguments)
 
@@ -138,7 +140,9 @@ class Reader:
         return operands(program.jaxpr.outvars)
 
     def _kept_aside(self, item: Any) -> Any:
-        """A constant of a program: an array, or a number computed from sizes that was given to a function which JAX traces by itself."""
+        """A constant of a program: an array, or a number computed from sizes that was given to a function
+        which JAX traces by itself.
+        """
         if is_symbolic(item):
             return self.read(jax.make_jaxpr(partial(as_array, item.expression))(), [])[0]
         value = self.constant(item)
@@ -241,7 +245,6 @@ class Reader:
         return self._by_rule(equation, inner, operands)
 
     def _by_rule(self, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
-        """The results of a call with a derivative rule. Its error checks leave it, for the node of the call has results alone."""
         if self.as_words and self.checks and holds_checks(inner.jaxpr):
             self.inlined(equation, inner, operands)
         return ruled(self, equation, inner, operands)
@@ -254,7 +257,6 @@ class Reader:
         return results
 
     def origin(self, equation: Any, call: str) -> Origin:
-        """Where in the user's code an equation was made, or what it stands in."""
         found = origin_of(equation, call)
         return found if found.file else replace(self.around, module="", call=call)
 
@@ -263,7 +265,8 @@ class Reader:
             return []
         origin = self.origin(equation, call.name)
         if self.as_words:
-            # Rows of public functions are tried with arrays while the function is traced, where JAX has not folded any into numbers yet.
+            # Rows of public functions are tried with arrays while the function is traced, where JAX has not
+            # folded any into numbers yet.
             operands = [
                 self._as_array(item, atom.aval, origin) for item, atom in zip(operands, equation.invars)
             ]
@@ -338,7 +341,6 @@ class Reader:
     def made(
         self, op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin, aval: Any
     ) -> Value:
-        """The one result of an operation that is no equation."""
         (made,) = outputs = self._outputs(op, [aval])
         self._append(op, inputs, params, origin, outputs, made)
         return made
@@ -349,7 +351,6 @@ class Reader:
         return tuple(Value(wish, self.spec(aval)) for aval in avals)
 
     def spec(self, aval: Any) -> ArraySpec:
-        """The spec of a traced array, of keys as they are read."""
         return spec_of(words_type(aval) if self.as_words else aval)
 
     def _append(
@@ -378,16 +379,13 @@ class Reader:
         )
 
     def append(self, node: Node) -> None:
-        """One more node."""
         self.nodes.append(node)
         self._makers.update(dict.fromkeys(node.outputs, node))
 
     def maker(self, value: Value) -> Node | None:
-        """The node that makes a value, also one of the outside of a body."""
         return self._makers.get(value)
 
     def has_tangent(self, value: Value) -> bool:
-        """Return False if a value is known to have a zero tangent, whatever is differentiated. Some rules of libraries insist on that."""
         if value not in self._tangents:
             self._tangents[value] = self._may_have_tangent(value)
         return self._tangents[value]
@@ -415,9 +413,8 @@ class Reader:
         )
 
 
-# ------------------------------------------------------------------------------------- programs in the place of an equation
+# ----------------------------------------------------------------------- programs in the place of an equation
 def _applies_function(equation: Any) -> bool:
-    """Whether this is ``x.at[index].apply(function)``: a scatter whose program computes what is written from what is there."""
     if equation.primitive.name != "scatter" or (update := equation.params["update_jaxpr"]) is None:
         return False
     return bool(update.eqns) or update.outvars[0] is not update.invars[1]
@@ -473,7 +470,6 @@ def _plain(item: Any) -> Any:
 
 
 def _structure(tree: Tree, made: Sequence[Any]) -> Any:
-    """The results of a call as it returned them."""
     return map_structure(_plain, unflatten(tree, [Shared(item) for item in made]))
 
 
@@ -488,7 +484,9 @@ def _is_assigned(result: Any) -> bool:
 
 @dataclass(frozen=True)
 class Numbers:
-    """One of JAX's named tuples of axes (``GatherDimensionNumbers`` ...), which must not be taken for a tuple of arguments."""
+    """One of JAX's named tuples of axes (``GatherDimensionNumbers`` ...), which must not be taken for a tuple
+    of arguments.
+    """
 
     name: str
     fields: tuple[tuple[str, tuple[int, ...]], ...]
@@ -533,14 +531,15 @@ def _held(held: dict[Any, Any], atom: Any) -> Any:
 
 
 def spec_of(aval: Any) -> ArraySpec:
-    """Shape (as it is now) and dtype of a traced array."""
     return ArraySpec(tuple(int(hint_of(expression_of(dim))) for dim in aval.shape), dtype_name(aval.dtype))
 
 
-# ------------------------------------------------------------------------------------- where equations come from
+# ---------------------------------------------------------------------------------- where equations come from
 @functools.lru_cache(maxsize=4096)
 def is_users(file: str) -> bool:
-    """Whether a file is the user's, or a library's upon JAX and the like: none of a framework, or of this package."""
+    """Whether a file is the user's, or a library's upon JAX and the like: none of a framework, or of this
+    package.
+    """
     is_internal = (
         file.startswith("<frozen")
         or Path(file).name in _PYTHONS

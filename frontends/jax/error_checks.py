@@ -1,4 +1,6 @@
-"""Calls back into Python (``jax.pure_callback``), and branches that only raise in one, which are guards: the branch is not taken."""
+"""Calls back into Python (``jax.pure_callback``), and branches that only raise in one, which are guards: the
+branch is not taken.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +45,8 @@ def checked(
 ) -> int | None:
     """Return the number of the only branch that computes its results, and guard that it is taken.
 
-    None if there is no such branch, or no branch that only calls back into Python. `is_taken` returns a value that tells whether a branch
-    is taken, and what it is expected to be.
+    None if there is no such branch, or no branch that only calls back into Python. `is_taken` returns a value
+    that tells whether a branch is taken, and what it is expected to be.
     """
     computing = [place for place, program in enumerate(branches) if not is_called_back(program)]
     if len(computing) != 1 or len(branches) == 1:

@@ -1,4 +1,6 @@
-"""Which JAX calls and objects a saved graph may hold: public functions that have a row, primitives, and plain data of both."""
+"""Which JAX calls and objects a saved graph may hold: public functions that have a row, primitives, and plain
+data of both.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,6 @@ _FIELD = re.compile(r"(\w+)=\(([\d, ]*)\)")
 
 
 def spell(item: Any) -> str | None:
-    """See :meth:`JaxCalls.spell`."""
     return JaxCalls().spell(item)
 
 

@@ -10,7 +10,6 @@ import jax
 
 
 def folders_of(*files: str) -> Iterator[str]:
-    """The folder of each file, as it was imported and with links followed: frames tell the first, also in an environment that is a link."""
     for file in map(Path, files):
         yield from (f"{folder}{os.sep}" for folder in (file.absolute().parent, file.resolve().parent))
 

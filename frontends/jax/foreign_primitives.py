@@ -1,4 +1,6 @@
-"""Primitives of other packages, recognised by where they are implemented: they are opened by tracing their own implementation."""
+"""Primitives of other packages, recognised by where they are implemented: they are opened by tracing their
+own implementation.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,11 @@ _OWN = ("jax.", "jaxlib.", "graph_compiler.")
 
 
 def opened(equation: Any) -> ClosedJaxpr | None:
-    """Return the program that implements the primitive of another package; None for one of JAX, whatever its name.
+    """Return the program that implements the primitive of another package; None for one of JAX, whatever its
+    name.
 
-    The implementation is the package's code, and may use what the arrays hold: its exceptions are those of the package.
+    The implementation is the package's code, and may use what the arrays hold: its exceptions are those of
+    the package.
     """
     primitive = equation.primitive
     if not _is_foreign(primitive):

@@ -54,7 +54,8 @@ def resolve(name: str) -> Any:
 
 
 def holder_of(name: str) -> tuple[Any, str]:
-    """The module that a public function stands in, and its name there. ``AttributeError`` where this version of JAX has none.
+    """The module that a public function stands in, and its name there. ``AttributeError`` where this version
+    of JAX has none.
 
     >>> holder_of("jax.numpy.sum")[0].__name__
     'jax.numpy'
@@ -69,18 +70,18 @@ def holder_of(name: str) -> tuple[Any, str]:
 
 
 def is_primitive(op: str) -> bool:
-    """Whether a recorded call is that of a primitive: ``jax.lax.add_p``."""
     return op.startswith(PRIMITIVE) and op.endswith("_p")
 
 
 def primitive(name: str) -> Any:
-    """The primitive of a name (``add_p``), where JAX shows it; None where it does not."""
     place = place_of(name)
     return None if place is None else getattr(_PLACES[place], name)
 
 
 def place_of(name: str) -> str | None:
-    """In which of its modules JAX shows the primitive of a name, as source has it; None where it shows it nowhere."""
+    """In which of its modules JAX shows the primitive of a name, as source has it; None where it shows it
+    nowhere.
+    """
     return next(
         (
             place
@@ -106,13 +107,11 @@ class ValueNumbers:
         self._numbers: dict[Value, Any] = {}
 
     def follow(self, inputs: Sequence[Value], given: Sequence[Any], nodes: Sequence[Node]) -> None:
-        """Numbers the values of a block whose inputs have the numbers ``given``."""
         self._numbers.update(zip(inputs, given))
         for node in nodes:
             self._node(node)
 
     def of(self, item: Any) -> Any:
-        """The number of a value; anything else, and a value of the outside, is itself."""
         if isinstance(item, Value):
             return self._numbers.get(item, item)
         return ("size", item) if isinstance(item, Size) else (type(item), item)
@@ -335,7 +334,6 @@ def _of_keys(written: str) -> Written:
 
 
 def _collective(name: str) -> Written:
-    """Of ``graph_compiler.parallel``, which knows the axes of the moment."""
     return lambda node, text: f"parallel.{name}({text(node.inputs[0])!r}, {node.params['axis_name']!r})"
 
 

@@ -26,20 +26,20 @@ CALLBACKS = frozenset({"debug_callback", "io_callback", "pure_callback", "outsid
 
 
 def called(equation: Any) -> ClosedJaxpr | None:
-    """The program of an equation that does nothing but call one."""
     program = equation.params.get(_CALLS.get(equation.primitive.name, ""))
     return program if program is None or isinstance(program, ClosedJaxpr) else ClosedJaxpr(program, ())
 
 
 def solving(params: dict[str, Any], operands: list[Any]) -> tuple[ClosedJaxpr, list[Any]]:
-    """Of ``lax.custom_linear_solve`` the program that solves, and its operands: its constants and the right-hand sides."""
     lengths = params["const_lengths"]
     before = lengths.matvec + lengths.vecmat
     return params["jaxprs"].solve, [*operands[before : before + lengths.solve], *operands[sum(lengths) :]]
 
 
 def branch_of_cpu(platforms: Any) -> int:
-    """Return the branch of ``lax.platform_dependent`` that other frameworks take: that of a CPU, or the default."""
+    """Return the branch of ``lax.platform_dependent`` that other frameworks take: that of a CPU, or the
+    default.
+    """
     named = next(
         (place for place, names in enumerate(platforms) if names is not None and "cpu" in names), None
     )
@@ -48,11 +48,11 @@ def branch_of_cpu(platforms: Any) -> int:
 
 # ------------------------------------------------------------------------------------- written out
 def _solve(params: dict[str, Any]) -> Callable[..., Any] | None:
-    """A solution with the gradients that JAX takes from the equation that is solved; None for loops, which would divide by 0 at a
-    right-hand side of 0.
+    """A solution with the gradients that JAX takes from the equation that is solved; None for loops, which
+    would divide by 0 at a right-hand side of 0.
 
-    What solves may be cut off from gradients, as the factors in JAX's own functions are. Steps that add nothing to the solution bring them
-    back, one for each order of derivatives.
+    What solves may be cut off from gradients, as the factors in JAX's own functions are. Steps that add
+    nothing to the solution bring them back, one for each order of derivatives.
     """
     lengths = params["const_lengths"]
     before, count = lengths.matvec + lengths.vecmat, sum(lengths)

@@ -1,4 +1,6 @@
-"""The arrays of the models that a function is, or refers to: parameters of its graph, under the names that they have in their model."""
+"""The arrays of the models that a function is, or refers to: parameters of its graph, under the names that
+they have in their model.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +42,8 @@ class _LiveArrays(contracts.Live):
 
 
 class Weights(contracts.Weights):
-    """The arrays of models: of the one that is called, or whose method is, by their paths (``layers.0.kernel``); of others with the name of
-    the model in front.
+    """The arrays of models: of the one that is called, or whose method is, by their paths
+    (``layers.0.kernel``); of others with the name of the model in front.
 
     ``named`` are objects among the arguments by their names, ``reach`` is what the function refers to.
     """
@@ -60,7 +62,6 @@ class Weights(contracts.Weights):
 
     @property
     def models(self) -> list[Model]:
-        """All of them."""
         return list(self._models.values())
 
     def arrays(self) -> dict[str, Any]:
@@ -73,7 +74,9 @@ class Weights(contracts.Weights):
 
     @contextmanager
     def called_with(self, arrays: Mapping[str, Any]) -> Iterator[tuple[Any, Callable[[], dict[str, Any]]]]:
-        """Inside of the block all models hold these arrays: the callable, and a function that gives what they hold then."""
+        """Inside of the block all models hold these arrays: the callable, and a function that gives what they
+        hold then.
+        """
         with ExitStack() as stack:
             held, replacements = {}, {}
             for prefix, model in self._models.items():
@@ -89,7 +92,9 @@ class Weights(contracts.Weights):
             )
 
     def add(self, name: str, model: Model) -> str:
-        """Take in a model that the function is found to call, if it is new, and return what its names begin with."""
+        """Take in a model that the function is found to call, if it is new, and return what its names begin
+        with.
+        """
         prefix = next((prefix for prefix, known in self._models.items() if known.item is model.item), None)
         if prefix is None:
             prefix = _fresh(name, set(self._models))
@@ -98,25 +103,20 @@ class Weights(contracts.Weights):
         return prefix
 
     def live(self, names: Iterable[str]) -> _LiveArrays:
-        """What gives the arrays that the models hold under these names at the moment."""
         return _LiveArrays(names, self._owners, self._models)
 
     def buffers(self) -> list[Any]:
-        """JAX arrays are not written to."""
         return []
 
     def owner_of(self, name: str) -> Any:
-        """The variable, or the model that holds it."""
         model, short = self._owners[name]
         return model.owner_of(short)
 
     def rebind(self, name: str, array: Any) -> None:
-        """Gives the model another array."""
         model, short = self._owners[name]
         model.put(short, array)
 
     def leave(self, name: str, elements: Any, rebound: bool) -> Any:
-        """Gives the model an array of other elements; the array that is there then."""
         made = own(elements, self._held(name).dtype)
         self.rebind(name, made)
         return made
@@ -138,7 +138,6 @@ class Weights(contracts.Weights):
                 self.rebind(name, array)
 
     def is_trained(self, name: str) -> bool:
-        """Whether the library of its model trains it."""
         model, short = self._owners[name]
         return model.is_trained(short)
 
@@ -146,7 +145,6 @@ class Weights(contracts.Weights):
         return [model.item for model in self.models if is_nnx_module(model.item)]
 
     def set_training(self, mode: bool) -> None:
-        """``module.train()`` or ``module.eval()``."""
         for module in self._modules():
             (module.train if mode else module.eval)()
 
@@ -167,7 +165,9 @@ class Weights(contracts.Weights):
 
 
 def _model_called(function: Any) -> Any:
-    """The model that is called, or whose method is, behind wrappers such as that of ``jax.vmap``; otherwise what is behind them."""
+    """The model that is called, or whose method is, behind wrappers such as that of ``jax.vmap``; otherwise
+    what is behind them.
+    """
     while model_of(function) is None:
         owner = getattr(function, "__self__", None)
         inner = (
@@ -192,7 +192,9 @@ def _called(function: Any, replacements: Mapping[int, Any]) -> Any:
 def _named_models(
     called: Any, others: Iterable[Any], names: Mapping[int, str]
 ) -> Iterator[tuple[str, Model]]:
-    """Models with the prefixes of the names of their arrays; parts of other models come last, for arrays that are not named yet."""
+    """Models with the prefixes of the names of their arrays; parts of other models come last, for arrays that
+    are not named yet.
+    """
     found = {id(item): model for item in (called, *others) if (model := model_of(item)) is not None}
     inside = {id(part) for model in found.values() for part in model.parts() if part is not model.item}
     known: set[int] = set()

@@ -1,4 +1,6 @@
-"""What JAX knows of a recorded call beyond its name and arguments: the primitive, or the program of a public call."""
+"""What JAX knows of a recorded call beyond its name and arguments: the primitive, or the program of a public
+call.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,8 @@ from .dtypes import is_key
 class Program:
     """What JAX knows of a recorded call.
 
-    For a primitive it is the primitive, or one with parameters that cannot be written. For a public call it is the program (``body``) that
-    JAX traced it to, with the ``operands`` of that.
+    For a primitive it is the primitive, or one with parameters that cannot be written. For a public call it
+    is the program (``body``) that JAX traced it to, with the ``operands`` of that.
     """
 
     primitive: Primitive | Whole | None = None
@@ -26,12 +28,10 @@ class Program:
     operands: tuple[Any, ...] = ()
 
     def mapped(self, function: Callable[[Any], Any]) -> Program:
-        """The same with ``function`` applied to the operands."""
         return replace(self, operands=function(self.operands))
 
 
 def jax_record(node: Node) -> Program:
-    """What JAX knows of a recorded call; nothing where the call was read from a file."""
     extra = None if node.record is None else node.record.extra
     return extra if isinstance(extra, Program) else _UNKNOWN
 

@@ -79,7 +79,9 @@ class Hypotheses:
     loops: bool = True
 
     def given_up_of(self, before: Hypotheses) -> str:
-        """Return what these hypotheses give up of those ``before``, in words; empty if guards on elements are all that is new."""
+        """Return what these hypotheses give up of those ``before``, in words; empty if guards on elements are
+        all that is new.
+        """
         if self.loops != before.loops:
             return "making the numbers of iterations symbols"
         if self.fixed != before.fixed:
@@ -110,12 +112,10 @@ def outside_of(reached: Reached) -> list[EnvironmentGuard]:
 
 
 def reach_of(objects: Iterable[Any]) -> Reached:
-    """All that these callables refer to, behind wrappers such as that of ``jax.vmap``."""
     return Reached(objects, Policy(_is_leaf, lambda item: _called(item) if is_model(item) else ()))
 
 
 def _called(model: Any) -> list[Any]:
-    """The code of a model."""
     return [
         method for name in ("__call__", "call") if (method := getattr(type(model), name, None)) is not None
     ]
@@ -176,15 +176,15 @@ def is_array(item: Any) -> bool:
 
 
 def opens(item: Any) -> bool:
-    """Whether a plain object may be taken apart into its attributes: not models, whose arrays are parameters."""
     return not is_model(item) and not type(item).__module__.startswith(("flax.", "jax."))
 
 
-# JAX removes its frames from the tracebacks of what leaves the outermost of its functions. Inside of this one they stay until it is known
-# who has raised.
+# JAX removes its frames from the tracebacks of what leaves the outermost of its functions. Inside of this one
+# they stay until it is known who has raised.
 @api_boundary
 def record(request: Request) -> Recording:
-    """Traces the function. Sizes are symbols; those of which JAX needs the number are fixed, and it is traced again.
+    """Traces the function. Sizes are symbols; those of which JAX needs the number are fixed, and it is traced
+    again.
 
     A function of JAX keeps no state but in the variables of ``nnx`` modules.
     """
@@ -195,7 +195,8 @@ def record(request: Request) -> Recording:
         )  # fmt: skip
 
 
-# Beside settings, JAX's code must not ask for random numbers of Python and numpy, which it would take for constants.
+# Beside settings, JAX's code must not ask for random numbers of Python and numpy, which it would take for
+# constants.
 _PROBES = Probes(*SETTINGS, *refused(DRAWS), *MATH, *ERRORS, ROWS)
 _WITH_ANSWERS = Probes(*ANSWERS)
 _WITH_RULES = Probes(*CUSTOM_RULES)
@@ -321,7 +322,8 @@ class _Attempt:
         held = self.weights.arrays()
         with self.weights.called_with(held) as (called, _held), answers.noting(), inside:
             forward(called, *args, **kwargs)
-        # Only a lifted graph computes with numbers inside of jax.jit, and keys and variables of models are not lifted for JAX itself.
+        # Only a lifted graph computes with numbers inside of jax.jit, and keys and variables of models are
+        # not lifted for JAX itself.
         is_lifted = not self.for_jax or not (
             held or any(isinstance(leaf, jax.Array) and is_key(leaf) for leaf in self.leaves)
         )
@@ -331,7 +333,6 @@ class _Attempt:
         return leaf if type(leaf) in DTYPES else as_jax(leaf)
 
     def _stands(self, item: Any) -> bool:
-        """Whether something passes for what it is not: a size for a number, a tracer for an array."""
         return is_symbolic(item) or self.shown.is_own(item)
 
     def _places(self) -> list[Place]:
@@ -346,7 +347,6 @@ class _Attempt:
         return [*types, *numbers, *own, *dimension_shims()]
 
     def _scopes(self) -> list[dict[str, Any]]:
-        """Where the user's code may hold public functions by names of its own."""
         plain = inspect.unwrap(getattr(self.function, "__func__", self.function))
         return [plain.__globals__] if hasattr(plain, "__globals__") else []
 
@@ -373,7 +373,6 @@ class _Attempt:
         return value
 
     def _spec(self, array: Any) -> ArraySpec:
-        """Shape and dtype; keys are words in other frameworks."""
         seen = array if self.for_jax else words_type(array)
         return ArraySpec(tuple(seen.shape), dtype_name(seen.dtype))
 
@@ -406,7 +405,9 @@ class _Attempt:
         return made
 
     def _hold(self, called: Any, arrays: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Make the arrays of a graph that the function calls parameters: the reader knows them where the program refers to them."""
+        """Make the arrays of a graph that the function calls parameters: the reader knows them where the
+        program refers to them.
+        """
         prefix = self.weights.add(called.name, CalledGraph(called))
         for name, array in arrays.items():
             if self.recorder.find(array) is None:
@@ -431,30 +432,27 @@ class _Attempt:
         )
 
     def decide(self, size: Any) -> Any:
-        """The number of a size, as a guard."""
         return decide(self.recorder, size, self.locator.locate("a comparison of numbers", 3))
 
     def _expected(self, value: Value) -> None:
-        """A truth value that the function asserts."""
         self.recorder.decide_number(value, True, Origin(call="assert"))
 
     def knows(self, size: Any) -> bool:
-        """Whether all of a size comes from the inputs of this recording."""
         numbers = self.shown.reads.numbers if self.shown.reads is not None else ()
         known = (self.recorder.graph.inputs, self.axes.values(), numbers, self.loops.steps)
         return all(any(symbol.source in sources for sources in known) for symbol in size.symbols())
 
     def size_of_axis(self, axis_name: str) -> Size:
-        """That of the array of their numbers, which the graph begins with."""
         value = self.axes.setdefault(axis_name, Value(axis_name, ArraySpec((RECORDED_DEVICES,), "int32")))
         return Size.of(Symbol(value, 0, RECORDED_DEVICES))
 
     def leaves_open(self, size: Any) -> bool:
-        """Never: sizes of inputs have the numbers of the call."""
         return False
 
     def next_hypotheses(self, problem: Exception) -> Hypotheses:
-        """What to assume besides, given what JAX said: first that sizes are equal, then those of the call that failed, then all."""
+        """What to assume besides, given what JAX said: first that sizes are equal, then those of the call
+        that failed, then all.
+        """
         shapes = [np.shape(leaf) for leaf in self.leaves]
         sizes = [size for shape in shapes for size in shape if size > 1]
         if isinstance(problem, ElementsAsked):
@@ -518,7 +516,10 @@ class _Attempt:
         return (*given, *referred(self.tree))
 
     def _unchanged(self) -> EnvironmentGuards:
-        """The environment guards of the recording. ``TracingError`` if the function changed its environment."""
+        """The environment guards of the recording.
+
+        ``TracingError`` if the function changed its environment.
+        """
         if not self.before.holds():
             raise TracingError(
                 f"{self.recorder.graph.name}: while it was traced, {self.before.reason().removesuffix(' since')}: a function of JAX keeps "
@@ -547,8 +548,9 @@ def _indices_of(axis_name: str, value: Value) -> Node:
 
 @contextmanager
 def _own_caches(models: bool) -> Iterator[None]:
-    """Inside of the block JAX keeps apart what it traces: a compiled function that refers to a model has seen tracers in it, or saw arrays
-    before."""
+    """Inside of the block JAX keeps apart what it traces: a compiled function that refers to a model has seen
+    tracers in it, or saw arrays before.
+    """
     if not models or _traced_for is None:
         yield
         return

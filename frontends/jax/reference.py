@@ -26,17 +26,14 @@ RANDOM_STATE = ("", "")  # JAX holds no generator
 
 
 def is_array(item: Any) -> bool:
-    """Whether this is an array of any framework."""
     return recording.is_array(item)
 
 
 def leaves(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """The arrays in the arguments as JAX arrays."""
     return list(map(as_jax, flatten((args, kwargs), recording.is_array, recording.opens)[0]))
 
 
 def ranges(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Range, ...]:
-    """The least and the greatest element of every array in the arguments."""
     return tuple(map(_range, leaves(args, kwargs)))
 
 
@@ -53,7 +50,8 @@ def _range(array: Any) -> Range:
 
 
 def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Any:
-    """A random array like one that was seen: ints and varied floats from the range seen, of constant floats the neighbourhood.
+    """A random array like one that was seen: ints and varied floats from the range seen, of constant floats
+    the neighbourhood.
 
     >>> fresh((2,), "int32", (3.0, 3.0), seed=0)
     Array([3, 3], dtype=int32)
@@ -77,12 +75,10 @@ def with_facts(array: Any, facts: Mapping[str, Any]) -> Any:
 
 
 def copied(leaves: Sequence[Any]) -> list[Any]:
-    """JAX arrays never change."""
     return list(leaves)
 
 
 def to_numpy(array: Any) -> Any:
-    """The elements as a numpy array; bfloat16, which numpy lacks, as float32, and of keys their words."""
     if jax.dtypes.issubdtype(array.dtype, jax.dtypes.extended):
         array = jax.random.key_data(array)
     return np.asarray(array.astype(jax.numpy.float32) if array.dtype == jax.numpy.bfloat16 else array)
@@ -91,8 +87,8 @@ def to_numpy(array: Any) -> Any:
 def random_kept() -> AbstractContextManager[None]:
     """JAX holds no generator; what is computed inside is computed as if nothing were traced.
 
-    Not ``jax.ensure_compile_time_eval``: in it the lowering of an operation (``lu``) compiles other programs, which fails where
-    programs are kept on disk (``jax_compilation_cache_dir``).
+    Not ``jax.ensure_compile_time_eval``: in it the lowering of an operation (``lu``) compiles other programs,
+    which fails where programs are kept on disk (``jax_compilation_cache_dir``).
     """
     outside: AbstractContextManager[None] = jax.core.eval_context()
     return outside
@@ -100,7 +96,6 @@ def random_kept() -> AbstractContextManager[None]:
 
 @contextmanager
 def undone(weights: Weights, seed: int) -> Iterator[None]:
-    """Afterwards the variables of the module are as before."""
     with weights.holding(weights.arrays()):
         yield
 
@@ -108,11 +103,9 @@ def undone(weights: Weights, seed: int) -> Iterator[None]:
 def observe(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> list[tuple[str, list[Any]]]:
-    """Nothing: calls of JAX are seen in a traced program only, not in a run."""
     forward(function, *args, **kwargs)
     return []
 
 
 def with_intermediates(graph: Graph) -> tuple[Graph, list[Value]]:
-    """A recorded graph that returns what every node gives, and the values that these are."""
     return reference.with_intermediates(graph)

@@ -1,5 +1,6 @@
-"""Python's own statements as JAX's own operations, ``lax.cond``, ``while_loop`` and ``scan``, which are read as all others are; see
-:class:`graph_compiler.recording.control_flow.Regions`."""
+"""Python's own statements as JAX's own operations, ``lax.cond``, ``while_loop`` and ``scan``, which are read
+as all others are; see :class:`graph_compiler.recording.control_flow.Regions`.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +22,9 @@ from .sizes import as_array, decided, hints, symbolic
 
 
 class JaxRegions(Regions):
-    """The blocks of one tracing. ``expected`` is told what a value of the program is expected to be, True; ``numbers`` are its inputs that
-    are numbers of Python's."""
+    """The blocks of one tracing. ``expected`` is told what a value of the program is expected to be, True;
+    ``numbers`` are its inputs that are numbers of Python's.
+    """
 
     module, arrays = jax.numpy, (jax.Array, np.ndarray, np.generic)
 
@@ -128,7 +130,6 @@ expect_p.def_abstract_eval(lambda truth, *, note: [])
 
 
 def expected(reader: Any, equation: Any, operands: list[Any]) -> list[Any]:
-    """An assertion, which is a guard."""
     if isinstance(operands[0], Value):
         equation.params["note"](operands[0])
     return []

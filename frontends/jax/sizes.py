@@ -1,8 +1,9 @@
 """Sizes of arrays as JAX and the user's code see them while recording.
 
-JAX calls whatever has ``dimension_as_value`` a symbolic dimension and computes with it by its operators. This one computes with
-:class:`graph_compiler.sizes.Size`; where JAX or the user's code needs an answer (``==``, ``<``, ``int``), it is the answer of the moment,
-and a guard of the recording. It is an ``int`` to the user's code, which may ask ``isinstance``; JAX itself must not take it for one.
+JAX calls whatever has ``dimension_as_value`` a symbolic dimension and computes with it by its operators. This
+one computes with :class:`graph_compiler.sizes.Size`; where JAX or the user's code needs an answer (``==``,
+``<``, ``int``), it is the answer of the moment, and a guard of the recording. It is an ``int`` to the user's
+code, which may ask ``isinstance``; JAX itself must not take it for one.
 """
 
 from __future__ import annotations
@@ -93,7 +94,8 @@ def symbolic(size: Any) -> Any:
     return ReadNumber(size) if size.reads_elements() else Dimension(size)
 
 
-# functions of JAX that ask whether a size is a number and go on with a symbol if not; a name that a version lacks costs a guard
+# functions of JAX that ask whether a size is a number and go on with a symbol if not; a name that a version
+# lacks costs a guard
 _TAKE_SYMBOLS = frozenset(
     {
         "is_constant_dim",
@@ -111,7 +113,9 @@ def _asked_by_jax() -> bool:
 
 
 def _extreme(function: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
-    """The larger (``"ge"``) or smaller of two: the one that it is now, under a guard where that is not sure. So sizes stay simple."""
+    """The larger (``"ge"``) or smaller of two: the one that it is now, under a guard where that is not sure.
+    So sizes stay simple.
+    """
 
     def method(self: Any, other: Any) -> Any:
         operand = self.operand(other)
@@ -144,7 +148,7 @@ def _equal(left: Any, right: Any) -> bool | None:
     return False if nonnegative(difference - 1) or nonnegative(-difference - 1) else None
 
 
-# ------------------------------------------------------------------------------------- who asks whether sizes are equal
+# --------------------------------------------------------------------------- who asks whether sizes are equal
 _SHORTCUTS = frozenset(
     {"broadcast_in_dim"}
 )  # give equal shapes back as they are, and compute the same without the answer
@@ -158,7 +162,9 @@ _BROADCASTS = (
 
 
 def _leaves_open(condition: Any, frame: FrameType) -> bool:
-    """Whether "not known to be equal" is all that has to be said: to tables of JAX that look for a key, and where an axis is broadcast."""
+    """Whether "not known to be equal" is all that has to be said: to tables of JAX that look for a key, and
+    where an axis is broadcast.
+    """
     recording = getattr(_recording, "now", None)
     if recording is None or not recording.knows(condition):
         return True
@@ -169,14 +175,15 @@ def _leaves_open(condition: Any, frame: FrameType) -> bool:
 
 
 def _key(size: Size, frame: FrameType) -> int:
-    """The hash of a size: where the user's code looks it up, that of the number."""
     recording = getattr(_recording, "now", None)
     wanted = recording is not None and recording.knows(size) and wants_answer(asker(frame))
     return hash(decided(size) if wanted else size)
 
 
 def _is_broadcast(condition: Any, frame: FrameType) -> bool:
-    """Whether a size is compared with 1 where broadcasting goes right without the answer, since all others are 1 or equal."""
+    """Whether a size is compared with 1 where broadcasting goes right without the answer, since all others
+    are 1 or equal.
+    """
     (atom,) = condition.atoms()
     if frame.f_code.co_name in _SHORTCUTS:
         return True
@@ -283,7 +290,6 @@ class Dimension(SymbolicFloat):
 
     @property
     def dimension_as_value(self) -> Callable[[], Any]:
-        """What makes it a dimension to JAX."""
         return self.__jax_array__
 
     def __hash__(self) -> int:
@@ -300,7 +306,10 @@ class Dimension(SymbolicFloat):
 
 
 class ReadNumber(SymbolicFloat):
-    """A whole number computed from elements. To JAX it is a number and no size of an axis: where it has to be one, it is decided."""
+    """A whole number computed from elements.
+
+    To JAX it is a number and no size of an axis: where it has to be one, it is decided.
+    """
 
     __slots__ = ()
 
@@ -315,7 +324,7 @@ class ReadNumber(SymbolicFloat):
         return int(decided(self.expression))
 
 
-# ------------------------------------------------------------------------------------- as arrays of the program
+# ----------------------------------------------------------------------------------- as arrays of the program
 size_p = Primitive("size")
 
 
@@ -330,12 +339,14 @@ def _size_now(*, size: Size) -> Any:
 
 
 def as_array(size: Any) -> Any:
-    """The number as a 0-d array of the program, of a weak type as Python's numbers have."""
     return size_p.bind(size=size)
 
 
 def _register(cls: type, python: type) -> None:
-    """Makes JAX take a class for a Python number. It offers no public way; a version without these tables goes by ``__jax_array__``."""
+    """Makes JAX take a class for a Python number.
+
+    It offers no public way; a version without these tables goes by ``__jax_array__``.
+    """
     from jax._src import core, dtypes
 
     core.pytype_aval_mappings[cls] = lambda item: jax.core.ShapedArray(
@@ -356,7 +367,9 @@ _register(SymbolicFloat, float)
 
 
 def _register_einsum() -> None:
-    """The order of the products of an einsum is chosen for the sizes of the moment: it changes nothing but the time they take."""
+    """The order of the products of an einsum is chosen for the sizes of the moment: it changes nothing but
+    the time they take.
+    """
     from jax._src.numpy import einsum
 
     handlers = getattr(einsum, "_poly_einsum_handlers", None)
@@ -377,12 +390,10 @@ def _contract_path(*operands: Any, **options: Any) -> Any:
 
 
 def example_of(array: Any) -> Any:
-    """Return an array of ones of the dtype and shape that a tracer has now; any other array unchanged."""
     return jax.numpy.ones(hints(array.shape), array.dtype) if isinstance(array, jax.core.Tracer) else array
 
 
 def hints(shape: Any) -> tuple[int, ...]:
-    """A shape as it is now."""
     return tuple(int(hint_of(expression_of(dim))) for dim in shape)
 
 

@@ -90,7 +90,6 @@ class JaxCalls(RecordedCalls):
 
 
 def _primitive(name: str) -> str:
-    """How a primitive is written; an empty text where JAX does not show it."""
     place = place_of(name)
     return "" if place is None else f"{place}.{name}"
 

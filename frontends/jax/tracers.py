@@ -1,7 +1,9 @@
-"""What shows code that it is traced: a graph is of the code that runs untraced, so a recording must not be what code does of a tracer.
+"""What shows code that it is traced: a graph is of the code that runs untraced, so a recording must not be
+what code does of a tracer.
 
-Code that asks whether something is a tracer of the recording, or for its class, is told that it is an array. Code that catches JAX's error
-about the elements of a tracer goes another way than untraced: that is found, and refused.
+Code that asks whether something is a tracer of the recording, or for its class, is told that it is an array.
+Code that catches JAX's error about the elements of a tracer goes another way than untraced: that is found,
+and refused.
 """
 
 from __future__ import annotations
@@ -41,8 +43,9 @@ def _array_class() -> type:
 
 
 class Shown:
-    """Which errors about elements the user's code was given, and which tracers are those of the recording: of :attr:`trace`. ``reads``
-    answers where Python reads elements of these."""
+    """Which errors about elements the user's code was given, and which tracers are those of the recording: of
+    :attr:`trace`. ``reads`` answers where Python reads elements of these.
+    """
 
     def __init__(self, reads: Reads | None = None) -> None:
         self.trace: Any = None
@@ -61,7 +64,9 @@ class Shown:
         return [*under_any_name((vars(jax.core), *scopes), told), by_module]
 
     def handled(self) -> Exception | None:
-        """The first error about elements that the user's code has caught; JAX's own code handles some as well."""
+        """The first error about elements that the user's code has caught; JAX's own code handles some as
+        well.
+        """
         caught = ((problem, problem.__traceback__) for problem in self.errors)
         return next(
             (
@@ -88,11 +93,9 @@ class Shown:
         return self._array_class
 
     def is_own(self, item: Any) -> bool:
-        """Whether this is a tracer of the recording, which would be an array, and not one of a transformation of the user's."""
         return isinstance(item, Tracer) and item._trace is self.trace
 
     def own_of(self, item: Any) -> Any:
-        """The tracer of the recording whose elements are those of a tracer: itself, or what it is the primal of; None where it has none."""
         while isinstance(item, Tracer) and not self.is_own(item):
             item = getattr(item, "primal", None)
         return item if isinstance(item, Tracer) else None

@@ -27,7 +27,6 @@ class Stamp:
         self.elements = None if fills else array.tobytes()
 
     def fits(self, array: np.ndarray[Any, Any]) -> bool:
-        """Whether the array, the one that it was made of, is as it was."""
         return array.tobytes() == self.elements if self.pieces is None else self.pieces.same()
 
 
@@ -38,20 +37,16 @@ class Watch:
         self._stamps = [(Stamp(array), array) for array in arrays]
 
     def changed(self) -> bool:
-        """Whether one holds something else."""
         return not all(stamp.fits(array) for stamp, array in self._stamps)
 
 
 def is_own(item: Any) -> bool:
-    """Whether this is an array of numpy."""
     return isinstance(item, np.ndarray)
 
 
 def own(elements: np.ndarray[Any, Any], dtype: str) -> np.ndarray[Any, Any]:
-    """A copy."""
     return np.array(elements, dtype)
 
 
 def write(array: np.ndarray[Any, Any], elements: np.ndarray[Any, Any]) -> None:
-    """Puts elements into an array."""
     np.copyto(array, elements, casting="unsafe")

@@ -73,7 +73,9 @@ def _names() -> dict[int, str]:
 
 
 def name_of(function: Any) -> str | None:
-    """``numpy.linalg.norm``; of ufuncs of scipy ``scipy.special.erf``; None for what no name of a public module stands for."""
+    """``numpy.linalg.norm``; of ufuncs of scipy ``scipy.special.erf``; None for what no name of a public
+    module stands for.
+    """
     name = _names().get(id(function))
     if name is not None or not isinstance(function, np.ufunc):
         return name
@@ -137,7 +139,8 @@ _WRITERS = frozenset({
 BY_STRIDES = frozenset(
     {"reshape", "ravel", "ascontiguousarray", "asfortranarray", "asarray", "array", "require"}
 )
-# Functions whose numbers are operands, whose dtype counts; in all others a numpy integer is a number like any.
+# Functions whose numbers are operands, whose dtype counts; in all others a numpy integer is a number like
+# any.
 _OPERANDS = frozenset(
     {
         "where",
@@ -181,7 +184,9 @@ def is_operand_call(key: str) -> bool:
 def settled(
     capture: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments with ``out`` as a keyword, and with plain numbers where a call wants numbers: those that were traced become guards."""
+    """The arguments with ``out`` as a keyword, and with plain numbers where a call wants numbers: those that
+    were traced become guards.
+    """
     key = row_key(name)
     place = _out_place(key)
     if place is not None and len(args) > place:
@@ -247,12 +252,13 @@ def written(capture: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, An
 
 @functools.cache
 def dtype_name(dtype: Any) -> str | None:
-    """The name of a data type that a target has; None of others."""
     return dtype.name if dtype.name in DTYPES and dtype.isnative else None
 
 
 def as_scalar(capture: Any, number: Any) -> Any:
-    """Return a number of Python's as NumPy's scalar; raise ``TracingError`` for a whole number that no type of NumPy holds."""
+    """Return a number of Python's as NumPy's scalar; raise ``TracingError`` for a whole number that no type
+    of NumPy holds.
+    """
     scalar: Any = np.asarray(number)[()]
     if not isinstance(scalar, np.generic):
         raise TracingError(
@@ -285,8 +291,9 @@ def is_array(item: Any) -> bool:
 
 
 def as_array(item: Any) -> Any:
-    """An array of any framework as one of numpy that can be written to, sharing its memory where it can; scalars, generators and numbers
-    as they are."""
+    """An array of any framework as one of numpy that can be written to, sharing its memory where it can;
+    scalars, generators and numbers as they are.
+    """
     if isinstance(item, (np.ndarray, np.generic, *GENERATORS, *NUMBER_DTYPES)):
         return item
     array = np.asarray(item.detach().cpu() if hasattr(item, "detach") else item)
@@ -296,14 +303,15 @@ def as_array(item: Any) -> Any:
 def given(
     args: tuple[Any, ...], kwargs: dict[str, Any], open_numbers: Container[Path]
 ) -> tuple[list[Any], Tree]:
-    """What the inputs of a call are, and where they stand."""
     leaves, tree = flatten((args, kwargs), lambda item: is_array(item) or isinstance(item, GENERATORS))
     tree = with_numbers(typed(plain_classes(tree), iter(leaves)), open_numbers)
     return leaves_at(tree, (args, kwargs)), tree
 
 
 def typed(tree: Tree, leaves: Iterator[Any]) -> Tree:
-    """The tree with the classes of scalars, numbers and generators at their places; an array without axes counts as its scalar."""
+    """The tree with the classes of scalars, numbers and generators at their places; an array without axes
+    counts as its scalar.
+    """
     if isinstance(tree, Leaf):
         leaf = next(leaves)
         if isinstance(leaf, (np.generic, *GENERATORS, *NUMBER_DTYPES)):

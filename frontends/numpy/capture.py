@@ -1,7 +1,9 @@
-"""Records what a function does with numpy: every ufunc, function, method and operator that meets a traced array.
+"""Records what a function does with numpy: every ufunc, function, method and operator that meets a traced
+array.
 
-The calls run on real arrays beside the recording. Sizes are answered with symbolic numbers, elements handed to Python become guards;
-which calls write is known by their names, and views by the memory of what they give. Arrays that were written to are put back afterwards.
+The calls run on real arrays beside the recording. Sizes are answered with symbolic numbers, elements handed
+to Python become guards; which calls write is known by their names, and views by the memory of what they give.
+Arrays that were written to are put back afterwards.
 """
 
 from __future__ import annotations
@@ -36,7 +38,6 @@ from .traced import Traced, TracedArray, TracedScalar, is_traced, owner_of, seen
 
 
 def plain_index(index: Any) -> Any:
-    """An index with plain numbers and arrays; bounds of slices that were traced become guards."""
     return tuple(map(_item, index)) if type(index) is tuple else _item(index)
 
 
@@ -102,25 +103,20 @@ class Capture:
                 np.copyto(array, before)
 
     def add_input(self, name: str, array: Any) -> Any:
-        """What stands for an argument."""
         made = self.wrapped(array, Value(name, self.spec_of(array)))
         value = self.recorder.add_input(name, made, made._value.spec)
         return self._source(made, value)
 
     def add_generator(self, name: str, generator: Any) -> TracedGenerator:
-        """What stands for a generator among the arguments."""
         return TracedGenerator(self, generator, self.recorder.add_input(name, generator, SPEC))
 
     def kept_generator(self, generator: Any) -> TracedGenerator:
-        """What stands for a generator that the function keeps."""
         return TracedGenerator(self, generator, self.recorder.add_constant("generator", generator, SPEC))
 
     def add_number(self, name: str, dtype: str) -> Value:
-        """A Python number that is an input."""
         return self.recorder.add_number(name, dtype)
 
     def add_parameter(self, name: str, array: Any) -> Any:
-        """What stands for an array that the function keeps outside of its arguments."""
         made = self.wrapped(array, Value(name, self.spec_of(array)))
         return self._source(made, self.recorder.add_parameter(name, made, made._value.spec))
 
@@ -162,7 +158,6 @@ class Capture:
         return answer(self, *args, **kwargs) if answer else self.record(name, function, args, kwargs)
 
     def method(self, array: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call of a method of an array."""
         return self.record(METHOD + name, getattr(type(seen_of(array)), name), (array, *args), kwargs)
 
     @forwards
@@ -195,11 +190,9 @@ class Capture:
         )
 
     def getitem(self, array: Traced, index: Any) -> Any:
-        """``array[index]``."""
         return self.record(f"{METHOD}__getitem__", operator.getitem, (array, plain_index(index)), {})
 
     def setitem(self, array: Traced, index: Any, item: Any) -> None:
-        """``array[index] = item``. ``array[index] += x`` is a write of its own, of a view that is then assigned to its own place."""
         index = plain_index(index)
         if not self._stands_at(array, index, item):
             self.record(f"{METHOD}__setitem__", operator.setitem, (array, index, item), {})
@@ -216,7 +209,6 @@ class Capture:
         return bool(made.inputs[1] == map_structure(self._recorded, index))
 
     def rounded(self, array: Any, digits: int | None) -> Any:
-        """``round(x)``: an int of the elements, or, with digits, an array."""
         return rounded_number(self, array) if digits is None else self.method(array, "round", (digits,), {})
 
     # ------------------------------------------------------------------------------ every call comes here
@@ -231,7 +223,8 @@ class Capture:
     ) -> Any:
         """Makes the call on real arrays, and a node of it.
 
-        ``gives_number`` tells from a scalar result whether the user's code gets a Python number; ``reads``: it is read from an array.
+        ``gives_number`` tells from a scalar result whether the user's code gets a Python number; ``reads``:
+        it is read from an array.
         """
         self.call, key = name, row_key(name)
         self._check_state()
@@ -274,7 +267,9 @@ class Capture:
             )
 
     def _attempt(self, function: Callable[..., Any], operands: list[Any], args: Any, kwargs: Any) -> Any:
-        """The real call. A failure that the user's code handles is guarded: by the sizes, and by elements where these cause it."""
+        """The real call. A failure that the user's code handles is guarded: by the sizes, and by elements
+        where these cause it.
+        """
         self.inside = True
         try:
             return forward(function, *map_structure(_real, args), **map_structure(_real, kwargs))
@@ -380,7 +375,6 @@ class Capture:
 
     # ------------------------------------------------------------------------------ arrays
     def wrapped(self, array: Any, value: Value) -> Any:
-        """The traced array or scalar for a real one."""
         return (TracedArray if isinstance(array, np.ndarray) else TracedScalar)(self, array, value)
 
     def spec_of(self, array: Any) -> ArraySpec:
@@ -408,16 +402,13 @@ class Capture:
         return self.met(item) if isinstance(item, _ARRAYS) else item
 
     def met(self, array: Any) -> Value:
-        """The constant for an array that the recording did not make."""
         return self._constants.met(array, self.spec_of(array))
 
     def _state_of(self, item: Any) -> tuple[Value, Any] | None:
-        """The value of an array, and what besides shape and type tells it from others."""
         return (item._value, (type(item), item._value in self.weak)) if is_traced(item) else None
 
     # ------------------------------------------------------------------------------ sizes and elements
     def sizes_of(self, array: Traced) -> tuple[Any, ...]:
-        """The sizes of an array as the user's code may hold them: those of weights and constants are plain ints."""
         return tuple(symbolic(self, self.size(array._value, axis)) for axis in range(array.ndim))
 
     def size(self, value: Value, axis: int) -> Any:
@@ -448,14 +439,15 @@ class Capture:
         return self.method(array, "reshape", (-1,), {})
 
     def decide(self, expression: Any) -> Any:
-        """The number of a size, as a guard."""
         return (
             self.recorder.decide_size(expression, self.here()) if isinstance(expression, Size) else expression
         )
 
     def element(self, array: Traced, convert: Callable[[Any], Any], answer: Any) -> Any:
-        """One element as a Python value, under a guard on what ``convert`` keeps of it: the truth value for ``if``, the integer for
-        ``int``. A float or complex number becomes a constant, which has no derivative."""
+        """One element as a Python value, under a guard on what ``convert`` keeps of it: the truth value for
+        ``if``, the integer for ``int``. A float or complex number becomes a constant, which has no
+        derivative.
+        """
         array = self.snapshot_of(array, as_constants=convert in (float, complex))
         if convert is bool and array.dtype != bool:
             array = self.operator("__ne__", operator.ne, array, 0)
@@ -465,13 +457,14 @@ class Capture:
         return answer
 
     def elements(self, array: Any, as_constants: bool = False) -> Any:
-        """The elements as Python has them, as a guard. ``as_constants``: Python computes with them, so they have no derivative."""
         seen = array._seen.tolist()
         self.recorder.decide_value(self.snapshot_of(array, as_constants)._value, seen, self.here())
         return seen
 
     def snapshot_of(self, array: Any, as_constants: bool = False) -> Any:
-        """A copy of what an array holds now, for a guard that is looked at in the end; scalars hold the same for ever."""
+        """A copy of what an array holds now, for a guard that is looked at in the end; scalars hold the same
+        for ever.
+        """
         as_constants = as_constants and is_inexact(array.dtype.name)
         if type(array) is TracedScalar and not as_constants or not self.recorder.varies(array._value):
             return array
@@ -490,7 +483,6 @@ class Capture:
         )
 
     def here(self) -> Origin:
-        """Where the user's code is now."""
         return self.locator.locate(self.call, 2)
 
 

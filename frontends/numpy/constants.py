@@ -1,4 +1,6 @@
-"""Arrays and scalars that a recording meets and did not make: constants of its graph, which hold what they hold at that moment."""
+"""Arrays and scalars that a recording meets and did not make: constants of its graph, which hold what they
+hold at that moment.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,6 @@ class Constants:
         self._scalars: dict[tuple[str, bytes], Value] = {}
 
     def clear(self) -> None:
-        """Drops every reference to arrays."""
         self._met.clear()
         self._scalars.clear()
 
@@ -33,7 +34,9 @@ class Constants:
         return self._met[id(array)][2]
 
     def _made(self, array: Any, elements: bytes, spec: ArraySpec) -> Value:
-        """A new constant, but one for equal scalars of no name: those that each step of a loop makes are one number."""
+        """A new constant, but one for equal scalars of no name: those that each step of a loop makes are one
+        number.
+        """
         name, is_array = self._locator.name_of(array), isinstance(array, np.ndarray)
         made = None if is_array or name else self._scalars.get((spec.dtype, elements))
         if made is None:

@@ -1,4 +1,6 @@
-"""Random numbers of numpy: its functions and the methods of its generators are recorded calls, which draw anew whenever the graph runs."""
+"""Random numbers of numpy: its functions and the methods of its generators are recorded calls, which draw
+anew whenever the graph runs.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +94,9 @@ class UnseenDraw(TracingError):
 
 
 class States:
-    """The states of the generators that recorded draws have led to: another one shows a draw that was not seen."""
+    """The states of the generators that recorded draws have led to: another one shows a draw that was not
+    seen.
+    """
 
     def __init__(self) -> None:
         self.generators: list[Any] = []
@@ -100,12 +104,10 @@ class States:
         self.seen: list[Any] = []
 
     def follow(self, generators: list[Any]) -> None:
-        """Follows these generators besides those of the process."""
         self.generators = generators
         self.note()
 
     def note(self) -> None:
-        """What is now was recorded."""
         self.host, self.seen = host_state(), [repr(state_of(item)) for item in self.generators]
 
     @contextmanager
@@ -128,10 +130,8 @@ class States:
 
 
 def bits_of(generator: Any) -> Any:
-    """What holds the state of a generator."""
     return generator.bit_generator if isinstance(generator, np.random.Generator) else generator._bit_generator
 
 
 def state_of(generator: Any) -> Any:
-    """The state of a generator."""
     return bits_of(generator).state

@@ -1,4 +1,6 @@
-"""Which numpy calls and objects a saved graph may hold: the public functions that can be recorded, and nothing else."""
+"""Which numpy calls and objects a saved graph may hold: the public functions that can be recorded, and
+nothing else.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +90,7 @@ def _allowed(op: str) -> bool:
     if not _NAME.fullmatch(op) or row_key(op) in _REFUSED:
         return False
     if op.startswith("scipy."):
-        import scipy.special  # noqa: F401  (its ufuncs are looked up by name)
+        import scipy.special  # noqa: F401
     try:
         found = resolve(op)
     except AttributeError:

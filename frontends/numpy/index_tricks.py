@@ -1,4 +1,6 @@
-"""``np.r_``, ``np.c_``, ``np.mgrid`` and ``np.ogrid``, whose brackets run code of numpy that no protocol hands over, in recorded calls."""
+"""``np.r_``, ``np.c_``, ``np.mgrid`` and ``np.ogrid``, whose brackets run code of numpy that no protocol
+hands over, in recorded calls.
+"""
 
 from __future__ import annotations
 
@@ -60,12 +62,10 @@ def _is_number(part: Any) -> bool:
 
 
 def rows(recorded: Recorded, items: Any) -> Any:
-    """np.r_."""
     return np.concatenate(_parts(recorded, items))
 
 
 def columns(recorded: Recorded, items: Any) -> Any:
-    """np.c_: vectors are columns."""
     return np.concatenate(
         [part.reshape(-1, 1) if part.ndim == 1 else part for part in _parts(recorded, items)], axis=-1
     )
@@ -82,7 +82,6 @@ def open_grid(recorded: Recorded, items: Any) -> Any:
 
 
 def whole_grid(recorded: Recorded, items: Any) -> Any:
-    """np.mgrid."""
     if isinstance(items, slice):
         return _line(recorded, items)
     return np.stack(recorded("meshgrid")(*(_line(recorded, item) for item in items), indexing="ij"))

@@ -17,7 +17,10 @@ _OF_MEMORY = {"W": "writeable", "O": "owndata", "A": "aligned"}
 
 
 class Flags:
-    """The flags of an array of a recording. Those of memory that the caller gave are not known of other calls."""
+    """The flags of an array of a recording.
+
+    Those of memory that the caller gave are not known of other calls.
+    """
 
     def __init__(self, array: Traced) -> None:
         self._array = array

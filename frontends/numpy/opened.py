@@ -48,7 +48,6 @@ def apply_along_axis(recorded: Recorded, func1d: Any, axis: int, arr: Any, *args
 
 
 def fromfunction(recorded: Recorded, function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
-    """np.fromfunction: the function of the arrays of indices."""
     return function(*recorded("indices")(shape, dtype=dtype), **kwargs)
 
 
@@ -67,7 +66,10 @@ def apply_over_axes(recorded: Recorded, func: Any, a: Any, axes: Any) -> Any:
 
 @forwards
 def roots(recorded: Recorded, p: Any) -> Any:
-    """np.roots: eigenvalues of the companion matrix. Which coefficients at the ends are 0 is read, as numpy reads it."""
+    """np.roots: eigenvalues of the companion matrix.
+
+    Which coefficients at the ends are 0 is read, as numpy reads it.
+    """
     p = np.atleast_1d(recorded("asarray")(p))
     if p.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")

@@ -1,4 +1,6 @@
-"""Where a function keeps arrays outside of its arguments: in globals, closures and attributes, and in lists, dicts and tuples there."""
+"""Where a function keeps arrays outside of its arguments: in globals, closures and attributes, and in lists,
+dicts and tuples there.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,10 @@ class Kept:
         self.values, self._trees = tuple(values), tuple(trees)
 
     def recorded(self, containers: Containers) -> State:
-        """For the graph: what is read, and what each place holds afterwards. Parts of a list are looked after as those of an argument."""
+        """For the graph: what is read, and what each place holds afterwards.
+
+        Parts of a list are looked after as those of an argument.
+        """
         tree = Branch(tuple, tuple(range(len(self.places))), self._trees)
         replaced = []
         for index, (place, before) in enumerate(zip(self.places, self.values)):
@@ -77,7 +82,6 @@ class Kept:
         return State(self.places, tree, tuple(replaced))
 
     def parts(self) -> set[tuple[int, Any]]:
-        """The containers and keys of the places."""
         return {key_of(place.held, None if place.whole else place.key) for place in self.places}
 
 
@@ -86,7 +90,6 @@ def _is_array_or_number(item: Any) -> bool:
 
 
 def key_of(held: Held, key: Any) -> tuple[int, Any]:
-    """Equal for what is the same part of a container."""
     return id(held.item.space if isinstance(held.item, Names) else held.item), key
 
 
@@ -116,7 +119,6 @@ class KeptViews(kept_views.KeptViews[Array]):
         self._taken: list[tuple[Array, Where, Array]] = []
 
     def is_view(self, array: Array, owner: Array) -> bool:
-        """An array in row-major order has the elements of another one at an index."""
         plain = array.dtype == owner.dtype and owner.flags.c_contiguous and array.flags.writeable
         return bool(plain) and self.lies(array, owner).taken is not None
 
@@ -137,22 +139,23 @@ class KeptViews(kept_views.KeptViews[Array]):
 
     @property
     def places(self) -> list[Any]:
-        """Where the views are."""
         return [place for _, place, _ in self._taken]
 
     def begin(self, given: Container[int]) -> None:
-        """A new attempt finds all of them anew, but for those of arrays that are ``given`` as arguments (by identity), which other calls
-        are not given."""
+        """A new attempt finds all of them anew, but for those of arrays that are ``given`` as arguments (by
+        identity), which other calls are not given.
+        """
         self._owners = {name: pair for name, pair in self._owners.items() if id(pair[1]) not in given}
         self._placed.clear()
         self._taken.clear()
 
     def note(self, array: Any, place: Where) -> None:
-        """Where an array is that is no view."""
         self._placed[id(array)] = (array, place)
 
     def taken(self, capture: Any, place: Where, array: Any, known: dict[int, Any]) -> Any:
-        """What stands for a view: calls that take it of what stands for its owner; the array itself where that was not met so far."""
+        """What stands for a view: calls that take it of what stands for its owner; the array itself where
+        that was not met so far.
+        """
         owner = self._owners[id(array)][1]
         found = self.lies(array, owner).taken
         if id(owner) not in known or found is None:
@@ -166,7 +169,6 @@ class KeptViews(kept_views.KeptViews[Array]):
         return known.setdefault(id(array), made)
 
     def facts(self) -> Iterator[EnvironmentGuard]:
-        """That each view still lies where it lay."""
         for array, place, owner in self._taken:
             yield self.lies_still(array, owner, place.read, self._placed[id(owner)][1].read)
 
@@ -182,7 +184,6 @@ class ArrayPlace(Place):
 
     @property
     def name(self) -> str:
-        """The place in words."""
         whole = super().name.removeprefix("self.") + "".join(f"[{index}]" for index in self.path)
         return re.sub(r"[\[\]'\"\\]+", ".", whole).strip(".")  # layers[0]['bias'] is layers.0.bias
 
@@ -214,7 +215,6 @@ class ArrayPlace(Place):
         )
 
     def write(self, array: Any) -> None:
-        """Puts another array there."""
         super().write(_with(super().read(), self.path, array))
 
 
@@ -253,7 +253,9 @@ _DEFAULTS = Kind(_defaults, _put_default)
 
 
 class LiveArrays(contracts.Live):
-    """Called, the arrays that stand in these places at the moment: the very dict of before while none was replaced."""
+    """Called, the arrays that stand in these places at the moment: the very dict of before while none was
+    replaced.
+    """
 
     def __init__(self, places: dict[str, ArrayPlace]) -> None:
         self._places = places
@@ -273,12 +275,10 @@ class LiveArrays(contracts.Live):
         return found
 
     def watch(self, names: Iterable[str]) -> Watch:
-        """A watch over the arrays that these places held when they were last read."""
         return Watch([self._held[0][name] for name in names])
 
 
 def _is_in(containers: Containers, item: Any) -> bool:
-    """Whether an object is one of these, by identity. The empty tuple does not count: Python has only one."""
     return item is not _EMPTY and containers.holds(item)
 
 
@@ -286,7 +286,9 @@ _EMPTY: tuple[Any, ...] = ()
 
 
 class Weights(contracts.Weights):
-    """The arrays that a function can reach, by the names of their places; an array in two places has the name of the first."""
+    """The arrays that a function can reach, by the names of their places; an array in two places has the name
+    of the first.
+    """
 
     def __init__(
         self,
@@ -317,13 +319,13 @@ class Weights(contracts.Weights):
         self._list_shims = ListShims(self.world, (), (), frozenset())
 
     def may_change(self, owner: Any) -> bool:
-        """Whether a recording puts something else into this object, and back."""
         return is_array(owner) or id(owner) in self.world.owners()
 
     # ------------------------------------------------------------------------------ while recording
     def enter(self, capture: Any, kept: Kept, inputs: Inputs, list_shims: ListShims) -> None:
-        """Puts traced arrays in the place of all arrays, and recorded functions in that of those imported by name; what is ``kept`` becomes
-        inputs."""
+        """Puts traced arrays in the place of all arrays, and recorded functions in that of those imported by
+        name; what is ``kept`` becomes inputs.
+        """
         self.kept, self._list_shims = kept, list_shims
         own, inside = (
             kept.parts(),
@@ -389,7 +391,8 @@ class Weights(contracts.Weights):
         return item if new is None else new
 
     def changed(self, is_given: Callable[[Any], bool]) -> tuple[dict[str, Any], list[Place]]:
-        """The arrays that have taken the place of others of their shape and type, by name; and places that are not known to change.
+        """The arrays that have taken the place of others of their shape and type, by name; and places that
+        are not known to change.
 
         ``is_given`` tells the containers of arguments and places, which are looked after otherwise.
         """
@@ -430,14 +433,12 @@ class Weights(contracts.Weights):
         return next(same, None)
 
     def restore(self) -> None:
-        """Puts everything back; of defaults the very tuples."""
         self.world.restore()
         for function, positional, keywords in self._tuples:
             function.__defaults__, function.__kwdefaults__ = positional, keywords
 
     # ------------------------------------------------------------------------------ beside a graph
     def live(self, names: Iterable[str]) -> LiveArrays:
-        """A function that gives the arrays that stand in these places at the moment."""
         return LiveArrays({name: self.places[name] for name in names})
 
     def hold_types(self, graph: Any) -> Callable[[], bool]:
@@ -460,19 +461,18 @@ class Weights(contracts.Weights):
         return {(id(item), key) for item, key in items}
 
     def buffers(self) -> list[Any]:
-        """The arrays, any of which calls may write to."""
         return [place.read() for place in (*self.places.values(), *self.views.places)]
 
     def owner_of(self, name: str) -> Any:
-        """The object that holds an array."""
         return self.places[name].held.owner
 
     def rebind(self, name: str, array: Any) -> None:
-        """Puts another array in a place."""
         self.places[name].write(np.asarray(array))
 
     def leave(self, name: str, elements: Array, rebound: bool) -> Array:
-        """Gives an array other elements, or (``rebound``) puts a new one of them in its place; the array that is there then."""
+        """Gives an array other elements, or (``rebound``) puts a new one of them in its place; the array that
+        is there then.
+        """
         held: Array = self.places[name].read()
         if rebound:
             held = own(elements, held.dtype.name)
@@ -482,12 +482,10 @@ class Weights(contracts.Weights):
         return held
 
     def is_trained(self, name: str) -> bool:
-        """Any array may be: numpy does not tell weights from buffers."""
         return True
 
     @property
     def tells_buffers(self) -> bool:
-        """An array is a buffer where calls write to it."""
         return False
 
 

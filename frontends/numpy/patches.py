@@ -1,8 +1,10 @@
-"""Functions of numpy that no protocol hands over (``np.zeros``, ``np.array``), replaced in the user's code while a recording runs.
+"""Functions of numpy that no protocol hands over (``np.zeros``, ``np.array``), replaced in the user's code
+while a recording runs.
 
-numpy itself stays as it is: compiled code that calls ``np.empty`` would take what stands for an array for one. In the modules of the
-functions that are recorded, ``np`` is a shim whose functions are recorded calls, so that arrays which they make can be written to and have
-symbolic sizes. The shim looks at the thread: in others its functions do what they did before.
+numpy itself stays as it is: compiled code that calls ``np.empty`` would take what stands for an array for
+one. In the modules of the functions that are recorded, ``np`` is a shim whose functions are recorded calls,
+so that arrays which they make can be written to and have symbolic sizes. The shim looks at the thread: in
+others its functions do what they did before.
 """
 
 from __future__ import annotations
@@ -59,12 +61,13 @@ _COUNTS: dict[str, tuple[int, ...]] = {
 
 
 def is_number(item: Any) -> bool:
-    """Return True if a traced item is a number of Python."""
     return type(item) is TracedScalar and item._value in item._capture.weak
 
 
 def call(current: Callable[[], Any], name: str, original: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """Record ``original(*args)`` in the recording that runs, or return NotImplemented where it is none of the functions that can be."""
+    """Record ``original(*args)`` in the recording that runs, or return NotImplemented where it is none of the
+    functions that can be.
+    """
     capture = current()
     if capture is None or not all(
         isinstance(leaf, (int, float, complex)) for leaf in iterate_structure(args)
@@ -119,7 +122,6 @@ _here = threading.local()
 
 
 def current() -> Any:
-    """The recording of this thread that is open and sees calls just now, or None."""
     capture = getattr(_here, "capture", None)
     return capture if capture is not None and capture.is_open and not capture.inside else None
 
@@ -170,7 +172,9 @@ def _is_no_number(dtype: Any) -> bool:
 
 
 def _converting(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
-    """``asarray`` and the like: arrays stay what they are where nothing has to change, also those that are not recorded."""
+    """``asarray`` and the like: arrays stay what they are where nothing has to change, also those that are
+    not recorded.
+    """
     record = _patches_recorded(name, original)
 
     @functools.wraps(original)
@@ -278,7 +282,9 @@ def replacements() -> dict[Place, tuple[Any, Any]]:
 
 
 class _Stand(types.ModuleType):
-    """Stands in the place of a module in the user's code: its functions are recorded, all else is as it is there."""
+    """Stands in the place of a module in the user's code: its functions are recorded, all else is as it is
+    there.
+    """
 
     def __init__(self, module: types.ModuleType) -> None:
         super().__init__(module.__name__)
@@ -332,7 +338,9 @@ def _stand_of(item: Any) -> Any:
 
 
 def replacement_of(item: Any) -> Any:
-    """What stands in the place of a function, of an ``np.vectorize`` or a module while recording; None for all others."""
+    """What stands in the place of a function, of an ``np.vectorize`` or a module while recording; None for
+    all others.
+    """
     if type(item) is np.vectorize:
         return Vectorized(recorded, item)
     if isinstance(item, types.ModuleType):
@@ -358,13 +366,11 @@ def is_replaced(function: Any) -> bool:
 
 
 def recorded(name: str) -> Any:
-    """The replacement of a function of numpy."""
     return replacements()[np, name][1]
 
 
 @functools.cache
 def _written_in_python() -> list[dict[str, Any]]:
-    """Globals of the modules of numpy that are written by its public functions alone, as a user's code is."""
     return [vars(module) for name, module in [*sys.modules.items()] if name.startswith(PYTHON_MODULES)]
 
 
@@ -372,8 +378,10 @@ def _written_in_python() -> list[dict[str, Any]]:
 def replaced(
     capture: Any, functions: Iterable[types.FunctionType], others: Iterable[dict[str, Any]] = ()
 ) -> Iterator[None]:
-    """Record the calls of this thread by ``capture`` inside the block: the ``functions`` find the replacements in their modules, and the
-    namespaces ``others`` hold them under whatever name they import an original."""
+    """Record the calls of this thread by ``capture`` inside the block: the ``functions`` find the
+    replacements in their modules, and the namespaces ``others`` hold them under whatever name they import an
+    original.
+    """
     before = getattr(_here, "capture", None)
     spaces = [
         (function.__globals__, name) for function in functions for name in names_read(function.__code__)

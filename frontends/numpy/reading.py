@@ -1,7 +1,8 @@
-"""Numbers that Python reads from arrays (``int(np.argmax(x))``, ``x.max().item()``): they stay part of the graph, as numbers of Python.
+"""Numbers that Python reads from arrays (``int(np.argmax(x))``, ``x.max().item()``): they stay part of the
+graph, as numbers of Python.
 
-Where Python has to have the number itself (``range``, a shape, a text) it becomes a guard, as before; so does what Python or numpy would
-refuse.
+Where Python has to have the number itself (``range``, a shape, a text) it becomes a guard, as before; so does
+what Python or numpy would refuse.
 """
 
 from __future__ import annotations
@@ -31,13 +32,17 @@ if TYPE_CHECKING:
 
 
 class UnrecordedSteps:
-    """Of one recording. ``loaded`` gives a recorded graph as a function; ``any`` is whether steps were run by it."""
+    """Of one recording. ``loaded`` gives a recorded graph as a function; ``any`` is whether steps were run by
+    it.
+    """
 
     def __init__(self, loaded: Callable[[Graph], Callable[..., Any]]) -> None:
         self.loaded, self.any = loaded, False
 
     def run(self, recorder: Recorder, loop: RecordedLoop, done: int) -> bool:
-        """Runs what is left of a loop after so many steps; False, with all arrays as they were, where that cannot be done."""
+        """Runs what is left of a loop after so many steps; False, with all arrays as they were, where that
+        cannot be done.
+        """
         rest = rest_of_loop(recorder.graph, loop, done)
         held = (
             {}
@@ -79,7 +84,6 @@ def _put_back(arrays: Sequence[Any], before: Sequence[Any]) -> None:
 
 
 def _real(item: Traced) -> Any:
-    """An array, or what the user's code has as a number of Python."""
     return item._seen.item() if item._value in item._capture.weak else seen_of(item)
 
 
@@ -108,7 +112,9 @@ _PLACES = ("numpy.argmax", "numpy.argmin", "numpy.ndarray.argmax", "numpy.ndarra
 
 
 def number_in(capture: Capture, array: Any) -> Any:
-    """The only element, a whole number or float, as a number of Python to be computed with; None where it has to be known."""
+    """The only element, a whole number or float, as a number of Python to be computed with; None where it has
+    to be known.
+    """
     is_open = (
         capture.reading.symbolic
         and array.ndim == 0
@@ -124,12 +130,13 @@ def number_in(capture: Capture, array: Any) -> Any:
 
 
 def fits_everywhere(number: Any) -> bool:
-    """Return True if a number, rounded to an int, is small enough for the whole numbers of every target."""
     return bool(abs(hint(number)) < LARGE)
 
 
 def rounded_number(capture: Capture, array: Any) -> Any:
-    """Return `round(array)` as an int of Python: one to be computed with, or, where it has to be known, a guard."""
+    """Return `round(array)` as an int of Python: one to be computed with, or, where it has to be known, a
+    guard.
+    """
     number = array if array._value in capture.weak else number_in(capture, array)
     if isinstance(number, float):
         number = number_in(capture, capture.ufunc(np.rint, "__call__", (number,), {}))
@@ -139,7 +146,9 @@ def rounded_number(capture: Capture, array: Any) -> Any:
 
 
 def decided(capture: Capture, key: str, operands: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The operands of an operator; numbers that were read as they are where the type of its result, or an error, depends on them."""
+    """The operands of an operator; numbers that were read as they are where the type of its result, or an
+    error, depends on them.
+    """
     if key not in _BY_SIGN or type(operands[1]) is int and operands[1] >= 0:
         return operands
     if key == "power" and _has_float_power(capture, *operands):
@@ -151,7 +160,9 @@ def decided(capture: Capture, key: str, operands: tuple[Any, ...]) -> tuple[Any,
 
 
 def _has_float_power(capture: Capture, base: Any, exponent: Any) -> bool:
-    """Return True, under a guard on the base, if the power is a float: a negative base may have a complex one, and 0 an error."""
+    """Return True, under a guard on the base, if the power is a float: a negative base may have a complex
+    one, and 0 an error.
+    """
     numbers = [item for item in (base, exponent) if is_traced(item) and item._value in capture.read]
     if not any(isinstance(item, float) for item in (base, exponent)) or any(
         isinstance(item, complex) for item in numbers

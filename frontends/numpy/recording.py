@@ -68,8 +68,8 @@ from .traced import TracedScalar, is_traced
 def record(request: Request) -> Recording:
     """Runs the function and records it; see :class:`graph_compiler.contracts.Frontend`.
 
-    Arrays that the function keeps outside of its arguments are parameters, and may be written to or replaced by others of their shape and
-    type; what else it changes becomes inputs and results.
+    Arrays that the function keeps outside of its arguments are parameters, and may be written to or replaced
+    by others of their shape and type; what else it changes becomes inputs and results.
     """
     with following_libraries(True):
         often, numbers = _changed_often(request)
@@ -106,9 +106,10 @@ _MOST_ROUNDS = 7
 
 @dataclass(frozen=True)
 class Hypotheses:
-    """How the function is recorded next: places that are state (``known``, and ``often`` changed ones), where the call has numbers that are
-    inputs, lists that it may only append to (``grown``), how numbers are read, views that are kept beside their owner, and what runs
-    ``steps`` of loops that are not recorded."""
+    """How the function is recorded next: places that are state (``known``, and ``often`` changed ones), where
+    the call has numbers that are inputs, lists that it may only append to (``grown``), how numbers are read,
+    views that are kept beside their owner, and what runs ``steps`` of loops that are not recorded.
+    """
 
     known: list[Place]
     often: list[Place]
@@ -139,15 +140,15 @@ def _give_up_views(hypotheses: Hypotheses, problem: Exception) -> Hypotheses | N
 
 @gives_up("making numbers that Python reads inputs or symbols")
 def _give_up_numbers(hypotheses: Hypotheses, problem: Exception) -> Hypotheses | None:
-    """What stands for numbers may have been what failed."""
     if not (hypotheses.often or hypotheses.numbers or hypotheses.reading.any):
         return None
     return replace(hypotheses, often=[], numbers=frozenset(), reading=Reading(False))
 
 
 def _changed_often(request: Request) -> tuple[list[Place], frozenset[Path]]:
-    """Numbers that the user has changed before this and earlier recordings: in places, and in the arguments. Of these, those that count
-    steps as well."""
+    """Numbers that the user has changed before this and earlier recordings: in places, and in the arguments.
+    Of these, those that count steps as well.
+    """
     counting = (
         counting_arguments(request.function, request.args, request.kwargs) if request.numbers else frozenset()
     )
@@ -177,7 +178,8 @@ def _attempt(request: Request, hypotheses: Hypotheses) -> tuple[Recording, list[
         refuse_outside(code.found())
         library = library_code((function, *code.found()), frontends.own["numpy"].parts)
         capture = BlockCapture(Recorder(request.name, "numpy"), reading)
-        # What libraries change is state of the function. Their settings are taken for constant, so `code` above does not follow them.
+        # What libraries change is state of the function. Their settings are taken for constant, so `code`
+        # above does not follow them.
         with following_libraries(True):
             weights = Weights(function, code.functions, (*stateful.objects, *slotted(statics(tree))), views)
         locks.only(weights.may_change)
@@ -223,7 +225,6 @@ def _attempt(request: Request, hypotheses: Hypotheses) -> tuple[Recording, list[
 
 
 def _before(code: Reached) -> EnvironmentGuards:
-    """Everything that the function can reach and change, as it is before the recording."""
     return EnvironmentGuards([*all_of(code.functions), *facts_outside(code, contents=_elements)])
 
 
@@ -304,7 +305,6 @@ def _finish(
 
 
 def _is_scalar(capture: Capture, leaf: Any) -> bool:
-    """Whether this is a scalar of numpy, none that is a number of Python in the user's code."""
     return isinstance(leaf, np.generic) or type(leaf) is TracedScalar and leaf._value not in capture.weak
 
 
@@ -315,7 +315,10 @@ def _output(capture: Capture, leaf: Any) -> Any:
 
 
 def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any], count: int, views: KeptViews) -> None:
-    """Assumes which inputs are one object, and that written ones share memory with no other array. The first ``count`` are arguments."""
+    """Assumes which inputs are one object, and that written ones share memory with no other array.
+
+    The first ``count`` are arguments.
+    """
     given = [id(item) for item in inputs]
     same = SameArray(tuple(NO_ARRAY if item is None else given.index(id(item)) for item in inputs))
     graph.assume(same)

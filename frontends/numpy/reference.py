@@ -1,4 +1,6 @@
-"""The original function as a reference: fresh inputs for it, runs that leave nothing behind, and what its calls give on the way."""
+"""The original function as a reference: fresh inputs for it, runs that leave nothing behind, and what its
+calls give on the way.
+"""
 
 from __future__ import annotations
 
@@ -41,18 +43,15 @@ Array = np.ndarray[Any, Any]
 
 
 def leaves(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Array]:
-    """The arrays in the arguments as those of numpy."""
     return [as_array(leaf) for leaf in flatten((args, kwargs), is_array)[0]]
 
 
 def saved(array: Array) -> Callable[[], None]:
-    """A function that gives the array back the elements that it has now."""
     before = array.copy()
     return lambda: np.copyto(array, before)
 
 
 def ranges(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Range, ...]:
-    """The least and the greatest element of every array in the arguments: fresh ones are drawn from between."""
     return tuple(map(_range, leaves(args, kwargs)))
 
 
@@ -63,7 +62,8 @@ def _range(array: Array) -> Range:
 
 
 def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Array:
-    """A random array like one that was seen: ints and varied floats from the range seen, of constant floats the neighbourhood.
+    """A random array like one that was seen: ints and varied floats from the range seen, of constant floats
+    the neighbourhood.
 
     >>> fresh((2,), "int64", (3.0, 3.0), seed=0)
     array([3, 3])
@@ -81,7 +81,6 @@ def with_facts(array: Array, facts: Mapping[str, Any]) -> Array:
 
 
 def copied(leaves: Sequence[Any]) -> list[Any]:
-    """The same elements in memory of their own."""
     return [leaf.copy() for leaf in leaves]
 
 
@@ -108,17 +107,14 @@ def undone(weights: Weights, seed: int) -> Iterator[None]:
 
 
 def to_numpy(array: Any) -> Any:
-    """The array itself."""
     return np.asarray(array)
 
 
 def observe(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> list[tuple[str, list[Array]]]:
-    """Nothing: calls of numpy on plain arrays pass unseen."""
     return []
 
 
 def with_intermediates(graph: Graph) -> tuple[Graph, list[Value]]:
-    """A recorded graph that returns a copy of what every node gives at its time, and the values that these are."""
     return reference.with_intermediates(graph, COPY, effects=[])

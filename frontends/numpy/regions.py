@@ -1,7 +1,9 @@
-"""Python's own statements as blocks of a NumPy recording; see :class:`graph_compiler.recording.control_flow.Regions`.
+"""Python's own statements as blocks of a NumPy recording; see
+:class:`graph_compiler.recording.control_flow.Regions`.
 
-A block is recorded on copies that stand for its inputs. The node's results are those of the steps that Python takes now, which are run on
-real arrays. Writes to arrays of the outside go to copies, which the node gives besides, and behind it stands the write to the array itself.
+A block is recorded on copies that stand for its inputs. The node's results are those of the steps that Python
+takes now, which are run on real arrays. Writes to arrays of the outside go to copies, which the node gives
+besides, and behind it stands the write to the array itself.
 """
 
 from __future__ import annotations
@@ -65,8 +67,9 @@ class BlockCapture(Capture):
 
 @dataclass(frozen=True)
 class _Block(RecordedBlock):
-    """A block, the arrays of the outside that it has ``written`` to, and for each output (``like``) what it is now, and whether it is a
-    number of Python."""
+    """A block, the arrays of the outside that it has ``written`` to, and for each output (``like``) what it
+    is now, and whether it is a number of Python.
+    """
 
     written: dict[Value, Any]
     like: list[tuple[Any, bool]]
@@ -129,7 +132,7 @@ class NumpyRegions(RecordedRegions[_Block]):
             "numpy.where", lambda *args: np.where(*args)[()], (truth, one, other), {}, lambda: weak
         )
 
-    # ------------------------------------------------------------------------------ rows, of lists that loops make longer
+    # ------------------------------------------------------------------ rows, of lists that loops make longer
     def may_write(self, kind: Kind) -> bool:
         return bool(kind.shape)
 
@@ -230,7 +233,9 @@ class NumpyRegions(RecordedRegions[_Block]):
         return _Block(Body(name, values, nodes, outputs), outside, owners, dict(self.written), like)
 
     def _refuse_numbers(self, nodes: Sequence[Node]) -> None:
-        """Python needs a number of which each step has another one, as a bound of a slice: one step alone has that of the recording."""
+        """Python needs a number of which each step has another one, as a bound of a slice: one step alone has
+        that of the recording.
+        """
         for guard in filter(None, map(guard_of, every(nodes))):
             if isinstance(guard.condition, Value) and type(guard.expected) is not bool:
                 raise TracingError(
@@ -288,13 +293,11 @@ class NumpyRegions(RecordedRegions[_Block]):
         return [*made[:count], *made[behind:]]
 
     def _as_seen(self, like: Sequence[tuple[Any, bool]], count: int, params: Mapping[str, Any]) -> list[Any]:
-        """Arrays that stand for results, where Python's steps are not run; those behind the first ones have a row for each step."""
         rows = [np.asarray(item) for item, _ in like[count:]]
         whole = [np.broadcast_to(row, (hint_of(params["length"]), *row.shape)).copy() for row in rows]
         return [*(item for item, _ in like[:count]), *whole]
 
     def _run(self, steps: Callable[[], Arrays]) -> list[Any]:
-        """What Python's steps give now, as real arrays."""
         with self.as_python():
             return [seen_of(item) for item in steps()]
 
@@ -303,7 +306,6 @@ class NumpyRegions(RecordedRegions[_Block]):
 
 
 def _of_one_device(name: str, *operands: Any) -> Any:
-    """What a collective gives while a function is recorded."""
     if len(operands) == 1:
         return np.arange(RECORDED_DEVICES, dtype=np.int32) if name == "axis_indices" else np.int32(0)
     return np.array([operands[0]] * RECORDED_DEVICES) if name == "all_gather" else np.array(operands[0])[()]

@@ -1,4 +1,6 @@
-"""Sizes of arrays as numbers that remember where they come from, so that arithmetic on them is seen while recording."""
+"""Sizes of arrays as numbers that remember where they come from, so that arithmetic on them is seen while
+recording.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +33,8 @@ class SizeNumber(SymbolicNumber):
 
 
 def symbolic(capture: Any, expression: Any) -> Any:
-    """An expression as the user's code may hold it: a symbolic number, or a plain one."""
     return SizeNumber(capture, expression) if isinstance(expression, Size) else expression
 
 
 def hint(item: Any) -> Any:
-    """The number seen while recording."""
     return hint_of(expression_of(item))

@@ -1,7 +1,8 @@
 """What stands for arrays and scalars of numpy while a function is recorded.
 
-These are not arrays: nothing can read their elements behind the recording's back, for they have no memory that C code knows of. They
-pass for arrays (``isinstance(x, np.ndarray)``), and every public function, ufunc, method and operator of numpy comes back to the recording.
+These are not arrays: nothing can read their elements behind the recording's back, for they have no memory
+that C code knows of. They pass for arrays (``isinstance(x, np.ndarray)``), and every public function, ufunc,
+method and operator of numpy comes back to the recording.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from ...ir.node import Value
 
 
 class Traced:
-    """An array or scalar of a recording: ``_seen`` is what it was while recording, ``_value`` its place in the graph."""
+    """An array or scalar of a recording: ``_seen`` is what it was while recording, ``_value`` its place in
+    the graph.
+    """
 
     __slots__ = ("__weakref__", "_capture", "_seen", "_value")
     stands_for_array = True  # which backends ask
@@ -47,20 +50,17 @@ class Traced:
 
     @property
     def dtype(self) -> Any:
-        """The data type."""
         return self._seen.dtype
 
     @property
     def ndim(self) -> int:
-        """Number of axes."""
         return int(self._seen.ndim)
 
     @property
     def shape(self) -> tuple[Any, ...]:
-        """Sizes, as symbolic numbers."""
         return self._capture.sizes_of(self)
 
-    # ------------------------------------------------------------------------------ where Python needs elements
+    # ---------------------------------------------------------------------------- where Python needs elements
     def __bool__(self) -> bool:
         answer = forward(bool, self._seen)
         return answer if self._capture.loops.asked(sys._getframe(1), self, answer) else self._python(bool)
@@ -78,7 +78,6 @@ class Traced:
         return self._python(operator.index)
 
     def _python(self, convert: Callable[[Any], Any]) -> Any:
-        """The one element as a Python value; numpy raises if there is not exactly one."""
         answer = forward(convert, self._seen)
         return self._capture.element(self, convert, answer)
 
@@ -206,17 +205,14 @@ for _name, _negate in UNARY.items():
 
 
 def is_traced(item: Any) -> bool:
-    """Whether this is an array or scalar of a recording."""
     return type(item) in (TracedArray, TracedScalar)
 
 
 def seen_of(item: Any) -> Any:
-    """The real array behind a traced one; other objects are returned unchanged."""
     return item._seen if is_traced(item) else item
 
 
 def owner_of(array: Any) -> Any:
-    """Return the object that owns an array's memory."""
     while (base := getattr(array, "base", None)) is not None:
         array = base
     return array
@@ -226,7 +222,9 @@ Call = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 def within(function: Callable[..., Any], args: tuple[Any, ...]) -> Call:
-    """The call that reads or writes elements, with traced numbers in the index that lie inside of their axes, where these have any."""
+    """The call that reads or writes elements, with traced numbers in the index that lie inside of their axes,
+    where these have any.
+    """
     if function not in (operator.getitem, operator.setitem):
         return function, args
     array, index, *item = args

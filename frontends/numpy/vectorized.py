@@ -17,8 +17,9 @@ Recorded = Callable[[str], Callable[..., Any]]  # name of a function of numpy ->
 
 
 class Vectorized:
-    """Stands for an ``np.vectorize``. As there, elements are Python's numbers, the first of them is asked twice, and its type is that of
-    all results."""
+    """Stands for an ``np.vectorize``. As there, elements are Python's numbers, the first of them is asked
+    twice, and its type is that of all results.
+    """
 
     def __init__(self, recorded: Recorded, real: Any) -> None:
         self._recorded, self._real = recorded, real
@@ -91,7 +92,6 @@ class Vectorized:
         return self._joined(results, self._real.otypes or kinds, several, loop)
 
     def _like(self, first: Any) -> tuple[list[Any], bool]:
-        """The dtypes of the results, and whether there are several, as the first element tells."""
         parts = first if isinstance(first, tuple) else (first,)
         return [self._recorded("asarray")(part).dtype for part in parts], isinstance(first, tuple)
 
@@ -111,8 +111,9 @@ class Vectorized:
 
 
 def _spread(arrays: Sequence[Any], ranks: Sequence[int]) -> tuple[list[Any], tuple[Any, ...]]:
-    """The arrays with all axes before the last few, of which each has its own number, broadcast against each other; and the sizes of
-    those."""
+    """The arrays with all axes before the last few, of which each has its own number, broadcast against each
+    other; and the sizes of those.
+    """
     before = [tuple(array.shape[: array.ndim - rank]) for array, rank in zip(arrays, ranks)]
     seen = [tuple(map(operator.index, shape)) for shape in before]  # a number each: this is a loop in Python
     loop = np.broadcast_shapes(*seen)
@@ -131,7 +132,9 @@ def _elements(lines: Sequence[Any], loop: tuple[int, ...]) -> Iterator[tuple[Any
 
 
 def _number(element: Any) -> Any:
-    """An element as the number of Python that ``item`` gives, which is part of the graph where it depends on the inputs."""
+    """An element as the number of Python that ``item`` gives, which is part of the graph where it depends on
+    the inputs.
+    """
     if not is_traced(element):
         return element.item()
     capture = element._capture
@@ -143,5 +146,4 @@ def _number(element: Any) -> Any:
 
 
 def vectorize(recorded: Recorded, *args: Any, **kwargs: Any) -> Vectorized:
-    """np.vectorize, of functions that are recorded."""
     return Vectorized(recorded, np.vectorize(*args, **kwargs))

@@ -1,4 +1,6 @@
-"""TensorFlow as a source: how its functions become graphs of operations, and how these are written in canonical ones."""
+"""TensorFlow as a source: how its functions become graphs of operations, and how these are written in
+canonical ones.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,8 @@ lift_graph = calls_at_first_use(__name__, "lifting.driver:lift_graph")
 
 
 def unrecorded() -> AbstractContextManager[None]:
-    """TensorFlow's own tracing is not disturbed by calls of graphs."""
     return nullcontext()
 
 
 def example_inputs(function: Any) -> dict[str, Any]:
-    """Functions of TensorFlow do not tell what they take."""
     return {}

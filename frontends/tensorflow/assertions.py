@@ -1,4 +1,6 @@
-"""Assertions of TensorFlow's as guards: ``tf.Assert``, and what is made of it (``tf.debugging.assert_positive``)."""
+"""Assertions of TensorFlow's as guards: ``tf.Assert``, and what is made of it
+(``tf.debugging.assert_positive``).
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,6 @@ _NAMES = {"full": CONVERT, "logical_and": f"{RAW}LogicalAnd", "logical_not": f"{
 
 
 def recorded(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin) -> Node:
-    """A canonical operation on truth values as a recorded call."""
     name, made = _NAMES[op], Value("held", TRUTH)
     given, named = ((params["fill_value"],), {"dtype": params["dtype"]}) if op == "full" else (inputs, {})
     return Node(name, given, named, origin, (made,), CallRecord(row_key(name), result=made))
@@ -29,16 +30,21 @@ _INERT = frozenset({"Const", "Placeholder", "Identity", "NoOp"})
 
 
 def asserts_alone(graphs: Sequence[Any]) -> bool:
-    """Whether the branches of an ``If`` (otherwise, then) do nothing but assert the condition by which they are chosen.
+    """Whether the branches of an ``If`` (otherwise, then) do nothing but assert the condition by which they
+    are chosen.
 
-    So ``tf.Assert`` is written: the branch where the condition does not hold fails. Whether it holds may be asserted at once.
+    So ``tf.Assert`` is written: the branch where the condition does not hold fails. Whether it holds may be
+    asserted at once.
     """
     kinds = [{operation.type for operation in graph.get_operations()} for graph in graphs]
     return len(kinds) == 2 and kinds[0] - _INERT == {"Assert"} and kinds[1] <= _INERT
 
 
 def asserted(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """``Assert``: a guard on a size, or on an element. TensorFlow's own error where it does not hold on the arrays of the call."""
+    """``Assert``: a guard on a size, or on an element.
+
+    TensorFlow's own error where it does not hold on the arrays of the call.
+    """
     condition, *data = operands
     if not reader.is_hypothetical:
         reader.seen(operation, operands)
@@ -51,7 +57,6 @@ def asserted(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[H
 
 
 def _told(origin: Origin, data: Sequence[Held]) -> Origin:
-    """The origin of an assertion, with its message."""
     texts = [str(one.seen.numpy().decode(errors="replace")) for one in data if _is_text(one)]
     message = " ".join(" ".join(texts).split())
     return dataclasses.replace(origin, call=f"tf.Assert ({message})" if message else "tf.Assert")

@@ -14,7 +14,9 @@ from .variables import Held
 
 
 class Block:
-    """What is read for one block: the nodes, the results, and what it has left in variables, which outside are as before."""
+    """What is read for one block: the nodes, the results, and what it has left in variables, which outside
+    are as before.
+    """
 
     def __init__(self, reader: Reader, inputs: Sequence[Value], run: Callable[[], list[Held]]) -> None:
         self.reader = reader
@@ -36,11 +38,9 @@ class Block:
 
     @property
     def assigned(self) -> list[int]:
-        """The numbers of the variables that it assigns."""
         return list(self.variables)
 
     def closed(self, results: Sequence[Held]) -> tuple[list[Node], list[Value]]:
-        """The nodes and outputs of the block, which are arrays: numbers become such inside of it."""
         with self.reader.recorder.block(()) as more:
             outputs = [self.reader.value(held) for held in results]
         return [*self.nodes, *more], outputs

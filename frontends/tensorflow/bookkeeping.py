@@ -1,4 +1,6 @@
-"""Operations of traced graphs that are no calls of their own: constants, shapes, and what is read from and assigned to variables."""
+"""Operations of traced graphs that are no calls of their own: constants, shapes, and what is read from and
+assigned to variables.
+"""
 
 from __future__ import annotations
 
@@ -56,8 +58,9 @@ def _read_variable(reader: Reader, operation: Any, operands: Sequence[Held]) -> 
 
 
 def read_of(reader: Reader, operation: Any, handle: Held) -> Held:
-    """What a variable holds. On a tape each read is of the variable itself: no gradient goes to what was assigned before, and that of one
-    that is trained goes to the variable."""
+    """What a variable holds. On a tape each read is of the variable itself: no gradient goes to what was
+    assigned before, and that of one that is trained goes to the variable.
+    """
     found, name = variable_of(reader, operation, handle), reader.assigned.get(handle_number(handle.seen))
     if name is None or not (found.made.dtype.is_floating or found.made.dtype.is_complex):
         return found
@@ -115,7 +118,6 @@ def _gather_variable(reader: Reader, operation: Any, operands: Sequence[Held]) -
 
 
 def sizes_of_variable(reader: Reader, operation: Any, handle: Held) -> tuple[Any, ...]:
-    """The sizes of what the variable with this handle holds: numbers where the variable has no other ones, otherwise symbols."""
     held = variable_of(reader, operation, handle)
     return sizes_of(held, reader.weights.variables[str(reader.weights.name_of(handle.seen, ()))])
 
@@ -129,7 +131,9 @@ def _variable_shape(reader: Reader, operation: Any, operands: Sequence[Held]) ->
 
 
 def _broadcast_axes(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """``BroadcastGradientArgs``: over which axes the gradients of two arrays are summed that were broadcast to each other."""
+    """``BroadcastGradientArgs``: over which axes the gradients of two arrays are summed that were broadcast
+    to each other.
+    """
     if not all(isinstance(operand.item, np.ndarray) for operand in operands):
         raise UnsupportedOperation(
             f"{operation.type}: the shapes are not known\n    {reader.origin(operation)}"
@@ -150,8 +154,9 @@ def _broadcast_axes(reader: Reader, operation: Any, operands: Sequence[Held]) ->
 
 
 def _is_spread(reader: Reader, operation: Any, size: Any, other: Any) -> bool:
-    """Whether an axis of this size (None: there is none) was spread to the other one; where that depends on symbols, what is now is a
-    guard."""
+    """Whether an axis of this size (None: there is none) was spread to the other one; where that depends on
+    symbols, what is now is a guard.
+    """
     is_open = isinstance(size, Size) and size != other and hint_of(other) not in (1, None)
     if is_open or isinstance(size, Size) and size.hint == 1:
         condition = apply("eq", size, 1)
@@ -178,7 +183,6 @@ def _ensured(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[H
 
 
 def _nothing(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """Of what tells of arrays (``Print``) and gives none."""
     return []
 
 
@@ -190,7 +194,6 @@ def _refused(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[H
 
 
 def _told(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """A text for a message."""
     return [Held(None, tf.constant(""))]
 
 

@@ -36,7 +36,9 @@ from .variables import Held
 
 
 def branch(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """``If`` and ``Case``. An index that is known chooses while recording; variables that one branch assigns are results of all."""
+    """``If`` and ``Case``. An index that is known chooses while recording; variables that one branch assigns
+    are results of all.
+    """
     index, *given = operands
     graphs = branches_of(operation)
     if isinstance(index.item, np.ndarray) and not _differs_between_iterations(reader, index):
@@ -91,14 +93,15 @@ def branch(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Hel
 
 
 def _differs_between_iterations(reader: Reader, index: Held) -> bool:
-    """Return True if an index over sizes reads one that elements decide inside of a loop or branch: each iteration may find other ones."""
     sizes = [item for item in index.item.ravel() if isinstance(item, Size)]
     sources = {symbol.source for size in sizes for symbol in size.symbols()}
     return any(reader.recorder.is_inside(source) and _is_counted(reader, source) for source in sources)
 
 
 def _is_counted(reader: Reader, value: Value) -> bool:
-    """Return True if elements decide how many elements a value of an open block has: an operation that leads to it finds elements."""
+    """Return True if elements decide how many elements a value of an open block has: an operation that leads
+    to it finds elements.
+    """
     waiting, seen = [value], {value}
     while waiting:
         node = reader.recorder.maker(waiting.pop())
@@ -131,7 +134,9 @@ def _inside(reader: Reader, operation: Any, index: Held, count: int) -> Held:
 
 
 def _chosen_now(reader: Reader, operation: Any, index: Held, given: Sequence[Held]) -> list[Held]:
-    """The results of the branch that is taken now, where branches give other shapes: which one it is is a guard."""
+    """The results of the branch that is taken now, where branches give other shapes: which one it is is a
+    guard.
+    """
     origin, place = reader.origin(operation), place_of_branch(operation, index.seen)
     if reader.recorder.in_block:
         raise UnsupportedOperation(
@@ -161,13 +166,11 @@ def _read(reader: Reader, graph: Any, given: Sequence[Held], is_taken: bool) -> 
 
 
 def _decided(reader: Reader, operation: Any, index: Held) -> Any:
-    """The branch of an index that is computed from sizes, as a guard."""
     item = nested(index.item)
     return reader.recorder.decide_size(item, reader.origin(operation)) if hasattr(item, "hint") else item
 
 
 def _handed_out(reader: Reader, graphs: Sequence[Any], given: Sequence[Held], place: int, held: Held) -> Held:
-    """What is no array: where a gradient reads it, how it is computed again."""
     kept = intermediate_of(reader, graphs, given, place) if place < len(graphs[0].outputs) else None
     return held if kept is None else Held(kept, held.seen)
 
@@ -176,7 +179,8 @@ def _is_array(held: Held) -> bool:
     return isinstance(held.item, (Value, np.ndarray))
 
 
-# Operations that give as many elements as they find. Others do so where an operand that tells the shape is computed from elements.
+# Operations that give as many elements as they find. Others do so where an operand that tells the shape is
+# computed from elements.
 _FIND = frozenset({
     "Where", "Unique", "UniqueV2", "UniqueWithCounts", "UniqueWithCountsV2", "ListDiff", "DynamicPartition", "NonMaxSuppressionV3",
     "NonMaxSuppressionV4", "NonMaxSuppressionV5",

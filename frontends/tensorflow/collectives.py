@@ -1,4 +1,5 @@
-"""Collectives in a function that is recorded: operations that carry a mark, which the reader takes for what devices exchange.
+"""Collectives in a function that is recorded: operations that carry a mark, which the reader takes for what
+devices exchange.
 
 While a function is recorded there is one device, and others that hold the same.
 """
@@ -54,7 +55,6 @@ def _transposed(cotangent: Any, name: str, axis_name: str) -> Any:
 
 
 def _of_any_size(array: Any, rest: Any = ()) -> Any:
-    """The array, as one whose first size is not known."""
     shape = [None, *rest] if array.shape.rank else []
     return tf.raw_ops.PlaceholderWithDefault(input=array, shape=shape)
 
@@ -71,7 +71,10 @@ _MARKED = (
 
 
 def read(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held] | None:
-    """What devices exchange, where the operation has the mark. Behind the result of an ``IdentityN`` stands the array that is given."""
+    """What devices exchange, where the operation has the mark.
+
+    Behind the result of an ``IdentityN`` stands the array that is given.
+    """
     if operation.type not in _MARKED:
         return None
     try:

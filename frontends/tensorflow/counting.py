@@ -19,8 +19,9 @@ _COMPARED = {"Less": "lt", "LessEqual": "le", "Greater": "gt", "GreaterEqual": "
 
 @dataclass(frozen=True)
 class Count:
-    """How many steps a loop takes (an int or a ``Size``), and which parts of its state only count: place -> first number, and what a step
-    adds."""
+    """How many steps a loop takes (an int or a ``Size``), and which parts of its state only count: place ->
+    first number, and what a step adds.
+    """
 
     length: Any
     counters: Mapping[int, tuple[Any, int]]
@@ -29,17 +30,17 @@ class Count:
     ]  # (graph, tensor) -> a whole number that stays the same in all steps; None where it is none
 
     def is_number_of_step(self, place: int | None) -> bool:
-        """Whether this part of the state is the number of the step."""
         return place is not None and self.counters.get(place) == (0, 1)
 
     def end(self, place: int) -> Any:
-        """What a counter is after the last step."""
         first, step = self.counters[place]
         return first + step * self.length
 
 
 def count_of(condition: Any, body: Any, start: Sequence[Any]) -> Count | None:
-    """The count of a loop whose state begins as ``start`` (values, known arrays, others); None where it depends on what steps compute."""
+    """The count of a loop whose state begins as ``start`` (values, known arrays, others); None where it
+    depends on what steps compute.
+    """
     counting = _Counting(condition, body, start)
     steps = counting.steps(condition.outputs[0])
     if steps is None or isinstance(steps, bool):
@@ -59,7 +60,9 @@ class _Counting:
     start: Sequence[Any]
 
     def steps(self, tensor: Any) -> Any:
-        """For how many steps a part of the condition holds: a number, True for always, False for never; None where that is not known."""
+        """For how many steps a part of the condition holds: a number, True for always, False for never; None
+        where that is not known.
+        """
         operation = behind(tensor).op
         if operation.type == "Const":
             return bool(tensor_util.MakeNdarray(operation.get_attr("value")))
@@ -123,19 +126,16 @@ def _both(kind: str, left: Any, right: Any) -> Any:
 
 
 def is_steady(body: Any, place: int) -> bool:
-    """Whether steps leave a part of the state as it is."""
     return input_behind(body, body.outputs[place]) == place
 
 
 def behind(tensor: Any) -> Any:
-    """The tensor that others only pass on."""
     while tensor.op.type in _SAME:
         tensor = tensor.op.inputs[0]
     return tensor
 
 
 def input_behind(graph: Any, tensor: Any) -> int | None:
-    """The place of the input of a graph that a tensor is, None where it is none."""
     found = behind(tensor)
     return next((place for place, one in enumerate(graph.inputs) if one is found), None)
 

@@ -1,7 +1,8 @@
 """Functions with a derivative rule of their own (``tf.custom_gradient``) as nodes: ``custom_derivative``.
 
-A traced graph has the operations of the function, and behind them an ``IdentityN`` of the results and the arguments, whose gradient is the
-rule. So the node passes the results on, which no gradient goes through, and gives the arguments the gradients of the rule.
+A traced graph has the operations of the function, and behind them an ``IdentityN`` of the results and the
+arguments, whose gradient is the rule. So the node passes the results on, which no gradient goes through, and
+gives the arguments the gradients of the rule.
 """
 
 from __future__ import annotations
@@ -101,7 +102,9 @@ class _Ruled:
     def node(
         self, rule: Any, cotangents: Sequence[Any], gradients: Sequence[Any], count: int, sources: list[int]
     ) -> list[Held]:
-        """The first ``count`` operands are the results, whose cotangents the rule takes; it gives the gradients of the ``sources``."""
+        """The first ``count`` operands are the results, whose cotangents the rule takes; it gives the
+        gradients of the ``sources``.
+        """
         results = self.operands[:count]
         function = self._inputs("x", self.arrays)
         whole = self._inputs("x", self.arrays)
@@ -143,7 +146,6 @@ class _Ruled:
         return [Value(name, value.spec) for value in like]
 
     def _zeros(self, tensor: Any) -> Held:
-        """Of an operand that is passed on besides, which nobody reads."""
         return Held(None, tf.zeros([size or 1 for size in tensor.shape.as_list()], tensor.dtype))
 
 

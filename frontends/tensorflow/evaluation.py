@@ -1,6 +1,8 @@
-"""Operations of traced graphs, run on arrays: which shapes the arrays of a recording have, and which elements Python reads of them.
+"""Operations of traced graphs, run on arrays: which shapes the arrays of a recording have, and which elements
+Python reads of them.
 
-State is not touched: variables hold what the caller says that they hold, and what an operation would assign goes there.
+State is not touched: variables hold what the caller says that they hold, and what an operation would assign
+goes there.
 """
 
 from __future__ import annotations
@@ -37,7 +39,6 @@ _KERNELS = frozenset({
 
 
 def is_missing(problem: Exception) -> bool:
-    """Return True if TensorFlow says that it has no kernel for this processor, rather than that the operands are wrong."""
     return isinstance(problem, MISSING) and _WORDS.search(str(problem)) is not None
 
 
@@ -67,9 +68,11 @@ def run_by_xla(operation: Any, operands: Sequence[Any]) -> list[Any]:
 
 
 def has_kernel(node: Node, names: Sequence[str]) -> bool:
-    """Return False if TensorFlow itself cannot run a recorded call, whose operands have these names, on this processor.
+    """Return False if TensorFlow itself cannot run a recorded call, whose operands have these names, on this
+    processor.
 
-    One call of each kind is tried. Those with the channels last and without dilation are not: every processor has kernels for them.
+    One call of each kind is tried. Those with the channels last and without dilation are not: every processor
+    has kernels for them.
     """
     key, params = row_key(node.op), node.params
     layout, dilation = str(params.get("data_format")), max(params.get("dilations", ()), default=1)
@@ -198,7 +201,6 @@ class Evaluator:
 
 
 def advanced(state: Any, delta: Any) -> Any:
-    """The state of a generator behind so many numbers."""
     return state + tf.pad(tf.reshape(tf.cast(delta, tf.int64) * 256, [1]), [[0, 2]])
 
 
@@ -215,7 +217,9 @@ class _Tried(dict[int, Any]):
 
 @forwards
 def executed(operation: Any, operands: Sequence[Any]) -> Sequence[Any]:
-    """Return what TensorFlow's eager runtime gives for an operation, or XLA where TensorFlow has no kernel on this processor."""
+    """Return what TensorFlow's eager runtime gives for an operation, or XLA where TensorFlow has no kernel on
+    this processor.
+    """
     try:
         found = execute.quick_execute(
             operation.type,
@@ -235,7 +239,6 @@ def executed(operation: Any, operands: Sequence[Any]) -> Sequence[Any]:
 
 
 def constant_of(operation: Any) -> Any:
-    """The array of a ``Const``."""
     proto = operation.get_attr("value")
     return tf.constant(tensor_util.MakeNdarray(proto), tf.as_dtype(proto.dtype))
 
@@ -263,12 +266,10 @@ def seen_by_tapes() -> Iterator[None]:
 
 
 def handle_number(handle: Any) -> int:
-    """What tells the variables apart, whose handle an array is."""
     return id(handle)
 
 
 def function_of(operation: Any, attribute: str) -> Any:
-    """The traced graph of a function that an operation runs."""
     return graph_of(operation.graph, operation.get_attr(attribute).name)
 
 
@@ -290,7 +291,6 @@ def is_repeatable(operation: Any) -> bool:
 
 
 def branches_of(operation: Any) -> list[Any]:
-    """The traced graphs of the branches of an ``If`` (otherwise, then) or ``Case``."""
     if "Case" in operation.type:
         return [graph_of(operation.graph, function.name) for function in operation.get_attr("branches")]
     return [function_of(operation, "else_branch"), function_of(operation, "then_branch")]
@@ -305,7 +305,9 @@ def place_of_branch(operation: Any, index: Any) -> int:
 
 
 def graph_of(graph: Any, name: str) -> Any:
-    """The traced graph of a function in the library of another graph, as it was traced or, of a loaded function, as it was saved."""
+    """The traced graph of a function in the library of another graph, as it was traced or, of a loaded
+    function, as it was saved.
+    """
     found = graph._get_function(name)
     while found is None and getattr(graph, "outer_graph", None) is not None:
         graph = graph.outer_graph
@@ -314,12 +316,10 @@ def graph_of(graph: Any, name: str) -> Any:
 
 
 def is_call(operation: Any) -> bool:
-    """Whether an operation calls a function; those of TensorFlow 1 are operations that have its name."""
     return operation.type in CALLS or definition(operation.type) is None
 
 
 def called(operation: Any) -> Any:
-    """The traced graph of the function that an operation calls."""
     return (
         function_of(operation, "f") if operation.type in CALLS else graph_of(operation.graph, operation.type)
     )
@@ -327,7 +327,9 @@ def called(operation: Any) -> Any:
 
 @functools.lru_cache(maxsize=64)
 def _graph_of_definition(function: Any, graph: Any) -> Any:
-    """The traced graph of a function of TensorFlow 1, which keeps only what it was declared as; ``graph`` has those that it calls."""
+    """The traced graph of a function of TensorFlow 1, which keeps only what it was declared as; ``graph`` has
+    those that it calls.
+    """
     with graph.as_default():
         made = function_def_to_graph.function_def_to_graph(function.definition)
     for name in graph._functions:

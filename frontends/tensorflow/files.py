@@ -12,12 +12,10 @@ from .names import OWN, RAW, row_key
 
 
 def spell(item: Any) -> str | None:
-    """Nodes hold plain data alone."""
     return None
 
 
 def read(text: str) -> Any:
-    """Raises ``InvalidFile``: a file holds no objects of TensorFlow."""
     raise InvalidFile(f"{text!r:.80} is no object that a saved TensorFlow graph may hold")
 
 

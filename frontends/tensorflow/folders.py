@@ -29,7 +29,6 @@ PACKAGES = (*BELOW, "keras.", "keras_hub.")
 
 
 def _folders_of(*files: str | None) -> Iterator[str]:
-    """The folder of each file, as it was imported and with links followed."""
     for file in (Path(file) for file in files if file):
         yield from (f"{folder}{os.sep}" for folder in (file.absolute().parent, file.resolve().parent))
 

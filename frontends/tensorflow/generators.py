@@ -1,4 +1,6 @@
-"""Generators of random numbers that keep their state in a variable (``tf.random.Generator``): a count of 128 bits and a key of 64."""
+"""Generators of random numbers that keep their state in a variable (``tf.random.Generator``): a count of 128
+bits and a key of 64.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +28,11 @@ _STATELESS = {
 
 
 def _read_and_skip(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """``RngReadAndSkip``: the state, which is then beyond what so many numbers are drawn from."""
     handle, algorithm, delta = operands
     return [_advanced(reader, operation, handle, algorithm, delta)]
 
 
 def _skip(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """``RngSkip``: as above, with no result."""
     _read_and_skip(reader, operation, operands)
     return []
 

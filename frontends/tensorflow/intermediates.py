@@ -1,7 +1,8 @@
-"""What a gradient reads of a branch that was taken: TensorFlow hands it out as ``Optional`` outputs of an ``If`` or ``Case``.
+"""What a gradient reads of a branch that was taken: TensorFlow hands it out as ``Optional`` outputs of an
+``If`` or ``Case``.
 
-The branch is read once more inside of the branch of the gradient, from the same operands and variables, so that nothing has to be handed
-out whose shape only one branch knows.
+The branch is read once more inside of the branch of the gradient, from the same operands and variables, so
+that nothing has to be handed out whose shape only one branch knows.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ _OF_GRADIENT = f"{_FULL}_grad"  # what the derivative of a derivative reads
 
 @dataclass(frozen=True)
 class Intermediate:
-    """Arrays inside of a branch: what it was given, what variables held, and of each branch its graph and the tensors in it that it hands
-    out; ``branch`` is the one whose gradient is read."""
+    """Arrays inside of a branch: what it was given, what variables held, and of each branch its graph and the
+    tensors in it that it hands out; ``branch`` is the one whose gradient is read.
+    """
 
     graphs: Sequence[Any]
     given: Sequence[Held]

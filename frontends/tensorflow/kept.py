@@ -1,5 +1,7 @@
-"""State of a function outside of variables: attributes, closures, globals and containers that it changes, such as the masks of dropout that
-a cell of Keras keeps from step to step. They become inputs and further results of its graph."""
+"""State of a function outside of variables: attributes, closures, globals and containers that it changes,
+such as the masks of dropout that a cell of Keras keeps from step to step. They become inputs and further
+results of its graph.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ class _Everywhere:
 
 
 class Kept:
-    """What a function and ``layers`` of Keras hold before a recording, and the ``places`` that are known to be state."""
+    """What a function and ``layers`` of Keras hold before a recording, and the ``places`` that are known to
+    be state.
+    """
 
     def __init__(
         self, function: Any, layers: Iterable[Any], places: Sequence[Place] = (), numbers: bool = True
@@ -67,12 +71,13 @@ class Kept:
         self._trees: tuple[Tree, ...] = ()
 
     def may_change(self, owner: Any) -> bool:
-        """Return True if a recording may put something else into this object, and back."""
         return id(owner) in self.world.owners()
 
     # ------------------------------------------------------------------------------ before the call
     def enter(self, enter: Enter) -> None:
-        """Put into each place what ``enter`` makes of its arrays and numbers, by the name of the place: inputs of the graph."""
+        """Put into each place what ``enter`` makes of its arrays and numbers, by the name of the place:
+        inputs of the graph.
+        """
         trees, values = list[Tree](), list[Any]()
         for place in self.places:
             held, name = place.read(), place.name.removeprefix("self.") or "state"
@@ -87,7 +92,10 @@ class Kept:
 
     # ------------------------------------------------------------------------------ after the call
     def recorded(self, containers: Containers) -> State:
-        """Return what is read, and what each place holds after the call. Parts of a list are looked after as those of an argument."""
+        """Return what is read, and what each place holds after the call.
+
+        Parts of a list are looked after as those of an argument.
+        """
         tree = Branch(tuple, tuple(range(len(self.places))), self._trees)
         replaced = []
         for index, (place, before) in enumerate(zip(self.places, self.values)):
@@ -113,7 +121,6 @@ class Kept:
 
     @staticmethod
     def is_changed_by(found: Iterable[Place], functions: Iterable[Any]) -> bool:
-        """Return True if one of these Python functions can reach a place that was ``found``."""
         owners = World((), called=functions).owners()
         return any(id(place.held.owner) in owners for place in found)
 
@@ -121,7 +128,9 @@ class Kept:
         return (change for change in self.world.changes() if not is_bookkeeping(change.held.item, change.key))
 
     def restore(self, everything: bool) -> None:
-        """Put back what was there: everything, or, where the call has made layers or variables that stay, all but what was set first."""
+        """Put back what was there: everything, or, where the call has made layers or variables that stay, all
+        but what was set first.
+        """
         if everything:
             return self.world.restore()
         for change in list(self._changes()):
@@ -135,14 +144,12 @@ class Kept:
         return None
 
     def free(self, is_given: Callable[[Any], bool] = lambda item: False) -> FreeParts:
-        """Return the parts of containers that a graph reads at each call: the places, and the containers that are given or in a place."""
         return free_parts(
             ((id(place.held.owner), None if place.whole else place.key) for place in self.places), is_given
         )
 
 
 def _is_tensor(item: Any) -> bool:
-    """Return True for arrays, which calls are given; variables stay what they are."""
     return is_array(item) and not isinstance(item, tf.Variable)
 
 
@@ -151,7 +158,9 @@ def _is_traced(item: Any) -> bool:
 
 
 def _is_made(change: Change) -> bool:
-    """Return True if a change belongs to what a first call makes: variables and layers, and attributes that were not set, or were flags."""
+    """Return True if a change belongs to what a first call makes: variables and layers, and attributes that
+    were not set, or were flags.
+    """
     if flatten(change.now, _is_traced, opens)[0]:
         return False
     is_first = type(change.before) in _FLAGS

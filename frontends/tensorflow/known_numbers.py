@@ -1,7 +1,9 @@
-"""What is known of an integer array while a function is recorded: numbers, and expressions over the sizes of inputs.
+"""What is known of an integer array while a function is recorded: numbers, and expressions over the sizes of
+inputs.
 
-TensorFlow computes shapes with arrays (``Shape``, ``StridedSlice``, ``Pack``, ``Mul``). Such arrays are kept as numpy arrays of Python's
-objects, so that the elements are ints and ``Size`` expressions, and the operations on them are numpy's.
+TensorFlow computes shapes with arrays (``Shape``, ``StridedSlice``, ``Pack``, ``Mul``). Such arrays are kept
+as numpy arrays of Python's objects, so that the elements are ints and ``Size`` expressions, and the
+operations on them are numpy's.
 """
 
 from __future__ import annotations
@@ -64,7 +66,6 @@ def symbols_of(trace: Numbers) -> Symbols:
 
 
 def number_shims(symbols: Symbols, functions: list[types.FunctionType]) -> list[Place]:
-    """Where the code of these functions gets symbols from Python's functions of numbers."""
     asked = [(function.__globals__, name) for function in functions for name in names_read(function.__code__)]
     return [*conversions(looked_up(functions), symbols), *types_asked(asked, is_symbolic)]
 
@@ -74,13 +75,14 @@ _MOST = 64  # elements
 
 @dataclass(frozen=True, slots=True)
 class Elements:
-    """What operands of a call held, by their place, and the places of those that other calls may give other elements."""
+    """What operands of a call held, by their place, and the places of those that other calls may give other
+    elements.
+    """
 
     held: dict[int, Any] = field(default_factory=dict)
     varying: frozenset[int] = frozenset()
 
     def mapped(self, function: Callable[[Any], Any]) -> Elements:
-        """The same: elements are no values."""
         return self
 
 
@@ -160,8 +162,8 @@ def nested(array: Known) -> Any:
 
 
 def is_few(dtype: str, count: int, rank: int) -> bool:
-    """Whether a constant of this many elements stands in a graph as numbers: scalars of any type that Python has, and short arrays of
-    integers and truth values.
+    """Whether a constant of this many elements stands in a graph as numbers: scalars of any type that Python
+    has, and short arrays of integers and truth values.
 
     >>> is_few("float32", 1, 0), is_few("float32", 3, 1), is_few("int32", 3, 1), is_few("int32", 100, 1)
     (True, False, True, False)
@@ -172,7 +174,8 @@ def is_few(dtype: str, count: int, rank: int) -> bool:
 def computed(
     key: str, operands: list[Known], attributes: dict[str, Any], decide: Callable[[Size], Any]
 ) -> list[Known] | None:
-    """What an operation gives for arrays whose elements are known; None where it is none of arithmetic on shapes, or gives too much.
+    """What an operation gives for arrays whose elements are known; None where it is none of arithmetic on
+    shapes, or gives too much.
 
     ``decide`` gives the number that a size or a condition on sizes is now, which is then a guard.
     """
@@ -193,7 +196,8 @@ def computed(
 
 
 def in_range(array: Known, dtype: str) -> Known | None:
-    """The numbers as a whole type holds them, beyond whose ends they begin again; None where a size lies there.
+    """The numbers as a whole type holds them, beyond whose ends they begin again; None where a size lies
+    there.
 
     >>> in_range(known((2**31, -1)), "int32").tolist(), in_range(known((2**31, True)), "int64").tolist()
     ([-2147483648, -1], [2147483648, True])
@@ -247,7 +251,6 @@ def _product(attributes: dict[str, Any], x: Known, axis: Known) -> Any:
 
 
 def strided(attributes: dict[str, Any], x: Any, begin: Known, end: Known, strides: Known) -> Any:
-    """Return ``x[begin:end:strides]`` with the masks of a ``StridedSlice`` applied."""
     return x[index_of(attributes, begin, end, strides)]
 
 
@@ -304,12 +307,10 @@ def _cast(attributes: dict[str, Any], x: Known) -> Any:
 
 
 def _holds(attributes: dict[str, Any], condition: Any) -> bool:
-    """Whether a condition on sizes holds, which is then a guard."""
     return bool(attributes[DECIDE](condition) if isinstance(condition, Size) else condition)
 
 
 def _truncated(attributes: dict[str, Any], x: Known, y: Known, function: str) -> Any:
-    """A quotient or rest, of numbers that are not negative."""
     if not all(_holds(attributes, apply("ge", item, 0)) for item in (*x.ravel(), *y.ravel())):
         raise Undecided
     return np.frompyfunc(lambda one, two: apply(function, one, two), 2, 1)(x, y)
@@ -349,7 +350,6 @@ def _axes(axis: Known) -> tuple[int, ...]:
 
 
 def _reduced(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A reduction of numbers, by numpy's function of that name; of arrays of objects too."""
     return lambda attributes, x, axis: function(x, axis=_axes(axis), keepdims=attributes["keep_dims"])
 
 
@@ -496,7 +496,6 @@ _DECIDED = {
 
 
 def fits(key: str, operands: list[Known]) -> bool:
-    """Whether those operands are plain numbers that have to be: bounds, axes, how long a range is."""
     if key == "DynamicStitch":
         return _is_plain(*operands[: len(operands) // 2])
     return _is_plain(*(operands[place] for place in _NEED_NUMBERS.get(key, ())))

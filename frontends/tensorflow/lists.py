@@ -1,4 +1,6 @@
-"""Lists of tensors, which ``tf.TensorArray`` is made of, as arrays: a list of equal tensors is one array with an axis more."""
+"""Lists of tensors, which ``tf.TensorArray`` is made of, as arrays: a list of equal tensors is one array with
+an axis more.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,6 @@ from .variables import Held
 
 
 def all_sizes(value: Value) -> tuple[Any, ...]:
-    """The sizes of an array, each as a symbol."""
     return tuple(Size.of(Symbol(value, axis, hint)) for axis, hint in enumerate(value.spec.hints))
 
 
@@ -45,11 +46,9 @@ class Arrays:
         return as_operand(item.item) if isinstance(item, Held) else item
 
     def array(self, held: Held) -> Held:
-        """What is held as an array of a value."""
         return Held(self.reader.value(held), held.seen)
 
     def zeros(self, shape: Sequence[Any], dtype: str) -> Held:
-        """Zeros of sizes that are known."""
         seen = tf.zeros([hint_of(size) for size in shape], dtype)
         zero = self.reader.value(Held(known(_ZEROS.get(dtype, 0.0)), tf.zeros((), dtype)))
         return self.call("Fill", [tuple(shape), zero], {"T": dtype, "index_type": "int32"}, seen)
@@ -137,7 +136,6 @@ _ZEROS: dict[str, Any] = {
 
 
 def number_in(held: Held) -> Any:
-    """The number or size that is held, None where it is computed from elements."""
     return nested(held.item) if isinstance(held.item, np.ndarray) else None
 
 
@@ -145,7 +143,8 @@ def number_in(held: Held) -> Any:
 class Unfilled:
     """A list of which single tensors were written, at known places, or none yet.
 
-    ``length`` is a number or a size, ``shape`` what is known of the sizes of each row (None: nothing; an axis that is None: not that one).
+    ``length`` is a number or a size, ``shape`` what is known of the sizes of each row (None: nothing; an axis
+    that is None: not that one).
     """
 
     length: Any
@@ -189,8 +188,9 @@ class Repeated:
 
 # ------------------------------------------------------------------------------------- as arrays
 def filled(arrays: Arrays, held: Held, shape: Sequence[Any] | None = None) -> Held:
-    """A list as an array: zeros stand where nothing was written, as in TensorFlow. ``shape`` are the sizes of a row, where the list does
-    not know them itself."""
+    """A list as an array: zeros stand where nothing was written, as in TensorFlow. ``shape`` are the sizes of
+    a row, where the list does not know them itself.
+    """
     item = held.item
     if isinstance(item, Value):
         return Held(item, held.seen)
@@ -213,12 +213,10 @@ def filled(arrays: Arrays, held: Held, shape: Sequence[Any] | None = None) -> He
 
 
 def stack_of(tensors: Any, shape: Sequence[int], dtype: Any) -> Any:
-    """The array of all rows of a list of TensorFlow's, which are of this shape."""
     return tf.raw_ops.TensorListStack(input_handle=tensors, element_shape=list(shape), element_dtype=dtype)
 
 
 def elements_of(held: Held) -> Held:
-    """A list that is an array, with the array of its elements as it is on the arrays of the call."""
     spec = held.item.spec
     return Held(held.item, stack_of(held.seen, spec.hints[1:], tf.as_dtype(spec.dtype)))
 
@@ -232,7 +230,6 @@ def _array(arrays: Arrays, held: Held, shape: Sequence[Any] | None = None) -> He
 
 
 def _shape_in(held: Held) -> tuple[Any, ...] | None:
-    """The shape that an operand tells, None for axes that it leaves open."""
     if not isinstance(held.item, np.ndarray) or held.item.ndim == 0:
         return None
     return tuple(None if isinstance(size, int) and size < 0 else size for size in held.item.tolist())
@@ -267,7 +264,6 @@ def _sizes_in_list(held: Held) -> tuple[Any, ...] | None:
 
 # ------------------------------------------------------------------------------------- made
 def from_array(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """``TensorListFromTensor``: the array itself."""
     return [Held(reader.value(operands[0]), reader.seen(operation, operands)[0])]
 
 
@@ -280,14 +276,15 @@ def reserved(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[H
 
 
 def empty(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """``EmptyTensorList``."""
     dtype = operation.get_attr("element_dtype")
     name = "float32" if dtype == tf.variant else dtype_name(dtype)
     return [Held(Unfilled(0, name, _shape_in(operands[0])), reader.seen(operation, operands)[0])]
 
 
 def scattered(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """``TensorListScatterV2``, ``TensorListScatterIntoExistingList``: rows of an array at places that are given."""
+    """``TensorListScatterV2``, ``TensorListScatterIntoExistingList``: rows of an array at places that are
+    given.
+    """
     (seen,), arrays = reader.seen(operation, operands), Arrays(reader, operation)
     if operation.type == "TensorListScatterV2":
         rows, places, _, length = operands
@@ -341,7 +338,6 @@ def item_of(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[He
 
 
 def gathered(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """``TensorListGather``: rows."""
     arrays = Arrays(reader, operation)
     return [arrays.row(_array(arrays, operands[0]), operands[1], reader.seen(operation, operands)[0])]
 
@@ -368,7 +364,6 @@ def popped(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Hel
 
 
 def stacked(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """``TensorListStack``: the array of all rows."""
     (seen,), arrays = reader.seen(operation, operands), Arrays(reader, operation)
     return [Held(filled(arrays, operands[0], _shape_in(operands[1])).item, seen)]
 
@@ -454,7 +449,9 @@ def pushed(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Hel
 
 
 def _of_outside(reader: Reader, operation: Any, row: Held) -> Held:
-    """Known numbers that mean the same outside of the step that knows them: sizes of arrays of the step are numbers, which are checked."""
+    """Known numbers that mean the same outside of the step that knows them: sizes of arrays of the step are
+    numbers, which are checked.
+    """
     if not isinstance(row.item, np.ndarray):
         return row
     recorder, origin = reader.recorder, reader.origin(operation)

@@ -1,8 +1,9 @@
 """Loops of a traced graph as nodes that run blocks: ``While`` of TensorFlow.
 
-A loop that counts (``for i in tf.range(n)``, a layer that goes through time) becomes a ``scan``: the number of its steps is known before it
-begins, so that gradients go through it in every target. What its steps read from a list of tensors, one after the other, are the rows of a
-sequence, and what they write into one are their outputs. A list that is used otherwise is an array that the loop carries.
+A loop that counts (``for i in tf.range(n)``, a layer that goes through time) becomes a ``scan``: the number
+of its steps is known before it begins, so that gradients go through it in every target. What its steps read
+from a list of tensors, one after the other, are the rows of a sequence, and what they write into one are
+their outputs. A list that is used otherwise is an array that the loop carries.
 """
 
 from __future__ import annotations
@@ -54,10 +55,12 @@ class Filling:
 
 @dataclass(frozen=True)
 class Roles:
-    """Places in the state of a loop, by what is there. Others stay as they are, or count and are read by nobody.
+    """Places in the state of a loop, by what is there. Others stay as they are, or count and are read by
+    nobody.
 
-    ``rows`` are lists that step n reads at n, ``popped`` lists that each step takes the last row of, ``stacked`` lists that steps fill in
-    order, ``last`` lists whose one row each step writes anew (with the place of the row).
+    ``rows`` are lists that step n reads at n, ``popped`` lists that each step takes the last row of,
+    ``stacked`` lists that steps fill in order, ``last`` lists whose one row each step writes anew (with the
+    place of the row).
     """
 
     carried: list[int]
@@ -68,7 +71,9 @@ class Roles:
 
 
 def roles_of(body: Any, operands: Sequence[Held], count: Count | None) -> Roles:
-    """The roles of the parts of a state that begins as ``operands``; in a loop that does not count, all that changes is carried."""
+    """The roles of the parts of a state that begins as ``operands``; in a loop that does not count, all that
+    changes is carried.
+    """
     places = range(len(operands))
     if count is None:
         return Roles(
@@ -121,14 +126,15 @@ def _is_read_in_order(body: Any, place: int, count: Count) -> bool:
 
 
 def _pop(body: Any, place: int) -> Any:
-    """The operation by which a step takes the last row of a list, where nothing else is done with it."""
     end = behind(body.outputs[place]).op
     is_alone = list(uses_of(body.inputs[place])) == [end] and not _leaves(body, place)
     return end if end.type == "TensorListPopBack" and is_alone else None
 
 
 def _write(body: Any, place: int, operands: Sequence[Held]) -> Any:
-    """The operation by which a step writes a row into a list in the making, where nothing else is done with it."""
+    """The operation by which a step writes a row into a list in the making, where nothing else is done with
+    it.
+    """
     if not isinstance(operands[place].item, Unfilled) or is_steady(body, place):
         return None
     end = behind(body.outputs[place]).op
@@ -175,13 +181,14 @@ class _Affine:
 
 # ------------------------------------------------------------------------------------- counters
 def _only_counts(body: Any, place: int, handled: Sequence[Any]) -> bool:
-    """Whether nothing but the counting itself, and lists that follow the steps, reads a counter."""
     added = behind(body.outputs[place]).op
     return _only_tells_rows(body.inputs[place], added, handled) and not _leaves(body, place)
 
 
 def _only_tells_rows(number: Any, added: Any, handled: Sequence[Any]) -> bool:
-    """Whether a number is only read by the counting, and by lists as the place of a row, also as part of a sum."""
+    """Whether a number is only read by the counting, and by lists as the place of a row, also as part of a
+    sum.
+    """
 
     def is_idle(use: Any) -> bool:
         if use.type in _SUMS and (use is added or list(uses_of(use.outputs[0]))):
@@ -193,7 +200,6 @@ def _only_tells_rows(number: Any, added: Any, handled: Sequence[Any]) -> bool:
 
 
 def _leaves(body: Any, place: int) -> bool:
-    """Whether a step gives a part of the state on as another part."""
     return any(
         other != place and input_behind(body, tensor) == place for other, tensor in enumerate(body.outputs)
     )
@@ -261,7 +267,6 @@ def while_loop(reader: Reader, operation: Any, operands: Sequence[Held]) -> list
 
 
 def _is_unread(reader: Reader, operation: Any, place: int, held: Held) -> bool:
-    """Whether a list that begins empty is read by nobody: a gradient outside of the function has added it to the graph of the loop."""
     end = operation.outputs[place]
     is_empty = isinstance(held.item, Unfilled) and held.item.length == 0 and not held.item.rows
     return is_empty and not list(uses_of(end)) and id(end) not in reader.wanted
@@ -351,7 +356,6 @@ class _Loop:
 
     @property
     def _written(self) -> list[int]:
-        """The lists that steps write."""
         return [*self.roles.stacked, *self.roles.last]
 
     # ------------------------------------------------------------------------------ what it gives
@@ -400,11 +404,9 @@ class _Loop:
         return item.row
 
     def _stacked(self) -> list[int]:
-        """The lists whose rows are outputs of the steps: not those of which all rows are the same known numbers."""
         return [place for place in self._written if not self._is_repeated(place)]
 
     def _is_repeated(self, place: int) -> bool:
-        """Whether all rows of a list are the same known numbers."""
         return self.operands[place].item == Unfilled(
             0, self.operands[place].item.dtype, self.operands[place].item.shape
         ) and not isinstance(self._row(place).item, Value)
@@ -454,7 +456,6 @@ class _Loop:
         return self.arrays.joined([part for part in parts if part is not None]).item
 
     def _grows(self, place: int) -> bool:
-        """Whether the list ends where the last step has written."""
         before = self.operands[place].item
         end = before.length - _lowest(self.roles.stacked[place], self.count.length) - self.count.length  # type: ignore[union-attr]
         return bool(hint_of(end) <= 0) and self._holds(apply("le", end, 0))
@@ -482,7 +483,9 @@ class _Loop:
         return self.arrays.part(elements_of(filled(self.arrays, before, sizes)), first, count)
 
     def _last(self, place: int, outputs: Held, made: Sequence[Held]) -> Unfilled:
-        """The list with what the last step has written: often an array that is carried, else the last of the outputs of all steps."""
+        """The list with what the last step has written: often an array that is carried, else the last of the
+        outputs of all steps.
+        """
         before, row, written = self.operands[place].item, self.roles.last[place], self._row(place)
         same = (
             held
@@ -523,7 +526,6 @@ class _Loop:
 
 
 def _lowest(filling: Filling, count: Any) -> Any:
-    """The place of the first row that is written, counted from the front."""
     return filling.first if filling.step == 1 else filling.first - (count - 1)
 
 

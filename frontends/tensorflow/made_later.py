@@ -1,7 +1,8 @@
-"""Operations that are not run as they are read: nearly all arrays of a recording are met for their shapes alone.
+"""Operations that are not run as they are read: nearly all arrays of a recording are met for their shapes
+alone.
 
-The shape is known beforehand where the traced graph tells it, or follows from those of the operands by a rule. The operations below
-fail for no elements.
+The shape is known beforehand where the traced graph tells it, or follows from those of the operands by a
+rule. The operations below fail for no elements.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ _SHAPE = tf.Tensor.shape.fget  # as TensorFlow knows it, whatever the user's cod
 
 
 def constant(operation: Any, shape: Shape) -> Later:
-    """The array of a ``Const``."""
     return Later(shape, operation.outputs[0].dtype, lambda _: constant_of(operation))
 
 
 def made_later(operation: Any, operands: Sequence[Held]) -> Later | None:
-    """What an operation gives, computed when it is asked for; None where its shape shows when it runs, or it may fail."""
+    """What an operation gives, computed when it is asked for; None where its shape shows when it runs, or it
+    may fail.
+    """
     rule = _RULES.get(operation.type)
     shape = None if rule is None else _shape_of(rule, operation, operands)
     if shape is None:
@@ -59,7 +61,6 @@ def _shape_of(rule: Rule, operation: Any, operands: Sequence[Held]) -> Shape | N
 
 # ------------------------------------------------------------------------------------- rules
 def _none(operation: Any, operands: Sequence[Held], shapes: list[Shape]) -> Shape | None:
-    """No shape but one that the traced graph knows."""
     return None
 
 
@@ -99,7 +100,6 @@ def _reduced(operation: Any, operands: Sequence[Held], shapes: list[Shape]) -> S
 
 
 def _convolved(operation: Any, operands: Sequence[Held], shapes: list[Shape]) -> Shape | None:
-    """Windows of the kernel's sizes; the channels are those that the traced graph knows."""
     channels = _SHAPE(operation.outputs[0]).as_list()[-1]
     return _windowed(operation, shapes[0], [1, *shapes[1][:-2], 1], operation.get_attr("dilations"), channels)
 

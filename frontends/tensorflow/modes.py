@@ -1,5 +1,6 @@
-"""The mode that layers of Keras are called in where a call does not say ``training=``: that of predictions, until a module of a graph is
-put into training."""
+"""The mode that layers of Keras are called in where a call does not say ``training=``: that of predictions,
+until a module of a graph is put into training.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +33,10 @@ class Mode:
             self.training = before
 
     def fact(self, layers: Iterable[Any]) -> EnvironmentGuard:
-        """Return the guard that the mode is as now. Keras' own layers compute alike whether or not predictions were asked for."""
+        """Return the guard that the mode is as now.
+
+        Keras' own layers compute alike whether or not predictions were asked for.
+        """
         what = "the mode of training that layers of Keras are called in"
         if not self.training and not any(map(_may_tell_modes_apart, layers)):
             return EnvironmentGuard("not {}.training", (self,), what)
@@ -40,7 +44,9 @@ class Mode:
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """Inside of the block the outermost calls of layers in this thread have this mode, unless they say one."""
+        """Inside of the block the outermost calls of layers in this thread have this mode, unless they say
+        one.
+        """
         if self.training is None:
             yield
             return
@@ -53,7 +59,9 @@ class Mode:
 
 
 def _may_tell_modes_apart(layer: Any) -> bool:
-    """Return True if a layer of the user's may compute another thing for ``training=None`` than for ``training=False``."""
+    """Return True if a layer of the user's may compute another thing for ``training=None`` than for
+    ``training=False``.
+    """
     if type(layer).__module__.startswith("keras."):
         return False
     asked = inspect.signature(type(layer).call).parameters.get("training")

@@ -1,4 +1,6 @@
-"""Which data type each operand of an operation has, told by TensorFlow's declaration of the operation and the attributes of a call."""
+"""Which data type each operand of an operation has, told by TensorFlow's declaration of the operation and the
+attributes of a call.
+"""
 
 from __future__ import annotations
 

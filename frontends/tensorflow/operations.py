@@ -1,4 +1,6 @@
-"""Operations of a traced graph as they are read: their attributes, and where in the user's code they were made."""
+"""Operations of a traced graph as they are read: their attributes, and where in the user's code they were
+made.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,13 @@ from .names import RAW, definition
 
 
 def declared(operation: Any) -> Any:
-    """What TensorFlow declares of an operation (an ``OpDef``), which each operation would read anew."""
     return definition(operation.type) or operation.op_def
 
 
 def attributes_of(operation: Any) -> dict[str, Any]:
-    """The attributes of an operation as plain data; functions and tensors among them are read by what knows them, and left out here."""
+    """The attributes of an operation as plain data; functions and tensors among them are read by what knows
+    them, and left out here.
+    """
     plain_ones = (
         attribute
         for attribute in declared(operation).attr
@@ -30,7 +33,8 @@ def attributes_of(operation: Any) -> dict[str, Any]:
 
 
 def plain(item: Any) -> Any:
-    """One attribute: a data type as its name, a shape as a tuple with None for what is unknown, a text as ``str``.
+    """One attribute: a data type as its name, a shape as a tuple with None for what is unknown, a text as
+    ``str``.
 
     >>> plain(tf.float32), plain(b"SAME"), plain([1, 2]), plain(tf.TensorShape([None, 2]).as_proto())
     ('float32', 'SAME', (1, 2), (None, 2))
@@ -45,7 +49,6 @@ def plain(item: Any) -> Any:
 
 
 def for_execution(operation: Any) -> tuple[Any, ...]:
-    """The attributes of an operation as TensorFlow's eager runtime takes them: names and values in turn."""
     pairs = ((attribute.name, operation.get_attr(attribute.name)) for attribute in declared(operation).attr)
     return tuple(item for name, value in pairs for item in (name, _executed(value)))
 
@@ -61,7 +64,8 @@ def _executed(value: Any) -> Any:
 
 
 def in_order(operations: Iterable[Any], done: set[int]) -> Iterator[Any]:
-    """The operations that are not ``done`` (their identities, noted here), each after those that it reads, otherwise as they were made.
+    """The operations that are not ``done`` (their identities, noted here), each after those that it reads,
+    otherwise as they were made.
 
     What TensorFlow adds to the graph of a loop for its gradient stands behind the loop that reads it.
     """
@@ -98,12 +102,12 @@ def origin_of(operation: Any, around: Origin) -> Origin:
 
 
 def _scope_of(operation: Any) -> str:
-    """The scopes of names around an operation, which Keras opens for its layers: ``model/dense``."""
     return str(operation.name).rpartition("/")[0]
 
 
 def layer_path(scope: str, layers: Container[str]) -> str:
-    """A scope with the names of ``layers`` as they are, which TensorFlow numbers where a scope is opened again.
+    """A scope with the names of ``layers`` as they are, which TensorFlow numbers where a scope is opened
+    again.
 
     >>> layer_path("model_1/conv1_1/batchnorm", {"model", "conv1"})
     'model/conv1/batchnorm'

@@ -1,4 +1,6 @@
-"""What TensorFlow code refers to outside of its arguments: closures, globals, attributes of modules and layers."""
+"""What TensorFlow code refers to outside of its arguments: closures, globals, attributes of modules and
+layers.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,10 @@ from .evaluation import computing
 
 
 class Later:
-    """An array that an operation makes of others. It has the shape and data type of one, and is computed at most once."""
+    """An array that an operation makes of others.
+
+    It has the shape and data type of one, and is computed at most once.
+    """
 
     __slots__ = ("__weakref__", "_array", "_operands", "_run", "dtype", "shape")
 
@@ -32,7 +37,9 @@ class Later:
         self._array: Any = None
 
     def computed(self) -> Any:
-        """The array. What leads to it is computed without recursion, for it may be as long as a network is deep."""
+        """The array. What leads to it is computed without recursion, for it may be as long as a network is
+        deep.
+        """
         waiting: list[Later] = [self]
         with computing():
             while waiting:
@@ -51,11 +58,11 @@ class Later:
 
 
 def array_of(made: Any) -> Any:
-    """An array, computed now if it was not yet."""
     return made if not isinstance(made, Later) else made.computed() if made._array is None else made._array
 
 
-# Whose methods read what the user gave them, or sets between calls: the activation of a layer, the rate of an optimizer.
+# Whose methods read what the user gave them, or sets between calls: the activation of a layer, the rate of an
+# optimizer.
 _NO_LAYERS = (
     keras.optimizers.Optimizer,
     keras.optimizers.schedules.LearningRateSchedule,
@@ -88,10 +95,11 @@ _KEPT = {*vars(_FUNCTION), "_concrete_variable_creation_fn"}  # which it has onc
 
 
 def outside_of(reached: Reached, roots: Iterable[Any], free: FreeParts) -> list[EnvironmentGuard]:
-    """What these callables refer to is as it was, but for what is ``free``; of layers of Keras, also what their own code reads."""
+    """What these callables refer to is as it was, but for what is ``free``; of layers of Keras, also what
+    their own code reads.
+    """
 
     def of_others(owner: Any) -> Iterator[EnvironmentGuard]:
-        """Of objects of Keras that are no layers."""
         yield from () if isinstance(owner, keras.Layer) else _of_keras(owner, free)
 
     of_calls = FreeParts(lambda holder: _kept_by_tensorflow(holder) or free.keys_of(holder))
@@ -102,7 +110,9 @@ def outside_of(reached: Reached, roots: Iterable[Any], free: FreeParts) -> list[
 
 
 def is_bookkeeping(holder: Any, key: Any) -> bool:
-    """Return True for attributes that are no state of the user's, but what TensorFlow and Keras note of a call."""
+    """Return True for attributes that are no state of the user's, but what TensorFlow and Keras note of a
+    call.
+    """
     return (
         key in _kept_by_tensorflow(holder)
         or isinstance(holder, _WHOLE)
@@ -170,13 +180,11 @@ def layers_of(reached: Reached, roots: Iterable[Any]) -> list[Any]:
 
 
 def reach_of(objects: Iterable[Any]) -> Reached:
-    """All that these callables refer to; of a ``tf.function``, what its Python function refers to."""
     roots = [root for item in objects for root in (item, *_behind(item))]
     return Reached(roots, Policy(_is_leaf, _parts, called=_CALLED))
 
 
 def is_compiled(item: Any) -> bool:
-    """Return True for a ``tf.function``."""
     return inspect.getattr_static(item, "python_function", None) is not None
 
 
@@ -205,7 +213,9 @@ def _parts(item: Any) -> list[Any]:
 
 
 def _of_users(item: Any) -> list[Any]:
-    """An object of Keras whose class is the user's, and what it holds that has attributes or code of the user's."""
+    """An object of Keras whose class is the user's, and what it holds that has attributes or code of the
+    user's.
+    """
     held = [vars(item)[name] for name in _attributes(item)]
     own = [
         one
@@ -222,7 +232,6 @@ def _is_library(module: str) -> bool:
 
 
 def _kept_by_tensorflow(holder: Any) -> Collection[str]:
-    """Return the attributes of a ``tf.function`` in which TensorFlow keeps what it has traced."""
     return _KEPT if isinstance(holder, type(_FUNCTION)) else ()
 
 

@@ -1,4 +1,6 @@
-"""Operations on a part of what a variable holds, as operations on the whole array: which one each is, and what it gives."""
+"""Operations on a part of what a variable holds, as operations on the whole array: which one each is, and
+what it gives.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ READS = {"ResourceGather": "GatherV2", "ResourceGatherNd": "GatherNd", "Variable
 
 
 def result_of(operation: Any, array: Any, operands: Sequence[Any]) -> Any:
-    """What an operation of :data:`WRITES` leaves in a variable that holds ``array``, or what one of :data:`READS` gives."""
+    """What an operation of :data:`WRITES` leaves in a variable that holds ``array``, or what one of
+    :data:`READS` gives.
+    """
     kind = operation.type
     if kind == "ResourceGather":
         batch = operation.get_attr("batch_dims")
@@ -46,7 +50,6 @@ def result_of(operation: Any, array: Any, operands: Sequence[Any]) -> Any:
 
 
 def factors(array: Any, places: Any, rows: Any) -> Any:
-    """The product of the rows that each row of ``array`` gets; 1 where it gets none."""
     return tf.math.unsorted_segment_prod(rows, places, tf.shape(array)[0])
 
 

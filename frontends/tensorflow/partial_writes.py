@@ -1,4 +1,6 @@
-"""Operations that assign a part of a variable, or read one, as operations on what it holds: the variable holds their result afterwards."""
+"""Operations that assign a part of a variable, or read one, as operations on what it holds: the variable
+holds their result afterwards.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +26,12 @@ from .variables import Held
 
 
 def _scattered(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """``ResourceScatterNdAdd`` and the like: ``TensorScatterAdd`` of what the variable holds."""
     handle, places, rows = operands
     _leave(reader, operation, handle, {"indices": places, "updates": rows})
     return []
 
 
 def _scattered_rows(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """``ResourceScatterAdd`` and the like, whose places are numbers of rows."""
     handle, places, rows = operands
     _refuse_one_for_many(reader, operation, operands)
     return _scattered(reader, operation, (handle, _with_axis(reader, operation, places), rows))
@@ -92,14 +92,12 @@ def _with_axis(reader: Reader, operation: Any, places: Held) -> Held:
 
 
 def _slice_assigned(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """``ResourceStridedSliceAssign``: ``TensorStridedSliceUpdate`` of what the variable holds."""
     handle, begin, end, strides, value = operands
     _leave(reader, operation, handle, {"begin": begin, "end": end, "strides": strides, "value": value})
     return []
 
 
 def _leave(reader: Reader, operation: Any, handle: Held, operands: dict[str, Held]) -> None:
-    """The variable holds what an operation on its elements gives."""
     _hold(reader, handle, _made(reader, operation, variable_of(reader, operation, handle), operands))
 
 
@@ -129,7 +127,6 @@ def _made(reader: Reader, operation: Any, array: Held, operands: dict[str, Held]
 
 
 def _gathered(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """``ResourceGatherNd``: ``GatherNd`` of what the variable holds."""
     handle, places = operands
     return [_made(reader, operation, read_of(reader, operation, handle), {"indices": places})]
 

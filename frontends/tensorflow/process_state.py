@@ -1,7 +1,7 @@
 """The state that TensorFlow and Keras keep for a thread or the process, put back after a recording.
 
-TensorFlow's own code leaves some of it behind when a function raises: ``map_fn``, ``scan`` and the folds set the caching device of the
-variable scope, after which ``get_variable`` fails for the rest of the process.
+TensorFlow's own code leaves some of it behind when a function raises: ``map_fn``, ``scan`` and the folds set
+the caching device of the variable scope, after which ``get_variable`` fails for the rest of the process.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ _OF_THREAD = ("is_eager", "device_name", "device_spec", "scope_name", "function_
 
 @contextmanager
 def restored() -> Iterator[None]:
-    """Put the state back after the block, whether or not it raises. The counts of names are those before only if it raises."""
+    """Put the state back after the block, whether or not it raises.
+
+    The counts of names are those before only if it raises.
+    """
     found = [saved() for saved in _SAVED]
     put_back_names = _keras_names()
     try:

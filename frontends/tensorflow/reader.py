@@ -1,8 +1,8 @@
-"""Reads traced graphs of TensorFlow: each operation becomes a node, and what only moves values about (calls, variables, shapes) is
-followed.
+"""Reads traced graphs of TensorFlow: each operation becomes a node, and what only moves values about (calls,
+variables, shapes) is followed.
 
-Their results have the shapes of the recording: of some it is known beforehand (:mod:`.made_later`), the others are run as they are read, on
-the arrays of the call.
+Their results have the shapes of the recording: of some it is known beforehand (:mod:`.made_later`), the
+others are run as they are read, on the arrays of the call.
 """
 
 from __future__ import annotations
@@ -44,8 +44,9 @@ Line = tuple[str, int]
 
 
 class NotingGraph(FuncGraph):
-    """A traced graph whose operations have one stack of calls, that of the trace: to take the stack of each, and to look through it
-    afterwards, is a tenth of a conversion. What the errors of a recording tell is the user's line, which is noted instead.
+    """A traced graph whose operations have one stack of calls, that of the trace: to take the stack of each,
+    and to look through it afterwards, is a tenth of a conversion. What the errors of a recording tell is the
+    user's line, which is noted instead.
     """
 
     def __init__(self, name: str) -> None:
@@ -56,7 +57,8 @@ class NotingGraph(FuncGraph):
         self._stack = tf_stack.extract_stack()
         self._noting = 0  # the thread that makes an operation whose line is noted
 
-    # TensorFlow takes its own frames out of the traceback of what it raises here for a call of the user's code.
+    # TensorFlow takes its own frames out of the traceback of what it raises here for a call of the user's
+    # code.
     @forwards
     def _create_op_internal(self, *args: Any, **kwargs: Any) -> Any:
         line = _users_line()
@@ -81,7 +83,9 @@ class NotingGraph(FuncGraph):
 
 
 def _users_line() -> Line | None:
-    """The innermost line of the user's that runs; None where there is none, or it was written anew by AutoGraph."""
+    """The innermost line of the user's that runs; None where there is none, or it was written anew by
+    AutoGraph.
+    """
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and not is_users(frame.f_code.co_filename):
         frame = frame.f_back
@@ -99,8 +103,9 @@ Handler = Callable[["Reader", Any, Sequence[Held]], Sequence[Held]]
 
 @dataclass
 class _Progress:
-    """The operations of a graph that were ``read``, by their identities: the ``first`` ones all. So were as many captures as ``captured``
-    says."""
+    """The operations of a graph that were ``read``, by their identities: the ``first`` ones all. So were as
+    many captures as ``captured`` says.
+    """
 
     read: set[int] = field(default_factory=set)
     first: int = 0
@@ -108,7 +113,10 @@ class _Progress:
 
 
 class Reader:
-    """Appends the operations of traced graphs to the nodes of a recorder. ``layers`` are the names of Keras' layers."""
+    """Appends the operations of traced graphs to the nodes of a recorder.
+
+    ``layers`` are the names of Keras' layers.
+    """
 
     def __init__(
         self,
@@ -137,7 +145,10 @@ class Reader:
 
     # ------------------------------------------------------------------------------ graphs
     def read(self, graph: Any, given: Mapping[int, Held]) -> None:
-        """The operations of a graph that were not read yet. ``given`` are its inputs, by the identity of the tensor."""
+        """The operations of a graph that were not read yet.
+
+        ``given`` are its inputs, by the identity of the tensor.
+        """
         self.held.update(given)
         progress = self._read[id(graph)]  # Python asks for shapes as often as there are layers
         self._take_captures(graph, progress)
@@ -148,7 +159,6 @@ class Reader:
         progress.first = len(operations)
 
     def results(self, graph: Any, arguments: Sequence[Held]) -> list[Held]:
-        """What a function gives for these arguments."""
         return self.values_of(graph, dict(zip(map(id, graph.inputs), arguments)), graph.outputs)
 
     def values_of(self, graph: Any, given: Mapping[int, Held], tensors: Sequence[Any]) -> list[Held]:
@@ -164,7 +174,9 @@ class Reader:
 
     @contextmanager
     def hypothetically(self, is_so: bool = True) -> Iterator[None]:
-        """Inside of the block what is read is not run on the arrays of the call, where ``is_so``: it may fail on them."""
+        """Inside of the block what is read is not run on the arrays of the call, where ``is_so``: it may fail
+        on them.
+        """
         before, self.is_hypothetical = self.is_hypothetical, self.is_hypothetical or is_so
         try:
             yield
@@ -236,7 +248,9 @@ class Reader:
         self.held.update(zip(map(id, operation.outputs), found))
 
     def _read_again(self, tensor: Any) -> None:
-        """An output that a gradient has added to an operation since that was read, as Python asked for its result: it is read once more."""
+        """An output that a gradient has added to an operation since that was read, as Python asked for its
+        result: it is read once more.
+        """
         operation = tensor.op
         if id(tensor) in self.held or id(operation) not in self._read[id(operation.graph)].read:
             return
@@ -263,8 +277,9 @@ class Reader:
             self.around = around
 
     def computed(self, operation: Any, operands: Sequence[Held]) -> list[Held]:
-        """An operation on arrays, or on what is known of shapes. What gives no array (a list that only gradients need) is followed, not
-        recorded."""
+        """An operation on arrays, or on what is known of shapes. What gives no array (a list that only
+        gradients need) is followed, not recorded.
+        """
         attributes = attributes_of(operation)
         if any(
             kind in operation.type for kind in _WAITS
@@ -298,7 +313,9 @@ class Reader:
         return self.node(operation, _grouped(operation, operands), attributes, seen)
 
     def _between(self, operation: Any, operands: Sequence[Held]) -> Any:
-        """The number that ``min(number, max(least, x))`` is where ``least`` is as large: a length that is both least and most."""
+        """The number that ``min(number, max(least, x))`` is where ``least`` is as large: a length that is
+        both least and most.
+        """
         if operation.type != "Minimum" or operation.outputs[0].shape.rank != 0:
             return None
         (number, other) = (
@@ -318,7 +335,9 @@ class Reader:
     def node(
         self, operation: Any, operands: Sequence[Any], attributes: dict[str, Any], seen: Sequence[Any]
     ) -> list[Held]:
-        """A node for an operation, of operands and lists of them; arrays that are known stand in it as numbers."""
+        """A node for an operation, of operands and lists of them; arrays that are known stand in it as
+        numbers.
+        """
         static = static_places(operation.type)
         inputs = tuple(
             tuple(map(self._operand, item))
@@ -349,7 +368,6 @@ class Reader:
         return [Held(*pair) for pair in zip(outputs, seen)]
 
     def _operand(self, held: Held) -> Any:
-        """What is held as a node has it: nested tuples would not tell the other sizes of an empty array."""
         is_empty = isinstance(held.item, np.ndarray) and held.item.ndim > 1 and not held.item.size
         return self.value(held) if is_empty else as_operand(held.item)
 
@@ -372,8 +390,8 @@ class Reader:
     def seen(self, operation: Any, operands: Sequence[Held]) -> list[Any]:
         """What the operation gives on the arrays of the call.
 
-        Where it fails in a branch or step that these do not take (a row of an array without rows): what it gives for arrays with elements,
-        or zeros.
+        Where it fails in a branch or step that these do not take (a row of an array without rows): what it
+        gives for arrays with elements, or zeros.
         """
         if (later := made_later(operation, operands)) is not None:
             return [later]
@@ -389,19 +407,16 @@ class Reader:
             return [_of_nobody(tensor, arrays) for tensor in operation.outputs]
 
     def origin(self, operation: Any) -> Origin:
-        """Where in the user's code an operation was made."""
         origin = origin_of(operation, self.around)
         return replace(origin, module=layer_path(origin.module, self.layers)) if origin.module else origin
 
 
 def _with_elements(array: Any) -> Any:
-    """The array, or zeros of the same sizes with 1 for 0."""
     is_empty = isinstance(array, tf.Tensor) and is_numeric(array.dtype) and 0 in array.shape
     return tf.zeros([size or 1 for size in array.shape], array.dtype) if is_empty else array
 
 
 def _of_nobody(tensor: Any, arrays: Sequence[Any]) -> Any:
-    """What stands for a result that is not there: zeros, or the list of tensors as it was."""
     if tensor.dtype == tf.variant:
         return next(array for array in arrays if array.dtype == tf.variant)
     return tf.zeros([size or 1 for size in tensor.shape.as_list()], tensor.dtype)
@@ -433,7 +448,6 @@ _WAITS = (
 
 
 def as_operand(item: Any) -> Any:
-    """Known numbers as a node has them: a number, or nested tuples."""
     return nested(item) if isinstance(item, np.ndarray) else item
 
 

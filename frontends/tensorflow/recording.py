@@ -80,7 +80,9 @@ class Created:
 
     @contextmanager
     def counting(self, graph: Any, array_of: Callable[[Any], Any]) -> Iterator[None]:
-        """Inside of the block variables start as their initial values are on the arrays of the call, which ``array_of`` tells."""
+        """Inside of the block variables start as their initial values are on the arrays of the call, which
+        ``array_of`` tells.
+        """
         original = BaseResourceVariable.__init__
 
         def made(variable: Any, *args: Any, **kwargs: Any) -> None:
@@ -115,20 +117,24 @@ _READERS = (
 )
 _HANDLERS = {kind: handler for module in _READERS for kind, handler in module.READ.items()}
 _MOST_REFUTED = 5  # new places of state are found by recording; they may lead the function to more
-# What TensorFlow, Keras and Python's own functions raise if a size is None, or an int32, where they need a number. What the kernels of
-# TensorFlow raise (tf.errors) is no part of these, for they run on the arrays of the call.
+# What TensorFlow, Keras and Python's own functions raise if a size is None, or an int32, where they need a
+# number. What the kernels of TensorFlow raise (tf.errors) is no part of these, for they run on the arrays of
+# the call.
 _OF_OPEN_SIZES = (TypeError, ValueError, AttributeError, RuntimeError)
 Axes = frozenset[tuple[int, int]]  # of (argument, axis)
 
-# Beside settings, the user's code must not ask for random numbers of Python and numpy, which would be constants.
+# Beside settings, the user's code must not ask for random numbers of Python and numpy, which would be
+# constants.
 _PROBES = Probes(*SETTINGS, *refused(DRAWS), *MATH)
 
 
 def record(request: Request) -> Recording:
-    """Trace the function. Sizes are symbols; where TensorFlow needs numbers, it is traced again with more of them fixed.
+    """Trace the function. Sizes are symbols; where TensorFlow needs numbers, it is traced again with more of
+    them fixed.
 
-    Each operation is run once, on the arrays of the call, and nothing outside is changed. The function itself is run once, and again after
-    an exception that may come of a size that is not known, and where it has changed what it keeps outside of variables.
+    Each operation is run once, on the arrays of the call, and nothing outside is changed. The function itself
+    is run once, and again after an exception that may come of a size that is not known, and where it has
+    changed what it keeps outside of variables.
     """
     arrays = list(map(as_tensor, flatten((request.args, request.kwargs), is_array, opens)[0]))
     start = Hypotheses(Axes(), Reading(request.numbers), request.places, request.numbers)
@@ -149,14 +155,14 @@ def record(request: Request) -> Recording:
             )
         except GraphCompilerError:
             raise
-        # The user's code may raise anything: what TensorFlow says of its tracing is told in the user's terms, all else is raised as it is.
+        # The user's code may raise anything: what TensorFlow says of its tracing is told in the user's terms,
+        # all else is raised as it is.
         except Exception as problem:
             original = _unwrapped(problem)
             raise _told(request.name, original) from original.__cause__
 
 
 def _unwrapped(problem: Exception) -> Exception:
-    """Return the exception that AutoGraph has put into one of its own, as it does with classes that it cannot make again."""
     while isinstance(problem, StagingError) and isinstance(problem.__context__, Exception):
         problem = problem.__context__
     return problem
@@ -164,8 +170,10 @@ def _unwrapped(problem: Exception) -> Exception:
 
 @dataclass(frozen=True)
 class Hypotheses:
-    """How the function is traced next: the axes whose sizes are numbers, how numbers that are read from tensors pass for Python's, the
-    places that are known to be state, and whether the numbers there are symbols."""
+    """How the function is traced next: the axes whose sizes are numbers, how numbers that are read from
+    tensors pass for Python's, the places that are known to be state, and whether the numbers there are
+    symbols.
+    """
 
     fixed: Axes
     reading: Reading
@@ -183,15 +191,15 @@ def _more_fixed(arrays: list[Any], hypotheses: Hypotheses, problem: Exception) -
 
 @gives_up("making numbers that Python reads symbols")
 def _without_numbers(hypotheses: Hypotheses, problem: Exception) -> Hypotheses | None:
-    """What stands for numbers may have been what failed."""
     if not hypotheses.reading.any and not (hypotheses.known and hypotheses.numbers):
         return None
     return Hypotheses(Axes(), Reading(symbolic=False), hypotheses.known, numbers=False)
 
 
 def _fixed_axes(arrays: list[Any]) -> tuple[Axes, ...]:
-    """The axes whose sizes are those of the call, as guards, the fewest first: channels, which layers need as a number; all but the first;
-    all."""
+    """The axes whose sizes are those of the call, as guards, the fewest first: channels, which layers need as
+    a number; all but the first; all.
+    """
     channels = Axes(
         (index, array.ndim - 1)
         for index, array in enumerate(arrays)
@@ -204,8 +212,8 @@ def _fixed_axes(arrays: list[Any]) -> tuple[Axes, ...]:
 def _stems_from_sizes(problem: Exception) -> bool:
     """Return True if an exception may come of sizes that are None while the function is traced.
 
-    What TensorFlow says of them differs between its functions and versions, so the class decides. With all sizes fixed, an exception that
-    has nothing to do with them is raised once more, and leaves the recording.
+    What TensorFlow says of them differs between its functions and versions, so the class decides. With all
+    sizes fixed, an exception that has nothing to do with them is raised once more, and leaves the recording.
     """
     if (
         not isinstance(problem, _OF_OPEN_SIZES)
@@ -230,17 +238,17 @@ def _raises(last: TracebackType) -> bool:
 
 
 def _is_open(item: Any) -> bool:
-    """Return True for what stands for an array or number."""
     return is_array(item) or is_symbolic(item)
 
 
 def _called(function: Any) -> Any:
-    """What names the arguments: of a layer of Keras, its own ``call``."""
     return function.call if isinstance(function, keras.Layer) else function
 
 
 def _told(name: str, problem: Exception) -> Exception:
-    """What TensorFlow says of tensors whose elements are not known, with the line; any other exception as it is."""
+    """What TensorFlow says of tensors whose elements are not known, with the line; any other exception as it
+    is.
+    """
     if isinstance(problem, AttributeError) and "SymbolicTensor" in str(problem) and "assign" in str(problem):
         why = "assigns a variable that is an argument, of which a graph gets what it holds; keep it in the function or its object"
     elif isinstance(problem, (tf.errors.OperatorNotAllowedInGraphError, NotImplementedError, Unanswered)):
@@ -269,7 +277,9 @@ def _place(problem: Exception) -> str:
 
 
 def _example_of(tensor: Any) -> Any:
-    """Return a tensor of ones of the dtype and shape of a symbolic one, with 2 for unknown sizes; any other tensor unchanged."""
+    """Return a tensor of ones of the dtype and shape of a symbolic one, with 2 for unknown sizes; any other
+    tensor unchanged.
+    """
     return (
         tensor
         if hasattr(tensor, "numpy")
@@ -381,8 +391,9 @@ class _Attempt:
             ], tree
 
     def _firsts(self, leaves: list[Any]) -> tuple[int, ...]:
-        """The number of the first leaf that is the same object, where the code may ask; otherwise arrays, which never change, may be one or
-        two."""
+        """The number of the first leaf that is the same object, where the code may ask; otherwise arrays,
+        which never change, may be one or two.
+        """
         if len(leaves) < 2 or not any(
             compares_identities(function.__code__) for function in self.reached.functions
         ):
@@ -391,8 +402,9 @@ class _Attempt:
         return tuple(map(given.index, given))
 
     def _refuse_caught(self, trace: Trace) -> None:
-        """``TracingError`` where an operation failed and the function went on: whether it fails is decided by sizes or elements, which a
-        graph does not look at."""
+        """``TracingError`` where an operation failed and the function went on: whether it fails is decided by
+        sizes or elements, which a graph does not look at.
+        """
         if trace.failed is not None:
             raise TracingError(
                 f"{_place(trace.failed)}: {self.request.name} catches what an operation raised ({str(trace.failed).splitlines()[0]}). A "
@@ -419,7 +431,9 @@ class _Attempt:
         return trace.argument(value, array, fixed)
 
     def _state(self, trace: Trace, name: str, leaf: Any) -> Any:
-        """Return what stands for an array or number in a place of state, an input; its sizes are fixed where any of an argument is."""
+        """Return what stands for an array or number in a place of state, an input; its sizes are fixed where
+        any of an argument is.
+        """
         if type(leaf) in DTYPES:
             value = self.recorder.add_number(name, DTYPES[type(leaf)])
             return symbolic(trace, Size.of(Symbol(value, 0, leaf, "item")))
@@ -427,7 +441,10 @@ class _Attempt:
         return self._input(trace, name, leaf, array, [bool(self.hypotheses.fixed)] * array.ndim)
 
     def _state_after(self, count: int) -> GraphState:
-        """Return what a call leaves in places and in containers of the arguments. The first ``count`` inputs are arguments."""
+        """Return what a call leaves in places and in containers of the arguments.
+
+        The first ``count`` inputs are arguments.
+        """
         updates, state = self.containers.updates(), self.kept.recorded(self.containers)
         if len(self.recorder.graph.inputs) > count:
             self.recorder.graph.call_inputs = count
@@ -475,7 +492,9 @@ class _Attempt:
         return (self.request.function, *referred(self.tree))
 
     def _refuse_traced(self, found: list[Place]) -> None:
-        """Raise ``TracingError`` if Python code of a ``tf.function`` may have changed a place: TensorFlow runs it while it traces alone."""
+        """Raise ``TracingError`` if Python code of a ``tf.function`` may have changed a place: TensorFlow
+        runs it while it traces alone.
+        """
         traced = [
             item.python_function for item in (*self._referred(), *self.reached.found()) if is_compiled(item)
         ]
@@ -487,7 +506,9 @@ class _Attempt:
             )
 
     def _refuse_changed(self) -> None:
-        """Raise ``TracingError`` if the function has changed what could not be put back, and a graph would not do again."""
+        """Raise ``TracingError`` if the function has changed what could not be put back, and a graph would
+        not do again.
+        """
         if what := self.before.reason():
             raise TracingError(
                 f"{self.recorder.graph.name}: while it was traced, {what.removesuffix(' since')}: what a function of "

@@ -29,22 +29,18 @@ class Stamp:
         pass
 
     def fits(self, array: Any) -> bool:
-        """Always of a tensor; never of a variable."""
         return isinstance(array, tf.Tensor)
 
 
 def is_own(item: Any) -> bool:
-    """Whether this is an array of TensorFlow."""
     return isinstance(item, (tf.Tensor, tf.Variable))
 
 
 def own(elements: np.ndarray[Any, Any], dtype: str) -> tf.Tensor:
-    """A tensor of these elements."""
     return tf.constant(elements, dtype)
 
 
 def write(array: Any, elements: np.ndarray[Any, Any]) -> None:
-    """Assigns a variable."""
     array.assign(tf.constant(elements, array.dtype))
 
 
@@ -54,17 +50,14 @@ RANDOM_STATE = ("", "")  # what draws is seeded anew
 
 
 def is_array(item: Any) -> bool:
-    """Whether this is an array of any framework."""
     return arguments.is_array(item)
 
 
 def leaves(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """The arrays in the arguments as tensors."""
     return list(map(arguments.as_tensor, flatten((args, kwargs), arguments.is_array, arguments.opens)[0]))
 
 
 def ranges(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Range, ...]:
-    """The least and the greatest element of every array in the arguments."""
     return tuple(map(_range, leaves(args, kwargs)))
 
 
@@ -76,7 +69,8 @@ def _range(array: Any) -> Range:
 
 
 def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Any:
-    """A random tensor like one that was seen: ints and varied floats from the range seen, of constant floats the neighbourhood.
+    """A random tensor like one that was seen: ints and varied floats from the range seen, of constant floats
+    the neighbourhood.
 
     >>> fresh((2,), "int32", (3.0, 3.0), seed=0).numpy().tolist()
     [3, 3]
@@ -85,12 +79,10 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Any:
 
 
 def with_facts(array: Any, facts: Mapping[str, Any]) -> Any:
-    """Recordings ask for nothing but shape and type."""
     return array
 
 
 def copied(leaves: Sequence[Any]) -> list[Any]:
-    """Tensors never change."""
     return list(leaves)
 
 
@@ -104,13 +96,15 @@ def to_numpy(array: Any) -> Any:
 
 
 def random_kept() -> AbstractContextManager[None]:
-    """Nothing is put back: TensorFlow's generator of the process cannot be read."""
     return nullcontext()
 
 
 @contextmanager
 def undone(weights: Weights, seed: int) -> Iterator[None]:
-    """Put variables and other state back after the block. Inside of it layers are called in the mode of the graph's function."""
+    """Put variables and other state back after the block.
+
+    Inside of it layers are called in the mode of the graph's function.
+    """
     places = [(place, place.saved()) for place in weights.places]
     with (
         weights.mode.applied(),
@@ -126,11 +120,9 @@ def undone(weights: Weights, seed: int) -> Iterator[None]:
 def observe(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> list[tuple[str, list[Any]]]:
-    """Nothing: operations are seen in a traced graph only, not in a run."""
     forward(function, *args, **kwargs)
     return []
 
 
 def with_intermediates(graph: Graph) -> tuple[Graph, list[Value]]:
-    """A recorded graph that returns what every node gives, and the values that these are."""
     return reference.with_intermediates(graph, effects=[])

@@ -1,8 +1,8 @@
 """Sizes of traced tensors as the user's code sees them: numbers that remember where they come from.
 
-TensorFlow itself asks for the sizes that it knows, and computes with ``tf.shape`` where it knows none. The user's code, which runs eagerly
-where it is not recorded, expects a number from ``x.shape[0]``: it gets a :class:`SizeNumber`, which TensorFlow takes wherever it takes a
-scalar.
+TensorFlow itself asks for the sizes that it knows, and computes with ``tf.shape`` where it knows none. The
+user's code, which runs eagerly where it is not recorded, expects a number from ``x.shape[0]``: it gets a
+:class:`SizeNumber`, which TensorFlow takes wherever it takes a scalar.
 """
 
 from __future__ import annotations
@@ -58,7 +58,6 @@ class SizeNumber(SymbolicNumber, core.Tensor):
     @property
     @forwards
     def dtype(self) -> Any:
-        """The type that TensorFlow gives a number of Python; the user's code, to which this is one, finds none."""
         if not asked_by(*PACKAGES):
             raise AttributeError("a number has no dtype")
         return tf.as_dtype({bool: tf.bool, int: tf.int32}.get(self.expression.type, tf.float32))
@@ -66,7 +65,6 @@ class SizeNumber(SymbolicNumber, core.Tensor):
     @property
     @forwards
     def shape(self) -> Any:
-        """Of a scalar."""
         if not asked_by(*PACKAGES):
             raise AttributeError("a number has no shape")
         return tf.TensorShape(())
@@ -76,12 +74,13 @@ class SizeNumber(SymbolicNumber, core.Tensor):
 
 
 def symbolic(sizes: Sizes, expression: Any) -> Any:
-    """An expression as the user's code may hold it: a symbolic number, or a plain one."""
     return SizeNumber(sizes, expression) if isinstance(expression, Size) else expression
 
 
 def asked_by(*packages: str) -> bool:
-    """Whether the code that asks for something, behind functions that ask for others, is that of one of these packages."""
+    """Whether the code that asks for something, behind functions that ask for others, is that of one of these
+    packages.
+    """
     frame = sys._getframe(2)
     while frame.f_back is not None and _module(frame).startswith(_ASK_FOR_OTHERS):
         frame = frame.f_back
@@ -89,13 +88,11 @@ def asked_by(*packages: str) -> bool:
 
 
 def _module(frame: FrameType) -> str:
-    """The name of the module of a frame, with a point behind it."""
     return f"{frame.f_globals.get('__name__', '')}."
 
 
 @forwards
 def _refuse_trial(frame: FrameType) -> None:
-    """``TypeError`` where TensorFlow tries whether a shape holds numbers alone: it then makes a tensor of it."""
     if frame.f_globals.get("__name__") == _TRIES_MODULE or frame.f_code.co_name == _TRIES_FUNCTION:
         raise TypeError("this size is not known yet")
 
@@ -104,12 +101,10 @@ class AskedShape(tf.TensorShape):
     """A shape with unknown sizes, which has to say more to the user's code than to TensorFlow's."""
 
     def decided(self) -> Any:
-        """The shape with all its sizes."""
         raise NotImplementedError
 
 
 def _answer(cls: type[AskedShape], *names: str) -> None:
-    """Methods that tell of all sizes where the user's code asks."""
     for name in names:
         setattr(cls, name, _answered(name))
 
@@ -186,7 +181,6 @@ class Shape(AskedShape):
         )
 
     def is_fully_defined(self) -> bool:
-        """To the user's code all sizes are known."""
         return not asked_by(*PACKAGES) or super().is_fully_defined()
 
     def assert_is_fully_defined(self) -> None:
@@ -203,15 +197,12 @@ class Shape(AskedShape):
         )
 
     def decided(self) -> Any:
-        """The shape with the numbers that its sizes are now, as guards."""
         return tf.TensorShape([int(number) for number in self.numbers])
 
     def as_list(self) -> list[Any]:
-        """The sizes."""
         return list(self.numbers)
 
     def num_elements(self) -> Any:
-        """The product of all sizes."""
         return product(self.numbers)
 
     def __tf_tensor__(self, dtype: Any = None, name: Any = None) -> Any:
@@ -219,7 +210,9 @@ class Shape(AskedShape):
 
 
 class NeededShape(AskedShape):
-    """The shape of a tensor in a function inside, whose unknown sizes are errors, which sizes of the arguments that are fixed avoid."""
+    """The shape of a tensor in a function inside, whose unknown sizes are errors, which sizes of the
+    arguments that are fixed avoid.
+    """
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):

@@ -1,5 +1,6 @@
-"""Recorded operations of TensorFlow as source text: operators and public functions where these compute the same, raw operations
-otherwise."""
+"""Recorded operations of TensorFlow as source text: operators and public functions where these compute the
+same, raw operations otherwise.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +53,6 @@ class TensorFlowCalls(RecordedCalls):
     )  # fmt: skip
 
     def dtype_text(self, dtype: str) -> str:
-        """``tf.float32``."""
         return f"tf.{dtype}"
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
@@ -110,16 +110,13 @@ class TensorFlowCalls(RecordedCalls):
         return repr(list(value)) if isinstance(value, tuple) else repr(text(value))
 
     def size(self, array: str, symbol: Symbol) -> str:
-        """``size(x, 0)``, a helper that knows unknown sizes."""
         return f"size({array}, {symbol.axis})"
 
     def sizes(self, array: str) -> str:
-        """``sizes(x)``."""
         return f"sizes({array})"
 
 
 def _groups_without_gradient(node: Node) -> int:
-    """Return the number of groups of a convolution whose gradient TensorFlow cannot compute on this processor; 1 for any other."""
     x, kernel = node.inputs
     groups = int(x.shape[node.params["data_format"].index("C")]) // int(kernel.shape[2])
     return groups if groups > 1 and not has_grouped_gradient(x.dtype) else 1
@@ -135,8 +132,8 @@ def _exchanged(name: str, operands: list[str]) -> str:
 
 @functools.cache
 def parameters_of(key: str) -> tuple[str, ...]:
-    """The parameters of a raw operation in ``tf.raw_ops``: operands in the order of their declaration, then attributes that no operand
-    tells.
+    """The parameters of a raw operation in ``tf.raw_ops``: operands in the order of their declaration, then
+    attributes that no operand tells.
 
     >>> parameters_of("Sum")
     ('input', 'axis', 'keep_dims')
@@ -145,14 +142,13 @@ def parameters_of(key: str) -> tuple[str, ...]:
 
 
 def _gives_list_of_one(node: Node) -> bool:
-    """Whether a raw operation gives a list (``Unpack``), which has one array here."""
     made = definition(row_key(node.op)).output_arg
     return len(node.outputs) == len(made) == 1 and bool(made[0].number_attr or made[0].type_list_attr)
 
 
 def _missing_types(node: Node) -> list[Any]:
-    """Return for each operand the type that it has to be written with, and a tuple of them for a list of operands: numbers whose type no
-    array beside them tells, and which is not TensorFlow's own.
+    """Return for each operand the type that it has to be written with, and a tuple of them for a list of
+    operands: numbers whose type no array beside them tells, and which is not TensorFlow's own.
     """
     declared = definition(row_key(node.op)).input_arg
     told = {argument.type_attr for argument, item in zip(declared, node.inputs) if _is_array(item)}

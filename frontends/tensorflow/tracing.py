@@ -1,7 +1,9 @@
-"""One trace of a function into a graph of TensorFlow's, which is read while it is made: what Python asks of traced tensors is answered.
+"""One trace of a function into a graph of TensorFlow's, which is read while it is made: what Python asks of
+traced tensors is answered.
 
-A traced tensor has no elements. Where the user's code, which would run eagerly, asks for some (``if``, ``int``, ``.numpy()``), what leads
-to them was run on the arrays of the call: the answer is what came out, and a guard of the recording.
+A traced tensor has no elements. Where the user's code, which would run eagerly, asks for some (``if``,
+``int``, ``.numpy()``), what leads to them was run on the arrays of the call: the answer is what came out, and
+a guard of the recording.
 """
 
 from __future__ import annotations
@@ -54,14 +56,15 @@ def is_array(item: Any) -> bool:
 
 
 def opens(item: Any) -> bool:
-    """Whether a plain object may be taken apart into its attributes: not models, whose arrays are parameters."""
     return not isinstance(item, (tf.Module, keras.Layer)) and not type(item).__module__.startswith(
         ("tensorflow.", "keras.")
     )
 
 
 def unwrapped(structure: Any) -> Any:
-    """Lists, tuples and dicts that a ``tf.Module`` keeps, which TensorFlow wraps, as plain ones: ``tape.gradient`` gives such."""
+    """Lists, tuples and dicts that a ``tf.Module`` keeps, which TensorFlow wraps, as plain ones:
+    ``tape.gradient`` gives such.
+    """
     if isinstance(structure, data_structures.TrackableDataStructure):
         structure = data_structures.wrap_or_unwrap(structure)
         structure = list(structure) if isinstance(structure, data_structures.ListWrapper) else structure
@@ -97,13 +100,14 @@ _OTHERS = frozenset(
 
 
 def wants_numbers(depth: int) -> bool:
-    """Whether such code asks, ``depth`` frames above the caller."""
     module, function = _asking(depth + 1)
     return module.startswith(_MODULES) and (module.removesuffix("."), function) not in _OTHERS
 
 
 def inside(traced: Any, depth: int) -> Any:
-    """The shape of a tensor in a ``tf.function``, which may have to be known where it is asked for, ``depth`` frames above the caller."""
+    """The shape of a tensor in a ``tf.function``, which may have to be known where it is asked for, ``depth``
+    frames above the caller.
+    """
     module = _asking(depth + 1)[0]
     is_needed = (
         module == _THROUGH_TIME
@@ -131,7 +135,8 @@ def _asking(depth: int) -> tuple[str, str]:
 def built_or_as_before(layers: Iterable[Any]) -> Iterator[None]:
     """Where the block raises, each ``keras.Sequential`` that could not be built has the layers that it had.
 
-    Keras has put an input of the sizes of this tracing before them, and would refuse to build the model with other ones.
+    Keras has put an input of the sizes of this tracing before them, and would refuse to build the model with
+    other ones.
     """
     before = [
         (model, model._layers) for model in layers if isinstance(model, keras.Sequential) and not model.built
@@ -151,7 +156,9 @@ _COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 
 
 class Unanswered(TypeError, AttributeError, Signal):
-    """A traced tensor does not have what TensorFlow's own code tries to read of it, which then goes another way."""
+    """A traced tensor does not have what TensorFlow's own code tries to read of it, which then goes another
+    way.
+    """
 
 
 class Trace:
@@ -192,11 +199,12 @@ class Trace:
     }  # fmt: skip
 
     def decide(self, size: Size) -> Any:
-        """The number of a size, as a guard."""
         return decide(self.recorder, size, self.locator.locate("a number", 3))
 
     def number(self, tensor: Any) -> Any:
-        """The only element of a tensor, a whole number or float, as a number to be computed with; the tensor where it has to be known."""
+        """The only element of a tensor, a whole number or float, as a number to be computed with; the tensor
+        where it has to be known.
+        """
         if not (
             isinstance(tensor, ops.SymbolicTensor) and tensor.graph is self.graph and self.reading.symbolic
         ):
@@ -269,7 +277,9 @@ class Trace:
         return Shape(traced, tuple(numbers))
 
     def _told_shape(self, tensor: Any, shape: Any) -> Any:
-        """A shape that a tensor is said to have, without the numbers that are symbols: that they are its sizes is a guard."""
+        """A shape that a tensor is said to have, without the numbers that are symbols: that they are its
+        sizes is a guard.
+        """
         numbers = getattr(shape, "numbers", shape)
         if not isinstance(numbers, (list, tuple)) or not any(
             type(number) is SizeNumber for number in numbers
@@ -305,7 +315,7 @@ class Trace:
                 lambda x, shape, said=tf.Tensor.set_shape: said(x, self._told_shape(x, shape)),
             ),
             self.graph.place(),
-            (OwnedIterator, "__next__", lambda iterator: self._next_element(iterator)),  # noqa: PLW0108  (as __iter__ below)
+            (OwnedIterator, "__next__", lambda iterator: self._next_element(iterator)),  # noqa: PLW0108
         )
         with replaced(places):
             yield
@@ -387,7 +397,6 @@ class Trace:
         return method
 
     def _pickled(self, tensor: Any) -> Any:
-        """What a copy is made of: elements."""
         return tf.constant, (self.elements(tensor, "tf.Tensor.__reduce__"),)
 
     def _device(self, tensor: Any) -> str:
@@ -423,10 +432,10 @@ class Trace:
             **dict.fromkeys(
                 ("__copy__", "__deepcopy__"), lambda tensor, *memo: tensor
             ),  # a tensor never changes
-            "__reduce__": lambda tensor: self._pickled(tensor),  # noqa: PLW0108  (as __iter__ below)
+            "__reduce__": lambda tensor: self._pickled(tensor),  # noqa: PLW0108
             "__hash__": tf.Tensor.__hash__,
             "device": property(self._device),
-            "__iter__": lambda tensor: self._rows(tensor),  # noqa: PLW0108  (a bound method would be given no tensor)
+            "__iter__": lambda tensor: self._rows(tensor),  # noqa: PLW0108
             "__len__": lambda tensor: int(
                 self.length(tensor) if tensor.graph is self.graph else tensor.shape[0]
             ),
@@ -450,7 +459,6 @@ _SHAPE, _DEVICE = tf.Tensor.shape.fget, ops.SymbolicTensor.device.fget
 def _taken(
     pred: bool, true_fn: Callable[[], Any], false_fn: Callable[[], Any], name: str | None = None
 ) -> Any:
-    """What ``tf.cond`` gives for a truth value of Python, as a comparison of sizes: TensorFlow takes none while it traces."""
     return true_fn() if pred else false_fn()
 
 

@@ -27,11 +27,12 @@ from .outside import array_of
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What a tensor of a traced graph is, and the array that it was on the arrays of the call (``seen``), which may not be computed yet
-    (``made``: what has its shape and data type).
+    """What a tensor of a traced graph is, and the array that it was on the arrays of the call (``seen``),
+    which may not be computed yet (``made``: what has its shape and data type).
 
-    ``item`` is a value; an array of known numbers (:mod:`~graph_compiler.frontends.tensorflow.known_numbers`); a list of tensors in the
-    making (:mod:`~graph_compiler.frontends.tensorflow.lists`); or None: the handle of a variable, a text.
+    ``item`` is a value; an array of known numbers
+    (:mod:`~graph_compiler.frontends.tensorflow.known_numbers`); a list of tensors in the making
+    (:mod:`~graph_compiler.frontends.tensorflow.lists`); or None: the handle of a variable, a text.
     """
 
     item: Any
@@ -39,17 +40,14 @@ class Held:
 
     @property
     def seen(self) -> Any:
-        """The array, computed now if it was not yet."""
         return array_of(self.made)
 
     @property
     def spec(self) -> ArraySpec:
-        """Shape and data type, with the sizes of the recording."""
         return self.item.spec if isinstance(self.item, Value) else spec_of(self.made)
 
 
 def spec_of(array: Any) -> ArraySpec:
-    """Shape and data type of an array."""
     return ArraySpec(tuple(array.shape), dtype_name(array.dtype))
 
 
@@ -66,8 +64,9 @@ def sizes_of(held: Held, tensor: Any) -> tuple[Any, ...]:
 
 
 def named_variables(objects: Iterable[Any]) -> Iterator[tuple[str, Any]]:
-    """The variables of objects, of Keras or of TensorFlow, with names: Keras' paths (``dense/kernel``), those of attributes in a
-    ``tf.Module`` (``layers.0.w``), the own names of others."""
+    """The variables of objects, of Keras or of TensorFlow, with names: Keras' paths (``dense/kernel``), those
+    of attributes in a ``tf.Module`` (``layers.0.w``), the own names of others.
+    """
     for item in objects:
         if isinstance(item, keras.Variable):
             yield item.path, item
@@ -93,7 +92,9 @@ def _of_module(module: tf.Module) -> Iterator[tuple[str, Any]]:
 
 
 def _of_loaded(item: Any) -> Iterator[tuple[str, Any]]:
-    """The variables of an object that was loaded from a SavedModel, by the attributes that lead to them; the shortest way first."""
+    """The variables of an object that was loaded from a SavedModel, by the attributes that lead to them; the
+    shortest way first.
+    """
     waiting, seen = [("", item)], {id(item)}
     while waiting:
         path, holder = waiting.pop(0)
@@ -106,12 +107,13 @@ def _of_loaded(item: Any) -> Iterator[tuple[str, Any]]:
 
 
 def variable_of(variable: Any) -> Any:
-    """The variable of TensorFlow that one of Keras keeps."""
     return variable._value if isinstance(variable, keras.Variable) else variable
 
 
 class Weights(contracts.Weights):
-    """The variables that a recording has read or assigned, by name; ``mode`` is that of the recorded function."""
+    """The variables that a recording has read or assigned, by name; ``mode`` is that of the recorded
+    function.
+    """
 
     def __init__(self, objects: Iterable[Any], mode: Mode) -> None:
         objects, self.mode = list(objects), mode
@@ -137,8 +139,9 @@ class Weights(contracts.Weights):
         return self._names[number]
 
     def name_of(self, handle: Any, watched: Iterable[Any]) -> str | None:
-        """The name of the variable with this handle, also of one among those that a traced graph has ``watched``; None where it is known to
-        neither."""
+        """The name of the variable with this handle, also of one among those that a traced graph has
+        ``watched``; None where it is known to neither.
+        """
         if id(handle) not in self._names:
             for name, variable in named_variables(item for item in watched if item.handle is handle):
                 self._add(name, variable)
@@ -147,24 +150,21 @@ class Weights(contracts.Weights):
     # ------------------------------------------------------------------------------ modes
     @property
     def has_modes(self) -> bool:
-        """Whether there are layers of Keras."""
         return self._has_layers
 
     def set_training(self, mode: bool) -> None:
-        """Layers of Keras are called in this mode from now on, where a call does not say another."""
         self.mode.training = mode
 
     def in_mode(self, mode: bool) -> AbstractContextManager[None]:
-        """Inside of the block layers are called in this mode."""
         return self.mode.being(mode)
 
     def is_training(self) -> bool:
-        """Whether layers are trained: not before somebody asks for it."""
         return bool(self.mode.training) if self.has_modes else True
 
     def facts(self, names: Iterable[str]) -> list[EnvironmentGuard]:
-        """That variables which may take arrays of other shapes hold arrays of the shapes of now; of code that reads one of these ``names``,
-        that those which are marked as trainable are so still."""
+        """That variables which may take arrays of other shapes hold arrays of the shapes of now; of code that
+        reads one of these ``names``, that those which are marked as trainable are so still.
+        """
         asked = (
             [pair for pair in self._marked.items() if isinstance(pair[1], keras.Variable)]
             if not _ASKED.isdisjoint(names)
@@ -193,23 +193,18 @@ class Weights(contracts.Weights):
 
     # ------------------------------------------------------------------------------ beside a graph
     def live(self, names: Iterable[str]) -> LiveArrays:
-        """A function that gives what the variables hold at the moment."""
         return LiveArrays({name: self.variables[name] for name in names})
 
     def buffers(self) -> list[Any]:
-        """The variables that no optimizer trains."""
         return [variable for name, variable in self.variables.items() if not self.is_trained(name)]
 
     def owner_of(self, name: str) -> Any:
-        """The variable."""
         return self.variables[name]
 
     def rebind(self, name: str, array: Any) -> None:
-        """Assigns a variable."""
         self.variables[name].assign(array)
 
     def leave(self, name: str, elements: Any, rebound: bool) -> Any:
-        """Assigns a variable the elements of a numpy array; the tensor that it holds then."""
         self.rebind(name, tf.constant(elements, self.variables[name].dtype))
         return self.variables[name].read_value()
 
@@ -251,7 +246,8 @@ _MANY, _OFTEN = (
 class LiveArrays(contracts.Live):
     """Called, what variables hold: the very tensors of before, and the very dict, while none was assigned.
 
-    A tensor that is kept keeps the memory that it was read from: an assignment then takes other memory, so the place of the memory tells.
+    A tensor that is kept keeps the memory that it was read from: an assignment then takes other memory, so
+    the place of the memory tells.
     """
 
     def __init__(self, variables: Mapping[str, Any]) -> None:
@@ -262,7 +258,6 @@ class LiveArrays(contracts.Live):
 
     @property
     def is_captured(self) -> bool:
-        """A ``tf.function`` reads a variable itself, in less time than one is read and handed to it."""
         return all(variable.shape.is_fully_defined() for variable in self._variables.values())
 
     def __call__(self) -> dict[str, Any]:
@@ -289,7 +284,6 @@ class LiveArrays(contracts.Live):
 
     @functools.cached_property
     def _together(self) -> Any:
-        """:meth:`_read` as one call of TensorFlow's."""
         return tf.function(self._read, autograph=False).get_concrete_function()
 
 

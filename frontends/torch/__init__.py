@@ -21,7 +21,6 @@ lift_graph = calls_at_first_use(__name__, "lifting.driver:lift_graph")
 
 
 def pretrained(source: str) -> Any:
-    """See :func:`graph_compiler.frontends.torch.examples.pretrained`."""
     from .examples import pretrained as load
 
     return load(source)

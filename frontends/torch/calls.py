@@ -33,7 +33,8 @@ _ARITY = {
     for key, template in _OPERATORS.items()
 }
 _METHOD = "torch.Tensor."
-# Operators that stand for what devices exchange while a function is recorded; what runs finds its axis, ``vmap``'s too.
+# Operators that stand for what devices exchange while a function is recorded; what runs finds its axis,
+# ``vmap``'s too.
 _COLLECTIVES = {
     "torch.ops.graph_compiler.axis_index": "parallel.axis_index({})",
     "torch.ops.graph_compiler.axis_indices": "torch.arange(parallel.axis_size({}), dtype=torch.int32)",
@@ -84,11 +85,9 @@ class TorchCalls(RecordedCalls):
         return f"{name.replace('torch.nn.functional.', 'F.')}({', '.join([*map(repr, inputs), *keywords])})"
 
     def size(self, array: str, symbol: Symbol) -> str:
-        """How a size or stride is read."""
         return f"{array}.shape[{symbol.axis}]" if symbol.kind == "size" else f"{array}.stride({symbol.axis})"
 
     def context(self, node: Node) -> str:
-        """Calls made with gradients switched off stay so."""
         return "torch.no_grad()" if node.no_grad else ""
 
     def spell(self, item: Any) -> str | None:

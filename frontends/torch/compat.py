@@ -1,4 +1,6 @@
-"""Names of torch that are private: what a new version of torch may rename stands in this file, and nowhere else in the frontend."""
+"""Names of torch that are private: what a new version of torch may rename stands in this file, and nowhere
+else in the frontend.
+"""
 
 from __future__ import annotations
 
@@ -77,40 +79,33 @@ negative_view: Callable[[torch.Tensor], torch.Tensor] = torch._neg_view
 
 
 def holders_of_memory(tensor: torch.Tensor) -> int:
-    """How many tensors look at a tensor's memory, this one among them."""
     storage = tensor.untyped_storage()
     return torch._C._storage_Use_Count(storage._cdata) - 1  # this object is no tensor
 
 
 def fake_mode() -> Any:
-    """The mode of fake tensors that is on, or None."""
     return torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE)
 
 
 def compiling_flag() -> Any:
-    """What ``torch.compiler.is_compiling()`` returns where torch itself compiles nothing."""
     return torch.compiler._is_compiling_flag
 
 
 def set_compiling_flag(flag: Any) -> None:
-    """Sets :func:`compiling_flag`."""
     torch.compiler._is_compiling_flag = flag
 
 
 def drop_compiled() -> None:
-    """Drops what torch's compiler has cached."""
     torch._dynamo.reset()
 
 
 def dict_version() -> Any:
-    """The function by which torch's compiler counts changes of dicts. ``ImportError`` where this torch has none."""
     from torch._C._dynamo.guards import dict_version
 
     return dict_version
 
 
 def core_aten_decompositions() -> Any:
-    """Kernel -> its decomposition into torch's core kernels."""
     from torch._decomp import core_aten_decompositions  # takes a while to load
 
     return core_aten_decompositions()

@@ -28,7 +28,8 @@ _CLOSE = {
 }  # bytes of a real element -> difference as a part of the largest: other kernels may have been chosen
 
 
-# told that they are compiled, optimisers compute with tensors of float32 what they compute with Python's numbers otherwise
+# told that they are compiled, optimisers compute with tensors of float32 what they compute with Python's
+# numbers otherwise
 _PLAIN = "torch.optim"
 
 
@@ -56,8 +57,9 @@ class Compiling(int):
 def compiling(claim: bool = True) -> Iterator[Compiling]:
     """``torch.compiler.is_compiling()`` is True inside of the block, if that is the ``claim``.
 
-    Models ask it before they look at elements (is the mask all ones?) to choose a shortcut. A graph for another framework is better
-    off without: it then holds for every mask, and need not wait for elements at each call.
+    Models ask it before they look at elements (is the mask all ones?) to choose a shortcut. A graph for
+    another framework is better off without: it then holds for every mask, and need not wait for elements at
+    each call.
     """
     outside = compiling_flag()
     flag = Compiling(1, outside)
@@ -70,7 +72,6 @@ def compiling(claim: bool = True) -> Iterator[Compiling]:
 
 
 def kept(result: Any) -> list[torch.Tensor]:
-    """The tensors of a result with the elements of now."""
     return [item.detach().clone() for item in iterate_structure((result,)) if isinstance(item, torch.Tensor)]
 
 
@@ -90,10 +91,11 @@ def differs_outside(
     kwargs: dict[str, Any],
     seen: Seen,
 ) -> bool:
-    """Runs the function once more with ``is_compiling()`` False, and tells whether the result differs from ``seen``.
+    """Runs the function once more with ``is_compiling()`` False, and tells whether the result differs from
+    ``seen``.
 
-    ``state`` is what the function can reach; it is put back. Functions that draw random numbers, write to what they are given or keep state
-    are not asked.
+    ``state`` is what the function can reach; it is put back. Functions that draw random numbers, write to
+    what they are given or keep state are not asked.
     """
     if not _is_pure(graph):
         return False

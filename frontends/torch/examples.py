@@ -58,10 +58,12 @@ Inputs = dict[str, torch.Tensor]
 
 
 def example_inputs(model: Any) -> Inputs | None:
-    """Keyword arguments that the model runs on, from its own ``dummy_inputs`` and its configuration; None where it cannot tell.
+    """Keyword arguments that the model runs on, from its own ``dummy_inputs`` and its configuration; None
+    where it cannot tell.
 
-    Names are those of ``forward``. Token ids come with an attention mask of ones, as from a tokenizer; images are float[1, channels,
-    height, width], sound is float[1, samples] or float[1, bins, frames]. Nothing is changed by the trial runs.
+    Names are those of ``forward``. Token ids come with an attention mask of ones, as from a tokenizer; images
+    are float[1, channels, height, width], sound is float[1, samples] or float[1, bins, frames]. Nothing is
+    changed by the trial runs.
     """
     if not all(hasattr(model, name) for name in ("config", "dummy_inputs", "main_input_name", "forward")):
         return None

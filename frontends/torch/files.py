@@ -1,4 +1,6 @@
-"""Which torch calls and objects a saved graph may hold: the public functions that can be recorded, and nothing else of torch."""
+"""Which torch calls and objects a saved graph may hold: the public functions that can be recorded, and
+nothing else of torch.
+"""
 
 from __future__ import annotations
 

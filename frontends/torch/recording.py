@@ -87,15 +87,15 @@ _HOOKS = tuple(name for name in vars(torch.nn.Module()) if "forward" in name and
 
 
 def is_hook(place: Place) -> bool:
-    """Whether this is where modules keep hooks, or what is known of them."""
     return any(f"{name}[" in place.name for name in _HOOKS)
 
 
 def as_installed(first: Attempt, attempt: Callable[[], Attempt]) -> Recording | None:
-    """The function recorded again with what its ``first`` recording has left, where that changes nothing any more and the graph is the
-    same.
+    """The function recorded again with what its ``first`` recording has left, where that changes nothing any
+    more and the graph is the same.
 
-    What was left then stays, as after the first call of the original; otherwise it is taken back, and None is given.
+    What was left then stays, as after the first call of the original; otherwise it is taken back, and None is
+    given.
     """
     before = {place: place.read() for place in first.left}
     for place, item in first.left.items():
@@ -107,7 +107,8 @@ def as_installed(first: Attempt, attempt: Callable[[], Attempt]) -> Recording | 
             first.recording.graph, made.recording.graph
         ):
             again = made.recording
-    # The user's code runs, and may raise anything: what it raises is reported where it is recorded with state.
+    # The user's code runs, and may raise anything: what it raises is reported where it is recorded with
+    # state.
     except Exception as problem:
         if is_fault(problem):
             raise
@@ -182,7 +183,6 @@ class Reads:
         ]
 
     def _loops(self) -> Loops | None:
-        """The loops of the recording, where it sees what the caller does."""
         return self.capture.loops if self.session.hears() and is_listening(self.capture) else None
 
     def facts(self) -> list[EnvironmentGuard]:
@@ -205,8 +205,8 @@ _PRECISIONS = {
 class Attempt:
     """The result of one attempt: the recording, and new facts for the next attempt.
 
-    ``left`` are places that are state, with what the function leaves there. ``is_other_code``: whether the function does something else
-    when it is not told that it is being compiled.
+    ``left`` are places that are state, with what the function leaves there. ``is_other_code``: whether the
+    function does something else when it is not told that it is being compiled.
     """
 
     recording: Recording
@@ -218,8 +218,8 @@ class Attempt:
 class Hypotheses:
     """How the function is recorded next, by what earlier attempts have shown.
 
-    ``compiled``: whether it is told that it is being compiled. ``numbers`` are where the call has numbers that are inputs, ``grown`` the
-    places of lists that it may only append to.
+    ``compiled``: whether it is told that it is being compiled. ``numbers`` are where the call has numbers
+    that are inputs, ``grown`` the places of lists that it may only append to.
     """
 
     compiled: bool
@@ -233,7 +233,6 @@ class Hypotheses:
     weights: Weights | None = None  # that were found a moment ago, for the first attempt
 
     def without_numbers(self) -> None:
-        """Symbols in the place of numbers may have been what failed."""
         self.reading, self.numbers = Reading(False), frozenset()
 
 
@@ -301,7 +300,9 @@ def _listening(request: Request, state: State, reads: Reads, compiled: bool) -> 
 
 
 def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
-    """Runs and records the function once, with the places of the request as state and by what earlier attempts have shown."""
+    """Runs and records the function once, with the places of the request as state and by what earlier
+    attempts have shown.
+    """
     function, args = request.function, request.args
     tree, arrays, tensors = _given(request, hypotheses.numbers)
     weights, hypotheses.weights = (
@@ -395,13 +396,14 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
 
 @contextmanager
 def _outside(capture: Capture) -> Iterator[None]:
-    """Nothing is recorded inside the block, and the generators are afterwards as before."""
     with no_torch_function(), no_torch_dispatch(), capture.generators.undone():
         yield
 
 
 def _hold(weights: Weights, called: Any, arrays: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Make the parameters of a graph that the function calls parameters of the recording: those of a module of it, which is kept."""
+    """Make the parameters of a graph that the function calls parameters of the recording: those of a module
+    of it, which is kept.
+    """
     known = vars(called).get("_module_within")
     if (
         known is None
@@ -426,8 +428,10 @@ def _entries(weights: Weights) -> list[Entry]:
 
 
 def _tensors(leaves: list[Any], function: Any) -> dict[int, Any]:
-    """Arrays of any framework as tensors by identity: one that stands in several places is one tensor; generators as they are, and no
-    numbers. Those of other frameworks are brought to the GPU that another one, or the module, is on."""
+    """Arrays of any framework as tensors by identity: one that stands in several places is one tensor;
+    generators as they are, and no numbers. Those of other frameworks are brought to the GPU that another one,
+    or the module, is on.
+    """
     made: dict[int, Any] = {}
     foreign: list[int] = []
     for leaf in leaves:
@@ -451,7 +455,9 @@ _MOST_ROUNDS = 5  # new places of state are found by recording; they may lead th
 
 
 def record(request: Request) -> Recording:
-    """Runs the function and records it; one whose weights are on ``meta`` with zeros in their places, and in those of such arguments."""
+    """Runs the function and records it; one whose weights are on ``meta`` with zeros in their places, and in
+    those of such arguments.
+    """
     check_outside(request)
     weights = Weights(
         request.function, given_objects(request.function, request.args, leaves_and_tree(request)[1])
@@ -467,7 +473,10 @@ def record(request: Request) -> Recording:
 
 
 def _recorded(request: Request, weights: Weights | None = None) -> Recording:
-    """A recording: again where places turn out to be state that were not known to be. ``weights`` are those of the function, if known."""
+    """A recording: again where places turn out to be state that were not known to be.
+
+    ``weights`` are those of the function, if known.
+    """
     search = _Search(replace(request, places=(*request.places, *converted(request))))
     search.hypotheses.weights = weights
     give_up = (
@@ -481,7 +490,9 @@ def _recorded(request: Request, weights: Weights | None = None) -> Recording:
 
 
 class _Search:
-    """How the function is recorded next, by what earlier attempts have shown; an attempt that refutes something changes it."""
+    """How the function is recorded next, by what earlier attempts have shown; an attempt that refutes
+    something changes it.
+    """
 
     def __init__(self, request: Request) -> None:
         self.request, self.often = request, changed_often(request)
@@ -496,7 +507,9 @@ class _Search:
             self.hypotheses.grown = request.auto_dynamic.lengths.grown(request.places)
 
     def attempt(self) -> Recording | Refuted[_Search]:
-        """The recording, where the function does the same when it is not told that it is compiled, and keeps no state that is not known."""
+        """The recording, where the function does the same when it is not told that it is compiled, and keeps
+        no state that is not known.
+        """
         made, hypotheses = self._again(), self.hypotheses
         if not made.left and not made.is_other_code:
             return made.recording
@@ -517,10 +530,9 @@ class _Search:
         return context.run(attempt, replace(self.request, places=places), self.hypotheses)
 
     def too_many(self) -> str:
-        """What is said where each attempt finds other state."""
         return f"{self.request.name} keeps its state in other places each time it is recorded: {', '.join(p.name for p in self.known[-5:])}"
 
-    # ------------------------------------------------------------------------------ what may be given up, the weakest first
+    # ---------------------------------------------------------------- what may be given up, the weakest first
     @gives_up("taking lists to be appended to alone")
     def without_lists(self, problem: Exception) -> _Search | None:
         """Lists are no longer taken to be appended to alone."""

@@ -1,4 +1,6 @@
-"""The original function as a reference: fresh inputs for it, runs that leave nothing behind, and what its calls give on the way."""
+"""The original function as a reference: fresh inputs for it, runs that leave nothing behind, and what its
+calls give on the way.
+"""
 
 from __future__ import annotations
 
@@ -31,22 +33,18 @@ RANDOM_STATE = ("torch.get_rng_state", "torch.set_rng_state")
 
 
 def is_followed(owner: Any) -> bool:
-    """Whether the recording itself follows what this object holds."""
     return isinstance(owner, (torch.nn.Module, torch.Tensor))
 
 
 def leaves(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
-    """The arrays in the arguments as tensors."""
     return list(map(to_tensor, flatten((args, kwargs), is_array, opens)[0]))
 
 
 def saved(array: torch.Tensor) -> Callable[[], None]:
-    """A function that gives the array back the elements, and the history for gradients, that it has now."""
     return SavedContents(array).restore
 
 
 def watching(graph: Graph) -> Callable[[Sequence[torch.Tensor]], Callable[[], bool]] | None:
-    """See :func:`.memory.counted.watching`."""
     return counted.watching(graph)
 
 
@@ -57,7 +55,6 @@ class _Placed(tuple[float, float]):
 
 
 def ranges(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Range, ...]:
-    """The least and the greatest element of every array in the arguments: fresh ones are drawn from between, where those were."""
     return tuple(map(_range, leaves(args, kwargs)))
 
 
@@ -72,7 +69,8 @@ def _range(tensor: torch.Tensor) -> Range:
 
 
 def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> torch.Tensor:
-    """A random tensor like one that was seen: ints and varied floats from the range seen, of constant floats the neighbourhood.
+    """A random tensor like one that was seen: ints and varied floats from the range seen, of constant floats
+    the neighbourhood.
 
     >>> fresh((2,), "int64", (3.0, 3.0), seed=0)
     tensor([3, 3])
@@ -91,21 +89,20 @@ def with_facts(array: torch.Tensor, facts: Mapping[str, Any]) -> torch.Tensor:
 
 
 def copied(leaves: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-    """The same elements in memory of their own, which want a gradient where those do."""
     return [leaf.detach().clone().requires_grad_(leaf.requires_grad) for leaf in leaves]
 
 
 @contextmanager
 def random_kept() -> Iterator[None]:
-    """Afterwards torch's generator is as it was."""
     with recording_lock, torch.random.fork_rng(devices=[]):
         yield
 
 
 @contextmanager
 def undone(weights: Weights, seed: int | None, state: State | None = None) -> Iterator[None]:
-    """Inside of the block torch's generator starts from ``seed``, where one is given; afterwards it, all buffers and the ``state`` (all
-    that is within reach) are as before."""
+    """Inside of the block torch's generator starts from ``seed``, where one is given; afterwards it, all
+    buffers and the ``state`` (all that is within reach) are as before.
+    """
     state = state or State(weights)
     saved = [(tensor, tensor.detach().clone()) for tensor in weights.buffers()]
     with versions_kept(tensor for tensor, _ in saved):
@@ -123,7 +120,6 @@ def undone(weights: Weights, seed: int | None, state: State | None = None) -> It
 
 
 def to_numpy(array: Any) -> Any:
-    """The elements as a numpy array; bfloat16, which numpy lacks, as float32."""
     plain = array.detach().cpu()
     return (plain.float() if plain.dtype == torch.bfloat16 else plain).resolve_conj().resolve_neg().numpy()
 
@@ -146,12 +142,10 @@ class _Observer(TorchFunctionMode):
 def observe(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> list[tuple[str, list[torch.Tensor]]]:
-    """What every public torch call of a run gave, in order."""
     with _Observer() as observer:
         forward(function, *args, **kwargs)
     return observer.seen
 
 
 def with_intermediates(graph: Graph) -> tuple[Graph, list[Value]]:
-    """A recorded graph that returns a copy of what every node gives at its time, and the values that these are."""
     return reference.with_intermediates(graph, COPY, lambda node: node.key not in NUMBERS)

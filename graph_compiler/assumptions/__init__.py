@@ -31,7 +31,6 @@ KINDS: dict[str, type[Assumption]] = {kind.kind: kind for kind in _ORDER}
 
 
 def in_order(graph: Graph) -> list[Assumption]:
-    """Return all assumptions of a graph in the order in which they are checked."""
     return sorted(graph.all_assumptions(), key=_place)
 
 

@@ -31,7 +31,6 @@ def overlap(arrays: Sequence[Any], written: Sequence[int]) -> bool:
 
 
 def _is_apart(array: Any) -> bool:
-    """Return True if an array owns contiguous memory, so that only its views share it."""
     return type(array) is np.ndarray and (flags := array.flags).owndata and flags.forc
 
 

@@ -82,7 +82,8 @@ def lies_within(elements: Any, low: int, high: int, besides: int | None = None) 
     if besides is not None:
         elements = elements[elements != besides]
     unsigned = _UNSIGNED.get(elements.dtype)
-    # One reduction instead of two: as unsigned numbers, negative ones are the largest. Every call of a small model waits for this.
+    # One reduction instead of two: as unsigned numbers, negative ones are the largest. Every call of a small
+    # model waits for this.
     if unsigned is not None and low == 0 <= high <= _LARGEST:
         return elements.size == 0 or bool(np.maximum.reduce(elements.view(unsigned), axis=None) < high)
     return elements.size == 0 or bool(elements.min() >= low and elements.max() < high)

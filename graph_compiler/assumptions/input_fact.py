@@ -16,8 +16,8 @@ Fact = Union[bool, str, tuple[int, ...]]
 
 _NAME = re.compile(r"[a-z]+(:\d+)?")  # of a device
 
-# Facts of memory, which arrays of several frameworks have -> what is said where one is another than while recording. All others are
-# facts of a framework (``Traits.facts``).
+# Facts of memory, which arrays of several frameworks have -> what is said where one is another than while
+# recording. All others are facts of a framework (``Traits.facts``).
 _WORDS = {
     "layout": "lies in memory in another order than while recording, by which the function decided",
     "is_contiguous": "is contiguous, or is not, other than while recording",
@@ -53,7 +53,6 @@ class InputFact:
 
     @property
     def is_of_source(self) -> bool:
-        """True if the property has no meaning for a program written for another framework."""
         return self.fact not in _WORDS and trait("facts")[self.fact].is_of_source
 
     def mapped(self, replaced: Replaced) -> InputFact:
@@ -105,7 +104,6 @@ def fact_of(array: Any, fact: str) -> Fact:
 
 
 def _reader(fact: str) -> Callable[[Any], Fact]:
-    """Return the function that reads a property."""
     own: dict[str, Callable[[Any], Fact]] = {"layout": _layout, "is_contiguous": _is_contiguous}
     found: Callable[[Any], Fact] = own[fact] if fact in own else trait("facts")[fact].read
     return found

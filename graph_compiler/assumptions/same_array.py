@@ -26,7 +26,6 @@ class SameArray:
     firsts: tuple[int, ...]
 
     def apart(self) -> list[int]:
-        """Return the inputs that are the first of their object."""
         return [number for number, first in enumerate(self.firsts) if first == number]
 
     def lines(self, names: Names) -> list[str]:

@@ -83,7 +83,7 @@ def convert(
         ),
     ],
     to: To = None,
-    given: Inputs = [],  # noqa: B006  # typer reads it
+    given: Inputs = [],  # typer reads it  # noqa: B006
     framework: From = None,
     verified: Annotated[
         bool,
@@ -273,7 +273,9 @@ def doctor(
     json_output: Json = False,
     debug: Debug = False,
 ) -> Any:
-    """Look at the installation: versions, whether each framework works, conversions between them, and known conflicts."""
+    """Look at the installation: versions, whether each framework works, conversions between them, and known
+    conflicts.
+    """
     from .doctor import examined, table
 
     found = examined(quick)
@@ -286,7 +288,9 @@ def doctor(
 
 @app.callback(invoke_without_command=True)
 def version(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
-    """Records functions and models of torch, JAX, TensorFlow and NumPy, and writes them for torch, JAX, TensorFlow or NumPy."""
+    """Records functions and models of torch, JAX, TensorFlow and NumPy, and writes them for torch, JAX,
+    TensorFlow or NumPy.
+    """
     if version:
         from .doctor import own_version
 

@@ -101,7 +101,10 @@ def installed(name: str) -> str | None:
 
 
 def examined(quick: bool = False) -> dict[str, Any]:
-    """Return all findings. `problems` lists what is wrong in words. With `quick`, only versions are compared."""
+    """Return all findings. `problems` lists what is wrong in words.
+
+    With `quick`, only versions are compared.
+    """
     versions = {
         name: installed(name)
         for name in (*PACKAGES, "jaxlib", "torchvision", "keras", "tensorflow-cpu", "tensorflow-gpu")

@@ -145,10 +145,12 @@ SECONDS = 1.0  # that the main thread has to end by itself
 
 
 def end_when_interrupted() -> None:
-    """Start a thread that ends the process if the main thread has not done so within ``SECONDS`` of an interrupt.
+    """Start a thread that ends the process if the main thread has not done so within ``SECONDS`` of an
+    interrupt.
 
-    Python raises ``KeyboardInterrupt`` in the main thread, and only between two of its own instructions. A framework that compiles in C++
-    delays it, and a callback, a finaliser or a bare ``except`` of any library drops it.
+    Python raises ``KeyboardInterrupt`` in the main thread, and only between two of its own instructions. A
+    framework that compiles in C++ delays it, and a callback, a finaliser or a bare ``except`` of any library
+    drops it.
     """
     if (
         threading.current_thread() is not threading.main_thread()

@@ -90,7 +90,8 @@ def _drawn(spec: re.Match[str], whole: str, generator: np.random.Generator) -> A
 
 # ------------------------------------------------------------------------------ files
 def read(files: Sequence[Path], dtypes: dict[str, str]) -> Given:
-    """Arguments from files: .npz by name (``arr_0`` by position), .npy by position, .json by name or, of a list, by position.
+    """Arguments from files: .npz by name (``arr_0`` by position), .npy by position, .json by name or, of a
+    list, by position.
 
     Numbers in JSON become arrays of the ``dtypes`` that the graph has for inputs of these names.
     """
@@ -237,7 +238,10 @@ def _plain(leaf: Any) -> Any:
 
 
 def write(leaves: Mapping[str, Any], path: Path) -> None:
-    """Write results to a file in the format of its suffix. Raise `WrongInput` for several arrays and `.npy`."""
+    """Write results to a file in the format of its suffix.
+
+    Raise `WrongInput` for several arrays and `.npy`.
+    """
     if path.suffix == ".json":
         path.write_text(json.dumps(as_json(leaves)), "utf-8")
         return

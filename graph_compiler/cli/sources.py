@@ -37,7 +37,8 @@ def is_saved(source: str) -> bool:
 
 
 def names_a_file(source: str) -> bool:
-    """Return True if a source can only be a file or folder, whether or not it exists; a hub is not asked for such a name.
+    """Return True if a source can only be a file or folder, whether or not it exists; a hub is not asked for
+    such a name.
 
     >>> [names_a_file(source) for source in ("nothing.zip", "folder/nothing.zip", "./bert", "a/b/c", "bert/")]
     [True, True, True, True, True]

@@ -64,7 +64,6 @@ class Numbered:
 
     @property
     def holders(self) -> list[str]:
-        """Names of the dicts that the function reads."""
         return sorted({weight.holder for weight in self.weights.values()}, reverse=True)
 
 
@@ -121,7 +120,6 @@ def common(names: Sequence[str]) -> tuple[str, str, list[int]] | None:
 
 
 def quoted(name: str) -> str:
-    """Return the name in double quotes, unless it needs escapes."""
     plain = repr(name)
     return f'"{name}"' if plain == f"'{name}'" and '"' not in name else plain
 
@@ -152,7 +150,6 @@ class Stack(NamedTuple):
         return self.name.replace("*", ",".join(map(str, self.numbers)))
 
     def text(self) -> str:
-        """Return the call of the helper."""
         count = len(self.numbers)
         numbers = f"range({count})" if self.numbers == tuple(range(count)) else repr(self.numbers)
         return f"{HELPER}(parameters, {quoted(self.name)}, {numbers})"

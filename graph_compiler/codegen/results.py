@@ -52,7 +52,6 @@ class ResultText:
     globals: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def imports_for(self, names: set[str]) -> list[str]:
-        """Return the import lines of the classes, and of what the makers use of `names`."""
         return [*(line for name, line in _IMPORTS.items() if self.makers and name in names), *self.imports]
 
 

@@ -68,7 +68,6 @@ class Definitions:
         return self.named[text]
 
     def texts(self) -> list[str]:
-        """Return all definitions, each after those that it uses."""
         return [text.replace(OWN_NAME, name) for text, name in self.named.items()]
 
     def origins_in(self, source: str) -> list[tuple[int, Origin]]:
@@ -95,7 +94,6 @@ def last_uses(nodes: Iterable[Node], needed: Container[Value]) -> dict[Node, lis
 
 
 def bytes_of(value: Value) -> int:
-    """Return the size in bytes that an array had while recording."""
     return int(product(value.spec.hints)) * ITEMSIZE.get(value.dtype, 8)
 
 
@@ -167,7 +165,6 @@ class Scope:
 
     # ------------------------------------------------------------------------------ text of arguments
     def literal(self, structure: Any) -> Any:
-        """Return nested arguments with values, sizes and literals replaced by their text."""
         return map_structure(self._spelled, structure)
 
     def symbol(self, symbol: Symbol) -> str:
@@ -216,11 +213,9 @@ class Scope:
 
     # ------------------------------------------------------------------------------ lines
     def line(self, text: str) -> None:
-        """Append a line at the current indentation."""
         self.lines.append(_STEP * self.depth + text if text else "")
 
     def blank(self) -> None:
-        """Append an empty line, unless the scope is empty or ends with one."""
         if self.lines and self.lines[-1]:
             self.line("")
 
@@ -233,7 +228,6 @@ class Scope:
         self.depth -= 1
 
     def write(self, after: Callable[[Sequence[Value]], None] | None = None) -> None:
-        """Write all nodes. `after` is called with the outputs of each."""
         for node in self.nodes:
             self._node(node, after)
 
@@ -323,7 +317,6 @@ class Scope:
         self._delete(node, self._release_after(node) if gone is None else gone)
 
     def release(self, node: Node) -> None:
-        """Let the outputs of `node` reuse the names of operands that are not needed after it."""
         self.released[node] = self._release_after(node)
 
     def name(self, node: Node) -> list[str]:
@@ -340,13 +333,11 @@ class Scope:
         return names
 
     def new(self, wanted: str) -> str:
-        """Return a name that is not in use."""
         name = self.names.unique(wanted)
         self.held[name] = None
         return name
 
     def _open(self, context: str, continues: bool) -> None:
-        """Open the `with` block of the next line, unless the line continues the one that is open."""
         if context and not (continues and context == self.context):
             self.line(f"with {context}:")
         self.context = context
@@ -503,7 +494,6 @@ class Scope:
         return known[block]
 
     def numbered(self, region: Region) -> Numbered:
-        """Return the weights that the function of a region reads by layer index."""
         return self.shared.numbered.get(id(region.block), NOTHING)
 
     def take(self, inside: Inside) -> None:
@@ -517,7 +507,6 @@ class Scope:
             self.line(text)
 
     def free(self, names: Iterable[str]) -> None:
-        """Make names available again."""
         for name in names:
             self.held.pop(name, None)
             self.names.release(name)
@@ -535,13 +524,10 @@ class Inside:
         return not any(self.scope.lines)
 
     def reads(self, name: str) -> bool:
-        """Return True if the name occurs in the lines or outputs."""
         return any(name in _NAME.findall(text) for text in (*self.scope.lines, *self.outputs))
 
     def expression(self) -> str | None:
-        """Return the only output if there are no lines, or None."""
         return self.outputs[0] if self.is_empty and len(self.outputs) == 1 else None
 
     def free(self) -> None:
-        """Make the names of the region available again."""
         self.scope.free(list(self.scope.held))

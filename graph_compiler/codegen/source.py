@@ -59,7 +59,6 @@ class Program:
 
     @property
     def whole(self) -> str | None:
-        """The source, or None if it refers to objects that no text can express."""
         return None if self.globals else self.source
 
 
@@ -145,7 +144,6 @@ class _Writer:
     def _origins(
         self, source: str, lines: list[str], origins: list[tuple[int, Origin]]
     ) -> tuple[tuple[int, Origin], ...]:
-        """Return line numbers counted from the end of the source, since leading lines may have been dropped."""
         after = [0, *itertools.accumulate(line.count("\n") + 1 for line in reversed(lines))]
         end, last = source.count("\n") + 1, len(self.scope.lines)
         return tuple((end - after[min(last - place, len(lines))], origin) for place, origin in origins)
@@ -245,19 +243,16 @@ def _merged(imports: Iterable[str]) -> list[str]:
 
 
 def _needed(reads: list[str], lines: list[str]) -> list[str]:
-    """Return `lines`, preceded by those lines of `reads` whose sizes they use."""
     used = set(_identifiers("\n".join(lines)))
     kept = [line for line in reads if used.intersection(_identifiers(line.partition(" = ")[0]))]
     return [*kept, *lines] if kept or lines[0] else lines[1:]
 
 
 def _laid_out(line: str) -> str:
-    """Return a line of the function with its indentation, broken if it is too long."""
     return "\n".join(broken(line.lstrip(), 4 + len(line) - len(line.lstrip()))) if line else ""
 
 
 def _identifiers(text: str) -> list[str]:
-    """Return the identifiers in a piece of source, without those in strings."""
     return _IDENTIFIER.findall(_STRING.sub('""', text))
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from ..ir.node import Origin
 
-# Classes of errors that generated source defines for itself. Where a graph runs it, they are those of `graph_compiler.errors`.
+# Classes of errors that generated source defines for itself. Where a graph runs it, they are those of
+# `graph_compiler.errors`.
 ERRORS = {
     "GuardFailed": """\
 class GuardFailed(ValueError):
@@ -23,7 +24,6 @@ _INSTALLED = ("site-packages/", "dist-packages/")
 
 
 def portable(origin: Origin) -> Origin:
-    """Return the origin with a path that does not depend on the machine."""
     return replace(origin, file=portable_path(origin.file))
 
 

@@ -1,7 +1,7 @@
 """What frontends and backends have to provide: one protocol each, and the check of a module against it.
 
-A part may derive from its protocol: it then has what the protocol does by itself (members under ``default``), which suits a framework
-whose arrays are computed at once, never change, and turn into numpy arrays.
+A part may derive from its protocol: it then has what the protocol does by itself (members under ``default``),
+which suits a framework whose arrays are computed at once, never change, and turn into numpy arrays.
 """
 
 from .backend import Backend as Backend

@@ -18,7 +18,9 @@ from .training import Training
 
 
 class Tracer(Protocol):
-    """A compiler of the target that follows Python code instruction by instruction, calls of graphs too (``torch.compile``)."""
+    """A compiler of the target that follows Python code instruction by instruction, calls of graphs too
+    (``torch.compile``).
+    """
 
     def is_following(self) -> bool:
         """Whether it follows the code that asks."""
@@ -37,7 +39,10 @@ class Tracer(Protocol):
 
 
 class Target(Protocol):
-    """One framework as a place to run: its arrays and its compiler. Implemented by each backend's ``native.py``."""
+    """One framework as a place to run: its arrays and its compiler.
+
+    Implemented by each backend's ``native.py``.
+    """
 
     @property
     def name(self) -> str:
@@ -57,10 +62,11 @@ class Target(Protocol):
         """The elements as a numpy array, those of a dtype that numpy lacks as the nearest wider one."""
 
     def from_bytes(self, data: np.ndarray[Any, Any], dtype: str, shape: tuple[int, ...]) -> Any:
-        """A native array of these elements (bytes, of type uint8), of the nearest dtype that the framework has. It may keep their
-        memory."""
+        """A native array of these elements (bytes, of type uint8), of the nearest dtype that the framework
+        has. It may keep their memory.
+        """
 
-    # ------------------------------------------------------------------------------ arrays, where more is to be said of them
+    # --------------------------------------------------------------- arrays, where more is to be said of them
     @property
     @default
     def shares(self) -> bool:
@@ -84,8 +90,9 @@ class Target(Protocol):
 
     @default
     def on_host(self, array: Any) -> Any:
-        """The elements as a numpy array where nobody has to wait for them; None on another device, and while the framework traces a
-        function."""
+        """The elements as a numpy array where nobody has to wait for them; None on another device, and while
+        the framework traces a function.
+        """
         return self.to_numpy(array)
 
     @default
@@ -112,27 +119,33 @@ class Target(Protocol):
     # ------------------------------------------------------------------------------ checks
     @default
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
-        """``result`` of a pure call, once its guards on elements are dealt with: ``GuardFailed`` where one does not hold."""
+        """``result`` of a pure call, once its guards on elements are dealt with: ``GuardFailed`` where one
+        does not hold.
+        """
         for check, guard in zip(checks, guards):
             guard.require(self.elements(check))
         return result
 
     @default
     def refusal(self, problem: Exception) -> str | None:
-        """An exception in words, where a function of the framework has refused its arguments; None of any other."""
+        """An exception in words, where a function of the framework has refused its arguments; None of any
+        other.
+        """
         return None
 
     @default
     def is_signal(self, problem: Exception) -> bool:
-        """Whether the framework ends by this exception a function that it runs for its own ends, or refuses to follow it: no failure of the
-        function."""
+        """Whether the framework ends by this exception a function that it runs for its own ends, or refuses
+        to follow it: no failure of the function.
+        """
         return False
 
     # ------------------------------------------------------------------------------ compiling and tracing
     @default
     def placed(self, function: Callable[..., Any], graph: Any, program: Any) -> Callable[..., Any]:
-        """The flat function of a graph, which makes its arrays on the device of those that it is given. As it is where the framework
-        moves arrays itself."""
+        """The flat function of a graph, which makes its arrays on the device of those that it is given. As it
+        is where the framework moves arrays itself.
+        """
         return function
 
     @default
@@ -143,9 +156,10 @@ class Target(Protocol):
         static: tuple[int, ...] = (),
         text: str | None = None,
     ) -> Callable[..., Any]:
-        """The function wrapped in the framework's own compiler; as it is where there is none. ``static``: positions of arguments that are
-        Python numbers which sizes are made of; ``text``: the source of the function, where it depends on nothing else, so that what is made
-        of it may be kept between processes."""
+        """The function wrapped in the framework's own compiler; as it is where there is none. ``static``:
+        positions of arguments that are Python numbers which sizes are made of; ``text``: the source of the
+        function, where it depends on nothing else, so that what is made of it may be kept between processes.
+        """
         if options:
             raise NotCompilable(
                 f"{self.name} has no compiler, so there is nothing that could take the options {', '.join(options)}; leave them out"
@@ -155,21 +169,26 @@ class Target(Protocol):
     @property
     @default
     def widening(self) -> str:
-        """How a user gives the framework 64-bit types, as a sentence without its end; empty where it always has them."""
+        """How a user gives the framework 64-bit types, as a sentence without its end; empty where it always
+        has them.
+        """
         return ""
 
     @property
     @default
     def compiles_by_default(self) -> bool:
-        """Return True if :meth:`compile_by_default` compiles the functions of graphs unless the user chooses otherwise."""
+        """Return True if :meth:`compile_by_default` compiles the functions of graphs unless the user chooses
+        otherwise.
+        """
         return False
 
     @default
     def compile_by_default(
         self, function: Callable[..., Any], static: tuple[int, ...] = (), text: str | None = None
     ) -> Callable[..., Any]:
-        """Return the function, compiled as suits it best; arguments as of :meth:`compile`. Its attribute ``describe_compilation``, if it
-        has one, is a function that returns in words how it runs."""
+        """Return the function, compiled as suits it best; arguments as of :meth:`compile`. Its attribute
+        ``describe_compilation``, if it has one, is a function that returns in words how it runs.
+        """
         return self.compile(function, {}, static, text)
 
     @property
@@ -204,8 +223,10 @@ class Target(Protocol):
     def either(
         self,
     ) -> Callable[[tuple[Any, ...], tuple[Any, ...], Callable[[], Any], Callable[[], Any]], Any] | None:
-        """A function of checks, their guards, and two functions that give lists of arrays: what the first gives where all guards hold, else
-        what the second gives, as a branch of the program that the framework traces. None where it has no such branch."""
+        """A function of checks, their guards, and two functions that give lists of arrays: what the first
+        gives where all guards hold, else what the second gives, as a branch of the program that the framework
+        traces. None where it has no such branch.
+        """
         return None
 
     @property
@@ -217,20 +238,25 @@ class Target(Protocol):
     @property
     @default
     def size_of(self) -> Callable[[Any, int], Any] | None:
-        """A function of an array and an axis that gives the size, or what stands for it while the framework traces a function with unknown
-        sizes; None where it knows all sizes. What has it has ``where_sizes_fit``."""
+        """A function of an array and an axis that gives the size, or what stands for it while the framework
+        traces a function with unknown sizes; None where it knows all sizes. What has it has
+        ``where_sizes_fit``.
+        """
         return None
 
     @default
     def where_sizes_fit(self, result: Any, conditions: list[tuple[Any, str]]) -> Any:
-        """``result`` of a traced function, with the conditions on sizes that were unknown (each with its words) checked when it runs."""
+        """``result`` of a traced function, with the conditions on sizes that were unknown (each with its
+        words) checked when it runs.
+        """
         return result
 
     @property
     @default
     def traced_number(self) -> Callable[[Any, type], Any] | None:
-        """A function of what a transformation has made of a number, and the number's class, that gives what stands for the number, or None
-        where it is none; None where transformations leave numbers alone."""
+        """A function of what a transformation has made of a number, and the number's class, that gives what
+        stands for the number, or None where it is none; None where transformations leave numbers alone.
+        """
         return None
 
     # ------------------------------------------------------------------------------ random numbers
@@ -249,19 +275,24 @@ class Target(Protocol):
     def next_key(self, leaves: Iterable[Any] = ()) -> Any:
         """Return a fresh key for a call with these array ``leaves``.
 
-        Raise ``CallMismatch`` where the framework traces the call, or maps it over rows, so that keys have to be arguments.
+        Raise ``CallMismatch`` where the framework traces the call, or maps it over rows, so that keys have to
+        be arguments.
         """
         raise UnsupportedOperation(f"{self.name} draws no random numbers")
 
     @default
     def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
-        """A function that puts the generators that a graph draws from, the framework's own and those among the inputs, back to where they
-        are now."""
+        """A function that puts the generators that a graph draws from, the framework's own and those among
+        the inputs, back to where they are now.
+        """
         return lambda: None
 
 
 class Backend(Protocol):
-    """A framework that graphs are written for: a module, or an object in one. Implemented by ``backends/<framework>/__init__.py``."""
+    """A framework that graphs are written for: a module, or an object in one.
+
+    Implemented by ``backends/<framework>/__init__.py``.
+    """
 
     @property
     def name(self) -> str:
@@ -282,7 +313,9 @@ class Backend(Protocol):
     @property
     @default
     def copy_aliased_outputs(self) -> Callable[[Graph], tuple[Graph, bool]] | None:
-        """A pass that copies results which share memory, of a framework whose arrays can be written to; None elsewhere."""
+        """A pass that copies results which share memory, of a framework whose arrays can be written to; None
+        elsewhere.
+        """
         return None
 
     @default
@@ -302,5 +335,8 @@ class Backend(Protocol):
 
     @default
     def as_module(self, graph: Any) -> Any:
-        """A graph as a trainable module of the framework. Raises ``ModuleNotFoundError`` where the library that has modules is missing."""
+        """A graph as a trainable module of the framework.
+
+        Raises ``ModuleNotFoundError`` where the library that has modules is missing.
+        """
         raise NotCompilable(f"{self.name} has no modules: call the graph itself, or graph.functional")

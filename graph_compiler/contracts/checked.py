@@ -41,7 +41,9 @@ def require(contract: type, item: Any, what: str) -> None:
 
 
 def _missing(contract: type, item: Any, path: str) -> Iterator[str]:
-    """The members that are not there, those of the parts too; of what derives from the contract, those that it has to write itself."""
+    """The members that are not there, those of the parts too; of what derives from the contract, those that
+    it has to write itself.
+    """
     derives = contract in type(item).__mro__
     for name, member in _members(contract).items():
         function = member.fget if isinstance(member, property) else member

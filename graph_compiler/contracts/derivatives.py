@@ -20,10 +20,12 @@ Step = Callable[[Arrays, Arrays], tuple[Arrays, Arrays]]
 
 @dataclass(frozen=True)
 class Mapping:
-    """How a function is mapped: over so many slices, along ``axes`` of its arrays (None: the whole array each time).
+    """How a function is mapped: over so many slices, along ``axes`` of its arrays (None: the whole array each
+    time).
 
-    ``size`` is None where it is not known yet, of arrays that the framework traces. ``randomness``: ``"different"`` or ``"same"`` numbers
-    for each slice, or ``"error"``. ``axis_name`` is that of collectives.
+    ``size`` is None where it is not known yet, of arrays that the framework traces. ``randomness``:
+    ``"different"`` or ``"same"`` numbers for each slice, or ``"error"``. ``axis_name`` is that of
+    collectives.
     """
 
     axes: tuple[int | None, ...]
@@ -35,9 +37,11 @@ class Mapping:
 class Derivatives(Protocol):
     """A framework's own derivatives and vectorisation, of functions that take arrays and give arrays.
 
-    Functions may be differentiated while they are differentiated, and mapped while they are mapped, in any order. Cotangents follow one
-    convention: ``pull`` is the conjugate transpose of the derivative, so the gradient of a real function of a complex array points to
-    where the function grows fastest (torch's and TensorFlow's convention, the conjugate of JAX's).
+    Functions may be differentiated while they are differentiated, and mapped while they are mapped, in any
+    order. Cotangents follow one
+    convention: ``pull`` is the conjugate transpose of the derivative, so the gradient of a real function of a
+        complex array points to where the function grows fastest (torch's and TensorFlow's convention, the
+        conjugate of JAX's).
     """
 
     compile_options: ClassVar[dict[str, Any]]
@@ -80,7 +84,9 @@ class Derivatives(Protocol):
         """The unit arrays of this shape and type, stacked along a first axis: [elements, *shape]."""
 
     def split(self, array: Any, axis: int, like: Any) -> Any:
-        """The first axis (``axis`` 0) or the last (-1), of as many elements as another array has, in the shape of that array."""
+        """The first axis (``axis`` 0) or the last (-1), of as many elements as another array has, in the
+        shape of that array.
+        """
 
     def move_axis(self, array: Any, source: int, destination: int) -> Any:
         """``numpy.moveaxis``."""
@@ -100,13 +106,16 @@ class Derivatives(Protocol):
         """``numpy.concatenate``, along the first axis."""
 
     def scanned(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
-        """``state, outputs = step(state, row)`` for each row of arrays that have as many: the last state, and the outputs stacked along a
-        first axis. With ``checkpoint`` reverse mode computes steps again."""
+        """``state, outputs = step(state, row)`` for each row of arrays that have as many: the last state, and
+        the outputs stacked along a first axis. With ``checkpoint`` reverse mode computes steps again.
+        """
 
     def pulled(
         self, function: Function, primals: Arrays
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """Reverse mode: results, what is handed on, and the function from cotangents of the results to cotangents of the primals."""
+        """Reverse mode: results, what is handed on, and the function from cotangents of the results to
+        cotangents of the primals.
+        """
 
     def pushed(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
         """Forward mode: results, what is handed on, and the tangents of the results."""
@@ -114,7 +123,9 @@ class Derivatives(Protocol):
     def linearised(
         self, function: Function, primals: Arrays
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """Results, what is handed on, and the function from tangents of the primals to tangents of the results."""
+        """Results, what is handed on, and the function from tangents of the primals to tangents of the
+        results.
+        """
 
     @default
     def lacks(self, problem: Exception) -> bool:
@@ -130,6 +141,7 @@ class Derivatives(Protocol):
     def rematerialised(
         self, function: Callable[[Arrays], Arrays], policy: Policy
     ) -> Callable[[Arrays], Arrays]:
-        """The function, of which reverse mode keeps only what the policy says, and computes the rest again: ``"nothing"``, ``"dots"`` (the
-        results of matrix products), ``"everything"``, ``"min_cut"`` (the fewest bytes that no product has to be computed again for), or the
-        values of these names."""
+        """The function, of which reverse mode keeps only what the policy says, and computes the rest again:
+        ``"nothing"``, ``"dots"`` (the results of matrix products), ``"everything"``, ``"min_cut"`` (the
+        fewest bytes that no product has to be computed again for), or the values of these names.
+        """

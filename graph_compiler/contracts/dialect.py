@@ -23,12 +23,15 @@ class Dialect(Protocol):
 
     @property
     def prelude(self) -> ModuleType | tuple[str, ...] | None:
-        """Helper functions; those that are used are copied into the source. None where there are none. Recorded calls give the names of
-        helpers of the target of their framework."""
+        """Helper functions; those that are used are copied into the source. None where there are none.
+        Recorded calls give the names of helpers of the target of their framework.
+        """
 
     @property
     def structured(self) -> Structured:
-        """How operations that run blocks are written; empty for recorded calls, where the target of the framework knows it."""
+        """How operations that run blocks are written; empty for recorded calls, where the target of the
+        framework knows it.
+        """
 
     def decorators(self, graph: Graph) -> tuple[str, ...]:
         """Lines that stand above the function."""
@@ -50,7 +53,12 @@ class Dialect(Protocol):
 
 
 class TargetDialect(Dialect, Protocol):
-    """A dialect of canonical operations. ``graph_compiler.backends.common.dialect.CanonicalDialect`` is one, made of a table of rows."""
+    """A dialect of canonical operations.
+
+    ``graph_compiler.backends.common.dialect.CanonicalDialect`` is one, made of a table of rows.
+    """
 
     def check(self, graph: Graph) -> None:
-        """``UnsupportedOperation`` for a graph that would compute something else here than where it was recorded."""
+        """``UnsupportedOperation`` for a graph that would compute something else here than where it was
+        recorded.
+        """

@@ -69,21 +69,25 @@ class Live(Protocol):
     @property
     @default
     def is_counted(self) -> bool:
-        """Whether replacing an array counts as a change of a dict (``dicts``), so that the check of the environment sees it; such arrays
-        are ``current`` after ``refresh``."""
+        """Whether replacing an array counts as a change of a dict (``dicts``), so that the check of the
+        environment sees it; such arrays are ``current`` after ``refresh``.
+        """
         return False
 
     @property
     @default
     def is_captured(self) -> bool:
-        """Whether a function that the framework's compiler follows may call this, and the compiled one reads the arrays of each moment:
-        then they need not be handed to it."""
+        """Whether a function that the framework's compiler follows may call this, and the compiled one reads
+        the arrays of each moment: then they need not be handed to it.
+        """
         return False
 
     @property
     @default
     def read(self) -> Callable[[], Mapping[str, Any]] | None:
-        """A function that reads them in plain code that a compiler can follow and guard on; None where there is none."""
+        """A function that reads them in plain code that a compiler can follow and guard on; None where there
+        is none.
+        """
         return None
 
 
@@ -103,14 +107,19 @@ class Fillable(Protocol):
         """Whether a file of weights holds it."""
 
     def recomputed(self, names: Iterable[str]) -> Mapping[str, Any]:
-        """Return arrays for those of the names that no file holds and whose module determines them, as it does where it is built."""
+        """Return arrays for those of the names that no file holds and whose module determines them, as it
+        does where it is built.
+        """
 
     def fill(self, name: str, array: Any) -> None:
         """Gives it its elements."""
 
 
 class Weights(Protocol):
-    """Where the user's model keeps its arrays. A framework whose functions keep none gives names for nothing."""
+    """Where the user's model keeps its arrays.
+
+    A framework whose functions keep none gives names for nothing.
+    """
 
     def live(self, names: Iterable[str]) -> Live:
         """What gives the arrays that stand under these names at the moment."""
@@ -122,8 +131,9 @@ class Weights(Protocol):
         """Puts another array in the place of a buffer."""
 
     def leave(self, name: str, elements: Any, rebound: bool) -> Any:
-        """Gives a buffer the elements of a numpy array, or (``rebound``) puts a new array of them in its place; the array that is there
-        then."""
+        """Gives a buffer the elements of a numpy array, or (``rebound``) puts a new array of them in its
+        place; the array that is there then.
+        """
 
     def is_trained(self, name: str) -> bool:
         """Whether an optimizer may change it: not a buffer."""
@@ -131,13 +141,16 @@ class Weights(Protocol):
     @property
     @default
     def tells_buffers(self) -> bool:
-        """Whether the framework tells weights from buffers: a weight that calls write to is trained then. Without it, what calls write to
-        is a buffer."""
+        """Whether the framework tells weights from buffers: a weight that calls write to is trained then.
+        Without it, what calls write to is a buffer.
+        """
         return True
 
     @default
     def is_frozen(self, name: str) -> bool:
-        """Whether it is no buffer, and the original still keeps it from training at the moment (``requires_grad=False`` of torch)."""
+        """Whether it is no buffer, and the original still keeps it from training at the moment
+        (``requires_grad=False`` of torch).
+        """
         return False
 
     @default
@@ -220,7 +233,9 @@ class Reference(Protocol):
 
     @default
     def undone(self, weights: Any, seed: int) -> AbstractContextManager[None]:
-        """Inside of the block the generator starts from ``seed``; afterwards it and what calls write to are as before."""
+        """Inside of the block the generator starts from ``seed``; afterwards it and what calls write to are
+        as before.
+        """
         return nullcontext()
 
     @default
@@ -241,13 +256,17 @@ class Reference(Protocol):
     @property
     @default
     def saved(self) -> Callable[[Any], Callable[[], None]] | None:
-        """A function that gives what puts back an array that is written to; None where arrays cannot be written to."""
+        """A function that gives what puts back an array that is written to; None where arrays cannot be
+        written to.
+        """
         return None
 
     @property
     @default
     def watching(self) -> Callable[[Graph], Any] | None:
-        """A function that gives, of a recorded graph that writes to arrays, what looks at them around a call; None where nothing does."""
+        """A function that gives, of a recorded graph that writes to arrays, what looks at them around a call;
+        None where nothing does.
+        """
         return None
 
     @property
@@ -285,7 +304,10 @@ class ArrayAccess(Protocol):
 
 
 class SavedCalls(Protocol):
-    """Which calls and objects a file may hold. The defaults are those of a frontend that records canonical graphs."""
+    """Which calls and objects a file may hold.
+
+    The defaults are those of a frontend that records canonical graphs.
+    """
 
     @default
     def spell(self, item: Any) -> str | None:
@@ -314,7 +336,10 @@ class _NoSavedCalls(SavedCalls):
 
 
 class Frontend(Protocol):
-    """A framework that functions are recorded from: a module, or an object in one. Implemented by ``frontends/<framework>/__init__.py``."""
+    """A framework that functions are recorded from: a module, or an object in one.
+
+    Implemented by ``frontends/<framework>/__init__.py``.
+    """
 
     @property
     def name(self) -> str:
@@ -329,7 +354,10 @@ class Frontend(Protocol):
         """How the user's objects hold arrays."""
 
     def record(self, request: Request) -> Recording:
-        """Runs the function and records it. A frontend that records canonical graphs at once has nothing to lift."""
+        """Runs the function and records it.
+
+        A frontend that records canonical graphs at once has nothing to lift.
+        """
 
     @default
     def lift_graph(self, graph: Graph) -> Graph:
@@ -345,7 +373,9 @@ class Frontend(Protocol):
     @property
     @default
     def refuses_outside(self) -> bool:
-        """Whether a computed index outside of its axis is an error, which the graphs check for; False where it is anything else."""
+        """Whether a computed index outside of its axis is an error, which the graphs check for; False where
+        it is anything else.
+        """
         return False
 
     @property

@@ -26,7 +26,10 @@ REDUCTIONS = ("concat", "mean", "sum", "first", "none")
 
 @dataclass(frozen=True)
 class DeviceAxis:
-    """Devices in a row: ``size`` of them, of which ``local`` belong to this process. ``native`` is what the framework knows them by."""
+    """Devices in a row: ``size`` of them, of which ``local`` belong to this process.
+
+    ``native`` is what the framework knows them by.
+    """
 
     name: str
     size: int
@@ -38,9 +41,11 @@ class DeviceAxis:
 class Spread:
     """How a function runs on the devices of an axis.
 
-    ``split`` says which arrays are divided along their first axis; the others are whole on every device. ``reduce`` is one of
-    ``REDUCTIONS``, or a function of the results of all devices, stacked along a new first axis. ``local_batch``: a process gives the part
-    of its own devices. So many arrays in front are ``parameters``, as :meth:`Parallelism.everywhere` gives them.
+    ``split`` says which arrays are divided along their first axis; the others are whole on every device.
+    ``reduce`` is one of
+    ``REDUCTIONS``, or a function of the results of all devices, stacked along a new first axis.
+    ``local_batch``: a process gives the part of its own devices. So many arrays in front are ``parameters``,
+    as :meth:`Parallelism.everywhere` gives them.
     """
 
     axis: DeviceAxis
@@ -79,7 +84,9 @@ def require_count(count: int, known: int, kind: str) -> int:
 
 
 def begin_axis(axis_name: str, framework: str, native: Any = None) -> Token[Any]:
-    """From here on code runs over this axis of a framework, which knows it by ``native``; :func:`end_axis` ends it."""
+    """From here on code runs over this axis of a framework, which knows it by ``native``; :func:`end_axis`
+    ends it.
+    """
     return _axes.set({**_axes.get(), axis_name: (framework, native, regions())})
 
 
@@ -100,15 +107,18 @@ def running_over(axis_name: str | None, framework: str, native: Any = None) -> I
 
 
 def running_axes() -> Mapping[str, str]:
-    """Names of the axes that the code of this moment runs over, each with its framework; while a function is recorded those that began in
-    it, for it may run over others than those it is recorded in."""
+    """Names of the axes that the code of this moment runs over, each with its framework; while a function is
+    recorded those that began in it, for it may run over others than those it is recorded in.
+    """
     return {
         name: framework for name, (framework, _, recording) in _axes.get().items() if recording is regions()
     }
 
 
 def native_axis(axis_name: str, framework: str) -> Any:
-    """What a framework knows an axis by that the code of this moment runs over; ``LookupError`` where it runs over none of this name."""
+    """What a framework knows an axis by that the code of this moment runs over; ``LookupError`` where it runs
+    over none of this name.
+    """
     owner, native, _ = _axes.get()[axis_name]
     if owner != framework or native is None:
         raise LookupError(axis_name)
@@ -131,15 +141,20 @@ def running_mesh() -> Any:
 
 
 class Parallelism(Protocol):
-    """A framework's own means to run one function on many devices. Errors of communication are ``CollectiveFailed``."""
+    """A framework's own means to run one function on many devices.
+
+    Errors of communication are ``CollectiveFailed``.
+    """
 
     def array(self, item: Any) -> Any:
         """A number or an array of any framework as a native array; None for what is neither."""
 
     @default
     def likenesses(self) -> Mapping[type, Callable[[Any], Any]]:
-        """By classes of arrays, what decides how an array that is an argument is taken: a call whose arrays are equal in this to those of
-        the last one is not taken apart again. Calls with arrays of other classes are."""
+        """By classes of arrays, what decides how an array that is an argument is taken: a call whose arrays
+        are equal in this to those of the last one is not taken apart again. Calls with arrays of other
+        classes are.
+        """
         return {}
 
     def axis(self, devices: Any, name: str) -> DeviceAxis:
@@ -149,14 +164,18 @@ class Parallelism(Protocol):
         """
 
     def is_replicated(self, array: Any, axis: DeviceAxis) -> bool:
-        """Whether the array was put on every device by :meth:`replicated`, or was computed from such arrays alone."""
+        """Whether the array was put on every device by :meth:`replicated`, or was computed from such arrays
+        alone.
+        """
 
     def replicated(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
         """The arrays (of the first process), whole on every device."""
 
     @default
     def everywhere(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
-        """Parameters with the elements of the first process, as functions of :meth:`spread` take them for what is not split."""
+        """Parameters with the elements of the first process, as functions of :meth:`spread` take them for
+        what is not split.
+        """
         return self.replicated(arrays, axis)
 
     def single(self, array: Any) -> Any:
@@ -164,18 +183,26 @@ class Parallelism(Protocol):
 
     @default
     def opened(self, function: Any) -> Opened | None:
-        """A module as a function of its parameters, where a function may not close over arrays that have gradients; else None."""
+        """A module as a function of its parameters, where a function may not close over arrays that have
+        gradients; else None.
+        """
         return None
 
     def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
-        """The function on every device, :class:`running_over` the axis; results are reduced. Of the reduction ``"none"`` each result is a
-        list, with one array for each device of this process."""
+        """The function on every device, :class:`running_over` the axis; results are reduced. Of the reduction
+        ``"none"`` each result is a list, with one array for each device of this process.
+        """
 
     def differing(self, array: Any, axis: DeviceAxis) -> bool:
-        """Whether the devices hold different elements of an array that the reduction ``"first"`` has given. Every process asks."""
+        """Whether the devices hold different elements of an array that the reduction ``"first"`` has given.
+
+        Every process asks.
+        """
 
     def collective(self, name: str, array: Any, axis_name: str) -> Any:
-        """``psum``, ``pmean``, ``pmax`` or ``pmin`` over the axis; ``LookupError`` where no function runs over such an axis here."""
+        """``psum``, ``pmean``, ``pmax`` or ``pmin`` over the axis; ``LookupError`` where no function runs
+        over such an axis here.
+        """
 
     def all_gather(self, array: Any, axis_name: str) -> Any:
         """The arrays of all devices, stacked along a new first axis; ``LookupError`` as above."""
@@ -207,14 +234,18 @@ class Parallelism(Protocol):
         split: Sequence[bool],
         local_batch: bool,
     ) -> Callable[[Arrays, Arrays], Arrays]:
-        """A function of laid-out arrays and of arguments as if it ran on one device. Arguments that are ``split`` are divided
-        along their first axis over the axes ``batch`` of the mesh; ``local_batch`` as in :class:`Spread`."""
+        """A function of laid-out arrays and of arguments as if it ran on one device. Arguments that are
+        ``split`` are divided along their first axis over the axes ``batch`` of the mesh; ``local_batch`` as
+        in :class:`Spread`.
+        """
 
     # ------------------------------------------------------------------------------ training
     def training_over_axis(
         self, held: Held, make: Make, axis: DeviceAxis, local_batch: bool
     ) -> tuple[Training, Held]:
-        """Steps that split a batch over the axis, and what they hold, whole on every device: the mean of the devices' losses is trained."""
+        """Steps that split a batch over the axis, and what they hold, whole on every device: the mean of the
+        devices' losses is trained.
+        """
 
     def training_over_mesh(
         self,
@@ -225,7 +256,9 @@ class Parallelism(Protocol):
         batch: Sequence[str],
         local_batch: bool,
     ) -> tuple[Training, Held]:
-        """Steps over a mesh, as if they ran on one device, and what they hold, laid out by the names of parameters."""
+        """Steps over a mesh, as if they ran on one device, and what they hold, laid out by the names of
+        parameters.
+        """
 
     def training_alone(self, training: Training, held: Held, make: Make) -> tuple[Training, Held]:
         """Steps on one device, and what such steps, over an axis or a mesh, hold."""

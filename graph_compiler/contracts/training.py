@@ -17,11 +17,13 @@ Make = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Held:
-    """Everything that a training step changes. Arrays are those of the framework; what is not used is an empty dict, or None.
+    """Everything that a training step changes. Arrays are those of the framework; what is not used is an
+    empty dict, or None.
 
-    ``trained`` are updated by gradients; ``fixed`` are frozen, or not trained by the original; ``buffers`` are what calls of the model
-    write to (batch norm); ``places`` what they keep elsewhere. ``optimizer`` is the framework's own state; ``accumulated`` the sum of the
-    gradients since the last update. ``scaling`` is that of the loss, for float16.
+    ``trained`` are updated by gradients; ``fixed`` are frozen, or not trained by the original; ``buffers``
+    are what calls of the model write to (batch norm); ``places`` what they keep elsewhere. ``optimizer`` is
+    the framework's own state; ``accumulated`` the sum of the gradients since the last update. ``scaling`` is
+    that of the loss, for float16.
     """
 
     trained: Arrays
@@ -48,8 +50,8 @@ arrays."""
 class Training(Protocol):
     """A framework's own optimizers, gradients and compiler of steps.
 
-    A step is written once, in ``graph_compiler.training``, as a function of what is :class:`Held`. Where the framework updates arrays in
-    place, members give the arrays that they were given, changed.
+    A step is written once, in ``graph_compiler.training``, as a function of what is :class:`Held`. Where the
+    framework updates arrays in place, members give the arrays that they were given, changed.
     """
 
     @property
@@ -66,8 +68,9 @@ class Training(Protocol):
 
     # ------------------------------------------------------------------------------ optimizers
     def named(self, name: str, options: Mapping[str, Any]) -> Make:
-        """The optimizer of a name of the table in ``training.optimizers``, with options of the table. ``InvalidOption`` where the framework
-        has none that computes the same."""
+        """The optimizer of a name of the table in ``training.optimizers``, with options of the table.
+        ``InvalidOption`` where the framework has none that computes the same.
+        """
 
     def own(self, item: Any) -> Make | None:
         """An optimizer of the framework that the user has made; None for what is none."""
@@ -81,14 +84,17 @@ class Training(Protocol):
     def updated(
         self, make: Make, held: Held, gradients: Arrays, rate: Any, is_finite: Any
     ) -> tuple[Arrays, Any]:
-        """The trained arrays, and the state of the optimizer, after one update: with this learning rate (None: that of the optimizer), and
-        where ``is_finite`` (None: always)."""
+        """The trained arrays, and the state of the optimizer, after one update: with this learning rate
+        (None: that of the optimizer), and where ``is_finite`` (None: always).
+        """
 
     def optimizer_arrays(self, make: Make, held: Held) -> Arrays:
         """The state of the optimizer as arrays by name: what a file holds."""
 
     def with_optimizer_arrays(self, make: Make, held: Held, arrays: Arrays) -> Any:
-        """The state of a new optimizer of the arrays that are held, with these arrays in it; ``KeyError`` names one that is missing."""
+        """The state of a new optimizer of the arrays that are held, with these arrays in it; ``KeyError``
+        names one that is missing.
+        """
 
     # ------------------------------------------------------------------------------ arrays
     def trainable(self, array: Any) -> Any:
@@ -110,7 +116,9 @@ class Training(Protocol):
 
     @default
     def stored_spec(self, array: Any) -> list[Any] | None:
-        """Type and sizes of what a file holds of it, where these are others; it may have no elements any more."""
+        """Type and sizes of what a file holds of it, where these are others; it may have no elements any
+        more.
+        """
         return None
 
     @default
@@ -132,7 +140,9 @@ class Training(Protocol):
 
     @default
     def device_of(self, held: Held) -> Any:
-        """Where batches have to be for what is held, as :meth:`placed` takes it; None where the framework sees to that."""
+        """Where batches have to be for what is held, as :meth:`placed` takes it; None where the framework
+        sees to that.
+        """
         return None
 
     @default
@@ -144,8 +154,9 @@ class Training(Protocol):
     def gradients(
         self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays
     ) -> tuple[Any, Any, Arrays]:
-        """Value, what is handed on, and the gradient of a function that gives a number and more; zeros where nothing depends on an
-        array."""
+        """Value, what is handed on, and the gradient of a function that gives a number and more; zeros where
+        nothing depends on an array.
+        """
 
     @default
     def agreed(self, gradients: Arrays, metrics: Arrays) -> tuple[Arrays, Arrays]:
@@ -186,7 +197,9 @@ class Training(Protocol):
 
     # ------------------------------------------------------------------------------ random numbers
     def generator(self, like: Any) -> Any:
-        """What random numbers of steps are drawn from, on the device of an array: it begins where the framework's own sequence is."""
+        """What random numbers of steps are drawn from, on the device of an array: it begins where the
+        framework's own sequence is.
+        """
 
     def key(self, rng: Any) -> tuple[Any, Any]:
         """What one call of a graph draws from, and what is held then."""
@@ -209,11 +222,14 @@ class Training(Protocol):
         return function
 
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
-        """A step by the framework's compiler. ``is_consuming``: what is held before is not used again. ``options``: of a graph that is
-        compiled, those of the compiler, else None."""
+        """A step by the framework's compiler. ``is_consuming``: what is held before is not used again.
+        ``options``: of a graph that is compiled, those of the compiler, else None.
+        """
 
     def placed(self, array: Any, where: Any) -> Any:
-        """A host array, or one of any framework, as an array of this one on a device, or as a sharding says; None: on the first one."""
+        """A host array, or one of any framework, as an array of this one on a device, or as a sharding says;
+        None: on the first one.
+        """
 
     def is_device(self, item: Any) -> bool:
         """Whether this says where arrays of the framework are: a device, a sharding, or its name."""

@@ -27,9 +27,7 @@ class Aliases:
         self.touched = self.written.union(graph.shared_memory)
 
     def base_of(self, value: Value) -> Value:
-        """Return the value that owns the storage of `value`."""
         return self._base.get(value, value)
 
     def is_written(self, value: Value) -> bool:
-        """Return True if the storage of `value` may change during a call."""
         return self.base_of(value) in self.touched

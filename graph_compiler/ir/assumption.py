@@ -132,14 +132,12 @@ class Reader(Protocol):
 
 
 def row(data: Any, count: int) -> list[Any]:
-    """Return `data` if it is a list of `count` items; raise `InvalidFile` otherwise."""
     if type(data) is not list or len(data) != count:
         raise InvalidFile(f"{data!r:.80} is no list of {count}")
     return data
 
 
 def input_number(item: Any, read: Reader) -> int:
-    """Return `item` if it is the index of an input; raise `InvalidFile` otherwise."""
     if type(item) is not int or not 0 <= item < len(read.inputs):
         raise InvalidFile(f"{item!r:.80} is no input")
     return item

@@ -164,7 +164,6 @@ class Builder:
 
     @classmethod
     def into(cls: type[Made], rewriter: Rewriter, origin: Origin = _NOWHERE) -> Made:
-        """Return a builder that appends after the nodes that `rewriter` has written so far."""
         return cls(Graph("scratch", "canonical", nodes=rewriter.nodes), origin, rewriter.maker)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -220,7 +219,6 @@ class Builder:
 
     # ------------------------------------------------------------------------------ regions
     def argument(self, name: str, spec: ArraySpec) -> Value:
-        """Return a new value to be used as an input of a body."""
         return Value(name, spec)
 
     @contextmanager
@@ -274,18 +272,15 @@ class Builder:
                 )
 
     def settled(self, spec: ArraySpec) -> ArraySpec:
-        """Return the inferred spec, refined by subclasses that know more about its dimensions."""
         return spec
 
     # ------------------------------------------------------------------------------ sources
     def input(self, name: str, spec: ArraySpec) -> Value:
-        """Add an input with symbolic sizes to the graph and return it."""
         value = _source(name, spec)
         self.graph.inputs.append(value)
         return value
 
     def parameter(self, name: str, spec: ArraySpec) -> Value:
-        """Add a parameter with fixed sizes to the graph and return it."""
         value = self.graph.parameters[name] = Value(name, spec)
         return value
 

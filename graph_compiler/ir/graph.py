@@ -69,12 +69,10 @@ class Guard:
             )
 
     def symbols(self) -> tuple[Symbol, ...]:
-        """Return the symbols in a condition on sizes; an empty tuple for a condition on elements."""
         return tuple(self.condition.symbols()) if isinstance(self.condition, Size) else ()
 
     # ------------------------------------------------------------------------------ as an assumption
     def lines(self, names: Names) -> list[str]:
-        """Return the comparison, if all sizes in it are known before the function runs."""
         if not isinstance(self.condition, Size) or not all(map(names.knows, self.symbols())):
             return []
         return names.require_of_sizes(self.condition.text(names.size), str(self))
@@ -97,7 +95,6 @@ class Guard:
         return None if holds else f"{self} does not hold"
 
     def mapped(self, replaced: Replaced) -> Guard | None:
-        """Return the guard with its condition replaced, or None if the new condition is True."""
         condition = replaced(self.condition)
         return None if condition is True else dataclasses.replace(self, condition=condition)
 
@@ -127,8 +124,8 @@ class Guard:
 def check(guard: Guard, is_recorded: bool = False) -> Node:
     """Return a node without outputs that stands for `guard` within a block.
 
-    A check on sizes runs where it stands. The pass :mod:`graph_compiler.passes.lowering.region_checks` moves a
-    check on elements out of its region.
+    A check on sizes runs where it stands. The pass :mod:`graph_compiler.passes.lowering.region_checks` moves
+    a check on elements out of its region.
     """
     details = (guard.expected, guard.rounding) if isinstance(guard.condition, Value) else ()
     return Node(
@@ -149,7 +146,6 @@ def guard_of(node: Node) -> Guard | None:
 
 
 def reads_elements(guard: Guard) -> bool:
-    """Return True if the guard depends on elements, so that it can only be checked by running the function."""
     return isinstance(guard.condition, Value) or guard.condition.reads_elements()
 
 
@@ -157,14 +153,15 @@ def reads_elements(guard: Guard) -> bool:
 class TargetDemands:
     """Requirements that frontends and lifting note. They are saved with the graph.
 
-    matmul_precision: precision of float32 matrix products in the source framework: `"highest"`, `"high"`
-        or `"default"`; None for any.
+    matmul_precision: precision of float32 matrix products in the source framework: `"highest"`, `"high"` or
+        `"default"`; None for any.
     source_only: reason why the recording can only run in its own framework; empty if it can be lifted.
     wide: call that returned integers of more than 32 bits; empty if none did. JAX has these only with
         `jax_enable_x64`.
-    casts_are_written: True if the casts of torch's autocast are part of the program, so the target must
-        not add its own.
-    is_lifted: True if the calls as recorded could not be traced, so the graph is lifted for its own framework too.
+    casts_are_written: True if the casts of torch's autocast are part of the program, so the target must not
+        add its own.
+    is_lifted: True if the calls as recorded could not be traced, so the graph is lifted for its own framework
+        too.
     """
 
     matmul_precision: str | None = None
@@ -222,7 +219,6 @@ class GraphState:
 
     @property
     def is_empty(self) -> bool:
-        """True if a call neither reads nor changes anything but its arguments."""
         return self.places is None and self.updates is None
 
 
@@ -581,7 +577,6 @@ class _Names:
         return self.of[value]
 
     def declared(self, value: Value) -> str:
-        """Return name, dtype and sizes of `value`."""
         name = self.name(value)  # before its sizes, which may be its own
         return f"%{name}: {value.dtype}[{', '.join(str(self._part(dim)) for dim in value.shape)}]"
 
@@ -594,7 +589,6 @@ class _Names:
         return f"{outputs} = {node.op}({', '.join(arguments)})"
 
     def text(self, item: Any) -> str:
-        """Return the text of nested arguments."""
         return repr(map_structure(self._part, item))
 
     def _part(self, part: Any) -> Any:

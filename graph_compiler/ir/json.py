@@ -141,7 +141,6 @@ class KnownClasses:
     """
 
     def __init__(self, given: Mapping[tuple[str, str], type] | None = None) -> None:
-        """Create a lookup among `given`, or among imported modules if it is None."""
         self._given = given
         self._unknown: set[tuple[str, str]] = set()
 
@@ -304,11 +303,13 @@ class Encoder:
         }
 
     def origin(self, origin: Origin) -> list[Any]:
-        """Return the JSON form of a source location."""
         return [_line(origin.file), origin.line, _line(origin.module), _line(origin.call)]
 
     def item(self, item: Any) -> Any:
-        """Return the JSON form of an argument, nested or not. Raise `InvalidFile` for objects that have none."""
+        """Return the JSON form of an argument, nested or not.
+
+        Raise `InvalidFile` for objects that have none.
+        """
         if item is None or type(item) in (bool, int, str) or (type(item) is float and math.isfinite(item)):
             return item
         if isinstance(item, Value):
@@ -348,7 +349,6 @@ class Encoder:
 
 
 def named(text: str) -> str:
-    """Return `text` with characters that generated code cannot use in a name replaced by underscores."""
     return re.sub(r"[^\w.]", "_", text, flags=re.ASCII) or "value"
 
 
@@ -424,7 +424,6 @@ class Decoder:
         return graph
 
     def value(self, number: Any) -> Value:
-        """Return the value at an index of the table. Raise `InvalidFile` if there is none."""
         if type(number) is not int or not 0 <= number < len(self.values):
             raise InvalidFile(f"there is no value {number!r}")
         return self.values[number]

@@ -90,7 +90,6 @@ def _greatest(size: Any) -> float:
 
 
 def _ends(symbol: Symbol) -> tuple[int, int]:
-    """Return the bounds of a symbol. Lengths are at least 0."""
     return 0 if symbol.kind == "size" else -int(_GIVEN), int(_GIVEN)
 
 
@@ -122,7 +121,6 @@ def _products(one: Range, other: Range) -> Range:
 
 
 def _bits(*ranges: Range) -> Range:
-    """Return the range of all integers that have as many bits as the widest operand."""
     most = 2.0 ** math.ceil(math.log2(1 + max(max(-1 - low, high) for low, high in ranges)))
     return (0.0 if all(low >= 0 for low, _ in ranges) else -most), most - 1
 
@@ -169,7 +167,6 @@ def _either(ranges: Sequence[Range]) -> Range:
 
 # ------------------------------------------------------------------------------------- blocks
 def _inside(region: Region, given: Sequence[Range], known: dict[Value, Range]) -> list[Range]:
-    """Return the ranges of the outputs of a region, given those of its inputs."""
     known.update(zip(region.block.inputs, given))
     fits = _run(region.block.nodes, known)
     return [_of(item, known) if fits else _ENDLESS for item in region.block.outputs]

@@ -152,29 +152,24 @@ class Node:
         object.__setattr__(self, "uses", tuple(dict.fromkeys(self.reads())))
 
     def reads(self) -> list[Value]:
-        """Return the values that the node reads, once per use."""
         return values_in(
             (self.inputs, self.params, *(list(region.sizes.values()) for region in self.regions))
         )
 
     @property
     def key(self) -> str:
-        """Name of a recorded call without its module; empty in canonical graphs."""
         return self.record.key if self.record is not None else ""
 
     @property
     def result(self) -> Any:
-        """Structure that a recorded call returned, with values instead of arrays."""
         return self.record.result if self.record is not None else None
 
     @property
     def writes(self) -> tuple[Value, ...]:
-        """Values whose memory a recorded call writes to."""
         return self.record.writes if self.record is not None else ()
 
     @property
     def views(self) -> Mapping[int, Value]:
-        """Operand that an output aliases, by the index of the output."""
         return self.record.views if self.record is not None else _NO_VIEWS
 
     @property
@@ -193,7 +188,6 @@ class Node:
 
     @property
     def no_grad(self) -> bool:
-        """True if a recorded call ran with gradients disabled."""
         return self.record is not None and self.record.no_grad
 
     def __repr__(self) -> str:
@@ -209,7 +203,6 @@ def every(nodes: Iterable[Node]) -> Iterator[Node]:
 
 
 def draws(nodes: Iterable[Node]) -> bool:
-    """Return True if a recorded call among the nodes, or inside their regions, advances a random generator."""
     return any(node.is_random for node in every(nodes))
 
 
@@ -228,7 +221,6 @@ def distinct(nodes: Iterable[Node], seen: set[int] | None = None) -> Iterator[No
 
 
 def count_all(nodes: Iterable[Node]) -> int:
-    """Return the number of nodes, regions included. A region shared by several nodes counts once."""
     return len(list(distinct(nodes)))
 
 

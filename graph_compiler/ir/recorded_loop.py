@@ -36,7 +36,6 @@ def always_holds(condition: Any, numbers: Numbers) -> bool:
 
 
 def placed(condition: Size, number: Value, other: Any) -> Any:
-    """A comparison with something else in the place of the number of a step."""
     return substitute(condition, lambda symbol: other if symbol.source is number else Size.of(symbol))
 
 
@@ -79,8 +78,9 @@ ASKED: Path = ("while",)
 class Held:
     """What a variable, or a part of one, holds at a mark.
 
-    ``kind`` is equal for what a step cannot tell apart but by its elements: the type and shape of an array, the object itself of all else.
-    ``item`` is the value of an array, the size of a symbolic number, and None of all else.
+    ``kind`` is equal for what a step cannot tell apart but by its elements: the type and shape of an array,
+    the object itself of all else. ``item`` is the value of an array, the size of a symbolic number, and None
+    of all else.
     """
 
     kind: Any
@@ -89,7 +89,9 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The moment before a step, or behind the last one: how many nodes there are, and what the variables of the loop hold."""
+    """The moment before a step, or behind the last one: how many nodes there are, and what the variables of
+    the loop hold.
+    """
 
     position: int
     state: Mapping[Path, Held]
@@ -99,7 +101,6 @@ class Mark:
     """How many calls there were when the first of the conditions of a ``while`` had been asked for."""
 
     def moved(self, places: Sequence[int]) -> Mark:
-        """The mark where as many nodes as there were have become ``places`` of these."""
         return replace(
             self, position=places[self.position], asked=None if self.asked is None else places[self.asked]
         )
@@ -107,12 +108,13 @@ class Mark:
 
 @dataclass(eq=False, slots=True)
 class RecordedLoop:
-    """A ``for`` over ``range(start, stop, step)``, or a ``while``, of a function whose syntax shows that a step changes nothing but the
-    variables that a mark tells.
+    """A ``for`` over ``range(start, stop, step)``, or a ``while``, of a function whose syntax shows that a
+    step changes nothing but the variables that a mark tells.
 
-    ``after`` are the variables that code behind the loop may read. ``asked`` are the truth values of a ``while`` in the order in which they
-    were asked for, with the answers. It runs as long as each of its conditions is true, or false where it is ``negated``; with ``any_of``
-    them, as long as one is. ``library`` is the module whose ``arange`` and ``logical_and`` such a loop is written with.
+    ``after`` are the variables that code behind the loop may read. ``asked`` are the truth values of a
+    ``while`` in the order in which they were asked for, with the answers. It runs as long as each of its
+    conditions is true, or false where it is ``negated``; with ``any_of`` them, as long as one is. ``library``
+    is the module whose ``arange`` and ``logical_and`` such a loop is written with.
     """
 
     origin: Origin
@@ -138,13 +140,10 @@ class RecordedLoop:
 
     @property
     def is_while(self) -> bool:
-        """Whether conditions decide how many steps there are."""
         return bool(self.negated)
 
     def numbers(self) -> range:
-        """The numbers of the steps that were recorded."""
         return range(hint_of(self.start), hint_of(self.stop), self.step)
 
     def bounds(self) -> tuple[Size, ...]:
-        """The symbolic numbers that decide how many steps there are."""
         return tuple(bound for bound in (self.start, self.stop) if isinstance(bound, Size))

@@ -30,16 +30,13 @@ class Rewriter:
         return all(node.record is None for node in self.block.nodes)  # shapes of recorded values are as seen
 
     def replace(self, values: tuple[Value, ...], others: tuple[Value, ...]) -> None:
-        """Use `others` instead of `values` from now on."""
         self._instead.update(zip(values, others))
 
     def name(self, value: Value, old: Value) -> None:
-        """Give what stands for an old value its name, unless the block has it: values of a block keep their names, as arguments do."""
         if value not in self.block.inputs and self.block.maker(value) is None:
             value.name = old.name
 
     def maker(self, value: Value) -> Node | None:
-        """Return the node of the new block that produces `value`, or None."""
         return self._makers.of(value, self.nodes)
 
     def append(self, node: Node) -> None:
@@ -68,18 +65,15 @@ class Rewriter:
         return known
 
     def mapped(self, structure: Any) -> Any:
-        """Return nested arguments with values and sizes replaced."""
         return map_structure(self._mapped, structure)
 
     def is_replaced(self, value: Value) -> bool:
         return value in self._instead
 
     def value(self, value: Value) -> Value:
-        """Return the replacement of `value`, or `value` itself."""
         return self._instead.get(value, value)
 
     def dimension(self, value: Value, axis: int) -> Any:
-        """Return the size of an axis of the replacement of `value`."""
         return self._instead[value].shape[axis]
 
     def _mapped(self, item: Any) -> Any:

@@ -144,7 +144,6 @@ def _repeated_draws(region: Region, own: int) -> Iterator[str]:
 
 
 def _unseen_checks(region: Region) -> Iterator[str]:
-    """Yield faults for checks of elements that are still inside of a region."""
     for inner in region.block.nodes:
         if (guard := guard_of(inner)) is not None and reads_elements(guard):
             yield f"{region.name} checks that {guard}, which is to be told outside"

@@ -1,4 +1,6 @@
-"""What can be proved of sizes without knowing them: that one is never negative, hence that a slice stays inside of its axis."""
+"""What can be proved of sizes without knowing them: that one is never negative, hence that a slice stays
+inside of its axis.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ _ROUNDS = 4
 
 
 def nonnegative(value: Any) -> bool:
-    """Whether ``value`` is known to be at least 0 whatever the sizes of the arrays are; False means "not known".
+    """Whether ``value`` is known to be at least 0 whatever the sizes of the arrays are; False means "not
+    known".
 
     >>> from graph_compiler.sizes import Symbol
     >>> n = Size.of(Symbol("x", 0, hint=6))
@@ -47,7 +50,9 @@ def _atom_nonnegative(atom: Any, rounds: int) -> bool:
 
 
 def _smaller(value: Size) -> Iterator[Any]:
-    """Polynomials that are nonnegative only where ``value`` is: what is subtracted replaced by more, what is added by less."""
+    """Polynomials that are nonnegative only where ``value`` is: what is subtracted replaced by more, what is
+    added by less.
+    """
     for monomial, coefficient in value.terms():
         for place, atom in enumerate(monomial):
             if isinstance(atom, Apply):
@@ -79,7 +84,8 @@ def _size(atom: Any) -> Size:
 
 
 def length(start: Any, stop: Any, step: Any, size: Any) -> Any:
-    """How many elements a slice with bounds inside of the axis takes; None and negative ints count as Python's do.
+    """How many elements a slice with bounds inside of the axis takes; None and negative ints count as
+    Python's do.
 
     >>> length(None, -1, 1, 6), length(1, None, 2, 6), length(-2, None, 1, 6)
     (5, 3, 2)

@@ -1,4 +1,6 @@
-"""What devices exchange, in the names of ``jax.lax``: each device of an axis has an array of one shape and type; and how they lie."""
+"""What devices exchange, in the names of ``jax.lax``: each device of an axis has an array of one shape and
+type; and how they lie.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ KERNELS = tuple(
     f"{name}_kernel" for name in (*REDUCTIONS, "all_gather")
 )  # calls of torch under derivatives that are recorded
 
-# Bare names of calls, those of JAX's primitives too, whose results the devices decide: they are no constants where their operands are.
+# Bare names of calls, those of JAX's primitives too, whose results the devices decide: they are no constants
+# where their operands are.
 DEPEND_ON_DEVICES = frozenset((*COLLECTIVES, *KERNELS, *(f"device_{name}_p" for name in COLLECTIVES)))
 
 

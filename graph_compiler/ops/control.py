@@ -1,8 +1,9 @@
 """Operations that run blocks: loops, branches and calls.
 
-The blocks are the regions of the node (:class:`graph_compiler.ir.node.Region`). Each region takes its own arguments first and then what
-the node captures: values of the outside that its nodes read, which stand last among the operands and are the same for all regions of a
-node. Arrays that go from one step to the next are *carried*: they keep shape and dtype.
+The blocks are the regions of the node (:class:`graph_compiler.ir.node.Region`). Each region takes its own
+arguments first and then what the node captures: values of the outside that its nodes read, which stand last
+among the operands and are the same for all regions of a node. Arrays that go from one step to the next are
+*carried*: they keep shape and dtype.
 """
 
 from __future__ import annotations
@@ -31,20 +32,24 @@ class RegionSpec(Protocol):
 def call(
     *operands: ArraySpec, body: RegionSpec, checkpoint: bool = False, strong_zero: bool = False
 ) -> _Specs:
-    """The outputs of ``body(*operands)``. Several nodes may share one region: it is written as one function (jaxpr ``closed_call``).
+    """The outputs of ``body(*operands)``. Several nodes may share one region: it is written as one function
+    (jaxpr ``closed_call``).
 
-    ``checkpoint`` keeps the operands alone, and computes the body again in the backward pass (``jax.checkpoint``). ``strong_zero`` says
-    that the body computes each element of one result from those of its operands at the same place, and that a tangent or cotangent that
-    is zero stays zero through it, whatever its slope is.
+    ``checkpoint`` keeps the operands alone, and computes the body again in the backward pass
+    (``jax.checkpoint``). ``strong_zero`` says that the body computes each element of one result from those of
+    its operands at the same place, and that a tangent or cotangent that is zero stays zero through it,
+    whatever its slope is.
     """
     return body.specs_outside()
 
 
 @declare(_SECTION, regions=("*branches",))
 def branch(index: ArraySpec, /, *operands: ArraySpec, branches: Sequence[RegionSpec]) -> _Specs:
-    """The outputs of ``branches[index](*operands)`` (``jax.lax.switch``, ``tf.switch_case``); the others are not run.
+    """The outputs of ``branches[index](*operands)`` (``jax.lax.switch``, ``tf.switch_case``); the others are
+    not run.
 
-    ``index`` is an integer without axes that lies inside of the branches, or a truth value with branches for False and True.
+    ``index`` is an integer without axes that lies inside of the branches, or a truth value with branches for
+    False and True.
     """
     first, *others = (region.specs_outside() for region in branches)
     for other in others:
@@ -60,11 +65,11 @@ def branch(index: ArraySpec, /, *operands: ArraySpec, branches: Sequence[RegionS
 def while_loop(
     *operands: ArraySpec, condition: RegionSpec, body: RegionSpec, carried: int, most: Dim | None = None
 ) -> _Specs:
-    """The carried arrays after ``carried = body(*carried, *captured)`` was run while ``condition(*carried, *captured)``
-    (``jax.lax.while_loop``).
+    """The carried arrays after ``carried = body(*carried, *captured)`` was run while ``condition(*carried,
+    *captured)`` (``jax.lax.while_loop``).
 
-    The first ``carried`` operands are their values before the first step. The condition gives one truth value. There are ``most`` steps at
-    most, where that is known.
+    The first ``carried`` operands are their values before the first step. The condition gives one truth
+    value. There are ``most`` steps at most, where that is known.
     """
     asked = condition.specs_outside()
     if len(asked) != 1 or asked[0] != ArraySpec((), "bool"):
@@ -83,12 +88,13 @@ def scan(
     reverse: bool = False,
     checkpoint: bool = False,
 ) -> _Specs:
-    """``carried, outputs = body(*carried, *elements, *captured)`` for each row of the sequences (``jax.lax.scan``).
+    """``carried, outputs = body(*carried, *elements, *captured)`` for each row of the sequences
+    (``jax.lax.scan``).
 
-    Operands are the carried arrays before the first step, then ``sequences`` arrays with ``length`` rows, then what is captured. Results
-    are the carried arrays after the last step, then the outputs of all steps stacked along a new first axis. ``reverse`` runs from the last
-    row to the first; outputs stand where their rows do. ``checkpoint`` computes a step again in the backward pass, instead of keeping what
-    it computed.
+    Operands are the carried arrays before the first step, then ``sequences`` arrays with ``length`` rows,
+    then what is captured. Results are the carried arrays after the last step, then the outputs of all steps
+    stacked along a new first axis. ``reverse`` runs from the last row to the first; outputs stand where their
+    rows do. ``checkpoint`` computes a step again in the backward pass, instead of keeping what it computed.
     """
     made = body.specs_outside()
     _same("a step", made[:carried], operands[:carried])
@@ -99,14 +105,15 @@ def scan(
 def associative_scan(
     *operands: ArraySpec, combine: RegionSpec, sequences: int, axis: int, reverse: bool = False
 ) -> _Specs:
-    """All prefixes: for ``[a, b, c, ...]`` along ``axis``, ``[a, combine(a, b), combine(combine(a, b), c), ...]``
-    (``jax.lax.associative_scan``).
+    """All prefixes: for ``[a, b, c, ...]`` along ``axis``, ``[a, combine(a, b), combine(combine(a, b), c),
+    ...]`` (``jax.lax.associative_scan``).
 
-    Operands are ``sequences`` arrays with one length along ``axis``, counted from the first axis, then what is captured.
-    ``combine(*left, *right, *captured)`` combines many pairs at once: its inputs have ``axis``, with a length of its own that is known to
-    nobody outside, and each of its outputs has this length. What it gives for one pair depends on no other pair, and is associative: in
-    which order pairs are combined is a matter of the target. Of no elements and of one element the result is the sequences. ``reverse``
-    begins at the last element: ``[..., combine(combine(z, y), x), combine(z, y), z]``.
+    Operands are ``sequences`` arrays with one length along ``axis``, counted from the first axis, then what
+    is captured. ``combine(*left, *right, *captured)`` combines many pairs at once: its inputs have ``axis``,
+    with a length of its own that is known to nobody outside, and each of its outputs has this length. What it
+    gives for one pair depends on no other pair, and is associative: in which order pairs are combined is a
+    matter of the target. Of no elements and of one element the result is the sequences. ``reverse`` begins at
+    the last element: ``[..., combine(combine(z, y), x), combine(z, y), z]``.
     """
     own = operands[:sequences]
     if (
@@ -134,22 +141,22 @@ def custom_derivative(
     differentiated: tuple[int, ...],
     residuals: int = 0,
 ) -> _Specs:
-    """The results of ``function(*operands)``, whose derivative with respect to the ``differentiated`` operands (their places) is what
-    ``rule`` gives.
+    """The results of ``function(*operands)``, whose derivative with respect to the ``differentiated``
+    operands (their places) is what ``rule`` gives.
 
-    Regions are the function, then, where there are ``residuals``, a forward function, and last the rule. No gradient goes to other
-    operands. Tangents and cotangents are those of the results with a derivative: real and complex ones.
+    Regions are the function, then, where there are ``residuals``, a forward function, and last the rule. No
+    gradient goes to other operands. Tangents and cotangents are those of the results with a derivative: real
+    and complex ones.
 
-    * ``kind="jvp"`` (``jax.custom_jvp``): ``rule(*tangents of the differentiated operands, *operands)`` gives the results, then their
-    tangents.
-    * ``kind="vjp"`` (``jax.custom_vjp``, ``torch.autograd.Function``): ``rule(*results, *residuals, *cotangents, *operands)`` gives the
-    cotangents of the
-      differentiated operands. ``forward(*operands)`` gives the results, which replace those of the function where a gradient is taken, then
-      the residuals.
+    * ``kind="jvp"`` (``jax.custom_jvp``): ``rule(*tangents of the differentiated operands, *operands)`` gives
+      the results, then their tangents.
+    * ``kind="vjp"`` (``jax.custom_vjp``, ``torch.autograd.Function``): ``rule(*results, *residuals,
+      *cotangents, *operands)`` gives the cotangents of the differentiated operands. ``forward(*operands)``
+      gives the results, which replace those of the function where a gradient is taken, then the residuals.
 
-    For second derivatives the code of the rule is differentiated: with respect to the results by the rule itself, with respect to the
-    residuals through the code of the forward function. The cotangent of a complex array is the conjugate of JAX's, as in torch and
-    TensorFlow.
+    For second derivatives the code of the rule is differentiated: with respect to the results by the rule
+    itself, with respect to the residuals through the code of the forward function. The cotangent of a complex
+    array is the conjugate of JAX's, as in torch and TensorFlow.
     """
     function, *others, rule = regions
     results = function.specs_outside()
@@ -192,7 +199,9 @@ def without_axis(spec: ArraySpec, axis: int) -> ArraySpec:
 
 
 def _same(what: str, given: Sequence[ArraySpec], wanted: Sequence[ArraySpec]) -> None:
-    """Data types and shapes as they are now: whether sizes are the same in all calls is a guard, or known, where the region was made."""
+    """Data types and shapes as they are now: whether sizes are the same in all calls is a guard, or known,
+    where the region was made.
+    """
     if [(spec.dtype, spec.hints) for spec in given] != [(spec.dtype, spec.hints) for spec in wanted]:
         raise InvalidGraph(
             f"{what} gives {[*given]} where {[*wanted]} is needed: shapes and data types stay the same"
@@ -213,7 +222,8 @@ RUN_BLOCKS = frozenset({"associative_scan", "branch", "call", "custom_derivative
 
 
 def own_operands(op: str, params: dict[str, Any]) -> int:
-    """How many operands of such a node are its own, in front of those that its regions capture; the index of a ``branch`` is not counted.
+    """How many operands of such a node are its own, in front of those that its regions capture; the index of
+    a ``branch`` is not counted.
 
     >>> own_operands("scan", {"carried": 2, "sequences": 1})
     3
@@ -222,7 +232,8 @@ def own_operands(op: str, params: dict[str, Any]) -> int:
 
 
 def own_inputs(op: str, params: dict[str, Any]) -> int:
-    """How many inputs a region of such a node has in front of those that it captures: one for each operand, two where it combines pairs.
+    """How many inputs a region of such a node has in front of those that it captures: one for each operand,
+    two where it combines pairs.
 
     >>> own_inputs("scan", {"carried": 2, "sequences": 1}), own_inputs("associative_scan", {"sequences": 1})
     (3, 2)

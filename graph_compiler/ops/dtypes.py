@@ -94,7 +94,9 @@ _SECTION = "bits"
 
 @declare(_SECTION)
 def packbits(x: ArraySpec, /, *, axis: int, bitorder: str = "big") -> ArraySpec:
-    """Bytes (uint8) of eight elements along ``axis`` each, a bit being set where one is not 0; zeros follow the last element."""
+    """Bytes (uint8) of eight elements along ``axis`` each, a bit being set where one is not 0; zeros follow
+    the last element.
+    """
     return ArraySpec((*x.shape[:axis], -(-x.shape[axis] // 8), *x.shape[axis + 1 :]), "uint8")
 
 

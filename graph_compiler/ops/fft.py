@@ -1,6 +1,7 @@
 """Fourier transforms (array API standard, the ``fft`` extension), and the short-time transforms of signals.
 
-``norm`` says which direction is divided by the number of points: "backward", "forward", or "ortho" for both by the root.
+``norm`` says which direction is divided by the number of points: "backward", "forward", or "ortho" for both
+by the root.
 """
 
 from __future__ import annotations
@@ -83,7 +84,9 @@ def irfftn(x: ArraySpec, /, *, s: Sizes = None, axes: tuple[int, ...], norm: str
 
 @declare(_SECTION)
 def hfft(x: ArraySpec, /, *, n: Dim | None = None, axis: int = -1, norm: str = "backward") -> ArraySpec:
-    """The real Fourier transform of a signal that is the conjugate of itself reversed, of which ``x`` is the first half."""
+    """The real Fourier transform of a signal that is the conjugate of itself reversed, of which ``x`` is the
+    first half.
+    """
     return irfft(x, n=n, axis=axis)
 
 
@@ -131,10 +134,11 @@ def stft(
     normalized: bool = False,
     onesided: bool = True,
 ) -> ArraySpec:
-    """The Fourier transforms of the parts of ``x`` (last axis) that a window of ``n_fft`` sees: frequencies x parts.
+    """The Fourier transforms of the parts of ``x`` (last axis) that a window of ``n_fft`` sees: frequencies x
+    parts.
 
-    A shorter ``window`` stands in the middle; ``center`` pads ``x`` by half a window on both sides; ``normalized`` divides by
-    ``sqrt(n_fft)``.
+    A shorter ``window`` stands in the middle; ``center`` pads ``x`` by half a window on both sides;
+    ``normalized`` divides by ``sqrt(n_fft)``.
     """
     size = x.shape[-1] + (2 * (n_fft // 2) if center else 0)
     frequencies = n_fft // 2 + 1 if onesided else n_fft
@@ -155,7 +159,9 @@ def istft(
     length: Dim | None = None,
     as_complex: bool = False,
 ) -> ArraySpec:
-    """The signal of which ``x`` is the ``stft``: overlapping parts are added and divided by the squares of the windows."""
+    """The signal of which ``x`` is the ``stft``: overlapping parts are added and divided by the squares of
+    the windows.
+    """
     whole = n_fft + hop_length * (x.shape[-1] - 1) - (2 * (n_fft // 2) if center else 0)
     return ArraySpec(
         (*x.shape[:-2], whole if length is None else length), x.dtype if as_complex else real_of(x.dtype)

@@ -26,12 +26,15 @@ class Made(Protocol):
 
 
 def _is_written(made: Made | None, value: Any, key: Any) -> bool:
-    """Whether the array that was ``made`` comes of the same write: ``y[key] += z`` is a write of its own, and assigned to ``y[key]``."""
+    """Whether the array that was ``made`` comes of the same write: ``y[key] += z`` is a write of its own, and
+    assigned to ``y[key]``.
+    """
     return made is not None and made.op == "setitem" and made.inputs[1] is value and made.params["key"] == key
 
 
 def _is_neutral(number: float, *, of_floats: bool = True) -> Callable[[Any, Any], bool]:
-    """Whether the second operand is this number, which leaves each element of the first to the bit, and its data type too.
+    """Whether the second operand is this number, which leaves each element of the first to the bit, and its
+    data type too.
 
     Complex numbers are left alone, for ``inf * (1 + 0j)`` has a part that is no number.
     """
@@ -70,7 +73,8 @@ _NEUTRAL_TRUTHS = {"logical_and": "ones", "bitwise_and": "ones", "logical_or": "
 def identity_of(
     name: str, inputs: tuple[Any, ...], params: dict[str, Any], maker: Callable[[Any], Made | None]
 ) -> Any:
-    """The input that the operation would give back unchanged (the first, or either of two truth values), otherwise None.
+    """The input that the operation would give back unchanged (the first, or either of two truth values),
+    otherwise None.
 
     ``maker`` tells which node made an input; None where it comes from outside or is no array.
     """
@@ -83,7 +87,9 @@ def identity_of(
 
 
 def _beside(op: str, maker: Callable[[Any], Made | None], x: Any, y: Any) -> Any:
-    """The array of truth values that stands beside a single one made by ``op``, which any shape takes as it is."""
+    """The array of truth values that stands beside a single one made by ``op``, which any shape takes as it
+    is.
+    """
     for array, other in ((x, y), (y, x)):
         made = maker(other)
         if (

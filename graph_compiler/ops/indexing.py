@@ -1,7 +1,9 @@
-"""Indexing beyond the standard: several index arrays, masks, and all that writes through indices or takes diagonals.
+"""Indexing beyond the standard: several index arrays, masks, and all that writes through indices or takes
+diagonals.
 
-``reduce`` of the writing operations says what meets at one place: None, the new value replaces (which of several is open); ``"sum"``,
-``"prod"``, ``"mean"``, ``"min"``, ``"max"``, together with the old element unless ``include_self`` is false.
+``reduce`` of the writing operations says what meets at one place: None, the new value replaces (which of
+several is open); ``"sum"``, ``"prod"``, ``"mean"``, ``"min"``, ``"max"``, together with the old element
+unless ``include_self`` is false.
 """
 
 from __future__ import annotations
@@ -25,10 +27,11 @@ def _check_reduce(reduce: str | None) -> None:
 
 @declare(_SECTION)
 def gather_nd(x: ArraySpec, /, *indices: ArraySpec, axes: tuple[int, ...]) -> ArraySpec:
-    """``x[.., indices[0], .., indices[1], ..]``: integer arrays at the ascending ``axes``, all of the other axes.
+    """``x[.., indices[0], .., indices[1], ..]``: integer arrays at the ascending ``axes``, all of the other
+    axes.
 
-    The arrays broadcast; their axes stand where the indexed axes stood if those are neighbours, otherwise in front. Negative indices count
-    from the end.
+    The arrays broadcast; their axes stand where the indexed axes stood if those are neighbours, otherwise in
+    front. Negative indices count from the end.
     """
     return ArraySpec(gathered_shape(x, indices, axes), x.dtype)
 
@@ -65,7 +68,8 @@ def scatter_nd(
 def dynamic_slice(
     x: ArraySpec, /, *starts: Input, axes: tuple[int, ...], sizes: tuple[Dim, ...]
 ) -> ArraySpec:
-    """``x[.., starts[0]:starts[0] + sizes[0], ..]`` along each of the ascending ``axes``: windows whose starts are computed.
+    """``x[.., starts[0]:starts[0] + sizes[0], ..]`` along each of the ascending ``axes``: windows whose
+    starts are computed.
 
     They lie inside of ``x``; negative starts count from the end.
     """
@@ -128,7 +132,8 @@ def scatter(
     reduce: str | None = None,
     include_self: bool = True,
 ) -> ArraySpec:
-    """``x`` with ``values[i, j, ..]`` written to ``x[i, indices[i, j, ..], ..]``, the index in the place of ``axis``.
+    """``x`` with ``values[i, j, ..]`` written to ``x[i, indices[i, j, ..], ..]``, the index in the place of
+    ``axis``.
 
     ``indices`` has the axes of ``x`` and may be smaller; ``values`` has its shape, or is a number.
     """
@@ -140,7 +145,8 @@ def scatter(
 
 @declare(_SECTION)
 def boolean_mask(x: ArraySpec, mask: ArraySpec, /, *, axis: int = 0, hint: int = 0) -> ArraySpec:
-    """The elements where ``mask`` is true, in row-major order; the axes of ``mask`` begin at ``axis`` of ``x`` and become one.
+    """The elements where ``mask`` is true, in row-major order; the axes of ``mask`` begin at ``axis`` of
+    ``x`` and become one.
 
     How many these are depends on data, ``hint`` while recording.
     """
@@ -149,7 +155,9 @@ def boolean_mask(x: ArraySpec, mask: ArraySpec, /, *, axis: int = 0, hint: int =
 
 @declare(_SECTION)
 def masked_scatter(x: ArraySpec, mask: ArraySpec, source: ArraySpec, /) -> ArraySpec:
-    """``x`` with the elements of ``source``, in row-major order, in the places where ``mask``, of the same shape, is true."""
+    """``x`` with the elements of ``source``, in row-major order, in the places where ``mask``, of the same
+    shape, is true.
+    """
     if mask.ndim != x.ndim:
         raise InvalidGraph(f"mask {mask} must have the axes of {x}")
     return ArraySpec(x.shape, dtype_of(x, source))
@@ -157,7 +165,9 @@ def masked_scatter(x: ArraySpec, mask: ArraySpec, source: ArraySpec, /) -> Array
 
 @declare(_SECTION)
 def diagonal(x: ArraySpec, /, *, offset: int = 0, axis1: int = -2, axis2: int = -1) -> ArraySpec:
-    """The elements whose index along ``axis2`` is that along ``axis1`` plus ``offset``; they become the last axis."""
+    """The elements whose index along ``axis2`` is that along ``axis1`` plus ``offset``; they become the last
+    axis.
+    """
     axis1, axis2 = axis1 % x.ndim, axis2 % x.ndim
     rest = tuple(dim for axis, dim in enumerate(x.shape) if axis not in (axis1, axis2))
     return ArraySpec((*rest, _diagonal_size(x.shape[axis1], x.shape[axis2], offset)), x.dtype)
@@ -174,7 +184,9 @@ def _diagonal_size(rows: Dim, columns: Dim, offset: int) -> Any:
 
 @declare(_SECTION)
 def diag_embed(x: ArraySpec, /, *, offset: int = 0, axis1: int = -2, axis2: int = -1) -> ArraySpec:
-    """Zeros with ``x`` on a diagonal: the last axis of ``x`` becomes the two axes ``axis1`` and ``axis2`` of the result."""
+    """Zeros with ``x`` on a diagonal: the last axis of ``x`` becomes the two axes ``axis1`` and ``axis2`` of
+    the result.
+    """
     axis1, axis2 = axis1 % (x.ndim + 1), axis2 % (x.ndim + 1)
     shape = list(x.shape[:-1])
     for axis in sorted((axis1, axis2)):

@@ -17,7 +17,9 @@ _SECTION = "linalg"
 # ---------------------------------------------------------------------------------------------- products
 @declare(_SECTION)
 def einsum(*arrays: ArraySpec, equation: str) -> ArraySpec:
-    """The sum of products that ``equation`` says, like ``"bij,bjk->bik"``: letters, ``...``, and always an explicit result."""
+    """The sum of products that ``equation`` says, like ``"bij,bjk->bik"``: letters, ``...``, and always an
+    explicit result.
+    """
     inputs, _, result = equation.partition("->")
     sizes: dict[str, Any] = {}
     batch: tuple[Any, ...] = ()
@@ -43,7 +45,9 @@ def _joined(known: Any, dim: Any) -> Any:
 
 @declare(_SECTION)
 def inner(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
-    """The sum of products over the last axes of both; the other axes of ``x1``, then those of ``x2``, remain. Nothing is conjugated."""
+    """The sum of products over the last axes of both; the other axes of ``x1``, then those of ``x2``, remain.
+    Nothing is conjugated.
+    """
     return ArraySpec(x1.shape[:-1] + x2.shape[:-1], dtype_of(x1, x2))
 
 
@@ -80,13 +84,17 @@ def matrix_exp(x: ArraySpec, /) -> ArraySpec:
 
 @declare(_SECTION)
 def householder_product(x: ArraySpec, tau: ArraySpec, /) -> ArraySpec:
-    """The first columns of the product of the Householder reflections whose vectors are below the diagonal of ``x``."""
+    """The first columns of the product of the Householder reflections whose vectors are below the diagonal of
+    ``x``.
+    """
     return x
 
 
 @declare(_SECTION)
 def geqrf(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec]:
-    """The QR decomposition as LAPACK keeps it: R on and above the diagonal, the Householder vectors below it, and their factors."""
+    """The QR decomposition as LAPACK keeps it: R on and above the diagonal, the Householder vectors below it,
+    and their factors.
+    """
     return x, ArraySpec((*x.shape[:-2], least(x.shape[-2], x.shape[-1])), x.dtype)
 
 
@@ -116,14 +124,17 @@ def solve_triangular(
     transpose: bool = False,
     unit_diagonal: bool = False,
 ) -> ArraySpec:
-    """The solution of ``x1 @ x == x2`` (or ``x @ x1 == x2``) for triangular ``x1``, or its transpose; leading axes broadcast."""
+    """The solution of ``x1 @ x == x2`` (or ``x @ x1 == x2``) for triangular ``x1``, or its transpose; leading
+    axes broadcast.
+    """
     return ArraySpec(broadcast(x1.shape[:-2], x2.shape[:-2]) + x2.shape[-2:], dtype_of(x1, x2))
 
 
 @declare(_SECTION)
 def tridiagonal_solve(lower: ArraySpec, diagonal: ArraySpec, upper: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
-    """The solution of ``A @ x == x2`` for matrices with three diagonals of equal length: ``A[i, i - 1] == lower[i]``,
-    ``A[i, i + 1] == upper[i]``."""
+    """The solution of ``A @ x == x2`` for matrices with three diagonals of equal length: ``A[i, i - 1] ==
+    lower[i]``, ``A[i, i + 1] == upper[i]``.
+    """
     return ArraySpec(x2.shape, dtype_of(lower, diagonal, upper, x2))
 
 
@@ -149,7 +160,9 @@ def cholesky_inverse(x: ArraySpec, /, *, upper: bool = False) -> ArraySpec:
 
 @declare(_SECTION)
 def lstsq(x1: ArraySpec, x2: ArraySpec, /, *, rcond: float | None = None) -> tuple[ArraySpec, ArraySpec]:
-    """The least-norm solution of least ``|x1 @ x - x2|``, and the rank of ``x1``; ``rcond`` is ``max(M, N) * eps`` where it is None."""
+    """The least-norm solution of least ``|x1 @ x - x2|``, and the rank of ``x1``; ``rcond`` is ``max(M, N) *
+    eps`` where it is None.
+    """
     batch = broadcast(x1.shape[:-2], x2.shape[:-2])
     return ArraySpec((*batch, x1.shape[-1], x2.shape[-1]), dtype_of(x1, x2)), ArraySpec(
         x1.shape[:-2], "int64"
@@ -158,7 +171,9 @@ def lstsq(x1: ArraySpec, x2: ArraySpec, /, *, rcond: float | None = None) -> tup
 
 @declare(_SECTION)
 def tensorsolve(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
-    """The solution of ``tensordot(x1, x, x.ndim) == x2``; the first axes of ``x1``, as many as ``x2`` has, are the rows."""
+    """The solution of ``tensordot(x1, x, x.ndim) == x2``; the first axes of ``x1``, as many as ``x2`` has,
+    are the rows.
+    """
     return ArraySpec(x1.shape[x2.ndim :], dtype_of(x1, x2))
 
 
@@ -168,7 +183,7 @@ def tensorinv(x: ArraySpec, /, *, ind: int = 2) -> ArraySpec:
     return ArraySpec(x.shape[ind:] + x.shape[:ind], x.dtype)
 
 
-# ---------------------------------------------------------------------------------------------- decompositions
+# --------------------------------------------------------------------------------------------- decompositions
 @declare(_SECTION)
 def eig(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec]:
     """Eigenvalues and eigenvectors of a square matrix, both complex, in no particular order."""
@@ -183,7 +198,8 @@ def eigvals(x: ArraySpec, /) -> ArraySpec:
 
 @declare(_SECTION)
 def cholesky_ex(x: ArraySpec, /, *, upper: bool = False) -> tuple[ArraySpec, ArraySpec]:
-    """The factor of ``cholesky``, and for each matrix the order of its first leading minor that is not positive, int32, or 0 where all are.
+    """The factor of ``cholesky``, and for each matrix the order of its first leading minor that is not
+    positive, int32, or 0 where all are.
 
     Of a matrix that has no factor, what is given for it is NaN, or the target's own.
     """
@@ -215,5 +231,7 @@ def lu_unpack(lu: ArraySpec, pivots: ArraySpec, /) -> tuple[ArraySpec, ArraySpec
 def lu_solve(
     lu: ArraySpec, pivots: ArraySpec, x2: ArraySpec, /, *, left: bool = True, adjoint: bool = False
 ) -> ArraySpec:
-    """The solution of ``A @ x == x2`` (or ``x @ A == x2``, or with A's adjoint) from what ``lu_factor`` gives for A."""
+    """The solution of ``A @ x == x2`` (or ``x @ A == x2``, or with A's adjoint) from what ``lu_factor`` gives
+    for A.
+    """
     return ArraySpec(broadcast(lu.shape[:-2], x2.shape[:-2]) + x2.shape[-2:], dtype_of(lu, x2))

@@ -1,4 +1,5 @@
-"""Random numbers, in the manner of ``jax.random``: an explicit ``key`` (uint32[2]) comes first, so the operations are pure.
+"""Random numbers, in the manner of ``jax.random``: an explicit ``key`` (uint32[2]) comes first, so the
+operations are pure.
 
 The same key gives the same numbers; ``random_fold_in`` derives any number of independent keys from one.
 """
@@ -32,20 +33,22 @@ def random_key(*, seed: int) -> ArraySpec:
 
 @declare(_SECTION)
 def threefry(keys: ArraySpec, counts: ArraySpec, /) -> ArraySpec:
-    """Two words of 32 random bits for each key and count, which are two words along the last axis of uint32 arrays; other axes are
-    broadcast.
+    """Two words of 32 random bits for each key and count, which are two words along the last axis of uint32
+    arrays; other axes are broadcast.
 
-    Threefry-2x32 with 20 rounds (Salmon et al., *Parallel random numbers: as easy as 1, 2, 3*, 2011): the generator of JAX, exactly.
+    Threefry-2x32 with 20 rounds (Salmon et al., *Parallel random numbers: as easy as 1, 2, 3*, 2011): the
+    generator of JAX, exactly.
     """
     return ArraySpec((*broadcast(keys.shape[:-1], counts.shape[:-1]), 2), "uint32")
 
 
 @declare(_SECTION)
 def philox(keys: ArraySpec, counts: ArraySpec, /) -> ArraySpec:
-    """Four words of 32 random bits for each key of two words and count of four, along the last axis of uint32 arrays; other axes are
-    broadcast.
+    """Four words of 32 random bits for each key of two words and count of four, along the last axis of uint32
+    arrays; other axes are broadcast.
 
-    Philox-4x32 with 10 rounds (Salmon et al., *Parallel random numbers: as easy as 1, 2, 3*, 2011): the generator of TensorFlow, exactly.
+    Philox-4x32 with 10 rounds (Salmon et al., *Parallel random numbers: as easy as 1, 2, 3*, 2011): the
+    generator of TensorFlow, exactly.
     """
     return ArraySpec((*broadcast(keys.shape[:-1], counts.shape[:-1]), 4), "uint32")
 
@@ -122,11 +125,15 @@ def random_binomial(key: ArraySpec, count: ArraySpec, probability: ArraySpec, /)
 def random_categorical(
     key: ArraySpec, weights: ArraySpec, /, *, samples: Dim, replacement: bool = True
 ) -> ArraySpec:
-    """Indices along the last axis, drawn in proportion to ``weights``; without ``replacement`` each at most once."""
+    """Indices along the last axis, drawn in proportion to ``weights``; without ``replacement`` each at most
+    once.
+    """
     return ArraySpec((*weights.shape[:-1], samples), "int64")
 
 
 @declare(_SECTION)
 def dropout(key: ArraySpec, x: ArraySpec, /, *, rate: float, shared_axes: tuple[int, ...] = ()) -> ArraySpec:
-    """``x`` with a share ``rate`` of its elements set to 0 and the others divided by ``1 - rate``; ``shared_axes`` live or die together."""
+    """``x`` with a share ``rate`` of its elements set to 0 and the others divided by ``1 - rate``;
+    ``shared_axes`` live or die together.
+    """
     return ArraySpec(x.shape, x.dtype)

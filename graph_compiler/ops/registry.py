@@ -19,8 +19,8 @@ from typing import Any, TypeVar
 from ..errors import DuplicateRow, InvalidGraph, UnknownOperation, nearest
 from ..sizes import Dim, Scalar, Size
 
-# section -> whether an operation of it may sum products along an axis, for which accelerators take fewer bits unless they are told
-# otherwise
+# section -> whether an operation of it may sum products along an axis, for which accelerators take fewer bits
+# unless they are told otherwise
 SECTIONS: dict[str, bool] = {
     "activations": False,
     "attention": True,
@@ -56,7 +56,10 @@ SECTIONS: dict[str, bool] = {
 
 
 def declare_section(name: str, *, sums_products: bool = False) -> str:
-    """A section of a vocabulary of one's own, for operations that are declared in it; its name. One that is there must agree."""
+    """A section of a vocabulary of one's own, for operations that are declared in it; its name.
+
+    One that is there must agree.
+    """
     if SECTIONS.setdefault(name, sums_products) is not sums_products:
         raise DuplicateRow(f"the section {name!r} is declared with sums_products={SECTIONS[name]}")
     return name
@@ -67,10 +70,11 @@ Rule = TypeVar("Rule", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A dimension that a rule cannot express; the array itself will be asked. ``hint`` is its size while recording.
+    """A dimension that a rule cannot express; the array itself will be asked. ``hint`` is its size while
+    recording.
 
-    ``if_equal`` are sizes that were broadcast against each other and had this one size, more than 1: who may assume that they are equal
-    knows it.
+    ``if_equal`` are sizes that were broadcast against each other and had this one size, more than 1: who may
+    assume that they are equal knows it.
     """
 
     hint: int
@@ -105,8 +109,9 @@ class ArraySpec:
 class Op:
     """One operation: its name, section of the vocabulary, signature, rule and, perhaps, decomposition.
 
-    ``infer(*specs, **params)`` gives the spec of the output (or a tuple of specs). An operation that runs blocks takes their regions under
-    the names of ``regions``; a single name that starts with ``*`` takes all of them as one tuple.
+    ``infer(*specs, **params)`` gives the spec of the output (or a tuple of specs). An operation that runs
+    blocks takes their regions under the names of ``regions``; a single name that starts with ``*`` takes all
+    of them as one tuple.
     """
 
     name: str
@@ -138,7 +143,10 @@ REQUIRED = inspect.Parameter.empty
 def declare(
     section: str, *, name: str | None = None, regions: tuple[str, ...] = ()
 ) -> Callable[[Rule], Rule]:
-    """Declare an operation of a section by its shape and dtype rule. A second one of the same name is a ``DuplicateRow``."""
+    """Declare an operation of a section by its shape and dtype rule.
+
+    A second one of the same name is a ``DuplicateRow``.
+    """
     if section not in SECTIONS:
         raise UnknownOperation(
             f"the vocabulary has no section {section!r}{nearest(section, SECTIONS)}; declare_section({section!r}) declares one of your own"
@@ -208,7 +216,9 @@ def get(name: str) -> Op:
 
 
 def find(name: str) -> Op | None:
-    """The declaration of an operation; None where the vocabulary has none of this name, as for calls of a framework."""
+    """The declaration of an operation; None where the vocabulary has none of this name, as for calls of a
+    framework.
+    """
     return _OPS.get(name)
 
 

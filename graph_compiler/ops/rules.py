@@ -115,7 +115,8 @@ def window_output(
 ) -> Any:
     """How many windows of a convolution or pooling fit (torch.nn.MaxPool2d, "Shape").
 
-    With ``ceil_mode`` a last window may reach beyond the end, if it starts inside of the array or of its padding before.
+    With ``ceil_mode`` a last window may reach beyond the end, if it starts inside of the array or of its
+    padding before.
 
     >>> window_output(7, 2, 2, (0, 0), 1), window_output(7, 2, 2, (0, 0), 1, ceil_mode=True)
     (3, 4)
@@ -141,7 +142,9 @@ WHOLE = (None, None, 1)
 
 @dataclass(frozen=True)
 class Row:
-    """``moved(params, first array, order)``; ``carriers`` says which inputs have the axes: "broadcast", "all" or the "first"."""
+    """``moved(params, first array, order)``; ``carriers`` says which inputs have the axes: "broadcast", "all"
+    or the "first".
+    """
 
     moved: Callable[[Params, ArraySpec, Order], Moved | None]
     carriers: str = "first"

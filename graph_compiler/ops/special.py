@@ -1,6 +1,8 @@
-"""Element-wise functions beyond the array API standard, in the names of ``jax.numpy``, ``jax.lax`` and ``jax.scipy.special``.
+"""Element-wise functions beyond the array API standard, in the names of ``jax.numpy``, ``jax.lax`` and
+``jax.scipy.special``.
 
-Those that need it compute on floats; lifting converts integers beforehand, as the source framework would have.
+Those that need it compute on floats; lifting converts integers beforehand, as the source framework would
+have.
 """
 
 from __future__ import annotations
@@ -106,7 +108,9 @@ def frexp(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec]:
 def isclose(
     x1: Input, x2: Input, /, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> ArraySpec:
-    """Whether ``abs(x1 - x2) <= atol + rtol * abs(x2)``; infinities are close to themselves only, NaN where ``equal_nan``."""
+    """Whether ``abs(x1 - x2) <= atol + rtol * abs(x2)``; infinities are close to themselves only, NaN where
+    ``equal_nan``.
+    """
     return predicate(x1, x2)
 
 
@@ -126,7 +130,8 @@ def nan_to_num(
 
 @declare(_SECTION)
 def orthogonal_polynomial(x: Input, n: Input, /, *, kind: str) -> ArraySpec:
-    """The polynomial of degree ``n`` (an array of ``x``'s type, rounded towards 0; 0 where negative) of the family ``kind``.
+    """The polynomial of degree ``n`` (an array of ``x``'s type, rounded towards 0; 0 where negative) of the
+    family ``kind``.
 
     Kinds: chebyshev_t, chebyshev_u, chebyshev_v, chebyshev_w, hermite_h, hermite_he, laguerre_l, legendre_p.
     """

@@ -1,4 +1,6 @@
-"""Statistics beyond the array API standard: what ignores NaN, order statistics, histograms, integrals, distances."""
+"""Statistics beyond the array API standard: what ignores NaN, order statistics, histograms, integrals,
+distances.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def nanmean(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> Ar
 def lower_median(
     x: ArraySpec, /, *, axis: int, keepdims: bool = False, skip_nan: bool = False
 ) -> tuple[ArraySpec, ArraySpec]:
-    """The element in the middle of the order along ``axis``, the lower of two, and its index; NaN where there is one, or skipped."""
+    """The element in the middle of the order along ``axis``, the lower of two, and its index; NaN where there
+    is one, or skipped.
+    """
     return reduced(x, axis, keepdims), reduced(x, axis, keepdims, "int64")
 
 
@@ -62,11 +66,14 @@ def quantile(
     interpolation: str = "linear",
     skip_nan: bool = False,
 ) -> ArraySpec:
-    """The ``q``-th quantiles along ``axis``; the axes of ``q`` come first. ``interpolation``: linear, lower, higher, midpoint, nearest."""
+    """The ``q``-th quantiles along ``axis``; the axes of ``q`` come first.
+
+    ``interpolation``: linear, lower, higher, midpoint, nearest.
+    """
     return ArraySpec(shape_of(q) + reduced(x, axis, keepdims).shape, x.dtype)
 
 
-# ---------------------------------------------------------------------------------------------- running statistics
+# ----------------------------------------------------------------------------------------- running statistics
 @declare(_SECTION)
 def cummax(x: ArraySpec, /, *, axis: int) -> tuple[ArraySpec, ArraySpec]:
     """The largest element so far along ``axis``, and where it was seen last; there the gradient goes."""
@@ -114,13 +121,17 @@ def _against(y: ArraySpec, x: ArraySpec | None, axis: int) -> tuple[Any, ...]:
 def bincount(
     x: ArraySpec, weights: ArraySpec | None = None, /, *, minlength: Any = 0, hint: int = 0
 ) -> ArraySpec:
-    """How often each of 0, 1, 2 ... is in the vector ``x``, or the sum of ``weights`` there; ``hint`` long while recording."""
+    """How often each of 0, 1, 2 ... is in the vector ``x``, or the sum of ``weights`` there; ``hint`` long
+    while recording.
+    """
     return ArraySpec((Unknown(hint),), weights.dtype if weights is not None else "int64")
 
 
 @declare(_SECTION)
 def histc(x: ArraySpec, /, *, bins: int, min: float, max: float) -> ArraySpec:
-    """How many elements are in each of ``bins`` equal parts of ``[min, max]``; of the range of ``x`` where both are equal."""
+    """How many elements are in each of ``bins`` equal parts of ``[min, max]``; of the range of ``x`` where
+    both are equal.
+    """
     return ArraySpec((bins,), x.dtype)
 
 
@@ -134,11 +145,13 @@ def histogram_bin_edges(x: ArraySpec, /, *, bins: int, range: tuple[float, float
 def histogram(
     x: ArraySpec, bin_edges: ArraySpec, weights: ArraySpec | None = None, /, *, density: bool = False
 ) -> ArraySpec:
-    """How many elements (or what weight of them) are between the edges, the last one included; ``density``: the integral is 1."""
+    """How many elements (or what weight of them) are between the edges, the last one included; ``density``:
+    the integral is 1.
+    """
     return ArraySpec((bin_edges.shape[0] - 1,), x.dtype)
 
 
-# ---------------------------------------------------------------------------------------------- correlation and distances
+# ---------------------------------------------------------------------------------- correlation and distances
 @declare(_SECTION)
 def cov(
     x: ArraySpec,
@@ -148,7 +161,10 @@ def cov(
     *,
     correction: float = 1,
 ) -> ArraySpec:
-    """The covariances of the rows of ``x``; a 0-d array for one variable. Frequency weights are integers, importance weights any."""
+    """The covariances of the rows of ``x``; a 0-d array for one variable.
+
+    Frequency weights are integers, importance weights any.
+    """
     return ArraySpec(() if x.ndim < 2 else (x.shape[0], x.shape[0]), x.dtype)
 
 
@@ -160,7 +176,9 @@ def corrcoef(x: ArraySpec, /) -> ArraySpec:
 
 @declare(_SECTION)
 def cosine_similarity(x1: ArraySpec, x2: ArraySpec, /, *, axis: int, epsilon: float = 1e-8) -> ArraySpec:
-    """The cosine of the angle between ``x1`` and ``x2`` along ``axis`` of their common shape; norms are at least ``epsilon``."""
+    """The cosine of the angle between ``x1`` and ``x2`` along ``axis`` of their common shape; norms are at
+    least ``epsilon``.
+    """
     return reduced(ArraySpec(broadcast(x1.shape, x2.shape), dtype_of(x1, x2)), axis, False)
 
 

@@ -47,7 +47,8 @@ def factor(text: str) -> str:
 
 
 def literal(item: Any, symbol_text: Callable[[Symbol], str]) -> Any:
-    """``item`` ready to be put into source: a size or a non-finite number becomes :class:`Text`, all else stays.
+    """``item`` ready to be put into source: a size or a non-finite number becomes :class:`Text`, all else
+    stays.
 
     >>> literal(-math.inf, str), literal(1, str)
     (-math.inf, 1)

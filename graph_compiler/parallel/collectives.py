@@ -48,16 +48,16 @@ def pmean(x: T, axis_name: str) -> T:
 
 @public
 def pmax(x: T, axis_name: str) -> T:
-    """Compute the maximum over the devices of an axis, element by element. It has no gradient in JAX. Errors as
-    :func:`psum`.
+    """Compute the maximum over the devices of an axis, element by element. It has no gradient in JAX. Errors
+    as :func:`psum`.
     """
     return _over("pmax", x, axis_name)
 
 
 @public
 def pmin(x: T, axis_name: str) -> T:
-    """Compute the minimum over the devices of an axis, element by element. It has no gradient in JAX. Errors as
-    :func:`psum`.
+    """Compute the minimum over the devices of an axis, element by element. It has no gradient in JAX. Errors
+    as :func:`psum`.
     """
     return _over("pmin", x, axis_name)
 
@@ -107,7 +107,9 @@ def axis_size(axis_name: str) -> int:
 
 
 def _is_recorded(axis_name: str) -> bool:
-    """Whether a function is recorded that does not run over the axis itself: the axis is there when its graph runs over it."""
+    """Whether a function is recorded that does not run over the axis itself: the axis is there when its graph
+    runs over it.
+    """
     return regions() is not None and axis_name not in running_axes()
 
 

@@ -46,8 +46,9 @@ __all__ = ["concat", "first", "mean", "none", "require_reduction", "sum"]
 
 
 class GivenCall:
-    """Arguments of a call: their arrays, and the rest. ``static`` are positions of what is part of the program; ``is_flat``: there is
-    nothing but arrays, by position, beside it."""
+    """Arguments of a call: their arrays, and the rest. ``static`` are positions of what is part of the
+    program; ``is_flat``: there is nothing but arrays, by position, beside it.
+    """
 
     def __init__(self, args: Sequence[Any], kwargs: dict[str, Any], static: Sequence[int]) -> None:
         self.static = {place: args[place] for place in static}
@@ -90,8 +91,8 @@ class Arguments:
 class SplitCall:
     """The arrays of a call, and for each whether it is split along its first axis.
 
-    ``replicated`` are positions of arguments that are whole on each device; None where their layout tells. ``key`` is equal for calls that
-    the same program serves.
+    ``replicated`` are positions of arguments that are whole on each device; None where their layout tells.
+    ``key`` is equal for calls that the same program serves.
     """
 
     def __init__(
@@ -227,7 +228,10 @@ class FlatFunction:
 
 @dataclass
 class _Program:
-    """A function of arrays on all devices. ``is_checked``: results that have to be equal on all devices were found to be so."""
+    """A function of arrays on all devices.
+
+    ``is_checked``: results that have to be equal on all devices were found to be so.
+    """
 
     flat: FlatFunction
     run: Callable[[Arrays], Arrays]
@@ -264,13 +268,18 @@ class _Means:
         self._sent = _Sent({}, [])
 
     def sent(self) -> _Sent:
-        """Return the parameters on all devices. Those sent before are reused while they are the same arrays."""
+        """Return the parameters on all devices.
+
+        Those sent before are reused while they are the same arrays.
+        """
         if self.opened is not None and not self._sent.is_of(parameters := dict(self.opened.parameters)):
             self._sent = _Sent(parameters, self.engine.everywhere(list(parameters.values()), self.axis))
         return self._sent
 
     def live(self) -> list[tuple[Callable[[], Any], Any]] | None:
-        """What tells that the parameters are the same as now, and what it gives as long as they are; None where nothing does."""
+        """What tells that the parameters are the same as now, and what it gives as long as they are; None
+        where nothing does.
+        """
         try:
             return [(live, live()) for live in self.opened.live()] if self.opened is not None else []
         except GuardFailed:  # of weights that were replaced by others of another shape
@@ -279,7 +288,9 @@ class _Means:
 
 @dataclass(frozen=True)
 class _Ready:
-    """What a call is run by: the next one, too, if its arguments are ``alike``, and the parameters are the same."""
+    """What a call is run by: the next one, too, if its arguments are ``alike``, and the parameters are the
+    same.
+    """
 
     means: _Means
     alike: list[Any]
@@ -299,7 +310,8 @@ class _Ready:
 
 
 class Parallel:
-    """Function that runs on several devices, each with its part of the batch. It is called as the original is.
+    """Function that runs on several devices, each with its part of the batch. It is called as the original
+    is.
 
     Arrays are split along their first axis, in the order of the devices. These are not split: what
     :func:`replicate` returned, arguments in ``replicated_argnums``, arrays without axes, Python numbers, and
@@ -492,8 +504,9 @@ class Parallel:
         )
 
     def _record(self, call: SplitCall, is_new: bool) -> bool:
-        """Records a graph for the part of one device, where this is a new form of a call, or elements decide, and none of its variants
-        fits; whether it did."""
+        """Records a graph for the part of one device, where this is a new form of a call, or elements decide,
+        and none of its variants fits; whether it did.
+        """
         graph = self.function
         if not isinstance(graph, Graph) or not (is_new or self._has_checks()):
             return False

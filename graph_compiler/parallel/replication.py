@@ -16,7 +16,10 @@ S = TypeVar("S", bound=TrainState)
 
 
 def with_training(state: S, engine: Training, held: Held) -> S:
-    """The state with steps by this engine, which hold these arrays. The one that was given may go on by itself."""
+    """The state with steps by this engine, which hold these arrays.
+
+    The one that was given may go on by itself.
+    """
     state.require_unused()
     return type(state)(replace(state.plan, engine=engine), held, state.step)
 
@@ -65,8 +68,8 @@ def replicate(tree: T, devices: Any = None, axis_name: str = "device", *, local_
 
 @public
 def unreplicate(tree: T) -> T:
-    """Return the same structure with replicated or sharded arrays as plain ones on one device. A ``TrainState``
-    trains there again.
+    """Return the same structure with replicated or sharded arrays as plain ones on one device. A
+    ``TrainState`` trains there again.
     """
     if isinstance(tree, TrainState):
         engine = engine_named(tree.graph.pipeline.target.name, "parallel.unreplicate")

@@ -1,4 +1,6 @@
-"""Rules of how parameters lie over a mesh: for patterns of names, the axis of the mesh that each axis of the array is split over."""
+"""Rules of how parameters lie over a mesh: for patterns of names, the axis of the mesh that each axis of the
+array is split over.
+"""
 
 from __future__ import annotations
 
@@ -37,11 +39,12 @@ class Ready(dict[str, Rule]):
 
 
 def tensor_parallel(axis: str = "model") -> Ready:
-    """Tensor parallelism of decoder-only transformers with the names of Llama (Mistral, Qwen, Gemma) or GPT-2, in torch and in JAX
-    (``kernel``): Megatron-LM's layout, https://arxiv.org/abs/1909.08053.
+    """Tensor parallelism of decoder-only transformers with the names of Llama (Mistral, Qwen, Gemma) or
+    GPT-2, in torch and in JAX (``kernel``): Megatron-LM's layout, https://arxiv.org/abs/1909.08053.
 
-    Maps into heads and hidden units are split by their outputs, maps back by their inputs, embeddings by their features, the head by the
-    vocabulary. Biases of maps back, and norms, are whole on each device, and so is an axis that the mesh does not divide.
+    Maps into heads and hidden units are split by their outputs, maps back by their inputs, embeddings by
+    their features, the head by the vocabulary. Biases of maps back, and norms, are whole on each device, and
+    so is an axis that the mesh does not divide.
 
     >>> from graph_compiler import parallel
     >>> parallel.rules.tensor_parallel("model")["*q_proj.weight"]
@@ -63,7 +66,8 @@ def tensor_parallel(axis: str = "model") -> Ready:
 
 
 def fsdp(axis: str = "data") -> Ready:
-    """Fully sharded data parallelism: every parameter is split along its longest axis that the size of the mesh's axis divides.
+    """Fully sharded data parallelism: every parameter is split along its longest axis that the size of the
+    mesh's axis divides.
 
     The batch is split over the same axis of the mesh; parameters are gathered where they are used. See ZeRO,
     https://arxiv.org/abs/1910.02054.
@@ -86,11 +90,12 @@ def fsdp(axis: str = "data") -> Ready:
 def layouts_of(
     shapes: Mapping[str, Sequence[int]], rules: Any, sizes: Mapping[str, int]
 ) -> dict[str, Layout]:
-    """The layout of each parameter: that of the first pattern that matches its name, or whole; of several sets of rules one after the
-    other.
+    """The layout of each parameter: that of the first pattern that matches its name, or whole; of several
+    sets of rules one after the other.
 
     Raises:
-        InvalidOption: a rule that matches no name, names no axis of the mesh, or is none; one that does not fit the shape.
+        InvalidOption: a rule that matches no name, names no axis of the mesh, or is none; one that does not
+            fit the shape.
     """
     found: dict[str, Layout] = dict.fromkeys(shapes, ())
     for one in (rules,) if isinstance(rules, Mapping) else tuple(rules):

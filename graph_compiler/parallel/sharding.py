@@ -52,7 +52,8 @@ class Sharded:
 
     @public
     def functional(self, parameters: Mapping[str, Any], /, *args: Any, rng: Any = None, **kwargs: Any) -> Any:
-        """``graph.functional`` over the mesh: the result, or ``(result, state)`` where the graph changes state.
+        """``graph.functional`` over the mesh: the result, or ``(result, state)`` where the graph changes
+        state.
 
         Raises:
             CallMismatch: a batch that does not divide into the devices.
@@ -161,8 +162,8 @@ def shard(
 
 @public
 def hint(x: T, layout: Layout) -> T:
-    """Request a layout of arrays over the mesh that :func:`shard` runs the code over, and return them. Without a
-    mesh they are unchanged.
+    """Request a layout of arrays over the mesh that :func:`shard` runs the code over, and return them.
+    Without a mesh they are unchanged.
 
     It is ``jax.lax.with_sharding_constraint`` and ``DTensor.redistribute``. Results do not depend on the
     layout. In a recorded function of torch or JAX it is an operation of the graph.

@@ -1,6 +1,8 @@
-"""Passes over graphs: each takes a graph and gives ``(graph, changed)``; the graph it was given stays as it is.
+"""Passes over graphs: each takes a graph and gives ``(graph, changed)``; the graph it was given stays as it
+is.
 
-Those that concern straight-line code alone are passes over blocks (:class:`.driver.Pass`), which are run on the blocks of regions too.
+Those that concern straight-line code alone are passes over blocks (:class:`.driver.Pass`), which are run on
+the blocks of regions too.
 """
 
 from .autodiff.strong_zero import strong_zero as strong_zero

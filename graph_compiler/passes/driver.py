@@ -38,17 +38,14 @@ class Pass:
     looks_for: Container[str] | None = None
 
     def __call__(self, graph: Graph) -> tuple[Graph, bool]:
-        """The graph after the pass, and whether it is another one."""
         block = graph.block
         made = self.on(block)
         return (graph, False) if made is block else (graph.with_block(made), True)
 
     def on(self, block: Block) -> Block:
-        """The block after the pass."""
         return self.alone(_Inside(self).block(block) if self.depth == "deep" else block)
 
     def alone(self, block: Block) -> Block:
-        """The block after the pass, the blocks of its regions left as they are."""
         if self.looks_for is not None and not any(map(self.looks_for.__contains__, map(_OP, block.nodes))):
             return block
         return self.run(block)
@@ -83,7 +80,9 @@ class _Inside:
 
 
 def only_with(*ops: str, guards: bool = False) -> Callable[[Decorated], Decorated]:
-    """Of a pass over graphs: it does nothing where a graph has none of these operations, in regions neither, or no ``guards``."""
+    """Of a pass over graphs: it does nothing where a graph has none of these operations, in regions neither,
+    or no ``guards``.
+    """
 
     def mark(run: Decorated) -> Decorated:
         run.looks_for, run.looks_at_guards = frozenset(ops) or None, guards  # type: ignore[attr-defined]
@@ -93,8 +92,8 @@ def only_with(*ops: str, guards: bool = False) -> Callable[[Decorated], Decorate
 
 
 def passed(graph: Graph, *passes: GraphPass) -> Graph:
-    """The graph after these passes. One that has left the very graph as it is is not run on it again, nor one that looks for operations
-    that the graph has not.
+    """The graph after these passes. One that has left the very graph as it is is not run on it again, nor one
+    that looks for operations that the graph has not.
 
     Where GRAPH_COMPILER_VERIFY is set, the graph is verified before the first one and after each.
     """

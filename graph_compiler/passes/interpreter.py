@@ -1,4 +1,6 @@
-"""Runs a program node by node, with whatever the user of it computes in the place of arrays: shapes, costs, intervals, real arrays."""
+"""Runs a program node by node, with whatever the user of it computes in the place of arrays: shapes, costs,
+intervals, real arrays.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,13 @@ from ..trees import map_structure
 
 
 class Interpreter:
-    """Interpreter that walks a program in order and runs its loops and branches. Subclass it and define ``operation``.
+    """Interpreter that walks a program in order and runs its loops and branches. Subclass it and define
+    ``operation``.
 
-    ``operation(node, operands, params)`` gets operands instead of the node's values, and parameters with numbers instead of sizes. It
-    returns what represents the output, or a tuple for several. Override ``size`` if what represents an array has no ``shape``; for
-    programs with loops and branches also ``truth``, ``row`` and ``stack``, for ``associative_scan`` ``section`` and ``joined``.
+    ``operation(node, operands, params)`` gets operands instead of the node's values, and parameters with
+    numbers instead of sizes. It returns what represents the output, or a tuple for several. Override ``size``
+    if what represents an array has no ``shape``; for programs with loops and branches also ``truth``, ``row``
+    and ``stack``, for ``associative_scan`` ``section`` and ``joined``.
 
     >>> from graph_compiler.ir import Builder, Graph
     >>> from graph_compiler.ops import ArraySpec, get
@@ -34,8 +38,9 @@ class Interpreter:
         self.program = program
 
     def run(self, *inputs: Any, parameters: Sequence[Any] = ()) -> list[Any]:
-        """What stands for the outputs of the program. Inputs are in order of ``program.inputs``, parameters in order of
-        ``program.parameters``."""
+        """What stands for the outputs of the program. Inputs are in order of ``program.inputs``, parameters
+        in order of ``program.parameters``.
+        """
         program = self.program
         constants = [self.constant(value, array) for value, array in program.constants.values()]
         return self.block(
@@ -45,35 +50,27 @@ class Interpreter:
 
     # ------------------------------------------------------------------------------ what a subclass says
     def operation(self, node: Node, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """What an operation gives."""
         raise NotImplementedError(f"{type(self).__name__} does not say what {node.op} gives")
 
     def constant(self, value: Value, array: Any) -> Any:
-        """What stands for a constant of the program; the array itself."""
         return array
 
     def size(self, item: Any, symbol: Symbol) -> Any:
-        """The number of a size that is read from an array, or of a number (``symbol.kind`` other than ``"size"``)."""
         return item.shape[symbol.axis] if symbol.kind == "size" else item
 
     def truth(self, item: Any) -> bool:
-        """Which way a condition goes."""
         return bool(item)
 
     def row(self, item: Any, place: int) -> Any:
-        """One row of a sequence."""
         return item[place]
 
     def stack(self, items: list[Any], output: Value, shape: tuple[Any, ...]) -> Any:
-        """The outputs of all steps of a loop as one array of this shape."""
         raise NotImplementedError(f"{type(self).__name__} does not say how {output.name} is stacked")
 
     def section(self, item: Any, axis: int, place: int) -> Any:
-        """One element along an axis, which stays with length 1."""
         return item[(slice(None),) * axis + (slice(place, place + 1),)]
 
     def joined(self, items: list[Any], output: Value, axis: int, shape: tuple[Any, ...]) -> Any:
-        """All prefixes of a sequence, each with ``axis`` of length 1, as one array of this shape."""
         raise NotImplementedError(f"{type(self).__name__} does not say how {output.name} is joined")
 
     # ------------------------------------------------------------------------------ the walk
@@ -107,7 +104,6 @@ class Interpreter:
         return map_structure(given, structure)
 
     def region(self, region: Region, inputs: Sequence[Any]) -> list[Any]:
-        """What stands for the outputs of a region."""
         return self.block(region.block, inputs)
 
     def _call(self, node: Node, operands: tuple[Any, ...], params: dict[str, Any]) -> list[Any]:

@@ -1,4 +1,6 @@
-"""The passes of a target: which steps and layers become loops and functions, and what is done to canonical operations."""
+"""The passes of a target: which steps and layers become loops and functions, and what is done to canonical
+operations.
+"""
 
 from __future__ import annotations
 
@@ -36,27 +38,26 @@ from .repeats.to_scan import FEWEST
 
 
 def loops(target: Backend, roll: str, keys: Keys | None = None) -> list[GraphPass]:
-    """The pass that makes loops of equal steps, where there are to be any and the target has loops."""
     rows = target.rows
     fewest = {"auto": rows.rolls, "scan": FEWEST, "never": 0}[roll]
     return [rolled(fewest, rows.counts, keys)] if fewest and "scan" in rows.structured else []
 
 
 def layers(target: Backend, roll: str, keys: Keys | None = None) -> list[GraphPass]:
-    """The pass that makes one function of equal layers, where they are not to be written out and the target has functions."""
     return (
         [partial(repeated_layers, keys=keys)] if roll != "never" and "call" in target.rows.structured else []
     )
 
 
 def _layer_scans(target: Backend, roll: str) -> list[GraphPass]:
-    """The pass that makes a loop of the calls of equal layers, where that is asked for and the target stacks weights."""
     return [scanned_layers(FEWEST)] if roll == "scan" and target.rows.stacks else []
 
 
 def canonical_passes(target: Backend, roll: str, refuses_outside: bool) -> list[GraphPass]:
-    """What is done to canonical operations; ``refuses_outside``: of a source that refuses indices outside of an axis. Functions with
-    operations that want another layout are written out before: from one of them to the next arrays would change it back."""
+    """What is done to canonical operations; ``refuses_outside``: of a source that refuses indices outside of
+    an axis. Functions with operations that want another layout are written out before: from one of them to
+    the next arrays would change it back.
+    """
     rows = target.rows
     in_arrays: list[GraphPass] = [
         full_selections,

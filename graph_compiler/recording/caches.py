@@ -1,5 +1,6 @@
-"""Functions in ``functools.lru_cache`` that a recording fills: every attempt finds them as the first one did, and the last one leaves them
-filled."""
+"""Functions in ``functools.lru_cache`` that a recording fills: every attempt finds them as the first one did,
+and the last one leaves them filled.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Objects in a result that a graph would give back as they are at every call: none may hold what was recorded."""
+"""Objects in a result that a graph would give back as they are at every call: none may hold what was
+recorded.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,11 @@ _MOST = 10_000  # objects looked at below one
 
 
 def refuse_escapes(name: str, result: Tree, arguments: Tree, is_recorded: Callable[[Any], bool]) -> None:
-    """``TracingError`` where the result holds recorded arrays or sizes in a place that is no leaf: in a closure, a generator, a set.
+    """``TracingError`` where the result holds recorded arrays or sizes in a place that is no leaf: in a
+    closure, a generator, a set.
 
-    Iterators are refused whatever they hold: one that was used up by the first call would be given to the second.
+    Iterators are refused whatever they hold: one that was used up by the first call would be given to the
+    second.
     """
     if not (held := _statics(result)):
         return
@@ -53,7 +57,8 @@ def _statics(tree: Tree) -> list[Any]:
 
 
 def holds(root: Any, is_recorded: Callable[[Any], bool]) -> bool:
-    """Whether something recorded can be reached from an object; of functions, their closure and defaults count, not their module.
+    """Whether something recorded can be reached from an object; of functions, their closure and defaults
+    count, not their module.
 
     >>> holds(lambda y, x=[2.5]: y, lambda item: item == 2.5), holds({1}, lambda item: item == 2.5)
     (True, False)

@@ -1,8 +1,10 @@
-"""Tells bugs of this package from exceptions of the user's code and of frameworks, so that no fallback hides a bug.
+"""Tells bugs of this package from exceptions of the user's code and of frameworks, so that no fallback hides
+a bug.
 
-An exception belongs to whoever runs the innermost Python frame of its traceback, with the frames of frameworks and of Python left out: the
-user, where their code called the framework, and this package otherwise. Functions of this package that make a call of the user's are
-marked as such (:mod:`graph_compiler.forwarding`).
+An exception belongs to whoever runs the innermost Python frame of its traceback, with the frames of
+frameworks and of Python left out: the user, where their code called the framework, and this package
+otherwise. Functions of this package that make a call of the user's are marked as such
+(:mod:`graph_compiler.forwarding`).
 """
 
 from __future__ import annotations
@@ -36,7 +38,6 @@ def owner_of_frame(frame: FrameType) -> Owner:
 
 
 def owner_of_problem(trace: TracebackType | None) -> Owner:
-    """Return the owner of the innermost frame that is not a framework's; ``"framework"`` if there is no other."""
     owners = [owner_of_frame(frame) for frame, _ in traceback.walk_tb(trace)]
     return next((owner for owner in reversed(owners) if owner != "framework"), "framework")
 
@@ -51,7 +52,8 @@ def is_fault(problem: BaseException) -> bool:
         return isinstance(problem, BUGS)
     if not isinstance(problem, Exception) or problem.__traceback__ is None:
         return False
-    # JAX removes its frames from the traceback of what leaves it, so that a later look could take this package for the one that raised.
+    # JAX removes its frames from the traceback of what leaves it, so that a later look could take this
+    # package for the one that raised.
     if _VERDICT not in problem.__dict__:
         last = problem.__traceback__
         while last.tb_next is not None:

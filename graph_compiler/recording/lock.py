@@ -17,7 +17,6 @@ recording_lock = (
 
 
 def is_mine() -> bool:
-    """Whether this thread is the one that may record."""
     return recording_lock._is_owned()  # type: ignore[attr-defined,no-any-return]
 
 
@@ -25,7 +24,6 @@ _reserved: list[Reserved] = []
 
 
 def _before_fork() -> None:
-    """Waits until nobody records or changes state: a child has all of it as it is now, and not the threads that would finish it."""
     recording_lock.acquire()
     _reserved.append(Reserved())
 
@@ -40,8 +38,9 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Active:
-    """Which threads have recordings open, one inside of the other. ``anywhere`` is the quick question that each call of a graph asks
-    first."""
+    """Which threads have recordings open, one inside of the other. ``anywhere`` is the quick question that
+    each call of a graph asks first.
+    """
 
     def __init__(self) -> None:
         self.anywhere = 0
@@ -50,18 +49,15 @@ class _Active:
 
     @property
     def recording(self) -> bool:
-        """Whether a recording of this thread is open."""
         return getattr(self._here, "depth", 0) > 0
 
     def change(self, by: int) -> None:
-        """One recording more, or less, of this thread."""
         with self._lock:
             self.anywhere += by
         self._here.depth = getattr(self._here, "depth", 0) + by
 
     @property
     def framework(self) -> str | None:
-        """The framework of the innermost recording of this thread, if it is known."""
         found: str | None = getattr(self._here, "framework", None)
         return found
 
@@ -70,7 +66,6 @@ class _Active:
         self._here.framework = name
 
     def knows(self, item: Any) -> bool:
-        """Whether changes of this container are state of the innermost recording of this thread, which looks after them itself."""
         worlds: list[World] = getattr(self._here, "worlds", [])
         return bool(worlds) and worlds[-1].knows(item)
 

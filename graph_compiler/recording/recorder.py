@@ -65,35 +65,28 @@ class Recorder:
 
     # ------------------------------------------------------------------------------ arrays
     def find(self, array: Any) -> Value | None:
-        """The value that stands for this array object, or None."""
         entry = self._values.get(id(array))
         return entry[1] if entry is not None and entry[0]() is array else None
 
     def track(self, array: Any, value: Value) -> Value:
-        """From now on ``array`` is ``value``. The recording does not keep the array alive, where it can be told that it is gone."""
         self._values[id(array)] = (_reference(array), value)
         return value
 
     def keep(self, array: Any, value: Value) -> Value:
-        """As :meth:`track`, but the array lives as long as the recording."""
         self._values[id(array)] = (lambda: array, value)
         self._kept[value] = array
         return value
 
     def kept(self, value: Value) -> Any:
-        """The array of an input, a parameter or a constant; None for what a call made."""
         return self._kept.get(value)
 
     def array_of(self, value: Value) -> Any:
-        """The array object that a value stands for; None where it is gone."""
         return next((entry[0]() for entry in self._values.values() if entry[1] is value), None)
 
     def tracked(self) -> Iterator[tuple[Any, Value]]:
-        """The array objects that are alive, with their values."""
         return ((array, value) for ref, value in [*self._values.values()] if (array := ref()) is not None)
 
     def forget_arrays(self) -> None:
-        """Drops every reference to arrays, and to what watches loops, which has some."""
         self.loops = None
         self._values.clear()
         self._kept.clear()
@@ -106,13 +99,11 @@ class Recorder:
         return self.keep(array, value)
 
     def add_number(self, name: str, dtype: str) -> Value:
-        """A new input that is a number of Python's, which is known before the graph runs."""
         value: Value = self.add_input(name, object(), ArraySpec((), dtype))
         self.numbers.add(value)
         return value
 
     def add_parameter(self, name: str, array: Any, spec: ArraySpec) -> Value:
-        """A new parameter of the user's model."""
         value = self.graph.parameters[name] = Value(name, spec)
         self.varying.add(value)
         return self.keep(array, value)
@@ -126,7 +117,6 @@ class Recorder:
 
     # ------------------------------------------------------------------------------ calls
     def new_values(self, made: list[tuple[str, Any, ArraySpec]]) -> tuple[Value, ...]:
-        """Values for the new arrays (name, array, spec) that a call made; :meth:`add_call` takes them."""
         return tuple(self.track(array, Value(name, spec)) for name, array, spec in made)
 
     def add_call(
@@ -165,7 +155,6 @@ class Recorder:
         made: tuple[str, Any, ArraySpec],
         record: CallRecord,
     ) -> Value:
-        """The one array (name, array, spec) that a new node makes, and that its call returned."""
         (value,) = self.new_values([made])
         self.add_call(op, inputs, {}, origin, (value,), replace(record, result=value))
         return value
@@ -178,26 +167,23 @@ class Recorder:
         return next(filter(None, (makers.of(value, nodes) for nodes, makers in reversed(self._around))), None)
 
     def set_base(self, view: Value, base: Value) -> None:
-        """``view`` shares memory with ``base``."""
         self._base[view] = self.base_of(base)
 
     def base_of(self, value: Value) -> Value:
-        """The value whose memory this one views; itself when it owns its memory."""
         return self._base.get(value, value)
 
     def varies(self, value: Value) -> bool:
-        """Whether the value may differ between calls of the graph."""
         return value in self.varying or self.base_of(value) in self.varying
 
     def is_random(self, value: Value) -> bool:
-        """Whether the value depends on random numbers."""
         return value in self._random or self.base_of(value) in self._random
 
     # ------------------------------------------------------------------------------ blocks
     @contextmanager
     def block(self, arguments: Iterable[Value], of_pairs: bool = False) -> Iterator[list[Node]]:
-        """Inside of the block calls go to the list that is given, for the body of an operation that runs blocks. ``arguments`` are its
-        inputs; ``of_pairs`` where the number of these is read from them and may be any, and the user's code cannot see it.
+        """Inside of the block calls go to the list that is given, for the body of an operation that runs
+        blocks. ``arguments`` are its inputs; ``of_pairs`` where the number of these is read from them and may
+        be any, and the user's code cannot see it.
 
         Arrays that were made inside stand for nothing afterwards.
         """
@@ -224,7 +210,6 @@ class Recorder:
 
     @property
     def in_block(self) -> bool:
-        """Whether a block is being recorded."""
         return bool(self._around)
 
     def is_inside(self, value: Value) -> bool:
@@ -235,23 +220,20 @@ class Recorder:
         return makers.of(value, nodes) is None and self.maker(value) is not None
 
     def is_made_here(self, value: Value) -> bool:
-        """Whether the innermost open block, or the graph where none is open, makes the value."""
         return self.graph.maker(value) is not None
 
     def is_given_here(self, value: Value) -> bool:
-        """Whether the value is an argument of the innermost open block."""
         return bool(self._inputs) and value in self._inputs[-1]
 
     def all_nodes(self) -> Iterator[Node]:
-        """The calls so far, those outside of the open blocks first."""
         return chain(*(nodes for nodes, _ in self._around), self.graph.nodes)
 
     # ------------------------------------------------------------------------------ assumptions
     def decide_size(self, size: Size, origin: Origin) -> Any:
         """The number that a size has now; from here on the recording holds only where it has it.
 
-        How many pairs there are, where these are combined one by one, may be asked by a framework's own code, to which all numbers are the
-        same. ``LengthAsked`` where it is the number that is asked for.
+        How many pairs there are, where these are combined one by one, may be asked by a framework's own code,
+        to which all numbers are the same. ``LengthAsked`` where it is the number that is asked for.
         """
         if self.loops is not None and self.loops.answered(size, origin):
             return size.hint
@@ -270,7 +252,6 @@ class Recorder:
         return size.hint
 
     def refuse_any_length(self) -> None:
-        """``LengthAsked`` in a block that combines any number of pairs, where all sizes would be fixed."""
         if any(self._pairs):
             raise LengthAsked("the number of pairs has gone into code that cannot be seen")
 
@@ -283,15 +264,12 @@ class Recorder:
             self._guard(Guard(value, seen, origin), (value, len(self.graph.nodes)), in_place)
 
     def decide_number(self, number: Value, seen: Any, origin: Origin) -> None:
-        """As :meth:`decide_value`, for what never changes once it was read."""
         self._guard(Guard(number, seen, origin), number)
 
     def savepoint(self) -> Savepoint:
-        """What the recording relies on up to here, for :meth:`give_up`."""
         return Savepoint(len(self.graph.guards), frozenset(self._guards), self.graph.assumptions)
 
     def give_up(self, since: Savepoint) -> None:
-        """The recording no longer relies on what it has assumed since: it may assume the same again."""
         del self.graph.guards[since.guards :]
         self._guards, self.graph.assumptions = set(since.keys), since.assumptions
 
@@ -309,7 +287,6 @@ class Recorder:
 
 
 def _reads_sizes(node: Node) -> bool:
-    """Also those that are numbers that were read, which are values of their own."""
     return any(isinstance(item, Size) for item in iterate_structure((node.inputs, node.params)))
 
 

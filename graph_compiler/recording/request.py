@@ -55,7 +55,8 @@ def _place(problem: BaseException) -> str:
 
 
 class GivenArguments:
-    """Calls a function with the arguments that are ``given`` by name, wherever they stand in its signature; a call gives the others.
+    """Calls a function with the arguments that are ``given`` by name, wherever they stand in its signature; a
+    call gives the others.
 
     >>> scaled = GivenArguments(lambda x, scale, shift=0: x * scale + shift, {"scale": 3})
     >>> scaled(2), scaled(2, 1), scaled(x=2, shift=1), str(inspect.signature(scaled))
@@ -84,14 +85,14 @@ class GivenArguments:
         return self.function(*placed, *rest, **named, **kwargs)
 
     def with_given(self, given: Mapping[str, Any]) -> GivenArguments:
-        """The same function with other arguments given."""
         return GivenArguments(self.function, given)
 
 
 def give_arguments(
     function: Callable[..., Any], which: Any, args: Iterable[Any], kwargs: Mapping[str, Any]
 ) -> tuple[GivenArguments, tuple[Any, ...], dict[str, Any]]:
-    """A function without the arguments that ``which`` names (by name or position, one or several), and what is left of a call of it.
+    """A function without the arguments that ``which`` names (by name or position, one or several), and what
+    is left of a call of it.
 
     >>> function, args, kwargs = give_arguments(lambda w, x: w * x, "w", (2, 5), {})
     >>> function.given, args, function(*args)
@@ -135,11 +136,13 @@ def _name_of(which: Any, names: list[str]) -> str:
 class Request:
     """One call to be recorded, under a ``name``, and what the recording is for.
 
-    ``same_framework`` is whether the graph will run in the framework of the function. ``places`` are known to hold state; ``stateful``
-    objects are looked into beside those that the function reaches. ``numbers``: whether Python numbers in places, and those that are read
-    from arrays, become symbols; ``draws``: whether random numbers that Python and numpy draw do, instead of constants. ``auto_dynamic``
-    knows earlier recordings of the function. ``loaded`` gives a recorded graph as a function of its framework, by which steps of loops are
-    run that need not be recorded; None where all are to be recorded. ``why`` says what no variant that is there was right for.
+    ``same_framework`` is whether the graph will run in the framework of the function. ``places`` are known to
+    hold state; ``stateful`` objects are looked into beside those that the function reaches. ``numbers``:
+    whether Python numbers in places, and those that are read from arrays, become symbols; ``draws``: whether
+    random numbers that Python and numpy draw do, instead of constants. ``auto_dynamic`` knows earlier
+    recordings of the function. ``loaded`` gives a recorded graph as a function of its framework, by which
+    steps of loops are run that need not be recorded; None where all are to be recorded. ``why`` says what no
+    variant that is there was right for.
     """
 
     function: Callable[..., Any]
@@ -158,9 +161,11 @@ class Request:
 
 @dataclass
 class Recording:
-    """A recorded graph with what is needed to run it beside the original: where its arrays live, and what it relies on.
+    """A recorded graph with what is needed to run it beside the original: where its arrays live, and what it
+    relies on.
 
-    ``opened``: whether it has symbols for numbers that Python read or computed, and could be made with the numbers as they are.
+    ``opened``: whether it has symbols for numbers that Python read or computed, and could be made with the
+    numbers as they are.
     ``gave_up``: what was tried before it and failed.
     """
 

@@ -1,4 +1,5 @@
-"""One recording by as many attempts as it takes: each goes by hypotheses, and what an attempt refutes the next one does without.
+"""One recording by as many attempts as it takes: each goes by hypotheses, and what an attempt refutes the
+next one does without.
 
 A frontend gives the attempt and what it may give up, the weakest hypothesis first; the loop is here alone.
 """
@@ -22,7 +23,8 @@ _MOST_DISTURBED = 3  # attempts again, for other threads draw random numbers, to
 
 @dataclass(frozen=True)
 class Refuted(Generic[H]):
-    """An attempt ended, and has shown what it took for granted to be otherwise; the next one goes by ``hypotheses``.
+    """An attempt ended, and has shown what it took for granted to be otherwise; the next one goes by
+    ``hypotheses``.
 
     problem: the exception that has shown it, if one has. way: in words, what is given up for it.
     """
@@ -58,8 +60,9 @@ def recorded(
 ) -> Recording:
     """Return the recording of the first attempt that refutes nothing.
 
-    After an exception the first of ``give_up`` that has something left says how to go on; where none has, the exception is raised. So is a
-    bug of this package. Raise ``TracingError`` with the words of ``too_many`` after ``most`` attempts that were refuted.
+    After an exception the first of ``give_up`` that has something left says how to go on; where none has, the
+    exception is raised. So is a bug of this package. Raise ``TracingError`` with the words of ``too_many``
+    after ``most`` attempts that were refuted.
 
     >>> recorded(lambda number: Refuted(number + 1) if number < 3 else f"recorded with {number}", 1, [], 5, str)
     'recorded with 3'
@@ -70,7 +73,8 @@ def recorded(
         while refuted < most:
             try:
                 found = attempt(hypotheses)
-            # The user's code runs in the attempt, and may raise anything, on account of what stands for its numbers, too.
+            # The user's code runs in the attempt, and may raise anything, on account of what stands for its
+            # numbers, too.
             except Exception as problem:
                 if is_fault(problem):
                     raise
@@ -92,7 +96,9 @@ def recorded(
 
 
 def _weaker(hypotheses: H, problem: Exception, give_up: Sequence[GiveUp[H]]) -> tuple[H, str] | None:
-    """Return the hypotheses of the next attempt, and what they give up in words; None if there is nothing left to give up."""
+    """Return the hypotheses of the next attempt, and what they give up in words; None if there is nothing
+    left to give up.
+    """
     for one in give_up:
         weaker = one(hypotheses, problem)
         if weaker is not None:
@@ -101,7 +107,9 @@ def _weaker(hypotheses: H, problem: Exception, give_up: Sequence[GiveUp[H]]) -> 
 
 
 class Undisturbed(Generic[H]):
-    """Gives up nothing: tries again where random numbers were drawn unseen (``kind``), and another thread may have been the one."""
+    """Gives up nothing: tries again where random numbers were drawn unseen (``kind``), and another thread may
+    have been the one.
+    """
 
     way = "recording while another thread draws random numbers"
 

@@ -1,4 +1,7 @@
-"""What the newest conversion is doing, for whoever shows it: its stage, and the calls recorded so far. Telling costs an assignment."""
+"""What the newest conversion is doing, for whoever shows it: its stage, and the calls recorded so far.
+
+Telling costs an assignment.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +20,13 @@ class _Stage:
         return f"{self.name}, {count:,} call{'' if count == 1 else 's'}" if count else self.name
 
     def note(self, problem: Exception) -> None:
-        """Note on an exception what was being done when it was raised, for :meth:`noted`."""
         problem.__dict__.setdefault("_graph_compiler_stage", str(self))
 
     @staticmethod
     def noted(problem: BaseException) -> str:
-        """Return what was being done when an exception was raised; empty if nothing was noted."""
         return str(getattr(problem, "_graph_compiler_stage", ""))
 
     def end(self) -> None:
-        """Nothing is done any more, and no graph is held."""
         self.name, self.calls = "", ()
 
 

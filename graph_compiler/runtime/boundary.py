@@ -1,4 +1,5 @@
-"""What leaves the public functions: the user's exceptions as they are, errors of this package, and bugs as ``InternalError``.
+"""What leaves the public functions: the user's exceptions as they are, errors of this package, and bugs as
+``InternalError``.
 
 Tracebacks show the user's lines alone. ``GRAPH_COMPILER_TRACEBACK=full`` in the environment shows all frames.
 """
@@ -42,10 +43,12 @@ def public(function: Public) -> Public:
 
 
 def leave(problem: Exception, doing: str) -> None:
-    """Prepare an exception, just caught in a public function, to be raised again. ``doing`` names the function.
+    """Prepare an exception, just caught in a public function, to be raised again. ``doing`` names the
+    function.
 
-    Raise ``InternalError`` in its place if it is a bug of this package. The traceback of what remains loses the frames of this package.
-    Inside of another public function nothing is done: that may have another way, and prepares what leaves it.
+    Raise ``InternalError`` in its place if it is a bug of this package. The traceback of what remains loses
+    the frames of this package. Inside of another public function nothing is done: that may have another way,
+    and prepares what leaves it.
     """
     if _is_nested(sys._getframe(1)):
         return
@@ -62,13 +65,16 @@ def leave(problem: Exception, doing: str) -> None:
 def as_told(problem: Exception, doing: str) -> Exception:
     """Return ``InternalError`` for a bug of this package, and every other exception as it is."""
     trace = problem.__traceback__
-    # In the first frame alone, the arguments do not fit the function that was called: the user's own TypeError.
+    # In the first frame alone, the arguments do not fit the function that was called: the user's own
+    # TypeError.
     is_bug = trace is not None and trace.tb_next is not None and _is_bug(problem)
     return _internal_error(problem, doing) if is_bug else problem
 
 
 def _is_nested(frame: FrameType) -> bool:
-    """Return True if the public function that runs in ``frame`` was called, however indirectly, by this package."""
+    """Return True if the public function that runs in ``frame`` was called, however indirectly, by this
+    package.
+    """
     above = frame.f_back
     while above is not None and (not _is_own(above) or above.f_code in PASSING):
         above = above.f_back
@@ -76,8 +82,9 @@ def _is_nested(frame: FrameType) -> bool:
 
 
 def shortened(problem: BaseException) -> TracebackType | None:
-    """Return the traceback of an exception without the frames of this package, nor those that a framework runs between these and the
-    user's. Of an error of this package only frames of the user remain."""
+    """Return the traceback of an exception without the frames of this package, nor those that a framework
+    runs between these and the user's. Of an error of this package only frames of the user remain.
+    """
     frames = list(traceback.walk_tb(problem.__traceback__))
     owners = [owner_of_frame(frame) for frame, _ in frames]
     users = [place for place, owner in enumerate(owners) if owner == "user"]
@@ -105,7 +112,10 @@ def _is_own(frame: FrameType) -> bool:
 
 
 def _is_bug(problem: Exception) -> bool:
-    """Return True if this package has raised the exception, and not on purpose. Errors of files are told by the operating system."""
+    """Return True if this package has raised the exception, and not on purpose.
+
+    Errors of files are told by the operating system.
+    """
     return (
         not isinstance(problem, (GraphCompilerError, OSError, MemoryError))
         and owner_of_problem(problem.__traceback__) != "user"
@@ -134,8 +144,9 @@ def _internal_error(problem: Exception, doing: str) -> InternalError:
 
 
 def _place(frames: list[FrameType], problem: Exception) -> str:
-    """Return the user's line that the bug has to do with: where the user's code ran, the origin of the node that was looked at, or the line
-    of the call."""
+    """Return the user's line that the bug has to do with: where the user's code ran, the origin of the node
+    that was looked at, or the line of the call.
+    """
     for frame, line in reversed(list(traceback.walk_tb(problem.__traceback__))):
         if _is_line_of_user(frame):
             return f"{frame.f_code.co_filename}:{line}"

@@ -21,11 +21,9 @@ class Compilation:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def is_compiled(self, target: Target) -> bool:
-        """Return True if functions for the target are compiled."""
         return target.compiles_by_default if self.is_wanted is None else self.is_wanted
 
     def options_for(self, target: Target) -> dict[str, Any] | None:
-        """Return the options of the target's compiler, or None if functions for the target run operation by operation."""
         return dict(self.options) if self.is_compiled(target) else None
 
     def compile(
@@ -35,7 +33,9 @@ class Compilation:
         static: tuple[int, ...] = (),
         text: str | None = None,
     ) -> Callable[..., Any]:
-        """Return ``function`` compiled for ``target``, or ``function`` itself if it runs operation by operation."""
+        """Return ``function`` compiled for ``target``, or ``function`` itself if it runs operation by
+        operation.
+        """
         options = self.options_for(target)
         if options is None:
             return function
@@ -45,6 +45,5 @@ class Compilation:
 
 
 def describe_compilation(function: Callable[..., Any]) -> str:
-    """Return how a function that :meth:`Compilation.compile` returned runs, in words; empty if its compiler does not say."""
     describe: Callable[[], str] | None = getattr(function, "describe_compilation", None)
     return "" if describe is None else describe()

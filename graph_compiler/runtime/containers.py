@@ -1,4 +1,6 @@
-"""Classes and modules whose functions are compiled when they are first called; what they are made from stays as it is."""
+"""Classes and modules whose functions are compiled when they are first called; what they are made from stays
+as it is.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,10 @@ Compile = Callable[[Any], Any]
 
 
 class LazyMethod:
-    """A method that is compiled for each object at its first call. While something else is being recorded it is the original."""
+    """A method that is compiled for each object at its first call.
+
+    While something else is being recorded it is the original.
+    """
 
     def __init__(self, name: str, function: types.FunctionType, compile_one: Compile) -> None:
         self.name, self.function, self._compile = f"{COMPILED}{name}", function, compile_one
@@ -40,7 +45,10 @@ class LazyMethod:
 
 
 class Kept:
-    """The graph of one object's method. A copy of the object takes an empty one along, and its method is compiled anew."""
+    """The graph of one object's method.
+
+    A copy of the object takes an empty one along, and its method is compiled anew.
+    """
 
     def __init__(self, owner: Callable[[], Any] = lambda: None, graph: Any = None) -> None:
         self.owner, self.graph = owner, graph
@@ -60,9 +68,11 @@ def _attributes(obj: Any) -> Mapping[str, Any]:
 
 
 def compile_class(cls: type, compile_one: Compile) -> type:
-    """A subclass whose own public methods, and ``__call__``, are compiled; those that come from another package (the framework) are not.
+    """A subclass whose own public methods, and ``__call__``, are compiled; those that come from another
+    package (the framework) are not.
 
-    Of a framework's own class only what a call runs is compiled: its other methods are there to look after it.
+    Of a framework's own class only what a call runs is compiled: its other methods are there to look after
+    it.
     """
     own = [base for base in reversed(cls.__mro__[:-1]) if not _of_framework(base, cls)]
     members = {
@@ -93,7 +103,8 @@ def _of_framework(base: type, cls: type) -> bool:
 
 
 def compile_module(module: types.ModuleType, compile_one: Compile) -> types.ModuleType:
-    """A copy of a module, submodules included, whose functions and classes of layers are lazily compiled. The original is not touched.
+    """A copy of a module, submodules included, whose functions and classes of layers are lazily compiled. The
+    original is not touched.
 
     Inside of a compiled function the originals call each other, so that all is recorded in one graph.
     """
@@ -130,7 +141,9 @@ def _member(name: str, item: Any, root: str, compile_one: Compile, done: dict[An
 
 
 def _has_calls(cls: type) -> bool:
-    """Whether its objects are called as functions are, and methods of theirs run then: not so those of ``torch.autograd.Function``."""
+    """Whether its objects are called as functions are, and methods of theirs run then: not so those of
+    ``torch.autograd.Function``.
+    """
     calls = [
         vars(base)[name]
         for name in ("__call__", *trait("entry_methods"))

@@ -12,7 +12,9 @@ from .pipeline import Pipeline
 
 @dataclass
 class DeferredPipeline:
-    """Stands in the place of a pipeline until the first call: ``settle(args, kwargs)`` makes that of the framework it belongs to."""
+    """Stands in the place of a pipeline until the first call: ``settle(args, kwargs)`` makes that of the
+    framework it belongs to.
+    """
 
     has_original: ClassVar[bool] = True
     function: Callable[..., Any]
@@ -20,13 +22,10 @@ class DeferredPipeline:
     settle: Callable[[tuple[Any, ...], dict[str, Any]], Pipeline]
 
     def settled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Pipeline:
-        """The pipeline for good."""
         return self.settle(args, kwargs)
 
     def with_passes(self, passes: Sequence[GraphPass]) -> DeferredPipeline:
-        """See :meth:`Pipeline.with_passes`."""
         return replace(self, settle=lambda args, kwargs: self.settle(args, kwargs).with_passes(passes))
 
     def call_within(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """See :meth:`Pipeline.call_within`."""
         return self.settle(args, kwargs).call_within(args, kwargs)

@@ -1,5 +1,6 @@
-"""Attributes of the original that a graph of it has as well: what pipelines of other libraries ask a model for (``config``, ``device``,
-``encode``)."""
+"""Attributes of the original that a graph of it has as well: what pipelines of other libraries ask a model
+for (``config``, ``device``, ``encode``).
+"""
 
 from __future__ import annotations
 
@@ -12,9 +13,11 @@ _FUNCTIONS = (FunctionType, MethodType, BuiltinFunctionType)
 
 
 def passed_on(graph: Any, name: str) -> Any:
-    """An attribute of a model: plain ones as they are, and methods with the graph in the place of the model's entry method.
+    """An attribute of a model: plain ones as they are, and methods with the graph in the place of the model's
+    entry method.
 
-    ``AttributeError`` of others, and where the graph is for another framework of methods too: they would run the original, not the graph.
+    ``AttributeError`` of others, and where the graph is for another framework of methods too: they would run
+    the original, not the graph.
     """
     original = vars(graph)["pipeline"].function if "pipeline" in vars(graph) else None
     if name.startswith("_") or isinstance(original, _FUNCTIONS):

@@ -16,7 +16,10 @@ from ..registration import backends, frontends
 
 
 def frontend_of(name: str) -> Frontend:
-    """The frontend of a name. Raises ``UnknownFramework``, ``FrameworkNotInstalled``, ``InvalidRegistration`` (it lacks members)."""
+    """The frontend of a name.
+
+    Raises ``UnknownFramework``, ``FrameworkNotInstalled``, ``InvalidRegistration`` (it lacks members).
+    """
     entry = frontends.get(name)
     entry.require()
     found: Frontend = _loaded(entry.name, entry.module, LoadsModels if entry.loads_models else Frontend)
@@ -32,7 +35,6 @@ def backend_of(name: str) -> Backend:
 
 
 def pretrained(source: str) -> Any:
-    """A model from a folder, or by its name on a hub, as the frontend that loads models gives it."""
     entry = next(entry for entry in frontends.known().values() if entry.loads_models)
     loads: Any = frontend_of(entry.name)
     return loads.pretrained(source)
@@ -50,7 +52,9 @@ def _loaded(name: str, module: str, contract: type) -> Any:
 
 
 class MissingFrontend:
-    """In the place of a frontend: no array is one of this framework's, and no object of it can be read or written."""
+    """In the place of a frontend: no array is one of this framework's, and no object of it can be read or
+    written.
+    """
 
     class Stamp:
         """Of no array: nothing that is loaded has a twin in another framework."""
@@ -59,7 +63,6 @@ class MissingFrontend:
             pass
 
         def fits(self, array: Any) -> bool:
-            """Never."""
             return False
 
     saved = watching = None  # there is no original to compare with
@@ -76,22 +79,17 @@ class MissingFrontend:
         )
 
     def is_own(self, item: Any) -> bool:
-        """No."""
         return False
 
     def spell(self, item: Any) -> str | None:
-        """None."""
         return None
 
     def read(self, text: str) -> Any:
-        """Raises ``InvalidFile``."""
         raise InvalidFile(f"it holds {text!r:.80}, an object of {self.name}: {self._problem}")
 
     def row_key(self, op: str) -> str:
-        """Raises ``InvalidFile``."""
         raise InvalidFile(f"it holds {op!r:.80}, a call of {self.name}: {self._problem}")
 
     @contextmanager
     def unrecorded(self) -> Iterator[None]:
-        """Nothing is recorded."""
         yield

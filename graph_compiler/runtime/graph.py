@@ -1,4 +1,6 @@
-"""The compiled object: a callable that holds one flat function a signature, and records again where none fits."""
+"""The compiled object: a callable that holds one flat function a signature, and records again where none
+fits.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,6 @@ class Inspected:
 
     @property
     def variants(self) -> Sequence[Variant]:
-        """All recorded variants, oldest first."""
         return tuple(self._variants)
 
     @property
@@ -73,13 +74,12 @@ class Inspected:
 
     @property
     def source(self) -> str:
-        """Generated source of the first variant. That of others is ``variants[i].source``."""
         return self._variants[0].source
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """Weights and persistent buffers that the graph uses, by ``state_dict`` names, as arrays of the graph's
-        framework.
+        """Weights and persistent buffers that the graph uses, by ``state_dict`` names, as arrays of the
+        graph's framework.
 
         Raises ``WeightsMissing`` if the model is on ``meta`` and has no weights yet.
         """
@@ -101,14 +101,16 @@ class Inspected:
 
     @property
     def trained(self) -> frozenset[str]:
-        """Names of the parameters that the original trains: no frozen ones and no buffers. In NumPy, no arrays
-        that calls write to.
+        """Names of the parameters that the original trains: no frozen ones and no buffers. In NumPy, no
+        arrays that calls write to.
         """
         return self._differentiable - self.frozen
 
     @property
     def _differentiable(self) -> frozenset[str]:
-        """Names of the parameters that have derivatives, whether or not the original trains them: :attr:`trained` and :attr:`frozen`."""
+        """Names of the parameters that have derivatives, whether or not the original trains them:
+        :attr:`trained` and :attr:`frozen`.
+        """
         owners, written = (
             {name: recording.weights for name, recording in self._recordings().items() if recording},
             set(self.state),
@@ -133,7 +135,9 @@ class Inspected:
         )
 
     def _recordings(self) -> Mapping[str, Any]:
-        """By the name of a parameter, the recording of the first variant that has it: of several models each has its own."""
+        """By the name of a parameter, the recording of the first variant that has it: of several models each
+        has its own.
+        """
         return {
             name: variant.recording
             for variant in reversed(self._variants)
@@ -142,25 +146,22 @@ class Inspected:
 
     @property
     def constants(self) -> Mapping[str, Any]:
-        """Arrays of the first variant that were computed once."""
         return dict(self._variants[0].constants)
 
     @property
     def guards(self) -> Sequence[str]:
-        """Guards of the first variant in words."""
         return tuple(str(guard) for guard in self._variants[0].graph.guards)
 
     @property
     def gave_up(self) -> Sequence[GaveUp]:
-        """More general or faster ways to record that were tried and abandoned; each says what and why. Results
-        are right all the same.
+        """More general or faster ways to record that were tried and abandoned; each says what and why.
+        Results are right all the same.
         """
         return tuple(
             dict.fromkeys([*(each for variant in self._variants for each in variant.gave_up), *self._gave_up])
         )
 
     def to_networkx(self) -> networkx.MultiDiGraph:
-        """Return the first variant as a ``networkx.MultiDiGraph`` of operations."""
         return self._variants[0].graph.to_networkx()
 
     def explain(self) -> str:
@@ -223,7 +224,8 @@ class Graph(Retraced, Inspected, Viewed):
         self.pipeline, self.name = pipeline, name
         self._on_miss, self._limit, self._statements_traced = on_miss, Limit(max_variants, on_limit), None
         self._variants: list[Variant] = []
-        # the latest calls that no variant was recorded for, and why; and the latest ways to record that failed, of no variant
+        # the latest calls that no variant was recorded for, and why; and the latest ways to record that
+        # failed, of no variant
         self._refused, self._gave_up = deque[str](maxlen=16), deque[GaveUp](maxlen=16)
         self._lock = (
             threading.RLock()
@@ -233,7 +235,9 @@ class Graph(Retraced, Inspected, Viewed):
 
     @functools.cached_property
     def _spellings(self) -> Spellings:
-        """How the arguments of a call may be given: by position, by keyword, or not at all where they are what is the default."""
+        """How the arguments of a call may be given: by position, by keyword, or not at all where they are
+        what is the default.
+        """
         return Spellings(self)
 
     def __getattr__(self, name: str) -> Any:
@@ -311,8 +315,8 @@ class Graph(Retraced, Inspected, Viewed):
 
     @public
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the graph to a zip file, or to a folder if ``path`` has no suffix: JSON and safetensors, no code
-        and no pickle.
+        """Write the graph to a zip file, or to a folder if ``path`` has no suffix: JSON and safetensors, no
+        code and no pickle.
 
         The file holds all variants, and the current values of parameters and constants.
         :func:`graph_compiler.load` reads it without the original.
@@ -338,7 +342,8 @@ class Graph(Retraced, Inspected, Viewed):
 
     @public
     def load_weights(self, source: str | os.PathLike[str] | Mapping[str, Any]) -> Graph:
-        """Give weights to the original's modules, which were built on the device ``meta``, and return the graph.
+        """Give weights to the original's modules, which were built on the device ``meta``, and return the
+        graph.
 
         Args:
             source: A safetensors file, a folder of such files, or a dict of arrays of any framework by
@@ -390,7 +395,7 @@ class Graph(Retraced, Inspected, Viewed):
         with self._locked():
             to_source(self, values)
 
-    # ------------------------------------------------------------------------------ for other frameworks and other modes
+    # ------------------------------------------------------------------- for other frameworks and other modes
     @public
     def to(self, framework: str) -> Graph:
         """Return a graph of the same recordings, written for another framework. Nothing is recorded again.
@@ -454,8 +459,8 @@ class Graph(Retraced, Inspected, Viewed):
 
     @public
     def as_module(self) -> Any:
-        """Return the graph as a trainable module of its framework: ``torch.nn.Module``, ``flax.nnx.Module`` or
-        ``keras.Model``.
+        """Return the graph as a trainable module of its framework: ``torch.nn.Module``, ``flax.nnx.Module``
+        or ``keras.Model``.
 
         For NumPy, which has no derivatives, it is a callable whose parameters are read as ``module[name]``
         and replaced as ``module[name] = array``.
@@ -505,8 +510,8 @@ class Graph(Retraced, Inspected, Viewed):
         return spread(self._variants, self._call_signature(), args, kwargs)
 
     def train(self, mode: bool = True) -> Graph:
-        """Set the training mode of the original's modules, and return the graph. The next call records a variant
-        for the mode if there is none.
+        """Set the training mode of the original's modules, and return the graph. The next call records a
+        variant for the mode if there is none.
 
         A graph that was loaded from a file selects among its saved variants; a call in a mode without one
         raises ``GuardFailed``.
@@ -585,8 +590,10 @@ class Graph(Retraced, Inspected, Viewed):
         compiled: bool = False,
         in_place: bool = False,
     ) -> tuple[Any, dict[str, Any]]:
-        """:meth:`functional` that always gives ``(result, state)``; ``given`` is the state. ``compiled``: by the target's compiler, if it
-        has one, not as it is written, which all transformations take. ``in_place``: what it writes to are the arrays themselves."""
+        """:meth:`functional` that always gives ``(result, state)``; ``given`` is the state. ``compiled``: by
+        the target's compiler, if it has one, not as it is written, which all transformations take.
+        ``in_place``: what it writes to are the arrays themselves.
+        """
         return purely(self, parameters, args, kwargs, rng, given, compiled, in_place)
 
     def _step(
@@ -599,11 +606,12 @@ class Graph(Retraced, Inspected, Viewed):
         training: bool | None,
         is_traced: bool,
     ) -> tuple[Any, dict[str, Any]]:
-        """``(result, state)`` of a call by a module that holds the arrays itself: ``held`` gives them, and ``key`` a key where numbers are
-        drawn.
+        """``(result, state)`` of a call by a module that holds the arrays itself: ``held`` gives them, and
+        ``key`` a key where numbers are drawn.
 
-        In the mode ``training`` of the original's modules (None: as they are), which are afterwards as before. A call that fits nothing is
-        recorded; while the target traces (``is_traced``) only a mode can be, with arguments that are made up.
+        In the mode ``training`` of the original's modules (None: as they are), which are afterwards as
+        before. A call that fits nothing is recorded; while the target traces (``is_traced``) only a mode can
+        be, with arguments that are made up.
         """
         from .calling.module_calls import step
 
@@ -616,8 +624,9 @@ class Graph(Retraced, Inspected, Viewed):
     def _follow(
         self, held: Mapping[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any], training: bool | None
     ) -> tuple[Any, dict[str, Any]] | None:
-        """As :meth:`_step`, of a call that the target's compiler follows (``torch.compile``): nothing is recorded. None where it gives
-        up."""
+        """As :meth:`_step`, of a call that the target's compiler follows (``torch.compile``): nothing is
+        recorded. None where it gives up.
+        """
         return follow_any(self, held, args, kwargs, training)
 
     def _hide_calls(self) -> None:
@@ -638,7 +647,9 @@ class Graph(Retraced, Inspected, Viewed):
         self.pipeline.target.target.seed(int(number))
 
     def __reduce__(self) -> Any:
-        """As the bytes of a saved graph, without code: what comes back has no original, as after :func:`graph_compiler.load`."""
+        """As the bytes of a saved graph, without code: what comes back has no original, as after
+        :func:`graph_compiler.load`.
+        """
         from .saving.save import to_bytes
 
         with self._locked():

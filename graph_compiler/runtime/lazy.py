@@ -40,8 +40,9 @@ class LazyGraph(Graph):
         return super().__getattribute__(name)
 
     def __reduce__(self) -> Any:
-        """Before its first call there is nothing to save: by name, as functions are, where it stands under its name in its Python
-        module."""
+        """Before its first call there is nothing to save: by name, as functions are, where it stands under
+        its name in its Python module.
+        """
         if self._variants:
             return super().__reduce__()
         function = self.pipeline.function

@@ -14,7 +14,10 @@ from ..recording.patches.new_names import patterns, watching_names
 
 
 def recorded_whatever_names(record: Callable[[Request], Recording], request: Request) -> Recording:
-    """Return the recording. ``TracingError`` if the function makes new names and is another program with other names."""
+    """Return the recording.
+
+    ``TracingError`` if the function makes new names and is another program with other names.
+    """
     with watching_names() as watch:
         recording = record(request)
     for pattern in patterns() if watch.origin else ():

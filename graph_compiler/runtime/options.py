@@ -24,8 +24,8 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 def refusing_unknown(*also: Callable[..., Any]) -> Callable[[Decorated], Decorated]:
-    """A decorator: keywords that neither the function nor one of ``also`` has are an ``InvalidOption``, and so is what
-    :func:`check_options` refuses of those that are given.
+    """A decorator: keywords that neither the function nor one of ``also`` has are an ``InvalidOption``, and
+    so is what :func:`check_options` refuses of those that are given.
 
     >>> refusing_unknown()(lambda *, seed=0: seed)(sead=1)
     Traceback (most recent call last):
@@ -66,7 +66,8 @@ def _with_options(function: Callable[..., Any], also: tuple[Callable[..., Any], 
 
 
 def check_options(options: Mapping[str, Any]) -> None:
-    """Raises ``InvalidOption`` for the first option that is none; None where that stands for nothing is in order.
+    """Raises ``InvalidOption`` for the first option that is none; None where that stands for nothing is in
+    order.
 
     >>> check_options({"on_miss": "retrace", "max_variants": 3, "args": None})
     >>> check_options({"on_miss": "retry"})
@@ -97,7 +98,6 @@ def path_of(name: str, item: Any) -> Path:
 
 
 def require_function(user: str, item: Any) -> None:
-    """Raise ``NotCompilable`` unless ``item``, which ``user`` is called with, can be called itself."""
     if not callable(item):
         raise NotCompilable(f"{user} takes a function, a model or a graph, and was given {shown(item)}")
 

@@ -1,4 +1,6 @@
-"""Calls beyond ``max_variants``: the original runs itself, with its arguments in its own framework and its results in the target's."""
+"""Calls beyond ``max_variants``: the original runs itself, with its arguments in its own framework and its
+results in the target's.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,6 @@ class Limit:
         self.options, self.calls = (variants, on_limit), 0  # how many calls the original has run
 
     def is_reached(self, graph: Graph) -> bool:
-        """Whether no further variant may be recorded."""
         return len(graph.variants) >= self.options[0]
 
     def lets_original_run(self, graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -60,7 +61,6 @@ class Limit:
         )
 
     def explain(self) -> str:
-        """Line of :meth:`Graph.explain`; empty where no call went beyond the limit."""
         return f"beyond {self.options[0]} variants: the original ran {self.calls} calls" if self.calls else ""
 
 

@@ -1,4 +1,6 @@
-"""The types of ``compile`` and ``transpile``, for type checkers: which kind of graph comes back depends on the arguments."""
+"""The types of ``compile`` and ``transpile``, for type checkers: which kind of graph comes back depends on
+the arguments.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ class CompileOptions(TypedDict, total=False):
 
 
 class Compiles(Protocol):
-    """A function that makes graphs: one of a callable, a tuple of several callables, and a decorator without any."""
+    """A function that makes graphs: one of a callable, a tuple of several callables, and a decorator without
+    any.
+    """
 
     # A class is a callable, too: mypy takes the first that fits.
     @overload
@@ -105,5 +109,4 @@ class Compiles(Protocol):
 
 
 def declared(function: Callable[..., Any]) -> Compiles:
-    """Return the function itself, with the types of :class:`Compiles`."""
     return cast("Compiles", function)

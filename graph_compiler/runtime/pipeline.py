@@ -71,7 +71,9 @@ _WORDS: Any = {"break_long_words": False, "break_on_hyphens": False}
 
 
 def header_of(pipeline: Pipeline, recorded: IRGraph, graph: IRGraph, counts: str) -> str:
-    """Return the docstring of a generated module; ``counts`` is what stands in front of the number of operations."""
+    """Return the docstring of a generated module; ``counts`` is what stands in front of the number of
+    operations.
+    """
     frontend, target = pipeline.frontend.name, pipeline.target.name
     what = (
         f"recorded in {frontend} and written for {target}"
@@ -142,7 +144,6 @@ class Pipeline:
         self._adopted, self._copied = table(native.adopt, stamp), table(native.convert, stamp)
 
     def settled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Pipeline:
-        """Itself: the framework of the callable is known."""
         return self
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
@@ -153,8 +154,9 @@ class Pipeline:
             return first_possible(self.name, Plan(), lambda run: self._recorded(run, args, kwargs, why))
 
     def _refuse_traced(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> None:
-        """``CallMismatch`` where the target traces the call: with arrays that have no elements another framework's function cannot be
-        recorded."""
+        """``CallMismatch`` where the target traces the call: with arrays that have no elements another
+        framework's function cannot be recorded.
+        """
         target = self.target.target
         if not self.same_framework and any(map(target.is_traced, iterate_structure((args, kwargs)))):
             raise CallMismatch(
@@ -164,7 +166,6 @@ class Pipeline:
             )
 
     def written_out(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
-        """Return a variant whose loops have as many iterations as were recorded, each written on its own."""
         return first_possible(self.name, WRITTEN_OUT, lambda run: self._recorded(run, args, kwargs, why))
 
     def _recorded(self, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
@@ -215,35 +216,32 @@ class Pipeline:
         return self.written(recorded, recording.environment, why)
 
     def _note_places(self, places: Sequence[Place]) -> None:
-        """Later recordings know them as state."""
         self._places = tuple({place.identity: place for place in (*self._places, *places)}.values())
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The original's own result."""
         return forward(
             self.function, *map(unfixed, args), **{name: unfixed(item) for name, item in kwargs.items()}
         )
 
     def call_original(self, *args: Any, **kwargs: Any) -> Any:
-        """As :meth:`call`, with the arguments as a call has them."""
         return self.call(args, kwargs)
 
     @functools.cached_property
     def methods(self) -> Methods | None:
-        """Of objects that come out of graphs for another framework; None where the framework is the original's."""
         has_original = self.has_original and not self.same_framework
         return Methods(self.frontend, self.target.target) if has_original else None
 
     @property
     def border(self) -> Border:
-        """Takes calls of the original across."""
         return (
             Border(self.frontend, self.target.target, True) if self.methods is None else self.methods.border
         )
 
     def fail_as_original(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Runs the original, whose recording for this call has ended with an exception of its own and was undone: what it changes before it
-        raises stays changed. Arguments of other frameworks it cannot be given."""
+        """Runs the original, whose recording for this call has ended with an exception of its own and was
+        undone: what it changes before it raises stays changed. Arguments of other frameworks it cannot be
+        given.
+        """
         reference = self.frontend.reference
         if not self.has_original or reference.saved is None:  # no array can be written to
             return
@@ -252,8 +250,9 @@ class Pipeline:
             self.call(args, kwargs)
 
     def call_within(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """As :meth:`call`, while another function is recorded. ``TracingError`` if the original changes what that recording does not look
-        after."""
+        """As :meth:`call`, while another function is recorded. ``TracingError`` if the original changes what
+        that recording does not look after.
+        """
         owner = getattr(self.function, "__self__", self.function)
         with reserved() as locks:
             world = World([(type(owner).__name__, owner)], called=[self.function])
@@ -322,17 +321,14 @@ class Pipeline:
         )  # fmt: skip
 
     def for_framework(self, framework: str) -> Pipeline:
-        """The same callable, written for another framework."""
         target = self.backend_of(framework)
         return replace(self, target=target, same_framework=target.name == self.frontend.name)
 
     def with_passes(self, passes: Sequence[GraphPass]) -> Pipeline:
-        """The same, with more passes, over canonical operations."""
         options = replace(self.options, passes=(*self.options.passes, *passes))
         return replace(self, options=options, same_framework=False)
 
     def rewritten(self, variant: Variant) -> Variant:
-        """A variant in this pipeline's target."""
         recorded = variant.recording
         assert recorded is not None
         return self.written(recorded, variant.environment, variant.why)
@@ -346,7 +342,9 @@ class Pipeline:
         return []
 
     def module_of(self, graph: Any) -> Any:
-        """A graph as a module of the target framework; ``FrameworkNotInstalled`` where the library that has modules is not there."""
+        """A graph as a module of the target framework; ``FrameworkNotInstalled`` where the library that has
+        modules is not there.
+        """
         try:
             return self.target.as_module(graph)
         except ModuleNotFoundError as problem:
@@ -377,7 +375,6 @@ class Pipeline:
         return passed(graph, cse, dce, simplify_guards)
 
     def simplified_canonical(self, graph: IRGraph) -> IRGraph:
-        """The canonical graph with repeated operations shared."""
         return passed(graph, *canonical_passes(self.target, self.options.roll, self.frontend.refuses_outside))
 
     def _frozen(self, recording: Any) -> IRGraph:
@@ -401,14 +398,15 @@ class Pipeline:
         return graph
 
     def source_text(self, graph: IRGraph, header: str) -> Program:
-        """A recorded graph as text of its own framework; of the target, where canonical operations were recorded."""
+        """A recorded graph as text of its own framework; of the target, where canonical operations were
+        recorded.
+        """
         if self.frontend.dialect is None:
             return write(graph, self.target.dialect, header)
         own = self.target if self.same_framework else self.backend_of(self.frontend.name)
         return write(graph, self.frontend.dialect, header, own.dialect)
 
     def _loaded(self, graph: IRGraph) -> Callable[..., Any]:
-        """A part of a recorded graph as a function of its own framework."""
         return load(self.source_text(graph, "Steps."))
 
     def _evaluate(self, graph: IRGraph) -> list[Any]:
@@ -442,7 +440,6 @@ def _extra_keywords(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> 
 
 
 def _array(item: Any) -> Any:
-    """A constant as an array: calls of numpy give scalars, and numbers of Python, which backends take for numbers."""
     item = np.asarray(item) if type(item) in (bool, int, float, complex) else item
     return item.__array__() if type(item).__module__ == "numpy" and not hasattr(item, "__setitem__") else item
 

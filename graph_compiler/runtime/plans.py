@@ -56,13 +56,17 @@ class Run:
 
 
 def first_possible(name: str, plan: Plan, carry_out: Callable[[Run], Variant]) -> Variant:
-    """Return the variant of the first plan that is possible. What the others gave up stands in its ``gave_up``."""
+    """Return the variant of the first plan that is possible.
+
+    What the others gave up stands in its ``gave_up``.
+    """
     left: list[GaveUp] = []
     while True:
         run = Run(plan)
         try:
             made = carry_out(run)
-        # The user's code runs while it is recorded, and may raise anything on account of symbols in the place of its numbers.
+        # The user's code runs while it is recorded, and may raise anything on account of symbols in the place
+        # of its numbers.
         except Exception as problem:
             other = None if is_fault(problem) else _next_plan(run, problem)
             if other is None:

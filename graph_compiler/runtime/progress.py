@@ -1,6 +1,8 @@
-"""Shows on stderr what takes long, in a terminal or notebook, and where ``GRAPH_COMPILER_PROGRESS`` is not 0. What is quick shows nothing.
+"""Shows on stderr what takes long, in a terminal or notebook, and where ``GRAPH_COMPILER_PROGRESS`` is not 0.
+What is quick shows nothing.
 
-A thread waits and draws; the one that works only assigns names of stages. rich draws where it is installed, otherwise it is one plain line.
+A thread waits and draws; the one that works only assigns names of stages. rich draws where it is installed,
+otherwise it is one plain line.
 """
 
 from __future__ import annotations
@@ -44,14 +46,15 @@ def converting(name: str, after: float = SECONDS) -> Iterator[None]:
 
 
 def recorded_text(name: str, source: str, known: int, most: int, variant: Variant, seconds: float) -> str:
-    """The line of the log for a variant that was recorded where ``known`` ones were there."""
     what = "recorded again" if known else f"recorded in {source} and written for {variant.target.name}"
     count = f"variant {known + 1} of at most {most}, {variant.source.count(chr(10)):,} lines, {seconds:.2f} s"
     return f"{name} {what} ({count}): {variant.why}"
 
 
 class working:
-    """A context: shows ``title`` and what ``doing`` says at the moment, once that has taken ``after`` seconds."""
+    """A context: shows ``title`` and what ``doing`` says at the moment, once that has taken ``after``
+    seconds.
+    """
 
     def __init__(self, title: str, doing: Callable[[], str] = str, after: float = 1.0) -> None:
         self._title, self._doing, self._after = title, doing, after
@@ -96,7 +99,10 @@ def _has_rich() -> bool:
 
 @contextmanager
 def _rich_line() -> Iterator[Callable[[str], Any]]:
-    """A line with a spinner that is gone afterwards. It draws when it is told to, and leaves the streams of the process alone."""
+    """A line with a spinner that is gone afterwards.
+
+    It draws when it is told to, and leaves the streams of the process alone.
+    """
     from rich.console import Console
     from rich.live import Live
     from rich.spinner import Spinner

@@ -12,8 +12,9 @@ from ..ir.graph import Graph as IRGraph
 class Recorded:
     """What a variant was written from: enough to write it for another framework, and to check it.
 
-    ``graph`` is in the source framework's calls; ``weights`` tells where the user's model holds its arrays, None where there is no
-    model any more; ``ranges`` are the least and greatest elements of the arrays it was recorded with.
+    ``graph`` is in the source framework's calls; ``weights`` tells where the user's model holds its arrays,
+    None where there is no model any more; ``ranges`` are the least and greatest elements of the arrays it was
+    recorded with.
     """
 
     graph: IRGraph

@@ -1,4 +1,6 @@
-"""Exceptions of the target's framework, told in the user's terms: which recorded call was refused, and where it stands."""
+"""Exceptions of the target's framework, told in the user's terms: which recorded call was refused, and where
+it stands.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,11 @@ if TYPE_CHECKING:
 
 
 def raise_refused(variant: Variant, problem: Exception) -> NoReturn:
-    """Raises an exception of a variant's flat function: ``TargetRefused`` for what another framework than the original's does not take.
+    """Raises an exception of a variant's flat function: ``TargetRefused`` for what another framework than the
+    original's does not take.
 
-    Errors of this package, of the original's own framework, and those by which the target tells compilers something, are raised as they
-    are.
+    Errors of this package, of the original's own framework, and those by which the target tells compilers
+    something, are raised as they are.
     """
     is_own = variant.is_own is None or isinstance(problem, GraphCompilerError)
     words = None if is_own else variant.target.refusal(problem)

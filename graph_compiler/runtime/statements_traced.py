@@ -1,9 +1,10 @@
 """One variant in the place of several for a function with loops, when a second call fits none.
 
-A recording holds for the exits and the branches that its loops took. Where a second call of the same types misses, the function is recorded
-with its statements traced (:func:`..tracing.trace`): such a variant holds for all values and numbers of steps. It takes the place of those
-that were recorded for some, if it gives what the original gives for the call at hand. Where it does not, or cannot be made, the function is
-recorded as it runs.
+A recording holds for the exits and the branches that its loops took. Where a second call of the same types
+misses, the function is recorded with its statements traced (:func:`..tracing.trace`): such a variant holds
+for all values and numbers of steps. It takes the place of those that were recorded for some, if it gives what
+the original gives for the call at hand. Where it does not, or cannot be made, the function is recorded as it
+runs.
 """
 
 from __future__ import annotations
@@ -47,14 +48,17 @@ class StatementsTraced:
         self._graph, self._made, self._left = graph, list[Variant](), _MOST
 
     def variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant | None:
-        """One for this call, which the graph has not taken yet; None where the function is better recorded as it runs."""
+        """One for this call, which the graph has not taken yet; None where the function is better recorded as
+        it runs.
+        """
         if not self._left or not self._misses_a_step(args, kwargs):
             return None
         is_first = not self._graph.variants
         self._left -= not is_first
         try:
             self._made.append(self._agreeing(self._pipeline()(args, kwargs, why), args, kwargs))
-        # The user's code runs, and may raise anything where its statements are traced: the function as it runs is the measure.
+        # The user's code runs, and may raise anything where its statements are traced: the function as it
+        # runs is the measure.
         except Exception as problem:
             if is_fault(problem):
                 raise
@@ -64,7 +68,9 @@ class StatementsTraced:
         return self._made[-1]
 
     def _agreeing(self, made: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant:
-        """The variant, if it gives what the original gives; its results are numbers of Python where those are."""
+        """The variant, if it gives what the original gives; its results are numbers of Python where those
+        are.
+        """
         assert made.recording is not None
         graph, recorded = self._graph, made.recording.graph
         if outgrows(
@@ -86,7 +92,9 @@ class StatementsTraced:
         return made
 
     def _loses_gradients(self, made: Variant) -> bool:
-        """Whether the function can be differentiated in the target as it runs alone; at a second call, in its own framework too."""
+        """Whether the function can be differentiated in the target as it runs alone; at a second call, in its
+        own framework too.
+        """
         pipeline, is_first = self._graph.pipeline, not self._graph.variants
         if not pipeline.target.rows.forward_while or not (
             is_first or backends.get(pipeline.frontend.name).has_derivatives
@@ -95,7 +103,6 @@ class StatementsTraced:
         return _has_open_loop(made) and not any(map(_has_open_loop, self._graph.variants))
 
     def without_replaced(self, variant: Variant, variants: Sequence[Variant]) -> list[Variant]:
-        """Those whose place a variant does not take: all, where its statements are not traced."""
         if not self._is_mine(variant):
             return list(variants)
         return [one for one in variants if self._is_mine(one) or not self._covers(variant, one)]

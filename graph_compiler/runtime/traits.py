@@ -1,4 +1,6 @@
-"""Which results of a graph are numbers of Python, which arrays its flat function writes to, and what it checks on the way."""
+"""Which results of a graph are numbers of Python, which arrays its flat function writes to, and what it
+checks on the way.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,9 @@ def arrays_written(graph: Graph) -> tuple[tuple[str, Any], ...]:
 
 
 def written_back(graph: Graph, target: Target, number: int, array: Any, value: Any) -> None:
-    """Gives an array of the arguments the elements that the function has written to it; ``GuardFailed``, with the line that writes, where
-    it cannot be written to."""
+    """Gives an array of the arguments the elements that the function has written to it; ``GuardFailed``, with
+    the line that writes, where it cannot be written to.
+    """
     try:
         target.write_back(array, value)
     except GuardFailed as problem:
@@ -55,12 +58,13 @@ def _writer(graph: Graph, number: int) -> Node | None:
 
 
 def has_inner_checks(graph: Graph) -> bool:
-    """Whether sizes are checked while the flat function runs: of arrays that it makes, and in functions of layers."""
     return bool(graph.inner_guards()) or any(node.op == GUARD for node in distinct(graph.nodes))
 
 
 def plain_number(target: Target, result: Any) -> Any:
-    """Return a result that is a number in the original as a number of Python; the array where the target traces or differentiates."""
+    """Return a result that is a number in the original as a number of Python; the array where the target
+    traces or differentiates.
+    """
     # numpy's float64 is a float, and an array to everybody else
     is_plain = type(result) in (bool, int, float, complex)
     return (

@@ -49,7 +49,9 @@ Leading = tuple[Any, ...]
 
 
 def set_apart(variant: Variant, leading: Leading, leaves: Leading) -> tuple[Leading, Leading, dict[Any, Any]]:
-    """What the flat function of a variant takes, with copies of the arrays that it writes to, and these as state."""
+    """What the flat function of a variant takes, with copies of the arrays that it writes to, and these as
+    state.
+    """
     arrays = zip(variant.writes, variant.arrays_written(leading, leaves))
     written = [
         (name, array) for (kind, key), array in arrays if (name := _name(variant, kind, key)) is not None
@@ -64,7 +66,9 @@ def set_apart(variant: Variant, leading: Leading, leaves: Leading) -> tuple[Lead
 
 
 def _name(variant: Variant, kind: str, key: Any) -> Any:
-    """What an effect on an array would call it; None of arrays of places that are changed in other ways too, which may refer to it."""
+    """What an effect on an array would call it; None of arrays of places that are changed in other ways too,
+    which may refer to it.
+    """
     count = len(variant.graph.inputs_of_call)
     if kind != "inputs" or key < count:
         return key
@@ -78,7 +82,8 @@ _NONE: Mapping[str, Any] = {}
 class Variant:
     """A graph for one signature.
 
-    ``parameters()`` gives the arrays of the moment by name. ``original_size`` is the number of calls that were recorded.
+    ``parameters()`` gives the arrays of the moment by name. ``original_size`` is the number of calls that
+    were recorded.
     """
 
     graph: IRGraph
@@ -192,7 +197,6 @@ class Variant:
         )
 
     def _checked(self, outcome: Any) -> Any:
-        """The result among what the flat function returned, once its guards hold."""
         return self._guarded(outcome[0], outcome[2])
 
     def _static(self) -> tuple[int, ...]:
@@ -206,7 +210,9 @@ class Variant:
 
     @functools.cached_property
     def match(self) -> Any:
-        """See :func:`matcher`. Calls of a graph that only computes never ask for it: they match in the function of :meth:`_dispatcher`."""
+        """See :func:`matcher`. Calls of a graph that only computes never ask for it: they match in the
+        function of :meth:`_dispatcher`.
+        """
         held = None if self.write_back is None else self.write_back.convert
         match, state = matcher(self.graph, self.target, held, self.is_own), self.state
         if state is None:
@@ -218,7 +224,9 @@ class Variant:
         )
 
     def _drawing(self, match: Any, state: State) -> Any:
-        """As ``match``, with numbers that Python and numpy draw; as if they had not been drawn where the call does not fit."""
+        """As ``match``, with numbers that Python and numpy draw; as if they had not been drawn where the call
+        does not fit.
+        """
 
         def drawn(args: Any, kwargs: Any, held: Any = None) -> Any:
             self._host_state = host_state()
@@ -237,16 +245,13 @@ class Variant:
 
     @property
     def source(self) -> str:
-        """The generated source."""
         return self.program.source
 
     def written_buffers(self) -> set[str]:
-        """Names of the buffers that a call writes to."""
         effects = {effect.target for effect in self.graph.effects if effect.kind == "buffer"}
         return effects.union(name for kind, name in self.writes if kind == "parameters")
 
     def state_now(self) -> dict[str, Any]:
-        """What the places hold, by name, with arrays of the graph's framework."""
         natively = self.write_back.natively if self.write_back is not None else lambda held: held
         return {place.name: natively(place.read()) for place in self.state.kept()} if self.state else {}
 
@@ -263,7 +268,9 @@ class Variant:
         return lambda given=None: (read() if given is None else given, *held)
 
     def attempt(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """The result of a call, or :class:`Missed`: the arguments or the environment do not fit, a guard fails, or the function does."""
+        """The result of a call, or :class:`Missed`: the arguments or the environment do not fit, a guard
+        fails, or the function does.
+        """
         if self._tracer is not None and self._tracer.is_following():
             return follow(self, args, kwargs)
         if self.turn is not None:
@@ -284,9 +291,11 @@ class Variant:
     def run(
         self, leaves: tuple[Any, ...], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] = _NONE
     ) -> Any:
-        """The result for array leaves that matched, or :class:`Missed` where a guard or the function fails; then nothing was written.
+        """The result for array leaves that matched, or :class:`Missed` where a guard or the function fails;
+        then nothing was written.
 
-        ``args`` and ``kwargs`` are those of the call, whose arrays and containers are changed as the original changes them.
+        ``args`` and ``kwargs`` are those of the call, whose arrays and containers are changed as the original
+        changes them.
         """
         if self.is_random:
             leaves = (*leaves, self.target.next_key(leaves))
@@ -343,7 +352,9 @@ class Variant:
         return result
 
     def as_numbers(self, result: Any) -> Any:
-        """The result, with arrays turned to Python's numbers where the original gives numbers, and no compiler follows the call."""
+        """The result, with arrays turned to Python's numbers where the original gives numbers, and no
+        compiler follows the call.
+        """
         if not self._numbers:
             return result
         leaves = list(leaves_at(self.graph.output_tree, result))
@@ -356,11 +367,12 @@ class Variant:
 
     @functools.cached_property
     def match_unknown(self) -> UnknownMatch | None:
-        """Matches arrays whose sizes are not known while the target traces a function; None where the target knows them always."""
         return unknown_matcher(self.graph, self.target) if self.target.size_of is not None else None
 
     def begin_following(self, reads_weights: bool, mode: bool | None) -> int:
-        """See :meth:`Following.begin`; run while the target's compiler follows a call, and not followed itself."""
+        """See :meth:`Following.begin`; run while the target's compiler follows a call, and not followed
+        itself.
+        """
         if self.following is None:
             self.following = Following(self)
             _ = self.match  # which is made here, where nothing follows
@@ -379,12 +391,13 @@ class Variant:
             place.write(item)
 
     def _parts(self, outcome: Any) -> tuple[Any, Any, Any]:
-        """Result, effects and guarded elements of what the flat function returned."""
         return outcome if self._returns_more else (outcome, (), ())
 
     def _failed(self, problem: Exception, unwritten: Callable[[], bool] | None = None) -> Any:
-        """Return ``Missed``: a call that fails may go another way in the original (``try``), or fail there in the user's own terms. Raise
-        ``problem`` if the function has written to memory that nobody saved, or if a bug of this package has raised it."""
+        """Return ``Missed``: a call that fails may go another way in the original (``try``), or fail there in
+        the user's own terms. Raise ``problem`` if the function has written to memory that nobody saved, or if
+        a bug of this package has raised it.
+        """
         if not isinstance(problem, GuardFailed):
             has_written = self.writes and not self._saves and not (unwritten is not None and unwritten())
             if has_written or self.target.is_signal(problem) or is_fault(problem):
@@ -397,7 +410,6 @@ class Variant:
         return Missed(self.last_failure)
 
     def arrays_written(self, leading: tuple[Any, ...], leaves: tuple[Any, ...]) -> list[Any]:
-        """The arrays that the flat function writes to, in the order of :attr:`writes`."""
         held = dict(zip(self.program.arguments, leading))
         return [leaves[key] if kind == "inputs" else held[kind][key] for kind, key in self.writes]
 
@@ -409,7 +421,9 @@ class Variant:
         )
 
     def _guarded(self, result: Any, checks: tuple[Any, ...]) -> Any:
-        """``result``, once the guards on elements hold; while the target traces, they become operations of the program that it writes."""
+        """``result``, once the guards on elements hold; while the target traces, they become operations of
+        the program that it writes.
+        """
         if any(map(self.target.is_traced, checks)):
             if len(self.siblings) > 1 and self._only_computes and self.target.either is not None:
                 raise Undecided(
@@ -451,7 +465,9 @@ class Variant:
                 self.constants[effect.target] = value  # type: ignore[index]
 
     def _write(self, index: int, array: Any, value: Any, arguments: Any) -> None:
-        """An array of the arguments holds other elements; one that nobody can write to is replaced in the container that holds it."""
+        """An array of the arguments holds other elements; one that nobody can write to is replaced in the
+        container that holds it.
+        """
         try:
             written_back(self.graph, self.target, index, array, value)
         except GuardFailed:
@@ -460,8 +476,10 @@ class Variant:
                 raise
 
     def _traced(self, leading: tuple[Any, ...], leaves: tuple[Any, ...], compiled: bool) -> Any:
-        """What the flat function gives. ``GuardFailed`` where Python has to know a size (``math.sqrt``) that is unknown while it is traced,
-        ``CallMismatch`` for a missing parameter, ``TargetRefused`` where only the original's framework takes such arguments."""
+        """What the flat function gives. ``GuardFailed`` where Python has to know a size (``math.sqrt``) that
+        is unknown while it is traced, ``CallMismatch`` for a missing parameter, ``TargetRefused`` where only
+        the original's framework takes such arguments.
+        """
         try:
             return (self.function if compiled else self.flat)(*leading, *leaves)
         # Each exception leaves as another one, or as it is.
@@ -482,7 +500,6 @@ class Variant:
         rng: Any = None,
         held: tuple[Any, ...] = (),
     ) -> tuple[Any, dict[str, Any]]:
-        """``(result, state)`` as a pure function: effects are returned, not applied."""
         whole, checks = self.unchecked(parameters, leaves, rng, held)
         return self.target.checked(whole, checks, self.program.checks) if checks else whole
 
@@ -495,8 +512,9 @@ class Variant:
         compiled: bool = False,
         in_place: bool = True,
     ) -> tuple[tuple[Any, dict[str, Any]], tuple[Any, ...]]:
-        """As :meth:`pure`, and the arrays whose elements its guards look at, apart. Not ``in_place``, the arrays that the flat function
-        writes to stay as they are, and what it writes is state."""
+        """As :meth:`pure`, and the arrays whose elements its guards look at, apart. Not ``in_place``, the
+        arrays that the flat function writes to stay as they are, and what it writes is state.
+        """
         if self.is_random:
             if rng is None:
                 raise CallMismatch(

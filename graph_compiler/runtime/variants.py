@@ -39,7 +39,10 @@ log = logging.getLogger("graph_compiler")
 
 
 class Retraced:
-    """The part of a graph that records. Calls of what is recorded wait for no recording, but where they share state with what it runs."""
+    """The part of a graph that records.
+
+    Calls of what is recorded wait for no recording, but where they share state with what it runs.
+    """
 
     name: str
     pipeline: Pipeline
@@ -56,8 +59,10 @@ class Retraced:
         return cast("Graph", self)
 
     def _miss(self, known: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Records a variant, unless one fits after all: the call in another spelling, or one that another thread has made since the first
-        ``known`` were tried, or that did not fit while another thread recorded."""
+        """Records a variant, unless one fits after all: the call in another spelling, or one that another
+        thread has made since the first ``known`` were tried, or that did not fit while another thread
+        recorded.
+        """
         if (tracer := tracer_of(self._graph)) is not None and tracer.is_following():
             give_up(self._graph, tracer)
         for variant, call in self._other_calls(args, kwargs):
@@ -72,19 +77,20 @@ class Retraced:
             return self._recorded_or_run(args, kwargs) if isinstance(result, Missed) else result
 
     def _other_calls(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Variant, Call]]:
-        """What the same call may have been recorded as. A function of JAX is recorded inside of a transformation too, with the keys that it
-        has there."""
+        """What the same call may have been recorded as. A function of JAX is recorded inside of a
+        transformation too, with the keys that it has there.
+        """
         yield from self._graph._spellings.others(self._variants, args, kwargs)
         if self._variants and not self.pipeline.same_framework:
             yield from in_recorded_order(self._variants, args, kwargs)
 
     def _recording(self) -> AbstractContextManager[Any]:
-        """One thread records this graph. One that records another just now does so inside of it, and waits for nobody."""
         return nullcontext() if is_mine() else self._lock
 
     def _tried_again(self, known: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The result of a variant, of those after the first ``known``; of all, where there are other threads: recordings of theirs, which
-        change what functions see and put it back, are waited for."""
+        """The result of a variant, of those after the first ``known``; of all, where there are other threads:
+        recordings of theirs, which change what functions see and put it back, are waited for.
+        """
         has_others = threading.active_count() > 1
         with recording_lock if has_others else nullcontext():
             for variant in self._variants[0 if has_others else known :]:
@@ -108,8 +114,9 @@ class Retraced:
             return self._limit.run_original(self._graph, args, kwargs)
 
     def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
-        """``(result,)`` of a call that the target traces with sizes that are unknown, or with elements that decide between variants, with
-        guards as operations of the traced function; None of others."""
+        """``(result,)`` of a call that the target traces with sizes that are unknown, or with elements that
+        decide between variants, with guards as operations of the traced function; None of others.
+        """
         target = self._variants[0].target if self._variants else None
         if target is None or target.size_of is None and (target.either is None or len(self._variants) == 1):
             return None
@@ -139,7 +146,8 @@ class Retraced:
                     f"{why}: {type(problem).__name__}" + (f": {problem}" if why not in str(problem) else "")
                 )
                 raise
-            # The user's own exception, of whatever kind: the original leaves behind what it changes before it raises.
+            # The user's own exception, of whatever kind: the original leaves behind what it changes before it
+            # raises.
             except Exception as problem:
                 if not is_fault(problem):
                     self.pipeline.fail_as_original(args, kwargs)
@@ -162,7 +170,9 @@ class Retraced:
     def _recorded_in_turn(
         self, turns: ExitStack, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, folds: bool = True
     ) -> Variant:
-        """A new variant. From before it is recorded until it has run, other calls leave the state as it is: it was recorded with it."""
+        """A new variant. From before it is recorded until it has run, other calls leave the state as it is:
+        it was recorded with it.
+        """
         with recording_lock:
             self._take_turns(turns)
             made = self._recorded(args, kwargs, why, folds, is_called=True)
@@ -175,7 +185,6 @@ class Retraced:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Inside of the block no call of another thread changes the state of this graph, and none is recorded."""
         with recording_lock, ExitStack() as turns:
             self._take_turns(turns)
             yield
@@ -231,7 +240,10 @@ class Retraced:
         folds: bool = True,
         is_called: bool = False,
     ) -> Variant:
-        """A variant that is not among those of the graph yet. ``is_called``: by a call that missed, not asked for."""
+        """A variant that is not among those of the graph yet.
+
+        ``is_called``: by a call that missed, not asked for.
+        """
         self.pipeline = self.pipeline.settled(args, kwargs)
         args, kwargs = with_recorded_types(self._variants, args, kwargs)
         started = time.perf_counter()
@@ -271,7 +283,6 @@ class Retraced:
         return self._statements_traced.variant(args, kwargs, why)
 
     def _note_given_up(self, way: str, problem: Exception) -> None:
-        """Keep, for :attr:`gave_up`, a way to record a call that has ended with ``problem``."""
         self._gave_up.append(gave_up(self.name, way, problem))
 
     def _adopt(self, variant: Variant) -> Variant:

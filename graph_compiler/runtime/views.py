@@ -45,8 +45,8 @@ class Viewed:
         return type(self)._views().show(self, path, open)
 
     def summary(self, depth: int | None = None, variant: int = 0) -> Any:
-        """Return a table of the modules: class, operations, output shapes, parameters and multiply-adds at the
-        recorded sizes.
+        """Return a table of the modules: class, operations, output shapes, parameters and multiply-adds at
+        the recorded sizes.
 
         ``str()`` of the table is text; rich and notebooks draw it. ``rows`` holds the data of all levels, and
         ``to_dicts()`` returns it as dicts.

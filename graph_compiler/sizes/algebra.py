@@ -176,7 +176,6 @@ class Symbol:
         return ".".join(filter(None, (str(getattr(self.source, "name", self.source)), read)))
 
     def of(self, source: Any) -> Symbol:
-        """Return the same symbol read from another source."""
         return self if source is self.source else Symbol(source, self.axis, self.hint, self.kind)
 
 
@@ -205,13 +204,11 @@ class Apply:
         return self.text(repr)
 
     def text(self, symbol_text: Callable[[Symbol], str]) -> str:
-        """Return the Python expression. `symbol_text` returns the text of a symbol."""
         template = FUNCTIONS[self.function][2]
         return template.format(*(_operand_text(a, symbol_text, bare=self.is_whole) for a in self.arguments))
 
     @property
     def is_whole(self) -> bool:
-        """True if the text is a call or enclosed in parentheses."""
         return FUNCTIONS[self.function][2].endswith(")")
 
 
@@ -249,7 +246,6 @@ class Size:
     # ------------------------------------------------------------------------------ construction
     @classmethod
     def of(cls, atom: Atom) -> Size:
-        """Return the size that consists of one atom."""
         return cls({(atom,): ((atom,), 1)})
 
     @staticmethod
@@ -263,16 +259,13 @@ class Size:
 
     @property
     def type(self) -> type:
-        """Type of the number at run time: `int`, `float` or `bool`."""
         return type(self.hint)
 
     def atoms(self) -> Iterator[Atom]:
-        """Yield the atoms of the normal form. Arguments of functions are not entered."""
         for monomial, _ in self._terms.values():
             yield from monomial
 
     def terms(self) -> Iterator[tuple[Monomial, int]]:
-        """Yield the terms of the sum: products of atoms, with their coefficients."""
         yield from self._terms.values()
 
     def symbols(self) -> Iterator[Symbol]:
@@ -286,7 +279,6 @@ class Size:
                         yield from argument.symbols()
 
     def reads_elements(self) -> bool:
-        """Return True if the size depends on elements that the program reads from arrays."""
         return any(symbol.kind == "number" for symbol in self.symbols())
 
     # ------------------------------------------------------------------------------ arithmetic
@@ -487,7 +479,6 @@ def _product_text(
 
 
 def hint_of(value: Any) -> Any:
-    """Return the number that a dimension or scalar had while recording."""
     return value.hint if isinstance(value, Size) else value
 
 
@@ -534,5 +525,4 @@ def negate(condition: Scalar) -> Scalar:
 
 
 def product(shape: Iterable[Dim]) -> Any:
-    """Return the number of elements of an array of this shape."""
     return math.prod(shape)

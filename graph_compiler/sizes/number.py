@@ -32,7 +32,6 @@ def computed(compute: Callable[..., Any], operands: tuple[Any, ...], decide: Dec
 
 @forwards
 def refuse_as_python(problem: Exception) -> NoReturn:
-    """Raise the exception of Python's own arithmetic on behalf of the user's code."""
     raise problem.with_traceback(None)
 
 
@@ -77,7 +76,6 @@ def _inverted(number: Scalar, decide: Decide) -> Any:
 
 
 def _rounded(function: str) -> Rule:
-    """Return the rule of a rounding function, which leaves integers unchanged."""
     return lambda number, decide: (
         number if _whole(number) else computed(functools.partial(apply, function), (number,), decide)
     )
@@ -140,11 +138,9 @@ class SymbolicNumber:
 
     # ------------------------------------------------------------------------------ what a framework gives
     def decide(self, size: Size) -> Any:
-        """Return the number that `size` has now, and add a guard that later calls have the same one."""
         raise NotImplementedError
 
     def made(self, expression: Scalar) -> Any:
-        """Return the object that the user's code receives for an expression or number computed from this one."""
         raise NotImplementedError
 
     def operand(self, item: Any) -> Any:
@@ -167,23 +163,19 @@ class SymbolicNumber:
         return self.made(expression)
 
     def compared(self, function: str, other: Scalar) -> Any:
-        """Return the outcome of a comparison, with a guard. `function` is its name, such as `"lt"`."""
         condition = apply(function, self.expression, other)
         return self.decide(condition) if isinstance(condition, Size) else condition
 
     def number(self) -> Any:
-        """Return the number, with a guard that later calls have the same one."""
         return self.decide(self.expression) if isinstance(self.expression, Size) else self.expression
 
     def kind(self) -> type:
-        """Return the type that the number has: `int`, `float` or `bool`."""
         return type(hint_of(self.expression))
 
     def shown(self) -> Any:
-        """Return the number as used in strings."""
         return self.number()
 
-    # ------------------------------------------------------------------------------ where Python needs the number
+    # -------------------------------------------------------------------------- where Python needs the number
     @property  # type: ignore[misc]
     def __class__(self) -> Any:  # what isinstance asks for, beside the type
         return type(hint_of(self.expression))
@@ -217,7 +209,6 @@ class SymbolicNumber:
 
     @forwards
     def __getattr__(self, name: str) -> Any:
-        """Return an attribute that only the number has, such as `bit_length`, with a guard on the number."""
         if name.startswith("__") or not hasattr(self.__class__, name):
             raise AttributeError(f"{self.__class__.__name__!r} object has no attribute {name!r}")
         return getattr(self.number(), name)
@@ -229,10 +220,9 @@ class SymbolicNumber:
         return self
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """Pickle the number itself, with a guard on it."""
         return self.__class__, (self.number(),)
 
-    # ------------------------------------------------------------------------------ arithmetic that is no plain row below
+    # ------------------------------------------------------------------ arithmetic that is no plain row below
     def __pos__(self) -> Any:
         return self
 
@@ -256,7 +246,6 @@ class SymbolicNumber:
 
 
 def expression_of(item: Any) -> Any:
-    """Return the expression of a symbolic number, or `item` itself if it is none."""
     return item.expression if issubclass(type(item), SymbolicNumber) else item
 
 
@@ -283,7 +272,6 @@ def binary(function: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
 
 
 def unary(function: str) -> Callable[[Any], Any]:
-    """Return the method for an operator of one number."""
     compute = rule(function)
     return lambda self: self.computed(compute(self.expression, self.decide))
 

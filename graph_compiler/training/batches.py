@@ -16,7 +16,9 @@ from ..trees import Tree, flatten, likeness, unflatten
 
 @dataclass(frozen=True)
 class Batch:
-    """The arrays of a batch as they were given, and as those of the target, and the rest of it, by which compiled steps are known."""
+    """The arrays of a batch as they were given, and as those of the target, and the rest of it, by which
+    compiled steps are known.
+    """
 
     given: list[Any]
     arrays: list[Any]
@@ -24,7 +26,9 @@ class Batch:
 
     @property
     def unplaced(self) -> list[Any]:
-        """The arrays as given, tensors of the CPU as arrays of NumPy, which a recording brings to where the model is."""
+        """The arrays as given, tensors of the CPU as arrays of NumPy, which a recording brings to where the
+        model is.
+        """
         plain = {id(leaf): _unplaced(leaf) for leaf in self.given}  # what is one array stays one
         return [plain[id(leaf)] for leaf in self.given]
 
@@ -65,7 +69,10 @@ def _taken_apart(batch: Any, graph: Graph, target: Target) -> Batch:
 
 
 def _converted(leaf: Any, target: Target) -> Any:
-    """The array as one of the target. ``CallMismatch`` where that has none for it: texts, objects, types that it does not know."""
+    """The array as one of the target.
+
+    ``CallMismatch`` where that has none for it: texts, objects, types that it does not know.
+    """
     try:
         array = target.convert(leaf)
     except (TypeError, ValueError):
@@ -85,7 +92,9 @@ def put_together(tree: Tree, arrays: list[Any]) -> tuple[tuple[Any, ...], dict[s
 
 
 def _call(inputs: Any, graph: Graph) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """A list or a dict is itself the argument of a model that was recorded so, as those of Keras with several inputs."""
+    """A list or a dict is itself the argument of a model that was recorded so, as those of Keras with several
+    inputs.
+    """
     if not isinstance(inputs, tuple) and takes_whole(graph.variants, inputs):
         return (inputs,), {}
     if isinstance(inputs, (tuple, list)):

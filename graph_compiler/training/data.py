@@ -1,4 +1,6 @@
-"""Batches of any loader as arrays of the target on its device, brought there by a thread while the step before is computed."""
+"""Batches of any loader as arrays of the target on its device, brought there by a thread while the step
+before is computed.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +80,10 @@ class DeviceIterator:
 
 
 class _Pass:
-    """One loop over a loader. The thread knows the queue, and not this object, so that it ends where nobody holds that any more."""
+    """One loop over a loader.
+
+    The thread knows the queue, and not this object, so that it ends where nobody holds that any more.
+    """
 
     def __init__(self, loader: Iterable[Any], engine: Training, where: Any, prefetch: int) -> None:
         self._batches: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(prefetch)
@@ -124,7 +129,10 @@ def _read(
 
 
 def _placed(engine: Training, item: Any, where: Any) -> Any:
-    """The array on its device. ``CallMismatch`` where the framework refuses: no such device here, sizes that a sharding does not divide."""
+    """The array on its device.
+
+    ``CallMismatch`` where the framework refuses: no such device here, sizes that a sharding does not divide.
+    """
     try:
         return engine.placed(item, where)
     # Frameworks refuse devices and layouts by exceptions of all kinds.

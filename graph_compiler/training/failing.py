@@ -11,8 +11,9 @@ from ..trees import iterate_structure
 
 
 class telling:
-    """What is raised inside of the block is a ``CallMismatch`` that tells which arguments ``what`` was called with; where a ``target``
-    traces the block, not what it says to itself thereby. A class, as each step enters two: less runs than of a generator.
+    """What is raised inside of the block is a ``CallMismatch`` that tells which arguments ``what`` was called
+    with; where a ``target`` traces the block, not what it says to itself thereby. A class, as each step
+    enters two: less runs than of a generator.
 
     >>> import numpy as np
     >>> with telling("the model Net", (np.zeros(3), None), ""):

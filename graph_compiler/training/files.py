@@ -1,4 +1,7 @@
-"""A state in one safetensors file, with the rest of it as JSON in the header. What stands at the path stays whole until all is written."""
+"""A state in one safetensors file, with the rest of it as JSON in the header.
+
+What stands at the path stays whole until all is written.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +99,9 @@ def _spec(array: Any) -> list[Any]:
 
 
 def _stored_spec(plan: Plan, array: Any) -> list[Any]:
-    """Of an array as a file holds it, which may be one that a step has used up: it has a shape and a type then, and no elements."""
+    """Of an array as a file holds it, which may be one that a step has used up: it has a shape and a type
+    then, and no elements.
+    """
     return plan.engine.stored_spec(array) or _spec(array)
 
 

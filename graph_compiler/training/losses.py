@@ -1,4 +1,6 @@
-"""The loss of a step: a function of the outputs and the target, in the words of the framework that is trained in or of the model's."""
+"""The loss of a step: a function of the outputs and the target, in the words of the framework that is trained
+in or of the model's.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +33,9 @@ _OWN = (
 class FramedLoss:
     """A loss as it is called with arrays of the target.
 
-    Code of another framework is recorded, at the first batch and wherever later ones fit nothing that was recorded. Code that names no
-    framework is called as it is, and where that fails taken for code of the model's. Arguments called ``(y_true, y_pred)``, as Keras has
-    them, are given in this order.
+    Code of another framework is recorded, at the first batch and wherever later ones fit nothing that was
+    recorded. Code that names no framework is called as it is, and where that fails taken for code of the
+    model's. Arguments called ``(y_true, y_pred)``, as Keras has them, are given in this order.
     """
 
     def __init__(self, function: Any, source: str, target: str) -> None:
@@ -66,7 +68,8 @@ class FramedLoss:
     def record(self, outputs: Any, wanted: Any) -> None:
         """Records a loss of another framework for arrays like these, which have elements.
 
-        Where it refuses integers of 32 bits, as JAX has them, it is recorded with those of 64, which it was written for.
+        Where it refuses integers of 32 bits, as JAX has them, it is recorded with those of 64, which it was
+        written for.
         """
         assert self._graph is not None
         why, wide = "the loss of a training step", map_structure(_widened, wanted)
@@ -80,7 +83,10 @@ class FramedLoss:
                 self._graph.add_variant(self.arguments(outputs, wide), {}, why)
 
     def __call__(self, outputs: Any, wanted: Any) -> tuple[Any, dict[str, Any]]:
-        """The loss, and what it tells beside. ``CallMismatch`` where it is no number; ``GuardFailed`` where a recorded one does not fit."""
+        """The loss, and what it tells beside.
+
+        ``CallMismatch`` where it is no number; ``GuardFailed`` where a recorded one does not fit.
+        """
         given = self.arguments(outputs, wanted)
         if self._graph is not None:
             return self._checked(self._recorded(self._graph, given))

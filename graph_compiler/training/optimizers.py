@@ -101,7 +101,9 @@ def schedule(name: str, learning_rate: float | None = None, **options: float) ->
 
 
 def rate_of(given: Any, own: Any, has_rate: bool) -> Rate | None:
-    """The rate of each update: what is ``given`` to the state, else the optimizer's ``own``; None where the optimizer has it itself."""
+    """The rate of each update: what is ``given`` to the state, else the optimizer's ``own``; None where the
+    optimizer has it itself.
+    """
     if given is None:
         return None if own is None else _function(own)
     if not has_rate:
@@ -241,8 +243,9 @@ def optimizer(name: str, **options: Any) -> Optimizer:
 
 
 def made(item: Any, engine: Training, target: str) -> tuple[Callable[..., Any], str, Any]:
-    """The optimizer as the engine makes it, its name, and its learning rate: a number, a function, or None where the optimizer has its
-    own."""
+    """The optimizer as the engine makes it, its name, and its learning rate: a number, a function, or None
+    where the optimizer has its own.
+    """
     found = optimizer(item) if isinstance(item, str) else item
     if isinstance(found, Optimizer):
         return engine.named(found.name, found.options), found.name, found.learning_rate

@@ -1,4 +1,7 @@
-"""What one training step computes: a function of all that is held, and of a batch. It is the same for every framework."""
+"""What one training step computes: a function of all that is held, and of a batch.
+
+It is the same for every framework.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +32,9 @@ _NEAR_ZERO = 1e-6  # as torch.nn.utils.clip_grad_norm_ adds it to the norm
 class Plan:
     """How a model is trained: everything of a state that never changes.
 
-    :meth:`step`, :meth:`compute` and :meth:`apply` change no object of Python. In JAX they are pure functions of arrays (``Held`` is a
-    pytree), which may be wrapped in transformations and compiled by whoever likes to.
+    :meth:`step`, :meth:`compute` and :meth:`apply` change no object of Python. In JAX they are pure functions
+    of arrays (``Held`` is a pytree), which may be wrapped in transformations and compiled by whoever likes
+    to.
     """
 
     graph: Graph
@@ -68,7 +72,10 @@ class Plan:
     def step(
         self, held: Held, arrays: list[Any], rate: Any, tree: Tree, is_last: bool
     ) -> tuple[Held, Arrays]:
-        """One training step: what is held then, and metrics. ``is_last`` of the batches whose gradients are added up for one update."""
+        """One training step: what is held then, and metrics.
+
+        ``is_last`` of the batches whose gradients are added up for one update.
+        """
         held, (gradients, metrics) = self.compute(held, arrays, rate, tree)
         held, more = self.apply(held, gradients, rate, is_last)
         return held, {**metrics, **more}
@@ -76,7 +83,9 @@ class Plan:
     def compute(
         self, held: Held, arrays: list[Any], rate: Any, tree: Tree
     ) -> tuple[Held, tuple[Arrays, Arrays]]:
-        """Gradients by name and metrics, and what is held after the model was called: buffers and random numbers."""
+        """Gradients by name and metrics, and what is held after the model was called: buffers and random
+        numbers.
+        """
         engine = self.engine
         args, kwargs, wanted = put_together(tree, arrays)
         rest = {**engine.values(held.fixed), **engine.values(held.buffers)}
@@ -107,7 +116,9 @@ class Plan:
         return held, engine.agreed(gradients, metrics)
 
     def apply(self, held: Held, gradients: Arrays, rate: Any, is_last: bool) -> tuple[Held, Arrays]:
-        """What is held after one update with these gradients, or after they were added to those before; and metrics."""
+        """What is held after one update with these gradients, or after they were added to those before; and
+        metrics.
+        """
         engine, metrics = self.engine, {}
         if self.accumulate > 1:
             held, gradients = self._summed(held, gradients, is_last)
@@ -149,7 +160,9 @@ class Plan:
 
     # ------------------------------------------------------------------------------ parts
     def _require_differentiable(self, value: Any) -> None:
-        """``CallMismatch`` for a loss of integers, booleans or complex numbers: its gradients would be zeros in some frameworks."""
+        """``CallMismatch`` for a loss of integers, booleans or complex numbers: its gradients would be zeros
+        in some frameworks.
+        """
         if not self.engine.is_floating(value):
             raise CallMismatch(
                 f"the loss {self.loss.name} gives a number of the type {dtype_name(value)}, which has no gradient: it has to be a real "

@@ -43,7 +43,9 @@ def precision_of(name: Any) -> str | None:
 
 
 def with_precision(graph: Graph, half: str | None) -> Graph:
-    """The graph with its products in the half type: the same recordings, written as canonical operations, for the pass knows those."""
+    """The graph with its products in the half type: the same recordings, written as canonical operations, for
+    the pass knows those.
+    """
     if half is None:
         return graph
     pipeline: Any = graph.pipeline
@@ -52,8 +54,9 @@ def with_precision(graph: Graph, half: str | None) -> Graph:
 
 
 def replaced(plan: Plan, held: Held, parameters: Mapping[str, Any]) -> Held:
-    """What is held with copies of these. Trained arrays are new ones, with the optimizer's state of those before; others are where they
-    were, so that compiled steps go on with them."""
+    """What is held with copies of these. Trained arrays are new ones, with the optimizer's state of those
+    before; others are where they were, so that compiled steps go on with them.
+    """
     engine = plan.engine
     arrays = _like(plan, engine.values(held.parameters), parameters)
     fixed, buffers = (engine.put(group, _kept(plan, group, arrays)) for group in (held.fixed, held.buffers))
@@ -76,7 +79,10 @@ def _kept(plan: Plan, group: Arrays, arrays: Arrays) -> Arrays:
 
 
 def _like(plan: Plan, known: Arrays, parameters: Mapping[str, Any]) -> Arrays:
-    """The given arrays as those of the target. ``CallMismatch`` for a name, a shape or a type that is not that of a parameter."""
+    """The given arrays as those of the target.
+
+    ``CallMismatch`` for a name, a shape or a type that is not that of a parameter.
+    """
     found = {name: plan.graph.pipeline.target.target.convert(array) for name, array in parameters.items()}
     wrong = [
         f"{name!r} is none of its parameters{nearest(name, list(known))}"
@@ -250,7 +256,9 @@ def _frozen(names: Sequence[str], patterns: Sequence[str]) -> set[str]:
 
 
 def _refuse_complex(graph: Graph, arrays: Mapping[str, Any], names: set[str]) -> None:
-    """``InvalidOption`` for parameters of complex numbers: optimizers of the targets do not agree on a step of one."""
+    """``InvalidOption`` for parameters of complex numbers: optimizers of the targets do not agree on a step
+    of one.
+    """
     for name in sorted(names):
         raise InvalidOption(
             f"{name} of {graph.name} is {arrays[name].dtype}, and training steps are for real parameters: keep its real and imaginary part "
@@ -374,8 +382,8 @@ class TrainState:
 
     @property
     def ema(self) -> Arrays:
-        """As :attr:`parameters`, with running means instead of the trained parameters. Raises ``InvalidOption``
-        without ``ema=``.
+        """As :attr:`parameters`, with running means instead of the trained parameters. Raises
+        ``InvalidOption`` without ``ema=``.
         """
         if self.plan.ema is None:
             raise InvalidOption(
@@ -438,8 +446,8 @@ class TrainState:
 
     @public
     def with_parameters(self, parameters: Mapping[str, Any]) -> TrainState:
-        """Return a state with copies of these arrays as parameters and buffers of their names. All else, such as
-        optimizer state, is kept.
+        """Return a state with copies of these arrays as parameters and buffers of their names. All else, such
+        as optimizer state, is kept.
 
         This state is consumed. Two networks that train each other have a state each, in which the other's
         weights are frozen.
@@ -470,8 +478,8 @@ class TrainState:
     # ------------------------------------------------------------------------------ files
     @public
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the whole state to one safetensors file, with the step and names as JSON in its header. Training
-        resumes from it bit by bit.
+        """Write the whole state to one safetensors file, with the step and names as JSON in its header.
+        Training resumes from it bit by bit.
 
         The file is written beside ``path`` and renamed once it is on the disk, so a killed process leaves the
         old file whole.

@@ -149,8 +149,8 @@ def _rate(state: TrainState) -> float | None:
 def _recorded_if_new(state: TrainState, taken: Batch, run: Callable[[], Any]) -> Any:
     """Runs a step; where the model or the loss is not recorded for such a batch, after it was.
 
-    A program of a whole step cannot tell that elements decide otherwise than recorded: it would give NaN, and the state would be lost. The
-    model and the loss are called once before there.
+    A program of a whole step cannot tell that elements decide otherwise than recorded: it would give NaN, and
+    the state would be lost. The model and the loss are called once before there.
     """
     if not state.plan.engine.compiles_models and state.plan.decided_by_elements:
         _record(state, taken)
@@ -162,7 +162,9 @@ def _recorded_if_new(state: TrainState, taken: Batch, run: Callable[[], Any]) ->
 
 
 def _record(state: TrainState, taken: Batch) -> None:
-    """Records the model and the loss for a batch, in training mode, where they are not recorded for such a one."""
+    """Records the model and the loss for a batch, in training mode, where they are not recorded for such a
+    one.
+    """
     plan, graph, engine, held = state.plan, state.plan.graph, state.plan.engine, state.held
     copies = {
         id(array): engine.snapshot(array) for array in taken.arrays
@@ -177,9 +179,9 @@ def _record(state: TrainState, taken: Batch) -> None:
 
     def outputs() -> Any:
         key = engine.key(rng)[0]
-        run: Callable[..., Any] = lambda parameters, key: plan.outputs(
+        run: Callable[..., Any] = lambda parameters, key: plan.outputs(  # noqa: E731
             parameters, args, kwargs, key, held.places
-        )  # noqa: E731  (traced)
+        )
         return (run if plan.decided_by_elements else engine.once(run))(parameters, key)[0]
 
     with in_mode(graph, True), engine.drawing(rng):

@@ -1,7 +1,7 @@
 """Derivatives and vectorisation of graphs and functions of any framework, in the words of JAX.
 
-Each transform takes a graph, a graph's ``functional``, a function of torch, JAX or TensorFlow, or one of NumPy, and gives a function that
-may be transformed again. Derivatives are the framework's own.
+Each transform takes a graph, a graph's ``functional``, a function of torch, JAX or TensorFlow, or one of
+NumPy, and gives a function that may be transformed again. Derivatives are the framework's own.
 
 >>> import torch, graph_compiler
 >>> from graph_compiler import transforms

@@ -1,4 +1,6 @@
-"""The graphs that a function of the user's calls: where they are of one framework, it is that of the function."""
+"""The graphs that a function of the user's calls: where they are of one framework, it is that of the
+function.
+"""
 
 from __future__ import annotations
 

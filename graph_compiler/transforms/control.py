@@ -24,7 +24,8 @@ POLICIES = ("nothing", "dots", "everything", "min_cut")
 
 @public
 def checkpoint(function: Any, policy: str | Iterable[str] = "nothing") -> Transformed:
-    """Return a function whose backward pass stores only some intermediate results and computes the rest again.
+    """Return a function whose backward pass stores only some intermediate results and computes the rest
+    again.
 
     It is ``jax.checkpoint`` and ``torch.utils.checkpoint``. TensorFlow stores nothing under any policy except
     ``"everything"``.
@@ -166,8 +167,8 @@ def scan(
 def fori_loop(
     low: int, high: int, body: Callable[[Any, Any], Any], init: Any, checkpoint: Checkpoint = False
 ) -> Any:
-    """Compute ``state = body(i, state)`` for ``i`` from ``low`` to ``high - 1``, with gradients, and return the
-    last state (``jax.lax.fori_loop``).
+    """Compute ``state = body(i, state)`` for ``i`` from ``low`` to ``high - 1``, with gradients, and return
+    the last state (``jax.lax.fori_loop``).
 
     Args:
         low: First ``i``.
@@ -233,7 +234,8 @@ def _length(f: Any, rows: Sequence[Any], length: int | None) -> int:
         raise CallMismatch(
             f"scan of {name_of(f)}: the arrays of xs and length= have {sorted(sizes)} rows, and need one number{where(f)}"
         )
-    # Of a size that TensorFlow does not know while it traces, which it may be told then, Python says what it says of the user's own int.
+    # Of a size that TensorFlow does not know while it traces, which it may be told then, Python says what it
+    # says of the user's own int.
     count: int = forward(int, sizes.pop())
     return count
 
@@ -308,7 +310,9 @@ class _Loop:
         return new, list(map(self.derivatives.array, outputs))
 
     def _in_segments(self) -> tuple[Arrays, Arrays]:
-        """All whole segments, as one loop of loops that are computed again, then one of the steps that are left."""
+        """All whole segments, as one loop of loops that are computed again, then one of the steps that are
+        left.
+        """
         size = min(int(self.segment or 1), self.length)
         count, whole = self.length // size, self.length // size * size
         reshape = self.derivatives.reshape

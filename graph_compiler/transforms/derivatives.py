@@ -1,4 +1,7 @@
-"""Vector mode: ``jacfwd``, ``jacrev``, ``hessian``. All directions are taken at once, by the framework's own vectorisation."""
+"""Vector mode: ``jacfwd``, ``jacrev``, ``hessian``.
+
+All directions are taken at once, by the framework's own vectorisation.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +47,9 @@ Chosen = tuple[Sequence[int], Sequence[str]]
 
 
 class Strong(Wrapped):
-    """A function whose derivatives keep zeros. Python's numbers in the ``chosen`` arguments, those that derivatives are taken of (None:
-    all), are arrays of its recording."""
+    """A function whose derivatives keep zeros. Python's numbers in the ``chosen`` arguments, those that
+    derivatives are taken of (None: all), are arrays of its recording.
+    """
 
     def __init__(self, function: Any, chosen: Chosen | None) -> None:
         if not isinstance(function, Wrapped):
@@ -198,8 +202,8 @@ def value_and_grad(
     has_aux: bool = False,
     strong_zero: bool = False,
 ) -> Transformed:
-    """Return a function that computes ``(value, gradient)``, or ``((value, aux), gradient)``. Takes the options
-    of :func:`grad`.
+    """Return a function that computes ``(value, gradient)``, or ``((value, aux), gradient)``. Takes the
+    options of :func:`grad`.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -352,8 +356,8 @@ def linearize(function: Any, *primals: Any, strong_zero: bool = False) -> tuple[
 
 @public
 def hvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], strong_zero: bool = False) -> Any:
-    """Return the Hessian of a function with one real result, multiplied by ``tangents`` (forward over reverse).
-    For several arguments, a tuple.
+    """Return the Hessian of a function with one real result, multiplied by ``tangents`` (forward over
+    reverse). For several arguments, a tuple.
 
     Args:
         function: As in :func:`grad`.
@@ -374,7 +378,10 @@ def hvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], strong_z
 
 
 def _arguments(words: str, function: Any, **given: Any) -> Iterator[tuple[Any, ...]]:
-    """Arguments and tangents as tuples. ``CallMismatch`` for an array, whose rows would be taken for arguments."""
+    """Arguments and tangents as tuples.
+
+    ``CallMismatch`` for an array, whose rows would be taken for arguments.
+    """
     for option, items in given.items():
         if not isinstance(items, (tuple, list)):
             raise CallMismatch(
@@ -392,8 +399,8 @@ def jacrev(
     has_aux: bool = False,
     strong_zero: bool = False,
 ) -> Transformed:
-    """Return a function that computes the Jacobian in reverse mode, one pass for each element of the result: for
-    few results of many numbers.
+    """Return a function that computes the Jacobian in reverse mode, one pass for each element of the result:
+    for few results of many numbers.
 
     The Jacobian has the structure of the result, with that of the argument inside, and arrays of shape
     [*result, *argument]. Options and errors are those of :func:`grad`. Each row of a complex result is the
@@ -422,8 +429,8 @@ def jacfwd(
     has_aux: bool = False,
     strong_zero: bool = False,
 ) -> Transformed:
-    """Return a function that computes the Jacobian in forward mode, one pass for each element of the argument:
-    for many results of few numbers.
+    """Return a function that computes the Jacobian in forward mode, one pass for each element of the
+    argument: for many results of few numbers.
 
     Structure, options and errors are those of :func:`jacrev`.
 

@@ -1,5 +1,6 @@
-"""What is transformed: a graph, a plain function of some framework, or what another transform has given; and the derivatives of the
-framework that it runs in."""
+"""What is transformed: a graph, a plain function of some framework, or what another transform has given; and
+the derivatives of the framework that it runs in.
+"""
 
 from __future__ import annotations
 
@@ -47,12 +48,12 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 @dataclass(frozen=True)
 class Function:
-    """``call`` takes and gives arrays of one framework, whose ``derivatives`` are used; ``hand_back`` makes of a result what the caller
-    gets.
+    """``call`` takes and gives arrays of one framework, whose ``derivatives`` are used; ``hand_back`` makes
+    of a result what the caller gets.
 
-    ``untrained`` are names of parameters, in the first argument of a graph's ``functional``, that the original does not train. ``number``
-    makes of a number of Python what the source framework computes with; ``prepare(args, kwargs)`` records a graph for arguments in which
-    numbers have become arrays.
+    ``untrained`` are names of parameters, in the first argument of a graph's ``functional``, that the
+    original does not train. ``number`` makes of a number of Python what the source framework computes with;
+    ``prepare(args, kwargs)`` records a graph for arguments in which numbers have become arrays.
     """
 
     call: Callable[..., Any]
@@ -149,11 +150,12 @@ class Transformed(Wrapped):
 
     @public
     def verify(self, *args: Any, rtol: float | None = None, seed: int = 0, **kwargs: Any) -> Any:
-        """Compares a derivative for these arguments with central differences in a random direction, in float64 where the function takes it.
-        Without arguments, that of a graph for some like those that it was recorded with.
+        """Compares a derivative for these arguments with central differences in a random direction, in
+        float64 where the function takes it. Without arguments, that of a graph for some like those that it
+        was recorded with.
 
-        Returns the type that was computed in, and the relative difference. Of ``grad``, ``value_and_grad``, ``jacrev``, ``jacfwd`` and
-        ``hessian``.
+        Returns the type that was computed in, and the relative difference. Of ``grad``, ``value_and_grad``,
+        ``jacrev``, ``jacfwd`` and ``hessian``.
 
         Raises:
             VerificationFailed: they differ by more than ``rtol`` (by default 7e-7 in float64).
@@ -177,7 +179,9 @@ class Transformed(Wrapped):
 
     @property
     def source(self) -> str:
-        """How the framework's function is called, and the source of the graph that is transformed, where it is one."""
+        """How the framework's function is called, and the source of the graph that is transformed, where it
+        is one.
+        """
         graph = graph_of(self.function)
         inner = (
             self.function.source
@@ -190,7 +194,10 @@ class Transformed(Wrapped):
 
 
 def found_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
-    """The function, for these arguments. Raises ``NotCompilable`` where its framework has no derivatives, or it is no function."""
+    """The function, for these arguments.
+
+    Raises ``NotCompilable`` where its framework has no derivatives, or it is no function.
+    """
     if isinstance(function, Wrapped):
         return function.found(args, kwargs)
     if not callable(function):
@@ -221,8 +228,10 @@ def found_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> F
 
 
 def framework_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """The framework that a plain function runs in for these arguments: that of the graphs that its code calls, if it is one and the code
-    names no other; else that of the arrays, which have the derivatives; of several, the one that its code names, or the first."""
+    """The framework that a plain function runs in for these arguments: that of the graphs that its code
+    calls, if it is one and the code names no other; else that of the arrays, which have the derivatives; of
+    several, the one that its code names, or the first.
+    """
     owners = list(
         dict.fromkeys(
             owner for item in iterate_structure((args, kwargs)) if (owner := owner_of(item)) is not None
@@ -258,7 +267,9 @@ def _loaded() -> list[tuple[str, Derivatives]]:
 
 
 def _of_another(function: Any, framework: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
-    """A function of a framework without derivatives, recorded into one that has some; its results are handed back as arrays of its own."""
+    """A function of a framework without derivatives, recorded into one that has some; its results are handed
+    back as arrays of its own.
+    """
     written = recorded(function, framework, by_itself())
     derivatives = backend_of(written.pipeline.target.name).derivatives()
     assert derivatives is not None
@@ -277,7 +288,9 @@ def _of_another(function: Any, framework: str, args: tuple[Any, ...], kwargs: di
 
 
 def _numbers_of(graph: Graph | None) -> Callable[[Any], Any]:
-    """Return how a graph takes numbers of Python: in 64 bits where the source framework has no derivatives, as NumPy does."""
+    """Return how a graph takes numbers of Python: in 64 bits where the source framework has no derivatives,
+    as NumPy does.
+    """
     pipeline: Any = None if graph is None else graph.pipeline
     source = None if pipeline is None or isinstance(pipeline, DeferredPipeline) else pipeline.frontend.name
     has_own = source is None or source not in backends.known() or backend_of(source).derivatives() is not None
@@ -313,7 +326,9 @@ def recorded(function: Any, framework: str, to: str) -> Graph:
 
 
 def record_first(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Records a graph for arguments that fit no variant, while they have elements; what these decide in it only a call can tell."""
+    """Records a graph for arguments that fit no variant, while they have elements; what these decide in it
+    only a call can tell.
+    """
     if not isinstance(function, Graph) or any(map(_is_followed, iterate_structure((args, kwargs)))):
         return
     fits = [
@@ -328,7 +343,9 @@ def record_first(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 
 def _is_followed(item: Any) -> bool:
-    """Whether a compiler or a transform of the item's framework follows it, so that it has no elements to look at."""
+    """Whether a compiler or a transform of the item's framework follows it, so that it has no elements to
+    look at.
+    """
     owner = owner_of(item)
     return owner is not None and bool(
         _derivatives_of(owner).is_followed(item) or backend_of(owner).target.is_traced(item)
@@ -342,7 +359,9 @@ def _derivatives_of(framework: str) -> Derivatives:
 
 
 def _require_own(graph: Graph, framework: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """``CallMismatch`` where an array whose derivative another framework follows is an argument: its derivative would end here."""
+    """``CallMismatch`` where an array whose derivative another framework follows is an argument: its
+    derivative would end here.
+    """
     for item in iterate_structure((args, kwargs)):
         if owner_of(item) not in (None, framework) and _is_followed(item):
             raise CallMismatch(
@@ -352,7 +371,9 @@ def _require_own(graph: Graph, framework: str, args: tuple[Any, ...], kwargs: di
 
 
 def untrained_of(function: Any) -> frozenset[str]:
-    """Of ``graph.functional`` the buffers among the parameters: the original trains none, and torch has no derivatives of some."""
+    """Of ``graph.functional`` the buffers among the parameters: the original trains none, and torch has no
+    derivatives of some.
+    """
     graph = graph_of(function)
     if graph is None or getattr(function, "__func__", None) is not Graph.functional or not graph.variants:
         return frozenset()
@@ -366,7 +387,9 @@ def graph_of(function: Any) -> Graph | None:
 
 
 def target_of(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """The framework that a graph is written for; of one that waits for its first call, that for these arguments."""
+    """The framework that a graph is written for; of one that waits for its first call, that for these
+    arguments.
+    """
     pipeline: Any = graph.pipeline
     found: str = (
         pipeline.settled(args, kwargs) if isinstance(pipeline, DeferredPipeline) else pipeline
@@ -389,7 +412,9 @@ def where(function: Any) -> str:
 
 
 def by_itself() -> str:
-    """The framework that differentiates what belongs to no framework that does: the first one that is installed."""
+    """The framework that differentiates what belongs to no framework that does: the first one that is
+    installed.
+    """
     known = with_derivatives()
     found = next((entry.name for entry in known if importlib.util.find_spec(entry.packages[0])), None)
     if found is None:
@@ -406,12 +431,14 @@ def with_derivatives() -> list[BackendEntry]:
 
 @contextmanager
 def refusing(words: str, function: Function) -> Iterator[None]:
-    """``GradientRefused``, with the transform, the function and its place, where the framework refuses a derivative; ``CallMismatch`` of a
-    function of one framework that calls a graph of another. A transform inside of another one leaves that to the outer one, which may have
-    another way to the derivative."""
+    """``GradientRefused``, with the transform, the function and its place, where the framework refuses a
+    derivative; ``CallMismatch`` of a function of one framework that calls a graph of another. A transform
+    inside of another one leaves that to the outer one, which may have another way to the derivative.
+    """
     try:
         yield
-    # Frameworks refuse derivatives by exceptions of all kinds: `lacks` knows them by their words, and all else is raised.
+    # Frameworks refuse derivatives by exceptions of all kinds: `lacks` knows them by their words, and all
+    # else is raised.
     except Exception as problem:
         if is_inside():
             raise
@@ -431,7 +458,9 @@ def refusing(words: str, function: Function) -> Iterator[None]:
 
 
 def _require_graphs_of(words: str, function: Function, problem: Exception) -> None:
-    """``CallMismatch`` where the function calls a graph for another framework than that whose derivatives are taken."""
+    """``CallMismatch`` where the function calls a graph for another framework than that whose derivatives are
+    taken.
+    """
     own = function.framework
     if others := [name for name in targets_called(function.call) if name != own]:
         raise CallMismatch(
@@ -460,7 +489,10 @@ class Flat:
 
 
 def native(function: Function, words: str, leaves: list[Any]) -> Arrays:
-    """The arrays of a result as those of the framework. ``CallMismatch`` for one of another framework, which carries no derivative."""
+    """The arrays of a result as those of the framework.
+
+    ``CallMismatch`` for one of another framework, which carries no derivative.
+    """
     for leaf in leaves:
         if not function.derivatives.carries(leaf):
             found = f"{type(leaf).__module__.partition('.')[0]}.{type(leaf).__name__}"
@@ -493,7 +525,10 @@ _OF_ALL = (
 def positions(
     argnums: int | Sequence[int] | None, argnames: str | Names | None
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Which arguments are meant: the first one where nothing is said. ``InvalidOption`` for what is neither a number nor a name."""
+    """Which arguments are meant: the first one where nothing is said.
+
+    ``InvalidOption`` for what is neither a number nor a name.
+    """
     if argnums is None:
         argnums = () if argnames is not None else 0
     numbers = tuple(argnums) if isinstance(argnums, (tuple, list, range)) else (argnums,)
@@ -517,7 +552,8 @@ def position_of(function: Any, name: str, args: Sequence[Any]) -> int | None:
 class Call:
     """One call of a function: ``arrays`` are those of the chosen arguments that have derivatives.
 
-    As a function of such arrays it gives the results that have derivatives, and everything else that the function has given.
+    As a function of such arrays it gives the results that have derivatives, and everything else that the
+    function has given.
     """
 
     def __init__(
@@ -586,8 +622,9 @@ class Call:
                 )
 
     def like_arguments(self, arrays: Sequence[Any], leading: Sequence[int] = ()) -> list[Any]:
-        """Each chosen argument with other arrays, which have these ``leading`` axes more, in the place of those with derivatives; zeros in
-        the place of the others."""
+        """Each chosen argument with other arrays, which have these ``leading`` axes more, in the place of
+        those with derivatives; zeros in the place of the others.
+        """
         given, zeros = iter(arrays), self.function.derivatives.zeros_like
         leaves = [next(given) if has else zeros(leaf, leading) for leaf, has in zip(self._leaves, self._has)]
         found: list[Any] = unflatten(_with_zeros(self._tree), leaves)
@@ -598,7 +635,10 @@ class Call:
         return [place for place, has in enumerate(self._has) if has]
 
     def tangents(self, given: Sequence[Any]) -> Arrays:
-        """Tangents for :attr:`arrays`, out of structures as the chosen arguments have them. ``CallMismatch`` where they differ."""
+        """Tangents for :attr:`arrays`, out of structures as the chosen arguments have them.
+
+        ``CallMismatch`` where they differ.
+        """
         leaves, tree = flatten(list(given), is_value)
         if tree != self._tree and len(leaves) != len(self._leaves):
             raise CallMismatch(
@@ -697,7 +737,10 @@ class Call:
         return unflatten(self._aux, handed[self.results_without() :])
 
     def cotangents(self, given: Any, results: Arrays) -> Arrays:
-        """Cotangents of the results with derivatives, out of a structure as the result has it. ``CallMismatch`` where it differs."""
+        """Cotangents of the results with derivatives, out of a structure as the result has it.
+
+        ``CallMismatch`` where it differs.
+        """
         _, has = self._of_result()
         leaves, _ = flatten(given, is_value)
         if len(leaves) != len(has):
@@ -725,7 +768,9 @@ def _with_zeros(tree: Tree) -> Tree:
 
 
 def matching(call: Call, kind: str, place: int, item: Any, array: Any) -> Any:
-    """A tangent or cotangent as an array of the type and shape of the array that it belongs to; ``CallMismatch`` where it has others."""
+    """A tangent or cotangent as an array of the type and shape of the array that it belongs to;
+    ``CallMismatch`` where it has others.
+    """
     found = call.function.derivatives.array(item)
     if tuple(found.shape) != tuple(array.shape):
         raise CallMismatch(
@@ -741,7 +786,9 @@ def _shown(array: Any) -> str:
 
 
 def single(items: Sequence[Any], argnums: Any, argnames: Any) -> Any:
-    """Derivatives of several arguments as they were asked for: one alone where one is, a tuple, a dict of those that are named, or both."""
+    """Derivatives of several arguments as they were asked for: one alone where one is, a tuple, a dict of
+    those that are named, or both.
+    """
     numbers, names = positions(argnums, argnames)
     by_position = items[0] if isinstance(argnums, int) or argnums is None else tuple(items[: len(numbers)])
     by_name = items[len(numbers)] if isinstance(argnames, str) else dict(zip(names, items[len(numbers) :]))

@@ -1,4 +1,6 @@
-"""``verify`` of derivatives: they are compared with central differences, in float64 where the function takes it."""
+"""``verify`` of derivatives: they are compared with central differences, in float64 where the function takes
+it.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,9 @@ Chosen = tuple[Sequence[int], Sequence[str]]
 
 @dataclass(frozen=True)
 class Verified:
-    """A derivative that agrees with central differences: the type they were computed in, and how far they are apart, relative to the
-    larger one of the two."""
+    """A derivative that agrees with central differences: the type they were computed in, and how far they are
+    apart, relative to the larger one of the two.
+    """
 
     dtype: str
     error: float
@@ -58,7 +61,8 @@ def verified(
             return _compared(transformed, wide_args, wide_kwargs, how, rtol, seed)
         except VerificationFailed:
             raise
-        # The function may raise anything in float64: its weights are of another type, or it was recorded for that alone.
+        # The function may raise anything in float64: its weights are of another type, or it was recorded for
+        # that alone.
         except Exception as problem:
             if is_fault(problem):
                 raise
@@ -66,7 +70,10 @@ def verified(
 
 
 def recorded_call(transformed: Transformed) -> Arguments:
-    """Arguments like those of the recording of the graph whose derivative this is. ``CallMismatch`` where there is none."""
+    """Arguments like those of the recording of the graph whose derivative this is.
+
+    ``CallMismatch`` where there is none.
+    """
     function = _differentiated(transformed)
     graph = graph_of(function)
     variant = (
@@ -133,7 +140,9 @@ def _compared(
 
 
 def _narrowest(transformed: Transformed, own: list[Any], args: Any, kwargs: Any) -> Any:
-    """The type with the fewest digits that is computed in: a function of JAX computes with 32 bits what it is given with 64."""
+    """The type with the fewest digits that is computed in: a function of JAX computes with 32 bits what it is
+    given with 64.
+    """
     found = found_for(_differentiated(transformed), args, kwargs)
     results = [
         _numpy(found.derivatives.array(item)) for item in flatten(found.call(*args, **kwargs), is_value)[0]

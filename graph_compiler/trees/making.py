@@ -1,6 +1,8 @@
-"""Make containers from their keys and items, around the ``__init__`` of their classes, which may take other arguments.
+"""Make containers from their keys and items, around the ``__init__`` of their classes, which may take other
+arguments.
 
-Generated source that returns such a container holds copies of these functions: they use Python's standard library alone.
+Generated source that returns such a container holds copies of these functions: they use Python's standard
+library alone.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ def make_default_dict(cls: type, keys: Sequence[Any], children: Sequence[Any]) -
 
 
 def make_dataclass_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """Return a mapping that is a dataclass, with its items in the order of `keys`, which need not be that of the fields."""
+    """Return a mapping that is a dataclass, with its items in the order of `keys`, which need not be that of
+    the fields.
+    """
     items = dict(zip(keys, children))
     fields = [field for field in dataclasses.fields(cls) if field.init]
     required = [

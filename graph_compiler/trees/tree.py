@@ -44,7 +44,8 @@ _COMPARED_BY_VALUE = (
     range,
     frozenset,
 )
-# Classes that are compared by value too, by name, so that nothing has to be imported for it: their objects never change.
+# Classes that are compared by value too, by name, so that nothing has to be imported for it: their objects
+# never change.
 _VALUE_CLASSES = frozenset({
     ("fractions", "Fraction"),
     ("decimal", "Decimal"), ("uuid", "UUID"), ("pathlib", "PosixPath"), ("pathlib", "WindowsPath"), ("pathlib", "PurePosixPath"),

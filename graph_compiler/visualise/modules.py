@@ -86,7 +86,6 @@ class Row:
 
     @property
     def name(self) -> str:
-        """Last part of the path."""
         return self.path.rpartition(".")[2]
 
 
@@ -122,7 +121,6 @@ def rows_of(graph: Graph, variant: Variant) -> list[Row]:
 
 
 def _prefixes(path: str) -> list[str]:
-    """Return the paths of all modules that contain a module, and its own: ``a.b`` -> ``["", "a", "a.b"]``."""
     parts = path.split(".") if path else []
     return [".".join(parts[:depth]) for depth in range(len(parts) + 1)]
 
@@ -152,7 +150,10 @@ def _summed(counts: Mapping[str, int]) -> Counter[str]:
 
 
 def _operations(graph: IRGraph, modules: Sequence[str]) -> Counter[str]:
-    """Return the number of operations per module. Operations in regions belong to the module of their node."""
+    """Return the number of operations per module.
+
+    Operations in regions belong to the module of their node.
+    """
     counts: Counter[str] = Counter()
     for node, path in zip(graph.nodes, modules):
         counts[path] += count_all([node])

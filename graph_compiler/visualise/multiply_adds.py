@@ -28,7 +28,6 @@ def _recurrent(out: Shape, x: Shape, hidden: Shape, ih: Shape, hh: Shape, *rest:
 
 
 def _steps(x: Shape, *weights: Shape) -> int:
-    """Return the count of a recurrent layer: each weight is used once per time step of each sequence."""
     return math.prod(x[:-1]) * sum(map(math.prod, weights))
 
 
@@ -147,5 +146,4 @@ def _sum(counts: Iterable[int | None]) -> int | None:
 
 
 def _shapes(inputs: Iterable[Any]) -> Sequence[Any]:
-    """Return the shapes of the inputs, None for omitted ones."""
     return [item.spec.hints if isinstance(item, Value) else None for item in inputs]

@@ -122,7 +122,6 @@ class Group:
                 yield child
 
     def to_json(self) -> list[object]:
-        """Return ``[name, path, children]``, with runs of operations as ``"first-last"``."""
         return [self.name, self.path, list(_packed(self.children))]
 
 
@@ -209,11 +208,9 @@ class Table(Generic[Entry]):
         self.entries: dict[Entry, int] = {}
 
     def number(self, entry: Entry) -> int:
-        """Return the number of an entry, which is added if it is new."""
         return self.entries.setdefault(entry, len(self.entries))
 
     def to_json(self) -> list[Entry]:
-        """Return the entries in order."""
         return list(self.entries)
 
 
@@ -287,7 +284,10 @@ class Description:
         }
 
     def _lines(self) -> Iterator[int]:
-        """Yield the line of the source for each node. Nodes of a called function have the line of the call."""
+        """Yield the line of the source for each node.
+
+        Nodes of a called function have the line of the call.
+        """
         for node, (line, _) in zip(self.variant.graph.nodes, self.variant.program.origins):
             is_called = node.op == "call" and not node.params["checkpoint"]
             count = sum(inner.op != GUARD for inner in node.regions[0].block.nodes) if is_called else 1
@@ -396,7 +396,6 @@ def _uses(arguments: Any) -> tuple[dict[Value, None], dict[Value, None]]:
 
 
 def describe(variant: Variant) -> dict[str, Any]:
-    """Return the data of the page for a variant."""
     return Description(variant).to_json()
 
 
@@ -432,7 +431,6 @@ def html(graph: Graph) -> str:
 
 
 def _embedded(data: Any) -> str:
-    """Return JSON for a script element. `<` is escaped, so the user's strings cannot end the element."""
     return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
 
 

@@ -50,11 +50,9 @@ class Summary:
 
     @property
     def total(self) -> Row:
-        """Row of the whole graph."""
         return self.rows[0]
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """Return the rows as dicts."""
         return [asdict(row) for row in self.rows]
 
     # ------------------------------------------------------------------------------ text

@@ -1,5 +1,6 @@
-"""The table of samples: for each kind of assumption a function that makes one, calls that keep and break it, and files that must be
-refused."""
+"""The table of samples: for each kind of assumption a function that makes one, calls that keep and break it,
+and files that must be refused.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +31,12 @@ ORIGIN = ["f.py", 1, "", "call"]
 
 @dataclass(frozen=True)
 class Sample:
-    """``function`` recorded with the ``recorded`` call assumes one of ``kind``, which ``keeps`` keeps and ``breaks`` breaks, told in
-    ``words``.
+    """``function`` recorded with the ``recorded`` call assumes one of ``kind``, which ``keeps`` keeps and
+    ``breaks`` breaks, told in ``words``.
 
-    ``raises`` is what the broken call raises; None where it is recorded again, with the result of the original. ``hostile`` is JSON that
-    must be refused where the graph has two inputs and a third value, that is none. ``to`` names the target.
+    ``raises`` is what the broken call raises; None where it is recorded again, with the result of the
+    original. ``hostile`` is JSON that must be refused where the graph has two inputs and a third value, that
+    is none. ``to`` names the target.
     """
 
     name: str

@@ -1,5 +1,6 @@
-"""Every kind of assumption is checked, told in words, kept by lifting, saved and read back; and what could not have been saved is
-refused."""
+"""Every kind of assumption is checked, told in words, kept by lifting, saved and read back; and what could
+not have been saved is refused.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""``jax.lax.associative_scan``: one recording for all lengths, also of none and one element; operators that do not commute."""
+"""``jax.lax.associative_scan``: one recording for all lengths, also of none and one element; operators that
+do not commute.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Loops and branches at the edges: indices outside, numbers that wrap around, branches that would fail, names that collide, loops without
-steps."""
+"""Loops and branches at the edges: indices outside, numbers that wrap around, branches that would fail, names
+that collide, loops without steps.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""How a program of the corpus is recorded, called and differentiated in each target, and compared with the original in JAX."""
+"""How a program of the corpus is recorded, called and differentiated in each target, and compared with the
+original in JAX.
+"""
 
 from __future__ import annotations
 

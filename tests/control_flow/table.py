@@ -13,7 +13,8 @@ Mode = Literal["reverse", "forward", "none"]
 
 @dataclass(frozen=True)
 class Program:
-    """A JAX function with calls that differ in lengths, branches and numbers of steps; the first call is recorded.
+    """A JAX function with calls that differ in lengths, branches and numbers of steps; the first call is
+    recorded.
 
     ``gradient`` says how JAX gives its gradients: backwards, forwards only (``while``), or not at all.
     """

@@ -127,7 +127,9 @@ def test_segments_have_the_same_gradients(function: Any, to: str, taken: Any) ->
 
 
 def test_segments_keep_about_two_roots_of_the_steps() -> None:
-    """Of each segment three tensors (its rows, what is carried, the weights), and those of one segment while that is computed again."""
+    """Of each segment three tensors (its rows, what is carried, the weights), and those of one segment while
+    that is computed again.
+    """
     for count, root in ((100, 10), (400, 20)):
         plain, segments = (
             _saved(_compiled(loop, "torch", count, passes=each), _arguments(count))

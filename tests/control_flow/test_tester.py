@@ -19,7 +19,9 @@ def _sums(x: Any) -> Any:
 
 
 def _shifted(x: Any) -> Any:
-    """The outputs of each step one step late: the fault of a loop that changes what it carries before it keeps its outputs."""
+    """The outputs of each step one step late: the fault of a loop that changes what it carries before it
+    keeps its outputs.
+    """
     last, outputs = _sums(x)
     return last, outputs + x
 

@@ -1,5 +1,6 @@
-"""Loops and branches of JAX, written for each target, give what JAX gives: for other lengths, branches and numbers of steps too, by one
-recording."""
+"""Loops and branches of JAX, written for each target, give what JAX gives: for other lengths, branches and
+numbers of steps too, by one recording.
+"""
 
 from __future__ import annotations
 

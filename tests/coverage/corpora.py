@@ -12,10 +12,11 @@ from . import dtypes, functions, keras_layers, keras_models, numpy_calls, operat
 
 @dataclass(frozen=True)
 class Corpus:
-    """``names()`` are its cases; ``judge(name, target)`` returns facts where a case is right, and raises where it is not.
+    """``names()`` are its cases; ``judge(name, target)`` returns facts where a case is right, and raises
+    where it is not.
 
-    ``source`` is the framework that the cases are written in, ``what`` they are in a few words, ``environment`` the variables of its processes
-    that are other than those of the tests.
+    ``source`` is the framework that the cases are written in, ``what`` they are in a few words,
+    ``environment`` the variables of its processes that are other than those of the tests.
     """
 
     source: str

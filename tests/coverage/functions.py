@@ -1,6 +1,8 @@
-"""Public functions of TensorFlow and of ``keras.ops``: what each gives in a target is what it gives in TensorFlow.
+"""Public functions of TensorFlow and of ``keras.ops``: what each gives in a target is what it gives in
+TensorFlow.
 
-Values, data types and shapes are compared at the recorded sizes and at others, and gradients where torch and JAX have them.
+Values, data types and shapes are compared at the recorded sizes and at others, and gradients where torch and
+JAX have them.
 """
 
 from __future__ import annotations

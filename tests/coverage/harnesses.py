@@ -1,4 +1,6 @@
-"""JAX's own list of calls of its primitives (``test_harnesses``): what each gives in a target is what it gives in JAX."""
+"""JAX's own list of calls of its primitives (``test_harnesses``): what each gives in a target is what it
+gives in JAX.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ _WIDER = {"float16": np.float64, "bfloat16": np.float64, "float32": np.float64, 
 def database() -> dict[str, Any]:
     """The harnesses that JAX runs on a CPU, by their full names; those of one group follow each other.
 
-    JAX makes some of them from sets of data types, whose order is another one in another process: within a group they are sorted by name.
+    JAX makes some of them from sets of data types, whose order is another one in another process: within a
+    group they are sorted by name.
     """
     found = {harness.fullname: harness for harness in test_harnesses.all_harnesses if harness.filter("cpu")}
     return dict(sorted(found.items(), key=lambda item: (item[1].group_name, item[0])))

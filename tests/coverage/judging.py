@@ -1,4 +1,6 @@
-"""When a target's result counts as right: as the table of tolerances says, or no further from float64 than torch's own."""
+"""When a target's result counts as right: as the table of tolerances says, or no further from float64 than
+torch's own.
+"""
 
 from __future__ import annotations
 
@@ -51,10 +53,11 @@ def assert_metadata(actual: Any, expected: Any) -> None:
 def assert_same_distribution(
     draw: Callable[[], Any], draw_expected: Callable[[], Any], times: int = 40, least: float = 1e-5
 ) -> None:
-    """Two-sample Kolmogorov-Smirnov tests of all elements of each array, over some draws; draws must differ where torch's do.
+    """Two-sample Kolmogorov-Smirnov tests of all elements of each array, over some draws; draws must differ
+    where torch's do.
 
-    Elements of one draw may depend on each other (whole channels are dropped): where the test fails, some elements are tested alone over
-    many draws.
+    Elements of one draw may depend on each other (whole channels are dropped): where the test fails, some
+    elements are tested alone over many draws.
     """
     drawn, expected = _drawn(draw, times), _drawn(draw_expected, times)
     assert_metadata(drawn[1], expected[1])

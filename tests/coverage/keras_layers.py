@@ -1,4 +1,6 @@
-"""The samples of Keras' layers, with TensorFlow below them: results, variables afterwards and gradients are Keras' own."""
+"""The samples of Keras' layers, with TensorFlow below them: results, variables afterwards and gradients are
+Keras' own.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Calls of NumPy functions: what each gives in a target, recorded at some sizes, is what NumPy gives at these and at others."""
+"""Calls of NumPy functions: what each gives in a target, recorded at some sizes, is what NumPy gives at these
+and at others.
+"""
 
 from __future__ import annotations
 

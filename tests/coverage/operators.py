@@ -33,7 +33,8 @@ def database() -> dict[str, Any]:
     """torch's operators by name and variant."""
     from torch.testing._internal import common_methods_invocations as database
 
-    # Random operators are wrapped to draw the same numbers at each call; here they shall draw, and be judged by their distribution.
+    # Random operators are wrapped to draw the same numbers at each call; here they shall draw, and be judged
+    # by their distribution.
     database.wrapper_set_seed = lambda op, *args, **kwargs: op(*args, **kwargs)
     return {f"{op.name}.{op.variant_test_name}".rstrip("."): op for op in database.op_db}
 
@@ -133,8 +134,9 @@ def _is_random(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 
 def judge_errors(name: str, target: str) -> dict[str, Any]:
-    """What torch refuses is refused, by a graph that was recorded with a call of the same signature that torch takes, where there is
-    one."""
+    """What torch refuses is refused, by a graph that was recorded with a call of the same signature that
+    torch takes, where there is one.
+    """
     op = database()[name]
     accepted, facts = [], {"inputs": 0, "recorded_with_good": 0}
     for place, bad in enumerate(_refused(op)):
@@ -155,7 +157,9 @@ def judge_errors(name: str, target: str) -> dict[str, Any]:
 
 
 def _refused(op: Any) -> list[Call]:
-    """The wrong inputs of an operator: not those that are wrong for its gradient, or on other machines, alone."""
+    """The wrong inputs of an operator: not those that are wrong for its gradient, or on other machines,
+    alone.
+    """
     with _seeded(0):
         samples = [given.sample_input for given in op.error_inputs("cpu")]
     calls = [((sample.input, *sample.args), sample.kwargs) for sample in samples]

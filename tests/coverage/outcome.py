@@ -22,8 +22,8 @@ STATUSES = (RIGHT, WRONG, REFUSED, CRASHED, TIMEOUT, SKIPPED)
 
 @dataclasses.dataclass
 class Outcome:
-    """``status`` is one of ``STATUSES``; ``refused`` is an error of graph_compiler's own, ``crashed`` any other and what the target
-    refused, ``skipped`` is what torch itself cannot run.
+    """``status`` is one of ``STATUSES``; ``refused`` is an error of graph_compiler's own, ``crashed`` any
+    other and what the target refused, ``skipped`` is what torch itself cannot run.
 
     ``detail`` says why, ``facts`` holds what else was measured.
     """

@@ -97,8 +97,9 @@ class Worker:
 def run(
     corpus: str, cases: Mapping[str, Sequence[str]], workers: int, keep: Callable[[Record, str], None]
 ) -> None:
-    """Judges all cases, each in its targets one after another (a corpus may keep what they share), ``workers`` at a time; ``keep`` gets each
-    record as it comes, and its target."""
+    """Judges all cases, each in its targets one after another (a corpus may keep what they share),
+    ``workers`` at a time; ``keep`` gets each record as it comes, and its target.
+    """
     waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
     for name in cases:
         waiting.put(name)

@@ -1,7 +1,8 @@
-"""The shares of the corpora that the documentation shows: ``docs/coverage.json``, a row for each corpus and target.
+"""The shares of the corpora that the documentation shows: ``docs/coverage.json``, a row for each corpus and
+target.
 
-A row says what was measured: how many cases, how many of them were right and wrong, and which part of the corpus it was (``every`` 4: each
-fourth case of each group).
+A row says what was measured: how many cases, how many of them were right and wrong, and which part of the
+corpus it was (``every`` 4: each fourth case of each group).
 """
 
 from __future__ import annotations
@@ -51,7 +52,9 @@ def _row(results: Results, every: int) -> Row:
 
 
 def section(rows: Sequence[Row]) -> list[str]:
-    """Lines of Markdown: for each of the sixteen pairs of frameworks, what share of each corpus of the source is right in the target."""
+    """Lines of Markdown: for each of the sixteen pairs of frameworks, what share of each corpus of the source
+    is right in the target.
+    """
     lines = [
         f"| from | what | {' | '.join(f'to {target}' for target in FRAMEWORKS)} |",
         "|---" * (2 + len(FRAMEWORKS)) + "|",
@@ -66,7 +69,9 @@ def section(rows: Sequence[Row]) -> list[str]:
 
 
 def summary(rows: Sequence[Row]) -> list[str]:
-    """Return lines of Markdown: a table of source by target with the share of right cases, over all corpora of the source."""
+    """Return lines of Markdown: a table of source by target with the share of right cases, over all corpora
+    of the source.
+    """
     lines = [
         f"| from | {' | '.join(f'to {target}' for target in FRAMEWORKS)} |",
         "|---" * (1 + len(FRAMEWORKS)) + "|",

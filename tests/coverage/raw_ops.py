@@ -1,5 +1,6 @@
-"""TensorFlow's raw operations that compute numbers: all samples of each give in a target what they give in TensorFlow, at the recorded
-sizes and at others. What has no row is refused."""
+"""TensorFlow's raw operations that compute numbers: all samples of each give in a target what they give in
+TensorFlow, at the recorded sizes and at others. What has no row is refused.
+"""
 
 from __future__ import annotations
 

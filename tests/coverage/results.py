@@ -1,4 +1,6 @@
-"""The records of a corpus in a target: kept line by line, so that a run that was cut off goes on where it stopped."""
+"""The records of a corpus in a target: kept line by line, so that a run that was cut off goes on where it
+stopped.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What is unique of results that are not: factors of matrices up to signs, phases and order, equal elements up to their order."""
+"""What is unique of results that are not: factors of matrices up to signs, phases and order, equal elements
+up to their order.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +75,9 @@ def _cholesky(harness: Any, args: list[Any], found: Any) -> list[Array]:
 
 
 def _lu(harness: Any, args: list[Any], found: Any) -> list[Array]:
-    """The matrix with its rows in place, and that no factor is larger than 1: which complex number is largest is told by several norms."""
+    """The matrix with its rows in place, and that no factor is larger than 1: which complex number is largest
+    is told by several norms.
+    """
     packed, pivots, permutation = map(to_numpy, found)
     if not np.iscomplexobj(packed):
         return [packed, pivots, permutation]
@@ -91,7 +95,9 @@ def _approximate(harness: Any, args: list[Any], found: Any) -> list[Array]:
 
 
 def _sort(harness: Any, args: list[Any], found: Any) -> list[Array]:
-    """The keys, and which elements stand beside each: where keys are equal, a sort that is not stable may order these as it likes."""
+    """The keys, and which elements stand beside each: where keys are equal, a sort that is not stable may
+    order these as it likes.
+    """
     keys = harness.params["num_keys"]
     if harness.params["is_stable"] or keys == len(found):
         return list(map(to_numpy, found))

@@ -1,4 +1,7 @@
-"""One process that judges cases: a name and a target a line come in, a line of JSON goes out. ``python -m tests.coverage.worker operators``"""
+"""One process that judges cases: a name and a target a line come in, a line of JSON goes out.
+
+``python -m tests.coverage.worker operators``
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Calls that torch refuses, and a call of the same signature that it takes: a graph that was recorded with the one must refuse the
-other."""
+"""Calls that torch refuses, and a call of the same signature that it takes: a graph that was recorded with
+the one must refuse the other.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +23,9 @@ _SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
 def good_call(
     bad: Call, samples: Callable[[torch.dtype], Iterator[Call]], accepts: Callable[[Call], bool]
 ) -> Call | None:
-    """A call that differs from ``bad`` in sizes and elements only, and that torch accepts: one of its own samples, or one with sizes by
-    chance."""
+    """A call that differs from ``bad`` in sizes and elements only, and that torch accepts: one of its own
+    samples, or one with sizes by chance.
+    """
     candidates = itertools.chain(_alike(bad, samples), _with_other_sizes(bad))
     return next((call for call in candidates if accepts(call)), None)
 
@@ -36,8 +38,9 @@ def _alike(bad: Call, samples: Callable[[torch.dtype], Iterator[Call]]) -> Itera
 
 
 def _with_other_sizes(bad: Call) -> Iterator[Call]:
-    """``bad`` itself with other sizes, the same for sizes that are the same, then each its own; elements as they are, or all ones or
-    zeros."""
+    """``bad`` itself with other sizes, the same for sizes that are the same, then each its own; elements as
+    they are, or all ones or zeros.
+    """
     draw = random.Random(0)
     for attempt in range(TRIES):
         sizes: dict[Any, int] = {}

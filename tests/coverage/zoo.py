@@ -24,7 +24,9 @@ def names(file: str) -> list[str]:
 
 
 def judge(name: str, target: str) -> dict[str, Any]:
-    """The model in the target at the recorded shapes; ``facts`` tell how it did at others, and whether it was recorded again for them."""
+    """The model in the target at the recorded shapes; ``facts`` tell how it did at others, and whether it was
+    recorded again for them.
+    """
     entry = zoo.entry_named(name)
     try:
         model, inputs, other = zoo.load(entry)

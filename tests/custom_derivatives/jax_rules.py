@@ -1,6 +1,8 @@
-"""Functions of JAX with derivative rules of their own. Where a rule is not the derivative of its function, a lost rule shows.
+"""Functions of JAX with derivative rules of their own. Where a rule is not the derivative of its function, a
+lost rule shows.
 
-A row: a function of arrays, what makes its arguments for a number of rows, and whether its second derivative is compared too.
+A row: a function of arrays, what makes its arguments for a number of rows, and whether its second derivative
+is compared too.
 """
 
 from __future__ import annotations

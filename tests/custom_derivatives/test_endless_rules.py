@@ -1,4 +1,6 @@
-"""A rule of torch that takes gradients of its own function: results are right, and no gradient of them can be recorded."""
+"""A rule of torch that takes gradients of its own function: results are right, and no gradient of them can be
+recorded.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Functions of JAX with derivative rules in all targets: results, gradients and second derivatives at sizes that were not recorded."""
+"""Functions of JAX with derivative rules in all targets: results, gradients and second derivatives at sizes
+that were not recorded.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""``torch.autograd.Function`` whose backward applies the function itself: values are right, derivatives right or refused, in bounded time."""
+"""``torch.autograd.Function`` whose backward applies the function itself: values are right, derivatives right
+or refused, in bounded time.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Functions of torch with derivative rules of their own (``torch.autograd.Function``). Where a rule is not the derivative of its function,
-a lost one shows.
+"""Functions of torch with derivative rules of their own (``torch.autograd.Function``). Where a rule is not
+the derivative of its function, a lost one shows.
 
 A row: a function of one array or two, and whether its second derivative is compared too.
 """

@@ -1,1 +1,3 @@
-"""Random torch programs, run as they are and as graphs: right, or a clear error, never a wrong number and never a crash."""
+"""Random torch programs, run as they are and as graphs: right, or a clear error, never a wrong number and
+never a crash.
+"""

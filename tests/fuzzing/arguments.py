@@ -1,5 +1,6 @@
-"""Random arguments: arrays whose sizes are shared letters, so that they broadcast at every call; numbers, lists, optional and aliased
-ones."""
+"""Random arguments: arrays whose sizes are shared letters, so that they broadcast at every call; numbers,
+lists, optional and aliased ones.
+"""
 
 from __future__ import annotations
 
@@ -121,7 +122,9 @@ def arguments(random: Random) -> list[Argument]:
 
 
 def calls(random: Random, given: list[Argument]) -> tuple[Call, ...]:
-    """The recorded call, one at other sizes, and one at sizes that may broadcast, or be empty; signs of the elements differ."""
+    """The recorded call, one at other sizes, and one at sizes that may broadcast, or be empty; signs of the
+    elements differ.
+    """
     found = []
     for number, pool in enumerate((SIZES, OTHER_SIZES, WILD_SIZES)):
         sizes = dict(zip("nm", random.choice(pool)))

@@ -37,7 +37,9 @@ class Setting:
 
 @dataclass(frozen=True)
 class Verdict:
-    """``kind`` is right, error, untold, wrong or crash; ``reason`` says why, without what differs from program to program."""
+    """``kind`` is right, error, untold, wrong or crash; ``reason`` says why, without what differs from
+    program to program.
+    """
 
     kind: str
     reason: str = ""
@@ -59,7 +61,9 @@ def settings(draws: bool, targets: tuple[str, ...] = TARGETS) -> Iterator[Settin
 
 
 def judge(source: str, setting: Setting) -> Verdict:
-    """Runs a program as it is and as a graph, call after call, and compares results, arguments, memory and state."""
+    """Runs a program as it is and as a graph, call after call, and compares results, arguments, memory and
+    state.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         seed(0)
@@ -172,7 +176,9 @@ def _untold(source: str, setting: Setting, verdict: Verdict) -> Verdict:
 
 
 def memory_of(tree: Any) -> list[tuple[int, int, tuple[int, ...]]]:
-    """For each array of results and arguments: the first array that it shares its memory with, where it starts there, and its strides."""
+    """For each array of results and arguments: the first array that it shares its memory with, where it
+    starts there, and its strides.
+    """
     tensors = [item for item in arrays(tree).values() if isinstance(item, torch.Tensor)]
     places = [tensor.untyped_storage()._cdata for tensor in tensors]
     return [

@@ -41,8 +41,8 @@ class Call:
 class Program:
     """A function, or the ``forward`` of a module where it has ``buffers``.
 
-    ``parameters`` is the text of the signature, ``buffers`` are (name, text of the array), ``result`` the text of what is returned, and
-    ``calls`` are made one after the other; the first is recorded.
+    ``parameters`` is the text of the signature, ``buffers`` are (name, text of the array), ``result`` the
+    text of what is returned, and ``calls`` are made one after the other; the first is recorded.
     """
 
     parameters: str

@@ -1,4 +1,6 @@
-"""The smallest program that still fails: lines, calls and arguments are left out, one after the other, as long as the failure stays."""
+"""The smallest program that still fails: lines, calls and arguments are left out, one after the other, as
+long as the failure stays.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from .program import Line, Program
 
 
 def reduced(program: Program, fails: Callable[[Program], bool]) -> Program:
-    """A program of which no line, call or returned value can be left out; ``fails`` tells whether the failure is still there."""
+    """A program of which no line, call or returned value can be left out; ``fails`` tells whether the failure
+    is still there.
+    """
     smaller = next((candidate for candidate in _candidates(program) if fails(candidate)), None)
     return program if smaller is None else reduced(smaller, fails)
 

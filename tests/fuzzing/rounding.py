@@ -1,9 +1,10 @@
 """Whether a difference is nothing but rounding: the original runs again with its rounding errors made larger.
 
-A result that was computed exactly (integers, comparisons, sums of small multiples of 1/4) is left alone; one that was rounded is moved by
-some units in the last place of the narrowest type that a target may compute in. Where the outcome changes, programs that differ in their
-last digits differ there as well, and nothing can be told. The same pass notes numbers that 32 bits do not hold, and conversions of floats
-to integers that are undefined, where targets may differ too.
+A result that was computed exactly (integers, comparisons, sums of small multiples of 1/4) is left alone; one
+that was rounded is moved by some units in the last place of the narrowest type that a target may compute in.
+Where the outcome changes, programs that differ in their last digits differ there as well, and nothing can be
+told. The same pass notes numbers that 32 bits do not hold, and conversions of floats to integers that are
+undefined, where targets may differ too.
 """
 
 from __future__ import annotations

@@ -46,7 +46,9 @@ _FITS: dict[str, Callable[[Fact], bool]] = {
 
 
 def names_after(program: Program, lines: tuple[Line, ...], calls: int) -> dict[str, Fact] | None:
-    """The values that a program has after these lines, by their text; None where torch refuses one of its first calls."""
+    """The values that a program has after these lines, by their text; None where torch refuses one of its
+    first calls.
+    """
     found: dict[str, Fact] = {}
     probe = replace(program, lines=tuple(map(_without_exits, lines)), result="locals()")
     with warnings.catch_warnings(), _every_warning():
@@ -66,7 +68,9 @@ def names_after(program: Program, lines: tuple[Line, ...], calls: int) -> dict[s
 
 @contextmanager
 def _every_warning() -> Iterator[None]:
-    """torch itself says some things once a process, and the program of a number is to be the same whatever was written before."""
+    """torch itself says some things once a process, and the program of a number is to be the same whatever
+    was written before.
+    """
     before = torch.is_warn_always_enabled()
     torch.set_warn_always(True)
     try:

@@ -1,4 +1,6 @@
-"""Writes whole programs: each line is drawn from the grammar and kept if torch takes it at the first two calls."""
+"""Writes whole programs: each line is drawn from the grammar and kept if torch takes it at the first two
+calls.
+"""
 
 from __future__ import annotations
 
@@ -179,8 +181,10 @@ _CATEGORIES = (
 
 
 def write(seed: int, draws: bool | None = None) -> Program:
-    """The program of a number, of up to twelve lines. ``draws``: whether it draws random numbers, which only torch itself draws alike;
-    None: some do."""
+    """The program of a number, of up to twelve lines. ``draws``: whether it draws random numbers, which only
+    torch itself draws alike;
+    None: some do.
+    """
     random = Random(seed)
     given, program = _beginning(random)
     draws = random.random() < 0.1 if draws is None else draws

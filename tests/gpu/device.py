@@ -1,4 +1,6 @@
-"""The device that these tests run on: ``cuda``, or what ``GRAPH_COMPILER_TEST_DEVICE`` names (``cpu``, to try the tests themselves)."""
+"""The device that these tests run on: ``cuda``, or what ``GRAPH_COMPILER_TEST_DEVICE`` names (``cpu``, to try
+the tests themselves).
+"""
 
 from __future__ import annotations
 

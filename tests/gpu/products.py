@@ -1,4 +1,6 @@
-"""Functions in which arrays are multiplied over 512 elements, in torch and NumPy: TF32 would be off by 3e-4 of the result, float32 by 1e-6."""
+"""Functions in which arrays are multiplied over 512 elements, in torch and NumPy: TF32 would be off by 3e-4
+of the result, float32 by 1e-6.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Functions of torch in which devices have a part: where constants lie, where arrays are made, what is asked of an array's device."""
+"""Functions of torch in which devices have a part: where constants lie, where arrays are made, what is asked
+of an array's device.
+"""
 
 from __future__ import annotations
 
@@ -221,7 +223,7 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 
-# ---------------------------------------------------------------------------------------------- random numbers
+# --------------------------------------------------------------------------------------------- random numbers
 def dropped(x: Any) -> Any:
     return (
         F.dropout(x, 0.3, training=True),

@@ -1,4 +1,6 @@
-"""Models of the zoo on a GPU: in torch as eager, in JAX as torch, at other sizes than they were recorded with."""
+"""Models of the zoo on a GPU: in torch as eager, in JAX as torch, at other sizes than they were recorded
+with.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""torch to torch and to JAX on a GPU: recorded there and called there, recorded on the CPU and called there, and the other way round."""
+"""torch to torch and to JAX on a GPU: recorded there and called there, recorded on the CPU and called there,
+and the other way round.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Training on a GPU: as a loop by hand does, from batches that a thread brings there, in half precision, and back into the original."""
+"""Training on a GPU: as a loop by hand does, from batches that a thread brings there, in half precision, and
+back into the original.
+"""
 
 from __future__ import annotations
 

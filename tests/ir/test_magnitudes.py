@@ -1,4 +1,6 @@
-"""Whole numbers of Python have any size, those of arrays have not: which programs may need more is told before they are written."""
+"""Whole numbers of Python have any size, those of arrays have not: which programs may need more is told
+before they are written.
+"""
 
 from __future__ import annotations
 

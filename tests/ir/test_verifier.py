@@ -233,7 +233,7 @@ def test_a_key_that_is_the_same_in_every_step(key: Callable[..., Value]) -> None
         verify(carry_out(loop(key)))
 
 
-# ---------------------------------------------------------------------------------------------- what combines pairs
+# ---------------------------------------------------------------------------------------- what combines pairs
 ROWS = ArraySpec((4, 3), "float32")
 
 

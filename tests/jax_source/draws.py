@@ -1,4 +1,6 @@
-"""Programs that draw by explicit keys, of the old kind (uint32 arrays) and the new, with arguments and others at other sizes."""
+"""Programs that draw by explicit keys, of the old kind (uint32 arrays) and the new, with arguments and others
+at other sizes.
+"""
 
 from __future__ import annotations
 

@@ -37,7 +37,9 @@ def _linen() -> dict[str, Row]:
     from flax import linen as nn
 
     class Block(nn.Module):
-        """A residual block, whose last scale is 0 as in ResNet: exact zeros come before the activation, which is a field."""
+        """A residual block, whose last scale is 0 as in ResNet: exact zeros come before the activation, which
+        is a field.
+        """
 
         act: Any = nn.relu
 

@@ -1,4 +1,5 @@
-"""Functions and models whose gradients are compared with JAX's own, zeros and equal elements among their arguments.
+"""Functions and models whose gradients are compared with JAX's own, zeros and equal elements among their
+arguments.
 
 A row: a function, and what makes its arguments; gradients are taken of all arrays of floats among them.
 """
@@ -17,7 +18,7 @@ from jax.scipy import special
 Row = tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]
 
 
-# ------------------------------------------------------------------------------------- rules of the user's own
+# ------------------------------------------------------------------------------------ rules of the user's own
 @jax.custom_jvp
 def hundred(x: Any) -> Any:
     return x**2

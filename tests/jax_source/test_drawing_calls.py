@@ -1,4 +1,6 @@
-"""Functions of JAX that draw, written for JAX: with ``jax.random`` in their source, the same numbers, and back from a file."""
+"""Functions of JAX that draw, written for JAX: with ``jax.random`` in their source, the same numbers, and
+back from a file.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Patterns of libraries upon JAX: error checks by calls back into Python, and functions with rules that are given objects."""
+"""Patterns of libraries upon JAX: error checks by calls back into Python, and functions with rules that are
+given objects.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Arrays that JAX folds into numbers in the body of a loop, a branch or a gradient: public functions take them as arrays."""
+"""Arrays that JAX folds into numbers in the body of a loop, a branch or a gradient: public functions take
+them as arrays.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Gradients of graphs of JAX's functions are those that JAX gives, in every target; where a rule is not followed, an error when one is
-taken."""
+"""Gradients of graphs of JAX's functions are those that JAX gives, in every target; where a rule is not
+followed, an error when one is taken.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Indices past the ends of an axis: JAX clamps, fills or drops by its own rules, and a graph for another framework does the same."""
+"""Indices past the ends of an axis: JAX clamps, fills or drops by its own rules, and a graph for another
+framework does the same.
+"""
 
 from __future__ import annotations
 

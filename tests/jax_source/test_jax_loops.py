@@ -43,7 +43,9 @@ def to_a_bound(x):
 
 
 def in_each_other(x):
-    """A loop in each step of a loop in each step of a scan, of which the inner one would never end where the outer one has."""
+    """A loop in each step of a loop in each step of a scan, of which the inner one would never end where the
+    outer one has.
+    """
 
     def inner(y):
         return lax.while_loop(lambda z: z < y + 3, lambda z: z + jnp.where(y > 8, 0.0, 1.5), y)

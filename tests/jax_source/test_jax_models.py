@@ -31,8 +31,9 @@ RATE, STEPS = 0.1, 3
 
 
 class Model(NamedTuple):
-    """What is recorded, its loss in JAX as a function of ``(trained, kept, x)`` that gives ``(output, kept)``, and where training
-    starts."""
+    """What is recorded, its loss in JAX as a function of ``(trained, kept, x)`` that gives ``(output,
+    kept)``, and where training starts.
+    """
 
     recorded: Any
     options: dict[str, Any]
@@ -220,7 +221,7 @@ def test_gradients_of_parameters_in_jax_and_tensorflow() -> None:
     assert len(module.trainable_variables) == 4
 
 
-# ---------------------------------------------------------------------------------------------- state and transformations of nnx
+# --------------------------------------------------------------------------- state and transformations of nnx
 class Row(linen.Module):
     @linen.compact
     def __call__(self, carry: Any, _: Any) -> Any:
@@ -434,7 +435,7 @@ def test_training_of_keras_on_jax() -> None:
     assert ran.stdout.strip().endswith("same"), ran.stderr
 
 
-# ---------------------------------------------------------------------------------------------- what is said, and refused
+# ---------------------------------------------------------------------------------- what is said, and refused
 def scaled(x: Any, scale: Any, shift: float = 0.0) -> Any:
     return x * scale + shift
 

@@ -1,4 +1,6 @@
-"""Programs and flax.nnx modules written in JAX, in every target, at sizes other than those recorded, recorded once."""
+"""Programs and flax.nnx modules written in JAX, in every target, at sizes other than those recorded, recorded
+once.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def wide(function: Any, *args: Any) -> Any:
 
 @functools.lru_cache(maxsize=2)  # the targets of a program run one after the other
 def calls_of(place: int) -> list[tuple[Any, Any, Any]]:
-    """(arguments, what JAX gives, what it gives in float64) of the call of a program that is recorded, and of the other."""
+    """(arguments, what JAX gives, what it gives in float64) of the call of a program that is recorded, and of
+    the other.
+    """
     function, *calls = PROGRAMS[place]
     return [(args, function(*args), wide(function, *args)) for args in map(as_jax, map(made, calls))]
 

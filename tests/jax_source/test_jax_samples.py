@@ -1,5 +1,6 @@
-"""Every sample call of JAX, written for each target, gives what JAX gives: at the recorded arguments, and at others without recording
-again."""
+"""Every sample call of JAX, written for each target, gives what JAX gives: at the recorded arguments, and at
+others without recording again.
+"""
 
 from __future__ import annotations
 
@@ -100,7 +101,9 @@ def test_through_canonical_operations(name: str) -> None:
 
 @pytest.mark.parametrize("name", RECORDED_AGAIN)
 def test_recorded_again(name: str) -> None:
-    """The list of samples that take several variants is strict: at least one target still takes more than one."""
+    """The list of samples that take several variants is strict: at least one target still takes more than
+    one.
+    """
     sample = SAMPLES[name]
     targets = [to for to in TARGETS if (name, to) not in UNSUPPORTED]
     assert max(check(recorded(sample, to), to, calls_of(sample), sample.kwargs) for to in targets) > 1

@@ -1,4 +1,6 @@
-"""JAX as a source: what is recorded, when it is recorded again, what is refused, and what a graph can be used for."""
+"""JAX as a source: what is recorded, when it is recorded again, what is refused, and what a graph can be used
+for.
+"""
 
 from __future__ import annotations
 
@@ -242,7 +244,9 @@ def test_sizes_that_are_looked_up(function: Any) -> None:
 
 @pytest.mark.skipif(jax.__version_info__ < (0, 8), reason="an older JAX records once more")
 def test_tables_of_functions_assume_no_sizes() -> None:
-    """What is looked up for other rows says nothing of these: such tables, JAX's own too, hold whatever ran before."""
+    """What is looked up for other rows says nothing of these: such tables, JAX's own too, hold whatever ran
+    before.
+    """
 
     @functools.lru_cache
     def as_float(rows: Rows) -> Any:
@@ -309,7 +313,7 @@ def test_branches_with_x64() -> None:
             assert_same(graph(torch.tensor(np.asarray(x * scale))), jax.scipy.linalg.expm(x * scale))
 
 
-# ---------------------------------------------------------------------------------------------- outside of the arguments
+# ----------------------------------------------------------------------------------- outside of the arguments
 def test_captured_arrays() -> None:
     held = {"scale": jnp.arange(3.0)}
 
@@ -393,7 +397,7 @@ def test_split_module_as_arguments() -> None:
     np.testing.assert_allclose(graph(leaves, torch.ones(4, 3)), function(leaves, jnp.ones((4, 3))), rtol=1e-6)
 
 
-# ---------------------------------------------------------------------------------------------- what is refused
+# -------------------------------------------------------------------------------------------- what is refused
 ERRORS: list[tuple[Any, type[Exception], str]] = [
     (
         lambda x: np.asarray(x) + 1,

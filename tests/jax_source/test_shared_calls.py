@@ -1,4 +1,6 @@
-"""Functions under ``jax.jit`` that a program calls several times are functions of what is written: once, with the same numbers."""
+"""Functions under ``jax.jit`` that a program calls several times are functions of what is written: once, with
+the same numbers.
+"""
 
 from __future__ import annotations
 

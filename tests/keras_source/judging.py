@@ -1,4 +1,6 @@
-"""Whether the graph of a function of Keras computes what Keras does: results, variables afterwards, and gradients."""
+"""Whether the graph of a function of Keras computes what Keras does: results, variables afterwards, and
+gradients.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ REFUSED = "refused"
 
 @dataclass(frozen=True)
 class Observed:
-    """What a call gives, what the variables hold then, and the gradients of a weighted sum (by input, by path of the variable)."""
+    """What a call gives, what the variables hold then, and the gradients of a weighted sum (by input, by path
+    of the variable).
+    """
 
     result: Any
     left: dict[str, Any]
@@ -43,10 +47,12 @@ def judge(
     computed_in: str = "float32",
     exactly: Callable[[], tuple[Function, Sequence[Any]]] | None = None,
 ) -> dict[str, Any]:
-    """Records the first of the ``calls`` and compares all of them; the number of recordings, and whether gradients are refused.
+    """Records the first of the ``calls`` and compares all of them; the number of recordings, and whether
+    gradients are refused.
 
-    ``computed_in`` is the least precise type that is inside. ``exactly`` gives the function and its
-    variables in float64: what is not as near to Keras' own as the table of tolerances says has to be as near to that as Keras' own is.
+    ``computed_in`` is the least precise type that is inside. ``exactly`` gives the function and its variables
+    in float64: what is not as near to Keras' own as the table of tolerances says has to be as near to that as
+    Keras' own is.
     """
     gradients = gradients and to in GRADIENTS
     expected = [observed(function, variables, call, gradients) for call in calls]
@@ -88,7 +94,9 @@ def trained_of(graph: Any, gradients: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def assert_names(graph: Any, variables: Sequence[Any]) -> None:
-    """The parameters are the variables by their paths, and those are trained that Keras trains, whether calls write to them or not."""
+    """The parameters are the variables by their paths, and those are trained that Keras trains, whether calls
+    write to them or not.
+    """
     names = named(variables)
     assert set(graph.parameters) <= names.keys(), (
         f"names {sorted(graph.parameters.keys() - names.keys())} are no paths of variables"
@@ -121,7 +129,9 @@ def judge_layer(sample: LayerSample, layer: Any, to: str) -> dict[str, Any]:
 
 # ---------------------------------------------------------------------------------------------- comparisons
 def _assert_right(found: Any, wanted: Any, exact: Callable[[], dict[Any, Any]], factor: float) -> None:
-    """Assert the table of tolerances, or at most ``factor`` times as far from float64 as Keras' own result is."""
+    """Assert the table of tolerances, or at most ``factor`` times as far from float64 as Keras' own result
+    is.
+    """
     try:
         assert_same(found, wanted)
     except AssertionError as problem:
@@ -135,7 +145,9 @@ def _assert_right(found: Any, wanted: Any, exact: Callable[[], dict[Any, Any]], 
 def _assert_gradients(
     found: dict[str, Any], wanted: dict[str, Any], relative: float, exact: Callable[[], dict[str, Any]]
 ) -> None:
-    """Each element as near as ``relative`` of the largest in its array, or no further from float64 than Keras' own."""
+    """Each element as near as ``relative`` of the largest in its array, or no further from float64 than
+    Keras' own.
+    """
     try:
         assert_close(found, wanted, relative, "gradient of ")
     except AssertionError as problem:
@@ -151,7 +163,9 @@ def _assert_gradients(
 def _near(
     exact: Callable[[], dict[Any, Any]], wanted: Mapping[Any, Any], problem: AssertionError
 ) -> dict[Any, Any]:
-    """What is computed in float64; ``problem`` is raised where there is none, or it is something else: numbers that are drawn are others."""
+    """What is computed in float64; ``problem`` is raised where there is none, or it is something else:
+    numbers that are drawn are others.
+    """
     try:
         given = exact()
         found = {name: given[name] for name in wanted}
@@ -169,9 +183,11 @@ def _near(
 
 
 def assert_close(found: Mapping[Any, Any], right: Mapping[Any, Any], relative: float, what: str = "") -> None:
-    """Each element differs by no more than ``relative`` of the largest in its array: sums in another order round as their terms do.
+    """Each element differs by no more than ``relative`` of the largest in its array: sums in another order
+    round as their terms do.
 
-    The unit of an array that is nothing but rounding beside the others (a gradient that is zero in theory) is taken from the others.
+    The unit of an array that is nothing but rounding beside the others (a gradient that is zero in theory) is
+    taken from the others.
     """
     largest = {name: _largest(array) for name, array in right.items()}
     least = 1e-2 * max(largest.values(), default=0.0)
@@ -250,7 +266,9 @@ def plain(item: Any) -> Any:
 
 
 def variables_of(layer: Any) -> list[Any]:
-    """The variables of a layer, and the states that recurrent ones keep, which Keras does not count among them."""
+    """The variables of a layer, and the states that recurrent ones keep, which Keras does not count among
+    them.
+    """
     states = (
         state for one in layer._flatten_layers() for state in tf.nest.flatten(getattr(one, "states", None))
     )
@@ -326,8 +344,9 @@ def _dense(gradient: Any) -> Any:
 
 
 def total_of(result: Any, of_one: Callable[[Any, Any], Any]) -> Any:
-    """The sum over all arrays of floats in a result, of which ``of_one`` gives that of one, whose elements have weights; None where there
-    are none."""
+    """The sum over all arrays of floats in a result, of which ``of_one`` gives that of one, whose elements
+    have weights; None where there are none.
+    """
     parts = [
         of_one(array, _weights(array)) for array in arrays(result).values() if "float" in str(array.dtype)
     ]

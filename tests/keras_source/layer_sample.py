@@ -1,4 +1,6 @@
-"""What a sample of a Keras layer is: the layer, the arrays of the call that is recorded, and those of another call."""
+"""What a sample of a Keras layer is: the layer, the arrays of the call that is recorded, and those of another
+call.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ Call = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Array:
-    """The shapes of an argument in the recorded call and in the other one; elements are drawn between ``least`` and ``most``."""
+    """The shapes of an argument in the recorded call and in the other one; elements are drawn between
+    ``least`` and ``most``.
+    """
 
     shape: Shape
     other: Shape
@@ -91,7 +95,9 @@ def samples(
     training: tuple[bool, ...] = (),
     **given: Any,
 ) -> Iterator[tuple[str, LayerSample]]:
-    """A sample of ``keras.layers.<name>`` for each dict of options (and mode, where ``training`` names some), called with what is ``given``."""
+    """A sample of ``keras.layers.<name>`` for each dict of options (and mode, where ``training`` names some),
+    called with what is ``given``.
+    """
     for each in options or ({},):
         for mode in training or (None,):
             said = {**given, **({} if mode is None else {"training": mode})}

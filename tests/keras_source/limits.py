@@ -1,4 +1,6 @@
-"""Samples of layers that are refused, with what the error says, and those that draw other numbers of the same distribution."""
+"""Samples of layers that are refused, with what the error says, and those that draw other numbers of the same
+distribution.
+"""
 
 _COMPUTED, _DRAWN, _WIDE = (
     "computed from elements of arrays",

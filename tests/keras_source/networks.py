@@ -1,6 +1,8 @@
-"""The architectures of ``keras.applications``, without weights of a training, for the smallest images that they take.
+"""The architectures of ``keras.applications``, without weights of a training, for the smallest images that
+they take.
 
-They are judged in float64: with random weights some are chaotic, and in float32 nothing could be said of those but that they round.
+They are judged in float64: with random weights some are chaotic, and in float32 nothing could be said of
+those but that they round.
 """
 
 from __future__ import annotations
@@ -122,7 +124,9 @@ def without_drops(name: str, least: int = 32) -> Any:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A network, what Keras computes of a call, and the graph of another call, which is written for each target."""
+    """A network, what Keras computes of a call, and the graph of another call, which is written for each
+    target.
+    """
 
     variables: Sequence[Any]
     call: Any
@@ -132,7 +136,9 @@ class Recorded:
 
 @functools.lru_cache(maxsize=1)  # the targets of a case follow one another
 def recorded(name: str, training: bool) -> Recorded:
-    """Recorded with one image, as it predicts, or with two in training, where it drops nothing; called with one more."""
+    """Recorded with one image, as it predicts, or with two in training, where it drops nothing; called with
+    one more.
+    """
     with in_doubles():
         model = (
             without_drops(name, least=64) if training else network(name)
@@ -146,7 +152,9 @@ def recorded(name: str, training: bool) -> Recorded:
 
 
 def judge_network(name: str, training: bool, to: str, gradients: bool = True) -> dict[str, Any]:
-    """Results, variables afterwards and all gradients, in float64: there differences are mistakes, and no matter of rounding."""
+    """Results, variables afterwards and all gradients, in float64: there differences are mistakes, and no
+    matter of rounding.
+    """
     case = recorded(name, training)
     with in_doubles(), kept(case.variables):
         graph = case.graph.to(to)

@@ -1,4 +1,6 @@
-"""Small whole models of Keras, each made under whatever policy of data types and order of axes is set: images, sequences, tokens."""
+"""Small whole models of Keras, each made under whatever policy of data types and order of axes is set:
+images, sequences, tokens.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What Keras users do with a graph of their model: modules with modes, training, the way back, files, lazy forms."""
+"""What Keras users do with a graph of their model: modules with modes, training, the way back, files, lazy
+forms.
+"""
 
 from __future__ import annotations
 
@@ -260,7 +262,9 @@ def test_verified() -> None:
 
 
 def test_a_module_is_exported_before_it_was_called() -> None:
-    """By torch, in the mode of predictions, with an open number of rows, and under the names of Keras' variables."""
+    """By torch, in the mode of predictions, with an open number of rows, and under the names of Keras'
+    variables.
+    """
     torch = pytest.importorskip("torch")
     model = classifier()
     images = np.random.default_rng(0).standard_normal((5, 8, 8, 3)).astype("float32")

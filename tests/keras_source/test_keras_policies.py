@@ -77,8 +77,9 @@ def test_policy(made_and_name: str, to: str) -> None:
 def test_gradients_under_a_policy(
     made: str, name: str, to: str, gradients: Callable[..., dict[str, Any]]
 ) -> None:
-    """They are near those of the model in float32. TensorFlow's own are no measure: it adds the gradients of a bias up in 16 bits, and is a
-    third off for 720 of them; JAX adds up in bfloat16 too."""
+    """They are near those of the model in float32. TensorFlow's own are no measure: it adds the gradients of
+    a bias up in 16 bits, and is a third off for 720 of them; JAX adds up in bfloat16 too.
+    """
     if (made, to) == ("residual", "jax"):
         pytest.skip("JAX adds 720 gradients of a bias up in 16 bits")
     keras.utils.set_random_seed(1)

@@ -1,4 +1,6 @@
-"""What people write with Keras around its layers: custom layers, models in models, dicts, losses, policies, steps of training."""
+"""What people write with Keras around its layers: custom layers, models in models, dicts, losses, policies,
+steps of training.
+"""
 
 from __future__ import annotations
 
@@ -197,7 +199,7 @@ def compiled_and_called_with_keywords() -> Made:
 
 def compiled_by_xla() -> Made:
     model = keras.Sequential([keras.Input((6,)), L.Dense(4, activation="gelu"), L.LayerNormalization()])
-    return tf.function(lambda x: model(x), jit_compile=True), [model], [(4, 6)]  # noqa: PLW0108  (Keras' model is no function of AutoGraph)
+    return tf.function(lambda x: model(x), jit_compile=True), [model], [(4, 6)]  # noqa: PLW0108
 
 
 def through_time_in_a_tf_function() -> Made:
@@ -279,7 +281,9 @@ def test_loops_beside_functions_of_tensorflow_1(to: str) -> None:
 )
 @pytest.mark.parametrize("to", ["torch", "numpy"])
 def test_step_of_an_optimizer(name: str, to: str) -> None:
-    """Weights and what the optimizer keeps are Keras' own after two steps at other numbers of rows than the recorded one."""
+    """Weights and what the optimizer keeps are Keras' own after two steps at other numbers of rows than the
+    recorded one.
+    """
 
     def made() -> tuple[Any, list[Any]]:
         keras.utils.set_random_seed(0)

@@ -1,4 +1,6 @@
-"""The public layers of Keras, and the architectures of ``keras.applications``, compute in every target what Keras does."""
+"""The public layers of Keras, and the architectures of ``keras.applications``, compute in every target what
+Keras does.
+"""
 
 from __future__ import annotations
 

@@ -50,7 +50,9 @@ def writes(function: Function, arguments: Arguments) -> bool:
 
 
 def pure(graph: Any, kernel: Kernel) -> Function:
-    """The graph as a function of arrays for ``jax.jit``: what the kernel returns, without what it leaves in its arguments."""
+    """The graph as a function of arrays for ``jax.jit``: what the kernel returns, without what it leaves in
+    its arguments.
+    """
     writing = writes(kernel.function, kernel.at(5))
 
     def call(*arguments: Any) -> Any:

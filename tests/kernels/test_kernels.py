@@ -1,4 +1,6 @@
-"""Each kernel gives in NumPy and inside of ``jax.jit`` what it gives unrecorded, and leaves in its arguments what it leaves there."""
+"""Each kernel gives in NumPy and inside of ``jax.jit`` what it gives unrecorded, and leaves in its arguments
+what it leaves there.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Functions at the points where their derivative jumps, is one-sided, infinite or a matter of convention: rows of the source frameworks."""
+"""Functions at the points where their derivative jumps, is one-sided, infinite or a matter of convention:
+rows of the source frameworks.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,9 @@ def kink(function: Callable[..., Any], *points: Any, orders: int = 2, tolerance:
 
 
 def weights(size: int, number: int = 0) -> Array:
-    """What each element of a result counts in the sum that is derived: different numbers, none of them 0, others in the array of another
-    number."""
+    """What each element of a result counts in the sum that is derived: different numbers, none of them 0,
+    others in the array of another number.
+    """
     return 1 + (np.arange(size) + 3 * number) % 7 / 8
 
 

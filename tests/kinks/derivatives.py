@@ -70,7 +70,9 @@ def in_tensorflow(function: Function, row: Kink) -> Found:
 
 
 def in_jax(functions: Sequence[Function], rows: Sequence[Kink]) -> list[Found]:
-    """By ``jax.grad`` twice, of several functions in one program, which takes a third of the time of one each."""
+    """By ``jax.grad`` twice, of several functions in one program, which takes a third of the time of one
+    each.
+    """
     import jax
 
     @jax.jit

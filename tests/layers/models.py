@@ -238,8 +238,9 @@ def images(batch: int, size: int) -> tuple[Any]:
 
 @dataclass(frozen=True)
 class Case:
-    """A model, its arguments, and how many calls are left of its layers ; ``canonical`` for targets that convolve with
-    the channels last, where that differs."""
+    """A model, its arguments, and how many calls are left of its layers ; ``canonical`` for targets that
+    convolve with the channels last, where that differs.
+    """
 
     make: Callable[[], Any]
     arguments: Callable[[int, int], tuple[Any, ...]]

@@ -1,4 +1,6 @@
-"""Equal layers are one function, which is called for each: the same numbers, gradients, names of weights, files and messages."""
+"""Equal layers are one function, which is called for each: the same numbers, gradients, names of weights,
+files and messages.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +90,9 @@ def test_the_operations_of_a_layer_count_once() -> None:
 
 
 def drawing() -> Any:
-    """Four layers, each of which lets 0.75 * 0.5 of the elements through, and does nothing else to them but to scale them up."""
+    """Four layers, each of which lets 0.75 * 0.5 of the elements through, and does nothing else to them but
+    to scale them up.
+    """
     torch.manual_seed(0)
     model = Own(Dropped).train()
     with torch.no_grad():
@@ -248,7 +252,9 @@ def test_a_call_that_the_target_refuses_is_told_by_its_line() -> None:
 
 
 def test_arrays_that_leave_stay_apart() -> None:
-    """What the layers compute of the same arrays is computed once, but not what the caller gets: it may write to it."""
+    """What the layers compute of the same arrays is computed once, but not what the caller gets: it may write
+    to it.
+    """
 
     class Scores(Stack):
         def forward(self, x: Any, mask: Any) -> Any:
@@ -264,7 +270,7 @@ def test_arrays_that_leave_stay_apart() -> None:
     assert all(scores.any() for scores in found[1:])
 
 
-# ------------------------------------------------------------------------------------- models of other frameworks
+# --------------------------------------------------------------------------------- models of other frameworks
 def test_layers_of_a_function_of_jax() -> None:
     jnp = pytest.importorskip("jax.numpy")
 

@@ -1,4 +1,6 @@
-"""Calls that are like an earlier one are not analysed again: the recording is the one that full analysis gives, whatever layers do apart."""
+"""Calls that are like an earlier one are not analysed again: the recording is the one that full analysis
+gives, whatever layers do apart.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +82,9 @@ class Writing(Layer):
 
 
 class Masked(Layer):
-    """Attends under a mask of truth values to copies in row-major order, one of which it writes to where its number is odd."""
+    """Attends under a mask of truth values to copies in row-major order, one of which it writes to where its
+    number is odd.
+    """
 
     def forward(self, x: Any) -> Any:
         mask = x[:, None, None, :, 0] > -3
@@ -313,7 +317,9 @@ def test_a_seed_between_equal_calls_is_kept() -> None:
 
 
 def test_a_call_with_another_outcome_is_analysed_in_full(monkeypatch: Any) -> None:
-    """Where something else than its arguments decides what a call gives: here a setting that the recording does not know of."""
+    """Where something else than its arguments decides what a call gives: here a setting that the recording
+    does not know of.
+    """
     original, made = torch.Tensor.tanh, []
 
     def described_wrongly(call: Any, node: Any) -> Any:

@@ -1,4 +1,6 @@
-"""``roll="scan"``: calls of layers are a loop over stacked weights in JAX, with the weights' own names outside."""
+"""``roll="scan"``: calls of layers are a loop over stacked weights in JAX, with the weights' own names
+outside.
+"""
 
 from __future__ import annotations
 

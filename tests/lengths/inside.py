@@ -1,4 +1,6 @@
-"""How a graph of a program runs inside of what its users compile and differentiate, at other lengths than the recorded one."""
+"""How a graph of a program runs inside of what its users compile and differentiate, at other lengths than the
+recorded one.
+"""
 
 from __future__ import annotations
 
@@ -98,7 +100,9 @@ GRADIENTS: dict[str, tuple[str, Callable[[Run, Any, int], Any]]] = {
 
 
 def check_gradients(program: Program, source: str, way: str) -> None:
-    """The gradient of each length is that of Python's steps in torch, by the variant that was recorded for arrays without gradients."""
+    """The gradient of each length is that of Python's steps in torch, by the variant that was recorded for
+    arrays without gradients.
+    """
     to, taken = GRADIENTS[way]
     taken = by_forward_jax if to == "jax" and program.__name__ in WHILE else taken
     original, _ = compiled(program, "torch", "torch")
@@ -118,7 +122,10 @@ def _total(result: Any) -> Any:
 
 
 def _lengths(program: Program) -> tuple[tuple[int, int], ...]:
-    """Recorded with the first. Where rows or elements say how many steps there are, the number is one and the same."""
+    """Recorded with the first.
+
+    Where rows or elements say how many steps there are, the number is one and the same.
+    """
     return tuple(
         (rows, 5 if program.__name__ in (*SIZED, *FOLDED, *READ, *WRITTEN) else number)
         for rows, number in LENGTHS[:3]

@@ -1,4 +1,5 @@
-"""Programs as users of JAX write them, run uncompiled, whose loops have lengths that the code proves, and traps beside them.
+"""Programs as users of JAX write them, run uncompiled, whose loops have lengths that the code proves, and
+traps beside them.
 
 ``x`` has some rows of three floats between 0 and 1, ``n`` is a whole number, ``xp`` is ``jax.numpy``.
 """
@@ -14,7 +15,7 @@ from .programs import Program
 jax = pytest.importorskip("jax")
 
 
-# ------------------------------------------------------------------------------------- one recording for all lengths
+# ------------------------------------------------------------------------------ one recording for all lengths
 def prefix_sums_at(xp: Any, x: Any, n: int) -> Any:
     y = x
     for i in range(1, x.shape[0]):

@@ -1,4 +1,5 @@
-"""Programs whose inner loops and slices hang on the step of an outer loop, and traps beside them: NumPy's and torch's common words, ``xp``.
+"""Programs whose inner loops and slices hang on the step of an outer loop, and traps beside them: NumPy's and
+torch's common words, ``xp``.
 
 ``x`` has some rows of three floats between 0 and 1, ``n`` is a whole number.
 """

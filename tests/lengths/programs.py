@@ -1,4 +1,5 @@
-"""Programs whose loops have lengths that the code proves, and traps that only look like it: NumPy's and torch's common words, ``xp``.
+"""Programs whose loops have lengths that the code proves, and traps that only look like it: NumPy's and
+torch's common words, ``xp``.
 
 ``x`` has some rows of three floats between 0 and 1, ``n`` is a whole number.
 """
@@ -11,7 +12,7 @@ from typing import Any
 Program = Callable[[Any, Any, int], Any]
 
 
-# ------------------------------------------------------------------------------------- an argument says how many steps
+# ---------------------------------------------------------------------------- an argument says how many steps
 def damped(xp: Any, x: Any, n: int) -> Any:
     for _ in range(n):
         x = x * 0.9 + 0.1
@@ -96,7 +97,7 @@ def two_lengths(xp: Any, x: Any, n: int) -> Any:
     return x
 
 
-# ------------------------------------------------------------------------------------- an array says how many steps
+# ------------------------------------------------------------------------------- an array says how many steps
 def summed(xp: Any, x: Any, n: int) -> Any:
     total = 0.0
     for i in range(x.shape[0]):
@@ -192,7 +193,7 @@ def last_part(xp: Any, x: Any, n: int) -> Any:
     return u, r
 
 
-# ------------------------------------------------------------------------------------- elements say how many steps
+# -------------------------------------------------------------------------------- elements say how many steps
 def newton(xp: Any, x: Any, n: int) -> Any:
     a = x * 40 * n + 1
     y = a
@@ -633,7 +634,7 @@ WHILE = frozenset(
 """Elements say how many steps there are: JAX has gradients of these from the beginning to the end."""
 
 
-# ------------------------------------------------------------------------------------- numbers that pass 32 bits
+# ---------------------------------------------------------------------------------- numbers that pass 32 bits
 def hashed_columns(xp: Any, x: Any, n: int) -> Any:
     h = x[:, 0]
     for i in range(n):

@@ -7,7 +7,7 @@ from typing import Any
 from .programs import Program
 
 
-# ------------------------------------------------------------------------------------- all further steps have one answer
+# -------------------------------------------------------------------------- all further steps have one answer
 def the_first_step(xp: Any, x: Any, n: int) -> Any:
     h = x[0] * 0
     for i in range(x.shape[0]):

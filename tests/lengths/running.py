@@ -1,4 +1,6 @@
-"""How a program is recorded at one length in one framework, and compared at other lengths, values and sizes in another."""
+"""How a program is recorded at one length in one framework, and compared at other lengths, values and sizes
+in another.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,9 @@ def compiled(program: Program, source: str, to: str) -> tuple[Any, Any]:
 def check(
     program: Program, source: str, to: str, number: int | None = None, most: int = 12
 ) -> tuple[Any, int]:
-    """The graph, which gives what Python gives, and how many variants the first lengths needed, those with the ``most`` rows at most.
-    ``number`` is the same at all lengths."""
+    """The graph, which gives what Python gives, and how many variants the first lengths needed, those with
+    the ``most`` rows at most. ``number`` is the same at all lengths.
+    """
     run, graph = compiled(program, source, to)
     variants = 0
     for lengths in (lengths for lengths in (*LENGTHS, *SHORT) if lengths[0] <= most):

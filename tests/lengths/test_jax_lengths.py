@@ -1,4 +1,6 @@
-"""Loops of Python's own in functions of JAX are recorded once for all lengths, where their code proves these; all others are right."""
+"""Loops of Python's own in functions of JAX are recorded once for all lengths, where their code proves these;
+all others are right.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Loops whose length the code proves are recorded once for all lengths; all others are right, each length by itself."""
+"""Loops whose length the code proves are recorded once for all lengths; all others are right, each length by
+itself.
+"""
 
 from __future__ import annotations
 

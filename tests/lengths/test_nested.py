@@ -1,4 +1,6 @@
-"""Slices that move with a step, and inner loops whose length the step of an outer one says, are recorded once for all sizes."""
+"""Slices that move with a step, and inner loops whose length the step of an outer one says, are recorded once
+for all sizes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Steps that ask for their number: one recording where all further steps have one answer, else right at each length by itself."""
+"""Steps that ask for their number: one recording where all further steps have one answer, else right at each
+length by itself.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Steps of NumPy's loops that do what those before did are run without being recorded: what is recorded behind them is right."""
+"""Steps of NumPy's loops that do what those before did are run without being recorded: what is recorded
+behind them is right.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Slices of another width in each step are recorded once for all sizes: as they are in NumPy and torch, with masks in JAX and TensorFlow."""
+"""Slices of another width in each step are recorded once for all sizes: as they are in NumPy and torch, with
+masks in JAX and TensorFlow.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Programs with slices of another width in each step, and traps beside them: NumPy's and torch's common words, ``xp``.
+"""Programs with slices of another width in each step, and traps beside them: NumPy's and torch's common
+words, ``xp``.
 
 ``x`` has some rows of three floats between 0 and 1, ``n`` is a whole number.
 """

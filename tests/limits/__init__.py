@@ -1,8 +1,9 @@
 """What a target cannot do, as data with reasons: one module a target.
 
-``SAMPLES`` maps the id of a sample (as pytest prints it, without the target) to the reason. Strict: a sample that is listed and works fails
-the build, and what is listed must end in an error that tells what is missing, never in another number. ``DTYPES`` does the same for
-the calls of ``tests/test_dtypes.py``: (id, dtype) -> reason.
+``SAMPLES`` maps the id of a sample (as pytest prints it, without the target) to the reason. Strict: a sample
+that is listed and works fails the build, and what is listed must end in an error that tells what is missing,
+never in another number. ``DTYPES`` does the same for the calls of ``tests/test_dtypes.py``: (id, dtype) ->
+reason.
 """
 
 from __future__ import annotations

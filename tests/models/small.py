@@ -1,6 +1,8 @@
-"""Well-known architectures, one row each: tiny for every test run, full size (random weights) for the slow ones.
+"""Well-known architectures, one row each: tiny for every test run, full size (random weights) for the slow
+ones.
 
-A row's inputs are built for sizes, so that the same row is run at shape A, where it is recorded, and at shape B, where it is not.
+A row's inputs are built for sizes, so that the same row is run at shape A, where it is recorded, and at shape
+B, where it is not.
 """
 
 from __future__ import annotations
@@ -170,7 +172,7 @@ def _lstm(full: bool) -> nn.Module:
     return TaggerLSTM(10_000, 512, 50) if full else TaggerLSTM(VOCABULARY, 64, 7)
 
 
-# ---------------------------------------------------------------------------------------------- configurations
+# --------------------------------------------------------------------------------------------- configurations
 BERT = {**TEXT, "max_position_embeddings": 128}
 GPT2 = {
     "vocab_size": VOCABULARY,

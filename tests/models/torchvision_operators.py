@@ -1,8 +1,8 @@
 """Lets torchvision be imported where its compiled operators do not load.
 
-The CPU-only build of torch has no torchvision of its own: the one from PyPI carries operators for another torch. transformers
-and timm import torchvision when it is installed, so they fail with it. Declaring the operators, without code, is enough to import it
-and to run every model that does not call one of them.
+The CPU-only build of torch has no torchvision of its own: the one from PyPI carries operators for another
+torch. transformers and timm import torchvision when it is installed, so they fail with it. Declaring the
+operators, without code, is enough to import it and to run every model that does not call one of them.
 """
 
 from __future__ import annotations
@@ -57,7 +57,10 @@ def _declare() -> None:
 
 
 def ensure_torchvision() -> None:
-    """Makes ``import torchvision`` work, if torchvision is installed at all. Call it before transformers is imported."""
+    """Makes ``import torchvision`` work, if torchvision is installed at all.
+
+    Call it before transformers is imported.
+    """
     if _kept or "torchvision" in sys.modules or importlib.util.find_spec("torchvision") is None or declared():
         return
     if not _imports():

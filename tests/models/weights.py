@@ -1,6 +1,8 @@
-"""Weights under which every parameter and every input of a randomly-initialised model has an effect on its outputs.
+"""Weights under which every parameter and every input of a randomly-initialised model has an effect on its
+outputs.
 
-Fresh models hide mistakes: zero biases, unit scales, closed gates and near-uniform attention give right outputs to a wrong conversion.
+Fresh models hide mistakes: zero biases, unit scales, closed gates and near-uniform attention give right
+outputs to a wrong conversion.
 """
 
 from __future__ import annotations
@@ -106,7 +108,9 @@ def _settle_buffer(name: str, buffer: Tensor, generator: torch.Generator) -> Non
 
 @torch.no_grad()
 def settle(model: nn.Module, seed: int) -> None:
-    """Random values where the initialiser left constants (biases, scales, gates, batch statistics) or nothing."""
+    """Random values where the initialiser left constants (biases, scales, gates, batch statistics) or
+    nothing.
+    """
     generator = torch.Generator().manual_seed(seed + 12345)
     done: set[int] = set()
     for weight in model.parameters():
@@ -118,7 +122,7 @@ def settle(model: nn.Module, seed: int) -> None:
             _settle_buffer(name.rsplit(".", 1)[-1], buffer, generator)
 
 
-# ---------------------------------------------------------------------------------------------- signals that last
+# ------------------------------------------------------------------------------------------ signals that last
 def _is_zero_centred_norm(owner: nn.Module, name: str, weight: Tensor) -> bool:
     named = weight.dim() == 1 and name == "weight" and "Norm" in type(owner).__name__ and weight.numel() > 1
     return named and float(weight.mean()) < 0.3 and float(weight.std()) < 0.1
@@ -176,7 +180,9 @@ def _owned(model: nn.Module) -> dict[int, tuple[nn.Module, str, str, Tensor]]:
 
 @torch.no_grad()
 def scale_weights(model: nn.Module) -> None:
-    """Raises matrices drawn with a small deviation (0.02, for most) to 1/sqrt(fan in), so that signals do not vanish."""
+    """Raises matrices drawn with a small deviation (0.02, for most) to 1/sqrt(fan in), so that signals do not
+    vanish.
+    """
     for owner, path, name, weight in _owned(model).values():
         if weight.is_floating_point():
             _scale_weight(owner, path, name, weight)

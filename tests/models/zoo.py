@@ -1,4 +1,5 @@
-"""The zoo: tiny randomly-initialised models of transformers (``zoo.jsonl``), timm and torchvision (``vision.jsonl``).
+"""The zoo: tiny randomly-initialised models of transformers (``zoo.jsonl``), timm and torchvision
+(``vision.jsonl``).
 
 Each line holds a shrunken configuration, inputs that the model runs on, and second inputs of other shapes.
 
@@ -93,7 +94,9 @@ def _swap_unique(ids: Tensor) -> Tensor:
 
 
 def other_contents(specs: Mapping[str, Any], seed: int = 5) -> Inputs:
-    """Inputs of the same shapes with other contents; of fixed token ids, those that occur once (no placeholders) change places."""
+    """Inputs of the same shapes with other contents; of fixed token ids, those that occur once (no
+    placeholders) change places.
+    """
     made = make_inputs(specs, seed)
     for name, spec in specs.items():
         ids = made[name]
@@ -135,7 +138,9 @@ SOURCES: dict[str, Callable[[Entry], Any]] = {
 
 
 def load(entry: Entry, seed: int = 0) -> tuple[nn.Module, Inputs, Inputs | None]:
-    """The model in eval mode, its inputs, and inputs of other shapes; the same for the same seed, in any process."""
+    """The model in eval mode, its inputs, and inputs of other shapes; the same for the same seed, in any
+    process.
+    """
     ensure_torchvision()
     inputs = make_inputs(entry["inputs"], seed)
     other = entry.get("alt_inputs")

@@ -13,8 +13,9 @@ _GROWN = {3: 5, 4: 6, 6: 9, 8: 12, 12: 10}  # sizes of the second set of argumen
 
 @dataclass(frozen=True)
 class Array:
-    """A random array. ``kind``: normal, positive (0.5 to 2), unit (-0.9 to 0.9), distinct, definite (a matrix), sorted, holes (some
-    NaN)."""
+    """A random array. ``kind``: normal, positive (0.5 to 2), unit (-0.9 to 0.9), distinct, definite (a
+    matrix), sorted, holes (some NaN).
+    """
 
     shape: tuple[int, ...]
     dtype: str = "float32"
@@ -95,8 +96,9 @@ def c(*shape: int) -> Array:
 
 @dataclass(frozen=True)
 class Sample:
-    """``function(*arrays)`` must give in every target what it gives in numpy; with ``grown`` arrays too, by the same graph (unless
-    ``again``)."""
+    """``function(*arrays)`` must give in every target what it gives in numpy; with ``grown`` arrays too, by
+    the same graph (unless ``again``).
+    """
 
     name: str
     function: Callable[..., Any]

@@ -1,4 +1,6 @@
-"""Samples of functions that call the user's, of polynomials and eigenvalues, and of arguments in unusual clothes."""
+"""Samples of functions that call the user's, of polynomials and eigenvalues, and of arguments in unusual
+clothes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Samples of the ufuncs of ``scipy.special``, of ``outer`` and ``accumulate`` of ufuncs, and of functions that other samples call seldom."""
+"""Samples of the ufuncs of ``scipy.special``, of ``outer`` and ``accumulate`` of ufuncs, and of functions
+that other samples call seldom.
+"""
 
 from __future__ import annotations
 

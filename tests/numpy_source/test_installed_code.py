@@ -1,4 +1,6 @@
-"""Python code of an installed library is recorded as the user's is; the library here lies in a folder named as an installer's."""
+"""Python code of an installed library is recorded as the user's is; the library here lies in a folder named
+as an installer's.
+"""
 
 from __future__ import annotations
 

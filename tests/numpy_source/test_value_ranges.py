@@ -1,4 +1,6 @@
-"""An index that cannot leave its axis is not checked; one that may is NumPy's ``IndexError``, at other values and sizes too."""
+"""An index that cannot leave its axis is not checked; one that may is NumPy's ``IndexError``, at other values
+and sizes too.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Checks that run in a process of their own, with several devices, or in several processes: each is reported as passed or with its error.
+"""Checks that run in a process of their own, with several devices, or in several processes: each is reported
+as passed or with its error.
 
-``python -m tests.parallel.jax_checks`` and its like run all functions of a module whose names begin with ``check_``, or those that are
-named behind it, and print a line of JSON: name -> ``""`` or the traceback.
+``python -m tests.parallel.jax_checks`` and its like run all functions of a module whose names begin with
+``check_``, or those that are named behind it, and print a line of JSON: name -> ``""`` or the traceback.
 """
 
 from __future__ import annotations

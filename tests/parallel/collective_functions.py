@@ -1,4 +1,6 @@
-"""Functions that exchange arrays, in the words of each framework: the same numbers, as NumPy computes them over all devices at once."""
+"""Functions that exchange arrays, in the words of each framework: the same numbers, as NumPy computes them
+over all devices at once.
+"""
 
 from __future__ import annotations
 

@@ -19,13 +19,13 @@ from jax.sharding import NamedSharding, PartitionSpec  # noqa: E402
 
 import graph_compiler  # noqa: E402
 from graph_compiler import parallel, training, transforms  # noqa: E402
-from graph_compiler.errors import (
+from graph_compiler.errors import (  # noqa: E402
     CallMismatch,
     InvalidOption,
     NotCompilable,
     TargetRefused,
     UnsupportedOperation,
-)  # noqa: E402
+)
 from tests.parallel import models  # noqa: E402
 from tests.parallel.checks import checks_in, outcomes_of, refuses, report  # noqa: E402
 from tests.parallel.collective_functions import ROWS, WEIGHT, exchanged_by, sources  # noqa: E402

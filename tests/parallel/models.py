@@ -85,7 +85,9 @@ def decoder_state(to: str) -> Any:
 
 
 def trained(to: str, over: Callable[[Any], Any], steps: int = STEPS) -> tuple[np.ndarray[Any, Any], Any]:
-    """Losses of so many steps, and the state after them; ``over`` copies the state, spread over devices, or on one."""
+    """Losses of so many steps, and the state after them; ``over`` copies the state, spread over devices, or
+    on one.
+    """
     state = over(decoder_state(to))
     losses = []
     for step in range(steps):

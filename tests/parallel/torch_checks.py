@@ -1,4 +1,6 @@
-"""Two processes of torch, then four, then two of which one ends: forked from one that has imported everything."""
+"""Two processes of torch, then four, then two of which one ends: forked from one that has imported
+everything.
+"""
 
 from __future__ import annotations
 
@@ -25,24 +27,24 @@ from torch.distributed.device_mesh import init_device_mesh  # noqa: E402
 import graph_compiler  # noqa: E402
 from graph_compiler import parallel, training, transforms  # noqa: E402
 from graph_compiler.backends.torch import collectives as exchanges  # noqa: E402
-from graph_compiler.errors import (
+from graph_compiler.errors import (  # noqa: E402
     CallMismatch,
     CollectiveFailed,
     GradientRefused,
     InvalidOption,
     UnsupportedOperation,
-)  # noqa: E402
+)
 from graph_compiler.trees import iterate_structure  # noqa: E402
 from tests.parallel import models  # noqa: E402
 from tests.parallel.checks import refuses, report  # noqa: E402
-from tests.parallel.collective_functions import (
+from tests.parallel.collective_functions import (  # noqa: E402
     ROWS,
     WEIGHT,
     exchanged_by,
     gradients_in_torch,
     losses_of_torch,
     sources,
-)  # noqa: E402
+)
 from tests.parallel.processes import outcomes_over  # noqa: E402
 
 TIMEOUT = 4  # seconds that a process waits for another one where one has ended

@@ -1,4 +1,6 @@
-"""Graphs for tests of passes: how they are written, what they compute in numpy, and that a pass leaves them as they are."""
+"""Graphs for tests of passes: how they are written, what they compute in numpy, and that a pass leaves them
+as they are.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ SPEC = ArraySpec((2, 3), "float32")
 
 
 def canonical(write_it: Callable[..., Any], *specs: ArraySpec) -> Graph:
-    """The canonical graph of ``write_it(build, *inputs)``, with an input for each spec, whose sizes are symbols."""
+    """The canonical graph of ``write_it(build, *inputs)``, with an input for each spec, whose sizes are
+    symbols.
+    """
     graph = Graph("f", "canonical")
     build = Builder(graph)
     made = write_it(build, *(build.input(f"x{place}", spec) for place, spec in enumerate(specs)))
@@ -78,7 +82,9 @@ def computed(graph: Graph, *arrays: Any) -> list[Any]:
 
 
 def after(step: Callable[[Graph], tuple[Graph, bool]], graph: Graph) -> Graph:
-    """The verified graph after a pass, which has left the one that it was given as it was, and told whether there is another one."""
+    """The verified graph after a pass, which has left the one that it was given as it was, and told whether
+    there is another one.
+    """
     before = _all_of(graph)
     made, changed = step(graph)
     assert _all_of(graph) == before
@@ -88,7 +94,10 @@ def after(step: Callable[[Graph], tuple[Graph, bool]], graph: Graph) -> Graph:
 
 
 def _all_of(graph: Graph) -> list[Any]:
-    """Everything that a pass could change in a graph. Nodes cannot be changed, but for what stands in dicts."""
+    """Everything that a pass could change in a graph.
+
+    Nodes cannot be changed, but for what stands in dicts.
+    """
     values = [*graph.sources(), *(value for node in graph.nodes for value in node.outputs)]
     return [
         [(value, value.name, value.spec) for value in values],

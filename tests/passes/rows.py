@@ -24,7 +24,9 @@ SIZES: tuple[dict[str, int], ...] = ({}, {"n": 8, "m": 7, "k": 2})
 
 @dataclass(frozen=True)
 class Row:
-    """A graph before a pass, and after it; None where the pass leaves it as it is, for the reason that ``name`` gives."""
+    """A graph before a pass, and after it; None where the pass leaves it as it is, for the reason that
+    ``name`` gives.
+    """
 
     name: str
     before: str
@@ -47,7 +49,9 @@ def rows(*table: Row, given: str = "") -> Any:
 
 
 def check(step: Callable[[Graph], tuple[Graph, bool]], row: Row) -> Graph:
-    """Return the graph that a pass makes of a row, once it is the one that the row says and computes the same numbers."""
+    """Return the graph that a pass makes of a row, once it is the one that the row says and computes the same
+    numbers.
+    """
     graph = row.graph(row.before)
     made = after(step, graph)
     if row.after is None:

@@ -30,7 +30,9 @@ class Writer(Builder):
 
 
 def checked(write: Callable[..., Any], *specs: ArraySpec) -> Callable[..., tuple[list[Any], dict[int, bool]]]:
-    """The results of a program, and whether the checks of each line have held, for the arrays that it is given."""
+    """The results of a program, and whether the checks of each line have held, for the arrays that it is
+    given.
+    """
     graph = Graph("f", "canonical")
     build = Writer(graph)
     graph.outputs = list(write(build, *(build.input(f"x{place}", spec) for place, spec in enumerate(specs))))
@@ -128,7 +130,9 @@ def test_a_check_in_the_condition_of_a_loop() -> None:
 
 
 def test_a_loop_in_a_branch_in_a_loop() -> None:
-    """Only the inner loop of the branch that is taken counts, in all steps of the outer one; each line has a guard of its own."""
+    """Only the inner loop of the branch that is taken counts, in all steps of the outer one; each line has a
+    guard of its own.
+    """
 
     def write(build: Writer, rows: Value) -> Any:
         def step(state: Value, row: Value) -> Any:
@@ -187,7 +191,7 @@ def _add(build: Builder, op: str, *inputs: Any, **params: Any) -> Any:
     return getattr(build, op)(*inputs, **params)
 
 
-# ------------------------------------------------------------------------------------- other elements than truth values
+# --------------------------------------------------------------------------- other elements than truth values
 NUMBERS = [0.0, -0.0, 1.0, 1.0005, -1.0, float("nan"), float("inf"), -float("inf")]
 PAIRS = [
     *itertools.product(NUMBERS, NUMBERS),

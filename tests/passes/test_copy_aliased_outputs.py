@@ -1,4 +1,6 @@
-"""Results that may lie in the memory of an argument are copied where arrays can be written to: those that blocks hand on too."""
+"""Results that may lie in the memory of an argument are copied where arrays can be written to: those that
+blocks hand on too.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What contributes to no result is left out, and what advances a generator or writes to memory that is looked at stays."""
+"""What contributes to no result is left out, and what advances a generator or writes to memory that is looked
+at stays.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Operations without a row are written in smaller ones, through as many steps as it takes, or refused with the reason."""
+"""Operations without a row are written in smaller ones, through as many steps as it takes, or refused with
+the reason.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What no step needs another one for is computed before the loop: the same numbers, at other sizes, and nothing larger than it was."""
+"""What no step needs another one for is computed before the loop: the same numbers, at other sizes, and
+nothing larger than it was.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What was just written is not read back, and a write that the next one covers is left out: the same numbers, at other sizes."""
+"""What was just written is not read back, and a write that the next one covers is left out: the same numbers,
+at other sizes.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from graph_compiler.passes.driver import nodes_of
 STEPS = 12
 
 
-# ------------------------------------------------------------------------------------- one write a step, or none
+# ---------------------------------------------------------------------------------- one write a step, or none
 def twice_at_one_place(x: Any) -> Any:
     for i in range(1, x.shape[0]):
         x[i] += x[i - 1]

@@ -1,4 +1,6 @@
-"""Numbers that are drawn once: they are constants where they depend on no array, and otherwise the same at every call."""
+"""Numbers that are drawn once: they are constants where they depend on no array, and otherwise the same at
+every call.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Equal layers as calls of one function, these calls as a loop, and written out again: graphs before and after."""
+"""Equal layers as calls of one function, these calls as a loop, and written out again: graphs before and
+after.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Rows that steps read and write one after the other are sequences and outputs of their loop: the same numbers, at other sizes, and none
-where another step sees what was written."""
+"""Rows that steps read and write one after the other are sequences and outputs of their loop: the same
+numbers, at other sizes, and none where another step sees what was written.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from graph_compiler.passes.driver import nodes_of
 RECORDED, OTHERS = 8, (11, 3, 1, 0)
 
 
-# ------------------------------------------------------------------------------------- nothing is carried that a step does not need
+# --------------------------------------------------------------- nothing is carried that a step does not need
 def rows_read(x: Any, y: Any) -> Any:
     total = y[:1].sum(axis=0) * 0
     for i in range(x.shape[0]):
@@ -224,7 +225,7 @@ ROWS: dict[Callable[[Any, Any], Any], int] = {
 """With how many arrays are carried."""
 
 
-# ------------------------------------------------------------------------------------- other steps see what was written
+# --------------------------------------------------------------------------- other steps see what was written
 def one_row_always(x: Any, y: Any) -> Any:
     for i in range(1, x.shape[0]):
         y[i] = x[i] + y[0] * y[1]

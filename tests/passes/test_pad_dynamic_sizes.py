@@ -23,7 +23,9 @@ place = where(valid, column, take(concat(zeros(shape=(1,), dtype='int64'), colum
 
 
 def arrays(graph: Graph, sizes: dict[str, int]) -> list[Any]:
-    """Arrays of which the mask selects some (rows that are written to one place among them), all, or none; the others of random size."""
+    """Arrays of which the mask selects some (rows that are written to one place among them), all, or none;
+    the others of random size.
+    """
     rng, size = np.random.default_rng(0), sizes.get("n", 5)
     mask = {5: [1, 1, 0, 1, 0], 8: [1] * 8, 4: [0] * 4, 0: []}[size]
     places = np.array([3, 1, 0, 3, 2, 3, 1, 1])[:size]

@@ -1,4 +1,6 @@
-"""Random straight-line graphs compute after every pass what they computed before, and the graph that was given stays as it is."""
+"""Random straight-line graphs compute after every pass what they computed before, and the graph that was
+given stays as it is.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Passes that write an operation in the place of another one, and those over loops of known length: graphs before and after."""
+"""Passes that write an operation in the place of another one, and those over loops of known length: graphs
+before and after.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""State of equal elements: what is two tensors stays two where one array of another framework stands for both, and what is one stays
-one."""
+"""State of equal elements: what is two tensors stays two where one array of another framework stands for
+both, and what is one stays one.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What arguments bring along beside their arrays: attributes, those of their classes, their methods, modules in plain objects."""
+"""What arguments bring along beside their arrays: attributes, those of their classes, their methods, modules
+in plain objects.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ def _x(rows: int = 2) -> torch.Tensor:
 
 
 class Scaler:
-    """A plain object: its class has a factor that each object may hide, a method that reads a global, and it may hold an array."""
+    """A plain object: its class has a factor that each object may hide, a method that reads a global, and it
+    may hold an array.
+    """
 
     factor = 2.0
 
@@ -118,7 +122,7 @@ PROGRAMS += [
 ]
 
 
-# ---------------------------------------------------------------------------------------------- layers in objects and containers
+# --------------------------------------------------------------------------- layers in objects and containers
 def _in_list(layer: nn.Linear) -> Any:
     layers = [layer]
     return lambda x: layers[0](x) + 1
@@ -156,7 +160,7 @@ PROGRAMS += [
 ]
 
 
-# ---------------------------------------------------------------------------------------------- attributes of tensors
+# -------------------------------------------------------------------------------------- attributes of tensors
 def _with(**attributes: Any) -> tuple[torch.Tensor]:
     x = _x()
     vars(x).update(attributes)
@@ -220,7 +224,7 @@ PROGRAMS += [
 ]
 
 
-# ---------------------------------------------------------------------------------------------- attributes beside items
+# ------------------------------------------------------------------------------------ attributes beside items
 def _rows(**own: Any) -> tuple[Rows]:
     rows = Rows([_x(), _x(1)])
     vars(rows).update(own)

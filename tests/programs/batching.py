@@ -1,4 +1,6 @@
-"""``torch.vmap`` inside of a function: sizes that its rules compute below anything that can be seen stay open where they can be told."""
+"""``torch.vmap`` inside of a function: sizes that its rules compute below anything that can be seen stay open
+where they can be told.
+"""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def _program(
     return add
 
 
-# ---------------------------------------------------------------------------------------------- one memory, several variants
+# ------------------------------------------------------------------------------- one memory, several variants
 @_program(_RANKS)
 def closure_written_at_two_ranks() -> Any:
     table = torch.zeros(3)
@@ -155,7 +155,7 @@ class Scratch(nn.Module):
 PROGRAMS.append(Program("fleeting_buffer_written_at_two_ranks", Scratch, _RANKS))
 
 
-# ---------------------------------------------------------------------------------------------- one memory under two names
+# --------------------------------------------------------------------------------- one memory under two names
 @_program(_RANKS)
 def closure_of_table_and_row() -> Any:
     table = torch.zeros(2, 3)
@@ -169,7 +169,7 @@ def closure_of_table_and_row() -> Any:
     return function
 
 
-# ---------------------------------------------------------------------------------------------- memory of numpy
+# -------------------------------------------------------------------------------------------- memory of numpy
 @_program(_RANKS, dict.fromkeys(("torch", ELSEWHERE), "comes from outside of torch"))
 def numpy_array_written_by_torch() -> Any:
     def function(x: Any) -> Any:

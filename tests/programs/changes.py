@@ -26,7 +26,9 @@ PROGRAMS: list[Program] = []
 
 
 def _program(*changes: Callable[[Any], Any]) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
-    """A program with the name of the function that makes it; the changes are made before the calls after the first one."""
+    """A program with the name of the function that makes it; the changes are made before the calls after the
+    first one.
+    """
 
     def add(make: Callable[[], Any]) -> Callable[[], Any]:
         PROGRAMS.append(Program(make.__name__, make, _CALLS, changes=dict(enumerate(changes, 1))))
@@ -41,7 +43,7 @@ def _of(held: Any, function: Callable[[Any], Any]) -> Any:
     return function
 
 
-# ---------------------------------------------------------------------------------------------- outside of objects
+# ----------------------------------------------------------------------------------------- outside of objects
 _VARIABLE = contextvars.ContextVar("scale", default=2.0)
 _THREAD = threading.local()
 
@@ -295,7 +297,7 @@ def weights_untied() -> Any:
     return Tied()
 
 
-# ---------------------------------------------------------------------------------------------- what was not there before
+# ---------------------------------------------------------------------------------- what was not there before
 def _set(name: str, item: Any) -> Callable[[Any], Any]:
     return lambda function: setattr(function, name, item)
 

@@ -1,4 +1,6 @@
-"""What a function refers to outside of its arguments and what the user changes there after the recording: never stale."""
+"""What a function refers to outside of its arguments and what the user changes there after the recording:
+never stale.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""What Python's functions make of sizes (``int(h / 2)``, ``math.sqrt(d)``): one recording serves all sizes, and gives what Python gives for
-each."""
+"""What Python's functions make of sizes (``int(h / 2)``, ``math.sqrt(d)``): one recording serves all sizes,
+and gives what Python gives for each.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from torch.nn import functional
 
 from .. import support
 from ..support import halves
-from ..support import quarters as _quarters  # noqa: F401  (programs find it in its package)
+from ..support import quarters as _quarters  # noqa: F401
 from ..support.halves import half
 from .table import Program
 
@@ -68,7 +69,9 @@ def kept_share(x: Any) -> Any:
 
 
 def in_tensors(x: Any) -> Any:
-    """Sizes that go through tensors before they are bounds of slices, sizes, indices, and numbers that Python reads."""
+    """Sizes that go through tensors before they are bounds of slices, sizes, indices, and numbers that Python
+    reads.
+    """
     span = torch.tensor(min(max(x.size(0), x.size(1)), 20))
     chunks = torch.div(x.size(1) + 3, 4, rounding_mode="trunc")
     height, width = torch.tensor([x.shape[0], x.shape[1]]).tolist()
@@ -158,7 +161,7 @@ def numbers_as_results(x: Any) -> Any:
     return x, int(h / 2), h / w, {"ratio": float(h), "half": w // 2, "root": math.sqrt(w)}
 
 
-# ------------------------------------------------------------------------------------- what is recorded again, and right
+# -------------------------------------------------------------------------- what is recorded again, and right
 def only_chosen(x: Any) -> Any:
     """Numbers that choose what is computed, and those that rows have to know, are what they are."""
     turns = int(x.shape[0] / 4)
@@ -199,7 +202,9 @@ def _triangle(rows: int, columns: int, device: Any = None) -> Any:
 
 
 class Placed:
-    """Keeps what it makes for a shape, as layers of positions do: a method in a cache, behind a wrapper, asked twice for one shape."""
+    """Keeps what it makes for a shape, as layers of positions do: a method in a cache, behind a wrapper,
+    asked twice for one shape.
+    """
 
     @functools.lru_cache(maxsize=8)  # noqa: B019
     def places(self, shape: Any, scale: float) -> Any:

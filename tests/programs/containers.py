@@ -1,4 +1,6 @@
-"""Containers of the user's own making: what they are beside their items comes back from a call, and is there for the function."""
+"""Containers of the user's own making: what they are beside their items comes back from a call, and is there
+for the function.
+"""
 
 from __future__ import annotations
 

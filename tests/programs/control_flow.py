@@ -97,7 +97,9 @@ def rotations(x: Any) -> Any:
 
 
 def captured(x: Any) -> Any:
-    """What the function closes over: an array that is computed, of the sizes of one element, and a number; results in containers."""
+    """What the function closes over: an array that is computed, of the sizes of one element, and a number;
+    results in containers.
+    """
     from torch._higher_order_ops.associative_scan import associative_scan as scan
 
     scale, half = x.sum(0).cos(), 0.5
@@ -143,7 +145,9 @@ def slope_of_loop(x: Any) -> Any:
 
 
 def solved(x: Any) -> Any:
-    """Steps and a branch that refuse singular matrices, and a loop that goes on as long as an inverse is small."""
+    """Steps and a branch that refuse singular matrices, and a loop that goes on as long as an inverse is
+    small.
+    """
     from torch._higher_order_ops.while_loop import while_loop
 
     matrix = x[:, :1] @ x[:, :1].mT + 2 * torch.eye(x.shape[0])
@@ -183,7 +187,9 @@ _BIAS = torch.tensor([0.5, -1.0])
 
 @quiet
 def flex_attention(x: Any) -> Any:
-    """Scores and masks by functions of positions, fewer heads of keys, and a result that lies in memory as the query does."""
+    """Scores and masks by functions of positions, fewer heads of keys, and a result that lies in memory as
+    the query does.
+    """
     from torch.nn.attention.flex_attention import create_block_mask
     from torch.nn.attention.flex_attention import flex_attention as attend
 

@@ -1,5 +1,6 @@
-"""Calls that fail in some calls of a function and not in others, where the function goes on: in torch a graph may find out when it has run
-halfway."""
+"""Calls that fail in some calls of a function and not in others, where the function goes on: in torch a graph
+may find out when it has run halfway.
+"""
 
 from __future__ import annotations
 

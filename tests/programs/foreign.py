@@ -1,4 +1,6 @@
-"""Code of other libraries inside of torch functions: numpy, scipy, einops, math, logging, dataclasses, scripted code."""
+"""Code of other libraries inside of torch functions: numpy, scipy, einops, math, logging, dataclasses,
+scripted code.
+"""
 
 from __future__ import annotations
 
@@ -257,7 +259,7 @@ def einops_layers() -> Any:
     )
 
 
-# ---------------------------------------------------------------------------------------------- Python's own library
+# --------------------------------------------------------------------------------------- Python's own library
 _log = logging.getLogger(__name__)
 
 

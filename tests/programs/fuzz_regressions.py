@@ -24,7 +24,7 @@ def _calls(*shapes: tuple[int, ...], dtype: torch.dtype = torch.float32) -> Call
     return tuple(lambda shape=shape: (_x(*shape, dtype=dtype),) for shape in shapes)
 
 
-# ---------------------------------------------------------------------------------------------- the arguments after recording
+# ------------------------------------------------------------------------------ the arguments after recording
 def written_through_two_views(x: Any) -> Any:
     """Each view is saved before it is written to: the later one has the first write in it."""
     x.mT[0].sub_(1)
@@ -55,7 +55,7 @@ def turned_argument(x: Any) -> Any:
     return x + 1
 
 
-# ---------------------------------------------------------------------------------------------- another shape in place
+# ------------------------------------------------------------------------------------- another shape in place
 def reshaped_in_place(x: Any) -> Any:
     """Views taken before and after, sizes read after, a write through the new shape."""
     made = x * 1.0
@@ -255,7 +255,7 @@ def sparse_argument(x: Any) -> Any:
     return x @ torch.ones(3, 2)
 
 
-# ---------------------------------------------------------------------------------------------- told that it is being compiled
+# ----------------------------------------------------------------------------- told that it is being compiled
 def other_code_when_compiled(x: Any) -> Any:
     """Another result than torch gives counts as wrong, whatever the function does when it is compiled."""
     return x * 2 if torch.compiler.is_compiling() else x * 3

@@ -1,4 +1,6 @@
-"""Functions that ask whether arrays from outside need gradients, and which they have: calls of others are other variants."""
+"""Functions that ask whether arrays from outside need gradients, and which they have: calls of others are
+other variants.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ def _with_gradient() -> tuple[torch.Tensor]:
     return (x,)
 
 
-# ---------------------------------------------------------------------------------------------- of what is captured
+# ---------------------------------------------------------------------------------------- of what is captured
 class Freezable(nn.Module):
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,6 @@
-"""Lists that calls append to: those that are never looked at serve every length with one variant, all others hold for theirs."""
+"""Lists that calls append to: those that are never looked at serve every length with one variant, all others
+hold for theirs.
+"""
 
 from __future__ import annotations
 

@@ -17,7 +17,9 @@ def _x(rows: int) -> Callable[[], tuple[Any, ...]]:
 
 
 class Collects(nn.Module):
-    """Installs hooks at its first call, and collects what its layers give by them, as transformers models do with hidden states."""
+    """Installs hooks at its first call, and collects what its layers give by them, as transformers models do
+    with hidden states.
+    """
 
     def __init__(self, with_kwargs: bool = False) -> None:
         super().__init__()

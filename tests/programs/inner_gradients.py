@@ -1,4 +1,6 @@
-"""Gradients taken inside of a function, through layers and losses that keep tensors aside for them; and steps of optimisers made there."""
+"""Gradients taken inside of a function, through layers and losses that keep tensors aside for them; and steps
+of optimisers made there.
+"""
 
 from __future__ import annotations
 

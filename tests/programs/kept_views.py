@@ -1,5 +1,6 @@
-"""Views that a program keeps beside the tensor that they are views of: on a module, in a closure, in lists and dicts; one is written, both
-are read."""
+"""Views that a program keeps beside the tensor that they are views of: on a module, in a closure, in lists
+and dicts; one is written, both are read.
+"""
 
 from __future__ import annotations
 
@@ -125,7 +126,7 @@ PROGRAMS += [
 ]
 
 
-# ---------------------------------------------------------------------------------------------- what the user does between two calls
+# ----------------------------------------------------------------------- what the user does between two calls
 def _row() -> Any:
     return Kept(VIEWS["row"], _writes_table)
 
@@ -159,7 +160,7 @@ PROGRAMS += [
 ]
 
 
-# ---------------------------------------------------------------------------------------------- in closures and objects
+# ------------------------------------------------------------------------------------ in closures and objects
 @_program()
 def row_of_a_table() -> Any:
     table = torch.zeros(4, 6)

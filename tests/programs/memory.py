@@ -1,4 +1,6 @@
-"""What depends on where arrays lie in memory: in which order several arguments are written to, and in which order their elements lie."""
+"""What depends on where arrays lie in memory: in which order several arguments are written to, and in which
+order their elements lie.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ def _pairs(*sizes: int) -> tuple[Callable[[], tuple[Any, ...]], ...]:
     return tuple(lambda size=size: (_x(size, size), _x(size, size) * 2 + 1) for size in sizes)
 
 
-# ---------------------------------------------------------------------------------------------- several arguments are written to
+# --------------------------------------------------------------------------- several arguments are written to
 def swapped(a: Any, b: Any) -> None:
     a[:], b[:] = b.clone(), a.clone()
 
@@ -39,7 +41,7 @@ def swapped_in_part(a: Any, b: Any) -> None:
     b[:] = row
 
 
-# ---------------------------------------------------------------------------------------------- the layout decides what is a view
+# -------------------------------------------------------------------------- the layout decides what is a view
 _LAYOUTS = (
     lambda: (_x(3, 4),),
     lambda: (_x(4, 3).t(),),
@@ -91,7 +93,7 @@ def axes_that_are_split(x: Any) -> Any:
     return x.view(x.shape[0], 1, -1, 1) * 2
 
 
-# ---------------------------------------------------------------------------------------------- what is written is read at other positions
+# ----------------------------------------------------------------- what is written is read at other positions
 _GAPS = (lambda: (_x(3, 4),), lambda: (_x(2, 4),), lambda: (_x(3, 4) * 2,))
 
 

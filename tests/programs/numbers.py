@@ -1,4 +1,6 @@
-"""Numbers that Python reads from tensors: one recording serves all of them, as far as Python does not have to know them."""
+"""Numbers that Python reads from tensors: one recording serves all of them, as far as Python does not have to
+know them.
+"""
 
 from __future__ import annotations
 
@@ -189,7 +191,7 @@ def _made(function: Callable[[Any], Any]) -> Callable[[], Callable[[Any], Any]]:
     return lambda: function
 
 
-# ------------------------------------------------------------------------------------- where Python has to know
+# ----------------------------------------------------------------------------------- where Python has to know
 def by_comparison(x: Any) -> Any:
     return x * 2 if x.mean().item() > 1.0 else x - 1
 

@@ -1,5 +1,6 @@
-"""What functions of numpy keep: arrays that appear, grow or become scalars, lists, dicts, records, flags, and numbers that vary from call
-to call."""
+"""What functions of numpy keep: arrays that appear, grow or become scalars, lists, dicts, records, flags, and
+numbers that vary from call to call.
+"""
 
 from __future__ import annotations
 
@@ -240,7 +241,7 @@ PROGRAMS.append(
 )
 
 
-# ---------------------------------------------------------------------------------------------- numbers among the arguments
+# -------------------------------------------------------------------------------- numbers among the arguments
 def euler(x: Any, step: float, count: int) -> Any:
     return x + step * np.cos(x) * 0.9**count + np.full(x.shape, step, "f")
 

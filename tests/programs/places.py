@@ -1,4 +1,6 @@
-"""State in odd places: classes, functions, buffers, variables of contexts, containers of the standard library."""
+"""State in odd places: classes, functions, buffers, variables of contexts, containers of the standard
+library.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ def _program(make: Callable[[], Any]) -> Callable[[], Any]:
     return make
 
 
-# ---------------------------------------------------------------------------------------------- classes and functions
+# -------------------------------------------------------------------------------------- classes and functions
 @_program
 def counter_of_class() -> Any:
     class Counts(nn.Module):
@@ -233,7 +235,7 @@ PROGRAMS.append(
 )
 
 
-# ---------------------------------------------------------------------------------------------- the standard library
+# --------------------------------------------------------------------------------------- the standard library
 @_program
 def order_of_ordered_dict() -> Any:
     numbers = collections.OrderedDict(first=1.0, second=2.0)
@@ -405,7 +407,7 @@ class Environment:
 PROGRAMS.append(Program("environment", Environment, _CALLS))
 
 
-# ---------------------------------------------------------------------------------------------- memory that two names share
+# -------------------------------------------------------------------------------- memory that two names share
 @_program
 def spectral_norm() -> Any:
     """Its weight shares memory with the parameter before the first call."""
@@ -435,7 +437,7 @@ PROGRAMS.append(
 )
 
 
-# ---------------------------------------------------------------------------------------------- copies, keys, threads
+# -------------------------------------------------------------------------------------- copies, keys, threads
 @_program
 def dataclass_as_dict() -> Any:
     @dataclasses.dataclass
@@ -472,8 +474,9 @@ PROGRAMS.append(
 
 # ---------------------------------------------------------------------------------------------- registries
 class _Registered:
-    """The state of a registry, which is another at each change and knows the registry, as its entries do; beside it what each thread
-    has."""
+    """The state of a registry, which is another at each change and knows the registry, as its entries do;
+    beside it what each thread has.
+    """
 
     def __init__(self, registry: Any, before: Any = None) -> None:
         self.registry, self.local = registry, before.local if before else threading.local()
@@ -493,7 +496,7 @@ def registry_that_its_state_knows() -> Any:
     return function
 
 
-# ---------------------------------------------------------------------------------------------- attributes that somebody has put on tensors
+# ---------------------------------------------------------------- attributes that somebody has put on tensors
 @_program
 def attribute_of_tensor() -> Any:
     table = torch.ones(3)

@@ -1,5 +1,6 @@
-"""What a function reads through objects that stand in front of others, and what becomes of an object besides the attributes that it has:
-changed between calls."""
+"""What a function reads through objects that stand in front of others, and what becomes of an object besides
+the attributes that it has: changed between calls.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +51,7 @@ def _program(made: Callable[[], Made], errors: dict[str, str] | None = None) -> 
     )
 
 
-# ---------------------------------------------------------------------------------------------- behind an object
+# ------------------------------------------------------------------------------------------- behind an object
 def behind_a_proxy() -> Made:
     held = {"scale": 2.0}
     read_only = types.MappingProxyType(held)
@@ -151,7 +152,7 @@ def distribution() -> Made:
     }
 
 
-# ---------------------------------------------------------------------------------------------- attributes that were not there
+# ----------------------------------------------------------------------------- attributes that were not there
 def _caught(box: Any) -> Callable[[Any], Any]:
     def reads(x: Any) -> Any:
         try:
@@ -248,7 +249,7 @@ def all_of_a_class() -> Made:
     }
 
 
-# ---------------------------------------------------------------------------------------------- other functions and classes under a name
+# ------------------------------------------------------------------- other functions and classes under a name
 _activation: Callable[[Any], Any] = torch.relu
 _layer: Any = nn.ReLU
 
@@ -372,7 +373,7 @@ def iterator_behind_a_partial() -> Made:
     return lambda x: x * draw(), {}
 
 
-# ---------------------------------------------------------------------------------------------- what Python's own classes hold
+# ----------------------------------------------------------------------------- what Python's own classes hold
 def items_of_a_queue() -> Made:
     waiting: queue.Queue[float] = queue.Queue()
     waiting.put(2.0)
@@ -414,7 +415,7 @@ def text_of_a_template() -> Made:
     }
 
 
-# ---------------------------------------------------------------------------------------------- behind a cache
+# --------------------------------------------------------------------------------------------- behind a cache
 def written_behind_a_cache() -> Made:
     @functools.lru_cache(4)
     def row(size: int) -> tuple[Any, int]:

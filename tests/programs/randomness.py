@@ -1,5 +1,6 @@
-"""Random numbers: the same as the original draws where a graph runs in torch, of the same structure elsewhere, and never those of the
-recording."""
+"""Random numbers: the same as the original draws where a graph runs in torch, of the same structure
+elsewhere, and never those of the recording.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What a call is made of: another structure, dtype, rank or Python value is another variant, never a stale hit."""
+"""What a call is made of: another structure, dtype, rank or Python value is another variant, never a stale
+hit.
+"""
 
 from __future__ import annotations
 

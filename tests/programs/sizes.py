@@ -1,4 +1,6 @@
-"""Arithmetic on sizes of every form: right at sizes other than the recorded ones, down to 1 and 0, whatever text it is written as."""
+"""Arithmetic on sizes of every form: right at sizes other than the recorded ones, down to 1 and 0, whatever
+text it is written as.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ _TWO = _shaped((2, 3), (3, 2), (4, 4), (1, 3), (3, 1), (1, 1), (5, 2))
 _EMPTY_TOO = (*_TWO, *_shaped((2, 0), (0, 3)))
 
 
-# ------------------------------------------------------------------------------------- operators beside others
+# ------------------------------------------------------------------------------------ operators beside others
 def sum_times(x: Any) -> Any:
     return x * (x.shape[0] + x.shape[1]) - (x.shape[0] - x.shape[1])
 
@@ -120,7 +122,7 @@ def search(x: Any) -> Any:
     return x * (x.shape.index(3) if 3 in x.shape else 9) + x.shape.count(3), x.reshape(sorted(x.shape))
 
 
-# ------------------------------------------------------------------------------------- pieces, and sizes that become 1 or 0
+# ----------------------------------------------------------------------- pieces, and sizes that become 1 or 0
 def pieces(x: Any) -> Any:
     return x.split(2), x.chunk(2), x.chunk(3, dim=1), x.tensor_split(2), x.split(1, dim=-1)
 

@@ -26,12 +26,14 @@ ELSEWHERE = "elsewhere"  # every target but the framework that a program is writ
 
 @dataclass(frozen=True)
 class Program:
-    """``make()`` gives a fresh function or model; ``calls`` give the arguments of one call each, the first is recorded.
+    """``make()`` gives a fresh function or model; ``calls`` give the arguments of one call each, the first is
+    recorded.
 
-    ``errors``: target, or ELSEWHERE -> words of the message of the error that is right there. ``draws``: whether random numbers differ
-    between targets. ``variants`` is how many variants there must be after all calls, where it matters. ``changes``: number of a call ->
-    what the user does to the function (its closure, its globals, its modules) before that call. ``targets`` are those that the program is
-    right for, the framework that it is written in first.
+    ``errors``: target, or ELSEWHERE -> words of the message of the error that is right there. ``draws``:
+    whether random numbers differ between targets. ``variants`` is how many variants there must be after all
+    calls, where it matters. ``changes``: number of a call -> what the user does to the function (its closure,
+    its globals, its modules) before that call. ``targets`` are those that the program is right for, the
+    framework that it is written in first.
     """
 
     name: str
@@ -67,7 +69,9 @@ def state_of(function: Any) -> dict[str, Any]:
 
 
 def attributes_of(function: Any) -> dict[str, Any]:
-    """What a call may leave behind in attributes of modules, or of the object that is called or whose method is."""
+    """What a call may leave behind in attributes of modules, or of the object that is called or whose method
+    is.
+    """
     owner = function.__self__ if isinstance(function, types.MethodType) else function
     objects = (
         dict(owner.named_modules())
@@ -108,7 +112,9 @@ def compiled(program: Program, function: Any, to: str, lazy: bool) -> Any:
 
 
 def check(program: Program, to: str, lazy: bool) -> Any:
-    """Return the graph, after every call has given what the original gives, changed the arguments as it does, and left the same state."""
+    """Return the graph, after every call has given what the original gives, changed the arguments as it does,
+    and left the same state.
+    """
     original, function = program.make(), program.make()
     seed(0)
     graph = compiled(program, function, to, lazy)

@@ -207,7 +207,7 @@ PROGRAMS.append(
 )
 
 
-# ---------------------------------------------------------------------------------------------- elsewhere than in optimisers
+# ------------------------------------------------------------------------------- elsewhere than in optimisers
 class Layer(nn.Module):
     """A module that goes backward by itself."""
 

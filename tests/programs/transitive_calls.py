@@ -1,5 +1,6 @@
-"""State that only what a function calls refers to: methods of objects, operators, callbacks in containers, wrappers that decorators
-made."""
+"""State that only what a function calls refers to: methods of objects, operators, callbacks in containers,
+wrappers that decorators made.
+"""
 
 from __future__ import annotations
 

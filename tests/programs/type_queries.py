@@ -1,4 +1,6 @@
-"""Functions that ask what something is: the class of a size or of a number that was read, the data type of an array or a weight."""
+"""Functions that ask what something is: the class of a size or of a number that was read, the data type of an
+array or a weight.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Calls that write to tensors without torch's counting it: fused optimisers, gradient scalers, observers of quantisation."""
+"""Calls that write to tensors without torch's counting it: fused optimisers, gradient scalers, observers of
+quantisation.
+"""
 
 from __future__ import annotations
 

@@ -99,7 +99,9 @@ def _held_by(function: Any) -> Any:
 
 
 def _program(place: str, size: str, is_of_numpy: bool) -> Program:
-    """The writes one after the other, before the calls after the first; ``is_of_numpy``: the tensor's memory is numpy's."""
+    """The writes one after the other, before the calls after the first; ``is_of_numpy``: the tensor's memory
+    is numpy's.
+    """
     columns, shared = _SIZES[size], (_on_other_memory,) if place in _VIEWED else ()
 
     def make() -> Any:

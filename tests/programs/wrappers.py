@@ -1,4 +1,6 @@
-"""What stands around functions and modules: context managers, hooks, parametrisations, scripted and compiled code, odd modules."""
+"""What stands around functions and modules: context managers, hooks, parametrisations, scripted and compiled
+code, odd modules.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ def _x(*shape: int) -> torch.Tensor:
     return torch.linspace(-2, 3, size).reshape(shape)
 
 
-# ---------------------------------------------------------------------------------------------- context managers
+# ------------------------------------------------------------------------------------------- context managers
 def no_grad(x: Any) -> Any:
     with torch.no_grad():
         y = x * 2
@@ -228,7 +230,7 @@ def number_of_threads(x: Any) -> Any:
     return x * (1 if torch.get_num_threads() > 0 else 2)
 
 
-# ---------------------------------------------------------------------------------------------- scripted, compiled, traced
+# --------------------------------------------------------------------------------- scripted, compiled, traced
 @torch.jit.script
 def _scripted(x: torch.Tensor) -> torch.Tensor:
     if x.sum() > 0:
@@ -364,7 +366,7 @@ def tensor_hook(x: Any) -> Any:
     return y
 
 
-# ---------------------------------------------------------------------------------------------- parametrisations
+# ------------------------------------------------------------------------------------------- parametrisations
 class _Symmetric(nn.Module):
     def forward(self, weight: Any) -> Any:
         return weight.triu() + weight.triu(1).mT
@@ -567,7 +569,7 @@ class Replicated(nn.Module):
         return nn.DataParallel(self.layer)(x)
 
 
-# ---------------------------------------------------------------------------------------------- arguments and callables
+# ------------------------------------------------------------------------------------ arguments and callables
 class Kind(enum.Enum):
     ADD = "add"
     MUL = "mul"
@@ -787,7 +789,8 @@ def module(make: Any, name: str = "", calls: Any = _ROWS, train: bool = True, **
 
 
 _DTYPE = dict.fromkeys(("torch", ELSEWHERE), "the default dtype was changed inside")
-# The hook puts a weight of its own onto the module, which becomes state: and then it is not known what the parameter comes from.
+# The hook puts a weight of its own onto the module, which becomes state: and then it is not known what the
+# parameter comes from.
 _MADE = dict.fromkeys(("torch", ELSEWHERE), "whose memory was written by this function")
 _ERRORS = {
     "default_dtype": _DTYPE,

@@ -1,4 +1,6 @@
-"""Loops of Python become loops of the graph, and give the same numbers and gradients; what only looks like a loop stays written out."""
+"""Loops of Python become loops of the graph, and give the same numbers and gradients; what only looks like a
+loop stays written out.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Loops of arbitrary bodies: rolled or written out, with steps that are alike or nearly so, they give the same."""
+"""Loops of arbitrary bodies: rolled or written out, with steps that are alike or nearly so, they give the
+same.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ import graph_compiler
 
 ROWS, COLUMNS = 14, 3
 
-# Each piece of a body: of the state (a list of three rows), the rows, the number of the step and what was collected so far.
+# Each piece of a body: of the state (a list of three rows), the rows, the number of the step and what was
+# collected so far.
 PIECES: dict[str, Callable[[list[Any], Any, int, list[Any]], Any]] = {
     "wave": lambda s, xs, t, made: s.__setitem__(0, np.sin(s[0]) + 0.5 * s[1]),
     "swap": lambda s, xs, t, made: s.__setitem__(slice(0, 2), [s[1], s[0]]),

@@ -10,7 +10,7 @@ from ..support.samples import ErrorSample, Sample, array, bools, ints
 X, OTHER = array(2, 3), array(4, 3)
 
 
-# ------------------------------------------------------------------------------ of sizes, so that they are creation at any size
+# ------------------------------------------------------------ of sizes, so that they are creation at any size
 def counted(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """torch.arange of sizes."""
     n = x.shape[0]
@@ -21,7 +21,9 @@ def counted(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
 
 
 def whole_steps(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """torch.arange of integers between floats: the start and the step are whole, and in int64 the end is too; narrow types wrap around."""
+    """torch.arange of integers between floats: the start and the step are whole, and in int64 the end is too;
+    narrow types wrap around.
+    """
     n = x.shape[0]
     return (
         torch.arange(n / 2, dtype=torch.int64), torch.arange(0, n + 0.5, dtype=torch.int64),

@@ -1,4 +1,6 @@
-"""Half precision beside a single number: where torch rounds the number, where it keeps it, and what overflows on the way."""
+"""Half precision beside a single number: where torch rounds the number, where it keeps it, and what overflows
+on the way.
+"""
 
 from __future__ import annotations
 

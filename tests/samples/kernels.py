@@ -222,7 +222,7 @@ SAMPLES: list[Sample] = [
         (IMAGE,),
         (OTHER_IMAGE,),
     ),
-    # ------------------------------------------------------------------------------------- functions that seldom stand in code
+    # -------------------------------------------------------------------- functions that seldom stand in code
     _kernel("adaptive_max_pool1d", lambda x: F.adaptive_max_pool1d(x, 4), (LINE,)),
     _kernel(
         "fractional_max_pool2d",

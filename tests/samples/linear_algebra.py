@@ -1,4 +1,7 @@
-"""Samples of linear algebra. Where signs or phases are free (singular and eigenvectors, Q), what they reconstruct is compared."""
+"""Samples of linear algebra.
+
+Where signs or phases are free (singular and eigenvectors, Q), what they reconstruct is compared.
+"""
 
 from __future__ import annotations
 
@@ -156,7 +159,7 @@ def _einsum() -> list[Sample]:
     ]
 
 
-# ---------------------------------------------------------------------------------------------- whole matrices
+# --------------------------------------------------------------------------------------------- whole matrices
 def told_by_a_triangle(function: Any, x: torch.Tensor, **options: Any) -> Any:
     """A positive definite matrix in one triangle, something else in the other."""
     definite = x @ x.mH + 4 * torch.eye(x.shape[-1], dtype=x.dtype)
@@ -324,7 +327,7 @@ def old_triangular(x: torch.Tensor, right: torch.Tensor, **options: Any) -> Any:
     return tuple(quietly(torch.triangular_solve, right, x + 4 * torch.eye(x.shape[-1]), **options))
 
 
-# ---------------------------------------------------------------------------------------------- decompositions
+# --------------------------------------------------------------------------------------------- decompositions
 def old_qr(x: torch.Tensor, some: bool = True) -> Any:
     """torch.qr."""
     return quietly(torch.qr, x, some)
@@ -382,13 +385,17 @@ def lu_solved(x: torch.Tensor, right: torch.Tensor, **options: Any) -> torch.Ten
 
 
 def lu_of_singular(x: torch.Tensor) -> Any:
-    """torch.linalg.lu_factor_ex of a matrix with an empty third column among others that are regular: which pivot is 0 is told."""
+    """torch.linalg.lu_factor_ex of a matrix with an empty third column among others that are regular: which
+    pivot is 0 is told.
+    """
     singular = x * torch.tensor([1.0, 1.0, 0.0])
     return torch.linalg.lu_factor_ex(torch.stack([x, singular, x]))
 
 
 def where_there_is_one(function: Any, *args: Any, **options: Any) -> Any:
-    """What is reported of each matrix, and the results of those of which nothing is: torch leaves the others open."""
+    """What is reported of each matrix, and the results of those of which nothing is: torch leaves the others
+    open.
+    """
     result, info = function(*args, **options)
     return info, torch.where((info == 0).reshape(info.shape + (1,) * (result.ndim - info.ndim)), result, 7.0)
 

@@ -184,7 +184,7 @@ def values_of_third(x: torch.Tensor) -> torch.Tensor:
     return torch.kthvalue(x, 3).values
 
 
-# ---------------------------------------------------------------------------------------------- unique elements
+# -------------------------------------------------------------------------------------------- unique elements
 def _unique() -> list[Sample]:
     x, other = ints(3, 6, low=0, high=4), ints(5, 5, low=0, high=6)
     rows, later = ints(7, 2, low=0, high=2), ints(9, 3, low=0, high=2)

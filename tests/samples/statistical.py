@@ -1,4 +1,6 @@
-"""Samples of statistical functions: sums, moments, extremes, order statistics, running statistics, histograms, distances."""
+"""Samples of statistical functions: sums, moments, extremes, order statistics, running statistics,
+histograms, distances.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ _AXES: tuple[dict[str, Any], ...] = (
 _ONE_AXIS: tuple[dict[str, Any], ...] = ({"dim": 0}, {"dim": -1}, {"dim": 1, "keepdim": True})
 
 
-# ---------------------------------------------------------------------------------------------- sums and moments
+# ------------------------------------------------------------------------------------------- sums and moments
 def _sums() -> list[Sample]:
     x, other = array(3, 4, 5), array(2, 6, 4)
     samples = _over(
@@ -109,7 +111,7 @@ def _moments() -> list[Sample]:
     ]
 
 
-# ---------------------------------------------------------------------------------------------- extremes and truth
+# ----------------------------------------------------------------------------------------- extremes and truth
 def _extremes() -> list[Sample]:
     x, other = array(3, 4, 5, kind="distinct"), array(2, 6, 4, kind="distinct")
     samples = _over(
@@ -167,7 +169,7 @@ def _truth() -> list[Sample]:
     ]
 
 
-# ---------------------------------------------------------------------------------------------- order and running statistics
+# ------------------------------------------------------------------------------- order and running statistics
 def _order() -> list[Sample]:
     x, other = array(3, 6, 5, kind="distinct"), array(2, 7, 4, kind="distinct")
     samples = _over((torch.median, torch.nanmedian), x, other, {}, *_ONE_AXIS)
@@ -244,7 +246,7 @@ def _running() -> list[Sample]:
     ]
 
 
-# ---------------------------------------------------------------------------------------------- counting and correlation
+# ----------------------------------------------------------------------------------- counting and correlation
 def histogram_over(x: torch.Tensor, weight: torch.Tensor) -> Any:
     """A weighted histogram between given edges."""
     return tuple(torch.histogram(x, torch.tensor([-1.0, -0.2, 0.3, 2.0]), weight=weight))
@@ -368,7 +370,7 @@ def _correlation() -> list[Sample]:
     ]
 
 
-# ---------------------------------------------------------------------------------------------- norms and distances
+# ---------------------------------------------------------------------------------------- norms and distances
 def _norms() -> list[Sample]:
     x, other = array(3, 4, 5), array(2, 6, 4)
     vector, matrix = torch.linalg.vector_norm, torch.linalg.matrix_norm

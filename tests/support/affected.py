@@ -1,8 +1,9 @@
 """Find the cases that a change can affect, from the names of the files that changed.
 
-A row of ``REACH`` says for files that match a pattern which tests they reach, and in which targets. The names in a pattern
-(``framework``, ``folder``) stand in the other columns. Of a test that is named with ``each`` all cases run in the given targets; with
-``one``, each program or sample runs in one target, which follows from its name.
+A row of ``REACH`` says for files that match a pattern which tests they reach, and in which targets. The names
+in a pattern (``framework``, ``folder``) stand in the other columns. Of a test that is named with ``each`` all
+cases run in the given targets; with ``one``, each program or sample runs in one target, which follows from
+its name.
 """
 
 from __future__ import annotations
@@ -128,7 +129,8 @@ REACH = (
     Reach(r"graph_compiler/.*", ("tests/test_*.py",), EVERY_PROGRAM),
     Reach(r"(setup\.cfg|constraints\.txt)", (), (*EVERY_SAMPLE, *EVERY_PROGRAM)),
 )
-# Tests of thousands of cases: where a change reaches several targets, each of their programs and samples runs in one.
+# Tests of thousands of cases: where a change reaches several targets, each of their programs and samples runs
+# in one.
 LARGE = (
     "tests/test_samples.py",
     "tests/test_programs.py",
@@ -137,7 +139,7 @@ LARGE = (
 )
 
 
-# ---------------------------------------------------------------------------------------------- what it reaches
+# -------------------------------------------------------------------------------------------- what it reaches
 def affected(nodes: Iterable[str], files: Iterable[str]) -> set[str]:
     """Return the ids of the cases that changes of these files can affect."""
     return set[str]().union(*affected_by_file(nodes, files).values())
@@ -161,7 +163,8 @@ def _affected(of_file: dict[str, list[str]], changed: str) -> Iterator[str]:
 
 
 def summary(added: dict[str, int], base: str) -> str:
-    """Return in a line how many cases changes since ``base`` added to the selection, and the files that added most.
+    """Return in a line how many cases changes since ``base`` added to the selection, and the files that added
+    most.
 
     >>> summary({"a.py": 0, "b.py": 7, "c.py": 9}, "HEAD")
     '3 files changed since HEAD; cases added to the selection (some by several files): 9 for c.py, 7 for b.py'
@@ -176,12 +179,16 @@ def summary(added: dict[str, int], base: str) -> str:
 
 
 def is_of_table(case: str, changed: str) -> bool:
-    """Return True if the id of a case begins with the name of a table of cases that changed, as those of samples and programs do."""
+    """Return True if the id of a case begins with the name of a table of cases that changed, as those of
+    samples and programs do.
+    """
     return changed.startswith("tests/") and case.partition("[")[2].startswith(f"{Path(changed).stem}-")
 
 
 def reached(changed: str) -> Iterator[tuple[str, tuple[str, ...], bool]]:
-    """Yield (pattern of test files, targets, whether each program runs in one target) for a file that changed."""
+    """Yield (pattern of test files, targets, whether each program runs in one target) for a file that
+    changed.
+    """
     if changed.startswith("tests/"):
         yield from ((test, TARGETS, False) for test in tests_with(changed))
         return
@@ -230,7 +237,7 @@ def one_target(cases: Iterable[str]) -> Iterator[str]:
     return (min(same, key=digest) for same in programs.values())
 
 
-# ---------------------------------------------------------------------------------------------- files of the tests
+# ----------------------------------------------------------------------------------------- files of the tests
 def tests_with(changed: str) -> list[str]:
     """Return the files of tests that are, or import directly or through others, a file below ``tests``."""
     if changed.startswith("tests/support/") or changed == "tests/conftest.py":

@@ -33,7 +33,9 @@ def through_canonical(
     kwargs: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Any:
-    """``transpile(function, source="torch", to=to, args=args, kwargs=kwargs)``, lifted and lowered whatever the target is."""
+    """``transpile(function, source="torch", to=to, args=args, kwargs=kwargs)``, lifted and lowered whatever
+    the target is.
+    """
     graph = lifted(graph_compiler.transpile(function, source="torch", to=to, **options))
     graph.add_variant(tuple(args), dict(kwargs or {}), "args= given")
     return graph

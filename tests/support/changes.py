@@ -1,7 +1,7 @@
 """Find the files whose code differs between a commit and the working tree.
 
-Docstrings, comments and layout are no code. A statement of a module that only moved to another file is no change, and neither is an
-import of what only moved.
+Docstrings, comments and layout are no code. A statement of a module that only moved to another file is no
+change, and neither is an import of what only moved.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def changed_files(base: str, root: Path) -> list[str]:
 class Code:
     """The code of a module, without what has no effect.
 
-    statements: how often each statement of the module stands there, as the text of its syntax tree. Of imports from this project the
-        names alone count.
+    statements: how often each statement of the module stands there, as the text of its syntax tree. Of
+        imports from this project the names alone count.
     imports: (file without suffix, name) of each import from this project.
     """
 
@@ -106,7 +106,9 @@ def _is_kept(name: str, code: Code) -> bool:
 
 
 def _is_defined(module: str, name: str, root: Path) -> bool:
-    """Return True if a module of the working tree defines the name, so that an import of it elsewhere is of something else."""
+    """Return True if a module of the working tree defines the name, so that an import of it elsewhere is of
+    something else.
+    """
     paths = (root / f"{module}.py", root / module / "__init__.py")
     defined = re.compile(rf"^(def|class) {re.escape(name)}\b|^{re.escape(name)}\b.*=", re.MULTILINE)
     return any(defined.search(path.read_text("utf-8")) for path in paths if path.exists())

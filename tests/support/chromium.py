@@ -1,4 +1,6 @@
-"""A page in headless Chromium, driven through the pipe of its DevTools protocol: no package and no port is needed."""
+"""A page in headless Chromium, driven through the pipe of its DevTools protocol: no package and no port is
+needed.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,10 @@ _LAUNCH = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]
 
 
 class Page:
-    """Opens a file in Chromium. ``problems`` holds what the page has logged as an error, ``requests`` all addresses it has asked for."""
+    """Opens a file in Chromium.
+
+    ``problems`` holds what the page has logged as an error, ``requests`` all addresses it has asked for.
+    """
 
     def __init__(self, file: Path, folder: Path) -> None:
         assert CHROMIUM is not None

@@ -1,7 +1,8 @@
 """Comparison of what a graph returned with what the source framework returned.
 
-Nothing here imports graph_compiler: the code under test has no part in judging itself. Trees are opened here with code of
-its own, arrays are compared as numpy arrays, and every comparison raises: none returns an answer that a caller could drop.
+Nothing here imports graph_compiler: the code under test has no part in judging itself. Trees are opened here
+with code of its own, arrays are compared as numpy arrays, and every comparison raises: none returns an answer
+that a caller could drop.
 """
 
 from __future__ import annotations
@@ -155,7 +156,9 @@ def assert_same_structure(actual: Any, expected: Any) -> None:
 
 
 def assert_same(actual: Any, expected: Any) -> None:
-    """Structure, container classes, dtypes, shapes and numbers are those expected, within the table of tolerances."""
+    """Structure, container classes, dtypes, shapes and numbers are those expected, within the table of
+    tolerances.
+    """
     assert_same_structure(actual, expected)
     found = leaves(actual)
     for path, leaf in leaves(expected).items():
@@ -168,7 +171,7 @@ def assert_same_leaves(actual: Any, expected: Any, where: str = "") -> None:
         _assert_same_leaf(one, other, f"{_where(path)} {where}")
 
 
-# ---------------------------------------------------------------------------------------------- against float64
+# -------------------------------------------------------------------------------------------- against float64
 def _largest(array: Any) -> float:
     return float(np.abs(to_numpy(array).astype(np.float64)).max(initial=0.0))
 
@@ -188,8 +191,9 @@ def _resolution(array: Any) -> float:
 def assert_no_further(actual: Any, expected: Any, reference: Any, *, factor: float = 2.0) -> None:
     """No further from a float64 ``reference`` than the source framework's own result ``expected`` is.
 
-    Sums in another order land elsewhere within the same error, hence the factor and a few units in the last place. The unit of
-    an array that is nothing but rounding beside the others (a gradient that is zero in theory) is taken from the others.
+    Sums in another order land elsewhere within the same error, hence the factor and a few units in the last
+    place. The unit of an array that is nothing but rounding beside the others (a gradient that is zero in
+    theory) is taken from the others.
     """
     assert_same_structure(actual, expected)
     results, sources, exact = arrays(actual), arrays(expected), arrays(reference)

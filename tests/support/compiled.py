@@ -1,5 +1,6 @@
-"""Programs that JAX has compiled, for the other process of a run and for later runs: reading one takes a third of the time of compiling
-it."""
+"""Programs that JAX has compiled, for the other process of a run and for later runs: reading one takes a
+third of the time of compiling it.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ _SECONDS = 30 * 86400  # programs that are older are compiled anew
 
 
 def keep_programs(folder: Path = FOLDER) -> None:
-    """From here on this process reads and writes programs there; does nothing where JAX is not loaded, or keeps its programs otherwise.
+    """From here on this process reads and writes programs there; does nothing where JAX is not loaded, or
+    keeps its programs otherwise.
 
     Processes that tests start are told by ``tests/support/environment.py`` to keep none.
     """

@@ -1,5 +1,6 @@
-"""One context of MLIR for many of JAX's programs: making and dropping one takes a fifth of the time in which a small program is
-compiled."""
+"""One context of MLIR for many of JAX's programs: making and dropping one takes a fifth of the time in which
+a small program is compiled.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +13,9 @@ _PROGRAMS = 1000  # of one context, which keeps the types and constants of all o
 
 
 def share_contexts() -> None:
-    """From here on JAX writes its programs in a shared context; does nothing where JAX is not loaded, or makes its contexts otherwise."""
+    """From here on JAX writes its programs in a shared context; does nothing where JAX is not loaded, or
+    makes its contexts otherwise.
+    """
     mlir: Any = sys.modules.get("jax._src.interpreters.mlir")
     make = getattr(mlir, "make_ir_context", None)
     if make is None:

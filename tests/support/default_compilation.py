@@ -1,7 +1,7 @@
 """Which tests run graphs as users do by default: as one compiled program where the target asks for it.
 
-To compile thousands of small graphs would take the suite several times as long, so most tests run them operation by operation. A fixed
-share of all tests, and the files that test the default, compile them.
+To compile thousands of small graphs would take the suite several times as long, so most tests run them
+operation by operation. A fixed share of all tests, and the files that test the default, compile them.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The environment variables of every process that tests: no hub, no accelerator, one thread, graphs verified after every pass, and programs
-that compile quickly."""
+"""The environment variables of every process that tests: no hub, no accelerator, one thread, graphs verified
+after every pass, and programs that compile quickly.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ import os
 # Thousands of small programs are compiled once and run once: XLA need not optimise them.
 XLA_FLAGS = ("--xla_backend_optimization_level=0",)
 
-# The older of XLA's two code generators takes half the time for a small program. XLA ends the process for a flag that it does not know.
+# The older of XLA's two code generators takes half the time for a small program. XLA ends the process for a
+# flag that it does not know.
 XLA_FLAGS_OF_VERSION = {
     "0.10": ("--xla_cpu_use_fusion_emitters=false", "--xla_cpu_parallel_codegen_split_count=1")
 }

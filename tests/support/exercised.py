@@ -1,7 +1,8 @@
-"""Record what a run exercises: lowering rows, lifting rules, passes that changed a graph, and kinds of guards.
+"""Record what a run exercises: lowering rows, lifting rules, passes that changed a graph, and kinds of
+guards.
 
-The names come from what runs, not from a list: the tables and passes are wrapped before the first test. A run of the whole selection
-fails if something that exists was not exercised.
+The names come from what runs, not from a list: the tables and passes are wrapped before the first test. A run
+of the whole selection fails if something that exists was not exercised.
 """
 
 from __future__ import annotations

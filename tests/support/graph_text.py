@@ -1,11 +1,12 @@
 """Canonical graphs read from text, for tests of passes.
 
-The text is Python: an annotation declares an input (``x: float32[n, 4]``), a parameter (``w: float32[4] = parameter``)
-or a constant (``c: int32[2] = [3, 5]``; ``int32`` alone is an array without axes), an assignment makes nodes, ``return`` names the results. A name in the shape of
-an input that nothing has yet is the size of that axis. A function is the body of a ``call``, ``scan``, ``while_loop``,
-``branch`` or ``associative_scan``, and may read any value above it. ``item(i)`` is an array without axes as a number in a
-key, ``guard(size)`` and ``guard(value, expected)`` are guards, ``effect(kind, target, value)`` is an effect. Functions of
-sizes have the names of ``graph_compiler.sizes`` (``max(n, 0)``, ``ge(n, 2)``).
+The text is Python: an annotation declares an input (``x: float32[n, 4]``), a parameter (``w: float32[4] =
+parameter``) or a constant (``c: int32[2] = [3, 5]``; ``int32`` alone is an array without axes), an assignment
+makes nodes, ``return`` names the results. A name in the shape of an input that nothing has yet is the size of
+that axis. A function is the body of a ``call``, ``scan``, ``while_loop``, ``branch`` or ``associative_scan``,
+and may read any value above it. ``item(i)`` is an array without axes as a number in a key, ``guard(size)``
+and ``guard(value, expected)`` are guards, ``effect(kind, target, value)`` is an effect. Functions of sizes
+have the names of ``graph_compiler.sizes`` (``max(n, 0)``, ``ge(n, 2)``).
 """
 
 from __future__ import annotations
@@ -124,7 +125,10 @@ class Reader:
         self.graph.effects.append(Effect(kind, target, value))
 
     def call(self, operands: Sequence[Value], body: Callable[..., Any], **params: Any) -> Any:
-        """Append a ``call`` of a function with these operands. Calls with operands of the same sizes share one region."""
+        """Append a ``call`` of a function with these operands.
+
+        Calls with operands of the same sizes share one region.
+        """
         made = self._run("call", operands, [(body, operands)], **params)
         node = self.graph.nodes.pop()
         (own,) = node.regions
@@ -229,7 +233,8 @@ def _either(op: Callable[..., Any], of_sizes: Callable[..., Any]) -> Callable[..
 
 # ---------------------------------------------------------------------------------------------- graphs
 def read(text: str, **hints: int) -> Graph:
-    """Return the graph that a text describes; ``hints`` are sizes while recording that are not those of :data:`HINTS`.
+    """Return the graph that a text describes; ``hints`` are sizes while recording that are not those of
+    :data:`HINTS`.
 
     >>> print(written(read("x: float32[n, 2]; y = add(x, 1.0); return multiply(y, x)")))
     graph f (canonical): %x: float32[x.shape[0], 2]
@@ -241,8 +246,9 @@ def read(text: str, **hints: int) -> Graph:
 
 
 def numbered(graph: Graph) -> str:
-    """Return :func:`written` in one order, where what nodes make, and inputs of regions, are called by number: for graphs that are equal but
-    for names and the order of nodes that need not one another."""
+    """Return :func:`written` in one order, where what nodes make, and inputs of regions, are called by
+    number: for graphs that are equal but for names and the order of nodes that need not one another.
+    """
     ordered = graph.derive(nodes=list(_ordered(graph.block).nodes))
     nodes = list(every(ordered.nodes))
     made = list(
@@ -300,7 +306,9 @@ def _named(item: Any) -> str:
 
 
 def shapes_of(graph: Graph, **sizes: int) -> list[tuple[int, ...]]:
-    """Return the shapes of the inputs where the sizes of :data:`HINTS` are others: those that are equal while recording are so then."""
+    """Return the shapes of the inputs where the sizes of :data:`HINTS` are others: those that are equal while
+    recording are so then.
+    """
     others = {HINTS[name]: size for name, size in sizes.items()}
     return [
         tuple(

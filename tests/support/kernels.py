@@ -1,4 +1,6 @@
-"""Calls of TensorFlow's functions on any processor: which kernels TensorFlow has depends on it, and XLA has the others."""
+"""Calls of TensorFlow's functions on any processor: which kernels TensorFlow has depends on it, and XLA has
+the others.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from graph_compiler.frontends.tensorflow.evaluation import MISSING, is_missing
 
 
 def run(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Return ``function(*args, **kwargs)``, compiled by XLA if TensorFlow says that it has no kernel for something in it."""
+    """Return ``function(*args, **kwargs)``, compiled by XLA if TensorFlow says that it has no kernel for
+    something in it.
+    """
     try:
         return function(*args, **kwargs)
     except MISSING as problem:

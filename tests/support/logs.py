@@ -1,4 +1,6 @@
-"""What the package logs, for tests that look at it: pytest's own plugin is off, for it costs every test a millisecond."""
+"""What the package logs, for tests that look at it: pytest's own plugin is off, for it costs every test a
+millisecond.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,9 @@ class _Kept(logging.Handler):
 
 @contextmanager
 def logged(level: int = logging.WARNING, name: str = "graph_compiler") -> Iterator[list[str]]:
-    """The messages of ``graph_compiler``, or of the logger of another name, that are at least of this level and come inside of the
-    block."""
+    """The messages of ``graph_compiler``, or of the logger of another name, that are at least of this level
+    and come inside of the block.
+    """
     log, kept = logging.getLogger(name), _Kept()
     before = log.level
     log.addHandler(kept)

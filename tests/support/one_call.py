@@ -1,4 +1,6 @@
-"""Runs one lifting row on concrete arrays: torch call -> canonical graph -> JAX source -> result, without recording."""
+"""Runs one lifting row on concrete arrays: torch call -> canonical graph -> JAX source -> result, without
+recording.
+"""
 
 from __future__ import annotations
 
@@ -79,8 +81,9 @@ def _to_jax(tensor: Any) -> Any:
 def check_call(
     name: str, function: Callable[..., Any], *args: Any, rtol: float = 1e-5, atol: float = 1e-5, **kwargs: Any
 ) -> str:
-    """Asserts that the row ``name`` gives what ``function(*args, **kwargs)`` gives in torch: shapes, dtypes, numbers. Returns the
-    source."""
+    """Asserts that the row ``name`` gives what ``function(*args, **kwargs)`` gives in torch: shapes, dtypes,
+    numbers. Returns the source.
+    """
     actual, expected, source = run_call(name, function, args, kwargs)
     assert len(actual) == len(expected), f"{len(actual)} results for {len(expected)}\n{source}"
     narrowed = {"int64": "int32", "float64": "float32", "complex128": "complex64", "uint64": "uint32"}

@@ -10,7 +10,10 @@ _SECONDS = 60  # a child that waits for a lock which nobody holds is killed
 
 
 def holds_in_child(right: Callable[[], bool], meanwhile: Callable[[], None] = lambda: None) -> bool:
-    """Forks; ``right`` is asked in the child, and ``meanwhile`` done by the parent. False where the child fails or does not end."""
+    """Forks; ``right`` is asked in the child, and ``meanwhile`` done by the parent.
+
+    False where the child fails or does not end.
+    """
     child = os.fork()
     if child == 0:
         try:

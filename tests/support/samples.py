@@ -1,4 +1,6 @@
-"""Samples as data: one call of a torch function with descriptions of its arrays, and a second set at other sizes."""
+"""Samples as data: one call of a torch function with descriptions of its arrays, and a second set at other
+sizes.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,9 @@ from graph_compiler.trees import map_structure
 
 @dataclass(frozen=True)
 class Array:
-    """A random array: ``kind`` is normal, positive (0.5 to 2), unit (-0.9 to 0.9), fraction (0.05 to 0.95), integers (``low`` to ``high``),
-    bools, or distinct."""
+    """A random array: ``kind`` is normal, positive (0.5 to 2), unit (-0.9 to 0.9), fraction (0.05 to 0.95),
+    integers (``low`` to ``high``), bools, or distinct.
+    """
 
     shape: tuple[int, ...]
     dtype: str = "float32"
@@ -66,7 +69,9 @@ def bools(*shape: int) -> Array:
 
 @dataclass(frozen=True)
 class Sample:
-    """``function(*args, **kwargs)`` must give in every target what it gives in torch; at ``other`` arguments too, with the same graph."""
+    """``function(*args, **kwargs)`` must give in every target what it gives in torch; at ``other`` arguments
+    too, with the same graph.
+    """
 
     function: Callable[..., Any]
     args: tuple[Any, ...]
@@ -81,7 +86,9 @@ class Sample:
 
 @dataclass(frozen=True)
 class ErrorSample:
-    """``function(*args, **kwargs)`` must raise ``exception`` with ``message`` (a regular expression) while it is converted."""
+    """``function(*args, **kwargs)`` must raise ``exception`` with ``message`` (a regular expression) while it
+    is converted.
+    """
 
     function: Callable[..., Any]
     args: tuple[Any, ...]

@@ -1,9 +1,10 @@
 """Choose the cases that ``scripts/test`` runs: the same ones for a commit on every machine and on every day.
 
-``selection.json`` holds the choice as data. ``shares`` maps a test to a number n: about one case in n runs, drawn by a hash of the
-case's id, and at least one. A test without a share runs whole. ``cases`` names the cases that run besides their share, each with the
-rows, rules, passes and guards that no other selected case reaches (see ``exercised.py``). ``exceptions`` lists what no case in this
-process can exercise, or none does yet, with the reason.
+``selection.json`` holds the choice as data. ``shares`` maps a test to a number n: about one case in n runs,
+drawn by a hash of the case's id, and at least one. A test without a share runs whole. ``cases`` names the
+cases that run besides their share, each with the rows, rules, passes and guards that no other selected case
+reaches (see ``exercised.py``). ``exceptions`` lists what no case in this process can exercise, or none does
+yet, with the reason.
 """
 
 from __future__ import annotations
@@ -50,7 +51,9 @@ def pairs(names: Iterable[Any], ways: Iterable[Any]) -> list[tuple[Any, Any]]:
 
 
 def is_jitted(name: str, to: str) -> bool:
-    """Return True if the test ``name`` calls its graph for JAX as one compiled function: three of four do, for it takes half the time."""
+    """Return True if the test ``name`` calls its graph for JAX as one compiled function: three of four do,
+    for it takes half the time.
+    """
     return to == "jax" and bucket(f"{name} operation by operation", 4) != 0
 
 

@@ -8,7 +8,10 @@ from typing import Any
 
 
 class Signal:
-    """What one thread waits for until another has sent it. An event would be state to a recording: this is none but for a lock."""
+    """What one thread waits for until another has sent it.
+
+    An event would be state to a recording: this is none but for a lock.
+    """
 
     def __init__(self) -> None:
         self._closed = threading.Lock()

@@ -1,4 +1,6 @@
-"""Calls of many graphs for JAX as one program: XLA takes a third of the time, or less, that it takes for one program each."""
+"""Calls of many graphs for JAX as one program: XLA takes a third of the time, or less, that it takes for one
+program each.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,9 @@ class Call:
 
 
 def results_of(calls: Sequence[Call]) -> list[Any]:
-    """Of every call its result, or ALONE where it cannot be a part of a program (sizes depend on elements, arguments are written to) or
-    fails."""
+    """Of every call its result, or ALONE where it cannot be a part of a program (sizes depend on elements,
+    arguments are written to) or fails.
+    """
     import jax
 
     from graph_compiler.backends.jax.native import JaxTarget
@@ -64,8 +67,9 @@ def results_of(calls: Sequence[Call]) -> list[Any]:
 
 
 class Together:
-    """The calls of many samples, each ``samples[place]()`` a list of them or an error; the first result that is asked for brings those
-    beside it."""
+    """The calls of many samples, each ``samples[place]()`` a list of them or an error; the first result that
+    is asked for brings those beside it.
+    """
 
     def __init__(self, samples: Sequence[Callable[[], list[Call]]]) -> None:
         self._samples = samples

@@ -1,7 +1,8 @@
-"""The one table of tolerances: how far a result may be from the source framework's, by the dtype of the expected array.
+"""The one table of tolerances: how far a result may be from the source framework's, by the dtype of the
+expected array.
 
-Where one number is not enough, do not loosen the table: use ``assert_no_further`` of compare.py, which asks how far the source
-framework itself is from float64.
+Where one number is not enough, do not loosen the table: use ``assert_no_further`` of compare.py, which asks
+how far the source framework itself is from float64.
 """
 
 from __future__ import annotations

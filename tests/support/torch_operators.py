@@ -1,7 +1,9 @@
-"""torch's control-flow operators as Python's own loops and branches: what programs with them are compared with.
+"""torch's control-flow operators as Python's own loops and branches: what programs with them are compared
+with.
 
-torch compiles each call of such an operator anew, which takes a second and more where operators stand in operators. Its own tests compare
-with loops like these as well. ``tests/test_torch_control_flow.py`` holds that they give what the operators give.
+torch compiles each call of such an operator anew, which takes a second and more where operators stand in
+operators. Its own tests compare with loops like these as well. ``tests/test_torch_control_flow.py`` holds
+that they give what the operators give.
 """
 
 from __future__ import annotations
@@ -57,7 +59,9 @@ def _stacked(rows: list[Any], dim: int = 0) -> Any:
 
 @contextmanager
 def loops_of_python(names: dict[str, Any]) -> Iterator[None]:
-    """Inside of the block the operators that a module has by name (``globals()``) are Python's own loops and branches."""
+    """Inside of the block the operators that a module has by name (``globals()``) are Python's own loops and
+    branches.
+    """
     own = {"scan": scan, "while_loop": while_loop, "map_rows": map_rows}
     with (
         mock.patch.dict(names, {name: function for name, function in own.items() if name in names}),

@@ -174,8 +174,8 @@ PROGRAMS: dict[Program, int] = {
     rules_of_its_own: 1,
     empty_numbers: 1,
 }
-# Programs without a gradient in a target: JAX's while loops have none, and while it traces it has no elements, nor other sizes where these
-# are assumed.
+# Programs without a gradient in a target: JAX's while loops have none, and while it traces it has no
+# elements, nor other sizes where these are assumed.
 WITHOUT_GRADIENT: dict[str, frozenset[Program]] = {
     "tensorflow": frozenset(),
     "torch": frozenset(),

@@ -1,4 +1,6 @@
-"""Modules and models that are saved on the spot, as SavedModels and as files of Keras, and what of them is called after loading."""
+"""Modules and models that are saved on the spot, as SavedModels and as files of Keras, and what of them is
+called after loading.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ def whole(*shape: int, most: int = 5, seed: int = 0) -> Any:
 
 @dataclass(frozen=True)
 class Saved:
-    """``save(path)`` writes a folder or file; ``get(loaded)`` is what is called. ``calls`` are its arguments, the first ones are recorded.
+    """``save(path)`` writes a folder or file; ``get(loaded)`` is what is called. ``calls`` are its arguments,
+    the first ones are recorded.
 
     ``error``: words of the message where it is refused.
     """

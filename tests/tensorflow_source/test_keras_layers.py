@@ -1,4 +1,6 @@
-"""Keras' layers and models, recorded with TensorFlow below them, compute the same in every target, and have the same gradients."""
+"""Keras' layers and models, recorded with TensorFlow below them, compute the same in every target, and have
+the same gradients.
+"""
 
 from __future__ import annotations
 
@@ -98,7 +100,9 @@ def test_network_of_keras_applications(to: str) -> None:
 
 @pytest.mark.parametrize("to", ["tensorflow", "torch"])
 def test_training_step_leaves_what_the_optimizer_keeps(to: str) -> None:
-    """Gradients that TensorFlow takes inside are operations of the graph; their own rules are followed for a few orders only."""
+    """Gradients that TensorFlow takes inside are operations of the graph; their own rules are followed for a
+    few orders only.
+    """
 
     def made() -> tuple[Any, list[Any]]:
         optimizer, weight = keras.optimizers.Adam(0.1), keras.Variable([1.0, -2.0, 0.5], name="weight")

@@ -1,4 +1,6 @@
-"""Operations whose results are computed when something asks for them: their shapes are told as TensorFlow makes them."""
+"""Operations whose results are computed when something asks for them: their shapes are told as TensorFlow
+makes them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Functions of SavedModels and of files of Keras give the same in every target as they do in TensorFlow, and leave the same in variables."""
+"""Functions of SavedModels and of files of Keras give the same in every target as they do in TensorFlow, and
+leave the same in variables.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Public functions of TensorFlow and of ``keras.ops``: each week a part of their samples in one target; ``scripts/coverage.py tf-functions
-keras-ops`` runs all."""
+"""Public functions of TensorFlow and of ``keras.ops``: each week a part of their samples in one target;
+``scripts/coverage.py tf-functions keras-ops`` runs all.
+"""
 
 from __future__ import annotations
 

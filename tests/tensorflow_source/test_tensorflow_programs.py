@@ -1,5 +1,6 @@
-"""Programs that are written in TensorFlow give the same in every target, for other sizes and elements than those recorded, and so do their
-gradients."""
+"""Programs that are written in TensorFlow give the same in every target, for other sizes and elements than
+those recorded, and so do their gradients.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Traps of the code around TensorFlow's calls: what Python computes of sizes and elements, asks of classes, captures, passes and catches."""
+"""Traps of the code around TensorFlow's calls: what Python computes of sizes and elements, asks of classes,
+captures, passes and catches.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Every sample call of a raw operation, written for each target, gives what TensorFlow gives: at the recorded arguments, and at others."""
+"""Every sample call of a raw operation, written for each target, gives what TensorFlow gives: at the recorded
+arguments, and at others.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +90,9 @@ def test_sample(name: str, to: str) -> None:
 
 
 def test_through_canonical_operations() -> None:
-    """No call of another framework is lifted to the numbers of Philox, and graphs for TensorFlow repeat its calls as they were recorded."""
+    """No call of another framework is lifted to the numbers of Philox, and graphs for TensorFlow repeat its
+    calls as they were recorded.
+    """
     sample = SAMPLES["random-StatelessRandomUniformV2"]
     graph = lifted(graph_compiler.compile(sample.function, to="tensorflow", source="tensorflow"))
     assert check(graph, "tensorflow", calls_of(sample)) == 1

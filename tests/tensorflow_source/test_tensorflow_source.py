@@ -1,4 +1,6 @@
-"""What holds around graphs of TensorFlow's functions: state, weights, modules, files, SavedModels, and what is refused."""
+"""What holds around graphs of TensorFlow's functions: state, weights, modules, files, SavedModels, and what
+is refused.
+"""
 
 from __future__ import annotations
 
@@ -116,7 +118,9 @@ def test_gradients_reach_variables(is_compiled: bool) -> None:
 
 
 def test_a_compiled_graph_reads_its_variables_itself() -> None:
-    """Those of each moment, in functions of the user's too; the pure function takes the ones that it is given."""
+    """Those of each moment, in functions of the user's too; the pure function takes the ones that it is
+    given.
+    """
     scale, x = tf.Variable(drawn()[0]), drawn()
     graph = graph_compiler.compile(lambda x: tf.tanh(x * scale), args=(x,), return_backend_compiled_fn=True)
     within = tf.function(lambda x: graph(x) * 2)

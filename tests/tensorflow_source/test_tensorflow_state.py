@@ -1,4 +1,6 @@
-"""State that functions, modules and layers of TensorFlow keep in Python: attributes, containers and closures that calls change."""
+"""State that functions, modules and layers of TensorFlow keep in Python: attributes, containers and closures
+that calls change.
+"""
 
 from __future__ import annotations
 
@@ -108,7 +110,7 @@ def test_verify_leaves_state_as_it_was(name: str) -> None:
         assert_same(graph(given(number)), original(given(number)))
 
 
-# ---------------------------------------------------------------------------------------------- cells of Keras that drop
+# ----------------------------------------------------------------------------------- cells of Keras that drop
 CELLS: dict[str, tuple[Callable[[], Any], tuple[tuple[int, ...], ...], tuple[tuple[int, ...], ...]]] = {
     "SimpleRNNCell": (lambda: keras.layers.SimpleRNNCell(3, dropout=0.4, recurrent_dropout=0.3, seed=1), ((4, 6), (4, 3)), ((5, 6), (5, 3))),
     "GRUCell": (lambda: keras.layers.GRUCell(3, dropout=0.4, recurrent_dropout=0.3, seed=1), ((4, 6), (4, 3)), ((5, 6), (5, 3))),
@@ -158,7 +160,7 @@ def reset(cell: Any) -> None:
     cell.reset_recurrent_dropout_mask()
 
 
-# ---------------------------------------------------------------------------------------------- recordings that fail
+# --------------------------------------------------------------------------------------- recordings that fail
 def test_a_recording_that_fails_leaves_attributes_and_containers_as_they_were() -> None:
     module = Module()
     module(given(0))

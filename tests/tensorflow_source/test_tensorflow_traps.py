@@ -1,4 +1,6 @@
-"""Programs in which a recording of TensorFlow could go wrong without a word: what every call gives and leaves behind is that of the original."""
+"""Programs in which a recording of TensorFlow could go wrong without a word: what every call gives and leaves
+behind is that of the original.
+"""
 
 from __future__ import annotations
 

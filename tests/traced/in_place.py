@@ -1,4 +1,6 @@
-"""Programs that write to arrays in place, as NumPy and torch have it; of JAX those that put another array in the place."""
+"""Programs that write to arrays in place, as NumPy and torch have it; of JAX those that put another array in
+the place.
+"""
 
 from __future__ import annotations
 
@@ -232,7 +234,9 @@ def rows_of_a_table(xp: Any, x: Any) -> Any:
 
 @program((floats(5, 5),), (floats(8, 8, seed=1),), (floats(2, 2, seed=2),), sources=IN_PLACE)
 def eliminated(xp: Any, m: Any) -> Any:
-    """Slices of another width in each step, which no block of a graph has: the loop is folded as an untraced one."""
+    """Slices of another width in each step, which no block of a graph has: the loop is folded as an untraced
+    one.
+    """
     m = _copied(m)
     for k in range(m.shape[0] - 1):
         m[k + 1 :, k] = m[k + 1 :, k] / (abs(m[k, k]) + 1)

@@ -1,4 +1,6 @@
-"""How a traced program is recorded in one framework, written for another, and compared with what Python gives."""
+"""How a traced program is recorded in one framework, written for another, and compared with what Python
+gives.
+"""
 
 from __future__ import annotations
 

@@ -15,9 +15,11 @@ IN_PLACE = ("numpy", "torch")
 
 @dataclass(frozen=True)
 class Row:
-    """A program with arguments at the recorded sizes, then at others; ``variants`` is the most that it may need for all of them.
-    ``differentiable``: whether frameworks that run Python's steps give a gradient of its first result with respect to its first
-    argument."""
+    """A program with arguments at the recorded sizes, then at others; ``variants`` is the most that it may
+    need for all of them.
+    ``differentiable``: whether frameworks that run Python's steps give a gradient of its first result with
+    respect to its first argument.
+    """
 
     function: Program
     calls: tuple[tuple[Any, ...], ...]

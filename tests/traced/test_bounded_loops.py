@@ -1,4 +1,6 @@
-"""Loops with an exit and a proven longest length: in JAX they have gradients in both modes, at every exit and length."""
+"""Loops with an exit and a proven longest length: in JAX they have gradients in both modes, at every exit and
+length.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Traced programs give what Python gives at other lengths, values and branches, by one variant; inside of compilers too; with gradients."""
+"""Traced programs give what Python gives at other lengths, values and branches, by one variant; inside of
+compilers too; with gradients.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A traced function is the function itself where Python knows the values: defaults, closures, methods, lines, exceptions."""
+"""A traced function is the function itself where Python knows the values: defaults, closures, methods, lines,
+exceptions.
+"""
 
 from __future__ import annotations
 
@@ -201,7 +203,9 @@ def from_place(x: Any) -> Any:
 
 @pytest.mark.parametrize("to", ["numpy", "torch", "jax"])
 def test_what_blocks_assume_of_elements_is_checked(to: str) -> None:
-    """Inside of a loop that an exception is false, inside of a branch that a number that bounds a slice is what it was."""
+    """Inside of a loop that an exception is false, inside of a branch that a number that bounds a slice is
+    what it was.
+    """
     to_array = {
         "numpy": np.asarray,
         "torch": pytest.importorskip("torch").tensor,

@@ -1,5 +1,6 @@
-"""A plain function with loops whose second call fits no variant: one variant of traced statements takes the place of the others, where it is
-exact; the function as it runs is recorded where it is not."""
+"""A plain function with loops whose second call fits no variant: one variant of traced statements takes the
+place of the others, where it is exact; the function as it runs is recorded where it is not.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""One variant serves arrays without elements too, from which no step that is taken reads: JAX compiles the steps all the same."""
+"""One variant serves arrays without elements too, from which no step that is taken reads: JAX compiles the
+steps all the same.
+"""
 
 from __future__ import annotations
 

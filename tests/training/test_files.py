@@ -1,4 +1,6 @@
-"""A state that is saved goes on bit by bit as it would have; a file is whole or not there; a wrong one is refused."""
+"""A state that is saved goes on bit by bit as it would have; a file is whole or not there; a wrong one is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def create(to: str, **options: Any) -> Any:
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_training_goes_on_bit_by_bit(to: str, tmp_path: Path) -> None:
-    """In the middle of an accumulation, with dropout, running means and a scaled loss; into a new state, and into one that went on."""
+    """In the middle of an accumulation, with dropout, running means and a scaled loss; into a new state, and
+    into one that went on.
+    """
     path = tmp_path / "state.safetensors"
     state, _ = trained(create(to), BATCHES[:3])
     state.save(path)

@@ -1,4 +1,6 @@
-"""Two networks that train each other, as in a GAN: a state each, in which the weights of the other one are replaced."""
+"""Two networks that train each other, as in a GAN: a state each, in which the weights of the other one are
+replaced.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Models that set an attribute of Python in their first call: it is no state where later calls leave it as it is."""
+"""Models that set an attribute of Python in their first call: it is no state where later calls leave it as it
+is.
+"""
 
 from __future__ import annotations
 

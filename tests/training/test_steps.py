@@ -1,4 +1,6 @@
-"""Steps of training: the same losses in three frameworks, whatever the model is written in; options; wrong uses."""
+"""Steps of training: the same losses in three frameworks, whatever the model is written in; options; wrong
+uses.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ from graph_compiler import training, transforms  # noqa: E402
 from graph_compiler.errors import CallMismatch, FrameworkNotInstalled, InvalidOption, NotCompilable  # noqa: E402
 
 from ..support.logs import logged  # noqa: E402
-from .models import (
+from .models import (  # noqa: E402
     BATCHES,
     SAMPLES,
     TARGETS,
@@ -33,7 +35,7 @@ from .models import (
     keras_loss,
     keras_model,
     network_parameters,
-)  # noqa: E402
+)
 
 RULE = training.optimizer("sgd", learning_rate=0.1, momentum=0.9)
 
@@ -245,7 +247,9 @@ class Counting(torch.nn.Module):
 
 @pytest.mark.parametrize("is_training", [True, False])
 def test_a_mode_that_a_model_decides_is_asked_for_where_something_changed(is_training: bool) -> None:
-    """``train()`` of one's own is not called in each step, and seen where an attribute, a mode or a part is another one."""
+    """``train()`` of one's own is not called in each step, and seen where an attribute, a mode or a part is
+    another one.
+    """
     torch.manual_seed(0)
     model = Counting().train(is_training)
     state = training.TrainState.create(model, RULE, loss=cross_entropy, args=example("torch", "torch"))
@@ -639,7 +643,9 @@ def test_a_container_that_is_the_only_argument(kind: type, to: str) -> None:
 
 @pytest.mark.parametrize("apart", [False, True])
 def test_the_second_step_compiles_nothing(apart: bool) -> None:
-    """Arrays that came from torch are bound to a device (``committed``), and others were not before a first step."""
+    """Arrays that came from torch are bound to a device (``committed``), and others were not before a first
+    step.
+    """
     import jax
 
     model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 3)).train()

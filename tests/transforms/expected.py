@@ -92,9 +92,9 @@ def _of_numpy(function: Function, arrays: Arrays) -> Arrays:
 
 
 def _products_of_numpy(function: Function, arrays: Arrays, directions: Arrays) -> Arrays:
-    moved = lambda step, one: _of_numpy(
+    moved = lambda step, one: _of_numpy(  # noqa: E731
         function, [array + step * direction for array, direction in zip(arrays, one)]
-    )  # noqa: E731
+    )
     parts = [
         (weight, moved(count * _STEP, directions), moved(-count * _STEP, directions))
         for count, weight in _WEIGHTS.items()

@@ -1,7 +1,8 @@
-"""Functions of each source, with one real number as their result, and the arguments they are differentiated at.
+"""Functions of each source, with one real number as their result, and the arguments they are differentiated
+at.
 
-Each stands for a kind of program: elementwise, reductions, linear algebra, Fourier transforms, gather and scatter, sorting, loops, branches,
-models, losses, several arguments, structures.
+Each stands for a kind of program: elementwise, reductions, linear algebra, Fourier transforms, gather and
+scatter, sorting, loops, branches, models, losses, several arguments, structures.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from torch.nn import functional as F
 
 @dataclass(frozen=True)
 class Case:
-    """``shapes`` of the float64 arguments; ``kind``: ``"positive"`` (0.5 to 1.5), ``"definite"`` (a symmetric matrix) or ``"normal"``."""
+    """``shapes`` of the float64 arguments; ``kind``: ``"positive"`` (0.5 to 1.5), ``"definite"`` (a symmetric
+    matrix) or ``"normal"``.
+    """
 
     function: Callable[..., Any]
     shapes: tuple[tuple[int, ...], ...] = ((3, 4),)

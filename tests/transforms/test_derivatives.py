@@ -1,5 +1,6 @@
-"""Derivatives of recorded functions of all sources, in each target with derivatives, at arguments other than those recorded: what the
-source's own framework gives, or differences of NumPy."""
+"""Derivatives of recorded functions of all sources, in each target with derivatives, at arguments other than
+those recorded: what the source's own framework gives, or differences of NumPy.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""torch's formulas of forward mode, alone and over those of reverse mode, beside central differences in float64.
+"""torch's formulas of forward mode, alone and over those of reverse mode, beside central differences in
+float64.
 
 Those that are wrong stand here as data, and are used by no transformation.
 """
@@ -73,7 +74,8 @@ FORMULAS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "avg_pool1d": (lambda x: torch.nn.functional.avg_pool1d(x[None], 2) ** 2, X),
     "conv1d": (lambda x: torch.nn.functional.conv1d(x[None], x[None, :, :2]), S),
 }  # fmt: skip
-# Which formulas of torch itself are wrong or missing: "first" derivatives in forward mode, "second" ones by forward over reverse.
+# Which formulas of torch itself are wrong or missing: "first" derivatives in forward mode, "second" ones by
+# forward over reverse.
 WRONG = {
     ("logcumsumexp, squared", "first"),
     ("logcumsumexp, squared", "second"),

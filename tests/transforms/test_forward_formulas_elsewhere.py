@@ -1,5 +1,6 @@
-"""Forward mode in JAX and TensorFlow, alone and over reverse mode, beside central differences in float64: of the frameworks' own functions,
-and of what functions of torch become there."""
+"""Forward mode in JAX and TensorFlow, alone and over reverse mode, beside central differences in float64: of
+the frameworks' own functions, and of what functions of torch become there.
+"""
 
 from __future__ import annotations
 

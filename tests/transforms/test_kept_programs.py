@@ -1,4 +1,7 @@
-"""Lowered programs that are kept between processes. Here a second graph of the same function stands for a second process."""
+"""Lowered programs that are kept between processes.
+
+Here a second graph of the same function stands for a second process.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""``scan`` and ``fori_loop``: in functions of every source, eager and recorded, with gradients in memory of the root of the steps."""
+"""``scan`` and ``fori_loop``: in functions of every source, eager and recorded, with gradients in memory of
+the root of the steps.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Operations without a forward mode, or without a derivative: another way to the number, or an error that names the function; no zero."""
+"""Operations without a forward mode, or without a derivative: another way to the number, or an error that
+names the function; no zero.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Collectives over the axis of ``vmap(axis_name=)``: in every target as in JAX, mapped and differentiated in any order."""
+"""Collectives over the axis of ``vmap(axis_name=)``: in every target as in JAX, mapped and differentiated in
+any order.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""``strong_zero=True``: what does not reach the result adds nothing to a derivative, even where its slope is infinite or no number."""
+"""``strong_zero=True``: what does not reach the result adds nothing to a derivative, even where its slope is
+infinite or no number.
+"""
 
 from __future__ import annotations
 
@@ -102,7 +104,9 @@ def test_every_word_has_the_option(to: str) -> None:
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_a_cotangent_that_is_zero_at_a_point_has_a_derivative(to: str) -> None:
-    """The cotangent of the logarithm is 0 at 1, and changes there: selecting zeros would lose the second derivative."""
+    """The cotangent of the logarithm is 0 at 1, and changes there: selecting zeros would lose the second
+    derivative.
+    """
     x = torch.tensor(1.0)
     graph = graph_compiler.transpile(
         lambda x: torch.log(x) ** 2, source="torch", to=to, args=(torch.tensor(3.0),)
@@ -184,7 +188,9 @@ def test_the_pass_takes_operations_that_may_be_singular() -> None:
 
 
 def test_functions_of_complex_numbers() -> None:
-    """First and second derivatives by a complex number: the ones of each framework where none is singular, and equal in all."""
+    """First and second derivatives by a complex number: the ones of each framework where none is singular,
+    and equal in all.
+    """
     z = np.array([0.5 - 1j, -1.5 + 0.25j], "complex64")
     functions = {"torch": torch_length, "jax": jax_length, "tensorflow": tensorflow_length}
     arrays = {"torch": torch.tensor(z), "jax": jnp.asarray(z), "tensorflow": tf.constant(z)}

@@ -1,5 +1,6 @@
-"""One walk through derivatives, as documentations of automatic differentiation have it, on Rosenbrock's function and a small network: the
-same numbers in three targets."""
+"""One walk through derivatives, as documentations of automatic differentiation have it, on Rosenbrock's
+function and a small network: the same numbers in three targets.
+"""
 
 from __future__ import annotations
 

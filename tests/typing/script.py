@@ -1,4 +1,6 @@
-"""A script of a user, which ``mypy --strict`` has to accept; ``reveal_type`` lines are compared with the comment behind them."""
+"""A script of a user, which ``mypy --strict`` has to accept; ``reveal_type`` lines are compared with the
+comment behind them.
+"""
 
 from collections.abc import Callable
 from types import ModuleType

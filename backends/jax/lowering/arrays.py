@@ -30,7 +30,6 @@ rows.table({
 
 @rows.row("full")
 def full(*, shape: Any, fill_value: Any, dtype: str) -> str:
-    """``jnp.full``, or ``jnp.array`` of a number."""
     return f"jnp.full({shape!r}, {fill_value!r}, {dtype})" if shape else f"jnp.array({fill_value!r}, {dtype})"
 
 
@@ -52,7 +51,6 @@ def arange(*, start: Any, stop: Any, step: Any, dtype: str, out: Out = ()) -> st
 
 @rows.row("eye")
 def eye(*, n_rows: Any, n_cols: Any, k: Any, dtype: str) -> str:
-    """``jnp.eye``, with what is not the default."""
     columns = "" if repr(n_rows) == repr(n_cols) else f", {n_cols!r}"
     return f"jnp.eye({n_rows!r}{columns}{f', k={k!r}' if k != 0 else ''}, dtype={dtype})"
 
@@ -62,7 +60,9 @@ _NARROW = ("int8", "int16", "uint8", "uint16")
 
 @rows.row("astype")
 def astype(x: Operand, *, dtype: str, out: tuple[object, ...] = ()) -> str:
-    """Complex to real drops the imaginary part in so many words; floats reach narrow integers by way of int32, where they wrap."""
+    """Complex to real drops the imaginary part in so many words; floats reach narrow integers by way of
+    int32, where they wrap.
+    """
     target = out[0].dtype  # type: ignore[attr-defined]
     if is_complex(x.dtype or "") and not is_complex(target) and target != "bool":
         return f"{x}.real.astype({dtype})"
@@ -118,14 +118,12 @@ rows.table({
 
 @rows.row("flip")
 def flip(x: Operand, *, axis: Any) -> str:
-    """``x[:, ::-1]``."""
     axes = axis if isinstance(axis, tuple) else (axis,)
     return f"{x}{key_text(tuple((None, None, -1) if i in axes else WHOLE for i in range(x.ndim)), x.ndim)}"
 
 
 @rows.row("repeat")
 def repeat(x: Operand, repeats: Any, *, axis: int, total: Any, hint: int) -> str:
-    """jnp.repeat."""
     known = "" if total is None else f", total_repeat_length={total!r}"
     return f"jnp.repeat({x}, {repeats}, axis={axis}{known})"
 
@@ -169,7 +167,9 @@ rows.table({
 
 @rows.row("dynamic_slice")
 def dynamic_slice(x: Operand, *starts: Any, axes: tuple[int, ...], sizes: tuple[Any, ...]) -> str:
-    """``lax.dynamic_slice_in_dim`` along one axis after the other: the sizes of the others need not be written."""
+    """``lax.dynamic_slice_in_dim`` along one axis after the other: the sizes of the others need not be
+    written.
+    """
     text = str(x)
     for start, axis, size in zip(starts, axes, sizes):
         text = f"lax.dynamic_slice_in_dim({text}, {start}, {size!r}{f', {axis}' if axis else ''})"

@@ -40,8 +40,9 @@ def _scan(scope: Scope, node: Node) -> None:
 
 
 def _step(scope: Scope, body: Region, parts: list[list[str]], captured: Sequence[Any], count: int) -> str:
-    """The function of a step: of the module where it captures nothing, so that it is one object at each call. JAX compiles a loop once for
-    each function."""
+    """The function of a step: of the module where it captures nothing, so that it is one object at each call.
+    JAX compiles a loop once for each function.
+    """
     inputs = [name for part in parts for name in part]
 
     def result(inside: Any) -> str:
@@ -63,7 +64,8 @@ def _step(scope: Scope, body: Region, parts: list[list[str]], captured: Sequence
 
 
 def _is_made(scope: Scope, values: Sequence[Any]) -> bool:
-    """Whether one of the values depends on nothing that is given, as zeros do: in shard_map it is the same on all devices.
+    """Whether one of the values depends on nothing that is given, as zeros do: in shard_map it is the same on
+    all devices.
 
     A function of JAX that is written in its own calls again begins its loops as the original does.
     """
@@ -174,7 +176,9 @@ def _function(
     result: str,
     packs_of: Sequence[str] = ("carry", "element"),
 ) -> str:
-    """A nested function; each of the ``parts`` of its arguments that has several names comes in one tuple, called as ``packs_of`` says."""
+    """A nested function; each of the ``parts`` of its arguments that has several names comes in one tuple,
+    called as ``packs_of`` says.
+    """
     name = scope.new(wanted)
     scope.blank()
     _define(scope, name, parts, inside, result, packs_of)
@@ -281,7 +285,9 @@ def _rule_function(scope: Scope, decorator: str, name: str, derivative: Derivati
 def _forward(
     scope: Scope, name: str, derivative: Derivative, operands: list[str], held: Sequence[Value]
 ) -> tuple[list[str], list[str]]:
-    """The results in the forward function, and what is held of them, the operands and what is computed besides."""
+    """The results in the forward function, and what is held of them, the operands and what is computed
+    besides.
+    """
     known = dict(zip(derivative.operands, operands))
     count = len(derivative.has_given)
     outputs = lines_of(scope, derivative.forward, operands) if derivative.forward is not None else []

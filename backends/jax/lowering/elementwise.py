@@ -1,4 +1,6 @@
-"""Element-wise functions in JAX: operators, and ``lax`` where it takes the same operands as ``jnp`` (it is faster to trace)."""
+"""Element-wise functions in JAX: operators, and ``lax`` where it takes the same operands as ``jnp`` (it is
+faster to trace).
+"""
 
 from __future__ import annotations
 
@@ -49,13 +51,11 @@ rows.table({
 
 @rows.row("sign")
 def sign(x: Operand) -> str:
-    """A helper for complex numbers."""
     return f"complex_sign({x})" if is_complex(x.dtype or "") else f"lax.sign({x})"
 
 
 @rows.row("clip")
 def clip(x: Operand, low: Operand | None = None, high: Operand | None = None) -> str:
-    """A helper, for ``jnp.clip`` halves the gradient at a bound."""
     bounds = f", {low}" + (f", {high}" if high is not None else "") if low is not None else f", high={high}"
     return f"clip({x}{bounds})"
 
@@ -152,12 +152,10 @@ for _name in _HELPERS:
 
 @rows.row("erfcx")
 def erfcx(x: Operand) -> str:
-    """A helper where JAX has none, as older versions have."""
     return f"special.erfcx({x})" if hasattr(special, "erfcx") else f"erfcx({x})"
 
 
 @rows.row("trunc_divide")
 def trunc_divide(x1: Operand, x2: Operand) -> str:
-    """Of integers, what is left when the rest has gone is a multiple."""
     integers = is_integer(x1.dtype or x2.dtype or "")
     return f"({x1} - jnp.fmod({x1}, {x2})) // {x2}" if integers else f"jnp.trunc({x1} / {x2})"

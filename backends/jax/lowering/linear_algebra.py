@@ -36,7 +36,6 @@ rows.table(
 
 @rows.row("kron")
 def _kron(x1: Operand, x2: Operand) -> str:
-    """Of truth values by way of bytes: jnp.kron multiplies without a word for them."""
     if x1.dtype == "bool":
         return f"jnp.kron({x1}.astype(jnp.uint8), {x2}.astype(jnp.uint8)).astype(jnp.bool_)"
     return f"jnp.kron({x1}, {x2})"
@@ -60,7 +59,6 @@ def _trace(x: Operand, *, offset: int, dtype: Any) -> str:
 
 @rows.row("eigh")
 def _eigh(x: Operand, *, upper: bool) -> str:
-    """Only one triangle is read, as LAPACK and torch do; JAX would take the gradient at the mean of both."""
     return f"jnp.linalg.eigh(hermitian_matrix({x}{', upper=True' if upper else ''}), symmetrize_input=False)"
 
 

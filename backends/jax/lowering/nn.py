@@ -1,4 +1,6 @@
-"""Neural-network operations in JAX, one file a section; what is a call of a helper stands in ``backends/helper_calls``."""
+"""Neural-network operations in JAX, one file a section; what is a call of a helper stands in
+``backends/helper_calls``.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,6 @@ rows.table({"grouped_matmul": "lax.ragged_dot({x}, {weight}, jnp.diff({offsets},
 
 @rows.row("linear")
 def _linear(x: Operand, weight: Operand, bias: Operand | None = None) -> str:
-    """``jnp.inner``: for a single row of ``x @ weight.T``, XLA for CPU copies the weight to transpose it."""
     product = f"jnp.inner({x}, {weight})"
     return product if bias is None else f"{product} + {bias}"
 

@@ -42,7 +42,6 @@ _extreme("min")
 
 @rows.row("var")
 def _var(x: Operand, *, axis: Any, correction: Any, keepdims: bool) -> str:
-    """jnp.var gives NaN where there are fewer elements than ``correction``; torch divides by zero, the same up to 1."""
     if correction in (0, 1):
         return f"jnp.var({x}{_axes(axis, keepdims)}{', correction=1' if correction else ''})"
     return f"variance_over({x}{_axes(axis, keepdims)}, correction={correction!r})"

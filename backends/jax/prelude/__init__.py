@@ -1,6 +1,8 @@
-"""Helpers that generated JAX source uses; each is copied into the source that needs it, one file a section here.
+"""Helpers that generated JAX source uses; each is copied into the source that needs it, one file a section
+here.
 
-They are ordinary functions over arrays: no import of this package, only ``jax``, ``jnp``, ``lax``, ``np`` and ``math``.
+They are ordinary functions over arrays: no import of this package, only ``jax``, ``jnp``, ``lax``, ``np`` and
+``math``.
 """
 
 import jax.numpy as jnp

@@ -21,7 +21,9 @@ def linspace(start: jax.Array | float, stop: jax.Array | float, num: int, dtype:
 
 
 def sliding_window(x: jax.Array, axis: int, size: int, step: int = 1) -> jax.Array:
-    """All windows of ``size`` elements along ``axis``, every ``step`` elements; the elements of a window become the last axis."""
+    """All windows of ``size`` elements along ``axis``, every ``step`` elements; the elements of a window
+    become the last axis.
+    """
     if x.ndim == 0:
         return jnp.broadcast_to(x, (size,))
     starts = np.arange(0, x.shape[axis] - size + 1, step)
@@ -30,7 +32,9 @@ def sliding_window(x: jax.Array, axis: int, size: int, step: int = 1) -> jax.Arr
 
 
 def as_strided(x: jax.Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> jax.Array:
-    """Element ``i, j, ..`` of the result is element ``offset + i * strides[0] + j * strides[1] + ..`` of the flattened ``x``."""
+    """Element ``i, j, ..`` of the result is element ``offset + i * strides[0] + j * strides[1] + ..`` of the
+    flattened ``x``.
+    """
     positions = np.full((1,) * len(shape), offset)
     for axis, (size, stride) in enumerate(zip(shape, strides, strict=False)):
         positions = positions + np.arange(size).reshape((-1,) + (1,) * (len(shape) - axis - 1)) * stride
@@ -72,7 +76,9 @@ def along_axis(indices: jax.Array, axis: int) -> tuple[jax.Array, ...]:
 
 
 def scatter_reduce(x: jax.Array, key: Any, values: Any, reduce: str, include_self: bool = True) -> jax.Array:
-    """``x`` with the values that meet at each place of ``x[key]`` reduced to one, together with the old element if ``include_self``."""
+    """``x`` with the values that meet at each place of ``x[key]`` reduced to one, together with the old
+    element if ``include_self``.
+    """
     count = jnp.zeros(x.shape, jnp.int32).at[key].add(1)
     if not include_self:
         floating = jnp.issubdtype(x.dtype, jnp.inexact)
@@ -97,8 +103,9 @@ def scatter_reduce(x: jax.Array, key: Any, values: Any, reduce: str, include_sel
 
 
 def scatter_product(x: jax.Array, key: Any, values: Any) -> jax.Array:
-    """``x.at[key].multiply(values)``, with derivatives also where several values meet at one place: they are multiplied in the order of
-    their places, by a loop that JAX differentiates."""
+    """``x.at[key].multiply(values)``, with derivatives also where several values meet at one place: they are
+    multiplied in the order of their places, by a loop that JAX differentiates.
+    """
     if not jnp.issubdtype(x.dtype, jnp.inexact):
         return x.at[key].multiply(jnp.asarray(values, x.dtype))
     places = jnp.arange(x.size).reshape(x.shape).at[key].get(mode="fill", fill_value=x.size)

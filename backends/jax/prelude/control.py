@@ -14,8 +14,9 @@ from ....errors import GradientRefused
 
 
 def stacked_weights(parameters: Mapping[str, jax.Array], name: str, layers: Iterable[int]) -> jax.Array:
-    """The weights of layers as one array, ``*`` in the name for the number of a layer: stacked before, under the name with all numbers
-    in it (``"layer.0,1,2.weight"``), or now."""
+    """The weights of layers as one array, ``*`` in the name for the number of a layer: stacked before, under
+    the name with all numbers in it (``"layer.0,1,2.weight"``), or now.
+    """
     together = name.replace("*", ",".join(map(str, layers)))
     if together in parameters:
         return parameters[together]
@@ -23,8 +24,9 @@ def stacked_weights(parameters: Mapping[str, jax.Array], name: str, layers: Iter
 
 
 def varying_as(sequences: Any, start: Any) -> Any:
-    """``start``. In shard_map, where steps over ``sequences`` differ between devices, it is marked as different as well: loops begin with
-    the type they go on with."""
+    """``start``. In shard_map, where steps over ``sequences`` differ between devices, it is marked as
+    different as well: loops begin with the type they go on with.
+    """
     if not jax.sharding.get_abstract_mesh().manual_axes:
         return start
     differs = jnp.stack(
@@ -34,8 +36,10 @@ def varying_as(sequences: Any, start: Any) -> Any:
 
 
 def bounded_while(goes_on: Callable[[Any], Any], step: Callable[[Any], Any], start: Any, most: Any) -> Any:
-    """``lax.while_loop`` of at most ``most`` steps, with derivatives in both modes: those of as many steps, of which the ones behind the
-    end are not taken. The backward pass computes steps again, and keeps what some of them began with."""
+    """``lax.while_loop`` of at most ``most`` steps, with derivatives in both modes: those of as many steps,
+    of which the ones behind the end are not taken. The backward pass computes steps again, and keeps what
+    some of them began with.
+    """
     if not isinstance(most, int):  # while it is traced
         return lax.while_loop(goes_on, step, start)
     asked, (stepped, shapes) = jax.make_jaxpr(goes_on)(start), jax.make_jaxpr(step, return_shape=True)(start)
@@ -68,7 +72,8 @@ def bounded_while(goes_on: Callable[[Any], Any], step: Callable[[Any], Any], sta
 
 
 def steps_where(holds: Callable[..., Any], after: Callable[..., Any], most: int) -> Callable[..., Any]:
-    """At most ``most`` steps while ``holds(captured, state)``, in loops of 32 that are passed over where it does not.
+    """At most ``most`` steps while ``holds(captured, state)``, in loops of 32 that are passed over where it
+    does not.
 
     Where a step is not taken no derivative goes through it, whatever its own is there.
     """
@@ -112,7 +117,9 @@ def anywhere(truth: jax.Array) -> jax.Array:
 
 
 def with_gradient(value: jax.Array, *pairs: jax.Array) -> jax.Array:
-    """``value``; ``pairs`` are sources and slopes: the gradient of a source is that of the value times its slope."""
+    """``value``; ``pairs`` are sources and slopes: the gradient of a source is that of the value times its
+    slope.
+    """
 
     @jax.custom_jvp
     def ruled(value: jax.Array, *pairs: jax.Array) -> jax.Array:
@@ -131,8 +138,9 @@ def with_gradient(value: jax.Array, *pairs: jax.Array) -> jax.Array:
 def with_slopes(
     function: Callable[..., jax.Array], slopes: list[Callable[..., jax.Array]], *arrays: jax.Array
 ) -> jax.Array:
-    """``function(*arrays)``, element by element; its derivative by each array is what the slope of that number gives for the same
-    arrays."""
+    """``function(*arrays)``, element by element; its derivative by each array is what the slope of that
+    number gives for the same arrays.
+    """
     sloped = jax.custom_jvp(function)
 
     def derivative(primals: Any, tangents: Any) -> tuple[jax.Array, jax.Array]:
@@ -166,7 +174,9 @@ def refuse_gradient(*arrays: jax.Array, message: str) -> jax.Array:
 
 
 def strong_zero(function: Callable[..., jax.Array], *arrays: jax.Array) -> jax.Array:
-    """``function(*arrays)``, element by element; a tangent or cotangent that is zero stays zero, whatever the slope is."""
+    """``function(*arrays)``, element by element; a tangent or cotangent that is zero stays zero, whatever the
+    slope is.
+    """
     ruled = jax.custom_jvp(function)
 
     def derivative(primals: Any, tangents: Any) -> tuple[jax.Array, jax.Array]:

@@ -1,7 +1,8 @@
 """Convolutions, and windows as columns.
 
-XLA for CPU is slow at two kinds of convolutions, which are written otherwise there: those channel by channel, and those whose weight is
-larger than all windows together, for it puts the axes of the weight in another order at every call.
+XLA for CPU is slow at two kinds of convolutions, which are written otherwise there: those channel by channel,
+and those whose weight is larger than all windows together, for it puts the axes of the weight in another
+order at every call.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ def conv(
     layout: str = "channels_first",
     input_dilation: tuple[int, ...] | None = None,
 ) -> jax.Array:
-    """Convolution of ``x`` with ``weight[out, in // groups, *kernel]``, one stride, pair of padding and dilation an axis of space."""
+    """Convolution of ``x`` with ``weight[out, in // groups, *kernel]``, one stride, pair of padding and
+    dilation an axis of space.
+    """
     rank = x.ndim - 2
     known = all(isinstance(size, int) for size in x.shape)  # jax.export has sizes that are none
     if known and layout == "channels_last" and input_dilation is None and jax.default_backend() == "cpu":
@@ -66,7 +69,9 @@ def conv_channels_last(
     dilation: tuple[int, ...] | None = None,
     groups: int = 1,
 ) -> jax.Array:
-    """Convolution of ``x[batch, *space, channels]`` with ``kernel[*kernel, in // groups, out]``, which XLA for CPU takes as it is."""
+    """Convolution of ``x[batch, *space, channels]`` with ``kernel[*kernel, in // groups, out]``, which XLA
+    for CPU takes as it is.
+    """
     rank = x.ndim - 2
     shape = (strides or (1,) * rank, padding or ((0, 0),) * rank, dilation or (1,) * rank)
     known = all(isinstance(size, int) for size in x.shape)  # jax.export has sizes that are none
@@ -112,7 +117,9 @@ def shifted(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> list[jax.Array]:
-    """For each element of the kernel, the elements of ``x[batch, *space, channels]`` that it meets in all windows."""
+    """For each element of the kernel, the elements of ``x[batch, *space, channels]`` that it meets in all
+    windows.
+    """
     counts = window_counts(x, kernel, strides, padding, dilation)
     padded = lax.pad(x, np.zeros((), x.dtype), [(0, 0, 0), *((*pair, 0) for pair in padding), (0, 0, 0)])
     parts = []
@@ -127,7 +134,9 @@ def shifted(
 
 
 def depthwise_conv(x: jax.Array, taps: jax.Array, kernel: tuple[int, ...], *shape: Any) -> jax.Array:
-    """Convolution of each channel of ``x[batch, *space, channels]`` with its own kernel of ``taps[elements of the kernel, channels]``."""
+    """Convolution of each channel of ``x[batch, *space, channels]`` with its own kernel of ``taps[elements of
+    the kernel, channels]``.
+    """
     wide = jnp.promote_types(x.dtype, jnp.float32) if jnp.issubdtype(x.dtype, jnp.floating) else x.dtype
     parts = shifted(x.astype(wide), kernel, *shape)
     return sum(part * tap for part, tap in zip(parts, taps.astype(wide))).astype(x.dtype)
@@ -151,7 +160,9 @@ def conv_of_columns(
 
 
 def tiles(x: jax.Array, kernel: tuple[int, ...], padding: tuple[tuple[int, int], ...]) -> jax.Array:
-    """The windows of ``x[batch, *space, channels]`` that lie side by side, as [batch, *windows, channels, *kernel]."""
+    """The windows of ``x[batch, *space, channels]`` that lie side by side, as [batch, *windows, channels,
+    *kernel].
+    """
     rank = len(kernel)
     counts = window_counts(x, kernel, kernel, padding, (1,) * rank)
     padded = lax.pad(x, np.zeros((), x.dtype), [(0, 0, 0), *((*pair, 0) for pair in padding), (0, 0, 0)])
@@ -172,7 +183,9 @@ def conv_transpose(
     groups: int = 1,
     layout: str = "channels_first",
 ) -> jax.Array:
-    """Transposed convolution with ``weight[in, out // groups, *kernel]``: a convolution of ``x`` spread out by the strides."""
+    """Transposed convolution with ``weight[in, out // groups, *kernel]``: a convolution of ``x`` spread out
+    by the strides.
+    """
     rank = x.ndim - 2
     taken, given, *kernel = weight.shape
     flipped = (
@@ -222,7 +235,9 @@ def col2im(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> jax.Array:
-    """The sum of the columns that ``im2col`` makes of an array [batch, channels, *size], each element at its place."""
+    """The sum of the columns that ``im2col`` makes of an array [batch, channels, *size], each element at its
+    place.
+    """
     places = column_places(size, kernel, strides, padding, dilation)
     lead = (x.shape[0], x.shape[1] // math.prod(kernel))
     windows = x.reshape(*lead, *np.broadcast_shapes(*(place.shape for place in places)))

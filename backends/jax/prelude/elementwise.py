@@ -25,7 +25,10 @@ def atan2(x1: jax.Array, x2: jax.Array) -> jax.Array:
 def clip(
     x: jax.Array, low: jax.Array | float | None = None, high: jax.Array | float | None = None
 ) -> jax.Array:
-    """``x`` kept between two bounds; at a bound the whole gradient is that of ``x``. A bound that is NaN wins."""
+    """``x`` kept between two bounds; at a bound the whole gradient is that of ``x``.
+
+    A bound that is NaN wins.
+    """
     x = x if low is None else jnp.where((x < low) | (low != low), low, x)
     return x if high is None else jnp.where((x > high) | (high != high), high, x)
 
@@ -64,8 +67,9 @@ def log2(x: jax.Array) -> jax.Array:
 
 
 def power(x1: jax.Array, x2: jax.Array) -> jax.Array:
-    """``x1 ** x2`` of floats; where ``x2`` is 0, no gradient flows to ``x1``, and where ``x1`` is, none to an ``x2`` that is not
-    negative."""
+    """``x1 ** x2`` of floats; where ``x2`` is 0, no gradient flows to ``x1``, and where ``x1`` is, none to an
+    ``x2`` that is not negative.
+    """
 
     def by_base(x: jax.Array, y: jax.Array) -> jax.Array:
         return jnp.where(y == 0, 0, y * power(x, y - 1))

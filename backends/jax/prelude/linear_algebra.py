@@ -18,7 +18,7 @@ def conjugate_transpose(x: jax.Array) -> jax.Array:
     return jnp.swapaxes(x.conj(), -1, -2)
 
 
-# ---------------------------------------------------------------------------------------------- norms and ranks
+# -------------------------------------------------------------------------------------------- norms and ranks
 def matrix_norm(x: jax.Array, *, ord: float | str = "fro", keepdims: bool = False) -> jax.Array:
     """The norm of the matrices in the last two axes."""
     if ord == "fro":
@@ -94,11 +94,12 @@ def cholesky_solve(x1: jax.Array, x2: jax.Array, *, upper: bool = False) -> jax.
     )
 
 
-# ---------------------------------------------------------------------------------------------- decompositions
+# --------------------------------------------------------------------------------------------- decompositions
 def hermitian_matrix(x: jax.Array, *, upper: bool = False) -> jax.Array:
     """The Hermitian matrix of which ``x`` holds one triangle; what the other one holds is not looked at.
 
-    Its gradient is Hermitian, as torch's is: the numbers come from one triangle alone, the derivative from zeros that are added.
+    Its gradient is Hermitian, as torch's is: the numbers come from one triangle alone, the derivative from
+    zeros that are added.
     """
     lower = conjugate_transpose(x) if upper else x
     told = lax.stop_gradient(jnp.tril(lower) + conjugate_transpose(jnp.tril(lower, -1)))
@@ -113,7 +114,9 @@ def cholesky(x: jax.Array, *, upper: bool = False) -> jax.Array:
 
 
 def cholesky_ex(x: jax.Array, *, upper: bool = False) -> tuple[jax.Array, jax.Array]:
-    """The Cholesky factor, NaN where there is none, and the order of the first leading minor that is not positive, or 0."""
+    """The Cholesky factor, NaN where there is none, and the order of the first leading minor that is not
+    positive, or 0.
+    """
     factor = cholesky(x, upper=upper)
     if not x.size:
         return factor, jnp.zeros(x.shape[:-2], jnp.int32)
@@ -124,8 +127,9 @@ def cholesky_ex(x: jax.Array, *, upper: bool = False) -> tuple[jax.Array, jax.Ar
 
 
 def first_indefinite(x: jax.Array) -> jax.Array:
-    """For each Hermitian matrix, told by its lower triangle, the first step of elimination whose pivot is not positive, counted from 1, or
-    0."""
+    """For each Hermitian matrix, told by its lower triangle, the first step of elimination whose pivot is not
+    positive, counted from 1, or 0.
+    """
 
     def step(k: jax.Array, state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         a, first = state

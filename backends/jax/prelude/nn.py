@@ -66,7 +66,8 @@ def attention_weights(
 ) -> jax.Array:
     """``softmax(query @ key.T * scale + mask)``, in float32 at least; 0 in rows without any kept score.
 
-    The scores see nothing but arithmetic: XLA puts product, sum and softmax into one loop then, which it does not do around a choice.
+    The scores see nothing but arithmetic: XLA puts product, sum and softmax into one loop then, which it does
+    not do around a choice.
     """
     wide = jnp.promote_types(query.dtype, jnp.float32)
     scores = jnp.matmul(query, jnp.swapaxes(key, -1, -2), preferred_element_type=wide)
@@ -84,9 +85,10 @@ def attention_weights(
 def softmax_or_zero(scores: jax.Array) -> jax.Array:
     """Softmax over the last axis; 0 where all scores are -inf.
 
-    Both reductions start at a number that is nothing beside those of any other row: the lowest for the peak, the least for the total,
-    which is 1 at least elsewhere. So nothing stands between total and quotient: that would cost a loop of its own, and 1.5 times the time
-    with 1,500 keys on a CPU. The derivative of that quotient would leave the range of the type.
+    Both reductions start at a number that is nothing beside those of any other row: the lowest for the peak,
+    the least for the total, which is 1 at least elsewhere. So nothing stands between total and quotient: that
+    would cost a loop of its own, and 1.5 times the time with 1,500 keys on a CPU. The derivative of that
+    quotient would leave the range of the type.
     """
 
     @jax.custom_jvp
@@ -146,7 +148,9 @@ def nll_loss(
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> jax.Array:
-    """``-weight[target] * log_probabilities[target]``, classes on axis 1; 0 where the target is ``ignore_index``."""
+    """``-weight[target] * log_probabilities[target]``, classes on axis 1; 0 where the target is
+    ``ignore_index``.
+    """
     axis = min(1, log_probabilities.ndim - 1)
     kept = target != ignore_index
     target = jnp.where(kept, target, 0)
@@ -167,7 +171,9 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> jax.Array:
-    """Cross entropy of ``softmax(logits)`` against class indices; a share ``label_smoothing`` falls on all classes alike."""
+    """Cross entropy of ``softmax(logits)`` against class indices; a share ``label_smoothing`` falls on all
+    classes alike.
+    """
     axis = min(1, logits.ndim - 1)
     logs = jax.nn.log_softmax(logits, axis)
     loss = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
@@ -185,7 +191,9 @@ def cross_entropy(
 
 
 def binary_cross_entropy(probability: jax.Array, target: jax.Array) -> jax.Array:
-    """``-(target * log(probability) + (1 - target) * log(1 - probability))``, each logarithm at least -100, with finite gradients."""
+    """``-(target * log(probability) + (1 - target) * log(1 - probability))``, each logarithm at least -100,
+    with finite gradients.
+    """
 
     @jax.custom_jvp
     def cross_entropy(p: jax.Array, t: jax.Array) -> jax.Array:
@@ -212,8 +220,9 @@ def ctc_loss(
 ) -> jax.Array:
     """``-log p(targets)`` of each sequence, summed over all alignments by the forward recursion.
 
-    Its gradient is that of this sum; torch's assumes a log_softmax before it, and is the same after that. What cannot be reached has a very
-    small logarithm and not that of 0, whose gradient is NaN; where no alignment fits, the loss is infinite and the gradient 0.
+    Its gradient is that of this sum; torch's assumes a log_softmax before it, and is the same after that.
+    What cannot be reached has a very small logarithm and not that of 0, whose gradient is NaN; where no
+    alignment fits, the loss is infinite and the gradient 0.
     """
     time, batch = log_probabilities.shape[:2]
     length = targets.shape[1]

@@ -124,7 +124,9 @@ def adaptive_avg_pool(x: jax.Array, size: tuple[int, ...], layout: str = "channe
 
 
 def fractional_starts(samples: jax.Array, size: int, windows: int, kernel: int) -> jax.Array:
-    """Where the windows of a fractional pooling start: ``windows`` steps of uneven length, shifted by each of ``samples``."""
+    """Where the windows of a fractional pooling start: ``windows`` steps of uneven length, shifted by each of
+    ``samples``.
+    """
     if windows == 1:
         return jnp.full((*samples.shape, 1), size - kernel)
     step = jnp.asarray((size - kernel) / (windows - 1), samples.dtype)
@@ -156,7 +158,9 @@ def interpolate(
     antialias: bool = False,
     layout: str = "channels_first",
 ) -> jax.Array:
-    """``x`` with its axes of space resampled to ``size``; ``scales`` are the factors that positions are computed with."""
+    """``x`` with its axes of space resampled to ``size``; ``scales`` are the factors that positions are
+    computed with.
+    """
     scales = scales or (None,) * len(size)
     first = x.ndim - len(size) - (layout == "channels_last")
     nearest = method.startswith("nearest")
@@ -181,7 +185,9 @@ def interpolate(
 
 
 def padded_position(position: jax.Array, size: int, padding: str, align_corners: bool) -> jax.Array:
-    """Positions inside of the array, as far as ``padding`` brings them there; no gradient flows at the ends and beyond."""
+    """Positions inside of the array, as far as ``padding`` brings them there; no gradient flows at the ends
+    and beyond.
+    """
     if padding == "reflection":
         position = reflected(position, size, align_corners)
     return (
@@ -192,7 +198,9 @@ def padded_position(position: jax.Array, size: int, padding: str, align_corners:
 
 
 def elements_at(x: jax.Array, places: list[jax.Array]) -> jax.Array:
-    """``x[batch, channels, *space]`` at integer ``places``, one array [batch, *out] for each axis of space; 0 outside."""
+    """``x[batch, channels, *space]`` at integer ``places``, one array [batch, *out] for each axis of space; 0
+    outside.
+    """
     inside = np.array(True)
     for place, n in zip(places, x.shape[2:]):
         inside = inside & (place >= 0) & (place < n)
@@ -203,7 +211,9 @@ def elements_at(x: jax.Array, places: list[jax.Array]) -> jax.Array:
 
 
 def affine_grid(theta: jax.Array, size: tuple[int, ...], align_corners: bool = False) -> jax.Array:
-    """The positions ``[batch, *size, axes]`` under the affine maps ``theta[batch, axes, axes + 1]``, the last axis first."""
+    """The positions ``[batch, *size, axes]`` under the affine maps ``theta[batch, axes, axes + 1]``, the last
+    axis first.
+    """
     lines = []
     for n in size:
         line = np.linspace(-1, 1, n) if n > 1 else np.zeros(n)

@@ -219,8 +219,8 @@ def gammaincc(a: jax.Array, x: jax.Array) -> jax.Array:
 
 
 def gamma_far(a: jax.Array, x: jax.Array, sign: int) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """The incomplete gamma function, upper for ``sign`` 1 and lower for -1, of large ``a`` and ``x`` near it, NaN elsewhere; and the
-    arguments that are left.
+    """The incomplete gamma function, upper for ``sign`` 1 and lower for -1, of large ``a`` and ``x`` near it,
+    NaN elsewhere; and the arguments that are left.
 
     JAX's own loop ends before such arguments are summed up.
     """
@@ -272,7 +272,9 @@ def logit(x: jax.Array, eps: float | None = None) -> jax.Array:
 
 
 def orthogonal_polynomial(x: jax.Array, n: jax.Array, kind: str) -> jax.Array:
-    """The polynomial of degree ``n``, by the recurrence of its family; 0 for degrees that are negative or not finite."""
+    """The polynomial of degree ``n``, by the recurrence of its family; 0 for degrees that are negative or not
+    finite.
+    """
     x, n = jnp.broadcast_arrays(x, jnp.trunc(n))
     first = {
         "chebyshev_t": x, "chebyshev_u": 2 * x, "chebyshev_v": 2 * x - 1, "chebyshev_w": 2 * x + 1,
@@ -301,7 +303,9 @@ def orthogonal_polynomial(x: jax.Array, n: jax.Array, kind: str) -> jax.Array:
 
 
 def polygamma(x: jax.Array, n: int) -> jax.Array:
-    """The ``n``-th derivative of the logarithmic derivative of the gamma function; half precision is computed in single."""
+    """The ``n``-th derivative of the logarithmic derivative of the gamma function; half precision is computed
+    in single.
+    """
     wide = x.astype(jnp.promote_types(x.dtype, jnp.float32))
     if n == 1:
         return trigamma(wide).astype(x.dtype)
@@ -321,8 +325,9 @@ def sine_quotient(x: jax.Array) -> jax.Array:
 
 
 def trigamma(x: jax.Array) -> jax.Array:
-    """The first derivative of ``digamma``; below 0.5 reflected as in torch, which at negative integers gives what the sine of ``pi * x``
-    rounds to."""
+    """The first derivative of ``digamma``; below 0.5 reflected as in torch, which at negative integers gives
+    what the sine of ``pi * x`` rounds to.
+    """
     below = x < 0.5
     sine = jnp.sin(jnp.pi * jnp.where(below, x, 0.5))
     above = jnp.where(below, 1 - x, x)
@@ -331,8 +336,9 @@ def trigamma(x: jax.Array) -> jax.Array:
 
 
 def xlog1py(x: jax.Array, y: jax.Array) -> jax.Array:
-    """``x * log1p(y)``, 0 where ``x`` is 0; NaN where ``y`` is. Its slopes are ``log1p(y)``, 0 where both are at their ends, and
-    ``x / (1 + y)``."""
+    """``x * log1p(y)``, 0 where ``x`` is 0; NaN where ``y`` is. Its slopes are ``log1p(y)``, 0 where both are
+    at their ends, and ``x / (1 + y)``.
+    """
 
     def value(x: jax.Array, y: jax.Array) -> jax.Array:
         return jnp.where(jnp.isnan(y), jnp.nan, special.xlog1py(x, inside(x, y)))
@@ -344,7 +350,10 @@ def xlog1py(x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def xlogy(x: jax.Array, y: jax.Array) -> jax.Array:
-    """``x * log(y)``, 0 where ``x`` is 0; NaN where ``y`` is. Its slopes are ``log(y)``, 0 where both are at their ends, and ``x / y``."""
+    """``x * log(y)``, 0 where ``x`` is 0; NaN where ``y`` is.
+
+    Its slopes are ``log(y)``, 0 where both are at their ends, and ``x / y``.
+    """
 
     def value(x: jax.Array, y: jax.Array) -> jax.Array:
         return jnp.where(jnp.isnan(y), jnp.nan, special.xlogy(x, inside(x, y)))

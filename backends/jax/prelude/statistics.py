@@ -11,7 +11,7 @@ import numpy as np
 from jax import lax
 
 
-# ---------------------------------------------------------------------------------------------- moments and norms
+# ------------------------------------------------------------------------------------------ moments and norms
 def safe_sqrt(x: jax.Array) -> jax.Array:
     """The square root, with derivative 0 at 0."""
     zero = x == 0
@@ -70,7 +70,9 @@ def power_of(x: jax.Array, exponent: float) -> jax.Array:
 def sort_with_indices(
     x: jax.Array, *, axis: int = -1, descending: bool = False
 ) -> tuple[jax.Array, jax.Array]:
-    """The elements in order along ``axis``, and where they were; equal ones keep their order, NaN counts as the largest."""
+    """The elements in order along ``axis``, and where they were; equal ones keep their order, NaN counts as
+    the largest.
+    """
     axis = axis % x.ndim
     pair = (x, lax.broadcasted_iota(int, x.shape, axis))
     if not descending:
@@ -150,7 +152,10 @@ def first_extreme(
     axis: int,
     keepdims: bool = False,
 ) -> jax.Array:
-    """``jnp.max`` or ``jnp.min`` along one axis; of equal elements the first has the gradient. ``place`` finds it."""
+    """``jnp.max`` or ``jnp.min`` along one axis; of equal elements the first has the gradient.
+
+    ``place`` finds it.
+    """
 
     @jax.custom_jvp
     def computed(x: jax.Array) -> jax.Array:
@@ -170,7 +175,7 @@ def last_seen(x: jax.Array, values: jax.Array, axis: int) -> jax.Array:
     return lax.cummax(jnp.where(seen, lax.broadcasted_iota(int, x.shape, axis), 0), axis)
 
 
-# ---------------------------------------------------------------------------------------------- searching and sets
+# ----------------------------------------------------------------------------------------- searching and sets
 def searchsorted_rows(
     sequences: jax.Array, x: jax.Array, sorter: jax.Array | None = None, *, side: str = "left"
 ) -> jax.Array:
@@ -184,9 +189,11 @@ def searchsorted_rows(
     )
 
 
-# ---------------------------------------------------------------------------------------------- integrals and histograms
+# ----------------------------------------------------------------------------------- integrals and histograms
 def histc(x: jax.Array, *, bins: int, min: float, max: float) -> jax.Array:
-    """How many elements are in each of ``bins`` equal parts of ``[min, max]``, or of the range of ``x`` where both are equal."""
+    """How many elements are in each of ``bins`` equal parts of ``[min, max]``, or of the range of ``x`` where
+    both are equal.
+    """
     x = x.reshape(-1)
     if x.size == 0:
         return jnp.zeros(bins, x.dtype)
@@ -219,9 +226,11 @@ def pdist(x: jax.Array, *, p: float = 2.0) -> jax.Array:
 
 
 def dropout(key: jax.Array, x: jax.Array, rate: float, shared_axes: tuple[int, ...] = ()) -> jax.Array:
-    """``x`` with a share ``rate`` of its elements set to 0, the others scaled up; ``shared_axes`` live or die together.
+    """``x`` with a share ``rate`` of its elements set to 0, the others scaled up; ``shared_axes`` live or die
+    together.
 
-    The numbers of one long axis are those of the shape, and XLA compiles them in a tenth of the time that four axes take on a CPU.
+    The numbers of one long axis are those of the shape, and XLA compiles them in a tenth of the time that
+    four axes take on a CPU.
     """
     if rate == 1:
         return jnp.zeros_like(x)
@@ -243,7 +252,9 @@ def random_categorical(key: jax.Array, weights: jax.Array, samples: int, replace
 
 
 def philox(keys: jax.Array, counts: jax.Array) -> jax.Array:
-    """Philox-4x32 with 10 rounds: four random words for each key of two words and count of four, which stand along the last axis."""
+    """Philox-4x32 with 10 rounds: four random words for each key of two words and count of four, which stand
+    along the last axis.
+    """
 
     def high(x: jax.Array, factor: int) -> jax.Array:
         """The upper half of a product, without integers of 64 bits."""
@@ -274,7 +285,9 @@ def philox(keys: jax.Array, counts: jax.Array) -> jax.Array:
 
 
 def threefry(keys: jax.Array, counts: jax.Array) -> jax.Array:
-    """Threefry-2x32 with 20 rounds: two random words for each key and count, which are words along the last axis."""
+    """Threefry-2x32 with 20 rounds: two random words for each key and count, which are words along the last
+    axis.
+    """
     first, second = keys[..., 0], keys[..., 1]
     words = (first, second, first ^ second ^ jnp.uint32(0x1BD11BDA))
     x, y = counts[..., 0] + first, counts[..., 1] + second

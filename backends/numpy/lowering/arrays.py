@@ -27,7 +27,6 @@ rows.table({
 
 @rows.row("full")
 def full(*, shape: Any, fill_value: Any, dtype: str) -> str:
-    """``np.full``, or ``np.array`` of a number."""
     return f"np.full({shape!r}, {fill_value!r}, {dtype})" if shape else f"np.array({fill_value!r}, {dtype})"
 
 
@@ -46,7 +45,6 @@ def arange(*, start: Any, stop: Any, step: Any, dtype: str, out: tuple[ArraySpec
 
 @rows.row("eye")
 def eye(*, n_rows: Any, n_cols: Any, k: Any, dtype: str) -> str:
-    """``np.eye``, with what is not the default."""
     columns = "" if repr(n_rows) == repr(n_cols) else f", {n_cols!r}"
     return f"np.eye({n_rows!r}{columns}{f', k={k!r}' if k != 0 else ''}, dtype={dtype})"
 
@@ -56,7 +54,9 @@ _NARROW = ("int8", "int16", "uint8", "uint16")
 
 @rows.row("astype")
 def astype(x: Operand, *, dtype: str, out: tuple[object, ...] = ()) -> str:
-    """Complex to real drops the imaginary part in so many words; floats reach narrow integers by way of int32, where they wrap."""
+    """Complex to real drops the imaginary part in so many words; floats reach narrow integers by way of
+    int32, where they wrap.
+    """
     target = out[0].dtype  # type: ignore[attr-defined]
     if is_complex(x.dtype or "") and not is_complex(target) and target != "bool":
         return f"{x}.real.astype({dtype})"
@@ -100,7 +100,6 @@ def split(x: Operand, *, sizes: tuple[Any, ...], axis: int, out: Any) -> str:
 
 @rows.row("unstack")
 def unstack(x: Operand, *, axis: int, count: int) -> str:
-    """The slices one by one while they are few."""
     if count <= 4:
         return ", ".join(unstack_texts(x, axis, count))
     return f"np.moveaxis({x}, {axis}, 0)" if axis else str(x)
@@ -108,7 +107,6 @@ def unstack(x: Operand, *, axis: int, count: int) -> str:
 
 @rows.row("flip")
 def flip(x: Operand, *, axis: Any) -> str:
-    """``x[:, ::-1]``."""
     axes = axis if isinstance(axis, tuple) else (axis,)
     return f"{x}{key_text(tuple((None, None, -1) if i in axes else WHOLE for i in range(x.ndim)), x.ndim)}"
 
@@ -150,7 +148,6 @@ rows.table({
 def scatter_nd(
     x: Operand, values: Any, *indices: Operand, axes: tuple[int, ...], reduce: str | None, include_self: bool
 ) -> str:
-    """``with_items(x, np.s_[i, :, j], values)``, or the helper that reduces."""
     return _written(x, f"np.s_{arrays_text(indices, axes, x.ndim)}", values, reduce, include_self)
 
 
@@ -158,7 +155,6 @@ def scatter_nd(
 def scatter(
     x: Operand, indices: Operand, values: Any, *, axis: int, reduce: str | None, include_self: bool
 ) -> str:
-    """``with_items(x, along_axis(indices, 1), values)``, or the helper that reduces."""
     return _written(
         x, str(indices) if x.ndim == 1 else f"along_axis({indices}, {axis})", values, reduce, include_self
     )
@@ -198,7 +194,6 @@ rows.table(
 
 @rows.row("sort")
 def _sort(x: Operand, *, axis: int, descending: bool, stable: bool) -> str:
-    """Equal elements are alike, so that the reverse of the ascending order will do."""
     ascending = f"np.sort({x}, axis={axis})"
     return f"np.flip({ascending}, axis={axis})" if descending else ascending
 

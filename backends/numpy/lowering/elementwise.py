@@ -47,14 +47,15 @@ rows.table({
 
 @rows.row("clip")
 def clip(x: Operand, low: Operand | None = None, high: Operand | None = None) -> str:
-    """``np.clip``, or the one bound that there is."""
     if low is not None and high is not None:
         return f"np.clip({x}, {low}, {high})"
     return f"np.minimum({x}, {high})" if low is None else f"np.maximum({x}, {low})"
 
 
 def quotient(function: str, template: str) -> Callable[..., str]:
-    """A row that divides: of integers by a helper that raises where the divisor is 0, as torch does; numpy would give 0."""
+    """A row that divides: of integers by a helper that raises where the divisor is 0, as torch does; numpy
+    would give 0.
+    """
 
     def row(x1: Operand, x2: Operand) -> str:
         if is_integer(x1.dtype or x2.dtype or "") and not (x2.dtype is None and number_in(x2)):
@@ -121,7 +122,6 @@ rows.table({
 def _of_several(name: str) -> None:
     @rows.row(name)
     def row(*operands: Operand) -> str:
-        """scipy takes a number for float64, so it is given the type of the array beside it."""
         dtype = next(x.dtype for x in operands if x.dtype)
         return f"special.{name}({', '.join(x if x.dtype else f'np.{dtype}({x})' for x in operands)})"
 
@@ -132,7 +132,6 @@ for _name in ("betainc", "xlog1py", "xlogy"):
 
 @rows.row("nan_to_num")
 def nan_to_num(x: Operand, *, nan: Any, posinf: Any, neginf: Any) -> str:
-    """``np.nan_to_num``; a helper for half precision, of which one type is not numpy's own."""
     given = {"nan": None if nan == 0 else nan, "posinf": posinf, "neginf": neginf}
     options = "".join(f", {key}={value!r}" for key, value in given.items() if value is not None)
     return f"{'half_nan_to_num' if x.dtype in HALF else 'np.nan_to_num'}({x}{options})"
@@ -143,12 +142,10 @@ _rest = quotient("np.fmod", "np.fmod({x1}, {x2})")
 
 @rows.row("trunc_divide")
 def trunc_divide(x1: Operand, x2: Operand) -> str:
-    """Of integers, what is left when the rest has gone is a multiple."""
     integers = is_integer(x1.dtype or x2.dtype or "")
     return f"({x1} - {_rest(x1, x2)}) // {x2}" if integers else f"np.trunc({x1} / {x2})"
 
 
 @rows.row("with_gradient", "refuse_gradient")
 def without_derivatives(*arrays: Operand, message: str = "") -> str:
-    """The array itself."""
     return str(arrays[0])

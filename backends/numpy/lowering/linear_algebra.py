@@ -39,7 +39,6 @@ rows.table(
 
 @rows.row("einsum")
 def _einsum(*arrays: Operand, equation: str) -> str:
-    """Without ``optimize``, numpy forms products of more than one array in loops of its own instead of matrix products."""
     optimize = ", optimize=True" if len(arrays) > 1 else ""
     return f'np.einsum("{equation}", {", ".join(arrays)}{optimize})'
 

@@ -36,7 +36,6 @@ def _axes(axis: Any, keepdims: bool) -> str:
 
 
 def _count(x: Operand, axis: Any) -> int:
-    """How many elements are reduced to one, 0 where that is known at run time only."""
     sizes = [x.shape[i] for i in normalise_axes(axis, x.ndim)]
     return math.prod(sizes) if all(isinstance(size, int) for size in sizes) else 0
 

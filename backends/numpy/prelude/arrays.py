@@ -18,7 +18,9 @@ def linspace(start: np.ndarray | float, stop: np.ndarray | float, num: int, dtyp
 
 
 def sliding_window(x: np.ndarray, axis: int, size: int, step: int = 1) -> np.ndarray:
-    """All windows of ``size`` elements along ``axis``, every ``step`` elements; the elements of a window become the last axis."""
+    """All windows of ``size`` elements along ``axis``, every ``step`` elements; the elements of a window
+    become the last axis.
+    """
     if x.ndim == 0:
         return np.broadcast_to(x, (size,))
     return sliding_window_view(x, size, axis=axis)[(slice(None),) * axis + (slice(None, None, step),)]
@@ -27,7 +29,9 @@ def sliding_window(x: np.ndarray, axis: int, size: int, step: int = 1) -> np.nda
 def as_strided(
     x: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0
 ) -> np.ndarray:
-    """Element ``i, j, ..`` of the result is element ``offset + i * strides[0] + j * strides[1] + ..`` of the flattened ``x``."""
+    """Element ``i, j, ..`` of the result is element ``offset + i * strides[0] + j * strides[1] + ..`` of the
+    flattened ``x``.
+    """
     positions = np.full((1,) * len(shape), offset)
     for axis, (size, stride) in enumerate(zip(shape, strides, strict=False)):
         positions = positions + np.arange(size).reshape((-1,) + (1,) * (len(shape) - axis - 1)) * stride
@@ -80,7 +84,9 @@ def along_axis(indices: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
 def scatter_reduce(
     x: np.ndarray, key: Any, values: Any, reduce: str, include_self: bool = True
 ) -> np.ndarray:
-    """``x`` with the values that meet at each place of ``x[key]`` reduced to one, together with the old element if ``include_self``."""
+    """``x`` with the values that meet at each place of ``x[key]`` reduced to one, together with the old
+    element if ``include_self``.
+    """
     result = np.array(x)
     count = np.zeros(x.shape, np.int64)
     np.add.at(count, key, 1)

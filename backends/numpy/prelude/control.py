@@ -13,7 +13,9 @@ from ...common.prefixes import prefixes
 def associative_scan(
     combine: Callable[..., tuple[Any, ...]], arrays: tuple[np.ndarray, ...], axis: int, reverse: bool = False
 ) -> tuple[np.ndarray, ...]:
-    """The elements along ``axis``, each combined with all before it, or, with ``reverse``, with all behind it, in new arrays."""
+    """The elements along ``axis``, each combined with all before it, or, with ``reverse``, with all behind
+    it, in new arrays.
+    """
     if arrays[0].shape[axis] < 2:
         return tuple(np.array(array) for array in arrays)
     ordered = tuple(np.flip(array, axis) for array in arrays) if reverse else arrays

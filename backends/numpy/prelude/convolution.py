@@ -19,7 +19,9 @@ def conv(
     groups: int = 1,
     layout: str = "channels_first",
 ) -> np.ndarray:
-    """Convolution of ``x`` with ``weight[out, in // groups, *kernel]``, one stride, pair of padding and dilation an axis of space."""
+    """Convolution of ``x`` with ``weight[out, in // groups, *kernel]``, one stride, pair of padding and
+    dilation an axis of space.
+    """
     if layout == "channels_last":
         x = np.moveaxis(x, -1, 1)
     given, taken, *kernel = weight.shape
@@ -39,7 +41,9 @@ def depthwise_conv(
     padding: tuple[tuple[int, int], ...] | None,
     dilation: tuple[int, ...] | None,
 ) -> np.ndarray:
-    """Convolution of each channel of ``x[batch, channels, *space]`` with its own kernel of ``weight[channels, 1, *kernel]``, tap by tap."""
+    """Convolution of each channel of ``x[batch, channels, *space]`` with its own kernel of ``weight[channels,
+    1, *kernel]``, tap by tap.
+    """
     windows = window_view(x, weight.shape[2:], strides, padding, dilation)
     rank = weight.ndim - 2
     total = np.zeros((*windows.shape[:2], *windows.shape[2 + rank :]), x.dtype)
@@ -63,7 +67,9 @@ def conv_transpose(
     groups: int = 1,
     layout: str = "channels_first",
 ) -> np.ndarray:
-    """Transposed convolution with ``weight[in, out // groups, *kernel]``: each element of ``x`` adds a scaled kernel to the result."""
+    """Transposed convolution with ``weight[in, out // groups, *kernel]``: each element of ``x`` adds a scaled
+    kernel to the result.
+    """
     if layout == "channels_last":
         x = np.moveaxis(x, -1, 1)
     batch, channels, *space = x.shape
@@ -98,7 +104,9 @@ def window_view(
     padding: tuple[tuple[int, int], ...] | None,
     dilation: tuple[int, ...] | None,
 ) -> np.ndarray:
-    """All windows of ``x[batch, channels, *space]`` without copying them: ``[batch, channels, *kernel, *windows]``."""
+    """All windows of ``x[batch, channels, *space]`` without copying them: ``[batch, channels, *kernel,
+    *windows]``.
+    """
     rank = len(kernel)
     if padding is not None:
         x = np.pad(x, ((0, 0), (0, 0), *padding))
@@ -117,8 +125,9 @@ def added_windows(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> np.ndarray:
-    """The sum ``[batch, channels, *size]`` of ``windows[batch, channels, *kernel, *windows]``, one element of all windows after the
-    other."""
+    """The sum ``[batch, channels, *size]`` of ``windows[batch, channels, *kernel, *windows]``, one element of
+    all windows after the other.
+    """
     rank = len(size)
     kernel, counts = windows.shape[2 : 2 + rank], windows.shape[2 + rank :]
     needed = [s * (count - 1) + d * (k - 1) + 1 for s, count, d, k in zip(strides, counts, dilation, kernel)]
@@ -157,7 +166,9 @@ def col2im(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> np.ndarray:
-    """The sum of the columns that ``im2col`` makes of an array [batch, channels, *size], each element at its place."""
+    """The sum of the columns that ``im2col`` makes of an array [batch, channels, *size], each element at its
+    place.
+    """
     counts = [
         (n + before + after - step * (k - 1) - 1) // s + 1
         for n, k, s, (before, after), step in zip(size, kernel, strides, padding, dilation)

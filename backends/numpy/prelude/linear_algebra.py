@@ -1,4 +1,7 @@
-"""Linear algebra that ``np.linalg`` lacks, or has with other conventions. Loops go over the rows of matrices, all matrices at once."""
+"""Linear algebra that ``np.linalg`` lacks, or has with other conventions.
+
+Loops go over the rows of matrices, all matrices at once.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ def complex_eig(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return values.astype(dtype), vectors.astype(dtype)
 
 
-# ---------------------------------------------------------------------------------------------- norms and ranks
+# -------------------------------------------------------------------------------------------- norms and ranks
 def matrix_norm(x: np.ndarray, *, ord: Any = "fro", keepdims: bool = False) -> np.ndarray:
     """The norm of the matrices in the last two axes."""
     if ord == "fro":
@@ -81,7 +84,9 @@ def solve_triangular(
     transpose: bool = False,
     unit_diagonal: bool = False,
 ) -> np.ndarray:
-    """The solution of ``x1 @ x == x2`` (or ``x @ x1 == x2``) for triangular ``x1``, or its transpose; row after row."""
+    """The solution of ``x1 @ x == x2`` (or ``x @ x1 == x2``) for triangular ``x1``, or its transpose; row
+    after row.
+    """
     if not left:
         return solve_triangular(
             x1, x2.mT, upper=upper, transpose=not transpose, unit_diagonal=unit_diagonal
@@ -107,9 +112,11 @@ def cholesky_solve(x1: np.ndarray, x2: np.ndarray, *, upper: bool = False) -> np
     )
 
 
-# ---------------------------------------------------------------------------------------------- decompositions
+# --------------------------------------------------------------------------------------------- decompositions
 def cholesky_ex(x: np.ndarray, *, upper: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """The Cholesky factor, NaN where there is none, and the order of the first leading minor that is not positive, or 0."""
+    """The Cholesky factor, NaN where there is none, and the order of the first leading minor that is not
+    positive, or 0.
+    """
     try:
         factor = np.linalg.cholesky(x, upper=upper)
     except np.linalg.LinAlgError:
@@ -123,8 +130,9 @@ def cholesky_ex(x: np.ndarray, *, upper: bool = False) -> tuple[np.ndarray, np.n
 
 
 def first_indefinite(x: np.ndarray) -> np.ndarray:
-    """For each Hermitian matrix, told by its lower triangle, the first step of elimination whose pivot is not positive, counted from 1, or
-    0."""
+    """For each Hermitian matrix, told by its lower triangle, the first step of elimination whose pivot is not
+    positive, counted from 1, or 0.
+    """
     a, first = np.tril(x) + conjugate_transpose(np.tril(x, -1)), np.zeros(x.shape[:-2], np.int32)
     for k in range(x.shape[-1]):
         pivot, column = a[..., k, k], a[..., :, k]
@@ -134,7 +142,9 @@ def first_indefinite(x: np.ndarray) -> np.ndarray:
 
 
 def lu_factor(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """L and U in one matrix, and the rows swapped at each step, counted from 1: elimination with the largest pivot of each column."""
+    """L and U in one matrix, and the rows swapped at each step, counted from 1: elimination with the largest
+    pivot of each column.
+    """
     rows, columns = x.shape[-2:]
     factors = np.array(x).reshape(np.prod(x.shape[:-2], dtype=int), rows, columns)
     every = np.arange(len(factors))
@@ -179,7 +189,9 @@ def geqrf(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def householder_product(x: np.ndarray, tau: np.ndarray) -> np.ndarray:
-    """The first columns of the product of the Householder reflections whose vectors are below the diagonal of ``x``."""
+    """The first columns of the product of the Householder reflections whose vectors are below the diagonal of
+    ``x``.
+    """
     rows, columns = x.shape[-2:]
     result = np.broadcast_to(np.eye(rows, columns, dtype=x.dtype), x.shape).copy()
     vectors = np.tril(x, -1) + np.eye(rows, columns, dtype=x.dtype)

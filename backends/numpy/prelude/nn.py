@@ -40,7 +40,8 @@ def gelu(x: np.ndarray) -> np.ndarray:
 
 
 def single_erf(x: np.ndarray) -> np.ndarray:
-    """Error function in single precision, 20 times as fast as scipy's: a quotient of polynomials in ``x**2``, to 4e-7 of the value.
+    """Error function in single precision, 20 times as fast as scipy's: a quotient of polynomials in ``x**2``,
+    to 4e-7 of the value.
 
     Fitted to the smallest relative error over [0, 3.92], beyond which the function is 1.
     """
@@ -162,7 +163,9 @@ def nll_loss(
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> np.ndarray:
-    """``-weight[target] * log_probabilities[target]``, classes on axis 1; 0 where the target is ``ignore_index``."""
+    """``-weight[target] * log_probabilities[target]``, classes on axis 1; 0 where the target is
+    ``ignore_index``.
+    """
     axis = min(1, log_probabilities.ndim - 1)
     kept = target != ignore_index
     target = np.where(kept, target, 0)
@@ -185,7 +188,9 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> np.ndarray:
-    """Cross entropy of ``softmax(logits)`` against class indices; a share ``label_smoothing`` falls on all classes alike."""
+    """Cross entropy of ``softmax(logits)`` against class indices; a share ``label_smoothing`` falls on all
+    classes alike.
+    """
     axis = min(1, logits.ndim - 1)
     logs = log_softmax(logits, axis)
     loss = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)

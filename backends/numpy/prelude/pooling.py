@@ -1,4 +1,6 @@
-"""Pooling over the last axes, or those before the channels: strided slices, one for each element of a window, are reduced axis by axis."""
+"""Pooling over the last axes, or those before the channels: strided slices, one for each element of a window,
+are reduced axis by axis.
+"""
 
 from __future__ import annotations
 
@@ -124,7 +126,9 @@ def adaptive_avg_pool(x: np.ndarray, size: tuple[int, ...], layout: str = "chann
 
 
 def fractional_starts(samples: np.ndarray, size: int, windows: int, kernel: int) -> np.ndarray:
-    """Where the windows of a fractional pooling start: ``windows`` steps of uneven length, shifted by each of ``samples``."""
+    """Where the windows of a fractional pooling start: ``windows`` steps of uneven length, shifted by each of
+    ``samples``.
+    """
     if windows == 1:
         return np.full((*samples.shape, 1), size - kernel)
     step = samples.dtype.type((size - kernel) / (windows - 1))
@@ -155,7 +159,9 @@ def interpolate(
     antialias: bool = False,
     layout: str = "channels_first",
 ) -> np.ndarray:
-    """``x`` with its axes of space resampled to ``size``; ``scales`` are the factors that positions are computed with."""
+    """``x`` with its axes of space resampled to ``size``; ``scales`` are the factors that positions are
+    computed with.
+    """
     scales = scales or (None,) * len(size)
     first = x.ndim - len(size) - (layout == "channels_last")
     nearest = method.startswith("nearest")
@@ -187,7 +193,9 @@ def padded_position(position: np.ndarray, size: int, padding: str, align_corners
 
 
 def elements_at(x: np.ndarray, places: list[np.ndarray]) -> np.ndarray:
-    """``x[batch, channels, *space]`` at integer ``places``, one array [batch, *out] for each axis of space; 0 outside."""
+    """``x[batch, channels, *space]`` at integer ``places``, one array [batch, *out] for each axis of space; 0
+    outside.
+    """
     inside = np.array(True)
     for place, n in zip(places, x.shape[2:]):
         inside = inside & (place >= 0) & (place < n)
@@ -198,7 +206,9 @@ def elements_at(x: np.ndarray, places: list[np.ndarray]) -> np.ndarray:
 
 
 def affine_grid(theta: np.ndarray, size: tuple[int, ...], align_corners: bool = False) -> np.ndarray:
-    """The positions ``[batch, *size, axes]`` under the affine maps ``theta[batch, axes, axes + 1]``, the last axis first."""
+    """The positions ``[batch, *size, axes]`` under the affine maps ``theta[batch, axes, axes + 1]``, the last
+    axis first.
+    """
     lines = []
     for n in size:
         line = np.linspace(-1, 1, n) if n > 1 else np.zeros(n)

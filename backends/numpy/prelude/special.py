@@ -93,7 +93,9 @@ def orthogonal_polynomial(x: np.ndarray, n: np.ndarray, kind: str) -> np.ndarray
 
 
 def polygamma(x: np.ndarray, n: int) -> np.ndarray:
-    """The ``n``-th derivative of the logarithmic derivative of the gamma function; half precision is computed in single."""
+    """The ``n``-th derivative of the logarithmic derivative of the gamma function; half precision is computed
+    in single.
+    """
     wide = x.astype(np.promote_types(x.dtype, np.float32))
     value = trigamma(wide) if n == 1 else np.where(x == np.inf, np.nan, special.polygamma(n, wide))
     return value.astype(x.dtype)
@@ -105,8 +107,9 @@ def spherical_bessel_j0(x: np.ndarray) -> np.ndarray:
 
 
 def trigamma(x: np.ndarray) -> np.ndarray:
-    """The first derivative of ``digamma``; below 0.5 reflected as in torch, which at negative integers gives what the sine of ``pi * x``
-    rounds to."""
+    """The first derivative of ``digamma``; below 0.5 reflected as in torch, which at negative integers gives
+    what the sine of ``pi * x`` rounds to.
+    """
     below = x < 0.5
     sine = np.sin(np.pi * np.where(below, x, x.dtype.type(0.5)))
     value = special.zeta(2, np.where(below, 1 - x, x))
@@ -114,7 +117,9 @@ def trigamma(x: np.ndarray) -> np.ndarray:
 
 
 def zeta(x: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Hurwitz zeta; infinite where ``x`` is 1 and at the poles 0, -1, -2, ..., NaN where ``x`` is below 1 or ``q`` infinite."""
+    """Hurwitz zeta; infinite where ``x`` is 1 and at the poles 0, -1, -2, ..., NaN where ``x`` is below 1 or
+    ``q`` infinite.
+    """
     dtype = np.result_type(x, q)
     x, q = np.broadcast_arrays(x, q)
     pole = (x == 1) | (x > 1) & (q <= 0) & (q == np.floor(q))

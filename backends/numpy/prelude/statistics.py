@@ -1,4 +1,7 @@
-"""Random numbers from a ``np.random.Generator``. Each operation draws from a generator of its own, derived from the one of the call."""
+"""Random numbers from a ``np.random.Generator``.
+
+Each operation draws from a generator of its own, derived from the one of the call.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Any
 import numpy as np
 
 
-# ---------------------------------------------------------------------------------------------- moments and norms
+# ------------------------------------------------------------------------------------------ moments and norms
 def mean(x: np.ndarray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> np.ndarray:
     """``np.mean``; NaN of no elements, without a warning."""
     total = np.sum(x, axis=axis, keepdims=keepdims)
@@ -65,7 +68,9 @@ def vector_norm(
 def sort_with_indices(
     x: np.ndarray, *, axis: int = -1, descending: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The elements in order along ``axis``, and where they were; equal ones keep their order, NaN counts as the largest."""
+    """The elements in order along ``axis``, and where they were; equal ones keep their order, NaN counts as
+    the largest.
+    """
     if descending:  # the reverse of the order of the reversed elements
         indices = x.shape[axis] - 1 - np.flip(np.argsort(np.flip(x, axis), axis=axis, stable=True), axis)
     else:
@@ -74,7 +79,9 @@ def sort_with_indices(
 
 
 def first_best(x: np.ndarray, k: int, largest: bool) -> np.ndarray:
-    """Where the ``k`` largest or smallest elements of the last axis are, in the order of places; NaN is larger than all numbers."""
+    """Where the ``k`` largest or smallest elements of the last axis are, in the order of places; NaN is
+    larger than all numbers.
+    """
     place = x.shape[-1] - k if largest else k - 1
     last = np.partition(x, place, -1)[..., place : place + 1]
     is_nan, last_is_nan = x != x, last != last
@@ -85,7 +92,9 @@ def first_best(x: np.ndarray, k: int, largest: bool) -> np.ndarray:
 
 
 def top_k(x: np.ndarray, *, k: int, axis: int = -1, largest: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """The ``k`` largest or smallest elements along ``axis`` in order, and where they were: of equal ones the first."""
+    """The ``k`` largest or smallest elements along ``axis`` in order, and where they were: of equal ones the
+    first.
+    """
     size = x.shape[axis]
     if not 0 < k < size:
         values, indices = sort_with_indices(x, axis=axis, descending=largest)
@@ -148,7 +157,10 @@ def quantile(
     interpolation: str = "linear",
     skip_nan: bool = False,
 ) -> np.ndarray:
-    """The ``q``-th quantiles along ``axis``; the axes of ``q`` come first. NaN where there is one, unless they are skipped."""
+    """The ``q``-th quantiles along ``axis``; the axes of ``q`` come first.
+
+    NaN where there is one, unless they are skipped.
+    """
     ordered = np.sort(x.reshape(-1) if axis is None else np.moveaxis(x, axis, -1), axis=-1)
     size, valid = ordered.shape[-1], np.sum(ordered == ordered, axis=-1, keepdims=True)
     last = np.maximum(valid - 1, 0) if skip_nan else size - 1
@@ -174,7 +186,7 @@ def quantile(
     )
 
 
-# ---------------------------------------------------------------------------------------------- searching and sets
+# ----------------------------------------------------------------------------------------- searching and sets
 def argwhere_of_size(x: np.ndarray, size: int, fill_value: int) -> np.ndarray:
     """The first ``size`` rows of ``np.argwhere``, or all of them and rows of ``fill_value``."""
     found = np.argwhere(x)[:size]
@@ -193,9 +205,11 @@ def searchsorted_rows(
     return np.array(found, np.int64).reshape(x.shape)
 
 
-# ---------------------------------------------------------------------------------------------- integrals and histograms
+# ----------------------------------------------------------------------------------- integrals and histograms
 def histc(x: np.ndarray, *, bins: int, min: float, max: float) -> np.ndarray:
-    """How many elements are in each of ``bins`` equal parts of ``[min, max]``, or of the range of ``x`` where both are equal."""
+    """How many elements are in each of ``bins`` equal parts of ``[min, max]``, or of the range of ``x`` where
+    both are equal.
+    """
     x = x.reshape(-1)
     if x.size == 0:
         return np.zeros(bins, x.dtype)
@@ -218,7 +232,7 @@ def histogram_counts(
     return counted / np.diff(bin_edges) / np.sum(counted) if density else counted
 
 
-# ---------------------------------------------------------------------------------------------- correlation and distances
+# ---------------------------------------------------------------------------------- correlation and distances
 def covariances(
     x: np.ndarray,
     *,
@@ -274,7 +288,9 @@ def pdist(x: np.ndarray, *, p: float = 2.0) -> np.ndarray:
 
 
 def derived_generator(key: np.random.Generator, index: Any) -> np.random.Generator:
-    """The ``index``-th generator derived from ``key``, which does not advance: the same key gives the same numbers."""
+    """The ``index``-th generator derived from ``key``, which does not advance: the same key gives the same
+    numbers.
+    """
     seeds: Any = key.bit_generator.seed_seq
     return np.random.default_rng(
         np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, int(index)))
@@ -310,7 +326,9 @@ def random_bernoulli(
 def dropout(
     key: np.random.Generator, x: np.ndarray, rate: float, shared_axes: tuple[int, ...] = ()
 ) -> np.ndarray:
-    """``x`` with a share ``rate`` of its elements set to 0, the others scaled up; ``shared_axes`` live or die together."""
+    """``x`` with a share ``rate`` of its elements set to 0, the others scaled up; ``shared_axes`` live or die
+    together.
+    """
     if rate == 1:
         return np.zeros_like(x)
     shape = [1 if axis in shared_axes else size for axis, size in enumerate(x.shape)]
@@ -330,7 +348,9 @@ def random_categorical(
 
 
 def philox(keys: Any, counts: Any) -> Any:
-    """Philox-4x32 with 10 rounds: four random words for each key of two words and count of four, which stand along the last axis."""
+    """Philox-4x32 with 10 rounds: four random words for each key of two words and count of four, which stand
+    along the last axis.
+    """
     first, second = keys[..., 0], keys[..., 1]
     words = [counts[..., place] for place in range(4)]
     for turn in range(10):
@@ -350,7 +370,9 @@ def philox(keys: Any, counts: Any) -> Any:
 
 
 def threefry(keys: Any, counts: Any) -> Any:
-    """Threefry-2x32 with 20 rounds: two random words for each key and count, which are words along the last axis."""
+    """Threefry-2x32 with 20 rounds: two random words for each key and count, which are words along the last
+    axis.
+    """
     first, second = keys[..., 0], keys[..., 1]
     words = (first, second, first ^ second ^ np.uint32(0x1BD11BDA))
     x, y = counts[..., 0] + first, counts[..., 1] + second

@@ -39,7 +39,6 @@ def _is_known(*numbers: Any) -> bool:
 
 @rows.row("asarray")
 def asarray(*, data: Any, dtype: str) -> str:
-    """``tf.constant``, or a helper that takes unknown sizes."""
     if _is_known(*iterate_structure((data,))):
         return f"tf.constant({data!r}, {dtype})"
     return f"numbers_as({data!r}, {dtype})"
@@ -95,7 +94,9 @@ _BY_WAY_OF = {
 
 @rows.row("astype")
 def astype(x: Operand, *, dtype: str, out: tuple[object, ...] = ()) -> str:
-    """Complex to real drops the imaginary part in so many words; floats reach narrow integers by way of wider ones, where they wrap."""
+    """Complex to real drops the imaginary part in so many words; floats reach narrow integers by way of wider
+    ones, where they wrap.
+    """
     target = out[0].dtype  # type: ignore[attr-defined]
     source = x.dtype or ""
     if is_complex(source) and target == "bool":
@@ -131,7 +132,9 @@ def permute_dims(x: Operand, *, axes: tuple[int, ...]) -> str:
 
 @rows.row("reshape")
 def reshape(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
-    """``tf.expand_dims`` where an axis of size 1 is added, ``tf.squeeze`` where some go, otherwise ``tf.reshape``."""
+    """``tf.expand_dims`` where an axis of size 1 is added, ``tf.squeeze`` where some go, otherwise
+    ``tf.reshape``.
+    """
     new = added_axes(x.shape, out[0].shape)
     if len(new) == 1:
         return f"tf.expand_dims({x}, {new[0]})"
@@ -144,7 +147,6 @@ def reshape(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
 
 
 def _with_free_size(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> list[Any]:
-    """-1 for the only size that is an expression, if no other one can be 0, or for what is left of the elements."""
     if sum(not isinstance(dim, int) for dim in shape) == 1 and 0 not in shape:
         return [-1 if not isinstance(dim, int) else dim for dim in shape]
     return list(with_what_is_left(shape, sizes))
@@ -180,8 +182,9 @@ def tile(x: Operand, *, repetitions: tuple[Any, ...]) -> str:
 
 @rows.row("pad")
 def pad(x: Operand, *, padding: Any, mode: str, value: Any) -> str:
-    """``tf.pad``, or the helper where an amount may be negative, for the modes that TensorFlow lacks, and where it refuses to reflect for
-    an empty axis."""
+    """``tf.pad``, or the helper where an amount may be negative, for the modes that TensorFlow lacks, and
+    where it refuses to reflect for an empty axis.
+    """
     amounts = [list(pair) for pair in padding]
     grows = all(isinstance(amount, int) and amount >= 0 for pair in padding for amount in pair)
     if grows and mode == "constant":
@@ -226,7 +229,6 @@ rows.table({
 
 @rows.row("setitem")
 def setitem(x: Operand, value: Any, *, key: Any) -> str:
-    """``updated(x, (slice(None), 1), value)``: TensorFlow's arrays cannot be written to."""
     items = ", ".join(_item(item) for item in key)
     return f"updated({x}, ({items}{',' if len(key) == 1 else ''}), {value})"
 
@@ -244,7 +246,6 @@ def _item(item: Any) -> str:
 def scatter_nd(
     x: Operand, values: Any, *indices: Operand, axes: tuple[int, ...], reduce: str | None, include_self: bool
 ) -> str:
-    """A helper around ``tf.tensor_scatter_nd_update`` and its relatives."""
     return f"scatter_at({x}, {values}, [{', '.join(indices)}], {axes}{_options(x, reduce, include_self)})"
 
 
@@ -252,7 +253,6 @@ def scatter_nd(
 def scatter(
     x: Operand, indices: Operand, values: Any, *, axis: int, reduce: str | None, include_self: bool
 ) -> str:
-    """As ``scatter_nd``, counting along the other axes."""
     return f"scatter_along({x}, {indices}, {values}, {axis}{_options(x, reduce, include_self)})"
 
 
@@ -266,7 +266,6 @@ def _options(x: Operand, reduce: str | None, include_self: bool) -> str:
 
 @rows.row("boolean_mask")
 def boolean_mask(x: Operand, mask: Operand, *, axis: int, hint: int) -> str:
-    """``tf.boolean_mask``; a mask of no axes, which adds an axis, by way of a shape."""
     if mask.ndim == 0:
         return f"tf.boolean_mask(tf.expand_dims({x}, {axis}), {mask}[None], axis={axis})"
     return f"tf.boolean_mask({x}, {mask}{f', axis={axis}' if axis else ''})"
@@ -317,7 +316,6 @@ def _argwhere(x: Operand, *, hint: int, size: Any, fill_value: int) -> str:
 
 
 def _truth(x: Operand) -> str:
-    """``tf.where`` has no kernel for half precision."""
     return f"{x} != 0" if x.dtype in ("float16", "bfloat16") else str(x)
 
 

@@ -1,4 +1,6 @@
-"""Control flow: functions for ``tf.while_loop``, ``tf.cond``, ``tf.switch_case``, and for ``scan``, a helper made of the first."""
+"""Control flow: functions for ``tf.while_loop``, ``tf.cond``, ``tf.switch_case``, and for ``scan``, a helper
+made of the first.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def _scan(scope: Scope, node: Node) -> None:
 def _step(
     scope: Scope, node: Node, loop: Loop, results: Callable[[Sequence[str]], str]
 ) -> tuple[str, list[str]]:
-    """The function of a step; one that is computed again takes what it captures too, which is given beside it."""
+    """The function of a step; one that is computed again takes what it captures too, which is given beside
+    it.
+    """
     own = len(loop.state) + len(loop.sequences)
     if node.params["checkpoint"]:
         name, operands = checkpointed(scope, node, results)
@@ -58,7 +62,6 @@ def _step(
 
 
 def _spec(scope: Scope, node: Node, value: Value) -> str:
-    """Shape and type of an output of a step. Of recorded calls the shape is that of the recording, which another call may not have."""
     shape = None if node.record is not None and node.params["length"] != 0 else scope.literal(value.shape[1:])
     return f"({shape!r}, {scope.dialect.dtype_text(value.dtype)})"
 
@@ -128,8 +131,9 @@ def _custom_derivative(scope: Scope, node: Node) -> None:
 
 
 def _definition(scope: Scope, name: str, derivative: Derivative) -> None:
-    """A function that gives the results, and the function that gives the gradients of the operands, which reads what it needs of the outer
-    one."""
+    """A function that gives the results, and the function that gives the gradients of the operands, which
+    reads what it needs of the outer one.
+    """
     operands = arguments(scope, derivative.operands)
     scope.line("@tf.custom_gradient")
     with scope.indented(f"def {name}({', '.join(operands)}):"):

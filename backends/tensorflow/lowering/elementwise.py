@@ -51,7 +51,8 @@ rows.table({
     "trunc": "trunc({x})",
     # ``not`` of bools, ``tf.bitwise.invert`` of integers
     "bitwise_invert": lambda x: _NOT.format(x=x) if x.dtype == "bool" else f"tf.bitwise.invert({x})",
-    # ``-x``; the complement and one for unsigned integers, which TensorFlow does not negate, nor under ``tf.function`` take from 0
+    # ``-x``; the complement and one for unsigned integers, which TensorFlow does not negate, nor under
+    # ``tf.function`` take from 0
     "negative": lambda x: f"tf.bitwise.invert({x}) + 1" if x.dtype in UNSIGNED else f"-{x}",
     # ``//`` of integers; of floats a helper, for ``//`` of TensorFlow divides first and misses what is exact
     "floor_divide": lambda x1, x2: f"{x1} // {x2}" if is_integer(x1.dtype or x2.dtype or "") else f"floor_divide({x1}, {x2})",
@@ -85,7 +86,6 @@ _of_bools("multiply", "*", "&")
 def _extreme(name: str, of_bools: str) -> None:
     @rows.row(name)
     def row(x1: Operand, x2: Operand) -> str:
-        """A helper where there may be a gradient, for TensorFlow gives the first of two equals the whole of it."""
         if "bool" in (x1.dtype, x2.dtype):
             return f"{x1} {of_bools} {x2}"
         return f"{'' if is_floating(x1.dtype or x2.dtype or '') else 'tf.'}{name}({x1}, {x2})"
@@ -97,7 +97,9 @@ _extreme("minimum", "&")
 
 @rows.row("abs")
 def absolute(x: Operand, *, right: bool) -> str:
-    """``tf.abs``, with another slope at 0 by a helper; unsigned integers stay as they are, and TFLite has no absolute value of int64."""
+    """``tf.abs``, with another slope at 0 by a helper; unsigned integers stay as they are, and TFLite has no
+    absolute value of int64.
+    """
     if x.dtype == "int64":
         return f"tf.maximum({x}, -{x})"
     if right and is_floating(x.dtype or ""):
@@ -107,7 +109,6 @@ def absolute(x: Operand, *, right: bool) -> str:
 
 @rows.row("sign")
 def sign(x: Operand) -> str:
-    """``tf.sign``; of unsigned integers, whether they are above 0."""
     return f"tf.cast({x} > 0, tf.{x.dtype})" if x.dtype in (*UNSIGNED, "bool") else f"tf.sign({x})"
 
 
@@ -140,7 +141,6 @@ _predicate("isnan", "tf.math.is_nan", "zeros", "|")
 
 @rows.row("clip")
 def clip(x: Operand, low: Operand | None = None, high: Operand | None = None) -> str:
-    """A helper, for ``tf.clip_by_value`` gives no gradient at a bound."""
     bounds = f", {low}" + (f", {high}" if high is not None else "") if low is not None else f", high={high}"
     return f"clip({x}{bounds})"
 
@@ -219,6 +219,5 @@ rows.table({
 
 @rows.row("trunc_divide")
 def trunc_divide(x1: Operand, x2: Operand) -> str:
-    """``tf.truncatediv`` of integers."""
     integers = is_integer(x1.dtype or x2.dtype or "")
     return f"tf.truncatediv({x1}, {x2})" if integers else f"trunc({x1} / {x2})"

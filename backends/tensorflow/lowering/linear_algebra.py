@@ -35,8 +35,8 @@ rows.table(
 def one_product(x1: str, x2: str, axis: int) -> str:
     """The product with one matrix, along the last axis of an array of four and ``axis`` of the matrix.
 
-    ``tf.matmul`` of shapes [8, 1, 4, 4] and [4, 4], which it would broadcast, writes beyond its memory on a CPU (oneDNN in TensorFlow
-    2.21).
+    ``tf.matmul`` of shapes [8, 1, 4, 4] and [4, 4], which it would broadcast, writes beyond its memory on a
+    CPU (oneDNN in TensorFlow 2.21).
     """
     return f"tf.tensordot({x1}, {x2}, {'1' if axis == 0 else [[3], [axis]]})"
 
@@ -98,7 +98,6 @@ def _cholesky(x: Operand, *, upper: bool) -> str:
 
 @rows.row("eigh")
 def _eigh(x: Operand, *, upper: bool) -> str:
-    """Only the lower triangle is read."""
     return f"eigh({x}{', upper=True' if upper else ''})"
 
 

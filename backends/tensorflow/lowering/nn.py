@@ -1,4 +1,6 @@
-"""Neural-network operations in TensorFlow, one file a section; those that are calls of helpers stand in ``backends/helper_calls``."""
+"""Neural-network operations in TensorFlow, one file a section; those that are calls of helpers stand in
+``backends/helper_calls``.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +119,6 @@ def _embedding(weight: Operand, indices: Operand, *, padding_idx: int | None) ->
 
 @rows.row("one_hot")
 def _one_hot(indices: Operand, *, num_classes: Any, dtype: str, out: Any) -> str:
-    """``tf.one_hot``, which wants to be told what is on and what is off where these are no numbers."""
     if out[0].dtype == "bool":
         return f"tf.one_hot({indices}, {num_classes!r}, True, False, dtype={dtype})"
     return f"tf.one_hot({indices}, {num_classes!r}, dtype={dtype})"

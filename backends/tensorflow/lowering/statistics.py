@@ -43,7 +43,6 @@ rows.table({
 
 @rows.row("prod")
 def _prod(x: Operand, *, axis: Any, dtype: Any, keepdims: bool, out: Any) -> str:
-    """A helper where there may be a gradient."""
     if is_inexact(out[0].dtype) and x.ndim:
         return f"product({_typed(x, out[0].dtype)}{_axes(axis, keepdims)})"
     return _accumulated("tf.reduce_prod", x, axis, keepdims, out[0].dtype)
@@ -51,7 +50,6 @@ def _prod(x: Operand, *, axis: Any, dtype: Any, keepdims: bool, out: Any) -> str
 
 @rows.row("logsumexp")
 def _logsumexp(x: Operand, *, axis: Any, keepdims: bool) -> str:
-    """TensorFlow looks for the greatest element, which complex numbers have not."""
     return f"{'complex_logsumexp' if is_complex(x.dtype or '') else 'tf.reduce_logsumexp'}({x}{_axes(axis, keepdims)})"
 
 
@@ -81,7 +79,6 @@ _logical("any")
 
 @rows.row("var")
 def _var(x: Operand, *, axis: Any, correction: Any, keepdims: bool) -> str:
-    """``tf.math.reduce_variance``, which divides by the number of elements; a helper divides by another number."""
     if correction == 0:
         return f"tf.math.reduce_variance({x}{_axes(axis, keepdims)})"
     return f"variance_over({x}{_axes(axis, keepdims).replace(', [', ', axis=[')}, correction={correction!r})"
@@ -89,7 +86,6 @@ def _var(x: Operand, *, axis: Any, correction: Any, keepdims: bool) -> str:
 
 @rows.row("cumulative_prod")
 def _cumulative_prod(x: Operand, *, axis: int, dtype: Any, out: Any) -> str:
-    """A helper where there may be a gradient."""
     function = "cumulative_prod" if is_inexact(out[0].dtype) and x.ndim else "tf.math.cumprod"
     return f"{function}({_typed(x, out[0].dtype)}, {axis})"
 

@@ -1,6 +1,8 @@
-"""Helpers that generated TensorFlow source uses; each is copied into the source that needs it, one file a section here.
+"""Helpers that generated TensorFlow source uses; each is copied into the source that needs it, one file a
+section here.
 
-They are ordinary functions over arrays: no import of this package, only ``tf``, ``np``, ``math`` and ``itertools``.
+They are ordinary functions over arrays: no import of this package, only ``tf``, ``np``, ``math`` and
+``itertools``.
 """
 
 from ...common import positions, prefixes, preludes

@@ -1,4 +1,7 @@
-"""Order, search and sets. TensorFlow sorts through ``tf.math.top_k``, which keeps the order of equal elements and leaves NaN open."""
+"""Order, search and sets.
+
+TensorFlow sorts through ``tf.math.top_k``, which keeps the order of equal elements and leaves NaN open.
+"""
 
 from __future__ import annotations
 
@@ -165,7 +168,9 @@ def meeting_indices(x: tf.Tensor, indices: Sequence[tf.Tensor], axes: Sequence[i
 
 
 def gather_at(x: tf.Tensor, indices: Sequence[tf.Tensor], axes: tuple[int, ...]) -> tf.Tensor:
-    """``x[.., indices[0], .., indices[1], ..]``: index arrays at ``axes``, their axes in the place of neighbours, otherwise in front."""
+    """``x[.., indices[0], .., indices[1], ..]``: index arrays at ``axes``, their axes in the place of
+    neighbours, otherwise in front.
+    """
     places = meeting_indices(x, indices, axes)
     found = tf.gather_nd(axes_first(x, axes)[0], places)
     common, first = len(places.shape) - 1, axes[0]
@@ -213,7 +218,9 @@ def scatter_along(
     reduce: str | None = None,
     include_self: bool = True,
 ) -> tf.Tensor:
-    """``x`` with ``values[i, j, ..]`` written to ``x[i, indices[i, j, ..], ..]``, the index in the place of ``axis``."""
+    """``x`` with ``values[i, j, ..]`` written to ``x[i, indices[i, j, ..], ..]``, the index in the place of
+    ``axis``.
+    """
     if len(x.shape) == 0:
         return scatter_along(
             x[None],
@@ -277,8 +284,9 @@ def scatter_reduced(
 def scatter_extreme(
     segments: Any, x: tf.Tensor, values: tf.Tensor, rows: tf.Tensor, seen: tf.Tensor, include_self: bool
 ) -> tf.Tensor:
-    """``x`` with the extreme of the ``values`` of each of ``rows``, which count its places row by row; equal elements share the
-    gradient."""
+    """``x`` with the extreme of the ``values`` of each of ``rows``, which count its places row by row; equal
+    elements share the gradient.
+    """
     function = tf.maximum if segments is tf.math.unsorted_segment_max else tf.minimum
     count = tf.size(seen)
     by_row = tf.concat([[count], tf.shape(values)[1:]], 0)
@@ -369,7 +377,9 @@ def index_pairs(x: tf.Tensor, rows: tf.Tensor, columns: tf.Tensor) -> tf.Tensor:
 
 
 def sliding_window(x: tf.Tensor, axis: int, size: Any, step: Any = 1) -> tf.Tensor:
-    """All windows of ``size`` elements along ``axis``, every ``step`` elements; the elements of a window become the last axis."""
+    """All windows of ``size`` elements along ``axis``, every ``step`` elements; the elements of a window
+    become the last axis.
+    """
     if len(x.shape) == 0:
         return tf.broadcast_to(x, [size])
     starts = tf.range(0, tf.shape(x)[axis] - size + 1, step)
@@ -377,7 +387,9 @@ def sliding_window(x: tf.Tensor, axis: int, size: Any, step: Any = 1) -> tf.Tens
 
 
 def as_strided(x: tf.Tensor, shape: Sequence[Any], strides: Sequence[Any], offset: Any = 0) -> tf.Tensor:
-    """Element ``i, j, ..`` of the result is element ``offset + i * strides[0] + j * strides[1] + ..`` of the flattened ``x``."""
+    """Element ``i, j, ..`` of the result is element ``offset + i * strides[0] + j * strides[1] + ..`` of the
+    flattened ``x``.
+    """
     positions = tf.fill([1] * len(shape), offset)
     for axis, (count, stride) in enumerate(zip(shape, strides)):
         positions = positions + tf.reshape(tf.range(count) * stride, [-1] + [1] * (len(shape) - axis - 1))
@@ -407,7 +419,9 @@ def resized(x: tf.Tensor, padding: Sequence[Sequence[Any]], value: Any = None) -
 
 
 def pad_with_elements(x: tf.Tensor, padding: Sequence[Sequence[Any]], *, mode: str) -> tf.Tensor:
-    """``x`` padded with its own elements: reflected at its ends, the last ones ("edge"), or those of the other end ("wrap")."""
+    """``x`` padded with its own elements: reflected at its ends, the last ones ("edge"), or those of the
+    other end ("wrap").
+    """
     for axis, (before, after) in enumerate(padding):
         if isinstance(before, int) and isinstance(after, int) and before == after == 0:
             continue
@@ -479,7 +493,9 @@ def kth_value(x: tf.Tensor, *, k: Any, axis: int = -1, keepdims: bool = False) -
 def place_of_extreme(
     function: Callable[..., tf.Tensor], x: tf.Tensor, axis: int | None, keepdims: bool = False
 ) -> tf.Tensor:
-    """``tf.argmax`` or ``tf.argmin``; the first NaN wins, and without ``axis`` the place is that in the flattened array."""
+    """``tf.argmax`` or ``tf.argmin``; the first NaN wins, and without ``axis`` the place is that in the
+    flattened array.
+    """
     rank = len(x.shape)
     flat = tf.reshape(x, [-1]) if axis is None else x
     nan = tf.math.is_nan(flat) if x.dtype.is_floating else None
@@ -537,7 +553,9 @@ def row_order(rows: tf.Tensor) -> tf.Tensor:
 
 
 def unique_all(x: tf.Tensor, *, axis: int | None = None) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
-    """The sorted unique elements (or slices along ``axis``), where each comes first, where it is in the result, and how often it comes."""
+    """The sorted unique elements (or slices along ``axis``), where each comes first, where it is in the
+    result, and how often it comes.
+    """
     slices = tf.reshape(x, [-1]) if axis is None else moved_axis(x, axis, 0)
     rows = order_key(tf.reshape(slices, [tf.shape(slices)[0], -1]))
     order = argsort(rows[:, 0]) if axis is None else row_order(rows)
@@ -550,7 +568,9 @@ def unique_all(x: tf.Tensor, *, axis: int | None = None) -> tuple[tf.Tensor, tf.
 
 
 def unique_consecutive(x: tf.Tensor, *, axis: int | None = None) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """The first of each run of equal elements (or slices along ``axis``), the run of each element, the lengths of the runs."""
+    """The first of each run of equal elements (or slices along ``axis``), the run of each element, the
+    lengths of the runs.
+    """
     slices = tf.reshape(x, [-1]) if axis is None else moved_axis(x, axis, 0)
     changed = tf.reduce_any(
         tf.reshape(slices[1:] != slices[:-1], [tf.maximum(tf.shape(slices)[0] - 1, 0), -1]), axis=1

@@ -13,14 +13,17 @@ from ...common.prefixes import prefixes, section
 
 
 def custom_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``tf.custom_gradient`` whose rule reads arrays of the graph that it is called in: of a branch in a loop, those of the loop are out of
-    its reach."""
+    """``tf.custom_gradient`` whose rule reads arrays of the graph that it is called in: of a branch in a
+    loop, those of the loop are out of its reach.
+    """
     ruled: Callable[..., Any] = tf.custom_gradient(function)
     return ruled if tf.executing_eagerly() else lambda *arrays: ruled(*map(tf.identity, arrays))
 
 
 def with_gradient(value: tf.Tensor, *pairs: tf.Tensor) -> tf.Tensor:
-    """``value``; ``pairs`` are sources and slopes: the gradient of a source is that of the value times its slope."""
+    """``value``; ``pairs`` are sources and slopes: the gradient of a source is that of the value times its
+    slope.
+    """
 
     @custom_gradient
     def ruled(value: tf.Tensor, *pairs: tf.Tensor) -> Any:
@@ -35,8 +38,9 @@ def with_gradient(value: tf.Tensor, *pairs: tf.Tensor) -> tf.Tensor:
 def with_slopes(
     function: Callable[..., tf.Tensor], slopes: Sequence[Callable[..., tf.Tensor]], *arrays: tf.Tensor
 ) -> tf.Tensor:
-    """``function(*arrays)``, element by element; its derivative by each array is what the slope of that number gives for the same
-    arrays."""
+    """``function(*arrays)``, element by element; its derivative by each array is what the slope of that
+    number gives for the same arrays.
+    """
 
     @custom_gradient
     def sloped(*arrays: tf.Tensor) -> Any:
@@ -70,7 +74,9 @@ def refuse_gradient(*arrays: tf.Tensor, message: str) -> tf.Tensor:
 
 
 def strong_zero(function: Callable[..., tf.Tensor], *arrays: tf.Tensor) -> tf.Tensor:
-    """``function(*arrays)``, element by element; a tangent or cotangent that is zero stays zero, whatever the slope is."""
+    """``function(*arrays)``, element by element; a tangent or cotangent that is zero stays zero, whatever the
+    slope is.
+    """
 
     @custom_gradient
     def ruled(*arrays: tf.Tensor) -> Any:
@@ -90,7 +96,8 @@ def strong_zero(function: Callable[..., tf.Tensor], *arrays: tf.Tensor) -> tf.Te
 def slope_of(function: Callable[..., tf.Tensor], place: int, arrays: Sequence[tf.Tensor]) -> tf.Tensor:
     """The derivative of a function, element by element, by the array at a place; itself one that keeps zeros.
 
-    It is a graph of TensorFlow, made once for each function: forward mode looks into no tape, and takes it for constant.
+    It is a graph of TensorFlow, made once for each function: forward mode looks into no tape, and takes it
+    for constant.
     """
     slopes = vars(function).setdefault("slopes", {})
     if place not in slopes:
@@ -129,8 +136,10 @@ def strong_product(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
 
 
 def unwatched(*arrays: tf.Tensor) -> list[tf.Tensor]:
-    """Arrays for what a function with a gradient of its own computes: eagerly forward mode would go by that, and tapes would keep it. While
-    a graph is traced forward mode sees no gradients of functions, and goes by what they compute."""
+    """Arrays for what a function with a gradient of its own computes: eagerly forward mode would go by that,
+    and tapes would keep it. While a graph is traced forward mode sees no gradients of functions, and goes by
+    what they compute.
+    """
     return [tf.stop_gradient(array) for array in arrays] if tf.executing_eagerly() else list(arrays)
 
 
@@ -159,8 +168,8 @@ def scan(
     reverse: bool = False,
     checkpoint: tuple[Any, ...] | None = None,
 ) -> tuple[tuple[tf.Tensor, ...], tuple[tf.Tensor, ...]]:
-    """``state, outputs = body(*state, *rows)`` for all rows of the sequences: the last state, and the outputs stacked. ``specs`` are shape
-    and type of each output; a shape may be None where all steps give the same.
+    """``state, outputs = body(*state, *rows)`` for all rows of the sequences: the last state, and the outputs
+    stacked. ``specs`` are shape and type of each output; a shape may be None where all steps give the same.
 
     With ``checkpoint``, the arrays that ``body`` takes besides, each step is computed again for a gradient.
     """
@@ -198,15 +207,19 @@ def scan(
 
 
 def shapes_of(body: Callable[..., Any], *arrays: tf.Tensor) -> list[list[int]]:
-    """The shapes of the outputs of a step, which is traced and not run: it may look for a row that is not there."""
+    """The shapes of the outputs of a step, which is traced and not run: it may look for a row that is not
+    there.
+    """
     specs = (tf.TensorSpec(array.shape, array.dtype) for array in arrays)
     traced = tf.function(lambda *arrays: body(*arrays)[1], autograph=False).get_concrete_function(*specs)
     return [[size or 0 for size in output.shape] for output in traced.structured_outputs]
 
 
 def run_again(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, of which a tape keeps the arguments alone, and computes the rest again: ``tf.recompute_grad``, with derivatives of
-    derivatives. ``NotImplementedError`` in forward mode, to which what a tape inside of a gradient gives is a constant."""
+    """The function, of which a tape keeps the arguments alone, and computes the rest again:
+    ``tf.recompute_grad``, with derivatives of derivatives. ``NotImplementedError`` in forward mode, to which
+    what a tape inside of a gradient gives is a constant.
+    """
 
     def again(*arrays: tf.Tensor) -> Any:
         asked = True  # while the function runs, forward mode alone asks for gradients
@@ -235,7 +248,9 @@ def run_again(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def behind(earlier: tf.Tensor, arrays: tuple[tf.Tensor, ...]) -> tuple[tf.Tensor, ...]:
-    """The arrays, in a traced graph computed with an element of what is computed earlier, so that XLA does not take it for what it has."""
+    """The arrays, in a traced graph computed with an element of what is computed earlier, so that XLA does
+    not take it for what it has.
+    """
     if tf.executing_eagerly():
         return arrays
     element = tf.cast(tf.reduce_max(tf.reshape(earlier, [-1])[:1]), tf.bool)
@@ -251,7 +266,9 @@ def element_shape(shape: tuple[Any, ...] | None) -> tf.TensorShape:
 
 
 def stacked(array: tf.TensorArray, length: Any, shape: tuple[Any, ...] | None) -> tf.Tensor:
-    """The elements of an array along a new first axis; of none too, where sizes are not known before the call."""
+    """The elements of an array along a new first axis; of none too, where sizes are not known before the
+    call.
+    """
     if shape is None:
         return array.stack()
     if tf.executing_eagerly():
@@ -269,7 +286,9 @@ def static(dim: Any) -> int | None:
 def associative_scan(
     combine: Callable[..., tuple[Any, ...]], arrays: tuple[tf.Tensor, ...], axis: int, reverse: bool = False
 ) -> tuple[tf.Tensor, ...]:
-    """The elements along ``axis``, each combined with all before it, or, with ``reverse``, with all behind it."""
+    """The elements along ``axis``, each combined with all before it, or, with ``reverse``, with all behind
+    it.
+    """
     ordered = tuple(tf.reverse(array, [axis]) for array in arrays) if reverse else arrays
     if arrays[0].shape[axis] is None:  # the number of steps is known when they run
         made = doubled(combine, ordered, axis)
@@ -283,7 +302,9 @@ def associative_scan(
 def doubled(
     combine: Callable[..., tuple[Any, ...]], arrays: tuple[tf.Tensor, ...], axis: int
 ) -> tuple[tf.Tensor, ...]:
-    """All prefixes, of a length that is not known before the call: after a step each element is combined with twice as many before it."""
+    """All prefixes, of a length that is not known before the call: after a step each element is combined with
+    twice as many before it.
+    """
     length = tf.shape(arrays[0])[axis]
 
     def step(reach: tf.Tensor, old: tuple[tf.Tensor, ...]) -> tuple[Any, ...]:

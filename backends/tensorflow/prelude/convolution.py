@@ -23,7 +23,9 @@ def conv(
     groups: int = 1,
     layout: str = "channels_first",
 ) -> tf.Tensor:
-    """Convolution of ``x`` with ``weight[out, in // groups, *kernel]``, one stride, pair of padding and dilation an axis of space."""
+    """Convolution of ``x`` with ``weight[out, in // groups, *kernel]``, one stride, pair of padding and
+    dilation an axis of space.
+    """
     rank = len(x.shape) - 2
     if layout == "channels_first":
         x = channels_last(x)
@@ -107,7 +109,9 @@ def conv_unpadded(
 def grouped_conv2d(
     x: tf.Tensor, kernel: tf.Tensor, *, groups: int, dilations: Sequence[int], **options: Any
 ) -> tf.Tensor:
-    """``tf.raw_ops.Conv2D`` in groups; its gradient, for which TensorFlow has no kernel on a CPU, by convolutions of one group."""
+    """``tf.raw_ops.Conv2D`` in groups; its gradient, for which TensorFlow has no kernel on a CPU, by
+    convolutions of one group.
+    """
 
     @custom_gradient
     def convolved(x: tf.Tensor, kernel: tf.Tensor) -> tuple[tf.Tensor, Any]:
@@ -123,7 +127,9 @@ def grouped_conv2d(
 
 
 def by_xla(operation: Any) -> Any:
-    """Return a raw operation compiled by XLA, for processors on which TensorFlow has no kernel for it; the same one at each call."""
+    """Return a raw operation compiled by XLA, for processors on which TensorFlow has no kernel for it; the
+    same one at each call.
+    """
 
     def called(**given: Any) -> Any:
         return operation(**given)
@@ -164,7 +170,9 @@ def conv_by_groups(
 def dilated_conv(
     x: tf.Tensor, kernel: tf.Tensor, strides: Sequence[int], dilation: Sequence[int]
 ) -> tf.Tensor:
-    """A convolution of one or two axes of space with a dilated kernel; its gradient, which TensorFlow lacks on a CPU, by way of zeros."""
+    """A convolution of one or two axes of space with a dilated kernel; its gradient, which TensorFlow lacks
+    on a CPU, by way of zeros.
+    """
 
     @custom_gradient
     def convolved(x: tf.Tensor, kernel: tf.Tensor) -> tuple[tf.Tensor, Any]:
@@ -208,7 +216,9 @@ def conv_transpose(
     groups: int = 1,
     layout: str = "channels_first",
 ) -> tf.Tensor:
-    """Transposed convolution with ``weight[in, out // groups, *kernel]``: the gradient of a convolution, cut or padded to its size."""
+    """Transposed convolution with ``weight[in, out // groups, *kernel]``: the gradient of a convolution, cut
+    or padded to its size.
+    """
     rank = len(x.shape) - 2
     strides, padding, more = (
         strides or (1,) * rank,
@@ -231,7 +241,9 @@ def conv_transpose(
 
 
 def conv_spread(x: tf.Tensor, kernel: tf.Tensor, strides: Sequence[int]) -> tf.Tensor:
-    """``x[batch, *space, in]`` spread out by ``strides`` and met with ``kernel[*kernel, out, in]``, at all places where they meet."""
+    """``x[batch, *space, in]`` spread out by ``strides`` and met with ``kernel[*kernel, out, in]``, at all
+    places where they meet.
+    """
     if x.dtype.is_complex:
         (a, b), (c, d) = ((tf.math.real(z), tf.math.imag(z)) for z in (x, kernel))
         ac, bd, ad, bc = (conv_spread(u, v, strides) for u, v in ((a, c), (b, d), (a, d), (b, c)))
@@ -245,7 +257,9 @@ def conv_spread(x: tf.Tensor, kernel: tf.Tensor, strides: Sequence[int]) -> tf.T
 def column_windows(
     space: Sequence[Any], kernel: Sequence[int], strides: Sequence[int], dilation: Sequence[int]
 ) -> list[tf.Tensor]:
-    """For each axis of space the places of all elements of all windows, shaped ``[*kernel, *windows]`` but for other axes, which are 1."""
+    """For each axis of space the places of all elements of all windows, shaped ``[*kernel, *windows]`` but
+    for other axes, which are 1.
+    """
     rank, places = len(kernel), []
     for axis, (n, k, stride, step) in enumerate(zip(space, kernel, strides, dilation)):
         windows = (n - step * (k - 1) - 1) // stride + 1
@@ -289,7 +303,9 @@ def col2im(
     padding: Sequence[Sequence[Any]],
     dilation: Sequence[int],
 ) -> tf.Tensor:
-    """The sum of the columns that ``im2col`` makes of an array [batch, channels, *size], each element at its place."""
+    """The sum of the columns that ``im2col`` makes of an array [batch, channels, *size], each element at its
+    place.
+    """
     space = [n + before + after for n, (before, after) in zip(size, padding)]
     place = tf.reshape(flat_places(column_windows(space, kernel, strides, dilation), space), [-1])
     batch, channels = sizes(x)[0], sizes(x)[1] // math.prod(kernel)

@@ -1,4 +1,6 @@
-"""Element-wise functions that TensorFlow lacks, or whose results or gradients differ there from those of the vocabulary."""
+"""Element-wise functions that TensorFlow lacks, or whose results or gradients differ there from those of the
+vocabulary.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,10 @@ def atan2(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 
 
 def clip(x: tf.Tensor, low: Any = None, high: Any = None) -> tf.Tensor:
-    """``x`` kept between two bounds; at a bound the whole gradient is that of ``x``. A bound that is NaN wins."""
+    """``x`` kept between two bounds; at a bound the whole gradient is that of ``x``.
+
+    A bound that is NaN wins.
+    """
     if low is not None:
         low = tf.convert_to_tensor(low, x.dtype)
         x = tf.where((x < low) | (low != low), low, x)
@@ -154,7 +159,9 @@ def log_to_base(x: tf.Tensor, base: int) -> tf.Tensor:
 
 
 def logaddexp(x1: tf.Tensor, x2: Any) -> tf.Tensor:
-    """``log(exp(x1) + exp(x2))`` without overflow; the slopes are sigmoids of the difference, NaN where both are the same infinity."""
+    """``log(exp(x1) + exp(x2))`` without overflow; the slopes are sigmoids of the difference, NaN where both
+    are the same infinity.
+    """
 
     def value(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
         shape = tf.broadcast_dynamic_shape(tf.shape(x), tf.shape(y))
@@ -179,8 +186,9 @@ def nextafter(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 
 
 def power(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """``x1 ** x2`` of floats; where ``x2`` is 0, no gradient flows to ``x1``, and where ``x1`` is, none to an ``x2`` that is not
-    negative."""
+    """``x1 ** x2`` of floats; where ``x2`` is 0, no gradient flows to ``x1``, and where ``x1`` is, none to an
+    ``x2`` that is not negative.
+    """
 
     def by_base(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
         return tf.where(y == 0, tf.zeros_like(y), y * power(x, y - 1))

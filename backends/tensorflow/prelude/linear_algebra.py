@@ -65,7 +65,7 @@ def matrix_power(x: tf.Tensor, n: int) -> tf.Tensor:
     return result
 
 
-# ---------------------------------------------------------------------------------------------- norms and ranks
+# -------------------------------------------------------------------------------------------- norms and ranks
 def matrix_norm(x: tf.Tensor, *, ord: float | str = "fro", keepdims: bool = False) -> tf.Tensor:
     """The norm of the matrices in the last two axes."""
     if ord == "fro":
@@ -200,7 +200,7 @@ def tensor_inverse(x: tf.Tensor, ind: int) -> tf.Tensor:
     return tf.reshape(tf.linalg.inv(tf.reshape(x, [math.prod(rows), math.prod(columns)])), [*columns, *rows])
 
 
-# ---------------------------------------------------------------------------------------------- decompositions
+# --------------------------------------------------------------------------------------------- decompositions
 def slogdet(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """The sign and the logarithm of the absolute value of the determinant."""
     sign, logarithm = tf.linalg.slogdet(x)
@@ -214,8 +214,9 @@ def svd(x: tf.Tensor, *, full_matrices: bool = True) -> tuple[tf.Tensor, tf.Tens
 
 
 def eigh(x: tf.Tensor, *, upper: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
-    """Eigenvalues, ascending, and eigenvectors, of one triangle. The gradient, which TensorFlow gives to this triangle, is Hermitian as
-    torch's."""
+    """Eigenvalues, ascending, and eigenvectors, of one triangle. The gradient, which TensorFlow gives to this
+    triangle, is Hermitian as torch's.
+    """
     lower = tf.linalg.adjoint(x) if upper else x
     told = tf.stop_gradient(
         tf.linalg.band_part(lower, -1, 0)
@@ -231,7 +232,9 @@ def identity_permutation(x: tf.Tensor) -> tf.Tensor:
 
 
 def cholesky_ex(x: tf.Tensor, *, upper: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
-    """The Cholesky factor, NaN where there is none, and the order of the first leading minor that is not positive, or 0."""
+    """The Cholesky factor, NaN where there is none, and the order of the first leading minor that is not
+    positive, or 0.
+    """
     lower = tf.linalg.adjoint(x) if upper else x
     factor = tf.linalg.cholesky(lower)
     fits = tf.reduce_all(
@@ -243,8 +246,9 @@ def cholesky_ex(x: tf.Tensor, *, upper: bool = False) -> tuple[tf.Tensor, tf.Ten
 
 
 def first_indefinite(x: tf.Tensor) -> tf.Tensor:
-    """For each Hermitian matrix, told by its lower triangle, the first step of elimination whose pivot is not positive, counted from 1, or
-    0."""
+    """For each Hermitian matrix, told by its lower triangle, the first step of elimination whose pivot is not
+    positive, counted from 1, or 0.
+    """
     lower = tf.stop_gradient(tf.linalg.band_part(x, -1, 0))
     strict = lower - tf.linalg.band_part(lower, 0, 0)
 
@@ -320,7 +324,9 @@ def lu_decomposition(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
 def lu_solve(
     lu: tf.Tensor, pivots: tf.Tensor, x2: tf.Tensor, *, left: bool = True, adjoint_of: bool = False
 ) -> tf.Tensor:
-    """The solution of ``A @ x == x2`` (or ``x @ A == x2``, or with A's adjoint) from the factors and pivots of A."""
+    """The solution of ``A @ x == x2`` (or ``x @ A == x2``, or with A's adjoint) from the factors and pivots
+    of A.
+    """
     if not left:
         return tf.linalg.adjoint(lu_solve(lu, pivots, tf.linalg.adjoint(x2), adjoint_of=not adjoint_of))
     swapped, lower, upper = lu_unpack(lu, pivots)

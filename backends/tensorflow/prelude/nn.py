@@ -40,7 +40,9 @@ def elu(x: tf.Tensor, alpha: float) -> tf.Tensor:
 
 
 def selu(x: tf.Tensor) -> tf.Tensor:
-    """``1.05 * elu(x, 1.67)``, the constants of self-normalising networks; the slope at 0 is that of the left side."""
+    """``1.05 * elu(x, 1.67)``, the constants of self-normalising networks; the slope at 0 is that of the left
+    side.
+    """
     scale, alpha = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
     return with_slopes(tf.nn.selu, [lambda x: scale * slope_of_exponential(x, alpha)], x)
 
@@ -83,7 +85,9 @@ def glu(x: tf.Tensor, axis: int) -> tf.Tensor:
 
 
 def grouped_matmul(x: tf.Tensor, weight: tf.Tensor, offsets: tf.Tensor) -> tf.Tensor:
-    """Rows ``offsets[g - 1]:offsets[g]`` of ``x`` times matrix ``g`` of ``weight``; rows after all of them give 0."""
+    """Rows ``offsets[g - 1]:offsets[g]`` of ``x`` times matrix ``g`` of ``weight``; rows after all of them
+    give 0.
+    """
     ends = tf.cast(offsets, tf.int32)
 
     def step(g: tf.Tensor, parts: tf.TensorArray) -> tuple[tf.Tensor, tf.TensorArray]:
@@ -133,7 +137,9 @@ def attention_weights(
 
 
 def masked_softmax(scores: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
-    """Softmax over the last axis of the scores that a bool mask keeps, or that a float mask is added to; 0 where nothing is kept."""
+    """Softmax over the last axis of the scores that a bool mask keeps, or that a float mask is added to; 0
+    where nothing is kept.
+    """
     lowest = tf.constant(-math.inf, scores.dtype)
     scores = tf.where(mask, scores, lowest) if mask.dtype.is_bool else scores + mask
     peak = tf.stop_gradient(tf.reduce_max(scores, -1, keepdims=True))
@@ -206,7 +212,9 @@ def nll_loss(
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> tf.Tensor:
-    """``-weight[target] * log_probabilities[target]``, classes on axis 1; 0 where the target is ``ignore_index``."""
+    """``-weight[target] * log_probabilities[target]``, classes on axis 1; 0 where the target is
+    ``ignore_index``.
+    """
     rank = len(log_probabilities.shape)
     last = tf.transpose(log_probabilities, [0, *range(2, rank), 1]) if rank > 2 else log_probabilities
     kept = target != ignore_index
@@ -230,7 +238,9 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> tf.Tensor:
-    """Cross entropy of ``softmax(logits)`` against class indices; a share ``label_smoothing`` falls on all classes alike."""
+    """Cross entropy of ``softmax(logits)`` against class indices; a share ``label_smoothing`` falls on all
+    classes alike.
+    """
     axis = min(1, len(logits.shape) - 1)
     logs = tf.nn.log_softmax(logits, axis)
     loss = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
@@ -251,7 +261,9 @@ def cross_entropy(
 
 
 def binary_cross_entropy(probability: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
-    """``-(target * log(probability) + (1 - target) * log(1 - probability))``, each logarithm at least -100, with finite gradients."""
+    """``-(target * log(probability) + (1 - target) * log(1 - probability))``, each logarithm at least -100,
+    with finite gradients.
+    """
 
     @custom_gradient
     def cross_entropy(p: tf.Tensor, t: tf.Tensor) -> tuple[tf.Tensor, object]:
@@ -277,8 +289,9 @@ def ctc_loss(
 ) -> tf.Tensor:
     """``-log p(targets)`` of each sequence, summed over all alignments by the forward recursion.
 
-    Its gradient is that of this sum; torch's assumes a log_softmax before it, and is the same after that. What cannot be reached has a very
-    small logarithm and not that of 0, whose gradient is NaN; where no alignment fits, the loss is infinite and the gradient 0.
+    Its gradient is that of this sum; torch's assumes a log_softmax before it, and is the same after that.
+    What cannot be reached has a very small logarithm and not that of 0, whose gradient is NaN; where no
+    alignment fits, the loss is infinite and the gradient 0.
     """
     time, batch = size(log_probabilities, 0), size(log_probabilities, 1)
     targets, input_lengths, target_lengths = (

@@ -1,4 +1,7 @@
-"""Pooling over the last axes. TensorFlow's own pooling of maxima loses NaN, and takes images with the channels last only."""
+"""Pooling over the last axes.
+
+TensorFlow's own pooling of maxima loses NaN, and takes images with the channels last only.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,9 @@ def least_of(dtype: tf.DType) -> tf.Tensor:
 def window_count(
     n: Any, kernel: Any, stride: Any, padding: Sequence[Any], dilation: int, ceil_mode: bool
 ) -> Any:
-    """How many windows there are; with ``ceil_mode`` a last one may reach beyond the end, if it starts within."""
+    """How many windows there are; with ``ceil_mode`` a last one may reach beyond the end, if it starts
+    within.
+    """
     before, after = padding
     reach = dilation * (kernel - 1)
     covered = n + before - 1 + (smaller(0, after + stride - 1 - reach) if ceil_mode else after - reach)
@@ -79,7 +84,9 @@ def pooled(
     dilation: Sequence[int],
     lead: int,
 ) -> tf.Tensor:
-    """Windows over the axes from ``lead`` on reduced to one element each, one axis after the other from the last."""
+    """Windows over the axes from ``lead`` on reduced to one element each, one axis after the other from the
+    last.
+    """
     for axis in reversed(range(len(kernel))):
         x = reduced_along(join, reduce, x, lead + axis, kernel[axis], strides[axis], dilation[axis])
     return x
@@ -102,7 +109,8 @@ def max_pool(
     x = padded(x, around, lead, least_of(x.dtype))
     if not has_kernel(x, kernel, strides, dilation):
         return pooled(tf.maximum, tf.reduce_max, x, kernel, strides, dilation, lead)
-    # TensorFlow's own passes over NaN, and begins with the lowest finite number: a pooling of flags tells where that is wrong
+    # TensorFlow's own passes over NaN, and begins with the lowest finite number: a pooling of flags tells
+    # where that is wrong
     flags = tf.where(tf.math.is_nan(x), 2.0, tf.where(x == -math.inf, 0.0, 1.0))
     kind = native_pool(tf.nn.max_pool, flags, kernel, strides, lead)
     spoilt = tf.where(kind == 2, tf.constant(math.nan, x.dtype), tf.constant(-math.inf, x.dtype))
@@ -120,7 +128,8 @@ def padded(x: tf.Tensor, padding: Sequence[Sequence[Any]], lead: int, filled: tf
 
 
 def has_kernel(x: tf.Tensor, kernel: Sequence[Any], strides: Sequence[Any], dilation: Sequence[int]) -> bool:
-    """Whether TensorFlow has a pooling for this: floats, windows of known size without holes over one to three axes.
+    """Whether TensorFlow has a pooling for this: floats, windows of known size without holes over one to
+    three axes.
 
     The gradient of its maxima over an empty array ends the process (oneDNN, TensorFlow 2.21).
     """
@@ -132,7 +141,9 @@ def has_kernel(x: tf.Tensor, kernel: Sequence[Any], strides: Sequence[Any], dila
 def native_pool(
     pool: Any, x: tf.Tensor, kernel: Sequence[int], strides: Sequence[int], lead: int
 ) -> tf.Tensor:
-    """``tf.nn.max_pool`` or ``tf.nn.avg_pool`` over the axes from ``lead`` on, those before them and behind them as one axis each."""
+    """``tf.nn.max_pool`` or ``tf.nn.avg_pool`` over the axes from ``lead`` on, those before them and behind
+    them as one axis each.
+    """
     layout = f"N{'DHW'[-len(kernel) :]}C"  # without a name, gradients over three axes fail
     if lead == 1 and len(x.shape) == len(kernel) + 2:
         return pool(x, kernel, strides, "VALID", layout)
@@ -157,7 +168,9 @@ def window_sums(
 def window_places(
     n: Any, kernel: Any, stride: Any, padding: Sequence[Any], dilation: int, ceil_mode: bool
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """The places [windows, kernel] of the elements of each window of an axis, and which of them lie inside of the array."""
+    """The places [windows, kernel] of the elements of each window of an axis, and which of them lie inside of
+    the array.
+    """
     windows = window_count(n, kernel, stride, padding, dilation, ceil_mode)
     places = tf.range(windows)[:, None] * stride + tf.range(kernel) * dilation - padding[0]
     return tf.clip_by_value(places, 0, n - 1), (places >= 0) & (places < n)
@@ -166,7 +179,8 @@ def window_places(
 def max_over_windows(
     x: tf.Tensor, axes: Sequence[tuple[tf.Tensor, tf.Tensor]]
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """The first largest element of each window (NaN above all), and its place in the last axes in row-major order.
+    """The first largest element of each window (NaN above all), and its place in the last axes in row-major
+    order.
 
     ``axes`` holds (places, inside) for each of the last axes, see ``window_places``.
     """
@@ -188,7 +202,9 @@ def max_over_windows(
 
 
 def chosen_elements(elements: tf.Tensor, place: tf.Tensor, inside: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """The first largest of ``elements`` along the last axis, NaN above all and only from ``inside``, and its ``place``."""
+    """The first largest of ``elements`` along the last axis, NaN above all and only from ``inside``, and its
+    ``place``.
+    """
     score = elements if elements.dtype.is_floating else tf.cast(elements, tf.int64)
     nan = score != score
     best = tf.argmax(
@@ -268,7 +284,9 @@ def max_unpool(x: tf.Tensor, indices: tf.Tensor, space: Sequence[Any]) -> tf.Ten
 
 
 def adaptive_places(n: Any, windows: Any) -> tuple[tf.Tensor, tf.Tensor]:
-    """The places [windows, longest] of windows that cover an axis evenly, and which of them belong to their window."""
+    """The places [windows, longest] of windows that cover an axis evenly, and which of them belong to their
+    window.
+    """
     index = tf.range(windows)
     starts, ends = index * n // windows, -(-(index + 1) * n // windows)
     places = starts[:, None] + tf.range(tf.reduce_max(tf.concat([ends - starts, [1]], 0)))
@@ -304,7 +322,9 @@ def adaptive_max_pool_with_indices(x: tf.Tensor, space: Sequence[Any]) -> tuple[
 
 
 def fractional_starts(samples: tf.Tensor, n: Any, windows: Any, kernel: Any) -> tf.Tensor:
-    """Where the windows of a fractional pooling start: ``windows`` steps of uneven length, shifted by each of ``samples``."""
+    """Where the windows of a fractional pooling start: ``windows`` steps of uneven length, shifted by each of
+    ``samples``.
+    """
     last = tf.cast(tf.fill([*sizes(samples), 1], n - kernel), tf.int32)
     if windows == 1:
         return last
@@ -320,7 +340,8 @@ def fractional_max_pool(
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the largest elements and their places over windows that start where ``fractional_starts`` says.
 
-    As in torch, the samples of two axes are in reverse order, and those of three axes in the order of the axes.
+    As in torch, the samples of two axes are in reverse order, and those of three axes in the order of the
+    axes.
     """
     rank = len(kernel)
     lead, whole = sizes(x)[:-rank], sizes(x)[-rank:]
@@ -366,7 +387,9 @@ def nearest_elements(n: Any, out: Any, scale: float | None, exact: bool, small: 
 
 
 def cubic_taps(t: tf.Tensor, a: float = -0.75) -> list[tf.Tensor]:
-    """The weights of the four neighbours of a point at ``t`` between the second and the third (cubic convolution)."""
+    """The weights of the four neighbours of a point at ``t`` between the second and the third (cubic
+    convolution).
+    """
 
     def near(d: tf.Tensor) -> tf.Tensor:
         return ((a + 2) * d - (a + 3)) * d * d + 1
@@ -380,7 +403,9 @@ def cubic_taps(t: tf.Tensor, a: float = -0.75) -> list[tf.Tensor]:
 def weighted_neighbours(
     n: Any, out: Any, method: str, scale: float | None, align_corners: bool, real: tf.DType
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Places and weights [out, taps] of the source elements that make each output element; method linear or cubic."""
+    """Places and weights [out, taps] of the source elements that make each output element; method linear or
+    cubic.
+    """
     step = step_between(n, out, scale, align_corners, real)
     index = tf.cast(tf.range(out), real)
     positions = index * step if align_corners else step * (index + 0.5) - 0.5
@@ -439,7 +464,9 @@ def interpolate_bytes(
     antialias: bool,
     first: int,
 ) -> tf.Tensor:
-    """``interpolate`` of uint8 in fixed point, one axis after the other from the last, each rounded: the very numbers that torch gives."""
+    """``interpolate`` of uint8 in fixed point, one axis after the other from the last, each rounded: the very
+    numbers that torch gives.
+    """
     taps = antialias_taps if antialias else sample_taps
     for axis, out, scale in reversed(list(zip(range(first, len(x.shape)), space, scales))):
         if out == x.shape[axis]:
@@ -461,7 +488,9 @@ def interpolate(
     antialias: bool = False,
     layout: str = "channels_first",
 ) -> tf.Tensor:
-    """``x`` with its axes of space resampled to ``space``; ``scales`` are the factors that positions are computed with."""
+    """``x`` with its axes of space resampled to ``space``; ``scales`` are the factors that positions are
+    computed with.
+    """
     scales = scales or (None,) * len(space)
     first = len(x.shape) - len(space) - (layout == "channels_last")
     nearest, small = method.startswith("nearest"), len(space) == 2 and space[0] + space[-1] <= 128
@@ -487,7 +516,9 @@ def interpolate(
 
 
 def reflected(position: tf.Tensor, n: Any, align_corners: bool) -> tf.Tensor:
-    """Positions reflected at the ends of an axis, at the centres or at the outer edges of its first and last elements."""
+    """Positions reflected at the ends of an axis, at the centres or at the outer edges of its first and last
+    elements.
+    """
     start = 0.0 if align_corners else -0.5
     span = tf.cast(n - 1 if align_corners else n, position.dtype)
     distance = tf.abs(position - start)
@@ -497,7 +528,9 @@ def reflected(position: tf.Tensor, n: Any, align_corners: bool) -> tf.Tensor:
 
 
 def padded_position(position: tf.Tensor, n: Any, padding: str, align_corners: bool) -> tf.Tensor:
-    """Positions inside of the array, as far as ``padding`` brings them there; no gradient flows at the ends and beyond."""
+    """Positions inside of the array, as far as ``padding`` brings them there; no gradient flows at the ends
+    and beyond.
+    """
     if padding == "reflection":
         position = reflected(position, n, align_corners)
     if padding == "zeros":
@@ -507,7 +540,9 @@ def padded_position(position: tf.Tensor, n: Any, padding: str, align_corners: bo
 
 
 def elements_at(x: tf.Tensor, places: Sequence[tf.Tensor]) -> tf.Tensor:
-    """``x[batch, channels, *space]`` at integer ``places``, one array [batch, *out] for each axis of space; 0 outside."""
+    """``x[batch, channels, *space]`` at integer ``places``, one array [batch, *out] for each axis of space; 0
+    outside.
+    """
     inside, within = tf.constant(True), []
     for place, n in zip(places, sizes(x)[2:]):
         last = tf.cast(n - 1, place.dtype)
@@ -520,7 +555,9 @@ def elements_at(x: tf.Tensor, places: Sequence[tf.Tensor]) -> tf.Tensor:
 def grid_sample(
     x: tf.Tensor, grid: tf.Tensor, method: str = "linear", padding: str = "zeros", align_corners: bool = False
 ) -> tf.Tensor:
-    """``x[batch, channels, *space]`` at the positions ``grid[batch, *out, axes]``, -1 to 1 over each axis, the last axis first."""
+    """``x[batch, channels, *space]`` at the positions ``grid[batch, *out, axes]``, -1 to 1 over each axis,
+    the last axis first.
+    """
     space = sizes(x)[2:]
     positions = []
     for axis, n in enumerate(space):
@@ -545,7 +582,9 @@ def grid_sample(
 
 
 def affine_grid(theta: tf.Tensor, space: Sequence[Any], align_corners: bool = False) -> tf.Tensor:
-    """The positions ``[batch, *space, axes]`` under the affine maps ``theta[batch, axes, axes + 1]``, the last axis first."""
+    """The positions ``[batch, *space, axes]`` under the affine maps ``theta[batch, axes, axes + 1]``, the
+    last axis first.
+    """
     lines = []
     for n in space:
         count = tf.cast(n, tf.float64)

@@ -1,4 +1,6 @@
-"""Special functions that TensorFlow lacks, or whose values or gradients at the edges of their domain differ there."""
+"""Special functions that TensorFlow lacks, or whose values or gradients at the edges of their domain differ
+there.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ def like(number: float, x: tf.Tensor) -> tf.Tensor:
 
 
 def betainc(*arguments: Any) -> tf.Tensor:
-    """Regularised incomplete beta function of ``(a, b, x)``, broadcast, with its limits for parameters at 0 and at infinity."""
+    """Regularised incomplete beta function of ``(a, b, x)``, broadcast, with its limits for parameters at 0
+    and at infinity.
+    """
     dtype = next(item.dtype for item in arguments if isinstance(item, tf.Tensor))
     a, b, x = (tf.convert_to_tensor(item, dtype) for item in arguments)
     shape = tf.broadcast_dynamic_shape(tf.broadcast_dynamic_shape(tf.shape(a), tf.shape(b)), tf.shape(x))
@@ -127,8 +131,8 @@ def gammaincc(a: Any, x: Any) -> tf.Tensor:
 
 
 def gamma_far(a: tf.Tensor, x: tf.Tensor, sign: int) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """The incomplete gamma function, upper for ``sign`` 1 and lower for -1, of large ``a`` and ``x`` near it, NaN elsewhere; and the
-    arguments that are left.
+    """The incomplete gamma function, upper for ``sign`` 1 and lower for -1, of large ``a`` and ``x`` near it,
+    NaN elsewhere; and the arguments that are left.
 
     TensorFlow's own loop ends before such arguments are summed up.
     """
@@ -242,7 +246,9 @@ def nan_to_num(
 
 
 def orthogonal_polynomial(x: Any, n: Any, kind: str) -> tf.Tensor:
-    """The polynomial of degree ``n``, by the recurrence of its family; 0 for degrees that are negative or not finite."""
+    """The polynomial of degree ``n``, by the recurrence of its family; 0 for degrees that are negative or not
+    finite.
+    """
     dtype = x.dtype if tf.is_tensor(x) else n.dtype
     x, n = tf.convert_to_tensor(x, dtype), tf.convert_to_tensor(n, dtype)
     shape = tf.broadcast_dynamic_shape(tf.shape(x), tf.shape(n))
@@ -307,8 +313,9 @@ def spherical_bessel_j0(x: tf.Tensor) -> tf.Tensor:
 
 
 def trigamma(x: tf.Tensor) -> tf.Tensor:
-    """The first derivative of ``digamma``; below 0.5 reflected as in torch, which at negative integers gives what the sine of ``pi * x``
-    rounds to."""
+    """The first derivative of ``digamma``; below 0.5 reflected as in torch, which at negative integers gives
+    what the sine of ``pi * x`` rounds to.
+    """
     below = x < 0.5
     sine = tf.sin(math.pi * tf.where(below, x, like(0.5, x)))
     above = tf.where(below, 1 - x, x)
@@ -317,8 +324,9 @@ def trigamma(x: tf.Tensor) -> tf.Tensor:
 
 
 def xlog1py(x: Any, y: Any) -> tf.Tensor:
-    """``x * log1p(y)``, 0 where ``x`` is 0; NaN where ``y`` is. Its slopes are ``log1p(y)``, 0 where both are at their ends, and
-    ``x / (1 + y)``."""
+    """``x * log1p(y)``, 0 where ``x`` is 0; NaN where ``y`` is. Its slopes are ``log1p(y)``, 0 where both are
+    at their ends, and ``x / (1 + y)``.
+    """
 
     def value(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
         return tf.where(
@@ -338,7 +346,10 @@ def xlog1py(x: Any, y: Any) -> tf.Tensor:
 
 
 def xlogy(x: Any, y: Any) -> tf.Tensor:
-    """``x * log(y)``, 0 where ``x`` is 0; NaN where ``y`` is. Its slopes are ``log(y)``, 0 where both are at their ends, and ``x / y``."""
+    """``x * log(y)``, 0 where ``x`` is 0; NaN where ``y`` is.
+
+    Its slopes are ``log(y)``, 0 where both are at their ends, and ``x / y``.
+    """
 
     def value(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
         return tf.where(
@@ -356,7 +367,9 @@ def xlogy(x: Any, y: Any) -> tf.Tensor:
 
 
 def zeta(x: Any, q: Any) -> tf.Tensor:
-    """Hurwitz zeta; infinite where ``x`` is 1 and at the poles 0, -1, -2, ..., NaN where ``x`` is below 1 or ``q`` infinite."""
+    """Hurwitz zeta; infinite where ``x`` is 1 and at the poles 0, -1, -2, ..., NaN where ``x`` is below 1 or
+    ``q`` infinite.
+    """
     x, q = in_one_type(x, q)
     below = q < 0
     pole = tf.equal(x, 1) | (x > 1) & (q <= 0) & (q == tf.floor(q))

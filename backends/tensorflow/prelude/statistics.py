@@ -21,7 +21,7 @@ from .arrays import (
 )
 from .control import custom_gradient
 
-# ---------------------------------------------------------------------------------------------- moments and norms
+# ------------------------------------------------------------------------------------------ moments and norms
 
 
 def safe_sqrt(x: tf.Tensor) -> tf.Tensor:
@@ -90,7 +90,9 @@ def difference(x: tf.Tensor, *, n: int = 1, axis: int = -1) -> tf.Tensor:
 def lower_median(
     x: tf.Tensor, *, axis: int, keepdims: bool = False, skip_nan: bool = False
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """The lower median along ``axis``, and where it was: the first NaN where there is one, unless they are skipped."""
+    """The lower median along ``axis``, and where it was: the first NaN where there is one, unless they are
+    skipped.
+    """
     if len(x.shape) == 0:
         return x, tf.zeros_like(x, tf.int64)
     values, order = sort_with_indices(x, axis=axis)
@@ -180,7 +182,10 @@ def product_before(x: tf.Tensor, reverse: bool) -> tf.Tensor:
 
 
 def first_extreme(function: Any, place: Any, x: tf.Tensor, axis: int, keepdims: bool = False) -> tf.Tensor:
-    """``tf.reduce_max`` or ``tf.reduce_min`` along one axis; of equal elements the first has the gradient. ``place`` finds it."""
+    """``tf.reduce_max`` or ``tf.reduce_min`` along one axis; of equal elements the first has the gradient.
+
+    ``place`` finds it.
+    """
 
     @custom_gradient
     def computed(x: tf.Tensor) -> tuple[tf.Tensor, Any]:
@@ -210,7 +215,9 @@ def cumulative_logsumexp(x: tf.Tensor, axis: int) -> tf.Tensor:
 
 
 def running_logsumexp(x: tf.Tensor, axis: int) -> tf.Tensor:
-    """``tf.math.cumulative_logsumexp`` with derivatives of every order: those of its gradient's logarithms are no numbers at 0."""
+    """``tf.math.cumulative_logsumexp`` with derivatives of every order: those of its gradient's logarithms
+    are no numbers at 0.
+    """
 
     @custom_gradient
     def ruled(x: tf.Tensor) -> Any:
@@ -220,8 +227,9 @@ def running_logsumexp(x: tf.Tensor, axis: int) -> tf.Tensor:
 
 
 def sums_of_shares(y: tf.Tensor, x: tf.Tensor, axis: int, reverse: bool) -> tf.Tensor:
-    """The sums over ``i <= j``, of ``y[i] * share[i, j]`` for each j, or, in ``reverse``, of ``y[j] * share[i, j]`` for each i, where
-    ``share[i, j]`` is ``exp(x[i] - logsumexp(x[: j + 1]))``."""
+    """The sums over ``i <= j``, of ``y[i] * share[i, j]`` for each j, or, in ``reverse``, of ``y[j] *
+    share[i, j]`` for each i, where ``share[i, j]`` is ``exp(x[i] - logsumexp(x[: j + 1]))``.
+    """
 
     def of_positive(y: tf.Tensor) -> tf.Tensor:
         total, log = tf.math.cumulative_logsumexp(x, axis), tf.where(y > 0, tf.math.log(y), y.dtype.min)
@@ -244,7 +252,9 @@ def sums_of_shares(y: tf.Tensor, x: tf.Tensor, axis: int, reverse: bool) -> tf.T
 
 
 def running_recurrence(factors: tf.Tensor, terms: tf.Tensor) -> tf.Tensor:
-    """``s[i] = terms[i] + factors[i] * s[i + 1]`` along the last axis, in as many steps as its size has binary digits."""
+    """``s[i] = terms[i] + factors[i] * s[i + 1]`` along the last axis, in as many steps as its size has
+    binary digits.
+    """
     count = size(terms, -1)
     place = tf.range(count)
 
@@ -261,7 +271,9 @@ def running_recurrence(factors: tf.Tensor, terms: tf.Tensor) -> tf.Tensor:
 
 
 def running_extreme(function: Any, x: tf.Tensor, axis: int) -> tf.Tensor:
-    """``function`` (``tf.maximum`` or ``tf.minimum``) of all elements so far along ``axis``, in steps of 1, 2, 4, ... elements."""
+    """``function`` (``tf.maximum`` or ``tf.minimum``) of all elements so far along ``axis``, in steps of 1,
+    2, 4, ... elements.
+    """
     x = moved_axis(x, axis, -1)
     count = tf.shape(x)[-1]
     place = tf.range(count)
@@ -341,7 +353,7 @@ def quantile(
     return tf.reshape(found, [*sizes(q), *sizes(found)[1:]])
 
 
-# ---------------------------------------------------------------------------------------------- integrals and histograms
+# ----------------------------------------------------------------------------------- integrals and histograms
 def trapezoid_areas(y: tf.Tensor, x: tf.Tensor | None = None, *, dx: Any = 1.0, axis: int = -1) -> tf.Tensor:
     """The areas between neighbours of ``y`` along ``axis``, at points ``x`` or ``dx`` apart."""
     values = moved_axis(y, axis, -1)
@@ -359,7 +371,9 @@ def bincount(x: tf.Tensor, weights: tf.Tensor | None = None, *, minlength: Any =
 
 
 def histc(x: tf.Tensor, *, bins: int, min: float, max: float) -> tf.Tensor:
-    """How many elements are in each of ``bins`` equal parts of ``[min, max]``, or of the range of ``x`` where both are equal."""
+    """How many elements are in each of ``bins`` equal parts of ``[min, max]``, or of the range of ``x`` where
+    both are equal.
+    """
     flat = tf.reshape(x, [-1])
     if flat.shape[0] == 0:
         return tf.zeros([bins], x.dtype)
@@ -404,7 +418,7 @@ def histogram_counts(
     return counted / tf.reduce_sum(counted) / (bin_edges[1:] - bin_edges[:-1]) if density else counted
 
 
-# ---------------------------------------------------------------------------------------------- correlation and distances
+# ---------------------------------------------------------------------------------- correlation and distances
 def covariance(
     x: tf.Tensor,
     *,
@@ -463,7 +477,9 @@ def pdist(x: tf.Tensor, *, p: float = 2.0) -> tf.Tensor:
 
 
 def dropout(key: tf.Tensor, x: tf.Tensor, rate: float, shared_axes: tuple[int, ...] = ()) -> tf.Tensor:
-    """``x`` with a share ``rate`` of its elements set to 0, the others scaled up; ``shared_axes`` live or die together."""
+    """``x`` with a share ``rate`` of its elements set to 0, the others scaled up; ``shared_axes`` live or die
+    together.
+    """
     if rate == 1:
         return tf.zeros_like(x)
     shape = [1 if axis in shared_axes else count for axis, count in enumerate(sizes(x))]
@@ -519,7 +535,9 @@ def random_categorical(key: tf.Tensor, weights: tf.Tensor, samples: Any, replace
 
 
 def philox(keys: tf.Tensor, counts: tf.Tensor) -> tf.Tensor:
-    """Philox-4x32 with 10 rounds: four random words for each key of two words and count of four, which stand along the last axis."""
+    """Philox-4x32 with 10 rounds: four random words for each key of two words and count of four, which stand
+    along the last axis.
+    """
     mask, half = tf.constant(0xFFFFFFFF, tf.uint64), tf.constant(32, tf.uint64)
     both, xor, right_shift = tf.bitwise.bitwise_and, tf.bitwise.bitwise_xor, tf.bitwise.right_shift
     first, second = tf.cast(keys[..., 0], tf.uint64), tf.cast(keys[..., 1], tf.uint64)
@@ -542,7 +560,9 @@ def philox(keys: tf.Tensor, counts: tf.Tensor) -> tf.Tensor:
 
 
 def threefry(keys: tf.Tensor, counts: tf.Tensor) -> tf.Tensor:
-    """Threefry-2x32 with 20 rounds: two random words for each key and count, which are words along the last axis."""
+    """Threefry-2x32 with 20 rounds: two random words for each key and count, which are words along the last
+    axis.
+    """
     left, right = tf.bitwise.left_shift, tf.bitwise.right_shift
     first, second = keys[..., 0], keys[..., 1]
     words = (

@@ -58,7 +58,6 @@ def eye(*, n_rows: Any, n_cols: Any, k: Any, dtype: str) -> str:
 
 @rows.row("astype")
 def astype(x: Operand, *, dtype: str, out: Any) -> str:
-    """Complex to real drops the imaginary part in so many words, for torch warns otherwise."""
     if is_complex(x.dtype or "") and not is_complex(out[0].dtype) and out[0].dtype != "bool":
         return f"{x}.real.to({dtype})"
     return f"{x}.to({dtype})"
@@ -82,7 +81,6 @@ rows.row("reshape")(reshape_text)
 
 @rows.row("bitcast")
 def bitcast(x: Operand, *, dtype: str, out: Any) -> str:
-    """The bytes of other sizes must lie side by side."""
     alike = ITEMSIZE[x.dtype or ""] == ITEMSIZE[out[0].dtype]
     return f"{x}{'' if alike else '.contiguous()'}.view({dtype})"
 
@@ -110,14 +108,15 @@ rows.table({
 
 @rows.row("repeat")
 def repeat(x: Operand, repeats: Any, *, axis: int, total: Any, hint: int) -> str:
-    """torch.repeat_interleave."""
     known = "" if total is None or repeats.spec is None else f", output_size={total!r}"
     return f"torch.repeat_interleave({x}, {repeats}, dim={axis}{known})"
 
 
 @rows.row("pad")
 def pad(x: Operand, *, padding: Any, mode: str, value: Any) -> str:
-    """``F.pad``, which counts axes from the last one; in other modes than constant only over as many axes as it takes."""
+    """``F.pad``, which counts axes from the last one; in other modes than constant only over as many axes as
+    it takes.
+    """
     padded = next((axis for axis, pair in enumerate(padding) if pair != (0, 0)), x.ndim)
     flat = tuple(amount for pair in reversed(padding[padded:]) for amount in pair)
     if mode == "constant":
@@ -162,18 +161,15 @@ def setitem(x: Operand, value: Any, *, key: Any) -> str:
 
 
 def _index(indices: Operand) -> str:
-    """int32 and int64 index as they are, bytes would be taken for a mask."""
     return str(indices) if indices.dtype in ("int32", "int64") else f"{indices}.long()"
 
 
 def _copied(taken: str, *indices: Operand) -> str:
-    """Places without axes are numbers to torch: what it gives for them is a view, which shows what is written later."""
     return f"{taken}.clone()" if all(item.ndim == 0 for item in indices) else taken
 
 
 @rows.row("take_along_axis")
 def take_along_axis(x: Operand, indices: Operand, *, axis: int) -> str:
-    """A helper: torch.take_along_dim takes an index beyond the end for one from the beginning."""
     return f"take_along_axis({x}, {index(indices)}, {axis})"
 
 
@@ -242,7 +238,6 @@ rows.table(
 def _place(name: str) -> None:
     @rows.row(name)
     def row(x: Operand, *, axis: int | None, keepdims: bool) -> str:
-        """torch compares no bools."""
         return f"torch.{name}({x}{'.byte()' if x.dtype == 'bool' else ''}{over(axis, keepdims)})"
 
 
@@ -252,7 +247,6 @@ _place("argmin")
 
 @rows.row("count_nonzero")
 def _count_nonzero(x: Operand, *, axis: Any, keepdims: bool) -> str:
-    """torch.count_nonzero keeps no axis."""
     if keepdims:
         return f"({x} != 0).sum({over(axis, keepdims)[2:]})"
     return f"torch.count_nonzero({x}{over(axis, keepdims)})"
@@ -274,7 +268,6 @@ def _argwhere(x: Operand, *, hint: int, size: Any, fill_value: int) -> str:
 
 @rows.row("searchsorted")
 def _searchsorted(x1: Operand, x2: Operand, sorter: Operand | None = None, *, side: str) -> str:
-    """torch warns of operands that are not contiguous, for it copies them."""
     sorted_by = "" if sorter is None else f", sorter={index(sorter)}"
     right = "" if side == "left" else f", side={side!r}"
     return f"torch.searchsorted({x1}.contiguous(), {x2}.contiguous(){sorted_by}{right})"

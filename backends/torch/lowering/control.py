@@ -1,7 +1,8 @@
 """Control flow: Python's own statements, through which autograd goes; outputs of all steps are stacked.
 
-torch's compiler takes no statement that elements decide. So the blocks of branches and of ``while`` are functions, which ``torch.cond`` and
-``while_loop`` run where the graph is compiled. It writes a ``for`` loop out, for whose rows it knows the number.
+torch's compiler takes no statement that elements decide. So the blocks of branches and of ``while`` are
+functions, which ``torch.cond`` and ``while_loop`` run where the graph is compiled. It writes a ``for`` loop
+out, for whose rows it knows the number.
 """
 
 from __future__ import annotations
@@ -91,7 +92,6 @@ def _while_loop(scope: Scope, node: Node) -> None:
 
 
 def _associative_scan(scope: Scope, node: Node) -> None:
-    """Of torch's own calls its own function, which the user's call has come to."""
     associative_scan_by("associative_scan" if node.record is None else "generic_associative_scan")(
         scope, node
     )
@@ -108,13 +108,13 @@ def _call(scope: Scope, node: Node) -> None:
 
 
 def _scan(scope: Scope, node: Node) -> None:
-    """A loop; where steps are computed again for a gradient, each is a call."""
     scan_with(_elements, _Stacked())(scope, step_called(node) if node.params["checkpoint"] else node)
 
 
 def _function(scope: Scope, region: Region, inputs: Sequence[str], captured: Sequence[Any]) -> str:
-    """The name of a nested function. ``torch.cond`` and ``while_loop`` want arrays that share no memory with others: what it does not make
-    is copied."""
+    """The name of a nested function. ``torch.cond`` and ``while_loop`` want arrays that share no memory with
+    others: what it does not make is copied.
+    """
     inside = scope.inside(region, inputs, captured)
     made = {value for node in region.block.nodes for value in node.outputs}
     outputs: dict[Value, str] = {}
@@ -166,7 +166,9 @@ def _method_forward(scope: Scope, derivative: Derivative) -> None:
 
 
 def _distinct_results(region: Region, operands: list[str], outputs: list[str]) -> list[str]:
-    """Return the texts of results, none of which is an operand or another result: torch can save neither for the backward pass."""
+    """Return the texts of results, none of which is an operand or another result: torch can save neither for
+    the backward pass.
+    """
     makers = {value: node for node in region.block.nodes for value in node.outputs}
     before, texts = list(operands), []
     for text, value in zip(outputs, region.block.outputs):
@@ -227,14 +229,12 @@ def _method_backward(scope: Scope, name: str, derivative: Derivative, rule: Rule
 
 
 def _held(derivative: Derivative, rule: Rule) -> list[Value]:
-    """What is saved of the operands, results and residuals; all operands where residuals may have to be computed again."""
     residuals = rule.used(derivative.residuals)
     operands = derivative.operands if residuals else rule.used(derivative.operands)
     return [*operands, *rule.used(derivative.results), *residuals]
 
 
 def _distinct(scope: Scope, names: list[str]) -> list[str]:
-    """Names of arguments, of which several may be unused."""
     return [scope.new("unused") if name == "_" and names.count("_") > 1 else name for name in names]
 
 

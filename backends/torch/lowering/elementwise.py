@@ -1,4 +1,6 @@
-"""Element-wise functions in torch: operators, which take numbers on either side, and functions, of which some take tensors alone."""
+"""Element-wise functions in torch: operators, which take numbers on either side, and functions, of which some
+take tensors alone.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,6 @@ binary_functions({name: f"torch.{name}" for name in (*_BINARY, "atan2")})
 
 @rows.row("sign")
 def sign(x: Operand) -> str:
-    """torch.sgn of complex numbers."""
     return f"torch.sgn({x})" if is_complex(x.dtype or "") else f"torch.sign({x})"
 
 
@@ -122,18 +123,15 @@ rows.row("gammaincc")(_incomplete_gamma("gammaincc", -1))
 
 @rows.row("betainc")
 def betainc(a: Operand, b: Operand, x: Operand) -> str:
-    """A helper."""
     return f"betainc({', '.join(tensors(a, b, x))})"
 
 
 @rows.row("isclose")
 def isclose(x1: Operand, x2: Operand, *, rtol: float, atol: float, equal_nan: bool) -> str:
-    """torch.isclose."""
     return f"torch.isclose({', '.join(tensors(x1, x2))}, rtol={rtol}, atol={atol}{', equal_nan=True' if equal_nan else ''})"
 
 
 @rows.row("orthogonal_polynomial")
 def orthogonal_polynomial(x: Operand, n: Operand, *, kind: str) -> str:
-    """``torch.special.hermite_polynomial_he`` of the kind ``hermite_he``."""
     family, _, letter = kind.partition("_")
     return f"torch.special.{family}_polynomial_{letter}({x}, {n})"

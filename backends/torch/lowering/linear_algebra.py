@@ -98,7 +98,6 @@ def _by_singular_values(x: Operand, rtol: Any = None, atol: Any = None, *, hermi
 
 
 def _matrices(x1: Operand, x2: Operand) -> str:
-    """``x2`` as matrices also where torch would take it for a batch of vectors."""
     return f"{x2}[None]" if 1 < x2.ndim == x1.ndim - 1 else str(x2)
 
 

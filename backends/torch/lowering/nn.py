@@ -29,7 +29,9 @@ def _moved(x: Operand, axis: int) -> Operand:
 
 
 def channels_first(row: Row) -> Row:
-    """The row of an operation with a ``layout``: channels that come last are moved to the front for the call, and back."""
+    """The row of an operation with a ``layout``: channels that come last are moved to the front for the call,
+    and back.
+    """
 
     @wraps(row)
     def either(x: Operand, *operands: Any, layout: str, **params: Any) -> str:
@@ -53,23 +55,19 @@ def channels_in_axis_1(row: Row) -> Row:
 
 
 def tensor(item: Operand, beside: Operand) -> str:
-    """An operand for a function that takes no numbers: a number becomes a 0-d tensor like the one beside it."""
     return str(item) if item.spec is not None else f"{beside}.new_tensor({item})"
 
 
 def tensors(*items: Operand) -> tuple[str, ...]:
-    """Operands for a function that takes no numbers; one of them at least is a tensor."""
     like = next(item for item in items if item.spec is not None)
     return tuple(tensor(item, like) for item in items)
 
 
 def index(indices: Operand) -> str:
-    """Indices for the functions that take int64 alone."""
     return str(indices) if indices.dtype == "int64" else f"{indices}.long()"
 
 
 def over(axis: Any, keepdims: bool) -> str:
-    """``, dim=1, keepdim=True``, each as far as it is not the default; all axes have to be named to be kept."""
     dim = "" if axis is None and not keepdims else f", dim={axis!r}"
     return dim + (", keepdim=True" if keepdims else "")
 
@@ -100,7 +98,6 @@ rows.table(
 
 @rows.row("leaky_relu")
 def _leaky_relu(x: Operand, *, negative_slope: Any, right: bool) -> str:
-    """A helper for another slope at 0."""
     if right:
         return f"leaky_relu({x}, {negative_slope!r})"
     return call("F.leaky_relu", x, negative_slope=unless(negative_slope, 0.01))
@@ -155,18 +152,15 @@ def _attention(
 
 
 def alike(values: tuple[Any, ...], default: Any) -> Any:
-    """A number where all values are that number, None where it is the default."""
     return unless(values[0], default) if len(set(values)) == 1 else values
 
 
 def symmetric(padding: tuple[tuple[Any, Any], ...]) -> tuple[Any, ...] | None:
-    """One amount an axis, where each has as much before as after and none is negative."""
     same = all(before == after and (not isinstance(before, int) or before >= 0) for before, after in padding)
     return tuple(before for before, _ in padding) if same else None
 
 
 def flat(padding: tuple[tuple[Any, Any], ...]) -> tuple[Any, ...]:
-    """As ``F.pad`` counts: from the last axis."""
     return tuple(amount for pair in reversed(padding) for amount in pair)
 
 
@@ -230,7 +224,6 @@ def _conv_transpose(
 
 
 def _less(more: Any, amount: Any) -> Any:
-    """``more - amount``, computed where both are known."""
     return (
         more - amount if isinstance(more, int) and isinstance(amount, int) else Text(f"{more} - ({amount})")
     )
@@ -266,7 +259,6 @@ def _embedding(weight: Operand, indices: Operand, *, padding_idx: int | None) ->
 
 @rows.row("one_hot")
 def _one_hot(indices: Operand, *, num_classes: Any, dtype: str) -> str:
-    """Not ``F.one_hot``, which raises where an index is no class."""
     return f"({indices}[..., None] == torch.arange({num_classes!r}, device={indices}.device)).to({dtype})"
 
 
@@ -351,7 +343,6 @@ def _batch_norm(
 
 
 def _last(x: Operand, weight: Operand | None, axis: tuple[int, ...]) -> str:
-    """The sizes of the last axes: numbers where the weight has them."""
     if weight is not None and all(isinstance(size, int) for size in weight.shape):
         return repr(weight.shape)
     return f"{x}.shape[-{len(axis)}:]"
@@ -394,7 +385,9 @@ _LEAST = {"int8": -(2**7), "int16": -(2**15), "int32": -(2**31), "int64": -(2**6
 
 
 def _pooled(function: str, x: Operand, array: str, *arguments: Any, rank: int, **options: Any) -> str:
-    """A call of ``F.<function><rank>d``, through a helper where there are more or fewer axes before those pooled."""
+    """A call of ``F.<function><rank>d``, through a helper where there are more or fewer axes before those
+    pooled.
+    """
     check_rank(function, rank)
     if x.ndim - rank in (1, 2):
         return call(f"F.{function}{rank}d", array, *arguments, **options)
@@ -578,7 +571,6 @@ def _fractional_max_pool(x: Operand, samples: Operand, *, kernel: Any, size: Any
 def _layer(
     text: str, state: list[Operand], x: Operand, weights: tuple[Operand | None, ...], reverse: bool
 ) -> str:
-    """A call of the helper ``whole_layer``."""
     held = ", ".join(weight for weight in weights if weight is not None)
     start = f"({', '.join(state)}{',' if len(state) == 1 else ''})"
     return call("whole_layer", text, x, start, f"[{held}]", weights[2] is not None, reverse=reverse or None)
@@ -594,7 +586,6 @@ def _runs_whole(*arrays: Any, **params: Any) -> bool:
 
 
 def _is_whole(bias_ih: Any = None, bias_hh: Any = None, weight_hr: Any = None, length: Any = None) -> bool:
-    """torch's layers know no ``length``, and take two biases or none."""
     return length is None and (bias_ih is None) == (bias_hh is None)
 
 

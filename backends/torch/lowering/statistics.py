@@ -1,4 +1,6 @@
-"""Random numbers in torch: a key is a ``torch.Generator``, or None for the default one; numbers are drawn from it one after the other."""
+"""Random numbers in torch: a key is a ``torch.Generator``, or None for the default one; numbers are drawn
+from it one after the other.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,6 @@ def _accumulations(names: dict[str, str]) -> None:
 
 
 def _as(x: Operand, dtype: Any) -> str:
-    """Unsigned integers are summed as such; torch would sum them as int64."""
     if dtype is None:
         return ", dtype=torch.uint64" if x.dtype in UNSIGNED else ""
     return f", dtype={dtype!r}"
@@ -90,7 +91,6 @@ def _prod(x: Operand, *, axis: Any, dtype: Any, keepdims: bool) -> str:
 def _truth(name: str) -> None:
     @rows.row(name)
     def row(x: Operand, *, axis: Any, keepdims: bool) -> str:
-        """Of bytes, torch gives bytes."""
         return f"torch.{name}({f'{x} != 0' if x.dtype == 'uint8' else x}{over(axis, keepdims)})"
 
 

@@ -1,4 +1,5 @@
-"""Helpers that generated torch source uses; each is copied into the source that needs it, one file a section here.
+"""Helpers that generated torch source uses; each is copied into the source that needs it, one file a section
+here.
 
 They are ordinary functions over tensors: no import of this package, only ``torch``, ``F`` and ``math``.
 """

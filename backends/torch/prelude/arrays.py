@@ -15,12 +15,16 @@ def converted(parts: tuple[torch.Tensor, ...], *dtypes: torch.dtype | None) -> t
 def as_strided(
     x: torch.Tensor, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0
 ) -> torch.Tensor:
-    """Element ``i, j, ..`` of the result is element ``offset + i * strides[0] + j * strides[1] + ..`` of the flattened ``x``."""
+    """Element ``i, j, ..`` of the result is element ``offset + i * strides[0] + j * strides[1] + ..`` of the
+    flattened ``x``.
+    """
     return x.contiguous().view(-1)[offset:].as_strided(shape, strides)
 
 
 def pad_with_elements(x: torch.Tensor, padding: tuple[tuple[int, int], ...], mode: str) -> torch.Tensor:
-    """``x`` made larger by its own elements, over any axes and of any type; negative amounts cut elements off."""
+    """``x`` made larger by its own elements, over any axes and of any type; negative amounts cut elements
+    off.
+    """
     for axis, (before, after) in enumerate(padding):
         size = x.shape[axis]
         places = torch.arange(-before, size + after, device=x.device)
@@ -45,7 +49,9 @@ def updated(x: torch.Tensor, key: Any, value: torch.Tensor | float) -> torch.Ten
 
 
 def take_along_axis(x: torch.Tensor, indices: torch.Tensor, axis: int) -> torch.Tensor:
-    """``x`` at ``indices`` along an axis, the others broadcast; negative indices count from the end, others outside are an error."""
+    """``x`` at ``indices`` along an axis, the others broadcast; negative indices count from the end, others
+    outside are an error.
+    """
     size = x.shape[axis]
     others = torch.broadcast_shapes(
         *((*part.shape[:axis], 1, *part.shape[axis + 1 :]) for part in (x, indices))
@@ -60,7 +66,9 @@ def take_along_axis(x: torch.Tensor, indices: torch.Tensor, axis: int) -> torch.
 def scatter_reduce_at(
     x: torch.Tensor, key: Any, values: torch.Tensor, reduce: str, include_self: bool
 ) -> torch.Tensor:
-    """``x`` with the values that meet at each place of ``x[key]`` reduced to one, together with the old element if ``include_self``."""
+    """``x`` with the values that meet at each place of ``x[key]`` reduced to one, together with the old
+    element if ``include_self``.
+    """
     places = torch.arange(x.numel(), device=x.device).reshape(x.shape)[key]
     values = values.broadcast_to(places.shape).reshape(-1)
     if x.dtype == torch.bool:
@@ -79,7 +87,9 @@ def scatter_reduce_at(
 def scatter_product(
     x: torch.Tensor, axis: int, indices: torch.Tensor, values: torch.Tensor, include_self: bool
 ) -> torch.Tensor:
-    """``torch.scatter_reduce`` with ``"prod"``; ``NotImplementedError`` in forward mode, where torch gives it the tangent 0."""
+    """``torch.scatter_reduce`` with ``"prod"``; ``NotImplementedError`` in forward mode, where torch gives it
+    the tangent 0.
+    """
     if torch.autograd.forward_ad._current_level >= 0 and (x.is_floating_point() or x.is_complex()):
         raise NotImplementedError(
             "torch has no forward mode of products that are scattered; take graph_compiler.transforms, or reverse mode"
@@ -90,7 +100,9 @@ def scatter_product(
 def unique_with_first(
     x: torch.Tensor, dim: int | None = None
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-    """The sorted unique elements (or slices along ``dim``), where each comes first, where it is in the result, how often it comes."""
+    """The sorted unique elements (or slices along ``dim``), where each comes first, where it is in the
+    result, how often it comes.
+    """
     values, inverse, counts = torch.unique(x, return_inverse=True, return_counts=True, dim=dim)
     flat = inverse.reshape(-1)
     first = torch.full_like(counts, len(flat)).scatter_reduce(

@@ -18,7 +18,9 @@ def associative_scan(
     axis: int,
     reverse: bool = False,
 ) -> tuple[torch.Tensor, ...]:
-    """The elements along ``axis``, each combined with all before it, or, with ``reverse``, with all behind it, in new tensors."""
+    """The elements along ``axis``, each combined with all before it, or, with ``reverse``, with all behind
+    it, in new tensors.
+    """
     if arrays[0].shape[axis] < 2:
         return tuple(array.clone() for array in arrays)
     ordered = tuple(array.flip(axis) for array in arrays) if reverse else arrays
@@ -29,7 +31,10 @@ def associative_scan(
 
 
 def run_again(body: Callable[..., Any], *arrays: torch.Tensor) -> Any:
-    """``body(*arrays)``, of which a gradient keeps the arrays alone, and computes the rest again. ``torch.func`` can do without."""
+    """``body(*arrays)``, of which a gradient keeps the arrays alone, and computes the rest again.
+
+    ``torch.func`` can do without.
+    """
     if torch.is_grad_enabled() and (
         torch.compiler.is_compiling() or torch._C._functorch.peek_interpreter_stack() is None
     ):
@@ -45,7 +50,9 @@ def interleaved(even: torch.Tensor, odd: torch.Tensor, axis: int) -> torch.Tenso
 
 
 def with_gradient(value: torch.Tensor, *pairs: torch.Tensor) -> torch.Tensor:
-    """``value``; ``pairs`` are sources and slopes: the gradient of a source is that of the value times its slope."""
+    """``value``; ``pairs`` are sources and slopes: the gradient of a source is that of the value times its
+    slope.
+    """
 
     class Ruled(torch.autograd.Function):
         generate_vmap_rule = True
@@ -96,7 +103,9 @@ def refuse_gradient(*arrays: torch.Tensor, message: str) -> torch.Tensor:
 
 
 def strong_zero(function: Callable[..., torch.Tensor], *arrays: torch.Tensor) -> torch.Tensor:
-    """``function(*arrays)``, element by element; a tangent or cotangent that is zero stays zero, whatever the slope is."""
+    """``function(*arrays)``, element by element; a tangent or cotangent that is zero stays zero, whatever the
+    slope is.
+    """
 
     class StrongZero(torch.autograd.Function):
         generate_vmap_rule = True

@@ -32,7 +32,9 @@ def col2im(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> torch.Tensor:
-    """The sum of the columns that ``im2col`` makes of an array [batch, channels, *size], each element at its place."""
+    """The sum of the columns that ``im2col`` makes of an array [batch, channels, *size], each element at its
+    place.
+    """
     batch, channels = x.shape[0], x.shape[1] // math.prod(kernel)
     places = torch.arange(1, math.prod(size) + 1, device=x.device).reshape(1, 1, *size)
     places = im2col(places, kernel, strides, padding, dilation).reshape(-1)  # 0 in the padding

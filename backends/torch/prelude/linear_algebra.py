@@ -13,6 +13,8 @@ def eig(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def eigvals(x: torch.Tensor) -> torch.Tensor:
-    """``torch.linalg.eigvals``, and NaN for matrices that are not finite, at which LAPACK can end the process."""
+    """``torch.linalg.eigvals``, and NaN for matrices that are not finite, at which LAPACK can end the
+    process.
+    """
     unknown = (x * 0).sum((-2, -1))
     return torch.linalg.eigvals(torch.where(unknown.isnan()[..., None, None], 0, x)) + unknown[..., None]

@@ -51,7 +51,9 @@ def normalised_by(
     axis: int = 1,
     epsilon: float,
 ) -> torch.Tensor:
-    """``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors over ``axis``; half precision is computed in float32."""
+    """``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors over ``axis``; half precision is
+    computed in float32.
+    """
     shape = [-1 if i == axis else 1 for i in range(x.ndim)]
     wide = torch.promote_types(x.dtype, torch.float32)
     scale = torch.rsqrt(variance.to(wide) + epsilon)

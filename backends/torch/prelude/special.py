@@ -33,7 +33,9 @@ def betainc(a: torch.Tensor, b: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
 
 
 def beta_fraction(a: torch.Tensor, b: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """The function inside of its domain, by a continued fraction (https://dlmf.nist.gov/8.17.E22) on the side where that is short."""
+    """The function inside of its domain, by a continued fraction (https://dlmf.nist.gov/8.17.E22) on the side
+    where that is short.
+    """
     is_short = x < (a + 1) / (a + b + 2)
     p, q, y = torch.where(is_short, a, b), torch.where(is_short, b, a), torch.where(is_short, x, 1 - x)
     rest = torch.ones_like(y)
@@ -50,7 +52,9 @@ def beta_fraction(a: torch.Tensor, b: torch.Tensor, x: torch.Tensor) -> torch.Te
 def incomplete_gamma(
     function: Callable[..., torch.Tensor], sign: int, a: torch.Tensor, x: torch.Tensor
 ) -> torch.Tensor:
-    """``torch.special.gammainc`` (``sign`` 1) or ``gammaincc`` (-1), with the derivative by ``a`` that torch lacks."""
+    """``torch.special.gammainc`` (``sign`` 1) or ``gammaincc`` (-1), with the derivative by ``a`` that torch
+    lacks.
+    """
     if not (isinstance(a, torch.Tensor) and a.requires_grad):
         return function(a, x)
 
@@ -70,7 +74,9 @@ def incomplete_gamma(
 
 
 def gammainc_slope(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """The derivative of ``gammainc`` by ``a``: that of ``exp(-x) * sum(x ** (a + n) / gamma(a + n + 1))``, term by term."""
+    """The derivative of ``gammainc`` by ``a``: that of ``exp(-x) * sum(x ** (a + n) / gamma(a + n + 1))``,
+    term by term.
+    """
     kind = torch.promote_types(a.dtype, x.dtype)
     a, x = torch.broadcast_tensors(a.double(), x.double())
     inside = (x > 0) & x.isfinite()

@@ -8,14 +8,18 @@ import torch
 def dropout(
     generator: torch.Generator | None, x: torch.Tensor, rate: float, shared_axes: tuple[int, ...] = ()
 ) -> torch.Tensor:
-    """``x`` with a share ``rate`` of its elements set to 0, the others scaled up; ``shared_axes`` live or die together."""
+    """``x`` with a share ``rate`` of its elements set to 0, the others scaled up; ``shared_axes`` live or die
+    together.
+    """
     shape = [1 if axis in shared_axes else size for axis, size in enumerate(x.shape)]
     kept = torch.rand(shape, generator=generator, device=x.device) >= rate
     return torch.where(kept, x * (1 / (1 - rate) if rate < 1 else 0), 0)
 
 
 def philox(keys: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
-    """Philox-4x32 with 10 rounds: four random words for each key of two words and count of four, which stand along the last axis."""
+    """Philox-4x32 with 10 rounds: four random words for each key of two words and count of four, which stand
+    along the last axis.
+    """
     mask = 0xFFFFFFFF  # int64 stands for uint32, which torch has no kernels for; of a product that wraps around, all 64 bits are right
     first, second = keys.long().unbind(-1)
     words = list(counts.long().unbind(-1))
@@ -32,7 +36,9 @@ def philox(keys: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
 
 
 def threefry(keys: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
-    """Threefry-2x32 with 20 rounds: two random words for each key and count, which are words along the last axis."""
+    """Threefry-2x32 with 20 rounds: two random words for each key and count, which are words along the last
+    axis.
+    """
     mask = 0xFFFFFFFF  # int64 stands for uint32, which torch has no kernels for
     first, second = keys.long().unbind(-1)
     words = (first, second, first ^ second ^ 0x1BD11BDA)

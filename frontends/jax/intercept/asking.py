@@ -1,9 +1,10 @@
 """Who compares a size, and whether it is for the answer or to look something up in a table of JAX.
 
-JAX keeps what it has traced in tables whose keys hold sizes, and looks into them from C, so that the frame is that of whoever called it: of
-the user's code too. There a comparison must say "not known to be equal" and assume nothing. A comparison written in Python, a set, a dict
-or a method of a tuple wants to know; told apart by the instruction that runs and, where that is a call, by what is called. A method that
-compares two objects by their parts, such as that of a dataclass, asks on behalf of whoever compares the objects.
+JAX keeps what it has traced in tables whose keys hold sizes, and looks into them from C, so that the frame is
+that of whoever called it: of the user's code too. There a comparison must say "not known to be equal" and
+assume nothing. A comparison written in Python, a set, a dict or a method of a tuple wants to know; told apart
+by the instruction that runs and, where that is a call, by what is called. A method that compares two objects
+by their parts, such as that of a dataclass, asks on behalf of whoever compares the objects.
 """
 
 from __future__ import annotations
@@ -30,24 +31,23 @@ _PARTS = frozenset({"__eq__", "__ne__", "__hash__"})  # methods that ask their p
 
 
 def asker(frame: FrameType) -> FrameType:
-    """The frame of whoever compares or looks up, behind methods of objects that hold sizes."""
     while frame.f_code.co_name in _PARTS and frame.f_back is not None:
         frame = frame.f_back
     return frame
 
 
 def is_jax(frame: FrameType) -> bool:
-    """Whether the code of a frame is JAX's own."""
     return _module(frame).startswith(("jax.", "jaxlib."))
 
 
 def compares(frame: FrameType) -> bool:
-    """Whether code in Python compares at this moment."""
     return frame.f_code.co_code[frame.f_lasti] in _COMPARES
 
 
 def wants_answer(frame: FrameType) -> bool:
-    """Whether code that is not JAX's wants to know, and does not merely call something that looks into tables of JAX."""
+    """Whether code that is not JAX's wants to know, and does not merely call something that looks into tables
+    of JAX.
+    """
     if _module(frame).startswith(_INTERNAL):
         return False
     return (

@@ -1,8 +1,9 @@
 """``jax.lax.associative_scan`` as one operation of any length.
 
-JAX's own is Python code that halves the number of elements until one is left, and so straight-line code for one length. While a function is
-traced, the user's function is traced once, on as many pairs as no size says (``graph_compiler/ir/pairs.py``), and the call binds a
-primitive. What cannot be traced so, because it asks for the number of pairs, is left to JAX: a recording for each length.
+JAX's own is Python code that halves the number of elements until one is left, and so straight-line code for
+one length. While a function is traced, the user's function is traced once, on as many pairs as no size says
+(``graph_compiler/ir/pairs.py``), and the call binds a primitive. What cannot be traced so, because it asks
+for the number of pairs, is left to JAX: a recording for each length.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ _MOST_STEPS = 31  # an axis is shorter than 2**31
 class Combine:
     """The user's function: ``function(held, left, right)`` for lists of what it closes over, and of pairs.
 
-    ``program`` is what it computes of any number of pairs, whose arrays ``pairs`` stand for; its inputs are what is held, then the pairs.
+    ``program`` is what it computes of any number of pairs, whose arrays ``pairs`` stand for; its inputs are
+    what is held, then the pairs.
     """
 
     function: Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], list[Any]]
@@ -61,37 +63,33 @@ class _AnyLength:
 
     @property
     def shown(self) -> Any:
-        """That of the recording."""
         return self.recording.shown
 
     @property
     def loops(self) -> Any:
-        """Those of the outside."""
         return self.recording.loops
 
     def decide(self, size: Size) -> Any:
-        """The number of a size that the outside knows."""
         if self.own in size.symbols():
             raise _AsksForLength
         return self.recording.decide(size)
 
     def knows(self, size: Size) -> bool:
-        """Whether this is a size of the recording, or the number of pairs."""
         others = (Size.of(symbol) for symbol in size.symbols() if symbol != self.own)
         return all(map(self.recording.knows, others))
 
     def leaves_open(self, size: Size) -> bool:
-        """Whether the number of pairs is in it."""
         return self.own in size.symbols() or self.recording.leaves_open(size)
 
     def size_of_axis(self, axis_name: str) -> Size:
-        """That of the recording."""
         return self.recording.size_of_axis(axis_name)
 
 
-# ------------------------------------------------------------------------------------- in the place of JAX's own
+# ---------------------------------------------------------------------------------- in the place of JAX's own
 def scanned_in_parallel(original: Callable[..., Any], is_traced: Callable[[], bool]) -> Callable[..., Any]:
-    """``associative_scan`` that binds the primitive, where ``is_traced`` says that the calls of this thread are recorded."""
+    """``associative_scan`` that binds the primitive, where ``is_traced`` says that the calls of this thread
+    are recorded.
+    """
     thread = threading.get_ident()
 
     def associative_scan(fn: Callable[..., Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
@@ -114,7 +112,9 @@ def scanned_in_parallel(original: Callable[..., Any], is_traced: Callable[[], bo
 
 
 def _checked(leaves: list[Any], axis: Any) -> int | None:
-    """The axis counted from the first one; None where these are no arrays of one length along it, for JAX to say so."""
+    """The axis counted from the first one; None where these are no arrays of one length along it, for JAX to
+    say so.
+    """
     if not leaves or not all(hasattr(leaf, "aval") for leaf in leaves) or type(axis) is not int:
         return None
     axis = axis % leaves[0].ndim if -leaves[0].ndim <= axis < leaves[0].ndim else leaves[0].ndim
@@ -125,7 +125,9 @@ def _checked(leaves: list[Any], axis: Any) -> int | None:
 def _combine(
     fn: Callable[..., Any], tree: Any, leaves: Sequence[Any], axis: int
 ) -> tuple[Combine, list[Any]] | None:
-    """The function as an operation on any number of pairs, and what it closes over; None where it does not do for any number of them."""
+    """The function as an operation on any number of pairs, and what it closes over; None where it does not do
+    for any number of them.
+    """
     outside: list[Any] = []
 
     def flat(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
@@ -137,7 +139,9 @@ def _combine(
         return made
 
     def function(held: Sequence[Any], left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
-        """``fn`` on any arrays, with what is held in the place of what it closes over, which is known by identity."""
+        """``fn`` on any arrays, with what is held in the place of what it closes over, which is known by
+        identity.
+        """
         program = jax.make_jaxpr(flat)(
             *([_type(item, item.shape) for item in side] for side in (left, right))
         )
@@ -203,7 +207,9 @@ def _types(*operands: Any, combine: Combine, sequences: int, axis: int, reverse:
 
 @associative_scan_p.def_impl
 def _doubled(*operands: Any, combine: Combine, sequences: int, axis: int, reverse: bool) -> list[Any]:
-    """All prefixes by a loop that JAX differentiates: after each step, elements are combined with twice as many before them."""
+    """All prefixes by a loop that JAX differentiates: after each step, elements are combined with twice as
+    many before them.
+    """
     held, leaves = operands[: len(operands) - sequences], operands[len(operands) - sequences :]
     length = leaves[0].shape[axis]
     places = jax.lax.iota("int32", length)
@@ -228,8 +234,9 @@ def _doubled(*operands: Any, combine: Combine, sequences: int, axis: int, revers
 
 
 def _followed(mask: Any, leaf: Any) -> Any:
-    """The same elements, with gradients where something comes of them: elsewhere strangers are combined, and 0 times an infinite slope is
-    NaN."""
+    """The same elements, with gradients where something comes of them: elsewhere strangers are combined, and
+    0 times an infinite slope is NaN.
+    """
     return jax.lax.select(mask, leaf, jax.lax.stop_gradient(leaf))
 
 

@@ -14,7 +14,8 @@ _KEEP_NOTHING = (None, jax.checkpoint_policies.nothing_saveable)
 def is_checkpoint(equation: Any) -> bool:
     """Whether an equation keeps nothing but its operands for a backward pass.
 
-    Not where JAX has taken the derivative already, and not with a policy that keeps some results: these are the same numbers without it.
+    Not where JAX has taken the derivative already, and not with a policy that keeps some results: these are
+    the same numbers without it.
     """
     params = equation.params
     return (
@@ -25,8 +26,9 @@ def is_checkpoint(equation: Any) -> bool:
 
 
 def opened(program: ClosedJaxpr) -> tuple[ClosedJaxpr, bool]:
-    """The program that one which does nothing but run it under ``jax.checkpoint`` runs, with the same inputs and outputs; any other as it
-    is."""
+    """The program that one which does nothing but run it under ``jax.checkpoint`` runs, with the same inputs
+    and outputs; any other as it is.
+    """
     jaxpr = program.jaxpr
     equation = jaxpr.eqns[0] if len(jaxpr.eqns) == 1 and is_checkpoint(jaxpr.eqns[0]) else None
     if (

@@ -1,4 +1,5 @@
-"""Collectives in a function that is recorded: primitives, which stand for what the devices of an axis will exchange.
+"""Collectives in a function that is recorded: primitives, which stand for what the devices of an axis will
+exchange.
 
 While a function is recorded there is one device, and others that hold the same.
 """
@@ -29,7 +30,9 @@ _NATIVE: dict[str, Callable[..., Any]] = {
 
 
 def collective(name: str, x: Any, **params: Any) -> Any:
-    """The array that stands for the result; JAX's own over an axis of a transformation inside of the function."""
+    """The array that stands for the result; JAX's own over an axis of a transformation inside of the
+    function.
+    """
     operands = () if x is None else (jnp.asarray(x),)
     if name == "sharding_hint":
         return _hint.bind(*operands, **params)
@@ -76,7 +79,6 @@ def _stacked(x: Any, *, axis_name: str, size: Size) -> Any:
 
 
 def _own_part(cotangent: Any, x: Any, *, axis_name: str, size: Size) -> list[Any]:
-    """Each device has sent its array to all of them: their cotangents are added up, and it takes its own."""
     total = _REDUCTIONS["psum"].bind(cotangent, axis_name=axis_name)
     return [jax.lax.dynamic_index_in_dim(total, _index.bind(axis_name=axis_name), keepdims=False)]
 

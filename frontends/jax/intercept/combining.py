@@ -1,4 +1,6 @@
-"""Reductions by a function of two elements: the ones that are an operation of their own, and the others, written out."""
+"""Reductions by a function of two elements: the ones that are an operation of their own, and the others,
+written out.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ def _combine(program: Any, consts: Any = ()) -> Combine:
 
 
 def _apart(program: Any) -> list[str]:
-    """The operation of each of several arrays, where none of them has to do with the others; empty where that is not so."""
+    """The operation of each of several arrays, where none of them has to do with the others; empty where that
+    is not so.
+    """
     program = getattr(program, "jaxpr", program)
     count, made = len(program.outvars), {id(equation.outvars[0]): equation for equation in program.eqns}
     equations = [made[id(out)] for out in program.outvars if id(out) in made]
@@ -65,7 +69,9 @@ def _apart(program: Any) -> list[str]:
 
 
 def _reduce(params: dict[str, Any]) -> Callable[..., Any] | None:
-    """Neighbours are combined until one element is left, and this with the first; XLA leaves the order open as well."""
+    """Neighbours are combined until one element is left, and this with the first; XLA leaves the order open
+    as well.
+    """
     if operation(params["jaxpr"]) is not None:
         return None
     combine, axes, names = _combine(params["jaxpr"]), params["dimensions"], _apart(params["jaxpr"])
@@ -93,12 +99,14 @@ def _reduce(params: dict[str, Any]) -> Callable[..., Any] | None:
 
 
 def _in_front(array: Any, axes: tuple[int, ...], rest: list[int]) -> Any:
-    """An array with these axes as its first one."""
     return array.transpose((*axes, *rest)).reshape((-1, *(array.shape[axis] for axis in rest)))
 
 
 def _reduce_window(params: dict[str, Any]) -> Callable[..., Any] | None:
-    """Reduces all windows at once, position by position in the window. None if a window has too many positions."""
+    """Reduces all windows at once, position by position in the window.
+
+    None if a window has too many positions.
+    """
     window, dilation = params["window_dimensions"], params["window_dilation"]
     equations = math.prod(window) * len(getattr(params["jaxpr"], "jaxpr", params["jaxpr"]).eqns)
     if operation(params["jaxpr"]) is not None or equations > MOST_EQUATIONS:

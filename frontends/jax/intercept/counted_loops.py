@@ -1,5 +1,6 @@
-"""Loops of a symbolic length (``lax.fori_loop`` to a size, ``lax.scan`` with ``length=``): JAX asks for the number, and would record that
-number alone."""
+"""Loops of a symbolic length (``lax.fori_loop`` to a size, ``lax.scan`` with ``length=``): JAX asks for the
+number, and would record that number alone.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +17,9 @@ from ..sizes import decided, symbolic
 
 
 def counted(original: Callable[..., Any]) -> Callable[..., Any]:
-    """``fori_loop`` that is a ``scan`` where an end is symbolic, as JAX's own is where both are numbers: reverse mode goes through it."""
+    """``fori_loop`` that is a ``scan`` where an end is symbolic, as JAX's own is where both are numbers:
+    reverse mode goes through it.
+    """
     thread = threading.get_ident()
 
     def fori_loop(
@@ -42,7 +45,9 @@ def counted(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def scanned(original: Callable[..., Any]) -> Callable[..., Any]:
-    """``scan`` that takes a symbolic ``length`` from its rows; where there are none, from rows that nothing reads."""
+    """``scan`` that takes a symbolic ``length`` from its rows; where there are none, from rows that nothing
+    reads.
+    """
     thread = threading.get_ident()
 
     def scan(
@@ -73,5 +78,4 @@ def _is_known(item: Any) -> bool:
 
 
 def _weak(i: Any) -> Any:
-    """The counter, which takes the type of an array beside it as a number of Python's does."""
     return jax.lax.convert_element_type_p.bind(i, new_dtype=i.dtype, weak_type=True, sharding=None)

@@ -16,7 +16,9 @@ from .asking import is_jax
 
 
 def dimension_shims() -> list[Place]:
-    """Sizes are dimensions that are not known, for code that asks ``jax.export.is_symbolic_dim`` whether one is a number (Keras)."""
+    """Sizes are dimensions that are not known, for code that asks ``jax.export.is_symbolic_dim`` whether one
+    is a number (Keras).
+    """
     export = sys.modules.get("jax.export")
     asked = getattr(export, "is_symbolic_dim", None)
     return (

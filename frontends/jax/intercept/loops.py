@@ -1,7 +1,8 @@
 """Loops of Python's own in a function that is traced.
 
-There are no calls to be counted, and no values, before the traced program is read. So a mark stands in the program as an equation, whose
-operands are what the variables hold; where it is read, the graph knows its place.
+There are no calls to be counted, and no values, before the traced program is read. So a mark stands in the
+program as an equation, whose operands are what the variables hold; where it is read, the graph knows its
+place.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ mark_p.def_abstract_eval(lambda *arrays, note: [])
 
 
 class TracedLoops(Loops):
-    """The loops of one tracing, whose marks tell moments by their numbers and arrays by values of their own until it is read."""
+    """The loops of one tracing, whose marks tell moments by their numbers and arrays by values of their own
+    until it is read.
+    """
 
     def __init__(self, recorder: Recorder, shown: Shown, here: Callable[[], Origin], is_on: bool) -> None:
         self._shown, self._is_on = shown, is_on
@@ -54,16 +57,13 @@ class TracedLoops(Loops):
         )
 
     def shims(self, functions: Iterable[FunctionType]) -> list[Place]:
-        """Shims for ``range`` and its like in the modules of these functions."""
         return loop_shims(functions, lambda: self if self._is_open() else None)
 
     def reads_step(self, item: Any) -> bool:
-        """Whether the number of a step stands in a size, or in a symbolic number."""
         size = expression_of(item)
         return isinstance(size, Size) and any(symbol.source in self.steps for symbol in size.symbols())
 
     def _is_open(self) -> bool:
-        """Whether code runs that no transformation, and no function under ``jax.jit``, traces by itself."""
         return self._is_on and core.trace_ctx.trace is self._shown.trace
 
     def _value_of(self, item: Any) -> tuple[Value, Any] | None:
@@ -92,7 +92,9 @@ class TracedLoops(Loops):
         return number
 
     def settle(self, behind: int) -> None:
-        """Gives the marks places and values of the graph, once the program has been read, and stands ``behind`` so many nodes."""
+        """Gives the marks places and values of the graph, once the program has been read, and stands
+        ``behind`` so many nodes.
+        """
         self._positions = [place + behind for place in self._positions]
         for loop in self.found:
             loop.marks[:] = map(self._settled, loop.marks)
@@ -107,7 +109,6 @@ class TracedLoops(Loops):
 
 
 def marked(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
-    """A mark, where it is read."""
     equation.params["note"](reader, operands)
     return []
 

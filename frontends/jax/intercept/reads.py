@@ -1,8 +1,10 @@
-"""Elements that Python reads of JAX's arrays (``if x.sum() > 0``, ``int(x.argmax())``), which a function may do that runs uncompiled.
+"""Elements that Python reads of JAX's arrays (``if x.sum() > 0``, ``int(x.argmax())``), which a function may
+do that runs uncompiled.
 
-A tracer has no elements. The function is run once untraced, on the arrays of the call, and what each place of its code reads is written
-down (:class:`Answers`); the tracing that follows is given these answers, each as a guard of the recording. A place is an instruction of
-the user's own code: what JAX's code reads by itself it reads of arrays in other places than of tracers.
+A tracer has no elements. The function is run once untraced, on the arrays of the call, and what each place of
+its code reads is written down (:class:`Answers`); the tracing that follows is given these answers, each as a
+guard of the recording. A place is an instruction of the user's own code: what JAX's code reads by itself it
+reads of arrays in other places than of tracers.
 """
 
 from __future__ import annotations
@@ -48,23 +50,19 @@ class Answers:
         self._found: dict[Place, deque[Any]] = defaultdict(deque)
 
     def note(self, depth: int, array: Any) -> None:
-        """The frame so many calls up reads an array."""
         if (place := _place(depth + 1)) is not None:
             self._found[place].append(array)
 
     def next(self, depth: int) -> Any:
-        """The array that the frame so many calls up reads now; None where it read none untraced."""
         place = _place(depth + 1)
         found = self._found.get(place) if place is not None else None
         return found.popleft() if found else None
 
     def are_used(self) -> bool:
-        """Whether all that was read untraced has been read again."""
         return not any(self._found.values())
 
     @contextmanager
     def noting(self) -> Iterator[None]:
-        """Inside of the block what the user's code reads of arrays is written down."""
         with probing(_of_arrays(), Session(self)):
             yield
 
@@ -82,13 +80,11 @@ def _place(depth: int) -> Place | None:
 
 @functools.lru_cache(maxsize=1024)
 def _position(code: CodeType, instruction: int) -> Any:
-    """Where in the source an instruction stands: Python 3.11 runs a call by one of two instructions, as it has learned."""
     return list(code.co_positions())[instruction // 2] if hasattr(code, "co_positions") else instruction
 
 
 @functools.cache
 def _of_arrays() -> Probes:
-    """Probes of the methods of JAX's arrays; JAX is started with the first one."""
     concrete = type(jax.numpy.zeros(()))
     return Probes(*(Probe(concrete, name, NOTE, _note) for name in _READS))
 
@@ -115,21 +111,27 @@ class Seen:
 
 
 class Reads:
-    """How the tracers of a recording answer. ``numbers`` are those that stay symbols, where ``reading`` lets them."""
+    """How the tracers of a recording answer.
+
+    ``numbers`` are those that stay symbols, where ``reading`` lets them.
+    """
 
     def __init__(self, answers: Answers, reading: Reading) -> None:
         self.answers, self.reading = answers, reading
         self.numbers: set[Value] = set()
 
     def elements(self, tracer: Any, depth: int, asked: Callable[[Any], bool] = lambda array: False) -> Any:
-        """The elements of a tracer that the frame so many calls up reads, as a guard where they are not those of a condition that was
-        ``asked`` for; None where it read none untraced."""
+        """The elements of a tracer that the frame so many calls up reads, as a guard where they are not those
+        of a condition that was ``asked`` for; None where it read none untraced.
+        """
         if (array := self._next(tracer, depth + 1)) is not None and not asked(array):
             _bind(tracer, seen=Seen(array.tolist()))
         return array
 
     def number(self, tracer: Any, depth: int) -> Any:
-        """The only element of a tracer, a whole number or a float, as a number to be computed with; None where it has to be known."""
+        """The only element of a tracer, a whole number or a float, as a number to be computed with; None
+        where it has to be known.
+        """
         if not self.reading.symbolic or tracer.ndim or tracer.dtype.kind not in "iuf":
             return None
         if (array := self._next(tracer, depth + 1)) is None:
@@ -158,7 +160,6 @@ class Reads:
 
 
 def _bind(tracer: Any, **read: Any) -> None:
-    """The read stands in the program of the recording, also where code inside of a transformation reads an array of the outside."""
     with core.set_current_trace(tracer._trace):
         read_p.bind(tracer, **read)
 

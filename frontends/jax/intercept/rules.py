@@ -1,7 +1,7 @@
 """Derivatives by rules of functions' own (``jax.custom_jvp``, ``jax.custom_vjp``) as traced programs.
 
-JAX's own ``jax.vjp`` of the call gives both programs of reverse mode: what it calls a VJP is a pytree whose leaves are the residuals. So a
-rule of forward mode is transposed by JAX.
+JAX's own ``jax.vjp`` of the call gives both programs of reverse mode: what it calls a VJP is a pytree whose
+leaves are the residuals. So a rule of forward mode is transposed by JAX.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from ..folders import JAX
 from ..nested import called
 
 RULED = frozenset({"custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr"})
-# functions of JAX whose public operation has the derivative of their rule in every target: name in JAX's sources -> public name
+# functions of JAX whose public operation has the derivative of their rule in every target: name in JAX's
+# sources -> public name
 _PUBLIC = {
     "relu": "jax.nn.relu",
     "relu6": "jax.nn.relu6",
@@ -32,7 +33,9 @@ _PUBLIC = {
 
 
 def public_of(equation: Any) -> str | None:
-    """The public function that an equation calls on real arrays of one type and shape, and on numbers; None for any other."""
+    """The public function that an equation calls on real arrays of one type and shape, and on numbers; None
+    for any other.
+    """
     name, place = name_of(equation)
     avals = [atom.aval for atom in (*equation.invars, *equation.outvars)]
     if (
@@ -48,18 +51,17 @@ def public_of(equation: Any) -> str | None:
 
 
 def _shape(aval: Any) -> tuple[Any, ...]:
-    """The shape as expressions, whose comparison decides nothing."""
     return tuple(map(expression_of, aval.shape))
 
 
 @dataclass(frozen=True)
 class Rule:
-    """The rule of one call. ``results`` are the places of its results that have a derivative, ``sources`` those of its operands that have
-    one.
+    """The rule of one call. ``results`` are the places of its results that have a derivative, ``sources``
+    those of its operands that have one.
 
-    ``forward`` gives the results and the residuals of the operands; ``backward`` takes the residuals and the cotangents of ``results`` and
-    gives those of ``sources``. In forward mode ``tangents`` takes the tangents of ``sources`` and the operands, and gives the results and
-    the tangents of ``results``.
+    ``forward`` gives the results and the residuals of the operands; ``backward`` takes the residuals and the
+    cotangents of ``results`` and gives those of ``sources``. In forward mode ``tangents`` takes the tangents
+    of ``sources`` and the operands, and gives the results and the tangents of ``results``.
     """
 
     results: tuple[int, ...]
@@ -70,8 +72,9 @@ class Rule:
 
 
 def rule_of(equation: Any, places: Sequence[int], is_forward: bool) -> Rule:
-    """The rule of an equation with respect to the operands at these ``places``, of forward mode or of reverse mode. It is the user's code,
-    and may raise."""
+    """The rule of an equation with respect to the operands at these ``places``, of forward mode or of reverse
+    mode. It is the user's code, and may raise.
+    """
     results = tuple(place for place, var in enumerate(equation.outvars) if has_derivative(var.aval))
     sources = tuple(place for place in places if has_derivative(equation.invars[place].aval))
     if not results or not sources:
@@ -86,14 +89,14 @@ def rule_of(equation: Any, places: Sequence[int], is_forward: bool) -> Rule:
 
 
 def has_derivative(aval: Any) -> bool:
-    """Whether there are tangents and cotangents of such an array."""
     return is_inexact(dtype_name(aval.dtype))
 
 
 class _Call:
     """The call that an equation makes, as a function of those operands that it is differentiated by.
 
-    A rule says nothing of what its function closes over, which JAX gives it as its first operands: their derivatives are 0 here.
+    A rule says nothing of what its function closes over, which JAX gives it as its first operands: their
+    derivatives are 0 here.
     """
 
     def __init__(self, equation: Any, results: tuple[int, ...], sources: tuple[int, ...]) -> None:

@@ -1,4 +1,5 @@
-"""Writes of JAX (``x.at[index].set(values)``) whose index has symbolic numbers: recorded as one call, which a row takes.
+"""Writes of JAX (``x.at[index].set(values)``) whose index has symbolic numbers: recorded as one call, which a
+row takes.
 
 JAX makes a scatter of them, and needs the numbers for it.
 """
@@ -103,7 +104,9 @@ def _now(item: Any) -> Any:
 
 
 def _for_jax(index: Any) -> Any:
-    """The index with arrays in the place of symbols, which JAX treats alike; the ends of slices it has to know."""
+    """The index with arrays in the place of symbols, which JAX treats alike; the ends of slices it has to
+    know.
+    """
     if type(index) is tuple:
         return tuple(map(_for_jax, index))
     if isinstance(index, slice):

@@ -1,4 +1,6 @@
-"""Tries a row while a function is traced: whether it takes the arguments of a call, and which sizes its results have, as symbols."""
+"""Tries a row while a function is traced: whether it takes the arguments of a call, and which sizes its
+results have, as symbols.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,11 @@ from .table import JaxBuilder, rows
 def abstract_eval(
     name: str, args: Any, kwargs: dict[str, Any], seen: tuple[ArraySpec, ...], knows: Callable[[Size], bool]
 ) -> tuple[list[ArraySpec], list[Size]] | None:
-    """Specs of the results, and conditions on sizes that they rest on; None where the row does not take the call.
+    """Specs of the results, and conditions on sizes that they rest on; None where the row does not take the
+    call.
 
-    ``args`` hold values for arrays; ``seen`` are the specs that JAX gives for the sizes of the moment; ``knows`` tells sizes of the
-    recording.
+    ``args`` hold values for arrays; ``seen`` are the specs that JAX gives for the sizes of the moment;
+    ``knows`` tells sizes of the recording.
     """
     row = rows.get(name)
     b = JaxBuilder(Graph("abstract_eval", "canonical"))

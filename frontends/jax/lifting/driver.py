@@ -1,4 +1,6 @@
-"""How calls of JAX find their rows; a public call without one, or whose row does not take its arguments, is opened into primitives."""
+"""How calls of JAX find their rows; a public call without one, or whose row does not take its arguments, is
+opened into primitives.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,6 @@ from .table import JaxBuilder, rows
 # Frames of JAX stay in tracebacks until it is known who has raised, as where functions are recorded.
 @api_boundary
 def lift_graph(graph: Graph) -> Graph:
-    """The canonical graph of a recorded one; ``UnsupportedOperation`` lists every call that has no row and cannot be opened."""
     return _JaxLifter(graph).run()
 
 
@@ -118,7 +119,6 @@ def _with_array(b: JaxBuilder, args: list[Any], recorded: tuple[Any, ...]) -> li
 
 
 def numbers(structure: Any) -> Any:
-    """Arguments with numpy's numbers as Python's."""
     return map_structure(_number, structure)
 
 
@@ -127,7 +127,9 @@ def _number(item: Any) -> Any:
 
 
 def row_takes(row: Callable[..., Any], args: Any, kwargs: Any) -> bool:
-    """Whether a row has parameters for all of these; keywords that are None and that it does not know are dropped."""
+    """Whether a row has parameters for all of these; keywords that are None and that it does not know are
+    dropped.
+    """
     for name in [name for name, item in kwargs.items() if item is None]:
         if name not in inspect.signature(row).parameters:
             del kwargs[name]

@@ -1,6 +1,8 @@
-"""Rows of public functions of JAX, which stand whole where their arguments allow it; other calls are opened into primitives.
+"""Rows of public functions of JAX, which stand whole where their arguments allow it; other calls are opened
+into primitives.
 
-A row has the signature of the function after the builder, as far as it takes its arguments; with others the call is opened.
+A row has the signature of the function after the builder, as far as it takes its arguments; with others the
+call is opened.
 """
 
 from __future__ import annotations
@@ -26,7 +28,6 @@ from .table import JaxBuilder, rows
 
 @rows.row("jax.numpy.asarray")
 def asarray(b: JaxBuilder, x: Any, dtype: Any = None) -> Any:
-    """A number, a size or an array as an array."""
     if isinstance(x, (tuple, list)):
         raise NotImplementedError
     return b.as_result(x)
@@ -34,7 +35,6 @@ def asarray(b: JaxBuilder, x: Any, dtype: Any = None) -> Any:
 
 @rows.row(READ_NUMBER)
 def item(b: JaxBuilder, x: Value) -> Value:
-    """Lift a number that Python has read. JAX has no derivative of it, so the graph has the one of the element."""
     return read(b, x, is_constant=False)
 
 
@@ -83,7 +83,6 @@ def _clamped(b: JaxBuilder, x: Value, items: tuple[Any, ...]) -> tuple[Any, ...]
 
 @rows.row(SETITEM)
 def setitem(b: JaxBuilder, x: Value, index: Any, values: Any) -> Any:
-    """``x.at[index].set(values)`` at numbers and slices."""
     return write_index(b, x, index, values)
 
 
@@ -118,7 +117,6 @@ rows.row("jax.numpy.logaddexp2")(_of_floats("logaddexp2"))
 
 @rows.row("jax.numpy.sinc")
 def sinc(b: JaxBuilder, x: Any) -> Any:
-    """jax.numpy.sinc of floats, with derivatives of all orders at 0."""
     if not is_floating(b.result.dtype):
         raise NotImplementedError
     return b.sinc(b.as_result(x))
@@ -226,7 +224,6 @@ rows.table({
 
 @rows.row("jax.numpy.dot")
 def dot(b: JaxBuilder, a: Any, b_: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """jax.numpy.dot of vectors and matrices."""
     if a.ndim == 0 or b_.ndim == 0 or b_.ndim > 2:
         raise NotImplementedError
     return b.matmul(b.as_result(a), b.as_result(b_))
@@ -259,7 +256,9 @@ def einsum(
     precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Any:
-    """jax.numpy.einsum with an equation, letters that are not repeated in one operand, and an explicit result where there are dots."""
+    """jax.numpy.einsum with an equation, letters that are not repeated in one operand, and an explicit result
+    where there are dots.
+    """
     if not isinstance(subscripts, str):
         raise NotImplementedError
     equation = subscripts.replace(" ", "")
@@ -292,7 +291,6 @@ def diag(b: JaxBuilder, v: Any, k: int = 0) -> Any:
 
 @rows.row("jax.numpy.outer", "jax.numpy.linalg.outer")
 def outer(b: JaxBuilder, a: Any, b_: Any) -> Any:
-    """jax.numpy.outer of vectors."""
     if a.ndim != 1 or b_.ndim != 1:
         raise NotImplementedError
     return b.outer(b.as_result(a), b.as_result(b_))
@@ -327,7 +325,6 @@ def gelu(b: JaxBuilder, x: Any, approximate: bool = True) -> Any:
 
 @rows.row("jax.nn.elu")
 def elu(b: JaxBuilder, x: Any, alpha: Any = 1.0) -> Any:
-    """jax.nn.elu with a known alpha."""
     return b.elu(_float(b, x), alpha=_number(alpha))
 
 
@@ -339,7 +336,6 @@ rows.table({
 
 @rows.row("jax.nn.leaky_relu")
 def leaky_relu(b: JaxBuilder, x: Any, negative_slope: Any = 1e-2) -> Any:
-    """jax.nn.leaky_relu with a known slope; at 0 it has that of the right side."""
     return b.leaky_relu(_float(b, x), negative_slope=_number(negative_slope), right=True)
 
 
@@ -351,7 +347,6 @@ def _number(x: Any) -> float:
 
 @rows.row("jax.nn.softmax")
 def softmax(b: JaxBuilder, x: Any, axis: Any = -1, where: Any = None) -> Any:
-    """jax.nn.softmax over one axis."""
     if not isinstance(axis, int) or where is not None or x.ndim == 0:
         raise NotImplementedError
     return b.softmax(_float(b, x), axis=axis % x.ndim)
@@ -359,7 +354,6 @@ def softmax(b: JaxBuilder, x: Any, axis: Any = -1, where: Any = None) -> Any:
 
 @rows.row("jax.nn.log_softmax")
 def log_softmax(b: JaxBuilder, x: Any, axis: Any = -1, where: Any = None) -> Any:
-    """jax.nn.log_softmax over one axis."""
     if not isinstance(axis, int) or where is not None or x.ndim == 0:
         raise NotImplementedError
     return b.log_softmax(_float(b, x), axis=axis % x.ndim)
@@ -392,7 +386,9 @@ def dot_product_attention(
     b: JaxBuilder, query: Any, key: Any, value: Any, bias: Any = None, mask: Any = None, *, scale: Any = None, is_causal: bool = False,
     implementation: Any = None,
 ) -> Any:  # fmt: skip
-    """jax.nn.dot_product_attention over [batch, tokens, heads, features] or without the batch; with a mask only without a bias."""
+    """jax.nn.dot_product_attention over [batch, tokens, heads, features] or without the batch; with a mask
+    only without a bias.
+    """
     if (
         isinstance(bias, Value)
         and isinstance(mask, Value)
@@ -440,7 +436,9 @@ def searchsorted(
 
 @rows.row("jax.numpy.take")
 def take(b: JaxBuilder, a: Any, indices: Any, axis: Any = None, *, mode: Any = None) -> Any:
-    """jax.numpy.take along an axis; outside of it, computed indices give NaN, and targets refuse indices that come in as they are used."""
+    """jax.numpy.take along an axis; outside of it, computed indices give NaN, and targets refuse indices that
+    come in as they are used.
+    """
     if (
         not isinstance(axis, int)
         or not isinstance(indices, Value)

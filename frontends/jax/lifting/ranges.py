@@ -1,4 +1,5 @@
-"""Ranges of the elements of index arrays: JAX clamps an index that lies outside of its axis, and a clamp is written only where one may.
+"""Ranges of the elements of index arrays: JAX clamps an index that lies outside of its axis, and a clamp is
+written only where one may.
 
 A range is the least and the greatest number that an element can be, in plain numbers and sizes.
 """
@@ -25,7 +26,9 @@ _WIDE = ("int32", "int64")
 
 
 def inside(b: JaxBuilder, index: Value, size: Any) -> Value:
-    """Return an index that picks from an axis of this ``size`` the element that JAX picks; a negative one counts from the end."""
+    """Return an index that picks from an axis of this ``size`` the element that JAX picks; a negative one
+    counts from the end.
+    """
     found = range_of(b, index)
     if found is not None and holds(b, -size, found[0]) and holds(b, found[1] + 1, size):
         return index
@@ -34,7 +37,6 @@ def inside(b: JaxBuilder, index: Value, size: Any) -> Value:
 
 
 def is_inside(b: JaxBuilder, index: Value, least: Any, greatest: Any) -> bool:
-    """Return True if all elements of ``index`` are known to lie between two numbers, ends included."""
     found = range_of(b, index)
     return found is not None and holds(b, least, found[0]) and holds(b, found[1], greatest)
 
@@ -161,7 +163,9 @@ def _clipped(b: JaxBuilder, node: Node) -> Range | None:
 
 
 def _chosen(b: JaxBuilder, node: Node) -> Range | None:
-    """The range of both; of an index that counts from the end where it is negative, its own where it never is."""
+    """The range of both; of an index that counts from the end where it is negative, its own where it never
+    is.
+    """
     condition, one, other = node.inputs[:3]
     asked, found = b.maker(condition), range_of(b, other)
     is_from_the_end = (
@@ -182,7 +186,9 @@ def _drawn(b: JaxBuilder, node: Node) -> Range | None:
 
 
 def _picked(b: JaxBuilder, node: Node) -> Range | None:
-    """Return the range of one part of a concatenation if the key picks from its axis, such as the rows of index vectors."""
+    """Return the range of one part of a concatenation if the key picks from its axis, such as the rows of
+    index vectors.
+    """
     source, keys = b.maker(node.inputs[0]), node.params["key"]
     if (
         source is None

@@ -1,8 +1,8 @@
 """The one table that the files beside this one fill, and the builder its rows write with.
 
-A row for a public function bears its dotted name (``jax.nn.softmax``, ``jax.Array.__getitem__``), one for a primitive its name with ``_p``
-(``dot_general_p``). Numbers among the operands of a primitive come as Python's, but where no operand is an array, the first one is made
-one.
+A row for a public function bears its dotted name (``jax.nn.softmax``, ``jax.Array.__getitem__``), one for a
+primitive its name with ``_p`` (``dot_general_p``). Numbers among the operands of a primitive come as
+Python's, but where no operand is an array, the first one is made one.
 """
 
 from __future__ import annotations
@@ -30,34 +30,27 @@ class JaxBuilder(RaisingBuilder):
         self.ranges: dict[Value, Range | None] = {}
 
     def enter(self, node: Node, operands: Sequence[Any], inputs: Sequence[Value]) -> None:
-        """Note the ranges of what the body of a loop is given."""
         note_step(self, node, operands, inputs)
 
     def result_type(self, *operands: Any) -> str:
-        """The dtype of the arrays, which are of one; that of Python's numbers where there are only such."""
         found = [item.dtype for item in operands if isinstance(item, Value)]
         return found[0] if found else dtype_name(type(operands[0]))
 
     def left(self, index: Any, size: Any) -> None:
-        """JAX moves an index inside: the call is opened into primitives that do."""
         raise NotImplementedError(f"index {index} of an axis of size {size}")
 
     @property
     def result(self) -> ArraySpec:
-        """What the call gave, or the first of it."""
         return self.recorded[0]
 
     def without_elements(self, *operands: Value) -> Value:
-        """A result without elements, which holds for the sizes of now: where functions of targets refuse to compute nothing."""
         for size in (size for operand in operands for size in operand.shape):
             self.fix(size)
         return self.zeros(shape=self.result.hints, dtype=self.result.dtype)
 
     def as_result(self, x: Any) -> Any:
-        """``x`` in the type of the result: JAX converts operands before it computes."""
         return self.array(x, self.result.dtype)
 
 
 def tupled(axes: Any) -> tuple[int, ...]:
-    """Axes as plain ints."""
     return tuple(int(axis) for axis in axes)

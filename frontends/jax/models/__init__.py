@@ -1,8 +1,9 @@
-"""Models within reach of a function: where each keeps its arrays, what these are called, and how it holds others while the function is
-traced.
+"""Models within reach of a function: where each keeps its arrays, what these are called, and how it holds
+others while the function is traced.
 
-A model is either an object whose variables are assigned to (``flax.nnx``, Keras), or one that never changes and is made again with other
-arrays (a module of ``equinox`` or any other pytree, a bound module of ``flax.linen``, the arguments that ``parameters=`` names).
+A model is either an object whose variables are assigned to (``flax.nnx``, Keras), or one that never changes
+and is made again with other arrays (a module of ``equinox`` or any other pytree, a bound module of
+``flax.linen``, the arguments that ``parameters=`` names).
 """
 
 from __future__ import annotations
@@ -46,8 +47,9 @@ class Model(Protocol):
         """The objects that it consists of and that others may refer to, itself among them."""
 
     def traced(self, arrays: Mapping[str, Any]) -> AbstractContextManager[tuple[Any, Held]]:
-        """Inside of the block the model holds tracers. Gives the object to use in its place (itself or a copy), and a function that reads
-        its arrays."""
+        """Inside of the block the model holds tracers. Gives the object to use in its place (itself or a
+        copy), and a function that reads its arrays.
+        """
 
 
 # Of several rows that fit an object the first counts.
@@ -70,12 +72,14 @@ def model_of(item: Any) -> Model | None:
 
 
 def is_model(item: Any) -> bool:
-    """Whether an object is a model that has parts and attributes of its own: no pytree that is taken for its leaves."""
     return is_nnx(item) or is_keras(item) or is_bound(item)
 
 
 def settings_of(item: Any) -> Iterator[tuple[Any, str]]:
-    """The attributes of the parts of a model that say what it computes: part and name. Keras notes in private ones what has been called."""
+    """The attributes of the parts of a model that say what it computes: part and name.
+
+    Keras notes in private ones what has been called.
+    """
     parts = nodes_of(item) if is_nnx(item) else layers_of(item) if is_keras(item) else []
     for part in parts:
         yield from (

@@ -13,7 +13,9 @@ from .nnx import WithVariables
 
 
 class KerasModel(WithVariables):
-    """The variables of one object of Keras, by their own paths (``dense/kernel``); of those with one path later ones are numbered."""
+    """The variables of one object of Keras, by their own paths (``dense/kernel``); of those with one path
+    later ones are numbered.
+    """
 
     def __init__(self, item: Any) -> None:
         named: dict[str, Any] = {}
@@ -22,19 +24,15 @@ class KerasModel(WithVariables):
         super().__init__(item, named)
 
     def arrays(self) -> dict[str, Any]:
-        """The arrays of the moment."""
         return {name: _array(variable) for name, variable in self._variables.items()}
 
     def put(self, name: str, array: Any) -> None:
-        """Assigns another array to a variable."""
         self._variables[name].assign(array)
 
     def is_trained(self, name: str) -> bool:
-        """Whether Keras trains it at the moment."""
         return bool(self._variables[name].trainable) and hasattr(self.item, "trainable_variables")
 
     def parts(self) -> list[Any]:
-        """The layers and variables inside."""
         return [*layers_of(self.item), *self._variables.values()]
 
     @contextmanager
@@ -51,7 +49,6 @@ class KerasModel(WithVariables):
 
 
 def _array(variable: Any) -> jax.Array:
-    """What a variable holds, as it is, whatever type Keras casts it to at the moment."""
     value: jax.Array = variable._value if variable._value is not None else variable.value
     return value
 
@@ -70,5 +67,4 @@ def is_keras(item: Any) -> bool:
 
 
 def layers_of(item: Any) -> list[Any]:
-    """A layer and all inside of it."""
     return list(item._flatten_layers()) if hasattr(item, "_flatten_layers") else [item]

@@ -18,7 +18,6 @@ class LinenModel(Fixed):
     """A bound module; what a call puts into collections that are mutable is state of it."""
 
     def arrays(self) -> dict[str, Any]:
-        """The arrays of the moment, by collection and path (``params.Dense_0.kernel``)."""
         return named_leaves(self.item.variables)
 
     def put(self, name: str, array: Any) -> None:
@@ -30,11 +29,9 @@ class LinenModel(Fixed):
         held[path[-1]] = array
 
     def is_trained(self, name: str) -> bool:
-        """Whether it is one of the ``params``."""
         return name.partition(".")[0] == TRAINED
 
     def parts(self) -> list[Any]:
-        """The module."""
         return [self.item]
 
     @contextmanager
@@ -53,6 +50,5 @@ class LinenModel(Fixed):
 
 
 def is_bound(item: Any) -> bool:
-    """Whether this is a module of linen that is bound to variables."""
     linen = sys.modules.get("flax.linen")
     return linen is not None and isinstance(item, linen.Module) and item.scope is not None

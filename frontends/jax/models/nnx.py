@@ -21,13 +21,11 @@ class WithVariables:
         self.item, self._variables = item, dict(variables)
 
     def leave_out(self, known: Set[int]) -> None:
-        """Variables with these identities belong to another model."""
         self._variables = {
             name: variable for name, variable in self._variables.items() if id(variable) not in known
         }
 
     def owner_of(self, name: str) -> Any:
-        """The variable."""
         return self._variables[name]
 
 
@@ -43,7 +41,6 @@ class Fixed:
         """It has none."""
 
     def owner_of(self, name: str) -> Any:
-        """The object."""
         return self.item
 
     def put(self, name: str, array: Any) -> None:
@@ -57,33 +54,32 @@ _STATES = (
 
 
 class NnxModel(WithVariables):
-    """What is reached from one object; a variable that stands in several places counts once, under its first path."""
+    """What is reached from one object; a variable that stands in several places counts once, under its first
+    path.
+    """
 
     def __init__(self, item: Any) -> None:
         super().__init__(item, dict(variables_of(item)))
 
     def arrays(self) -> dict[str, Any]:
-        """The arrays of the moment."""
         return {name: held(variable) for name, variable in self._variables.items()}
 
     def put(self, name: str, array: Any) -> None:
-        """Puts another array into a variable."""
         put(self._variables[name], array)
 
     def is_trained(self, name: str) -> bool:
-        """Whether it is an ``nnx.Param``."""
         from flax import nnx
 
         return isinstance(self._variables[name], nnx.Param)
 
     def parts(self) -> list[Any]:
-        """All objects and variables inside."""
         return [*nodes_of(self.item), *self._variables.values()]
 
     @contextmanager
     def traced(self, arrays: Mapping[str, Any]) -> Iterator[tuple[Any, Callable[[], dict[str, Any]]]]:
-        """The object itself, as if it had been made in the trace of the moment, so that flax lets its transformations take it and change
-        it."""
+        """The object itself, as if it had been made in the trace of the moment, so that flax lets its
+        transformations take it and change it.
+        """
         nodes, variables = nodes_of(self.item), self._variables
         states = [next(getattr(node, name) for name in _STATES if hasattr(node, name)) for node in nodes]
         owners = [*states, *variables.values()]
@@ -114,7 +110,9 @@ def _set_raw(variable: Any, array: Any) -> None:
 
 
 def _refuse_changes(nodes: list[Any], attributes: list[dict[str, Any]]) -> None:
-    """``TracingError`` where a plain attribute has been assigned to; variables that are new are notes of a call (``sow``) and left out."""
+    """``TracingError`` where a plain attribute has been assigned to; variables that are new are notes of a
+    call (``sow``) and left out.
+    """
     for node, before in zip(nodes, attributes):
         for name, item in vars(node).items():
             if (
@@ -129,7 +127,9 @@ def _refuse_changes(nodes: list[Any], attributes: list[dict[str, Any]]) -> None:
 
 
 def _is_same(before: Any, item: Any) -> bool:
-    """Whether this is what stood there, or an equal container of the same objects, which transformations of flax put there."""
+    """Whether this is what stood there, or an equal container of the same objects, which transformations of
+    flax put there.
+    """
     if before is item:
         return True
     (old, was), (new, now) = (jax.tree_util.tree_flatten(one, is_leaf=is_nnx) for one in (before, item))
@@ -137,13 +137,11 @@ def _is_same(before: Any, item: Any) -> bool:
 
 
 def is_nnx(item: Any) -> bool:
-    """Whether this is an object of nnx that holds variables, or one."""
     nnx = sys.modules.get("flax.nnx")
     return nnx is not None and isinstance(item, _classes(nnx)) and not isinstance(item, type)
 
 
 def is_nnx_module(item: Any) -> bool:
-    """Whether this is an ``nnx.Module``."""
     nnx = sys.modules.get("flax.nnx")
     return nnx is not None and isinstance(item, nnx.Module)
 
@@ -153,7 +151,6 @@ def _classes(nnx: Any) -> tuple[type, ...]:
 
 
 def nodes_of(item: Any) -> list[Any]:
-    """An object and all objects inside of it, without their variables."""
     from flax import nnx
 
     return [node for _, node in nnx.iter_graph(item) if isinstance(node, _classes(nnx)[0])]
@@ -172,7 +169,6 @@ def variables_of(item: Any) -> Iterator[tuple[str, Any]]:
 
 
 def held(variable: Any) -> Any:
-    """The array of a variable."""
     return variable.get_value() if hasattr(variable, "get_value") else variable.value
 
 

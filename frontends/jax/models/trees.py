@@ -1,5 +1,6 @@
-"""Objects that never change and that JAX takes apart into arrays: modules of ``equinox``, dataclasses of flax, arguments that are
-parameters."""
+"""Objects that never change and that JAX takes apart into arrays: modules of ``equinox``, dataclasses of
+flax, arguments that are parameters.
+"""
 
 from __future__ import annotations
 
@@ -31,23 +32,23 @@ _WRAPPERS = ("__wrapped__", "__self__")  # what an object that wraps a model hol
 
 
 class TreeModel(Fixed):
-    """A pytree of a class of its own. Arrays of numpy in it stay what they are, as JAX's own compilers take them."""
+    """A pytree of a class of its own.
+
+    Arrays of numpy in it stay what they are, as JAX's own compilers take them.
+    """
 
     def __init__(self, item: Any) -> None:
         super().__init__(item)
         self._paths = _short_names(item)  # name -> path
 
     def arrays(self) -> dict[str, Any]:
-        """The arrays by their paths; of an object that wraps a model, those that they have in the model."""
         leaves = named_leaves(self.item)
         return {name: leaves[path] for name, path in self._paths.items()}
 
     def is_trained(self, name: str) -> bool:
-        """Whether it has derivatives."""
         return bool(jax.numpy.issubdtype(self.arrays()[name].dtype, jax.numpy.inexact))
 
     def parts(self) -> list[Any]:
-        """The object and the models inside of it."""
         return list(_inside(self.item))
 
     @contextmanager
@@ -63,11 +64,12 @@ class BoundModel(Fixed):
     """The arguments of a function that are given once and for all; each may be a model itself, or any pytree."""
 
     def arrays(self) -> dict[str, Any]:
-        """The arrays by their paths in the argument, with its name in front where there are several."""
         return named_leaves(self._given())
 
     def is_trained(self, name: str) -> bool:
-        """Whether it has derivatives, and is no statistic of flax: of variables with ``params`` these alone are trained."""
+        """Whether it has derivatives, and is no statistic of flax: of variables with ``params`` these alone
+        are trained.
+        """
         collections = self._given()
         is_flax = isinstance(collections, Mapping) and "params" in collections
         array = self.arrays()[name]
@@ -76,7 +78,6 @@ class BoundModel(Fixed):
         )
 
     def parts(self) -> list[Any]:
-        """The arguments."""
         return [self.item, *self.item.given.values()]
 
     @contextmanager
@@ -95,12 +96,10 @@ class BoundModel(Fixed):
 
 
 def is_bound_call(item: Any) -> bool:
-    """Whether this is a function some of whose arguments are parameters."""
     return isinstance(item, GivenArguments)
 
 
 def is_tree(item: Any) -> bool:
-    """Whether this is a pytree of a class of its own that holds arrays."""
     if isinstance(item, (*_PLAIN, jax.Array, jax.core.Tracer)) or jax.tree_util.all_leaves([item]):
         return False
     return bool(named_leaves(item))
@@ -117,7 +116,6 @@ def named_leaves(item: Any) -> dict[str, Any]:
 
 
 def with_leaves(item: Any, arrays: Mapping[str, Any]) -> Any:
-    """The same pytree with other arrays."""
     paths, tree = jax.tree_util.tree_flatten_with_path(item)
     return jax.tree_util.tree_unflatten(tree, [arrays.get(_dotted(path), leaf) for path, leaf in paths])
 
@@ -129,8 +127,8 @@ def _dotted(path: tuple[Any, ...]) -> str:
 
 
 def _short_names(item: Any) -> dict[str, str]:
-    """The paths of the arrays of a pytree by their names; arrays that an object merely wraps have the names that they have in what it
-    wraps.
+    """The paths of the arrays of a pytree by their names; arrays that an object merely wraps have the names
+    that they have in what it wraps.
 
     >>> _short_names((jax.numpy.ones(2), 3))
     {'0': '0'}

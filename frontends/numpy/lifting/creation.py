@@ -169,7 +169,6 @@ def geomspace(
 
 
 def _matrix(b: NumpyBuilder, m: Value) -> Value:
-    """An array of one axis is each row of a square matrix, whose triangle is taken."""
     return b.broadcast_to(m, shape=(*m.shape, *m.shape)) if m.ndim == 1 else m
 
 
@@ -189,7 +188,6 @@ def triu_indices(b: NumpyBuilder, n: Any, k: int = 0, m: Any = None) -> Any:
 
 @rows.row("diag_indices_from")
 def diag_indices_from(b: NumpyBuilder, arr: Any) -> Any:
-    """numpy.diag_indices_from, of an array whose sizes are the same."""
     for size in arr.shape[1:]:
         b.guard(apply("eq", arr.shape[0], size))
     return (b.arange(start=0, stop=arr.shape[0], step=1, dtype="int64"),) * arr.ndim
@@ -369,7 +367,6 @@ def _with_statistic(
 
 
 def _mean(b: NumpyBuilder, x: Value, axis: int) -> Value:
-    """The mean, of integers rounded."""
     if is_inexact(x.dtype):
         return b.mean(x, axis=(axis,), keepdims=True)
     return b.cast(b.round(b.mean(b.cast(x, "float64"), axis=(axis,), keepdims=True)), x.dtype)

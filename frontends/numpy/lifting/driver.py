@@ -32,7 +32,6 @@ for _name in COLLECTIVES:
 
 
 def lift_graph(graph: Graph) -> Graph:
-    """The canonical graph of a recorded one; ``UnsupportedOperation`` lists every call that has no row."""
     return _NumpyLifter(graph).run()
 
 
@@ -82,7 +81,9 @@ class _NumpyLifter(Lifter):
             self._refuse_derivative(self.read(node.outputs[0]), guard.origin)
 
     def _refuse_derivative(self, elements: Value, origin: Origin) -> None:
-        """Make outputs raise where a derivative is taken with respect to what elements were computed from, which Python read as numbers."""
+        """Make outputs raise where a derivative is taken with respect to what elements were computed from,
+        which Python read as numbers.
+        """
         self.b.origin = origin
         message = (
             f"{origin}: elements of an array are read here as numbers of Python, which become constants, so the result has no derivative "
@@ -146,12 +147,13 @@ class _NumpyLifter(Lifter):
 
 
 def _are_constants(node: Node) -> bool:
-    """Return True for the copy of elements that Python computes with."""
     return node.op == "numpy.copy" and node.record is not None and node.record.read
 
 
 def _weak(nodes: Iterable[Node], known: set[Value]) -> set[Value]:
-    """The values that are numbers of Python in the user's code, also in regions, whose inputs are what the operands are."""
+    """The values that are numbers of Python in the user's code, also in regions, whose inputs are what the
+    operands are.
+    """
     for node in nodes:
         if node.record is not None and node.record.weak:
             known.update(node.outputs)

@@ -42,7 +42,6 @@ def unpackbits(b: NumpyBuilder, a: Any, /, axis: Any = None, count: Any = None, 
 
 
 def _line(b: NumpyBuilder, a: Any, axis: Any) -> tuple[Value, int]:
-    """The array with the axis counted from the front; flattened where there is none."""
     x = b.array(a)
     return (ravel(b, x), 0) if axis is None else (x, axis_of(axis, x.ndim))
 
@@ -75,7 +74,6 @@ _ROUNDED = ("floor", "ceil", "trunc")
 def _row(name: str) -> None:
     @rows.row(f"math.{name}")
     def row(b: NumpyBuilder, *given: Any) -> Any:
-        """Lift a function of ``math``, which computes in float64."""
         numbers = tuple(b.cast(b.array(number, "float64"), "float64") for number in given)
         return host_math.computed(b, _BY_COUNT.get((name, len(given)), name), numbers)
 
@@ -163,8 +161,9 @@ CONDITIONS: Conditions = {**LINEAR_ALGEBRA, **dict.fromkeys(("eig", "eigvals"), 
 
 
 def expect_no_error(b: NumpyBuilder, made: Iterable[Node], errstate: Mapping[str, str]) -> None:
-    """Guards that a call whose floating-point errors raise made no infinity (division by 0, overflow) and no NaN (invalid) of elements
-    without."""
+    """Guards that a call whose floating-point errors raise made no infinity (division by 0, overflow) and no
+    NaN (invalid) of elements without.
+    """
     tests = [
         *([b.isinf] if "raise" in (errstate.get("divide"), errstate.get("over")) else []),
         *([b.isnan] if errstate.get("invalid") == "raise" else []),
@@ -276,7 +275,9 @@ def elementwise(name: str, compute: Callable[..., Any], ufunc: Any = None) -> Ca
 
 
 def _beyond(b: NumpyBuilder, compare: Any, operands: tuple[Any, ...]) -> Any:
-    """Return what a comparison gives with a number that is beyond the whole numbers of the array; None for any other."""
+    """Return what a comparison gives with a number that is beyond the whole numbers of the array; None for
+    any other.
+    """
     arrays = [
         item for item in operands if isinstance(item, Value) and item.dtype in INTEGERS and item not in b.weak
     ]
@@ -325,7 +326,6 @@ _DIVISIONS = frozenset({"floor_divide", "remainder", "fmod"})
 
 
 def _whole_division(b: NumpyBuilder, op: str, x: Any, y: Value) -> Value:
-    """Of whole numbers, which numpy makes 0 where the divisor is 0."""
     nothing = b.equal(y, 0)
     found: Value = getattr(b, op)(x, b.where(nothing, b.array(1, y.dtype), y))
     return b.where(nothing, b.array(0, y.dtype), found)
@@ -346,7 +346,6 @@ def _logical(op: str) -> Callable[..., Any]:
 def _row_of_logic(name: str) -> None:
     @rows.row(name)
     def row(b: NumpyBuilder, *operands: Any, dtype: Any = None) -> Any:
-        """numpy: truth values of elements, combined."""
         return _logical(name)(b, *operands)
 
     row.elementwise = True  # type: ignore[attr-defined]
@@ -392,7 +391,6 @@ def _vecmat(b: NumpyBuilder, x: Any, y: Any) -> Any:
 
 
 def _bitwise_count(b: NumpyBuilder, x: Any) -> Any:
-    """Of whole numbers below 0, numpy counts in the number without its sign."""
     ones = bits_of(b, x if x.dtype in UNSIGNED else b.abs(x))
     return b.sum(b.cast(ones, "uint8"), axis=(x.ndim,), dtype="uint8")
 
@@ -417,11 +415,10 @@ for _name, _compute in _FORMULAS.items():
     elementwise(_name, _compute)
 
 
-# ---------------------------------------------------------------------------------------------- of scipy.special
+# ------------------------------------------------------------------------------------------- of scipy.special
 def _special(name: str, op: str) -> None:
     @rows.row(name)
     def row(b: NumpyBuilder, *operands: Any) -> Any:
-        """scipy.special: in float64, or in float32 where all operands are."""
         kind = b.recorded_dtype()
         return getattr(b, op)(*(b.cast(b.array(item, kind), kind) for item in operands))
 
@@ -436,11 +433,10 @@ for _name, _op in _SPECIAL.items():
 rows.table({"i0": lambda b, x: b.cast(b.i0(b.floating(x)), b.recorded_dtype())})
 
 
-# ---------------------------------------------------------------------------------------------- methods of ufuncs
+# ------------------------------------------------------------------------------------------ methods of ufuncs
 def _outer(name: str) -> None:
     @rows.row(f"{name}.outer")
     def outer(b: NumpyBuilder, x: Any, y: Any, **kwargs: Any) -> Any:
-        """ufunc.outer: every element of one with every element of the other."""
         x, y = b.array(x), b.array(y)
         spread = b.reshape(x, shape=(*x.shape, *(1,) * y.ndim))
         return rows.get(name)(b, spread, y, **kwargs)  # type: ignore[misc]
@@ -451,7 +447,7 @@ for _name in (*_SAME, *_LOGICAL, "heaviside"):
         _outer(_name)
 
 
-# ---------------------------------------------------------------------------------------------- functions that are no ufuncs
+# ------------------------------------------------------------------------------- functions that are no ufuncs
 @rows.row("angle")
 def angle(b: NumpyBuilder, z: Any, deg: bool = False) -> Any:
     found = b.angle(b.floating(z))
@@ -460,7 +456,6 @@ def angle(b: NumpyBuilder, z: Any, deg: bool = False) -> Any:
 
 @rows.row("iscomplex")
 def iscomplex(b: NumpyBuilder, x: Any) -> Any:
-    """numpy.iscomplex: whether the imaginary part is something."""
     return b.not_equal(b.imag(x), 0.0) if is_complex(x.dtype) else b.zeros(shape=x.shape, dtype="bool")
 
 
@@ -518,7 +513,6 @@ def nan_to_num(
 
 @rows.row("ndarray.item")
 def item(b: NumpyBuilder, a: Value) -> Any:
-    """numpy.ndarray.item: Python has numbers of 64 bits."""
     return b.cast(a, b.recorded_dtype())
 
 

@@ -14,7 +14,8 @@ from .manipulation import resize
 from .searching import sort
 from .table import NumpyBuilder, axis_of, rows
 
-# ufunc -> what stands for an element of no segment; None: the first element of the segment, which changes nothing
+# ufunc -> what stands for an element of no segment; None: the first element of the segment, which changes
+# nothing
 _NEUTRAL: dict[str, int | None] = {
     "add": 0, "multiply": 1, "maximum": None, "minimum": None, "logical_and": None, "logical_or": None,
 }  # fmt: skip
@@ -73,7 +74,9 @@ for _name, _other in _NEUTRAL.items():
 
 
 def numpy_index(b: NumpyBuilder, x: Any, index: Any) -> Any:
-    """An index as rows shared between frameworks take it: beside an index array, numbers are arrays too, which decides where axes go."""
+    """An index as rows shared between frameworks take it: beside an index array, numbers are arrays too,
+    which decides where axes go.
+    """
     items = list(index) if isinstance(index, tuple) else [index]
     items = [b.array(item) if _is_list(item) else item for item in items]
     if any(isinstance(item, Value) and item.ndim for item in items):
@@ -115,7 +118,6 @@ def take_along_axis(b: NumpyBuilder, arr: Any, indices: Any, axis: Any = -1) -> 
 
 
 def _selected(b: NumpyBuilder, x: Value, mask: Value, axis: int) -> Value:
-    """The slices along an axis where a mask, perhaps shorter than the axis, is true."""
     if hint_of(mask.shape[0]) != hint_of(x.shape[axis]):
         x = b.getitem(x, key=(*((None, None, 1),) * axis, (None, mask.shape[0], 1)))
     return b.boolean_mask(x, mask, axis=axis, hint=b.recorded[0].shape[axis])
@@ -234,7 +236,6 @@ rows.table({
 
 
 def _setitem(b: NumpyBuilder, x: Any, index: Any, value: Any) -> Any:
-    """``x[index] = value``; lists count as arrays."""
     return write_index(
         b, x, numpy_index(b, x, index), b.array(value) if isinstance(value, (list, tuple)) else value
     )

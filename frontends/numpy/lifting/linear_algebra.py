@@ -18,7 +18,6 @@ from .table import NumpyBuilder, axes_of, axis_of, rows
 
 
 def _inexact(b: NumpyBuilder, *arrays: Any) -> tuple[Value, ...]:
-    """Arrays as numpy.linalg takes them: float64 for integers."""
     made = b.promote(*arrays)
     return tuple(item if is_inexact(item.dtype) else b.astype(item, dtype="float64") for item in made)
 
@@ -91,7 +90,6 @@ def cross(
 
 
 def along_of(axes: set[int]) -> int:
-    """The one axis of a set."""
     return next(iter(axes))
 
 
@@ -143,7 +141,6 @@ rows.table({"linalg.multi_dot": lambda b, arrays: b.multi_dot(*b.promote(*arrays
 
 @rows.row("linalg.matrix_power")
 def matrix_power(b: NumpyBuilder, a: Any, n: int) -> Any:
-    """numpy.linalg.matrix_power; of truth values by products of two, for as numbers the elements would grow beyond every type."""
     if a.dtype == "bool" and n > 0:
         return _squared(b, a, n)
     return b.matrix_power(a if n >= 0 else _inexact(b, a)[0], n=int(n))
@@ -168,7 +165,6 @@ def vecdot(b: NumpyBuilder, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 def _plain(name: str, op: str) -> None:
     @rows.row(f"linalg.{name}")
     def row(b: NumpyBuilder, a: Any) -> Any:
-        """numpy.linalg: of one array of floats."""
         return getattr(b, op)(*_inexact(b, a))
 
 
@@ -283,7 +279,6 @@ def tensorsolve(b: NumpyBuilder, a: Any, b_: Any, axes: Any = None) -> Any:
 
 @rows.row("linalg.trace")
 def trace(b: NumpyBuilder, x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
-    """numpy.linalg.trace: of the last two axes."""
     return rows.get("trace")(b, x, offset, -2, -1, dtype)  # type: ignore[misc]
 
 
@@ -371,7 +366,6 @@ rows.table({
 def _shift(name: str) -> None:
     @rows.row(f"fft.{name}")
     def row(b: NumpyBuilder, x: Any, axes: Any = None) -> Any:
-        """numpy.fft: the zero frequency to the middle, and back."""
         return getattr(b, name)(x, axes=axes_of(axes, x.ndim) or tuple(range(x.ndim)))
 
 

@@ -63,7 +63,6 @@ def transpose(b: NumpyBuilder, a: Any, axes: Any = None) -> Any:
 
 @rows.row("ndarray.transpose")
 def transpose_method(b: NumpyBuilder, a: Any, *axes: Any) -> Any:
-    """numpy.ndarray.transpose, which takes the axes one by one too."""
     order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
     return transpose(b, a, order)
 
@@ -143,10 +142,9 @@ for _rank in (1, 2, 3):
     rows.row(f"atleast_{_rank}d")(_at_least(_rank))
 
 
-# ---------------------------------------------------------------------------------------------- order of elements
+# ------------------------------------------------------------------------------------------ order of elements
 @rows.row("flip")
 def flip(b: NumpyBuilder, m: Any, axis: Any = None) -> Any:
-    """numpy.flip: a view, with a step of -1."""
     x = b.array(m)
     axes = axes_of(axis, x.ndim)
     return b.flip(x, axis=tuple(range(x.ndim)) if axes is None else axes)
@@ -238,7 +236,7 @@ def _vector(b: NumpyBuilder, item: Any, dtype: str) -> Value:
     return b.reshape(made, shape=(product(made.shape),))
 
 
-# ---------------------------------------------------------------------------------------------- windows on memory
+# ------------------------------------------------------------------------------------------ windows on memory
 @rows.row("sliding_window_view")
 def sliding_window_view(
     b: NumpyBuilder,
@@ -389,7 +387,6 @@ def unstack(b: NumpyBuilder, x: Any, /, *, axis: int = 0) -> Any:
 
 
 def _line(b: NumpyBuilder, arr: Any, axis: Any) -> tuple[Value, int]:
-    """The array with the axis counted from the front; flattened where there is none."""
     x = b.array(arr)
     return (b.reshape(x, shape=(product(x.shape),)), 0) if axis is None else (x, axis_of(axis, x.ndim))
 
@@ -445,7 +442,6 @@ def delete(b: NumpyBuilder, arr: Any, obj: Any, axis: Any = None) -> Any:
 
 
 def _from_one_end(places: list[Any]) -> bool:
-    """Whether all places are counted from the same end, so that their order is that of their numbers."""
     return len({hint_of(item) < 0 for item in places}) <= 1
 
 

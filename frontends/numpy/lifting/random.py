@@ -15,7 +15,9 @@ Row = Callable[..., Any]
 
 
 def draws(*names: str) -> Callable[[Row], Row]:
-    """Adds a row for functions of ``numpy.random`` and for methods of generators; these have the generator first, which is left out."""
+    """Adds a row for functions of ``numpy.random`` and for methods of generators; these have the generator
+    first, which is left out.
+    """
 
     def register(row: Row) -> Row:
         @functools.wraps(row)
@@ -60,16 +62,14 @@ def _filled(b: NumpyBuilder, parameter: Any, shape: tuple[Any, ...]) -> Value:
     return b.broadcast_to(b.array(parameter, "float64"), shape=shape)
 
 
-# ---------------------------------------------------------------------------------------------- uniform and normal
+# ----------------------------------------------------------------------------------------- uniform and normal
 @draws("rand")
 def rand(b: NumpyBuilder, *sizes: Any) -> Any:
-    """numpy.random.rand."""
     return b.random_uniform(b.next_key(), shape=sizes, dtype="float64")
 
 
 @draws("random", "random_sample", "ranf", "sample")
 def random(b: NumpyBuilder, size: Any = None, dtype: Any = "float64") -> Any:
-    """numpy.random.random, Generator.random."""
     return b.random_uniform(b.next_key(), shape=_shape(b, size), dtype=dtype_name(dtype))
 
 
@@ -84,19 +84,16 @@ def uniform(b: NumpyBuilder, low: Any = 0.0, high: Any = 1.0, size: Any = None) 
 
 @draws("randn")
 def randn(b: NumpyBuilder, *sizes: Any) -> Any:
-    """numpy.random.randn."""
     return b.random_normal(b.next_key(), shape=sizes, dtype="float64")
 
 
 @draws("standard_normal")
 def standard_normal(b: NumpyBuilder, size: Any = None, dtype: Any = "float64") -> Any:
-    """numpy.random.standard_normal."""
     return b.random_normal(b.next_key(), shape=_shape(b, size), dtype=dtype_name(dtype))
 
 
 @draws("normal")
 def normal(b: NumpyBuilder, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-    """numpy.random.normal."""
     return _scaled(
         b, b.random_normal(b.next_key(), shape=_shape(b, size, loc, scale), dtype="float64"), scale, loc
     )
@@ -104,7 +101,6 @@ def normal(b: NumpyBuilder, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) 
 
 @draws("lognormal")
 def lognormal(b: NumpyBuilder, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None) -> Any:
-    """numpy.random.lognormal."""
     return b.exp(normal(b, mean, sigma, size))
 
 
@@ -117,7 +113,7 @@ def multivariate_normal(b: NumpyBuilder, mean: Any, cov: Any, size: Any = None, 
     return b.add(mean, b.matmul(drawn, b.permute_dims(b.multiply(left, b.sqrt(values)), axes=(1, 0))))
 
 
-# ---------------------------------------------------------------------------------------------- integers and choices
+# --------------------------------------------------------------------------------------- integers and choices
 @draws("randint", "integers")
 def integers(
     b: NumpyBuilder,
@@ -188,10 +184,9 @@ def _at(b: NumpyBuilder, among: Value, places: Value, axis: int) -> Value:
     return b.gather_nd(among, places, axes=(0,))
 
 
-# ---------------------------------------------------------------------------------------------- other distributions
+# ---------------------------------------------------------------------------------------- other distributions
 @draws("exponential")
 def exponential(b: NumpyBuilder, scale: Any = 1.0, size: Any = None) -> Any:
-    """numpy.random.exponential."""
     return _scaled(
         b, b.random_exponential(b.next_key(), shape=_shape(b, size, scale), dtype="float64"), scale
     )
@@ -199,13 +194,11 @@ def exponential(b: NumpyBuilder, scale: Any = 1.0, size: Any = None) -> Any:
 
 @draws("standard_exponential")
 def standard_exponential(b: NumpyBuilder, size: Any = None) -> Any:
-    """numpy.random.standard_exponential."""
     return exponential(b, 1.0, size)
 
 
 @draws("gumbel")
 def gumbel(b: NumpyBuilder, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-    """numpy.random.gumbel."""
     return _scaled(
         b, b.random_gumbel(b.next_key(), shape=_shape(b, size, loc, scale), dtype="float64"), scale, loc
     )
@@ -213,13 +206,11 @@ def gumbel(b: NumpyBuilder, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) 
 
 @draws("standard_cauchy")
 def standard_cauchy(b: NumpyBuilder, size: Any = None) -> Any:
-    """numpy.random.standard_cauchy."""
     return b.random_cauchy(b.next_key(), shape=_shape(b, size), dtype="float64")
 
 
 @draws("laplace")
 def laplace(b: NumpyBuilder, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-    """numpy.random.laplace: the difference of two exponential numbers."""
     shape = _shape(b, size, loc, scale)
     first, second = (b.random_exponential(b.next_key(), shape=shape, dtype="float64") for _ in range(2))
     return _scaled(b, b.subtract(first, second), scale, loc)
@@ -227,7 +218,6 @@ def laplace(b: NumpyBuilder, loc: Any = 0.0, scale: Any = 1.0, size: Any = None)
 
 @draws("logistic")
 def logistic(b: NumpyBuilder, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-    """numpy.random.logistic: the difference of two Gumbel numbers."""
     shape = _shape(b, size, loc, scale)
     first, second = (b.random_gumbel(b.next_key(), shape=shape, dtype="float64") for _ in range(2))
     return _scaled(b, b.subtract(first, second), scale, loc)
@@ -247,26 +237,22 @@ def rayleigh(b: NumpyBuilder, scale: Any = 1.0, size: Any = None) -> Any:
 
 @draws("standard_gamma")
 def standard_gamma(b: NumpyBuilder, shape: Any, size: Any = None) -> Any:
-    """numpy.random.standard_gamma."""
     return b.random_gamma(b.next_key(), _filled(b, shape, _shape(b, size, shape)))
 
 
 @draws("gamma")
 def gamma(b: NumpyBuilder, shape: Any, scale: Any = 1.0, size: Any = None) -> Any:
-    """numpy.random.gamma."""
     return _scaled(b, b.random_gamma(b.next_key(), _filled(b, shape, _shape(b, size, shape, scale))), scale)
 
 
 @draws("chisquare")
 def chisquare(b: NumpyBuilder, df: Any, size: Any = None) -> Any:
-    """numpy.random.chisquare."""
     half = b.divide(b.array(df, "float64"), 2.0)
     return b.multiply(standard_gamma(b, half, _shape(b, size, df)), 2.0)
 
 
 @draws("beta")
 def beta(builder: NumpyBuilder, /, a: Any, b: Any, size: Any = None) -> Any:
-    """numpy.random.beta: the share of one gamma number in two."""
     shape = _shape(builder, size, a, b)
     first, other = (standard_gamma(builder, item, shape) for item in (a, b))
     return builder.divide(first, builder.add(first, other))
@@ -274,7 +260,6 @@ def beta(builder: NumpyBuilder, /, a: Any, b: Any, size: Any = None) -> Any:
 
 @draws("poisson")
 def poisson(b: NumpyBuilder, lam: Any = 1.0, size: Any = None) -> Any:
-    """numpy.random.poisson."""
     return b.astype(b.random_poisson(b.next_key(), _filled(b, lam, _shape(b, size, lam))), dtype="int64")
 
 

@@ -20,22 +20,18 @@ _ALL = np._NoValue
 
 
 def given(item: Any) -> Any:
-    """None where an argument was left out."""
     return None if item is _ALL else item
 
 
 def flag(keepdims: Any) -> bool:
-    """``keepdims=`` as a truth value."""
     return bool(given(keepdims))
 
 
 def masked(b: NumpyBuilder, x: Value, where: Any, neutral: Any) -> Value:
-    """``x`` with a neutral element where a mask is false."""
     return x if where in (True, _ALL) else b.where(b.array(where, "bool"), x, b.array(neutral, x.dtype))
 
 
 def _summed(kind: str) -> str:
-    """The type in which integers are added: uint64, which not every framework adds, has the bits of int64."""
     return "int64" if kind == "uint64" else kind
 
 
@@ -100,7 +96,7 @@ rows.row("all")(_truth("all", True))
 rows.row("any")(_truth("any", False))
 
 
-# ---------------------------------------------------------------------------------------------- methods of ufuncs
+# ------------------------------------------------------------------------------------------ methods of ufuncs
 def _reduce(row: Callable[..., Any]) -> Callable[..., Any]:
     """``ufunc.reduce``, whose axis is the first one where none is given."""
 
@@ -219,7 +215,7 @@ rows.row("cumulative_sum")(_with_initial("cumulative_sum", 0))
 rows.row("cumulative_prod")(_with_initial("cumulative_prod", 1))
 
 
-# ---------------------------------------------------------------------------------------------- means and spreads
+# ------------------------------------------------------------------------------------------ means and spreads
 def _chosen(b: NumpyBuilder, x: Value, where: Any) -> Value:
     """1 where a mask chooses an element, and 0 where it does not."""
     whole = (
@@ -395,7 +391,7 @@ rows.row("nanvar")(_nan_spread(root=False))
 rows.row("nanstd")(_nan_spread(root=True))
 
 
-# ---------------------------------------------------------------------------------------------- positions and counts
+# --------------------------------------------------------------------------------------- positions and counts
 def _position(op: str, neutral: float | None = None) -> Callable[..., Any]:
     def row(b: NumpyBuilder, a: Any, axis: Any = None, *, keepdims: Any = None) -> Any:
         x = b.array(a)

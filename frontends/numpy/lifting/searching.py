@@ -86,7 +86,6 @@ def _complex_order(b: NumpyBuilder, x: Value, axis: int) -> Value:
 def argsort(
     b: NumpyBuilder, a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:
-    """numpy.argsort; equal elements keep their order, which numpy leaves open unless it is asked."""
     x, place = _line(b, a, axis)
     return _complex_order(b, x, place) if is_complex(x.dtype) else b.argsort(x, axis=place, stable=True)
 
@@ -165,13 +164,11 @@ def unique(
 
 @rows.row("unique_values")
 def unique_values(b: NumpyBuilder, x: Any) -> Any:
-    """numpy.unique_values, sorted, which numpy leaves open."""
     return unique(b, x)
 
 
 def _unique_parts(*parts: int) -> Any:
     def row(b: NumpyBuilder, x: Any) -> Any:
-        """numpy.unique_all and its kin, sorted, which numpy leaves open; each NaN is an element of its own."""
         found = b.unique_all(x, axis=None, hint=b.recorded[0].shape[0])
         return tuple(found[part] for part in parts)
 

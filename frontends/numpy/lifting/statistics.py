@@ -17,7 +17,7 @@ from .manipulation import diff
 from .table import NumpyBuilder, axes_of, axis_of, rows
 
 
-# ---------------------------------------------------------------------------------------------- order statistics
+# ------------------------------------------------------------------------------------------- order statistics
 def _in_a_line(b: NumpyBuilder, x: Value, axis: Any) -> tuple[Value, int | None, tuple[int, ...] | None]:
     """The array with the axes to be reduced as one at the end, where they are several."""
     axes = axes_of(axis, x.ndim)
@@ -157,7 +157,6 @@ def histogram(
 
 
 def _density(b: NumpyBuilder, counted: Value, edges: Value) -> Value:
-    """The share of each bin by its width; the widths are rounded as the edges are, and all else is float64."""
     widths = b.cast(diff(b, edges), "float64")
     return b.divide(b.divide(counted, widths), b.sum(counted, dtype=counted.dtype))
 
@@ -341,14 +340,12 @@ def trapezoid(b: NumpyBuilder, y: Any, x: Any = None, dx: Any = 1.0, axis: int =
 
 
 def _of(ufunc: str) -> Callable[..., Any]:
-    """The row of a ufunc, which promotes as numpy does."""
     row = rows.get(ufunc)
     assert row is not None
     return row
 
 
 def _along(b: NumpyBuilder, line: Value, axis: int, rank: int) -> Value:
-    """A vector along one of ``rank`` axes; arrays of more axes as they are."""
     if line.ndim != 1:
         return line
     return b.reshape(line, shape=tuple(line.shape[0] if i == axis else 1 for i in range(rank)))
@@ -406,14 +403,12 @@ def _slope_between(b: NumpyBuilder, x: Value, axis: int, steps: Value, edge_orde
 
 
 def _neighbours(b: NumpyBuilder, x: Value, axis: int) -> list[Value]:
-    """Of every element but the first and the last: the one before it, itself, and the one after it."""
     return [cut(b, x, axis, None, -2), cut(b, x, axis, 1, -1), cut(b, x, axis, 2, None)]
 
 
 def _weighted(
     b: NumpyBuilder, x: Value, axis: int, places: tuple[int, ...], weights: tuple[float, ...]
 ) -> Value:
-    """The sum of a few slices of one element, each with a factor."""
     return _sum_of_products(
         b, [cut(b, x, axis, place, None if place == -1 else place + 1) for place in places], weights
     )
@@ -483,7 +478,9 @@ rows.row("polysub")(_sum_of_two("subtract"))
 
 @rows.row("polymul")
 def polymul(b: NumpyBuilder, a1: Any, a2: Any) -> Value:
-    """numpy.polymul: a convolution, of coefficients whose first is not 0, for numpy leaves zeros at the front out."""
+    """numpy.polymul: a convolution, of coefficients whose first is not 0, for numpy leaves zeros at the front
+    out.
+    """
     x, y = (_leading(b, item if item.ndim else b.reshape(item, shape=(1,))) for item in b.promote(a1, a2))
     if hint_of(x.shape[0]) + hint_of(y.shape[0]) - 1 != hint_of(b.recorded[0].shape[0]):
         raise UnsupportedOperation(

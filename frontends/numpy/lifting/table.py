@@ -1,7 +1,8 @@
 """The one table that the files beside this one fill, and the builder its rows write with.
 
-A row has the signature of numpy's function, after the builder; a method shares the row of the function of its name, unless there is
-one for ``ndarray.<name>``. ``out``, and ``where`` of ufuncs, are dealt with before a row is called.
+A row has the signature of numpy's function, after the builder; a method shares the row of the function of its
+name, unless there is one for ``ndarray.<name>``. ``out``, and ``where`` of ufuncs, are dealt with before a
+row is called.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ rows = Rows("numpy")
 
 
 class NumpyBuilder(RaisingBuilder):
-    """A builder with the type rules of NumPy 2 at hand (NEP 50): Python's numbers take the type of the arrays beside them.
+    """A builder with the type rules of NumPy 2 at hand (NEP 50): Python's numbers take the type of the arrays
+    beside them.
 
     ``weak`` are the values among the arguments of the call that are numbers of Python in the user's code.
     """
@@ -37,19 +39,21 @@ class NumpyBuilder(RaisingBuilder):
         return np.dtype(bool) if isinstance(number, bool) else number
 
     def result_type(self, *operands: Any) -> str:
-        """np.result_type."""
         return str(np.result_type(*map(self.type_of, operands)).name)
 
     def refuse_outside(self, index: Value, size: Any) -> None:
-        """An index beyond the end is an error that the user's code may handle. One that cannot be there, as the place of an extremum or
-        ``x & 255`` of a long enough axis, is none."""
+        """An index beyond the end is an error that the user's code may handle. One that cannot be there, as
+        the place of an extremum or ``x & 255`` of a long enough axis, is none.
+        """
         ends = ends_of(self, index)
         if ends is None or not self._are_inside(*ends, size):
             place = self.cast(index, "int64")  # -size and size are numbers of few types
             self.expect(self.logical_and(self.greater_equal(place, -size), self.less(place, size)), True)
 
     def _are_inside(self, low: Any, high: Any, size: Any) -> bool:
-        """Whether both ends are indices of an axis; where they are numbers, from here on under a guard on its size."""
+        """Whether both ends are indices of an axis; where they are numbers, from here on under a guard on its
+        size.
+        """
         spare = [each for each in (low + size, size - 1 - high) if not nonnegative(each)]
         if any(hint_of(each) < 0 for each in spare) or (
             spare and not (isinstance(low, int) and isinstance(high, int))
@@ -69,27 +73,22 @@ class NumpyBuilder(RaisingBuilder):
         return super().array(x, dtype)
 
     def cast(self, x: Any, dtype: Any) -> Any:
-        """``x`` as ``dtype``; the imaginary part is left out where there is no place for it."""
         return super().cast(x, dtype_name(dtype)) if isinstance(x, Value) else x
 
     def promote(self, *operands: Any) -> tuple[Value, ...]:
-        """The operands as arrays of one dtype. What is no ufunc makes arrays of numbers first, which count in the promotion then."""
         arrays = [self.array(item) for item in operands]
         name = str(np.result_type(*(np.dtype(array.dtype) for array in arrays)).name)
         return tuple(self.array(item, name) for item in operands)
 
     def floating(self, x: Any) -> Value:
-        """``x`` as a float or complex array: integers and bools become float64."""
         x = self.array(x)
         return x if is_inexact(x.dtype) else self.astype(x, dtype="float64")
 
     def recorded_dtype(self, place: int = 0) -> str:
-        """The dtype of what the call gave while recording."""
         return self.recorded[place].dtype
 
 
 def dtype_name(dtype: Any) -> str:
-    """The name of a dtype in any of numpy's spellings: ``float``, ``"f4"``, ``np.int8``."""
     return str(np.dtype(dtype).name)
 
 
@@ -102,19 +101,16 @@ def _tuples(item: Any) -> Any:
 
 
 def axis_of(axis: Any, rank: int) -> int:
-    """One axis counted from the front."""
     return int(axis) % max(rank, 1)
 
 
 def axes_of(axis: Any, rank: int) -> tuple[int, ...] | None:
-    """``axis=`` as a tuple counted from the front; None means all."""
     if axis is None:
         return None
     return tuple(axis_of(one, rank) for one in (axis if isinstance(axis, (tuple, list)) else (axis,)))
 
 
 def shape_of(shape: Any) -> tuple[Any, ...]:
-    """A shape that may be given as one number."""
     return tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
 
 

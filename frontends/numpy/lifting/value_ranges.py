@@ -1,5 +1,6 @@
-"""Between which numbers whole numbers lie, where that shows in how they are computed: ``x & 255``, ``i % n``, a byte, the place of an
-extremum."""
+"""Between which numbers whole numbers lie, where that shows in how they are computed: ``x & 255``, ``i % n``,
+a byte, the place of an extremum.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +30,6 @@ def ends_of(b: Builder, x: Any) -> Ends | None:
 
 
 def _of_constant(b: Builder, x: Value) -> Ends | None:
-    """A number of NumPy's that the code holds."""
     array = next((array for value, array in b.graph.constants.values() if value is x), None)
     return (int(array), int(array)) if isinstance(array, np.integer) else None
 
@@ -44,7 +44,6 @@ def _of_type(dtype: str) -> Ends | None:
 
 
 def _place(b: Builder, node: Node) -> Ends | None:
-    """Of an extremum."""
     shape, axis = node.inputs[0].shape, node.params["axis"]
     return 0, (product(shape) if axis is None else shape[axis]) - 1
 
@@ -58,13 +57,11 @@ def _masked(b: Builder, node: Node) -> Ends | None:
 
 
 def _remainder(b: Builder, node: Node) -> Ends | None:
-    """What is left has the sign of the divisor."""
     ends = ends_of(b, node.inputs[1])
     return (0, ends[1] - 1) if ends is not None and nonnegative(ends[0] - 1) else None
 
 
 def _cast(b: Builder, node: Node) -> Ends | None:
-    """As a type that holds all of them."""
     source, own = node.inputs[0].dtype, node.outputs[0].dtype
     holds_all = (is_bool(source) or is_integer(source)) and np.can_cast(source, own)
     return ends_of(b, node.inputs[0]) if holds_all else None

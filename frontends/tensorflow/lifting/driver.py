@@ -100,7 +100,6 @@ LEFT_OUT: dict[str, str] = {
 
 
 def lift_graph(graph: Graph) -> Graph:
-    """The canonical graph of a recorded one; ``UnsupportedOperation`` lists every operation that has no row."""
     return _TensorFlowLifter(graph).run()
 
 
@@ -183,12 +182,10 @@ def static_places(key: str) -> tuple[int, ...]:
 
 @functools.cache
 def _parameters(row: Callable[..., Any]) -> tuple[str, ...]:
-    """The parameters of a row after the builder."""
     return tuple(inspect.signature(row).parameters)[1:]
 
 
 def _as_arrays(b: TensorFlowBuilder, operand: Any, dtype: Any) -> Any:
-    """An operand that is no static one: arrays, numbers, or a tuple of these where it is a list of operands (whose types are a tuple)."""
     if isinstance(dtype, tuple):
         return tuple(b.array(_as_arrays(b, item, one), one) for item, one in zip(operand, dtype))
     return array_of(b, operand, dtype) if isinstance(operand, tuple) or is_read(operand) else operand

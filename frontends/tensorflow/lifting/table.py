@@ -1,18 +1,19 @@
 """The one table that the files beside this one fill, and the builder its rows write with.
 
-A row bears the name of an operation (``AddV2``). It takes, after the builder, the operands in the order of TensorFlow's ``OpDef``, and the
-attributes as keywords, by the names that they have there:
+A row bears the name of an operation (``AddV2``). It takes, after the builder, the operands in the order of
+TensorFlow's ``OpDef``, and the attributes as keywords, by the names that they have there:
 
-- an operand is an array, or a plain number where it is a scalar that is known while the function is recorded; a list of operands
-  (``ConcatV2``) is one tuple;
-- an operand that the row calls ``static`` (axes, shapes, paddings) comes as a number or as nested tuples of ints and sizes where it is
-known:
-  a constant, or computed from the sizes of inputs. Where its elements are computed from other arrays it is an array, which most rows refuse
-  (``known(b, ...)``);
-- data types are names (``"float32"``), shapes are tuples with None for what is unknown, texts are ``str``, lists are tuples. Data types and
-  counts that the operands tell (``T``, ``N``) come only where the row names them; every other attribute has to be taken.
+- an operand is an array, or a plain number where it is a scalar that is known while the function is recorded;
+  a list of operands (``ConcatV2``) is one tuple;
+- an operand that the row calls ``static`` (axes, shapes, paddings) comes as a number or as nested tuples of
+  ints and sizes where it is known: a constant, or computed from the sizes of inputs. Where its elements are
+  computed from other arrays it is an array, which most rows refuse (``known(b, ...)``);
+- data types are names (``"float32"``), shapes are tuples with None for what is unknown, texts are ``str``,
+  lists are tuples. Data types and counts that the operands tell (``T``, ``N``) come only where the row names
+  them; every other attribute has to be taken.
 
-It gives a value, or a tuple of them where the operation has several outputs. ``NotImplementedError("why")`` refuses the call.
+It gives a value, or a tuple of them where the operation has several outputs. ``NotImplementedError("why")``
+refuses the call.
 """
 
 from __future__ import annotations
@@ -47,8 +48,9 @@ class TensorFlowRows(Rows):
     def row(
         self, *names: str, static: tuple[str, ...] = (), takes_read: bool = False
     ) -> Callable[[Row], Row]:
-        """Adds a row under one or more names; ``static`` are parameters of the row, in which numbers that Python read from arrays are what
-        they were while recording, unless it ``takes_read`` ones."""
+        """Adds a row under one or more names; ``static`` are parameters of the row, in which numbers that
+        Python read from arrays are what they were while recording, unless it ``takes_read`` ones.
+        """
         self._static.update(dict.fromkeys(names, static))
         self._takes_read.update(names if takes_read else ())
         return super().row(*names)
@@ -63,11 +65,9 @@ class TensorFlowRows(Rows):
         )
 
     def static(self, name: str) -> tuple[str, ...]:
-        """The parameters of a row that are static."""
         return self._static[name]
 
     def takes_read(self, name: str) -> bool:
-        """Whether static operands of a row may be expressions over numbers that were read from arrays."""
         return name in self._takes_read
 
 
@@ -75,10 +75,11 @@ rows = TensorFlowRows("tensorflow")
 
 
 class TensorFlowBuilder(RaisingBuilder):
-    """A builder with TensorFlow's rules for types: operands are of equal types, and what a call gave is known."""
+    """A builder with TensorFlow's rules for types: operands are of equal types, and what a call gave is
+    known.
+    """
 
     def result_type(self, *operands: Any) -> str:
-        """The dtype of the arrays, which are of one; that of Python's numbers where there are only such."""
         found = [item.dtype for item in operands if isinstance(item, Value)]
         return found[0] if found else _DTYPES[type(hint_of(operands[0]))]
 
@@ -92,7 +93,6 @@ class TensorFlowBuilder(RaisingBuilder):
         return self.asarray(data=_as_floats(x) if is_floating(dtype) else x, dtype=dtype)
 
     def arrays(self, *operands: Any) -> list[Value]:
-        """Operands of one type as arrays."""
         dtype = self.result_type(*operands)
         return [self.array(item, dtype) for item in operands]
 
@@ -106,11 +106,9 @@ class TensorFlowBuilder(RaisingBuilder):
 
     @property
     def result(self) -> ArraySpec:
-        """What the call gave, or the first of it, with the sizes of the recording."""
         return self.recorded[0]
 
     def as_result(self, x: Any) -> Value:
-        """``x``, an array or a number, in the type of the result."""
         return self.array(x, self.result.dtype)
 
 
@@ -160,12 +158,10 @@ def axes_in(operand: Any, rank: int) -> tuple[int, ...]:
 
 
 def axis_in(operand: Any, rank: int) -> int:
-    """One axis, counted from the front."""
     return axes_of(operand)[0] % max(rank, 1)
 
 
 def numbers(operand: Any, what: str) -> tuple[Any, ...]:
-    """Numbers and sizes of a static operand, as a tuple."""
     found = known(operand, what)
     return found if isinstance(found, tuple) else (found,)
 

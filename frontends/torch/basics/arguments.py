@@ -30,7 +30,8 @@ _PLAIN = (type(None), bool, int, float, str)
 def without_defaults(
     name: str, inputs: tuple[Any, ...], params: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a call by its dotted name without those, from the last on, that are what they would be anyway.
+    """The arguments of a call by its dotted name without those, from the last on, that are what they would be
+    anyway.
 
     >>> without_defaults("torch.nn.functional.linear", (1.5, 2.5, None), {})
     ((1.5, 2.5), {})
@@ -46,7 +47,6 @@ def without_defaults(
 
 
 def _same(item: Any, default: Any) -> bool:
-    """Whether a plain argument is a default: a number of each axis may stand in a tuple or a list."""
     if isinstance(item, (tuple, list)) and isinstance(default, (tuple, list)):
         return len(item) == len(default) and all(map(_same, item, default))
     return isinstance(item, _PLAIN) and type(item) is type(default) and item == default
@@ -54,8 +54,9 @@ def _same(item: Any, default: Any) -> bool:
 
 @functools.cache
 def _defaults(name: str) -> dict[str, tuple[int, Any]]:
-    """Argument -> its position (-1: by keyword only) and default. Of functions in C, by the schemas of the kernel of this name, where all
-    of them say the same."""
+    """Argument -> its position (-1: by keyword only) and default. Of functions in C, by the schemas of the
+    kernel of this name, where all of them say the same.
+    """
     function: Any = torch
     for part in name.split(".")[1:]:
         function = getattr(function, part, None)
@@ -130,12 +131,12 @@ def is_array(item: Any) -> bool:
 
 
 def opens(item: Any) -> bool:
-    """Whether a plain object may be taken apart into its attributes: not modules, generators or devices."""
     return not isinstance(item, (torch.nn.Module, torch.Generator, torch.device, torch.dtype))
 
 
 def to_tensor(item: Any) -> torch.Tensor:
-    """An array of any framework as a tensor; numpy arrays share their memory, those of frameworks whose arrays never change do not.
+    """An array of any framework as a tensor; numpy arrays share their memory, those of frameworks whose
+    arrays never change do not.
 
     ``TracingError`` for a sparse or a quantised one.
     """
@@ -174,8 +175,8 @@ def _dense(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def as_recorded(item: Any) -> Any:
-    """What a recorded call holds of an argument that is no tensor: numbers of numpy and of enums as Python's, and a copy of what the
-    function may write to later.
+    """What a recorded call holds of an argument that is no tensor: numbers of numpy and of enums as Python's,
+    and a copy of what the function may write to later.
 
     >>> numbers = np.ones(2)
     >>> as_recorded(np.int64(3)), as_recorded(numbers) is numbers
@@ -191,7 +192,6 @@ def as_recorded(item: Any) -> Any:
 
 
 def input_names(function: Callable[..., Any], args: tuple[Any, ...], tree: Tree) -> list[str]:
-    """A name for every array in the arguments: the parameter's name, with the keys inside of containers."""
     return signatures.input_names(_called(function), args, tree)
 
 
@@ -200,7 +200,9 @@ def _called(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def given_objects(function: Callable[..., Any], args: tuple[Any, ...], tree: Tree) -> list[tuple[str, Any]]:
-    """The modules, functions and other objects in the arguments that are not taken apart, by name, and the classes of those that are."""
+    """The modules, functions and other objects in the arguments that are not taken apart, by name, and the
+    classes of those that are.
+    """
     if has_arrays_alone(tree):
         return []
     positional = signatures.positional_names(_called(function), len(args))

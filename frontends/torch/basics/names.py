@@ -64,7 +64,8 @@ _NAMESPACES = ("torch.linalg.", "torch.fft.", "torch.special.")
 
 @functools.cache
 def row_key(name: str) -> str:
-    """The bare name: ``torch.Tensor.add`` -> ``add``, ``torch.linalg.norm`` -> ``linalg_norm``, ``torch.ops.aten.add.Tensor`` -> ``add``.
+    """The bare name: ``torch.Tensor.add`` -> ``add``, ``torch.linalg.norm`` -> ``linalg_norm``,
+    ``torch.ops.aten.add.Tensor`` -> ``add``.
 
     >>> row_key("torch.nn.functional.linear"), row_key("torch.Tensor.T.__get__"), row_key("torch.fft.rfft")
     ('linear', 'T', 'fft_rfft')
@@ -88,7 +89,8 @@ _WISHES = {
 
 
 def wished_names(key: str, result: Any, made: list[torch.Tensor]) -> list[str]:
-    """What the tensors that a call of this bare name made are to be called; by their fields, where torch names those of its results.
+    """What the tensors that a call of this bare name made are to be called; by their fields, where torch
+    names those of its results.
 
     >>> result = torch.ones(3).topk(2)
     >>> wished_names("topk", result, list(result)), wished_names("__getitem__", result[0], [result[0]])
@@ -135,7 +137,6 @@ _IN_PLACE_OPERATORS = frozenset(
 
 @functools.cache
 def pure_key(key: str) -> str:
-    """The bare name of the variant that writes nothing: ``add_`` -> ``add``, ``__ior__`` -> ``__or__``."""
     if key == "__setitem__" or not is_in_place(key):
         return key
     return f"__{key[3:]}" if key.startswith("__i") else key.rstrip("_")

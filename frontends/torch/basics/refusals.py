@@ -1,4 +1,6 @@
-"""What cannot be recorded, told as soon as it is met: classes of tensors and modes that change what calls mean."""
+"""What cannot be recorded, told as soon as it is met: classes of tensors and modes that change what calls
+mean.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,9 @@ class Refusals:
         self.modes = count_dispatch_modes() + 1  # the recording's own
 
     def check(self, where: Any) -> None:
-        """``TracingError`` where the function has changed the default dtype, put on a mode of its own below torch's functions, or traces
-        one."""
+        """``TracingError`` where the function has changed the default dtype, put on a mode of its own below
+        torch's functions, or traces one.
+        """
         if torch.get_default_dtype() is not self.dtype:
             raise TracingError(
                 f"{where()}: the default dtype was changed inside of the function, which cannot be recorded; "
@@ -54,14 +57,14 @@ class Refusals:
             )
 
     def restore(self) -> None:
-        """Puts the default dtype back."""
         if torch.get_default_dtype() is not self.dtype:
             torch.set_default_dtype(self.dtype)
 
 
 def check_outside(request: Request) -> None:
-    """``TracingError`` where tensors have no elements that could be recorded, or others record: inside of a transform, of a mode of fake
-    tensors, of a trace."""
+    """``TracingError`` where tensors have no elements that could be recorded, or others record: inside of a
+    transform, of a mode of fake tensors, of a trace.
+    """
     around = {
         "a transform (torch.vmap, torch.func.grad)": current_transform(),
         "FakeTensorMode": fake_mode(),
@@ -77,7 +80,6 @@ def check_outside(request: Request) -> None:
 
 
 def check_classes(types: Any, where: Any) -> None:
-    """``TracingError`` for a class of tensors with a behaviour of its own."""
     for cls in types:
         if cls not in _PLAIN:
             _check_class(cls, where)
@@ -99,8 +101,9 @@ def _check_class(cls: Any, where: Any) -> None:
 
 
 def refuse_operator(function: Any, where: Any) -> NoReturn:
-    """Operators that take functions, where they are not followed (:mod:`.control_flow`): inside of transforms, and those that are none of
-    the table."""
+    """Operators that take functions, where they are not followed (:mod:`.control_flow`): inside of
+    transforms, and those that are none of the table.
+    """
     raise OperatorRefused(
         f"{where()}: torch's operator {function} takes functions, which cannot be recorded yet; write it with Python's if and for, or "
         "with torch.where"
@@ -108,7 +111,9 @@ def refuse_operator(function: Any, where: Any) -> NoReturn:
 
 
 class UnseenDraw(TracingError):
-    """Random generators moved in a way of which nothing was seen: by the function, or by another thread just when the recording began."""
+    """Random generators moved in a way of which nothing was seen: by the function, or by another thread just
+    when the recording began.
+    """
 
 
 class OperatorRefused(TracingError):
@@ -117,8 +122,9 @@ class OperatorRefused(TracingError):
 
 @contextmanager
 def refusing(name: str) -> Iterator[None]:
-    """Errors of torch's own tracers, which cannot run inside of a recording, as ``OperatorRefused``; what they have cached of it is
-    dropped."""
+    """Errors of torch's own tracers, which cannot run inside of a recording, as ``OperatorRefused``; what
+    they have cached of it is dropped.
+    """
     try:
         yield
     except Exception as problem:
@@ -135,6 +141,5 @@ def refusing(name: str) -> Iterator[None]:
 
 
 def check_layout(tensor: torch.Tensor) -> None:
-    """``TracingError`` for a tensor whose sizes are not those of a rectangular array."""
     if tensor.is_nested:
         raise TracingError("nested tensors cannot be recorded; pad them, and pass a mask")

@@ -18,7 +18,6 @@ from .refusals import check_layout
 
 
 def is_captured(capture: Trace, tensor: torch.Tensor) -> bool:
-    """Whether a tensor comes from outside of the function and is no input, met before or not."""
     value = capture.recorder.find(tensor)
     return not capture.unseen.made(tensor) if value is None else capture.is_weight(value)
 
@@ -93,7 +92,6 @@ def dtype_name(dtype: torch.dtype | str | None) -> str:
 
 
 def torch_dtype(name: str) -> torch.dtype:
-    """``"float32"`` -> ``torch.float32``."""
     return _BY_NAME[name]
 
 
@@ -113,7 +111,9 @@ _EXAMPLE: dict[type, Any] = {bool: True, int: 1, float: 1.0, complex: 1j}
 
 
 def _fold(examples: list[Any]) -> torch.dtype:
-    """torch's rule for many: the category of arrays with axes beats that of 0-d arrays, which beats that of numbers."""
+    """torch's rule for many: the category of arrays with axes beats that of 0-d arrays, which beats that of
+    numbers.
+    """
     groups: dict[int, Any] = {}
     for example in examples:
         rank = 2 if not torch.is_tensor(example) else 0 if example.ndim else 1
@@ -137,7 +137,9 @@ def _combine(left: Any, right: Any) -> Any:
 
 
 def result_type(*operands: Any) -> str:
-    """The dtype that torch computes in for these operands: values with ``dtype`` and ``ndim``, numbers, sizes."""
+    """The dtype that torch computes in for these operands: values with ``dtype`` and ``ndim``, numbers,
+    sizes.
+    """
     kinds = tuple(
         (item.dtype, min(item.ndim, 1)) if hasattr(item, "ndim") else getattr(item, "type", type(item))
         for item in operands
@@ -190,7 +192,8 @@ SAME_SIZES = frozenset({"is_same_size", "_has_same_storage_numel"})
 # Calls that run backward passes: what happens inside of them is recorded kernel by kernel.
 BACKWARD = frozenset({"torch.Tensor.backward", "torch.autograd.backward", "torch.autograd.grad"})
 
-# Calls that answer a question about elements with a Python bool: the question is recorded as this chain of calls instead.
+# Calls that answer a question about elements with a Python bool: the question is recorded as this chain of
+# calls instead.
 QUESTIONS = frozenset({"equal", "allclose", "_nested_tensor_from_mask_left_aligned"})
 
 # Calls that let other code see the memory of a tensor: what it does there cannot be recorded.
@@ -228,8 +231,8 @@ _SILENT = frozenset(
 
 @functools.lru_cache(maxsize=1024)
 def whole_numbers_of(key: str, is_method: bool) -> frozenset[int | str]:
-    """Positions and keywords of a function, by its bare name, where every overload that has them wants an int; of a method its tensor is
-    the first.
+    """Positions and keywords of a function, by its bare name, where every overload that has them wants an
+    int; of a method its tensor is the first.
 
     >>> sorted(whole_numbers_of("multinomial", False), key=str)
     [1, 'num_samples']
@@ -278,7 +281,6 @@ _WITHOUT_SIZES = TENSORS | PLAIN
 
 
 def spec_of(tensor: torch.Tensor) -> ArraySpec:
-    """Shape as seen, and dtype."""
     check_layout(tensor)
     return ArraySpec(tuple(tensor.shape), dtype_name(tensor.dtype))
 
@@ -297,7 +299,6 @@ def _hint(item: Any) -> Any:
 
 
 def version(tensor: torch.Tensor) -> int:
-    """The count of writes to the tensor's memory; inference tensors have none."""
     return -1 if tensor.is_inference() else tensor._version
 
 
@@ -311,7 +312,6 @@ def storage(tensor: torch.Tensor) -> int:
 
 
 def fills_memory(tensor: torch.Tensor) -> bool:
-    """Whether the tensor is all of its memory in row-major order, so that places in memory are places in the tensor."""
     whole = tensor.untyped_storage().nbytes() == tensor.numel() * tensor.itemsize
     return whole and tensor.is_contiguous() and tensor.storage_offset() == 0
 

@@ -1,7 +1,8 @@
-"""Writes that the name of a call does not show: running statistics, and arguments that kernel schemas mark as written.
+"""Writes that the name of a call does not show: running statistics, and arguments that kernel schemas mark as
+written.
 
-Of most writes torch counts the version of the tensor up. Of these it does not: the fused optimisers write to lists of weights, moments and
-steps, ``GradScaler`` to its tracker, quantisation to what it has observed.
+Of most writes torch counts the version of the tensor up. Of these it does not: the fused optimisers write to
+lists of weights, moments and steps, ``GradScaler`` to its tracker, quantisation to what it has observed.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ _RENORMED = ((1, "weight"),)
 
 
 def statistics_order(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, ...]:
-    """The parameters of a normalisation layer: ``torch.batch_norm`` has another order than ``torch.nn.functional.batch_norm``."""
+    """The parameters of a normalisation layer: ``torch.batch_norm`` has another order than
+    ``torch.nn.functional.batch_norm``.
+    """
     running, affine = ("running_mean", "running_var"), ("weight", "bias")
     native = "native" in key or key == "_batch_norm_with_update" or len(args) > 8 or "cudnn_enabled" in kwargs
     flag = "use_input_stats" if key == "instance_norm" else "training"
@@ -48,7 +51,9 @@ def statistics_order(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 
 def _is_trained(tensor: Any, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether this is a running statistic that a normalisation layer writes to, which torch does not count in its version."""
+    """Whether this is a running statistic that a normalisation layer writes to, which torch does not count in
+    its version.
+    """
     if key == "_native_batch_norm_legit" and len(args) + len(kwargs) < 8:
         return False
     order = statistics_order(key, args, kwargs)
@@ -59,8 +64,8 @@ def _is_trained(tensor: Any, key: str, args: tuple[Any, ...], kwargs: dict[str, 
 
 @functools.cache
 def written_arguments(key: str) -> tuple[tuple[int, str], ...]:
-    """The parameters (position, keyword) that calls of this bare name may write to, but for ``out`` and the first of what is written in
-    place.
+    """The parameters (position, keyword) that calls of this bare name may write to, but for ``out`` and the
+    first of what is written in place.
 
     >>> written_arguments("_amp_update_scale_"), written_arguments("add_"), written_arguments("native_batch_norm")
     (((1, 'growth_tracker'),), (), ((3, 'running_mean'), (4, 'running_var')))
@@ -101,7 +106,9 @@ def _shortens(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 def versions_before(
     key: str, operands: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> list[int | None]:
-    """How often each operand has been written to before a call; None for those that it writes to without being counted."""
+    """How often each operand has been written to before a call; None for those that it writes to without
+    being counted.
+    """
     if key in _STATISTICS:
         return [None if _is_trained(one, key, args, kwargs) else version(one) for one in operands]
     uncounted = list(map(id, written_beside(key, args, kwargs)))

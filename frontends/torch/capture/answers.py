@@ -1,4 +1,6 @@
-"""How reads of a tensor are answered while recording: sizes with symbolic ints, elements with a guard, foreign code with an error."""
+"""How reads of a tensor are answered while recording: sizes with symbolic ints, elements with a guard,
+foreign code with an error.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,6 @@ def _size(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _data_type(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
-    """Of a weight, which is one of the graph's from here on: ``module.double()`` gives it another."""
     if capture.weights.name_of(args[0]) is not None:
         capture.value(args[0])
     return capture.run(function, args, kwargs)
@@ -129,7 +130,9 @@ def _truth(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _question(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
-    """``torch.equal`` and their like answer with a Python bool: recorded as the tensor of the answer, and guarded."""
+    """``torch.equal`` and their like answer with a Python bool: recorded as the tensor of the answer, and
+    guarded.
+    """
     seen = capture.run(function, args, kwargs)
     with capture:
         answer = _QUESTIONS[capture.call.rpartition(".")[2]](*args, **kwargs)
@@ -140,7 +143,6 @@ def _question(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _left_aligned(tensor: torch.Tensor, mask: torch.Tensor, *checked: Any) -> torch.Tensor:
-    """No true element behind a false one, which ``nn.TransformerEncoder`` asks of a padding mask."""
     return (mask[:, 1:] <= mask[:, :-1]).all()
 
 
@@ -173,8 +175,9 @@ def _foreign(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _of_memory(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
-    """``torch.as_tensor(array)`` takes the memory of an array of numpy where it can, which both may write to from then on. A graph has a
-    copy at each call."""
+    """``torch.as_tensor(array)`` takes the memory of an array of numpy where it can, which both may write to
+    from then on. A graph has a copy at each call.
+    """
     given = args[0] if args else next(iter(kwargs.values()))
     copies = isinstance(given, np.ndarray) and len(args) == 1 and kwargs.keys() <= {"dtype", "device"}
     name = "torch.tensor" if copies else capture.call
@@ -209,7 +212,6 @@ def _register_hook(capture: Running, function: Any, args: Any, kwargs: Any) -> A
 
 
 def _text(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
-    """Text of a tensor shows its elements; that of a message ties the graph to none."""
     if capture.recorder.varies(capture.value(args[0])) and not capture.locator.in_message():
         elements(capture, torch.Tensor.tolist, args[:1], {})
     return capture.run(function, args, kwargs)
@@ -235,13 +237,13 @@ def _grad_mode(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _arithmetic(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
-    """Sizes stay symbolic."""
     return own(function(*map_structure(plain, args), **map_structure(plain, kwargs)))
 
 
 def _l1_loss(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
-    """``torch.nn.functional.l1_loss`` (torch 2.13) does not hand its ``weight`` to a mode; it stands in the frame of the function
-    itself. The kernel of the same name has no ``weight``."""
+    """``torch.nn.functional.l1_loss`` (torch 2.13) does not hand its ``weight`` to a mode; it stands in the
+    frame of the function itself. The kernel of the same name has no ``weight``.
+    """
     code = getattr(function, "__code__", None)
     frame = sys._getframe()
     while frame.f_back is not None and frame.f_code is not code:
@@ -253,15 +255,15 @@ def _l1_loss(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _new(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
-    """``x.new(size)`` takes a ``torch.Size`` for sizes, and any other sequence for elements."""
     if len(args) == 2 and isinstance(args[1], torch.Size):
         args = (args[0], *args[1])
     return capture.record_call(function, capture.call, "new", args, kwargs)
 
 
 def hand_over(capture: Running, result: Any, operands: list[torch.Tensor], arguments: Any) -> None:
-    """A call that gives no tensor: what it computed from sizes holds for these sizes; a number that it took from a tensor cannot be
-    followed."""
+    """A call that gives no tensor: what it computed from sizes holds for these sizes; a number that it took
+    from a tensor cannot be followed.
+    """
     for item in iterate_structure(arguments):
         size = expression_of(item)
         if isinstance(size, Size):
@@ -275,7 +277,6 @@ def hand_over(capture: Running, result: Any, operands: list[torch.Tensor], argum
 
 
 def _unbind(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
-    """``for row in x`` as well, whose rows a loop of any number of steps goes through."""
     name = capture.call  # before it is asked for sizes
     rows = rows_of(capture, args, sys._getframe(2))
     return capture.record_call(function, name, "unbind", args, kwargs) if rows is None else rows

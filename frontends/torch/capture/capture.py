@@ -1,8 +1,9 @@
-"""Records what a function does with torch: every public call, seen by a ``TorchFunctionMode`` on real tensors.
+"""Records what a function does with torch: every public call, seen by a ``TorchFunctionMode`` on real
+tensors.
 
-Sizes are answered with symbolic ints, elements handed to Python become guards, writes are noticed by the version counter of
-tensors, views by their storage. The mode is local to the thread; tensors that the function writes to and the random state are
-put back afterwards, also when it raises.
+Sizes are answered with symbolic ints, elements handed to Python become guards, writes are noticed by the
+version counter of tensors, views by their storage. The mode is local to the thread; tensors that the function
+writes to and the random state are put back afterwards, also when it raises.
 """
 
 from __future__ import annotations
@@ -86,7 +87,9 @@ from .unrecorded import Opened, Unseen, hold_lengths, resolve_captured, same_siz
 
 
 def tensors_made(capture: Running, key: str, result: Any, operands: list[torch.Tensor]) -> list[torch.Tensor]:
-    """The tensors that a call made, or may make where sizes and strides are others: not its operands, nor what is recorded already."""
+    """The tensors that a call made, or may make where sizes and strides are others: not its operands, nor
+    what is recorded already.
+    """
     if not isinstance(result, (torch.Tensor, tuple, list, dict)):
         return []
     found = [result] if isinstance(result, torch.Tensor) else list(iterate_structure(result))
@@ -165,7 +168,6 @@ def made_again(
 
 
 def _is_closed(outcome: Outcome) -> bool:
-    """Whether a call keeps nothing but its result: no history for gradients, backward or forward, and no mode of the user's sees it."""
     keeps_history = isinstance(outcome, Made) and outcome.needs_grad or forward_ad._current_level >= 0
     return not keeps_history and count_dispatch_modes() == 1 and count_function_modes() == 0
 
@@ -185,7 +187,9 @@ def note_again(capture: Running, call: Call, outcome: Outcome) -> None:
 
 
 class BackwardSizes:
-    """The values of a recording by the nodes of torch's graph that made them, and what can be told of kernels by that."""
+    """The values of a recording by the nodes of torch's graph that made them, and what can be told of kernels
+    by that.
+    """
 
     def __init__(self, capture: Running) -> None:
         self.capture = capture
@@ -195,20 +199,22 @@ class BackwardSizes:
         self._passing = self._batched = False
 
     def note(self, tensors: Sequence[torch.Tensor]) -> None:
-        """Notes tensors that a call made or wrote to; their autograd nodes are looked up at the next call."""
         self._look()
         self._last = tensors
 
     def _look(self) -> None:
-        """Remembers which nodes the tensors of the last call are of, by sequence numbers: to hold nodes would hold what they keep aside."""
+        """Remembers which nodes the tensors of the last call are of, by sequence numbers: to hold nodes would
+        hold what they keep aside.
+        """
         for tensor in self._last:
             node = tensor.grad_fn if tensor.requires_grad else None
             if node is not None and (value := self._found(tensor)) is not None:
                 self._values[node._sequence_nr(), tensor.output_nr] = value
 
     def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The call that passes gradients back, with numbers for sizes. Where arrays meet, which axes are summed depends on which have
-        length 1."""
+        """The call that passes gradients back, with numbers for sizes. Where arrays meet, which axes are
+        summed depends on which have length 1.
+        """
         self.capture.quietly(self._look)
         made_by = set(map(self.capture.recorder.maker, self._values.values()))
         meeting = [
@@ -228,7 +234,9 @@ class BackwardSizes:
             self._passing, self._batched = before
 
     def told(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """The arguments of a kernel with the sizes that stand behind its numbers; None where there are none, or that cannot be told."""
+        """The arguments of a kernel with the sizes that stand behind its numbers; None where there are none,
+        or that cannot be told.
+        """
         rule = RULES.get(function._schema.name)
         derivative = self._running(args) if rule is not None else None
         try:
@@ -296,7 +304,6 @@ class BackwardSizes:
 
 
 def unrecorded() -> AbstractContextManager[None]:
-    """Inside of the block no recording of this thread sees what is done."""
     return without(Capture, Unseen)
 
 
@@ -409,7 +416,9 @@ class Capture(TorchFunctionMode):
         return graph
 
     def rewritten_state(self) -> frozenset[int]:
-        """Identities of tensors in places that were written to, where the graph runs in a framework whose arrays cannot be."""
+        """Identities of tensors in places that were written to, where the graph runs in a framework whose
+        arrays cannot be.
+        """
         pairs = list(zip(self.input_tensors, self.recorder.graph.inputs))[self.count_call_inputs :]
         if self.for_torch or not pairs:
             return frozenset()
@@ -439,7 +448,6 @@ class Capture(TorchFunctionMode):
                 part.capture = None
 
     def add_number(self, name: str, number: Any) -> Value:
-        """One number that is an input."""
         self.input_tensors.append(None)
         return self.recorder.add_number(name, DTYPES[type(number)])
 
@@ -593,7 +601,9 @@ class Capture(TorchFunctionMode):
         return result
 
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
-        """A look at something of which no kernel is to be seen, nor any call by modes of torch's own that are on besides."""
+        """A look at something of which no kernel is to be seen, nor any call by modes of torch's own that are
+        on besides.
+        """
         before, self.unseen.inside_call = self.unseen.inside_call, True
         try:
             with no_torch_function():
@@ -617,25 +627,21 @@ class Capture(TorchFunctionMode):
             raise
 
     def depends_on(self, fact: str, tensor: torch.Tensor) -> None:
-        """From here on the recording holds only for arrays of which this fact (``requires_grad``, ``layout``) is as it is now."""
         if self.recorder.varies(value := self.value(tensor)) and not self.is_weight(value):
             self.note_fact(fact)
 
     def note_fact(self, fact: str, count: int | None = None) -> None:
-        """As :meth:`depends_on`, of the first ``count`` inputs, or of all."""
         facts = [self.gradients.fact(given, fact) for given in self.input_tensors[:count]]
         assume_fact(self.recorder.graph, fact, facts)
 
     # ------------------------------------------------------------------------------ tensors and sizes
     def value(self, tensor: torch.Tensor) -> Value:
-        """The value of a tensor; one that nothing recorded made is a parameter or a constant."""
         value = self.recorder.find(tensor)
         return resolve_captured(self, tensor) if value is None else value
 
     def arguments_of(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments of a call as they are recorded."""
         named = {name: self._argument(item) for name, item in kwargs.items()} if kwargs else {}
         return tuple(map(self._argument, args)), named
 
@@ -655,7 +661,9 @@ class Capture(TorchFunctionMode):
         return self.value(item) if isinstance(item, torch.Tensor) else expression_of(as_recorded(item))
 
     def sizes_of(self, tensor: torch.Tensor) -> tuple[Any, ...]:
-        """The sizes of a tensor as the user's code may hold them: those of weights and constants are plain ints."""
+        """The sizes of a tensor as the user's code may hold them: those of weights and constants are plain
+        ints.
+        """
         maker, shape = self.recorder.maker(value := self.value(tensor)), value.spec.shape
         sizes = (
             shape
@@ -665,7 +673,6 @@ class Capture(TorchFunctionMode):
         return tuple([self.keys.number(size, self.decide) for size in sizes])
 
     def size(self, value: Value, axis: int) -> Any:
-        """One size of a value as an expression."""
         maker = self.recorder.maker(value)
         return value.spec.shape[axis] if self._is_fixed(value, maker) else self._size(value, axis, maker)
 
@@ -674,7 +681,9 @@ class Capture(TorchFunctionMode):
         return value.spec.shape[axis] if size in self.fixed else size
 
     def _is_fixed(self, value: Value, maker: Node | None) -> bool:
-        """Whether the sizes of a value, which this node has made, are those of its spec: also of an argument of a block."""
+        """Whether the sizes of a value, which this node has made, are those of its spec: also of an argument
+        of a block.
+        """
         return (
             not self.recorder.varies(value)
             or value in self.recorder.arguments
@@ -690,8 +699,10 @@ class Capture(TorchFunctionMode):
         )
 
     def decide(self, size: Size, key: bool = False, text: bool = False, compared: bool = False) -> Any:
-        """The number of a size, as a guard, but for the ``text`` of a message. As a ``key`` the size itself, or ``UnhashableSize``, where
-        there is a next attempt. What was ``compared`` with a number that a loop carries is given as it is."""
+        """The number of a size, as a guard, but for the ``text`` of a message. As a ``key`` the size itself,
+        or ``UnhashableSize``, where there is a next attempt. What was ``compared`` with a number that a loop
+        carries is given as it is.
+        """
         if compared and any(
             symbol.kind != "size" and self.recorder.is_inside(symbol.source) for symbol in size.symbols()
         ):
@@ -705,5 +716,4 @@ class Capture(TorchFunctionMode):
         return numbers.decide(self, size, self.locator.locate("Python", 2) if is_listening(self) else None)
 
     def here(self) -> Origin:
-        """Where the user's code is now."""
         return self.locator.locate(self.call, 2)

@@ -1,9 +1,9 @@
-"""torch's operators that take functions: ``torch.cond``, ``while_loop``, ``scan``, ``map`` are nodes that run blocks, ``flex_attention`` is
-torch's own formula.
+"""torch's operators that take functions: ``torch.cond``, ``while_loop``, ``scan``, ``map`` are nodes that run
+blocks, ``flex_attention`` is torch's own formula.
 
-Both branches are recorded, and a body once, whatever is taken now: one recording serves all branches and numbers of steps. Where a backward
-pass inside of the function goes through an operator, which needs the tensors that its calls keep aside, the next attempt writes it out
-(:mod:`.written_out`).
+Both branches are recorded, and a body once, whatever is taken now: one recording serves all branches and
+numbers of steps. Where a backward pass inside of the function goes through an operator, which needs the
+tensors that its calls keep aside, the next attempt writes it out (:mod:`.written_out`).
 """
 
 from __future__ import annotations
@@ -73,7 +73,6 @@ def in_place_of(capture: Running, original: Callable[..., Any]) -> Callable[...,
 
 
 def _is_torchs(operator: Any) -> TypeGuard[functools.partial[Any]]:
-    """Whether the operator is the user's function under ``vmap``: other code that calls torch's helper may ask for the number of pairs."""
     return isinstance(operator, functools.partial) and operator.func.__name__ == "wrap_combine_fn_flat"
 
 
@@ -161,10 +160,11 @@ def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
 def prefixes(
     operator: Callable[..., Any], leaves: Sequence[Any], dim: int = 0, additional_inputs: Sequence[Any] = ()
 ) -> list[Any]:
-    """All prefixes by doubling; ``operator(*before, *leaves, *additional_inputs)`` combines arrays along ``dim``, all at once.
+    """All prefixes by doubling; ``operator(*before, *leaves, *additional_inputs)`` combines arrays along
+    ``dim``, all at once.
 
-    After step ``k`` each element is combined with the ``2**k - 1`` before it. Steps that reach beyond the beginning change nothing, so a
-    recording holds for all arrays that are no longer than it reaches.
+    After step ``k`` each element is combined with the ``2**k - 1`` before it. Steps that reach beyond the
+    beginning change nothing, so a recording holds for all arrays that are no longer than it reaches.
     """
     count = leaves[0].shape[dim]
     steps = (2 * hint_of(expression_of(count)) - 1).bit_length()  # twice the length has room
@@ -181,8 +181,9 @@ def prefixes(
 
 
 def _followed(mask: Any, leaf: Any) -> Any:
-    """The same elements, with gradients where something comes of them: elsewhere strangers are combined, and 0 times an infinite slope is
-    NaN."""
+    """The same elements, with gradients where something comes of them: elsewhere strangers are combined, and
+    0 times an infinite slope is NaN.
+    """
     return torch.where(mask, leaf, leaf.detach()) if leaf.is_floating_point() or leaf.is_complex() else leaf
 
 
@@ -190,16 +191,17 @@ def _along(mask: Any, dim: int, ndim: int) -> Any:
     return mask.reshape([-1 if axis == dim else 1 for axis in range(ndim)])
 
 
-# Operators that look at their operands before a mode sees them, and take none that are nested: torch's compiler would have taken these
-# apart.
+# Operators that look at their operands before a mode sees them, and take none that are nested: torch's
+# compiler would have taken these apart.
 _CHECKING = (("torch._higher_order_ops.cond", "CondOp"),)
 _SCANS = "torch._higher_order_ops.associative_scan"
 
 
 @contextmanager
 def in_eager(capture: Running) -> Iterator[None]:
-    """Inside of the block ``torch.compile`` compiles nothing: what it would have hidden, these operators too, is run, and seen by
-    ``capture``."""
+    """Inside of the block ``torch.compile`` compiles nothing: what it would have hidden, these operators too,
+    is run, and seen by ``capture``.
+    """
     places: list[Place] = [
         (cls, "__call__", HigherOrderOperator.__call__) for place in _CHECKING if (cls := found(*place))
     ]

@@ -1,9 +1,10 @@
 """What the numbers in kernels of torch's derivatives stand for.
 
-torch computes with sizes as plain numbers: the derivative of a sum expands to the sizes of what was summed, that of a mean divides by how
-many there were. Which numbers these are follows from the node of torch's graph whose derivative runs: from what its call was given and
-made. A row of ``RULES`` says how, kernel by kernel; a node of ``_PLAIN`` has no sizes among its numbers. Source: torch's
-tools/autograd/derivatives.yaml and the kernels seen.
+torch computes with sizes as plain numbers: the derivative of a sum expands to the sizes of what was summed,
+that of a mean divides by how many there were. Which numbers these are follows from the node of torch's graph
+whose derivative runs: from what its call was given and made. A row of ``RULES`` says how, kernel by kernel; a
+node of ``_PLAIN`` has no sizes among its numbers. Source: torch's tools/autograd/derivatives.yaml and the
+kernels seen.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from .unrecorded import hold_lengths, merged, one_of, shape_of
 
 Shape = tuple[Any, ...]
 
-# Nodes whose derivatives have no numbers that depend on sizes, named as torch names them, without "Backward0".
+# Nodes whose derivatives have no numbers that depend on sizes, named as torch names them, without
+# "Backward0".
 _PLAIN = frozenset({
     "Abs", "Acos", "Acosh", "Add", "Addbmm", "Addcdiv", "Addcmul", "Addmm", "Addmv", "Amax", "Amin", "Asin", "Asinh", "Atan", "Atan2",
     "Atanh", "AvgPool2D", "Baddbmm", "BinaryCrossEntropy", "Bmm", "Celu", "Clamp", "ClampMax", "ClampMin", "Clone", "ConstantPadNd", "Cos",
@@ -38,7 +40,8 @@ _PLAIN = frozenset({
     "ToCopy", "Transpose", "Tril", "Triu", "Unsqueeze", "Var", "Where", "Xlogy",
 })  # fmt: skip
 
-# Nodes that their derivatives bring the gradient back to the shape of what was given for, or of one of the parts that were made.
+# Nodes that their derivatives bring the gradient back to the shape of what was given for, or of one of the
+# parts that were made.
 _SHAPED = frozenset({
     "Cummax", "Cummin", "Gather", "Index", "IndexSelect", "Kthvalue", "Max", "Mean", "Median", "Min", "Select", "Slice", "Sort", "Std",
     "Sum", "Topk", "Unbind", "UnsafeView", "Var", "View",
@@ -55,8 +58,10 @@ class Untold(Signal):
 
 @dataclass(frozen=True)
 class Derivative:
-    """A kernel of the derivative that runs: the node, its name, the arguments, the shapes of what the node was given and made, its call and
-    whether it is all of it, and whether ``torch.vmap`` may run several of them at once."""
+    """A kernel of the derivative that runs: the node, its name, the arguments, the shapes of what the node
+    was given and made, its call and whether it is all of it, and whether ``torch.vmap`` may run several of
+    them at once.
+    """
 
     capture: Running
     node: Any
@@ -69,17 +74,14 @@ class Derivative:
     batched: bool
 
     def is_plain(self) -> bool:
-        """Whether the numbers of its formula, and of the call, come of no size."""
         return self.is_known() and not any(isinstance(item, Size) for item in self.given())
 
     def is_known(self) -> bool:
-        """Whether its numbers are those of its formula and of the call."""
         return (
             self.call is not None and self.name in _PLAIN and (self.whole or self.call.key == "__getitem__")
         )
 
     def given(self) -> list[Any]:
-        """The arguments of the call as a flat list."""
         return [] if self.call is None else list(iterate_structure((self.call.inputs, self.call.params)))
 
     def open_number(self, seen: Any) -> Any:
@@ -90,11 +92,9 @@ class Derivative:
         return _opened(one_of(self.capture, fitting), self.capture.decide) if fitting else seen
 
     def own(self) -> Shape:
-        """The sizes of the array that the kernel is given."""
         return shape_of(self.capture, self.capture.value(self.args[0]))
 
     def input(self) -> Shape:
-        """The shape of the one array that the call was given."""
         _only_if(len(self.inputs) == 1 and self.inputs[0] is not None)
         return self.inputs[0] or ()
 
@@ -161,8 +161,9 @@ def _expanded(derivative: Derivative) -> tuple[Any, ...]:
 
 
 def _view(derivative: Derivative) -> tuple[Any, ...]:
-    """The shape of what was given; where that is no array of the recording, neighbouring axes become one, or axes of length 1 come and
-    go."""
+    """The shape of what was given; where that is no array of the recording, neighbouring axes become one, or
+    axes of length 1 come and go.
+    """
     try:
         return _like(1)(derivative)
     except Untold:
@@ -172,8 +173,9 @@ def _view(derivative: Derivative) -> tuple[Any, ...]:
 
 
 def _scattered(derivative: Derivative) -> tuple[Any, ...]:
-    """The part that ``x[1:, 0]`` takes goes back to its place: where one index follows another, along an axis that the first one has left
-    as it was."""
+    """The part that ``x[1:, 0]`` takes goes back to its place: where one index follows another, along an axis
+    that the first one has left as it was.
+    """
     _only_if(derivative.is_known())
     return (*_widened(derivative)[:3], *map(derivative.open_number, derivative.args[3:]))
 
@@ -196,7 +198,6 @@ def _widened(derivative: Derivative) -> tuple[Any, ...]:
 
 
 def _divided(derivative: Derivative) -> tuple[Any, ...]:
-    """By how many there are, for a mean; by the size that the call was given."""
     return derivative.putting(1, derivative.count()) if derivative.name in _MEANS else _multiplied(derivative)
 
 
@@ -261,7 +262,6 @@ def _vocabulary(derivative: Derivative) -> tuple[Any, ...]:
 
 
 def _layer(derivative: Derivative) -> tuple[Any, ...]:
-    """What was stacked is taken apart: the numbers count the parts."""
     _only_if(derivative.name == "Stack")
     return derivative.args
 

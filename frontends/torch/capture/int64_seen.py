@@ -1,4 +1,6 @@
-"""Whole numbers of more than 32 bits that a recording has seen: frameworks that have no more bits cannot compute them."""
+"""Whole numbers of more than 32 bits that a recording has seen: frameworks that have no more bits cannot
+compute them.
+"""
 
 from __future__ import annotations
 
@@ -44,10 +46,11 @@ _IN_PARTS = frozenset(
 def becomes_int64(
     capture: Running, key: str, filled: Sequence[torch.Tensor], operands: Iterable[torch.Tensor]
 ) -> bool:
-    """Whether such elements come up in a call that made or filled these, and the graph is for another framework.
+    """Whether such elements come up in a call that made or filled these, and the graph is for another
+    framework.
 
-    They come up neither where infinities are cast, which each framework does in its way (T5 casts ``log(0)``, and takes something else),
-    nor where an operand had some.
+    They come up neither where infinities are cast, which each framework does in its way (T5 casts ``log(0)``,
+    and takes something else), nor where an operand had some.
     """
     if capture.for_torch or key in _UNWRITTEN or key in _IN_PARTS or key.startswith("scatter"):
         return False
@@ -76,6 +79,5 @@ def is_wide(tensor: torch.Tensor) -> bool:
 
 
 def _is_endless(tensor: torch.Tensor) -> bool:
-    """Whether a tensor of floats has infinities or NaNs."""
     with no_modes():
         return tensor.is_floating_point() and not bool(tensor.isfinite().all())

@@ -1,8 +1,8 @@
 """Kernels that ``torch.vmap`` runs, and the public call of the user's that each belongs to.
 
-A transform takes public calls apart: below the user's ``F.multilabel_soft_margin_loss`` comes a division by the number of classes, which
-torch's code has computed from a size where nothing sees it. A number of a kernel that the call was not given ties the recording to its
-sizes.
+A transform takes public calls apart: below the user's ``F.multilabel_soft_margin_loss`` comes a division by
+the number of classes, which torch's code has computed from a size where nothing sees it. A number of a kernel
+that the call was not given ties the recording to its sizes.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from ..numbers.numbers import decide_all
 from ..numbers.sizes import expression_of, symbolic
 from .running import Running
 
-# ATen operations that take sizes or positions as numbers: inside of a transform these were computed from sizes by code that
-# cannot be seen, so the recording holds only for the sizes it has.
+# ATen operations that take sizes or positions as numbers: inside of a transform these were computed from
+# sizes by code that cannot be seen, so the recording holds only for the sizes it has.
 _SIZED = frozenset(
     {
         "view",
@@ -51,7 +51,6 @@ _NO_SIZES = ("dim", "axis", "reduction", "correction")  # how names of arguments
 
 
 def is_sized(function: Any) -> bool:
-    """Whether the operation has sizes among its arguments."""
     name = function._schema.name.partition("::")[2]
     return name in _SIZED or (name.startswith(_SIZED_PREFIXES) and not name.endswith("_like"))
 
@@ -73,17 +72,14 @@ def computing(kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> lis
 
 
 def given_numbers(function: Callable[..., Any], arguments: Any) -> frozenset[Any]:
-    """The numbers that a public call has: those of its arguments, and its own."""
     return frozenset(_numbers_in(arguments)) | _defaults(function)
 
 
 def _numbers_in(structure: Any) -> list[Any]:
-    """The plain numbers of a structure."""
     return [item for item in iterate_structure(structure) if type(item) in (int, float)]
 
 
 def _is_default(argument: Any, value: Any) -> bool:
-    """Whether a number is the one that torch's schema has."""
     return argument.has_default_value() and type(value) in (int, float) and argument.default_value == value
 
 
@@ -105,8 +101,9 @@ class _Tied(Signal):
 
 
 def levels(call: str | None) -> list[Any] | None:
-    """The sizes of the levels of ``torch.vmap`` that run now; None where none does, or outside of public calls anything else that computes
-    with sizes unseen."""
+    """The sizes of the levels of ``torch.vmap`` that run now; None where none does, or outside of public
+    calls anything else that computes with sizes unseen.
+    """
     found: list[Any] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
@@ -120,7 +117,9 @@ def levels(call: str | None) -> list[Any] | None:
 
 
 def physical_sizes(capture: Running, tensor: torch.Tensor) -> tuple[Any, ...]:
-    """The sizes of a tensor as the body of ``torch.vmap`` sees it, or of another transform, which changes none."""
+    """The sizes of a tensor as the body of ``torch.vmap`` sees it, or of another transform, which changes
+    none.
+    """
     batched: list[int] = []
     while is_wrapped(tensor):
         if is_batched(tensor):
@@ -135,8 +134,9 @@ def physical_sizes(capture: Running, tensor: torch.Tensor) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel, what the call of the user's that it belongs to is and was given (none where it is vmap's own), and the sizes of the levels,
-    the inner one first."""
+    """A kernel, what the call of the user's that it belongs to is and was given (none where it is vmap's
+    own), and the sizes of the levels, the inner one first.
+    """
 
     capture: Running
     function: Any
@@ -147,14 +147,12 @@ class Kernel:
 
     @property
     def own(self) -> list[Any]:
-        """The sizes of the array."""
         return [
             self.capture.size(self.capture.value(self.args[0]), axis) for axis in range(self.args[0].ndim)
         ]
 
     @property
     def wanted(self) -> list[Any]:
-        """The sizes that the kernel makes of them."""
         return [expression_of(size) for size in self.args[1]]
 
     def with_sizes(self) -> tuple[Any, ...] | None:
@@ -165,7 +163,6 @@ class Kernel:
             return None
 
     def making(self, sizes: Sequence[Any]) -> tuple[Any, ...]:
-        """The arguments with these sizes."""
         return (self.args[0], [symbolic(size, self.capture.decide) for size in sizes], *self.args[2:])
 
 
@@ -181,8 +178,9 @@ def _view(kernel: Kernel) -> tuple[Any, ...]:
 
 
 def _expand(kernel: Kernel) -> tuple[Any, ...]:
-    """What vmap gives back has its axis, whether the result depends on it or not. An array that has all sizes already (of a product) keeps
-    them."""
+    """What vmap gives back has its axis, whether the result depends on it or not. An array that has all sizes
+    already (of a product) keeps them.
+    """
     own, wanted, level = kernel.own, kernel.wanted, kernel.batch[0]
     if hints(own) == hints(wanted) and kernel.given.isdisjoint(size for size in wanted if not _is_one(size)):
         return kernel.making(own)
@@ -198,7 +196,6 @@ def _expand(kernel: Kernel) -> tuple[Any, ...]:
 
 
 def _made(kernel: Kernel) -> tuple[Any, ...]:
-    """The axes of the levels that the array has, and what the user gave."""
     _only_if(kernel.call == kernel.function._schema.name.removeprefix("aten::"))
     return kernel.making([_own_or_given(kernel, size) for size in kernel.wanted])
 
@@ -210,7 +207,6 @@ def _own_or_given(kernel: Kernel, number: Any) -> Any:
 
 
 def _first(kernel: Kernel) -> tuple[Any, ...]:
-    """The first of several elements, which is the first at every size; rules ask its type, and the user may write 0."""
     axis, index = kernel.args[1:3]
     _only_if(index == 0 and hint_of(kernel.own[axis]) > 1)
     return kernel.args
@@ -268,7 +264,9 @@ class Vmapped:
         return result
 
     def told(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """The arguments of a kernel that makes sizes, with those that stand behind its numbers; None where that cannot be told."""
+        """The arguments of a kernel that makes sizes, with those that stand behind its numbers; None where
+        that cannot be told.
+        """
         batch = levels(self._call)
         return (
             None
@@ -277,8 +275,9 @@ class Vmapped:
         )
 
     def explains(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Whether all numbers of a kernel, but its axes, are those of the public call or of torch's schema, or ``torch.vmap`` alone runs
-        and there are none."""
+        """Whether all numbers of a kernel, but its axes, are those of the public call or of torch's schema,
+        or ``torch.vmap`` alone runs and there are none.
+        """
         if is_sized(kernel) or self._call is None and levels(None) is None:
             return False
         return self._given.issuperset(computing(kernel, args, kwargs))

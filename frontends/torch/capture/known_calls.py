@@ -1,9 +1,10 @@
 """Calls that are like an earlier one of the recording: what was found out of that one holds for them as well.
 
-A model of equal layers calls the same functions again and again, on tensors that differ in their elements alone. What such a call makes (a
-view or a copy, of which shape, with the elements in which order), and that it writes to nothing and draws no numbers, follows from the
-function, from the arguments that are no tensors, and from what :func:`_fact_of_tensor` tells of those that are. It is found out once. The
-code of each layer runs, and each of its calls is made: whatever differs from layer to layer is seen.
+A model of equal layers calls the same functions again and again, on tensors that differ in their elements
+alone. What such a call makes (a view or a copy, of which shape, with the elements in which order), and that
+it writes to nothing and draws no numbers, follows from the function, from the arguments that are no tensors,
+and from what :func:`_fact_of_tensor` tells of those that are. It is found out once. The code of each layer
+runs, and each of its calls is made: whatever differs from layer to layer is seen.
 """
 
 from __future__ import annotations
@@ -60,7 +61,6 @@ class GivenBack:
     place: int
 
     def fits(self, call: Call) -> bool:
-        """Whether a call has this outcome."""
         return call.result is call.operands[self.place]
 
 
@@ -92,7 +92,6 @@ Outcome = Union[GivenBack, Made]
 
 
 def _is_strided(item: Any) -> bool:
-    """Whether this is a plain tensor that is not sparse."""
     return type(item) is torch.Tensor and item.layout is torch.strided
 
 
@@ -115,7 +114,9 @@ class KnownCalls:
         kwargs: dict[str, Any],
         operands: list[torch.Tensor],
     ) -> Any:
-        """What decides the outcome of a call, whose tensors ``operands`` is told; None where something else may."""
+        """What decides the outcome of a call, whose tensors ``operands`` is told; None where something else
+        may.
+        """
         if key in _SPECIAL or is_in_place(key) or is_any_autocast_enabled() or not _is_public(function, name):
             return None
         try:
@@ -131,11 +132,9 @@ class KnownCalls:
         return function, name, is_grad_enabled(), is_inference_mode_enabled(), facts, named
 
     def outcome(self, key: Any) -> Outcome | None:
-        """The outcome of a call like this; None where there was none yet."""
         return None if key is None else self._outcomes.get(key)
 
     def forget(self, key: Any) -> None:
-        """A call like this had another outcome."""
         del self._outcomes[key]
 
     def note(self, key: Any, outcome: Outcome | None) -> Outcome | None:
@@ -182,7 +181,9 @@ def _fact_of_tensor(tensor: torch.Tensor, is_masked: bool) -> Any:
 
 
 def outcome_of(call: Call, node: Node | None) -> Outcome | None:
-    """What is known of calls like this one, which has this ``node``; None where another one may do something else."""
+    """What is known of calls like this one, which has this ``node``; None where another one may do something
+    else.
+    """
     if node is None:
         reads_sizes = any(isinstance(item, Size) for item in iterate_structure(call.arguments))
         place = next((place for place, operand in enumerate(call.operands) if call.result is operand), None)
@@ -264,7 +265,10 @@ class FirstRun:
         result: Any,
         outcome: Outcome | None = None,
     ) -> None:
-        """One call of the first run. It is kept where its ``outcome`` follows from its arguments; views take no memory."""
+        """One call of the first run.
+
+        It is kept where its ``outcome`` follows from its arguments; views take no memory.
+        """
         kept: _Call | None = None
         if (isinstance(outcome, Made) or function in _LARGE) and self._has_room(result):
             tensors = [*operands, result]

@@ -1,4 +1,6 @@
-"""Where a recording holds only for arguments that need gradients as those of its call do, and what a call that failed holds for."""
+"""Where a recording holds only for arguments that need gradients as those of its call do, and what a call
+that failed holds for.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ _FACT = "requires_grad"
 
 
 def backward_pass(capture: Running, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The result of a backward pass, whose kernels are recorded one by one. In torch it holds for arguments that need gradients as these
-    do.
+    """The result of a backward pass, whose kernels are recorded one by one. In torch it holds for arguments
+    that need gradients as these do.
 
     A pass that fails, where the user's code may go on, holds for these sizes and needs everywhere.
     """
@@ -34,8 +36,9 @@ def backward_pass(capture: Running, function: Any, args: tuple[Any, ...], kwargs
 def hold_to_failure(
     capture: Running, problem: Exception, operands: list[torch.Tensor], args: Any, kwargs: Any
 ) -> None:
-    """Where a call has failed and the user's code goes on, that holds for these sizes and needs, and where elements matter, these
-    elements."""
+    """Where a call has failed and the user's code goes on, that holds for these sizes and needs, and where
+    elements matter, these elements.
+    """
     capture.fix_all_sizes()
     numbers.decide_read(capture, (args, kwargs))
     for tensor in operands:

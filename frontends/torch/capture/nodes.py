@@ -1,7 +1,7 @@
 """``tensor.data = data``: models update a weight so (momentum encoders, norms that are held below a bound).
 
-Recorded as a write to all of the tensor, of which ``data`` is a view from then on. That is the same where nobody else holds the memory that
-the tensor had, or that of ``data``.
+Recorded as a write to all of the tensor, of which ``data`` is a view from then on. That is the same where
+nobody else holds the memory that the tensor had, or that of ``data``.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ _MADE = {
 
 
 def size_of(node: Node | None, value: Value, axis: int) -> Any:
-    """One size of an array: as the call ``node`` says it that made the array, so that nothing need be read or assumed, otherwise a
-    symbol."""
+    """One size of an array: as the call ``node`` says it that made the array, so that nothing need be read or
+    assumed, otherwise a symbol.
+    """
     rank = value.ndim
     if (
         node is not None
@@ -64,7 +65,6 @@ def _assume(capture: Running, condition: Any) -> None:
 
 
 def _axis(capture: Running, inputs: Any, dim: Any) -> int:
-    """Which axis a number means: one that was computed from sizes is decided."""
     known: int = capture.decide(dim) if isinstance(dim, Size) else dim
     return known % max(inputs[0].ndim, 1)
 
@@ -103,14 +103,12 @@ def _chunk(capture: Running, inputs: Any, params: Any, outputs: Any) -> None:
 
 
 def _sum_to_size(capture: Running, inputs: Any, params: Any, outputs: Any) -> None:
-    """Which axes are summed depends on all sizes."""
     for axis in range(inputs[0].ndim):
         extent = capture.size(inputs[0], axis)
         _assume(capture, apply("eq", extent, hint_of(extent)))
 
 
 def _pieces(extent: Any, size: Any) -> Any:
-    """In how many parts of ``size`` an axis falls; a size of 0, which other calls may have, gives another number than this one."""
     return (extent + size - 1) // apply("max", size, 1)
 
 
@@ -163,8 +161,10 @@ def _part(item: Any, place: int) -> Any:
 
 
 def give_memory(capture: Running, tensor: torch.Tensor, data: torch.Tensor) -> None:
-    """Records the assignment. ``TracingError`` where something else has a part in the memory of one of both, where they differ in more than
-    their elements, and for arguments and in a graph for torch, whose memory others may hold in later calls."""
+    """Records the assignment. ``TracingError`` where something else has a part in the memory of one of both,
+    where they differ in more than their elements, and for arguments and in a graph for torch, whose memory
+    others may hold in later calls.
+    """
     recorder = capture.recorder
     made = recorder.maker(recorder.base_of(capture.value(data)))
     is_given = recorder.base_of(capture.value(tensor)) in recorder.graph.inputs
@@ -195,7 +195,9 @@ def _looks(tensor: torch.Tensor) -> tuple[object, ...] | None:
 
 
 def _is_held(tensor: torch.Tensor) -> bool:
-    """Whether another tensor, or an array of NumPy, looks at a tensor's memory; so for what is no plain tensor."""
+    """Whether another tensor, or an array of NumPy, looks at a tensor's memory; so for what is no plain
+    tensor.
+    """
     with no_torch_function():
         return (
             _looks(tensor) is None

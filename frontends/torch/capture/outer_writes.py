@@ -1,7 +1,8 @@
-"""Writes of blocks to tensors of the outside, which ``torch.cond`` and ``while_loop`` allow where no gradients are taken.
+"""Writes of blocks to tensors of the outside, which ``torch.cond`` and ``while_loop`` allow where no
+gradients are taken.
 
-A region is pure: the block writes to a copy, which leaves it as one more output, and is carried by a loop. Behind the node stands the write
-to the tensor itself.
+A region is pure: the block writes to a copy, which leaves it as one more output, and is carried by a loop.
+Behind the node stands the write to the tensor itself.
 """
 
 from __future__ import annotations
@@ -41,8 +42,9 @@ class OuterWrites:
 
     @contextmanager
     def undone(self, may_write: bool, is_free: bool = False) -> Iterator[dict[Value, SavedContents]]:
-        """Inside, a block is recorded, which is not run: afterwards the tensors that it writes to, which are given by their values, hold
-        what they held before."""
+        """Inside, a block is recorded, which is not run: afterwards the tensors that it writes to, which are
+        given by their values, hold what they held before.
+        """
         block = _Open(may_write, is_free)
         self._open.append(block)
         try:
@@ -89,7 +91,9 @@ class OuterWrites:
             self.capture.quietly(past.restore)
 
     def refuse_shared(self, nodes: Sequence[Node], written: Container[Value], origin: Origin) -> None:
-        """``TracingError`` where a block also uses a view, made outside of it, of what it writes to: it would not see the writes."""
+        """``TracingError`` where a block also uses a view, made outside of it, of what it writes to: it would
+        not see the writes.
+        """
         base_of = self.capture.recorder.base_of
         made = {value for node in nodes for value in node.outputs}
         for value in (value for node in nodes for value in node.uses):

@@ -1,7 +1,8 @@
-"""Python's own statements as blocks of a torch recording; see :class:`graph_compiler.recording.control_flow.Regions`.
+"""Python's own statements as blocks of a torch recording; see
+:class:`graph_compiler.recording.control_flow.Regions`.
 
-Blocks are those of torch's own operators that take functions. Numbers of Python that go from step to step are read from arrays, in each
-step.
+Blocks are those of torch's own operators that take functions. Numbers of Python that go from step to step are
+read from arrays, in each step.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Given:
-    """What the function of a block is given for an input: a copy of ``tensor`` that stands for an array of ``shape``; a number where it
-    ``is_number``.
+    """What the function of a block is given for an input: a copy of ``tensor`` that stands for an array of
+    ``shape``; a number where it ``is_number``.
 
     ``value`` is the input, where sizes of ``shape`` are read from it.
     """
@@ -55,8 +56,9 @@ class Given:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A block, in which containers the function returns its outputs (``kinds`` are those of the leaves), and what it has ``written`` to
-    outside."""
+    """A block, in which containers the function returns its outputs (``kinds`` are those of the leaves), and
+    what it has ``written`` to outside.
+    """
 
     body: Body
     structure: Any
@@ -65,7 +67,6 @@ class Recorded:
 
     @property
     def specs(self) -> list[tuple[str, tuple[int, ...]]]:
-        """Data types and shapes of the outputs as they are now."""
         return [(value.dtype, value.spec.hints) for value in self.body.outputs]
 
 
@@ -80,7 +81,9 @@ class Blocks:
 
     # ------------------------------------------------------------------------------ what is given
     def operand(self, item: Any, copied: bool = False) -> tuple[Value, Given]:
-        """An array, or a number, that is carried from step to step; ``copied`` where a loop without steps gives it back."""
+        """An array, or a number, that is carried from step to step; ``copied`` where a loop without steps
+        gives it back.
+        """
         capture = self.capture
         is_number = not isinstance(item, torch.Tensor)
         name = "number" if is_number else capture.value(item).name
@@ -90,7 +93,6 @@ class Blocks:
         return value, Given(name, tensor, shape_of(capture, value), is_number)
 
     def row(self, tensor: torch.Tensor) -> tuple[Value, Given]:
-        """A sequence, of which each step is given one row."""
         value = self.capture.value(tensor)
         first = self.capture.quietly(tensor.__getitem__, 0)
         return value, Given(f"{value.name}_row", first, shape_of(self.capture, value)[1:])
@@ -105,8 +107,9 @@ class Blocks:
         of_pairs: bool = False,
         is_free: bool = False,
     ) -> Recorded:
-        """The block that ``function(*given)`` makes; ``of_pairs`` where it does so for any number of them, ``is_free`` where it may write
-        to outer tensors under gradients too."""
+        """The block that ``function(*given)`` makes; ``of_pairs`` where it does so for any number of them,
+        ``is_free`` where it may write to outer tensors under gradients too.
+        """
         capture, recorder = self.capture, self.capture.recorder
         inputs = [
             item.value or Value(item.name, ArraySpec(item.shape, spec_of(item.tensor).dtype))
@@ -164,8 +167,9 @@ class Blocks:
         self.capture.memory.forget({*inputs, *(value for node in nodes for value in node.outputs)})
 
     def _refuse_changes(self) -> None:
-        """``TracingError`` where the function has changed an object that it can reach: it would be changed once for each time that it is
-        recorded."""
+        """``TracingError`` where the function has changed an object that it can reach: it would be changed
+        once for each time that it is recorded.
+        """
         if (change := next(self._world.changes(), None)) is not None:
             where = change.where.lstrip(".") or "a variable"
             raise TracingError(
@@ -234,12 +238,12 @@ class Blocks:
         return pytree.tree_unflatten(items, last.structure)
 
     def _spec_of(self, value: Value) -> ArraySpec:
-        """What a loop carries where it writes to an array."""
         return ArraySpec(shape_of(self.capture, value), value.dtype)
 
     def _refuse_backward(self, tensor: torch.Tensor) -> None:
-        """A backward pass inside of the function that comes here is one through one branch, or these steps: the next attempt writes them
-        out."""
+        """A backward pass inside of the function that comes here is one through one branch, or these steps:
+        the next attempt writes them out.
+        """
         if tensor.grad_fn is not None:
             ask, call, origin = self.capture.by_kernel.ask, self._asked, self.origin
 
@@ -258,7 +262,6 @@ class Blocks:
 
 
 def _is_trained(tensor: torch.Tensor) -> bool:
-    """Whether a tensor can be written to under ``torch.no_grad`` alone."""
     return tensor.is_leaf and tensor.requires_grad
 
 
@@ -267,7 +270,6 @@ def _kind(leaf: Any) -> str:
 
 
 def _own(leaf: Any) -> Any:
-    """A result as a tensor of its own: a branch may give one of its operands."""
     return leaf.clone() if isinstance(leaf, torch.Tensor) else leaf
 
 
@@ -296,7 +298,6 @@ class TorchRegions(RecordedRegions[_Block]):
         self.capture = capture
 
     def _handling(self, function: Callable[..., T], *args: Any) -> T:
-        """What a function of the recording gives, which does not see its own calls."""
         with without_function_mode():
             return forward(function, *args)
 
@@ -336,7 +337,7 @@ class TorchRegions(RecordedRegions[_Block]):
         found = torch.where(self.truth(truth), one, other)
         return found if any(isinstance(item, torch.Tensor) for item in (one, other)) else found.item()
 
-    # ------------------------------------------------------------------------------ rows, of lists that loops make longer
+    # ------------------------------------------------------------------ rows, of lists that loops make longer
     def may_write(self, kind: Kind) -> bool:
         return True
 
@@ -373,7 +374,6 @@ class TorchRegions(RecordedRegions[_Block]):
         return torch.zeros((0, *kind.shape), dtype=getattr(torch, kind.dtype))
 
     def freeze(self, array: Any) -> None:
-        """Nobody writes to the array."""
         self._handling(lambda: self.tied.freeze(self.capture.value(array)))
 
     def collective(self, name: str, x: Any, **params: Any) -> Any:
@@ -497,7 +497,6 @@ class TorchRegions(RecordedRegions[_Block]):
 
 
 def _now(item: Any) -> Any:
-    """A number as it is now."""
     return item.node.hint if is_symbolic(item) else item
 
 
@@ -507,7 +506,6 @@ def _name(dtype: torch.dtype) -> str:
 
 
 def _parts(item: Any) -> Iterator[slice]:
-    """The slices of an index."""
     yield from (part for part in (item if isinstance(item, tuple) else (item,)) if isinstance(part, slice))
 
 
@@ -545,5 +543,4 @@ def _value_of(capture: Running, item: Any) -> tuple[Value, Any] | None:
 
 
 def _needs(tensor: torch.Tensor) -> bool:
-    """Read unseen: what loops ask for themselves the user's code has not asked for, and the recording holds for either answer."""
     return tensor.requires_grad

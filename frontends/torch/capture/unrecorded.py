@@ -1,4 +1,6 @@
-"""Calls of the user's code of which nothing is recorded: what a node that runs blocks gives for the arrays of the recording."""
+"""Calls of the user's code of which nothing is recorded: what a node that runs blocks gives for the arrays of
+the recording.
+"""
 
 from __future__ import annotations
 
@@ -53,8 +55,9 @@ class Unrecorded(TorchFunctionMode):
 
 
 def unrecorded_call(capture: Running, call: Callable[[Unrecorded], Any]) -> Any:
-    """What ``call`` gives, which is handed the mode to run the user's functions in; tensors that it makes and keeps aside are hidden from
-    the recording."""
+    """What ``call`` gives, which is handed the mode to run the user's functions in; tensors that it makes and
+    keeps aside are hidden from the recording.
+    """
     unseen = capture.unseen
     before, unseen.inside_call = unseen.inside_call, True
     try:
@@ -67,7 +70,10 @@ _WITHOUT_HISTORY = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 
 
 def resolve_captured(capture: Running, tensor: torch.Tensor) -> Value:
-    """The value of a tensor that was met for the first time. ``TracingError`` where it is not known what it comes from."""
+    """The value of a tensor that was met for the first time.
+
+    ``TracingError`` where it is not known what it comes from.
+    """
     if (owner := capture.kept_views.owner_of(tensor)) is not None:
         return capture.kept_views.taken(capture, tensor, owner)
     name = capture.weights.name_of(tensor)
@@ -119,7 +125,9 @@ def resolve_captured(capture: Running, tensor: torch.Tensor) -> Value:
 
 
 def _follow_hooks(capture: Running, tensor: torch.Tensor, hooks: list[Any]) -> None:
-    """Hooks of a weight change its gradient: in torch they are called as ever, elsewhere the graph has to say what they do."""
+    """Hooks of a weight change its gradient: in torch they are called as ever, elsewhere the graph has to say
+    what they do.
+    """
     if capture.for_torch:
         graph = capture.recorder.graph
         graph.demand(
@@ -135,8 +143,9 @@ def _follow_hooks(capture: Running, tensor: torch.Tensor, hooks: list[Any]) -> N
 
 
 def _alias(capture: Running, tensor: torch.Tensor) -> Value:
-    """A tensor that looks at the memory of a recorded value, made where no call was seen: ``nn.Parameter(x)``, ``x.as_subclass``, a saved
-    tensor."""
+    """A tensor that looks at the memory of a recorded value, made where no call was seen:
+    ``nn.Parameter(x)``, ``x.as_subclass``, a saved tensor.
+    """
     seen = capture.memory.same(tensor)
     if seen is None or (
         capture.recorder.maker(seen) is None and type(tensor) is torch.Tensor and not tensor.requires_grad
@@ -202,7 +211,9 @@ class Opened:
             self._shapes, self._given, self._is_product = before
 
     def told(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """The arguments of a kernel that makes sizes, with those that stand behind its numbers; None where that cannot be told."""
+        """The arguments of a kernel that makes sizes, with those that stand behind its numbers; None where
+        that cannot be told.
+        """
         if (
             self._shapes is None
             or function._schema.name not in _RESHAPES
@@ -237,7 +248,6 @@ class Opened:
 
 
 def shape_of(capture: Running, value: Value) -> tuple[Any, ...]:
-    """The sizes of a value."""
     return tuple(capture.size(value, axis) for axis in range(value.ndim))
 
 
@@ -271,8 +281,9 @@ def hold_lengths(capture: Running, shapes: Iterable[tuple[Any, ...]]) -> None:
 
 
 def merged(shape: Any, wanted: list[int]) -> list[Any] | None:
-    """The shape that has these numbers where neighbouring axes have become one, and axes of length 1 come or go; None where that is not
-    what happened."""
+    """The shape that has these numbers where neighbouring axes have become one, and axes of length 1 come or
+    go; None where that is not what happened.
+    """
     left, found = [size for size in shape if hint_of(size) != 1], []
     for number in wanted:
         size: Any = 1
@@ -296,23 +307,24 @@ class Unseen(TorchDispatchMode):
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """Torch wraps ``__torch_dispatch__`` otherwise, for its compiler, and loads that at the first kernel; nothing is compiled while
-        recording."""
+        """Torch wraps ``__torch_dispatch__`` otherwise, for its compiler, and loads that at the first kernel;
+        nothing is compiled while recording.
+        """
         return False
 
     def maker_of(self, tensor: torch.Tensor) -> str | None:
-        """The public call inside of which a kernel made this tensor, where the call did not give it back."""
         entry = self._hidden.get(id(tensor))
         return entry[1] if entry is not None and entry[0]() is tensor else None
 
     def note(self, tensor: torch.Tensor) -> None:
-        """The memory of this tensor belongs to the recording. What lived before has another address for as long as it lives, and so has
-        what is made outside of torch; once it is let go, anybody may have that address."""
+        """The memory of this tensor belongs to the recording. What lived before has another address for as
+        long as it lives, and so has what is made outside of torch; once it is let go, anybody may have that
+        address.
+        """
         place, is_gone = _kept(tensor)
         self._memory[place] = is_gone
 
     def made(self, tensor: torch.Tensor) -> bool:
-        """Whether the tensor's memory belongs to the recording: it is that of an input, or was filled during it."""
         is_gone = self._memory.get(storage(tensor))
         return is_gone is not None and not is_gone()
 
@@ -324,12 +336,12 @@ class Unseen(TorchDispatchMode):
         return function.namespace != "prim"
 
     def _known(self) -> tuple[Any, ...]:
-        """What knows where sizes in kernels come from."""
         return self.capture.vmapped, self.capture.backward_sizes, self.capture.opened
 
     def _ties(self, function: Any, args: Any, kwargs: dict[str, Any]) -> bool:
-        """Whether sizes that nobody has seen may have gone into the kernel. ``torch.FloatTensor([...])`` has decided those among its
-        numbers as it read them."""
+        """Whether sizes that nobody has seen may have gone into the kernel. ``torch.FloatTensor([...])`` has
+        decided those among its numbers as it read them.
+        """
         if function is torch.ops.aten.lift_fresh.default and current_transform() is None:
             return False
         return not any(known.explains(function, args, kwargs) for known in self._known())
@@ -366,7 +378,9 @@ class Unseen(TorchDispatchMode):
 
 
 def _kept(tensor: torch.Tensor) -> tuple[int, Callable[[], bool]]:
-    """The identity of a tensor's memory, and what tells whether that is gone; of one without a single memory whether the tensor is."""
+    """The identity of a tensor's memory, and what tells whether that is gone; of one without a single memory
+    whether the tensor is.
+    """
     try:
         with no_torch_function():
             held = tensor.untyped_storage()

@@ -1,7 +1,8 @@
-"""torch's operators that take functions, as the calls that they make: one branch, and the steps that a loop takes.
+"""torch's operators that take functions, as the calls that they make: one branch, and the steps that a loop
+takes.
 
-So they are computed where nothing is recorded, and recorded where a backward pass inside of the function goes through them: what decides is
-guarded then.
+So they are computed where nothing is recorded, and recorded where a backward pass inside of the function goes
+through them: what decides is guarded then.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ Mode = AbstractContextManager[Any]  # that sees the calls
 
 
 def cond(mode: Mode, args: Any) -> Any:
-    """The branch that is taken."""
     predicate, true_branch, false_branch, operands = args
     with mode:
         return (true_branch if predicate else false_branch)(*operands)
@@ -41,7 +41,6 @@ def while_loop(mode: Mode, args: Any) -> Any:
 
 
 def _as_given(flat: Any, leaves: tuple[Any, ...]) -> Any:
-    """The operands of a loop in the containers that the user gave them in, which torch keeps in the closure of the flat function."""
     kept = dict(zip(flat.__code__.co_freevars, flat.__closure__ or ()))
     return pytree.tree_unflatten(leaves, kept["in_spec"].cell_contents)[0] if "in_spec" in kept else leaves
 
@@ -87,7 +86,6 @@ def flex_attention(mode: Any, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def found(module: str, name: str) -> Any:
-    """What other versions of torch may not have, or not there."""
     return getattr(_module(module), name, None)
 
 

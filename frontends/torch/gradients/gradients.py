@@ -1,4 +1,6 @@
-"""Gradients that a recorded function finds and leaves: on weights they are state, on its arguments they are put back, and refused."""
+"""Gradients that a recorded function finds and leaves: on weights they are state, on its arguments they are
+put back, and refused.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,6 @@ class History:
         return self.forwards > 0 or enabled or not self.ambient
 
     def add(self, *values: Value) -> None:
-        """These may have gradients, where they are of a type that can."""
         for value in values:
             if is_inexact(value.dtype):
                 self._differentiable.add(value)
@@ -59,7 +60,9 @@ class History:
         return CallRecord(key, writes=tuple(dict.fromkeys(written)), aside=aside, no_grad=no_grad, **facts)
 
     def follow(self, node: Node, written: Sequence[Value]) -> None:
-        """What a call has made of values with gradients has them too; a view that is taken without gradients says that it requires them."""
+        """What a call has made of values with gradients has them too; a view that is taken without gradients
+        says that it requires them.
+        """
         key = node.key
         if key not in kinds.CUT and not self._differentiable.isdisjoint(node.uses):
             self.add(*(node.outputs if self.enabled else [node.outputs[index] for index in node.views]))
@@ -69,8 +72,9 @@ class History:
             self.add(*node.outputs)
 
     def _is_aside(self, value: Value, enabled: bool) -> bool:
-        """Whether a write changes elements that have gradients but not these: it is made without gradients, or through ``detach`` or
-        ``.data``."""
+        """Whether a write changes elements that have gradients but not these: it is made without gradients,
+        or through ``detach`` or ``.data``.
+        """
         base = self.capture.recorder.base_of(value)
         if base not in self._differentiable or enabled and value in self._differentiable:
             return False
@@ -80,11 +84,12 @@ class History:
 
 
 class KernelByKernel:
-    """Bare names of the calls that earlier attempts at one recording have shown to keep tensors aside (``names``), and this one
-    (``asked``).
+    """Bare names of the calls that earlier attempts at one recording have shown to keep tensors aside
+    (``names``), and this one (``asked``).
 
-    A public call is one call of the graph, which has no place for the softmax that ``cross_entropy`` keeps for its gradient. Where a
-    backward pass asks for it, the function is recorded anew, and this call is what kernels it consists of.
+    A public call is one call of the graph, which has no place for the softmax that ``cross_entropy`` keeps
+    for its gradient. Where a backward pass asks for it, the function is recorded anew, and this call is what
+    kernels it consists of.
 
     >>> calls = KernelByKernel()
     >>> calls.ask("torch.nn.functional.cross_entropy"), calls.next_attempt(), calls.next_attempt()
@@ -98,19 +103,18 @@ class KernelByKernel:
         self.asked: set[str] = set()
 
     def ask(self, name: str | None) -> None:
-        """This call has kept a tensor aside that is used now."""
         self.asked.update(filter(None, (name,)))
 
     def next_attempt(self) -> bool:
-        """From here on those asked for are opened. Whether there are any that were not."""
         new = not self.asked <= self.names
         self.names |= self.asked
         return new
 
 
 def in_kernels(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The call, of kernels that torch has everywhere: attention as products and a softmax, whose gradients other frameworks have as
-    well."""
+    """The call, of kernels that torch has everywhere: attention as products and a softmax, whose gradients
+    other frameworks have as well.
+    """
     with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
         return forward(function, *args, **kwargs)
 
@@ -147,12 +151,10 @@ class Gradients:
         self._placed: set[int] = set()  # and those of them whose gradients are inputs
 
     def follow(self, gradients: Iterable[Held], places: Iterable[Place]) -> None:
-        """What holds ``gradients`` that may become state, and the ``places`` that are known to be."""
         self._followed = {id(held.item) for held in gradients}
         self._placed = {id(place.held.item) for place in places} & self._followed
 
     def is_input(self, tensor: torch.Tensor) -> bool:
-        """Whether the gradient of a tensor is an input of the graph."""
         return id(tensor) in self._placed
 
     def fact(self, given: Any, fact: str) -> Any:
@@ -181,15 +183,12 @@ class Gradients:
             self._asked.setdefault((id(tensor), key), _fact_of_captured(tensor, held, key, found))
 
     def facts(self) -> list[EnvironmentGuard]:
-        """What was asked of captured tensors is answered as it was."""
         return list(self._asked.values())
 
     def came_with(self, tensor: torch.Tensor, gradient: torch.Tensor) -> bool:
-        """Whether this is the gradient that an argument had before the recording."""
         return any(found.tensor is tensor and found.grad is gradient for found in self._before.values())
 
     def restore(self) -> None:
-        """Puts all back."""
         for found in self._before.values():
             if id(found.tensor) not in self._followed:
                 found.restore()
@@ -206,13 +205,13 @@ class Gradients:
 
 
 def _grad(tensor: torch.Tensor) -> torch.Tensor | None:
-    """``tensor.grad``; of an array that a write has given a history, None, without torch's warning that there is none."""
     return tensor.grad if tensor.is_leaf else None
 
 
 def _fact_of_captured(tensor: torch.Tensor, held: Any, key: str, found: Any) -> EnvironmentGuard:
-    """The tensor that is captured (``held``: the dict of its module and its key there, or None) has the gradient, the need of one, or the
-    device that was ``found``."""
+    """The tensor that is captured (``held``: the dict of its module and its key there, or None) has the
+    gradient, the need of one, or the device that was ``found``.
+    """
     name, relation = key.strip("_"), "==" if isinstance(found, torch.device) else "is"
     place, objects = ("{}", (tensor,)) if held is None else ("{}[{}]", held)
     return EnvironmentGuard(
@@ -241,7 +240,10 @@ READS: dict[str, tuple[str, ...]] = {
 
 
 def answer(capture: GradientTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """The answer of the moment. ``TracingError`` where it is the gradient that an argument came with, which is no argument of the graph."""
+    """The answer of the moment.
+
+    ``TracingError`` where it is the gradient that an argument came with, which is no argument of the graph.
+    """
     tensor, key = args[0], row_key(name_of(function))
     seen = capture.run(function, args, kwargs)
     if key in ("grad", "_grad") and capture.gradients.is_input(tensor):

@@ -1,8 +1,8 @@
-"""Rules of the user's own for gradients: ``torch.autograd.Function``, hooks of tensors. The calls inside are recorded, those of the rule as
-a region.
+"""Rules of the user's own for gradients: ``torch.autograd.Function``, hooks of tensors. The calls inside are
+recorded, those of the rule as a region.
 
-Of a rule that cannot be recorded (it changes state, or elements of a gradient decide in Python) the graph only knows that it has one: its
-results are right, and to take a gradient of them is an error.
+Of a rule that cannot be recorded (it changes state, or elements of a gradient decide in Python) the graph
+only knows that it has one: its results are right, and to take a gradient of them is an error.
 """
 
 from __future__ import annotations
@@ -77,7 +77,9 @@ _library.impl("refuse_gradient", _refuse_gradient, "CompositeImplicitAutograd")
 
 @dataclass(frozen=True)
 class RecordedRule:
-    """The calls of a rule. ``gradients`` are what it gives for the ``sources``, from the ``cotangents`` of the ``results``."""
+    """The calls of a rule. ``gradients`` are what it gives for the ``sources``, from the ``cotangents`` of
+    the ``results``.
+    """
 
     results: Sequence[Value]
     sources: Sequence[Value]
@@ -133,8 +135,9 @@ class RecordedRule:
             raise TracingError("a rule that gives no gradient")
 
     def add(self, capture: Trace, name: str, forward: set[Value]) -> tuple[Value, ...]:
-        """The node, whose function gives the results as they are. What was computed ``forward`` has no history for the rule, as in
-        torch."""
+        """The node, whose function gives the results as they are. What was computed ``forward`` has no
+        history for the rule, as in torch.
+        """
         recorder, origin = capture.recorder, capture.here()
         kept = [value for value in self._read() if value in forward and value not in self.results]
         operands = [
@@ -166,7 +169,9 @@ class RecordedRule:
 
 
 def _as_of(capture: Trace, gradient: Any, arg: torch.Tensor) -> Value:
-    """The gradient of an argument as torch makes one of what a rule returns: summed to its shape, in its data type."""
+    """The gradient of an argument as torch makes one of what a rule returns: summed to its shape, in its data
+    type.
+    """
     found, wanted = capture.value(gradient).spec, capture.value(arg).spec
     if found.hints != wanted.hints:
         more = len(found.hints) - len(wanted.hints)
@@ -242,18 +247,18 @@ class Rules:
             self._follow(cls, frame.f_locals["args"], has_setup)
 
     def applied(self, cls: Any) -> None:
-        """Notice that a function is applied by ``Function.apply`` in C++, which asks nothing in Python."""
         if _comes_to(self.capture):
             self._follow(cls, None, functions._is_setup_context_defined(cls.setup_context))
 
     def hook(self, tensor: torch.Tensor, function: Callable[[Any], Any], handle: Any) -> None:
-        """``tensor.register_hook(function)``. On a tensor of the user's it does not stay."""
         if self.capture.recorder.maker(self.capture.value(tensor)) is None:
             self._handles.append(handle)
         self.follow_hook(tensor, function, "a hook of a tensor")
 
     def follow_hook(self, tensor: torch.Tensor, function: Callable[[Any], Any], what: str) -> None:
-        """Records a tensor hook: the function that replaces the gradient of a tensor, or returns None to keep it."""
+        """Records a tensor hook: the function that replaces the gradient of a tensor, or returns None to keep
+        it.
+        """
 
         def rule(gradient: Any) -> Any:
             changed = function(gradient)
@@ -264,8 +269,9 @@ class Rules:
 
     # ------------------------------------------------------------------------------ torch.autograd.Function
     def _follow(self, cls: Any, args: tuple[Any, ...] | None, has_setup: bool) -> None:
-        """The next call of this function's ``forward`` is looked at. Where the arguments are not known before, it tells them, and asks
-        for ``setup_context`` afterwards."""
+        """The next call of this function's ``forward`` is looked at. Where the arguments are not known
+        before, it tells them, and asks for ``setup_context`` afterwards.
+        """
         enabled = self.capture.history.enabled
         is_ruled = args is not None and enabled and _is_ruled(cls, args)
         forward, setup = cls.forward, cls.setup_context
@@ -346,7 +352,10 @@ class Rules:
             setattr(cls, name, own)
 
     def _apply(self, cls: Any, ctx: Any, args: tuple[Any, ...], result: Any, forward: Sequence[Node]) -> None:
-        """A ``torch.autograd.Function`` has given this result of these arguments. ``forward`` are the calls that were made for it."""
+        """A ``torch.autograd.Function`` has given this result of these arguments.
+
+        ``forward`` are the calls that were made for it.
+        """
         known = _Context(ctx, args)
         results = list(result) if isinstance(result, tuple) else [result]
         tensors = [item for item in results if isinstance(item, torch.Tensor)]
@@ -385,8 +394,9 @@ class Rules:
         forward: Sequence[Node] = (),
         is_torchs: bool = False,
     ) -> str:
-        """Records the rule, which gives the gradients of ``args`` from those of ``results``; gives why it could not be, or an empty
-        text."""
+        """Records the rule, which gives the gradients of ``args`` from those of ``results``; gives why it
+        could not be, or an empty text.
+        """
         if self._depth >= _DEEPEST:
             return f"rules that apply rules are recorded to {_DEEPEST} levels, one for each derivative"
         recorder = self.capture.recorder
@@ -427,7 +437,9 @@ class Rules:
         values: Sequence[Value] = (),
         why: str = "",
     ) -> None:
-        """To take a gradient of any of the results, with respect to the ``sources`` and ``values`` too, is an error from here on."""
+        """To take a gradient of any of the results, with respect to the ``sources`` and ``values`` too, is an
+        error from here on.
+        """
         message = _message(what, self.capture.here(), why)
         for result in iterate_structure((results,)):
             if isinstance(result, torch.Tensor) and result.is_floating_point():
@@ -489,7 +501,6 @@ class _Context:
         self._without_gradient = tuple(ctx.non_differentiable or ())
 
     def without_gradient(self) -> tuple[torch.Tensor, ...]:
-        """Results that are marked as not differentiable."""
         return self._without_gradient
 
 
@@ -503,7 +514,8 @@ def _is_endless(cls: Any, frame: types.FrameType | None) -> bool:
 
 
 def _comes_to(capture: GradientTrace) -> bool:
-    """Whether calls that are made now come to this recording: in its thread, and not inside of another recording.
+    """Whether calls that are made now come to this recording: in its thread, and not inside of another
+    recording.
 
     Of what a transform (``torch.vmap``, ``torch.func.grad``) runs, only the kernels come.
     """
@@ -516,7 +528,9 @@ def _comes_to(capture: GradientTrace) -> bool:
 
 
 def _is_ruled(cls: Any, args: tuple[Any, ...]) -> bool:
-    """Return whether a gradient goes through a function by a rule of its own, and not by what its ``forward`` runs."""
+    """Return whether a gradient goes through a function by a rule of its own, and not by what its ``forward``
+    runs.
+    """
     has_rule = (
         cls.backward is not torch.autograd.Function.backward or cls.vjp is not torch.autograd.Function.vjp
     )
@@ -526,14 +540,15 @@ def _is_ruled(cls: Any, args: tuple[Any, ...]) -> bool:
 
 
 def _apart(result: Any, unwritten: Sequence[torch.Tensor]) -> Any:
-    """A result that is an argument itself as a tensor of its own, as torch makes one of it afterwards; not one that was written to."""
     if isinstance(result, torch.Tensor) and any(result is item for item in unwritten):
         return result.view_as(result)
     return result
 
 
 def _is_torchs(cls: type) -> bool:
-    """Whether a function is of torch's own: under ``vmap`` torch makes classes of its own, which hold the user's."""
+    """Whether a function is of torch's own: under ``vmap`` torch makes classes of its own, which hold the
+    user's.
+    """
     cells = getattr(cls.backward, "__closure__", None) or ()  # type: ignore[attr-defined]
     held = [
         cell.cell_contents
@@ -545,14 +560,12 @@ def _is_torchs(cls: type) -> bool:
 
 
 def _cotangent(item: Any, given: dict[int, Any]) -> Any:
-    """What a rule is given for one of the results: zeros where it has no gradient."""
     if id(item) in given:
         return given[id(item)]
     return torch.zeros_like(item) if isinstance(item, torch.Tensor) else None
 
 
 def _message(what: str, origin: Origin, why: str) -> str:
-    """Without folders, which are those of the machine that recorded."""
     line = f" at {Path(origin.file).name}:{origin.line}" if origin.file else ""
     reason = f" ({_FOLDERS.sub('', why)})".replace('"', "'").replace("\\", "/") if why else ""
     return f"a gradient is taken through {what}{line}, which the graph does not know{reason}; take it in torch, of the original"
@@ -573,8 +586,9 @@ def _hooked(session: Session, end: Callable[..., Any], hook: Any, arrays: Any) -
 
 
 def _class_reads(probe: Probe, probes: Probes, original: Any) -> Any:
-    """Return what reads attributes of functions: where ``Function.apply`` is C++ code, it reads one of them, that nothing else reads,
-    before it reads ``forward``. ``apply`` itself may be held under any name."""
+    """Return what reads attributes of functions: where ``Function.apply`` is C++ code, it reads one of them,
+    that nothing else reads, before it reads ``forward``. ``apply`` itself may be held under any name.
+    """
 
     def read(cls: Any, name: str) -> Any:
         if name == _READ_BY_APPLY and (sessions := probes.here()):

@@ -44,7 +44,6 @@ for _name, _dtype in _METHODS.items():
 
 @rows.row(*_SAME)
 def same(b: TorchBuilder, input: Any, *_options: Any, **_named: Any) -> Any:
-    """torch.Tensor.contiguous, clone, cpu, cuda, positive, ...: the same numbers."""
     return input
 
 
@@ -71,7 +70,6 @@ def to(
 
 @rows.row("type")
 def type_(b: TorchBuilder, input: Any, dtype: Any = None, non_blocking: bool = False, **_options: Any) -> Any:
-    """torch.Tensor.type of a torch.dtype, a tensor class or the name of one."""
     if isinstance(dtype, str):
         dtype = getattr(torch, dtype.rpartition(".")[2])
     return b.cast(input, getattr(dtype, "dtype", dtype))
@@ -81,7 +79,6 @@ _LITERAL_ELEMENTS = 64  # more are a constant of the graph, not text
 
 
 def shape_from(size: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The shape in ``f(2, 3)``, ``f((2, 3))`` or ``f(torch.Size([2, 3]))``."""
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = tuple(size[0])
     return tuple(item if isinstance(item, Size) else int(item) for item in size)
@@ -98,7 +95,6 @@ def filled(b: TorchBuilder, shape: tuple[Any, ...], value: Any, dtype: Any = Non
 # ------------------------------------------------------------------------------ of one number
 @rows.row("zeros", "empty", "empty_permuted")
 def zeros(b: TorchBuilder, *size: Any, dtype: Any = None, **options: Any) -> Any:
-    """torch.zeros; torch.empty too, whose numbers are any."""
     return b.zeros(shape=_size(size, options), dtype=dtype_name(dtype))
 
 
@@ -124,7 +120,6 @@ rows.table({
 
 
 def _size(size: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:
-    """The shape among ``*size`` or in the keyword ``size=``; a second tuple (an order of axes, names) says nothing of the numbers."""
     if not size:
         return shape_from((options["size"],))
     return shape_from(size[:1]) if isinstance(size[0], (tuple, list)) else shape_from(size)
@@ -132,7 +127,6 @@ def _size(size: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:
 
 @rows.row("full")
 def full(b: TorchBuilder, size: Any, fill_value: Any, *, dtype: Any = None, **_options: Any) -> Any:
-    """torch.full: the type is that of the number, of a tensor the default type of its kind."""
     if dtype is None and isinstance(fill_value, Value):
         dtype = b.recorded[0].dtype
     return filled(b, shape_from((size,)), fill_value, dtype)
@@ -140,7 +134,6 @@ def full(b: TorchBuilder, size: Any, fill_value: Any, *, dtype: Any = None, **_o
 
 @rows.row("_new_zeros_with_same_feature_meta")
 def zeros_of_tangent(b: TorchBuilder, input: Any, other: Any, *, self_num_batch_dims: int = 0) -> Any:
-    """What forward derivatives begin with (``torch.func.hessian``): as ``other``, for each of the first axes of a batch."""
     return b.zeros(shape=(*input.shape[:self_num_batch_dims], *other.shape), dtype=other.dtype)
 
 
@@ -151,7 +144,6 @@ def new_zeros(b: TorchBuilder, input: Any, *size: Any, dtype: Any = None, **opti
 
 @rows.row("new")
 def new(b: TorchBuilder, input: Any, *given: Any, **options: Any) -> Any:
-    """torch.Tensor.new: of sizes, or of elements where these stand in a list."""
     if len(given) == 1 and not isinstance(given[0], (int, Size)):
         return as_tensor(b, given[0], dtype=torch_dtype(input.dtype))
     return new_zeros(b, input, *given, **options) if given else new_zeros(b, input, 0)
@@ -192,8 +184,9 @@ _NARROW = {"uint8": (0, 255), "int8": (-128, 127), "int16": (-(2**15), 2**15 - 1
 
 
 def _whole_steps(b: TorchBuilder, start: Any, end: Any, step: Any, name: str) -> Any:
-    """Integers between floats: torch goes by whole steps from a whole number, and counts them by what was given; in int64 it makes the end
-    whole too."""
+    """Integers between floats: torch goes by whole steps from a whole number, and counts them by what was
+    given; in int64 it makes the end whole too.
+    """
     first, by = (apply("trunc", number) for number in (start, step))
     if name == "int64":
         return b.arange(start=first, stop=apply("trunc", end), step=by, dtype=name)
@@ -233,7 +226,9 @@ def linspace(b: TorchBuilder, start: Any, end: Any, steps: Any, *, dtype: Any = 
 def logspace(
     b: TorchBuilder, start: Any, end: Any, steps: Any, base: Any = 10.0, *, dtype: Any = None, **_options: Any
 ) -> Any:
-    """torch.logspace: ``base ** linspace(start, end)``; integers are computed by torch itself, for there the last digit decides."""
+    """torch.logspace: ``base ** linspace(start, end)``; integers are computed by torch itself, for there the
+    last digit decides.
+    """
     name = _inexact(dtype, start, end)
     if is_integer(name) and not any(isinstance(item, (Value, Size)) for item in (start, end, steps, base)):
         return _constant(b, torch.logspace(start, end, steps, base, dtype=torch_dtype(name)), name)
@@ -253,7 +248,6 @@ def _inexact(dtype: Any, *numbers: Any) -> str:
 
 
 def torch_scalar(dtype: Any) -> Any:
-    """A spec of one number of this type, for :func:`result_type`."""
     return ArraySpec((), dtype_name(dtype))
 
 
@@ -293,7 +287,6 @@ def _products(b: TorchBuilder, column: Any, count: Any, increasing: bool) -> Any
 
 @rows.row("linalg_vander")
 def linalg_vander(b: TorchBuilder, x: Any, *, N: Any = None) -> Any:
-    """torch.linalg.vander: ascending powers along a new last axis."""
     x = x if x.ndim else b.reshape(x, shape=(1,))
     assume(b, "gt", x.shape[-1] if N is None else N, 1)
     return vander(b, x, x.shape[-1] if N is None else N, increasing=True)
@@ -342,7 +335,6 @@ rows.table({
 
 
 def _constant(b: TorchBuilder, array: torch.Tensor, dtype: str) -> Any:
-    """A constant of the graph; a few numbers are written as text instead."""
     if 0 < array.numel() <= _LITERAL_ELEMENTS and array.ndim:
         return b.asarray(data=_tuples(array.tolist(), dtype), dtype=dtype)
     return b.constant("constant", ArraySpec(tuple(array.shape), dtype), array)
@@ -359,7 +351,9 @@ def _leaves(data: Any) -> Iterator[Any]:
 
 
 def _element_type(b: TorchBuilder, leaves: list[Any]) -> str:
-    """What torch chose while recording; otherwise the widest kind of the numbers: bool, int64, the default float type."""
+    """What torch chose while recording; otherwise the widest kind of the numbers: bool, int64, the default
+    float type.
+    """
     if b.recorded:
         return b.recorded[0].dtype
     kinds = {leaf.dtype if isinstance(leaf, Value) else result_type(leaf) for leaf in leaves} or {
@@ -385,7 +379,6 @@ def _tuples(data: Any, dtype: str) -> Any:
 
 
 def _stacked(b: TorchBuilder, leaves: list[Any], shape: tuple[int, ...], dtype: str) -> Any:
-    """Numbers and arrays of one element, in row-major order, as an array of this shape."""
     arrays = [b.reshape(b.array(leaf, dtype), shape=()) for leaf in leaves]
     return b.reshape(b.stack(*arrays, axis=0), shape=shape)
 

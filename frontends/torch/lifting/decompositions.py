@@ -53,18 +53,16 @@ for _key in (*COLLECTIVES, *KERNELS):
 
 @rows.row("sharding_hint")
 def sharding_hint(b: TorchBuilder, x: Any, layout: str) -> Any:
-    """A layout as text: names of axes of the mesh for each axis of the array."""
     return b.sharding_hint(
         x, layout=tuple(tuple(names.split("+")) if names else None for names in layout.split(","))
     )
 
 
 def _status(b: TorchBuilder, A: Any) -> Any:
-    """What LAPACK reports when all went well: a zero for each matrix."""
     return b.zeros(shape=A.shape[:-2], dtype="int32")
 
 
-# ---------------------------------------------------------------------------------------------- determinants and inverses
+# ---------------------------------------------------------------------------------- determinants and inverses
 rows.table({
     ("det", "linalg_det"): lambda b, A: b.det(A),
     ("slogdet", "linalg_slogdet"): lambda b, A: b.slogdet(A),
@@ -98,13 +96,13 @@ def linalg_inv_ex(b: TorchBuilder, A: Any, *, check_errors: bool = False) -> Any
 
 @rows.row("aten.linalg_inv_ex")
 def aten_inv_ex(b: TorchBuilder, A: Any, *, check_errors: bool = False) -> Any:
-    """aten.linalg_inv_ex, below torch.linalg.inv, which looks at what is reported, unseen."""
     return b.inv(A), _status(b, A)
 
 
 def _regular(b: TorchBuilder, A: Any) -> tuple[Any, Any, Any]:
-    """``A`` with identities in the place of matrices without an inverse, which some targets refuse; what LAPACK reports of each; and
-    whether it is one."""
+    """``A`` with identities in the place of matrices without an inverse, which some targets refuse; what
+    LAPACK reports of each; and whether it is one.
+    """
     factors = b.lu_factor(A)[0]
     status = _lu_status(b, factors)
     is_broken = b.logical_or(b.not_equal(status, 0), b.logical_not(b.all(b.isfinite(factors), axis=(-2, -1))))
@@ -116,13 +114,11 @@ def _regular(b: TorchBuilder, A: Any) -> tuple[Any, Any, Any]:
 def linalg_matrix_rank(
     b: TorchBuilder, A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
 ) -> Any:
-    """torch.linalg.matrix_rank; ``tol`` is absolute."""
     return b.matrix_rank(A, rtol, tol if atol is None else atol, hermitian=bool(hermitian))
 
 
 @rows.row("linalg_cond")
 def linalg_cond(b: TorchBuilder, A: Any, p: Any = None) -> Any:
-    """torch.linalg.cond."""
     order = 2 if p is None else p if isinstance(p, str) or math.isinf(p) else int(p)
     return nuclear_condition_number(b, A) if order == "nuc" else condition_number(b, A, order)
 
@@ -218,14 +214,12 @@ def linalg_cholesky_ex(b: TorchBuilder, A: Any, *, upper: bool = False, check_er
 
 @rows.row("aten.linalg_cholesky_ex")
 def aten_cholesky_ex(b: TorchBuilder, A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
-    """aten.linalg_cholesky_ex, below torch.linalg.cholesky, which looks at what is reported, unseen."""
     return b.cholesky(A, upper=bool(upper)), _status(b, A)
 
 
 # ---------------------------------------------------------------------------------------------- QR
 @rows.row("linalg_qr")
 def linalg_qr(b: TorchBuilder, A: Any, mode: str = "reduced") -> Any:
-    """torch.linalg.qr; mode "r" leaves Q empty."""
     q, r = b.qr(A, mode="reduced" if mode == "r" else mode)
     return (b.zeros(shape=(0,), dtype=A.dtype) if mode == "r" else q), r
 
@@ -240,7 +234,7 @@ rows.table({
 })  # fmt: skip
 
 
-# ---------------------------------------------------------------------------------------------- values and vectors
+# ----------------------------------------------------------------------------------------- values and vectors
 rows.table({
     "linalg_svd": lambda b, A, full_matrices=True, *, driver=None: b.svd(A, full_matrices=bool(full_matrices)),
     "linalg_svdvals": lambda b, A, *, driver=None: b.svdvals(A),
@@ -281,7 +275,6 @@ def linalg_eigh(b: TorchBuilder, A: Any, UPLO: str = "L") -> Any:
 
 @rows.row("_linalg_eigh")
 def aten_eigh(b: TorchBuilder, A: Any, UPLO: str = "L", compute_v: bool = True) -> Any:
-    """aten._linalg_eigh: without vectors they are empty."""
     if compute_v:
         return linalg_eigh(b, A, UPLO)
     return linalg_eigvalsh(b, A, UPLO), b.zeros(shape=(0,), dtype=A.dtype)
@@ -327,7 +320,6 @@ def _lu_status(b: TorchBuilder, factors: Any) -> Any:
 
 @rows.row("linalg_lu_factor_ex", "_lu_with_info")
 def linalg_lu_factor_ex(b: TorchBuilder, A: Any, pivot: bool = True, check_errors: bool = False) -> Any:
-    """torch.linalg.lu_factor_ex, of a singular matrix too where errors are not checked."""
     _need_pivoting(pivot)
     factors, pivots = linalg_lu_factor(b, A) if check_errors else b.lu_factor(A)
     return factors, pivots, _lu_status(b, factors)

@@ -1,7 +1,8 @@
-"""Sizes that torch wants where a target would compute with others too: a window that fits, an element for a maximum, three for a cross
-product.
+"""Sizes that torch wants where a target would compute with others too: a window that fits, an element for a
+maximum, three for a cross product.
 
-They are told by the canonical operations that a call becomes. A demand is ``(relation, size, number)``: ``("ge", x.shape[2], 3)``.
+They are told by the canonical operations that a call becomes. A demand is ``(relation, size, number)``:
+``("ge", x.shape[2], 3)``.
 """
 
 from __future__ import annotations
@@ -152,7 +153,9 @@ def _of_pooling(node: Node) -> Demands:
 
 
 def _of_fractional_pooling(node: Node) -> Demands:
-    """Windows that begin at places by chance fit; in three dimensions torch wants one element more than they take."""
+    """Windows that begin at places by chance fit; in three dimensions torch wants one element more than they
+    take.
+    """
     yield from _of_channels(node)
     kernel = node.params["kernel"]
     for size, width, count in zip(node.inputs[0].shape[-len(kernel) :], kernel, node.params["size"]):
@@ -160,7 +163,6 @@ def _of_fractional_pooling(node: Node) -> Demands:
 
 
 def _of_channels(node: Node) -> Demands:
-    """Nothing but the batch is empty; means torch takes of no channels in fewer than three dimensions."""
     space = node.params["size"]
     if node.inputs[0].ndim > len(space) and (node.op != "adaptive_avg_pool" or len(space) == 3):
         yield "ge", node.inputs[0].shape[-len(space) - 1], 1
@@ -191,7 +193,6 @@ def _fits(
 
 
 def _least(width: Any, pads: tuple[Any, Any], step: Any) -> Any:
-    """The smallest axis that a window fits into."""
     return step * (width - 1) + 1 - pads[0] - pads[1]
 
 
@@ -202,7 +203,9 @@ def _of_sliding_window(node: Node) -> Demands:
 
 
 def _of_padding(node: Node) -> Demands:
-    """A mirror has enough elements behind it, a circle is gone round once, and no more is cut off than there is, whatever is added."""
+    """A mirror has enough elements behind it, a circle is gone round once, and no more is cut off than there
+    is, whatever is added.
+    """
     mode = node.params["mode"]
     for size, pair in zip(node.inputs[0].shape, node.params["padding"]):
         if all(isinstance(amount, int) for amount in pair):
@@ -240,7 +243,6 @@ def _of_istft(node: Node) -> Demands:
 
 # ---------------------------------------------------------------------------------------------- one axis
 def _of_extremum(node: Node) -> Demands:
-    """There is a largest element, and one in the middle, only of at least one."""
     x, axis = node.inputs[0], node.params.get("axis")
     for place in range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis:
         yield "ge", x.shape[place], 1
@@ -252,46 +254,39 @@ def _of_cross(node: Node) -> Demands:
 
 
 def _of_reflections(node: Node) -> Demands:
-    """No more columns than rows, and no more factors than columns."""
     *_, rows, columns = node.inputs[0].shape
     yield "ge", rows, columns
     yield "ge", columns, node.inputs[1].shape[-1]
 
 
 def _of_whole_reflections(node: Node) -> Demands:
-    """A factor for each column, but for those beyond the rows."""
     *_, rows, columns = node.inputs[0].shape
     yield "eq", node.inputs[1].shape[-1], apply("min", rows, columns)
 
 
 def _of_triangle(node: Node) -> Demands:
-    """As many unknowns as equations, and as many of both as the other side has."""
     matrix, sides = node.inputs
     yield "eq", matrix.shape[-1], matrix.shape[-2]
     yield "eq", matrix.shape[-1], sides.shape[-2 if node.params["left"] else -1]
 
 
 def _of_swapped_rows(node: Node) -> Demands:
-    """A swap for each step of the elimination."""
     factors, pivots = node.inputs[:2]
     yield "eq", pivots.shape[-1], apply("min", *factors.shape[-2:])
 
 
 def _of_norm(node: Node) -> Demands:
-    """Extremes, and what is divided by 0, have no value for nothing."""
     order = node.params["ord"]
     yield from _of_extremum(node) if order < 0 or order == math.inf else ()
 
 
 def _of_matrix_norm(node: Node) -> Demands:
-    """The smallest singular value, or sum of a column or row, is one of at least one."""
     rows, columns = node.inputs[0].shape[-2:]
     wanted = {-2: (rows, columns), -1: (columns,), -math.inf: (rows,)}
     yield from (("ge", size, 1) for size in wanted.get(node.params["ord"], ()))
 
 
 def _of_attention(node: Node) -> Demands:
-    """A width whose root the scores are divided by."""
     if node.params.get("scale") is None:
         yield "ge", node.inputs[0].shape[-1], 1
 
@@ -356,14 +351,15 @@ DEMANDS: dict[str, Callable[[Node], Demands]] = {
 
 
 def assume_demands(b: TorchBuilder, made: Iterable[Node]) -> None:
-    """Guards on the sizes of the operations ``made`` of one call."""
     for node in made:
         for demand in DEMANDS[node.op](node) if node.op in DEMANDS else ():
             assume(b, *demand)
 
 
 def assume(b: TorchBuilder, relation: str, size: Any, number: Any) -> None:
-    """A guard, unless the recorded sizes say that torch does not want it, or it excludes no more than an empty array that was computed."""
+    """A guard, unless the recorded sizes say that torch does not want it, or it excludes no more than an
+    empty array that was computed.
+    """
     if relation == "ge" and isinstance(number, int) and number <= 1 and (number < 1 or not _is_given(size)):
         return
     if apply(relation, hint_of(size), hint_of(number)):
@@ -371,5 +367,4 @@ def assume(b: TorchBuilder, relation: str, size: Any, number: Any) -> None:
 
 
 def _is_given(size: Any) -> bool:
-    """The size of an array as it comes in."""
     return isinstance(size, Size) and [type(atom) for atom in size.atoms()] == [Symbol]

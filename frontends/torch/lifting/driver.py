@@ -47,7 +47,9 @@ _OF_SIZES: dict[Any, str] = {
 
 
 def open_call(b: TorchBuilder, node: Node, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """The results of a call, through ATen; ``UnsupportedOperation`` where it cannot be opened or an opened part has no row."""
+    """The results of a call, through ATen; ``UnsupportedOperation`` where it cannot be opened or an opened
+    part has no row.
+    """
     values = [item for item in _leaves((args, kwargs)) if isinstance(item, Value)]
     traced = _trace(resolve(node.op), values, args, kwargs, node)
     missing = sorted(
@@ -64,9 +66,11 @@ def open_call(b: TorchBuilder, node: Node, args: list[Any], kwargs: dict[str, An
 
 
 def _keep_sizes(b: TorchBuilder, values: list[Value], given: list[Size], is_general: bool) -> None:
-    """Guards for what torch's own tracer has taken for granted, which says a word of it only where the code has asked.
+    """Guards for what torch's own tracer has taken for granted, which says a word of it only where the code
+    has asked.
 
-    Sizes that were given as numbers are constants in what it gives, so are those of 0 and 1, and sizes that were equal have one symbol.
+    Sizes that were given as numbers are constants in what it gives, so are those of 0 and 1, and sizes that
+    were equal have one symbol.
     """
     sizes = [size for value in values for size in value.shape if isinstance(size, Size)]
     for size in dict.fromkeys((*given, *sizes)):
@@ -100,7 +104,6 @@ def _trace(
 
 @functools.cache
 def _decompositions() -> dict[Any, Callable[..., Any]]:
-    """torch's core decompositions; its own table asks all operators that there are, each time that one is made."""
     return dict(core_aten_decompositions())
 
 
@@ -162,19 +165,19 @@ class _Opened:
         return row(self.b, *args, **kwargs)
 
 
-# The name of a keyword -> what the rows call it that do not know it; "input" is the first argument, whatever its name.
+# The name of a keyword -> what the rows call it that do not know it; "input" is the first argument, whatever
+# its name.
 _RENAMED = {
     "axis": "dim", "keepdims": "keepdim", "x1": "input", "x2": "other", "x": "input", "a": "input", "exponent": "other", "mat2": "mat_b",
     "element": "elements", "test_element": "test_elements", "input2": "tau", "input3": "other",
     **dict.fromkeys(("indices", "sections"), "indices_or_sections"),
 }  # fmt: skip
-# Where functions may have rows of their own, beside those for their bare names: x.where(condition, y) has another order than
-# torch.where(condition, x, y).
+# Where functions may have rows of their own, beside those for their bare names: x.where(condition, y) has
+# another order than torch.where(condition, x, y).
 _OWN_ROWS = {"torch.nn.functional.": "nn.functional", "torch.Tensor.": "Tensor", "torch.ops.aten.": "aten"}
 
 
 def lift_graph(graph: Graph) -> Graph:
-    """The canonical graph of a recorded one; ``UnsupportedOperation`` lists every call that has no row and cannot be opened."""
     return _TorchLifter(graph).run()
 
 

@@ -18,8 +18,9 @@ from ...common.read_numbers import as_index, fixed, is_read, read
 from ..basics.tensors import dtype_name, result_type, torch_dtype
 from .table import TorchBuilder, rows
 
-# bare name -> positions and keywords of the arguments that are elements, in which a number may be another at each call; None: of all.
-# In every other argument (a size, an axis, a bound, a rate) it is what it was while recording, as a guard.
+# bare name -> positions and keywords of the arguments that are elements, in which a number may be another at
+# each call; None: of all. In every other argument (a size, an axis, a bound, a rate) it is what it was while
+# recording, as a guard.
 _ELEMENTS: dict[str, frozenset[Any] | None] = {
     **dict.fromkeys(
         (
@@ -103,7 +104,6 @@ def _is_float(item: Any) -> bool:
 
 @rows.row("item")
 def item(b: TorchBuilder, input: Any) -> Any:
-    """torch.Tensor.item: a 0-d array of int64 or float64, of which no gradient is taken."""
     return read(b, input)
 
 
@@ -122,9 +122,11 @@ HALF = ("float16", "bfloat16")
 def computed(
     b: TorchBuilder, operation: Callable[..., Any], x: Any, y: Any, dtype: str, exactly: bool = False
 ) -> Any:
-    """``operation`` of both operands in ``dtype``, or in float32 where torch keeps the number ``y`` beside half precision.
+    """``operation`` of both operands in ``dtype``, or in float32 where torch keeps the number ``y`` beside
+    half precision.
 
-    A number that is rounded by its last digit makes no difference, unless the result jumps with it (``exactly``).
+    A number that is rounded by its last digit makes no difference, unless the result jumps with it
+    (``exactly``).
     """
     if dtype in HALF and keeps(y, dtype, exactly):
         return b.cast(operation(b.cast(x, "float32"), b.operand(y, "float32")), dtype)
@@ -132,8 +134,9 @@ def computed(
 
 
 def keeps(y: Any, dtype: str, exactly: bool = False) -> bool:
-    """Whether ``y`` is one number that this half precision would change: of arrays without axes, and of what the function reads, nobody
-    knows."""
+    """Whether ``y`` is one number that this half precision would change: of arrays without axes, and of what
+    the function reads, nobody knows.
+    """
     if isinstance(y, Value):
         return y.ndim == 0 and y.dtype not in ("bool", dtype)
     if is_read(y):
@@ -144,7 +147,6 @@ def keeps(y: Any, dtype: str, exactly: bool = False) -> bool:
 
 
 def held(number: float, dtype: str) -> float:
-    """What half precision makes of a number: 0.1 is 0.0999755859375 in float16, 1e-12 is 0. In other types it is itself."""
     return (
         float(torch.tensor(number, dtype=torch.float64).to(torch_dtype(dtype))) if dtype in HALF else number
     )
@@ -159,7 +161,8 @@ def widened(b: TorchBuilder, operation: Callable[..., Any], x: Any, **params: An
     )
 
 
-# torch's names -> operation, of functions that compute on floats: integers and bools become the default float type.
+# torch's names -> operation, of functions that compute on floats: integers and bools become the default float
+# type.
 _FLOAT_UNARY: dict[tuple[str, ...], str] = {
     ("acos", "arccos"): "acos", ("acosh", "arccosh"): "acosh", ("asin", "arcsin"): "asin", ("asinh", "arcsinh"): "asinh",
     ("atan", "arctan"): "atan", ("atanh", "arctanh"): "atanh", ("cos",): "cos", ("cosh",): "cosh", ("exp",): "exp",
@@ -198,7 +201,6 @@ _LOGICAL = {"logical_and": "logical_and", "logical_or": "logical_or", "logical_x
 
 
 def floats(b: TorchBuilder, *operands: Any) -> tuple[Any, ...]:
-    """The operands in the type that torch computes in, or in the default float type where that is none of numbers with fractions."""
     return b.promote(*operands, dtype=_float_type(*operands))
 
 
@@ -240,7 +242,6 @@ def _register_logical(name: str, op: str) -> None:
 
 
 def truth(b: TorchBuilder, x: Any) -> Any:
-    """Whether elements are not 0, as an array of bools."""
     return b.cast(b.array(x), "bool")
 
 
@@ -269,14 +270,12 @@ def logaddexp(b: TorchBuilder, input: Any, other: Any) -> Any:
 
 @rows.row("add", "__add__", "__radd__")
 def add(b: TorchBuilder, input: Any, other: Any, *, alpha: Any = 1) -> Any:
-    """torch.add: ``input + alpha * other``."""
     x, y = b.promote(input, other)
     return b.add(x, _addend(b, x, y, alpha))
 
 
 @rows.row("sub", "subtract", "__sub__")
 def sub(b: TorchBuilder, input: Any, other: Any, *, alpha: Any = 1) -> Any:
-    """torch.sub: ``input - alpha * other``."""
     x, y = b.promote(input, other)
     return b.subtract(x, _addend(b, x, y, alpha))
 
@@ -286,7 +285,6 @@ def _addend(b: TorchBuilder, x: Any, y: Any, factor: Any) -> Any:
 
 
 def scaled(b: TorchBuilder, x: Any, factor: Any) -> Any:
-    """``x * factor``, for a factor that is a number and mostly 1."""
     if factor is True or (not hasattr(factor, "spec") and factor == 1):
         return x
     return b.multiply(x, b.promote(x, factor, dtype=x.dtype)[1]) if hasattr(x, "spec") else x * factor
@@ -308,7 +306,6 @@ def div(b: TorchBuilder, input: Any, other: Any, *, rounding_mode: str | None = 
 
 @rows.row("__rdiv__", "__rtruediv__")
 def rdiv(b: TorchBuilder, input: Any, other: Any) -> Any:
-    """torch.Tensor.__rdiv__: ``other / input``, which torch computes as a product."""
     if input.dtype in HALF and keeps(other, input.dtype):
         return mul(b, b.reciprocal(input), other)
     return b.divide(*floats(b, other, input))
@@ -325,7 +322,6 @@ def power(b: TorchBuilder, input: Any, exponent: Any) -> Any:
 
 @rows.row("sign")
 def sign(b: TorchBuilder, input: Any) -> Any:
-    """torch.sign: 0 of NaN."""
     if is_floating(input.dtype):
         return b.subtract(b.cast(b.greater(input, 0.0), input.dtype), b.cast(b.less(input, 0.0), input.dtype))
     return input if input.dtype == "bool" else b.sign(input)
@@ -390,7 +386,6 @@ def _repetitions(b: TorchBuilder, node: Node) -> Any:
 
 
 def _repeated_whole(b: TorchBuilder, node: Node) -> Any:
-    """As many elements as were said."""
     total = node.params.get("total")
     return None if total is None or len(node.inputs) == 1 else b.equal(b.sum(node.inputs[1]), total)
 

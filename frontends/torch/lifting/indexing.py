@@ -23,13 +23,11 @@ def getitem(b: TorchBuilder, self: Any, index: Any) -> Any:
 
 @rows.row("index", "_unsafe_index")
 def index(b: TorchBuilder, self: Any, indices: Any) -> Any:
-    """aten.index.Tensor: None stands for a whole axis."""
     return getitem(b, self, tuple(slice(None) if item is None else item for item in indices))
 
 
 @rows.row("__setitem__")
 def setitem(b: TorchBuilder, self: Any, index: Any, value: Any) -> Any:
-    """torch.Tensor.__setitem__: the whole new array."""
     return write_index(b, self, index, value)
 
 
@@ -51,12 +49,14 @@ _REDUCTIONS = {
 
 
 def vector(b: TorchBuilder, x: Any) -> Any:
-    """An array of at least one axis."""
     return b.reshape(x, shape=(1,)) if isinstance(x, Value) and x.ndim == 0 else x
 
 
 def picks_nothing(b: TorchBuilder, x: Value, index: Value) -> bool:
-    """Whether ``index`` is one that torch takes only because it has no elements: of another type or rank. Then it has none at any call."""
+    """Whether ``index`` is one that torch takes only because it has no elements: of another type or rank.
+
+    Then it has none at any call.
+    """
     if index.dtype in ("int32", "int64") and max(x.ndim, 1) == max(index.ndim, 1):
         return False
     for size in index.shape:
@@ -80,8 +80,9 @@ def gather(b: TorchBuilder, input: Any, dim: int, index: Any, *, sparse_grad: bo
 
 @rows.row("take_along_dim")
 def take_along_dim(b: TorchBuilder, input: Any, indices: Any, dim: int | None = None) -> Any:
-    """torch.take_along_dim: the other axes broadcast; without ``dim`` into the flattened array. Along ``dim`` indices go round, however
-    large they are."""
+    """torch.take_along_dim: the other axes broadcast; without ``dim`` into the flattened array. Along ``dim``
+    indices go round, however large they are.
+    """
     if dim is None:
         return b.take(ravel(b, input), ravel(b, indices), axis=0)
     place = axis(dim, input.ndim)
@@ -106,7 +107,7 @@ def masked_select(b: TorchBuilder, input: Any, mask: Any) -> Any:
     return b.boolean_mask(x, where, axis=0, hint=b.recorded[0].hints[0] if b.recorded else 0)
 
 
-# ---------------------------------------------------------------------------------------------- writing along an axis
+# -------------------------------------------------------------------------------------- writing along an axis
 def scattered(
     b: TorchBuilder, x: Any, dim: int, index: Any, source: Any, reduce: str | None, include_self: bool = True
 ) -> Any:
@@ -159,7 +160,7 @@ rows.table({
 })  # fmt: skip
 
 
-# ---------------------------------------------------------------------------------------------- writing slices along an axis
+# ------------------------------------------------------------------------------- writing slices along an axis
 def indexed(
     b: TorchBuilder, x: Any, dim: int, index: Any, source: Any, reduce: str | None, include_self: bool = True
 ) -> Any:
@@ -226,7 +227,9 @@ def masked_scatter(b: TorchBuilder, input: Any, mask: Any, source: Any) -> Any:
 
 @rows.row("fill_diagonal")
 def fill_diagonal(b: TorchBuilder, input: Any, fill_value: Any, wrap: bool = False) -> Any:
-    """Tensor.fill_diagonal_ in its pure form; with ``wrap`` the diagonal goes on below the end of a tall matrix."""
+    """Tensor.fill_diagonal_ in its pure form; with ``wrap`` the diagonal goes on below the end of a tall
+    matrix.
+    """
     step = sum(product(input.shape[i + 1 :]) for i in range(input.ndim))
     tall = input.ndim == 2 and not wrap and not holds(b, input.shape[0], input.shape[1])
     flat = ravel(b, input)
@@ -331,7 +334,7 @@ def kthvalue(b: TorchBuilder, input: Any, k: Any, dim: int = -1, keepdim: bool =
     return b.kth_value(x, k=k, axis=place, keepdims=bool(keepdim) and input.ndim > 0)
 
 
-# ---------------------------------------------------------------------------------------------- unique elements
+# -------------------------------------------------------------------------------------------- unique elements
 @rows.row("unique")
 def unique(
     b: TorchBuilder,
@@ -358,7 +361,6 @@ def unique2(
     return_inverse: bool = False,
     return_counts: bool = False,
 ) -> Any:
-    """aten._unique2: all three results in any case."""
     return unique(b, input, return_inverse=True, return_counts=True)
 
 
@@ -371,7 +373,6 @@ def unique_dim(
     return_inverse: bool = False,
     return_counts: bool = False,
 ) -> Any:
-    """aten.unique_dim: all three results in any case."""
     return unique(b, input, return_inverse=True, return_counts=True, dim=dim)
 
 
@@ -422,8 +423,9 @@ def segment_reduce(
     unsafe: bool = False,
     initial: Any = None,
 ) -> Any:
-    """torch.segment_reduce: segments lie one behind the other along ``axis``; the axes before it are those of ``lengths`` or
-    ``offsets``."""
+    """torch.segment_reduce: segments lie one behind the other along ``axis``; the axes before it are those of
+    ``lengths`` or ``offsets``.
+    """
     if reduce not in _NEUTRAL:
         raise NotImplementedError(f"segment_reduce with {reduce!r}")
     starts, ends = _bounds(b, lengths, offsets, axis)
@@ -482,7 +484,9 @@ def _finished(
 def histogramdd(
     b: TorchBuilder, input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False
 ) -> Any:
-    """torch.histogramdd: how many points lie in each box between the edges along every axis, the last edges included."""
+    """torch.histogramdd: how many points lie in each box between the edges along every axis, the last edges
+    included.
+    """
     count = b.fix(input.shape[-1])
     points = b.reshape(input, shape=(product(input.shape[:-1]), count))
     edges = _edges(b, points, count, bins, None if range is None else tuple(range))

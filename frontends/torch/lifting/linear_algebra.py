@@ -15,7 +15,7 @@ from .manipulation import broadcast_all
 from .reductions import over
 from .table import TorchBuilder, axes, axis, rows
 
-# ---------------------------------------------------------------------------------------------- products of two
+# -------------------------------------------------------------------------------------------- products of two
 rows.table({
     ("matmul", "__matmul__", "linalg_matmul"): lambda b, input, other: b.matmul(input, other),
     "__rmatmul__": lambda b, input, other: b.matmul(other, input),  # ``other @ input``
@@ -45,7 +45,6 @@ def _from_the_back(dim: int, rank: int) -> int:
 
 @rows.row("inner")
 def inner(b: TorchBuilder, input: Any, other: Any) -> Any:
-    """torch.inner; with a 0-d array, the product."""
     if input.ndim == 0 or other.ndim == 0:
         return b.multiply(*b.promote(input, other))
     return b.inner(input, other)
@@ -61,7 +60,7 @@ def cross(b: TorchBuilder, input: Any, other: Any, dim: Any = None) -> Any:
     return b.cross(input, other, axis=_from_the_back(dim, input.ndim))
 
 
-# ---------------------------------------------------------------------------------------------- sums with a product
+# ---------------------------------------------------------------------------------------- sums with a product
 def _scaled(b: TorchBuilder, x: Any, factor: Any) -> Any:
     return x if not hasattr(factor, "spec") and factor == 1 else b.multiply(x, b.operand(factor, x.dtype))
 
@@ -97,7 +96,7 @@ rows.table({
 })  # fmt: skip
 
 
-# ---------------------------------------------------------------------------------------------- products of many
+# ------------------------------------------------------------------------------------------- products of many
 @rows.row("einsum")
 def einsum(b: TorchBuilder, *args: Any, path: Any = None) -> Any:
     """torch.einsum: an equation and operands, or operands each with its list of axes."""
@@ -130,7 +129,9 @@ def _labels(axes: Any) -> str:
 
 
 def _explicit(equation: str) -> str:
-    """The equation with its result: without one, the labels that come once, in the order of the alphabet, after the ellipsis."""
+    """The equation with its result: without one, the labels that come once, in the order of the alphabet,
+    after the ellipsis.
+    """
     if "->" in equation:
         return equation
     letters = equation.replace("...", "").replace(",", "")
@@ -142,7 +143,9 @@ def _explicit(equation: str) -> str:
 def tensordot(
     build: TorchBuilder, a: Any, b: Any, dims: Any = 2, dims_other: Any = None, out: Any = None
 ) -> Any:
-    """torch.tensordot: ``dims`` axes from the end of ``a`` and the front of ``b``, or axes of each; an axis of size 1 broadcasts."""
+    """torch.tensordot: ``dims`` axes from the end of ``a`` and the front of ``b``, or axes of each; an axis
+    of size 1 broadcasts.
+    """
     if isinstance(dims, int):
         left: Any = tuple(range(a.ndim - dims, a.ndim))
         right: Any = tuple(range(dims))
@@ -192,8 +195,9 @@ _WITH_SINGULAR_VALUES = ("gelsd", "gelss")
 
 @rows.row("linalg_lstsq")
 def linalg_lstsq(build: TorchBuilder, A: Any, b: Any, rcond: Any = None, *, driver: Any = None) -> Any:
-    """torch.linalg.lstsq: the solution, residuals (not by ``gelsy``), rank (not by ``gels``) and singular values (by ``gelsd`` and
-    ``gelss``)."""
+    """torch.linalg.lstsq: the solution, residuals (not by ``gelsy``), rank (not by ``gels``) and singular
+    values (by ``gelsd`` and ``gelss``).
+    """
     if driver not in _DRIVERS:
         raise NotImplementedError(f"linalg.lstsq with driver={driver!r}")
     vectors = b.ndim == A.ndim - 1
@@ -212,8 +216,9 @@ def linalg_lstsq(build: TorchBuilder, A: Any, b: Any, rcond: Any = None, *, driv
 
 
 def _residuals(b: TorchBuilder, A: Any, right: Any, solution: Any, rank: Any) -> Any:
-    """The squared residual of every column; None where torch gives none: without more rows than columns, or a rank (if known) below the
-    columns."""
+    """The squared residual of every column; None where torch gives none: without more rows than columns, or a
+    rank (if known) below the columns.
+    """
     rows_count, columns = A.shape[-2:]
     tall = hint_of(rows_count) > hint_of(columns)
     b.guard(apply("gt" if tall else "le", rows_count, columns))
@@ -274,7 +279,9 @@ def norm(
 def linalg_norm(
     b: TorchBuilder, A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
-    """torch.linalg.norm: of vectors along one axis, of matrices along two; of all elements without ``ord`` and ``dim``."""
+    """torch.linalg.norm: of vectors along one axis, of matrices along two; of all elements without ``ord``
+    and ``dim``.
+    """
     x = _given(b, A, dtype)
     count = len(axes(dim, x.ndim) or ()) if dim is not None else x.ndim
     if ord is None or count == 1:
@@ -298,8 +305,9 @@ rows.table({
 
 @rows.row("renorm")
 def renorm(b: TorchBuilder, input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
-    """torch.renorm: slices along ``dim`` whose norm is above ``maxnorm`` are scaled down to it, of half precision by a factor in
-    float32."""
+    """torch.renorm: slices along ``dim`` whose norm is above ``maxnorm`` are scaled down to it, of half
+    precision by a factor in float32.
+    """
     place = axis(dim, input.ndim)
     others = tuple(i for i in range(input.ndim) if i != place)
     wide = b.cast(input, "float32") if input.dtype in ("float16", "bfloat16") else input
@@ -336,7 +344,6 @@ def cosine_similarity(b: TorchBuilder, x1: Any, x2: Any, dim: int = 1, eps: floa
 def pairwise_distance(
     b: TorchBuilder, x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Any:
-    """torch.nn.functional.pairwise_distance: the norm of ``x1 - x2 + eps`` along the last axis."""
     difference = b.combined("add", b.combined("subtract", x1, x2), float(eps))
     return b.vector_norm(difference, ord=float(p), axis=difference.ndim - 1, keepdims=bool(keepdim))
 
@@ -372,7 +379,6 @@ def _variables(b: TorchBuilder, input: Any) -> Any:
 # ---------------------------------------------------------------------------------------------- counting
 @rows.row("bincount")
 def bincount(b: TorchBuilder, input: Any, weights: Any = None, minlength: Any = 0) -> Any:
-    """torch.bincount; weights that are no float32 count as float64."""
     if weights is not None and weights.dtype != "float32":
         weights = b.cast(weights, "float64")
     return b.bincount(input, weights, minlength=minlength, hint=b.recorded[0].shape[0])
@@ -431,8 +437,9 @@ def _norm(norm: Any) -> str:
 
 
 def _filled(b: TorchBuilder, x: Any, place: int, name: str) -> Any:
-    """``x``; a 0 where an axis has nothing, which torch fills up with zeros, and of which numpy's inverse reads memory that is not
-    there."""
+    """``x``; a 0 where an axis has nothing, which torch fills up with zeros, and of which numpy's inverse
+    reads memory that is not there.
+    """
     if name.rstrip("n") not in ("irfft", "hfft"):
         return x
     size = x.shape[place]
@@ -544,7 +551,6 @@ for _name in ("fftshift", "ifftshift"):
 
 # ---------------------------------------------------------------------------------------------- signals
 def _window(b: TorchBuilder, window: Any, n_fft: int, win_length: Any, dtype: str) -> Any:
-    """The window; a rectangle where only a shorter length is given, None for a rectangle of full length."""
     if window is None and win_length is not None and b.fix(win_length) != n_fft:
         return b.ones(shape=(b.fix(win_length),), dtype=dtype)
     return window

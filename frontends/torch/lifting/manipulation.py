@@ -38,7 +38,6 @@ def whole_shape(shape: tuple[Any, ...], total: Any) -> tuple[Any, ...]:
 
 
 def reshaped(b: TorchBuilder, x: Any, shape: tuple[Any, ...]) -> Any:
-    """``x`` under ``shape``, in which one size may be -1; the number of elements is guarded where only this call tells it."""
     if -1 not in shape:
         b.guard(apply("eq", product(shape), product(x.shape)))
     return b.reshape(x, shape=whole_shape(shape, product(x.shape)))
@@ -168,13 +167,11 @@ def swapdims(b: TorchBuilder, input: Any, dim0: int, dim1: int) -> Any:
 
 @rows.row("mT", "matrix_T")
 def matrix_transpose(b: TorchBuilder, input: Any) -> Any:
-    """Tensor.mT: the last two axes swapped."""
     return transpose(b, input, -2, -1)
 
 
 @rows.row("mH", "H", "adjoint", "matrix_H")
 def adjoint(b: TorchBuilder, input: Any) -> Any:
-    """torch.adjoint: the last two axes swapped, and conjugated."""
     swapped = transpose(b, input, -2, -1)
     return b.conj(swapped) if "complex" in input.dtype else swapped
 
@@ -215,13 +212,11 @@ rows.table({
 
 
 def broadcast_all(b: TorchBuilder, *arrays: Any) -> tuple[Any, ...]:
-    """The arrays in the one shape that they broadcast to."""
     shape = common_shape(b, *(array.shape for array in arrays))
     return tuple(b.broadcast_to(array, shape=shape) for array in arrays)
 
 
 def common_shape(b: TorchBuilder, *shapes: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The shape that all broadcast to; where two symbolic sizes decide, the one that was larger, or either under a guard."""
     shape = broadcast(*shapes)
     return tuple(_common(b, dim, axis - len(shape), shapes) for axis, dim in enumerate(shape))
 
@@ -259,7 +254,7 @@ def meshgrid(b: TorchBuilder, *tensors: Any, indexing: str | None = None) -> Any
     )
 
 
-# ---------------------------------------------------------------------------------------------- repetition and order of elements
+# --------------------------------------------------------------------------- repetition and order of elements
 rows.table({
     "repeat": lambda b, input, *sizes, repeats=None: b.tile(input, repetitions=given(sizes, repeats)),
     "fliplr": lambda b, input: b.flip(input, axis=1),
@@ -329,7 +324,6 @@ def rot90(b: TorchBuilder, input: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
 
 @rows.row("unfold", "unfold_copy")
 def unfold(b: TorchBuilder, input: Any, dimension: int, size: Any, step: Any) -> Any:
-    """torch.Tensor.unfold: windows."""
     return b.sliding_window(input, axis=axis(dimension, input.ndim), size=size, step=step)
 
 
@@ -366,7 +360,6 @@ def stack(b: TorchBuilder, tensors: Any, dim: int = 0) -> Any:
 
 @rows.row("hstack")
 def hstack(b: TorchBuilder, tensors: Any) -> Any:
-    """torch.hstack: along the second axis, vectors along their only one."""
     arrays = [at_least(b, tensor, 1) for tensor in tensors]
     return cat(b, arrays, 0 if arrays[0].ndim == 1 else 1)
 
@@ -416,12 +409,13 @@ def combinations(b: TorchBuilder, input: Any, r: int = 2, with_replacement: bool
 
 # ---------------------------------------------------------------------------------------------- cutting
 def parted(b: TorchBuilder, x: Any, sizes: list[Any], place: int) -> tuple[Any, ...]:
-    """``x`` in parts of these sizes."""
     return tuple(b.split(x, sizes=tuple(sizes), axis=place)) if len(sizes) > 1 else (x,) * len(sizes)
 
 
 def equal_parts(b: TorchBuilder, size: Any, part: Any, count: int) -> list[Any]:
-    """The sizes of ``count`` parts of ``part`` elements, the last of which may be shorter; their number is guarded."""
+    """The sizes of ``count`` parts of ``part`` elements, the last of which may be shorter; their number is
+    guarded.
+    """
     last = size - part * (count - 1)
     if isinstance(last, Size) and isinstance(size % part, Size):
         if hint_of(last) == hint_of(part):
@@ -559,7 +553,6 @@ rows.table({
 
 @rows.row("diag")
 def diag(b: TorchBuilder, input: Any, diagonal: int = 0) -> Any:
-    """torch.diag: the diagonal of a matrix, or the matrix of a diagonal."""
     if input.ndim == 2:
         return b.diagonal(input, offset=diagonal, axis1=0, axis2=1)
     return b.diag_embed(ravel(b, input), offset=diagonal, axis1=0, axis2=1)
@@ -567,7 +560,6 @@ def diag(b: TorchBuilder, input: Any, diagonal: int = 0) -> Any:
 
 # ---------------------------------------------------------------------------------------------- writes
 def _same_sizes(b: TorchBuilder, src: Any, shape: tuple[Any, ...]) -> None:
-    """What is written is not broadcast."""
     for size, wanted in zip(src.shape, shape, strict=True):
         assume(b, "eq", size, wanted)
 
@@ -627,7 +619,6 @@ def _cosines(b: TorchBuilder, length: Any, periodic: bool, dtype: Any, *weights:
 
 
 def _is_short(b: TorchBuilder, length: Any) -> bool:
-    """Whether a window has at most one element, which is 1 whatever the formula says: a guard where the length is a size of the inputs."""
     short = bool(hint_of(length) < 2)
     b.guard(apply("lt" if short else "ge", length, 2))
     return short

@@ -1,6 +1,7 @@
 """Random numbers of torch. The numbers are other ones than torch's own: the distributions are the same.
 
-A generator that the function seeds draws from a key that stands for the seed; all others from the key of the graph.
+A generator that the function seeds draws from a key that stands for the seed; all others from the key of the
+graph.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ _STATE_BYTES = 5056  # of torch's generator on the CPU
 
 
 def _shape(size: tuple[Any, ...], named: Any = None) -> tuple[Any, ...]:
-    """The shape of ``f(2, 3)``, ``f((2, 3))`` or ``f(size=(2, 3))``."""
     if named is not None:
         return (named,) if not isinstance(named, (tuple, list)) else tuple(named)
     return tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
@@ -31,13 +31,11 @@ def _shape(size: tuple[Any, ...], named: Any = None) -> tuple[Any, ...]:
 # ---------------------------------------------------------------------------------------------- generators
 @rows.row("manual_seed")
 def manual_seed(b: TorchBuilder, *args: Any) -> None:
-    """torch.manual_seed(seed), Generator.manual_seed(generator, seed)."""
     b.seed(args[0] if len(args) > 1 else None, args[-1])
 
 
 @rows.row("Generator")
 def generator(b: TorchBuilder) -> Any:
-    """torch.Generator(): what it draws before it is seeded is the same at every call too."""
     made = Value("generator", ArraySpec((), "generator"))
     b.seed(made, 0)
     return made
@@ -48,7 +46,6 @@ rows.table({"get_rng_state": lambda b: _kept_state(b, None)})  # the array stand
 
 @rows.row("get_state")
 def get_state(b: TorchBuilder, generator: Any) -> Any:
-    """Generator.get_state."""
     return _kept_state(b, generator)
 
 
@@ -60,13 +57,11 @@ def _kept_state(b: TorchBuilder, generator: Any) -> Any:
 
 @rows.row("set_rng_state")
 def set_rng_state(b: TorchBuilder, new_state: Any) -> None:
-    """torch.set_rng_state, of what get_rng_state gave; a constant state counts as a seed."""
     _put_state(b, None, new_state)
 
 
 @rows.row("set_state")
 def set_state(b: TorchBuilder, generator: Any, new_state: Any) -> None:
-    """Generator.set_state."""
     _put_state(b, generator, new_state)
 
 
@@ -127,7 +122,6 @@ def randint(
 def randint_like(
     b: TorchBuilder, input: Any, *args: Any, low: Any = None, high: Any = None, dtype: Any = None, **_: Any
 ) -> Any:
-    """torch.randint_like: ``(input, high)`` or ``(input, low, high)``."""
     bounds = [*([low] if low is not None else []), *args, *([high] if high is not None else [])]
     low, high = bounds if len(bounds) == 2 else (0, bounds[0])
     return _integers(b, input.shape, low, high, dtype_name(dtype or input.dtype))
@@ -164,14 +158,12 @@ def normal(
 
 
 def _filled(b: TorchBuilder, shape: Any, dtype: str, mean: Any, std: Any) -> Any:
-    """Of complex numbers torch fills both parts around a mean that is a number."""
     drawn = b.random_normal(b.next_key(), shape=shape, dtype=dtype)
     both = b.multiply(b.array(mean, dtype), 1 + 1j) if is_complex(dtype) and not _is(mean, 0) else mean
     return _scaled(b, drawn, both, std)
 
 
 def _scaled(b: TorchBuilder, drawn: Any, mean: Any, std: Any) -> Any:
-    """``drawn * std + mean``."""
     mean, std = (b.cast(item, drawn.dtype) for item in (mean, std))
     wide = drawn if _is(std, 1) else b.multiply(drawn, std)
     return wide if _is(mean, 0) else b.add(wide, mean)
@@ -181,7 +173,7 @@ def _is(number: Any, value: float) -> bool:
     return isinstance(number, (int, float)) and number == value
 
 
-# ---------------------------------------------------------------------------------------------- fills: x.uniform_() is uniform(x)
+# -------------------------------------------------------------------------- fills: x.uniform_() is uniform(x)
 def _float(x: Any) -> str:
     return x.dtype if "float" in x.dtype or "complex" in x.dtype else "float32"
 
@@ -270,17 +262,17 @@ def initial_kaiming_uniform(
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Any:
-    """torch.nn.init.kaiming_uniform_: the bound follows from what comes in (axis 1 and all after it) or goes out (axis 0 and all after
-    1)."""
+    """torch.nn.init.kaiming_uniform_: the bound follows from what comes in (axis 1 and all after it) or goes
+    out (axis 0 and all after 1).
+    """
     fan = product((tensor.shape[1 if mode == "fan_in" else 0], *tensor.shape[2:]))
     bound = torch.nn.init.calculate_gain(nonlinearity, a) * math.sqrt(3.0) / math.sqrt(b.fix(fan))
     return uniform(b, tensor, -bound, bound)
 
 
-# ---------------------------------------------------------------------------------------------- draws from given distributions
+# ----------------------------------------------------------------------------- draws from given distributions
 @rows.row("bernoulli")
 def bernoulli(b: TorchBuilder, input: Any, p: Any = None, *, generator: Any = None) -> Any:
-    """torch.bernoulli(input) draws with the probabilities in ``input``; with ``p`` an array like ``input`` is drawn."""
     probability = input if p is None else p
     return b.cast(b.random_bernoulli(b.next_key(), probability, shape=input.shape), input.dtype)
 
@@ -305,6 +297,5 @@ def multinomial(
 
 @rows.row("_sample_dirichlet")
 def sample_dirichlet(b: TorchBuilder, input: Any, generator: Any = None) -> Any:
-    """torch._sample_dirichlet, which torch.distributions.Dirichlet calls."""
     drawn = b.random_gamma(b.next_key(), input)
     return b.divide(drawn, b.sum(drawn, axis=input.ndim - 1, keepdims=True))

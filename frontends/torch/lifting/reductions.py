@@ -24,18 +24,15 @@ def over(dim: Any, x: Any) -> Any:
 
 
 def flat(b: TorchBuilder, x: Any) -> Any:
-    """All elements in one axis."""
     return x if x.ndim == 1 else b.reshape(x, shape=(product(x.shape),))
 
 
 def along(b: TorchBuilder, x: Any, dim: int) -> tuple[Any, int]:
-    """``x`` with one axis at least, and ``dim`` counted from the front."""
     return (b.reshape(x, shape=(1,)), 0) if x.ndim == 0 else (x, axis(dim, x.ndim))
 
 
 # ---------------------------------------------------------------------------------------------- sums
 def _accumulator(dtype: str) -> str:
-    """The dtype that torch sums in: int64 for all integers, unsigned ones too."""
     return "int64" if accumulated(dtype) == "uint64" else accumulated(dtype)
 
 
@@ -157,16 +154,14 @@ rows.row("all", "_is_all_true")(_truth("all"))
 rows.table({"count_nonzero": lambda b, input, dim=None: b.count_nonzero(input, axis=over(dim, input))})
 
 
-# ---------------------------------------------------------------------------------------------- order statistics
+# ------------------------------------------------------------------------------------------- order statistics
 def _is_nothing(b: TorchBuilder, x: Any) -> bool:
-    """Whether a vector has no elements, which is a guard."""
     empty: bool = hint_of(x.shape[0]) == 0
     b.guard(apply("eq" if empty else "ne", x.shape[0], 0))
     return empty
 
 
 def _shared_median(b: TorchBuilder, x: Any, skip_nan: bool) -> Any:
-    """The median of a vector as the largest of the elements up to it: those that are equal to it share the gradient."""
     middle, _ = b.lower_median(b.stop_gradient(x), axis=0, skip_nan=skip_nan)
     reached = b.logical_or(b.less_equal(x, middle), b.isnan(middle))
     return b.max(b.where(reached, x, -math.inf), axis=0)
@@ -225,7 +220,7 @@ rows.row("quantile")(_quantile(skip_nan=False))
 rows.row("nanquantile")(_quantile(skip_nan=True))
 
 
-# ---------------------------------------------------------------------------------------------- running statistics
+# ----------------------------------------------------------------------------------------- running statistics
 def _running(name: str) -> Callable[..., Any]:
     def row(b: TorchBuilder, input: Any, dim: int, *, dtype: Any = None) -> Any:
         x = b.cast(input, _accumulator(input.dtype) if dtype is None else dtype)
@@ -282,7 +277,9 @@ Bounds = tuple[int | None, int | None]
 def gradient(
     b: TorchBuilder, input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1
 ) -> tuple[Value, ...]:
-    """torch.gradient: second-order central differences; ``spacing`` is a step, a step an axis, or the coordinates along each axis."""
+    """torch.gradient: second-order central differences; ``spacing`` is a step, a step an axis, or the
+    coordinates along each axis.
+    """
     dims = range(input.ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
     spacing = 1 if spacing is None else spacing
     spacings = spacing if isinstance(spacing, (tuple, list)) else (spacing,) * len(dims)
@@ -329,12 +326,10 @@ def _edge(b: TorchBuilder, x: Value, place: int, side: int, further: int = 0) ->
 
 
 def _spread_differences(b: TorchBuilder, steps: Value, x: Value, place: int) -> Value:
-    """A vector along one axis of ``x``."""
     return b.reshape(steps, shape=(*(1,) * place, steps.shape[0], *(1,) * (x.ndim - place - 1)))
 
 
 def _at_coordinates(b: TorchBuilder, x: Value, place: int, coordinates: Value) -> Value:
-    """The derivative of the parabola through three neighbours at uneven distances, inside."""
     before, after = _pairs_of_steps(b, coordinates)
     return _weighted(b, x, place, _in_the_middle(b, before, after), ((0, -2), (1, -1), (2, None)))
 
@@ -359,7 +354,6 @@ def _at_uneven_edge(
 
 
 def _pairs_of_steps(b: TorchBuilder, coordinates: Value) -> tuple[Value, Value]:
-    """The distances before and after each coordinate that has both."""
     steps = _difference(b, coordinates, 0, 1)
     return cut(b, steps, 0, None, -1), cut(b, steps, 0, 1)
 
@@ -369,7 +363,9 @@ def _outermost(b: TorchBuilder, steps: Value, side: int) -> Value:
 
 
 def _in_the_middle(b: TorchBuilder, before: Value, after: Value) -> Weights:
-    """What the three elements count for in the middle one: torch's own terms, for they decide what a distance of 0 gives."""
+    """What the three elements count for in the middle one: torch's own terms, for they decide what a distance
+    of 0 gives.
+    """
     both = b.add(before, after)
     return (
         _ratio(b, b.negative(after), b.multiply(before, both)),
@@ -379,7 +375,9 @@ def _in_the_middle(b: TorchBuilder, before: Value, after: Value) -> Weights:
 
 
 def _at_first(b: TorchBuilder, near: Value, far: Value) -> Weights:
-    """What the three elements count for in the first one, ``near`` the second and ``far`` further on the third."""
+    """What the three elements count for in the first one, ``near`` the second and ``far`` further on the
+    third.
+    """
     both = b.add(near, far)
     return (
         _ratio(b, b.negative(b.add(b.multiply(near, 2), far)), b.multiply(near, both)),
@@ -398,7 +396,9 @@ def _weighted(b: TorchBuilder, x: Value, place: int, weights: Weights, cuts: tup
 
 
 def _at_even_edge(b: TorchBuilder, x: Value, place: int, side: int, step: Any, edge_order: int) -> Value:
-    """The slope to the next element; of the second order extrapolated by half a step from it and the next slope."""
+    """The slope to the next element; of the second order extrapolated by half a step from it and the next
+    slope.
+    """
     near = _ratio(b, _edge(b, x, place, side), step)
     if edge_order == 1:
         return near

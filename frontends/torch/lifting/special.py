@@ -1,4 +1,6 @@
-"""Element-wise functions of torch beyond the array API standard: ``torch.special``, and what is written in smaller operations."""
+"""Element-wise functions of torch beyond the array API standard: ``torch.special``, and what is written in
+smaller operations.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +90,6 @@ def logit(b: TorchBuilder, input: Any, eps: float | None = None) -> Any:
 
 @rows.row("polygamma", "special_polygamma")
 def polygamma(b: TorchBuilder, n: Any, input: Any = None) -> Any:
-    """torch.polygamma(n, input), and the method ``input.polygamma(n)``."""
     n, input = (input, n) if hasattr(n, "spec") else (n, input)
     x = b.floating(input)
     return b.digamma(x) if n == 0 else b.polygamma(x, n=n)
@@ -120,7 +121,6 @@ rows.table({
 
 @rows.row("float_power")
 def float_power(b: TorchBuilder, input: Any, exponent: Any) -> Any:
-    """torch.float_power: always in double precision."""
     kind = "complex128" if is_complex(result_type(input, exponent)) else "float64"
     return b.pow(*b.promote(input, exponent, dtype=kind))
 
@@ -142,7 +142,6 @@ def nan_to_num(
 
 @rows.row("heaviside")
 def heaviside(b: TorchBuilder, input: Any, values: Any) -> Any:
-    """torch.heaviside: ``values`` at 0; 0 of NaN."""
     zero = b.array(0, input.dtype)
     return b.where(b.equal(input, zero), values, b.cast(b.greater(input, zero), input.dtype))
 
@@ -172,14 +171,12 @@ def lerp(b: TorchBuilder, input: Any, end: Any, weight: Any) -> Any:
 
 @rows.row("addcmul")
 def addcmul(b: TorchBuilder, input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
-    """torch.addcmul: ``input + value * tensor1 * tensor2``."""
     x, y, z = b.promote(input, tensor1, tensor2)
     return b.add(x, b.multiply(scaled(b, y, value), z))
 
 
 @rows.row("addcdiv")
 def addcdiv(b: TorchBuilder, input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
-    """torch.addcdiv: ``input + value * tensor1 / tensor2``."""
     x, y, z = b.promote(input, tensor1, tensor2)
     return b.add(x, div(b, scaled(b, y, value), z))
 
@@ -191,7 +188,6 @@ _LEVELS = 2.0**63  # torch counts levels in int64; what is above becomes the lea
 def per_tensor(
     b: TorchBuilder, input: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int
 ) -> Any:
-    """torch.fake_quantize_per_tensor_affine: one step and zero point, numbers or arrays of one element."""
     value, inside = per_tensor_with_mask(b, input, scale, zero_point, quant_min, quant_max)
     return b.with_gradient(value, input, b.cast(inside, input.dtype))
 
@@ -230,7 +226,6 @@ def per_tensor_where_enabled(
 def per_channel(
     b: TorchBuilder, input: Any, scale: Any, zero_point: Any, axis: int, quant_min: int, quant_max: int
 ) -> Any:
-    """torch.fake_quantize_per_channel_affine: a step and a zero point for each index of one axis."""
     value, inside = per_channel_with_mask(b, input, scale, zero_point, axis, quant_min, quant_max)
     return b.with_gradient(value, input, b.cast(inside, input.dtype))
 
@@ -239,7 +234,10 @@ def per_channel(
 def per_channel_with_mask(
     b: TorchBuilder, input: Any, scale: Any, zero_point: Any, axis: int, quant_min: int, quant_max: int
 ) -> tuple[Any, Any]:
-    """aten::fake_quantize_per_channel_affine_cachemask. Unlike with one step for all, levels are counted in int64."""
+    """aten::fake_quantize_per_channel_affine_cachemask.
+
+    Unlike with one step for all, levels are counted in int64.
+    """
     kind = _computed_in(input)
     for part in (scale, zero_point):
         b.guard(apply("eq", part.shape[0], input.shape[axis]))
@@ -273,14 +271,12 @@ def _steps(b: TorchBuilder, scale: Any, kind: str) -> tuple[Any, Any]:
 
 
 def _alone(b: TorchBuilder, number: Any, kind: str) -> Any:
-    """A number, or an array of one element as a 0-d array."""
     if isinstance(number, (int, float)):
         return float(number)
     return b.cast(b.reshape(number, shape=()) if number.ndim == 1 and number.shape == (1,) else number, kind)
 
 
 def _limited(b: TorchBuilder, level: Any, quant_min: int, quant_max: int) -> Any:
-    """Levels within the range; what is none (NaN) is the least."""
     return b.where(
         b.greater_equal(level, float(quant_min)), b.clip(level, None, float(quant_max)), float(quant_min)
     )

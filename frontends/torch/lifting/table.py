@@ -1,9 +1,10 @@
 """The one table that the files beside this one fill, and the builder its rows write with.
 
-Names of rows: a function or method of torch has its bare name (``add`` stands for ``torch.add``, ``Tensor.add``,
-``Tensor.__add__``, ``aten.add.Tensor``, and in place for ``Tensor.add_``); a Python function of ``torch.nn.functional`` is
-looked up as ``nn.functional.<name>`` first and by its bare name next, a method as ``Tensor.<name>``, a kernel as ``aten.<name>``. Reflected
-operators (``__rsub__(self, other)``) have rows of their own. ``axis``, ``keepdims`` and ``out`` are dealt with before a row is called.
+Names of rows: a function or method of torch has its bare name (``add`` stands for ``torch.add``,
+``Tensor.add``, ``Tensor.__add__``, ``aten.add.Tensor``, and in place for ``Tensor.add_``); a Python function
+of ``torch.nn.functional`` is looked up as ``nn.functional.<name>`` first and by its bare name next, a method
+as ``Tensor.<name>``, a kernel as ``aten.<name>``. Reflected operators (``__rsub__(self, other)``) have rows
+of their own. ``axis``, ``keepdims`` and ``out`` are dealt with before a row is called.
 """
 
 from __future__ import annotations
@@ -33,22 +34,21 @@ class TorchBuilder(RaisingBuilder):
         self.states: dict[Value, Any] = {}  # what ``get_rng_state`` gave -> the stream of that moment
 
     def result_type(self, *operands: Any) -> str:
-        """torch.result_type."""
         return result_type(*operands)
 
     def cast(self, x: Any, dtype: Any) -> Any:
-        """``x`` as ``dtype`` (a name or a ``torch.dtype``); a number stays a number of the same kind."""
         return super().cast(x, dtype_name(dtype)) if isinstance(x, Value) else x
 
     def promote(self, *operands: Any, dtype: Any = None) -> tuple[Any, ...]:
-        """The operands in the dtype that torch computes in (or in ``dtype``); numbers stay numbers beside an array."""
+        """The operands in the dtype that torch computes in (or in ``dtype``); numbers stay numbers beside an
+        array.
+        """
         name = dtype_name(dtype) if dtype is not None else result_type(*operands)
         if not any(isinstance(item, Value) or is_read(item) for item in operands):
             return tuple(self.array(item, name) for item in operands)
         return tuple(self.operand(item, name) for item in operands)
 
     def combined(self, name: str, x: Any, y: Any) -> Any:
-        """An operation of two operands, promoted as torch promotes them, for formulas that torch too computes step by step."""
         return getattr(self, name)(*self.promote(x, y))
 
     def sum(self, x: Any, **params: Any) -> Value:
@@ -59,18 +59,15 @@ class TorchBuilder(RaisingBuilder):
         return total
 
     def floating(self, x: Any) -> Any:
-        """``x`` as a float array: integers and bools become torch's default dtype."""
         kind = result_type(x, 1.0) if isinstance(x, Value) else dtype_name(None)
         return self.array(x, kind)
 
 
 def axes(dim: Any, rank: int) -> tuple[int, ...] | None:
-    """torch's ``dim=`` as a tuple counted from the front; None, and the empty tuple, mean all."""
     if dim is None or (isinstance(dim, (tuple, list)) and not dim):
         return None
     return tuple(axis(d, rank) for d in (dim if isinstance(dim, (tuple, list)) else (dim,)))
 
 
 def axis(dim: int, rank: int) -> int:
-    """One ``dim`` counted from the front."""
     return int(dim) % max(rank, 1)

@@ -1,5 +1,6 @@
-"""``out=torch.empty(0)``: an array without elements, to which torch gives the shape of the result. The result of the call without it takes
-its place."""
+"""``out=torch.empty(0)``: an array without elements, to which torch gives the shape of the result. The result
+of the call without it takes its place.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +23,11 @@ _COPIED = "graph_compiler"  # the place in a memo of the tensors that were copie
 
 
 def deep_copy(capture: Trace, function: Any, args: Any, kwargs: Any) -> Any:
-    """``torch.Tensor.__deepcopy__(tensor, memo)``, recorded without the memo, whose keys are identities of objects of this one call.
+    """``torch.Tensor.__deepcopy__(tensor, memo)``, recorded without the memo, whose keys are identities of
+    objects of this one call.
 
-    ``TracingError`` for tensors that share memory, whose copies share it as well: the recorded copies would not.
+    ``TracingError`` for tensors that share memory, whose copies share it as well: the recorded copies would
+    not.
     """
     tensor, memo = args
     if id(tensor) in memo:
@@ -51,7 +54,8 @@ _INTS = {
 
 
 class Snapshot:
-    """A copy of a tensor's elements, taken once. To compare them reads both and makes nothing: a tenth of the time of another copy.
+    """A copy of a tensor's elements, taken once. To compare them reads both and makes nothing: a tenth of the
+    time of another copy.
 
     >>> weight = torch.tensor([1.0, float("nan")])
     >>> now = Snapshot(weight)
@@ -64,7 +68,6 @@ class Snapshot:
             self._bits = _bits(tensor).clone()
 
     def is_of(self, tensor: torch.Tensor) -> bool:
-        """Whether the tensor holds the same, bit by bit."""
         with _unseen():
             return torch.equal(_bits(tensor), self._bits)
 
@@ -91,14 +94,13 @@ def _physical(tensor: torch.Tensor) -> torch.Tensor:
 
 @contextmanager
 def _unseen() -> Iterator[None]:
-    """Inside of the block no mode sees what is done."""
     with no_torch_function(), no_modes():
         yield
 
 
 def is_empty_out(capture: MemoryTrace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether the function has made all arrays of ``out=`` without elements, whatever the sizes of its arguments, and each has its own
-    memory.
+    """Whether the function has made all arrays of ``out=`` without elements, whatever the sizes of its
+    arguments, and each has its own memory.
 
     Not where a gradient is asked for, with which torch refuses ``out=``.
     """
@@ -118,8 +120,9 @@ def is_empty_out(capture: MemoryTrace, args: tuple[Any, ...], kwargs: dict[str, 
 
 
 def filled(capture: MemoryTrace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Records the call without ``out=``; the arrays given there stand for its results from then on. ``TracingError`` where they have other
-    types."""
+    """Records the call without ``out=``; the arrays given there stand for its results from then on.
+    ``TracingError`` where they have other types.
+    """
     given = kwargs["out"]
     for operand in _tensors((args, kwargs)):
         capture.depends_on("requires_grad", operand)

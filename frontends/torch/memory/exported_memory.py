@@ -1,4 +1,6 @@
-"""Memory of tensors that code outside of torch holds as well: numpy's arrays, buffers, what was handed out by ``.numpy()``."""
+"""Memory of tensors that code outside of torch holds as well: numpy's arrays, buffers, what was handed out by
+``.numpy()``.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,9 @@ _OF_CONSTRUCTORS = "lift_fresh"  # by which torch.from_numpy hands on the tensor
 class _Shared:
     """A tensor that other code shares, with its contents at the last access by torch.
 
-    ``is_read``: whether other code got it from the recording; ``is_weight``: whether pieces are compared, as they are between two calls
-    (all weights that were loaded from a file are here); ``is_used``: whether a call has computed with what it held.
+    ``is_read``: whether other code got it from the recording; ``is_weight``: whether pieces are compared, as
+    they are between two calls (all weights that were loaded from a file are here); ``is_used``: whether a
+    call has computed with what it held.
     """
 
     tensor: torch.Tensor
@@ -47,7 +50,6 @@ class _Shared:
         )
 
     def changed(self) -> bool:
-        """Whether the contents changed without a write by torch."""
         return version(self.tensor) == self.number and not self.same()
 
 
@@ -61,7 +63,9 @@ class ExportedMemory:
     def share(
         self, tensor: torch.Tensor, origin: Origin, is_read: bool = False, is_weight: bool = False
     ) -> None:
-        """From now on other code may write to the tensor's memory, and read it where the recording has handed it out."""
+        """From now on other code may write to the tensor's memory, and read it where the recording has handed
+        it out.
+        """
         if has_memory(tensor):
             with no_torch_function():
                 start, end = _place(tensor)
@@ -71,7 +75,9 @@ class ExportedMemory:
             self._longest = max(self._longest, end - start)
 
     def look(self, name: str, key: str, operands: Sequence[torch.Tensor]) -> None:
-        """Before a call: ``TracingError`` where other code has written to memory of one of its operands since another call took it."""
+        """Before a call: ``TracingError`` where other code has written to memory of one of its operands since
+        another call took it.
+        """
         for one in self._in(operands):
             if one.is_used:
                 _refuse_changed(name, one)
@@ -80,7 +86,10 @@ class ExportedMemory:
                 one.is_used = key != _OF_CONSTRUCTORS
 
     def written(self, here: Callable[[], Any], tensors: Sequence[torch.Tensor], varies: bool) -> None:
-        """Notes that torch wrote to these. ``TracingError`` if code outside of torch could read values there that depend on the inputs."""
+        """Notes that torch wrote to these.
+
+        ``TracingError`` if code outside of torch could read values there that depend on the inputs.
+        """
         for one in self._in(tensors):
             if varies and one.is_read:
                 raise TracingError(
@@ -90,7 +99,6 @@ class ExportedMemory:
             one.refresh()
 
     def check(self, name: str, written: Container[int]) -> None:
-        """As :meth:`look`, of all at the end; ``written`` are the ids of what recorded calls wrote to."""
         for one in self._shared:
             if one.is_used and id(one.tensor) not in written:
                 _refuse_changed(name, one)
@@ -128,7 +136,6 @@ def _start(one: _Shared) -> int:
 
 
 def _place(tensor: torch.Tensor) -> tuple[int, int]:
-    """The addresses where a tensor's elements begin and end."""
     start = tensor.data_ptr()
     return start, start + reach(tensor) * tensor.itemsize
 

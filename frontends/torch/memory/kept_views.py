@@ -1,5 +1,6 @@
-"""Tensors from outside that lie in the memory of another one, which the function writes to: outside of torch they are recorded as views of
-it."""
+"""Tensors from outside that lie in the memory of another one, which the function writes to: outside of torch
+they are recorded as views of it.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +32,11 @@ Call = tuple[
 
 
 def calls_taking(tensor: torch.Tensor, owner: torch.Tensor) -> list[Call]:
-    """The calls that make ``tensor`` of its ``owner``, one after the other. The owner lies in row-major order and has all elements.
+    """The calls that make ``tensor`` of its ``owner``, one after the other. The owner lies in row-major order
+    and has all elements.
 
-    They are those that a person would write, an index and the order of the axes; by the steps in memory where these do not say it.
+    They are those that a person would write, an index and the order of the axes; by the steps in memory where
+    these do not say it.
 
     >>> table = torch.zeros(4, 6)
     >>> [(name, arguments) for name, arguments, _ in calls_taking(table[1:, 2], table)]
@@ -57,7 +60,9 @@ def calls_taking(tensor: torch.Tensor, owner: torch.Tensor) -> list[Call]:
 
 
 class _Lies(NamedTuple):
-    """Where a view lies in its owner: sizes and steps of both, and how many elements it begins after the owner's first."""
+    """Where a view lies in its owner: sizes and steps of both, and how many elements it begins after the
+    owner's first.
+    """
 
     owner: tuple[Any, ...]
     view: tuple[Any, ...]
@@ -75,7 +80,6 @@ class KeptViews(kept_views.KeptViews[torch.Tensor]):
         self._weights: ModelWeights | None = None
 
     def ask(self, arrays: Sequence[torch.Tensor], weights: ModelWeights | None = None) -> None:
-        """As in the core. Of equal arrays one of the model's own ``weights`` is the owner."""
         self._weights = weights
         super().ask([array for array in arrays if has_memory(array)])
 
@@ -110,7 +114,9 @@ class KeptViews(kept_views.KeptViews[torch.Tensor]):
         )
 
     def taken(self, capture: Trace, tensor: torch.Tensor, owner: torch.Tensor) -> Value:
-        """The value of a view, by a call that takes it; where the owner needs a gradient and the view does not, as by ``detach``."""
+        """The value of a view, by a call that takes it; where the owner needs a gradient and the view does
+        not, as by ``detach``.
+        """
         value = capture.value(owner)
         self._met.append((tensor, owner, value))
         for name, arguments, made in capture.quietly(calls_taking, tensor, owner):
@@ -120,8 +126,9 @@ class KeptViews(kept_views.KeptViews[torch.Tensor]):
     def facts(
         self, graph: Graph, weights: ModelWeights, places: Sequence[Place]
     ) -> Iterable[EnvironmentGuard]:
-        """That each view still lies where it lay. ``TracingError`` where an owner is read anew at each call, and from inside of
-        something."""
+        """That each view still lies where it lay. ``TracingError`` where an owner is read anew at each call,
+        and from inside of something.
+        """
         for view, owner, value in self._met:
             read = _reader(owner, weights, places)
             if read is None and value in graph.inputs:

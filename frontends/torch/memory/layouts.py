@@ -1,9 +1,10 @@
 """In which order the elements of tensors lie in memory, where that decides what a call does.
 
-``x.view(-1)`` is refused and ``x.reshape(-1)`` makes a copy where two axes that become one do not lie behind each other. Other frameworks
-have no strides, so the recording holds only for arguments that lie in memory as these do. Where slices and permutations of the function
-itself decide, and a write shows whether there is a copy, it holds for these sizes. A view of the function's own slices that torch would
-refuse at other sizes only gives there what a copy would give: to tie all views to sizes would record one in thirty models again.
+``x.view(-1)`` is refused and ``x.reshape(-1)`` makes a copy where two axes that become one do not lie behind
+each other. Other frameworks have no strides, so the recording holds only for arguments that lie in memory as
+these do. Where slices and permutations of the function itself decide, and a write shows whether there is a
+copy, it holds for these sizes. A view of the function's own slices that torch would refuse at other sizes
+only gives there what a copy would give: to tie all views to sizes would record one in thirty models again.
 """
 
 from __future__ import annotations
@@ -63,8 +64,9 @@ _KEEPS_ORDER = frozenset(
 
 @dataclass(frozen=True)
 class Order:
-    """How a result lies in memory: ``is_fresh``, in row-major order whatever comes in; ``is_made``, in that order at every size where it is
-    so at one; ``is_turned``, not in that order, or not at every size."""
+    """How a result lies in memory: ``is_fresh``, in row-major order whatever comes in; ``is_made``, in that
+    order at every size where it is so at one; ``is_turned``, not in that order, or not at every size.
+    """
 
     is_fresh: bool
     is_made: bool
@@ -89,7 +91,6 @@ class Layouts:
         self._operands: set[Value] = set()  # x.contiguous() that is x itself
 
     def add_input(self, value: Value, tensor: torch.Tensor) -> None:
-        """An argument, or an array of a place."""
         self._follows_inputs.add(value)
         if not _is_row_major(tensor):
             self._other.add(value)
@@ -131,7 +132,9 @@ class Layouts:
                 self._rely_on(node.uses[0], node, is_operand or _is_written_copy(graph, place, aliases))
 
     def _rely_on(self, value: Value, node: Node, in_torch_too: bool = False) -> None:
-        """The value has the layout that it has now: a recording for torch that makes the same calls need not say so of sizes."""
+        """The value has the layout that it has now: a recording for torch that makes the same calls need not
+        say so of sizes.
+        """
         capture = self.capture
         assert capture is not None
         if value in self._follows_inputs:
@@ -152,7 +155,8 @@ class Layouts:
 
 
 def joins_axes(node: Node) -> bool:
-    """Whether a change of shape makes one axis of several, as far as the sizes of the recording tell; or changes the type of the elements.
+    """Whether a change of shape makes one axis of several, as far as the sizes of the recording tell; or
+    changes the type of the elements.
 
     An axis that is only split, or gets an axis of one element beside it, may have any stride.
     """
@@ -170,21 +174,23 @@ def joins_axes(node: Node) -> bool:
 
 
 def _is_written_later(graph: Graph, place: int, aliases: Aliases) -> bool:
-    """Whether memory of the call's source or of its result is written to later."""
     node = graph.nodes[place]
     written = {aliases.base_of(value) for later in graph.nodes[place + 1 :] for value in later.writes}
     return not written.isdisjoint({aliases.base_of(node.uses[0]), *node.outputs})
 
 
 def _is_written_copy(graph: Graph, place: int, aliases: Aliases) -> bool:
-    """Whether the call made a copy that is written to later: a graph leaves such writes out where nobody looks at the copy, and at other
-    sizes it is a view."""
+    """Whether the call made a copy that is written to later: a graph leaves such writes out where nobody
+    looks at the copy, and at other sizes it is a view.
+    """
     made = set(graph.nodes[place].outputs)
     return any(aliases.base_of(value) in made for later in graph.nodes[place + 1 :] for value in later.writes)
 
 
 def _is_shown(graph: Graph, place: int, aliases: Aliases) -> bool:
-    """Whether memory of the call's source or of its result is written to later, and then looked at through the other one."""
+    """Whether memory of the call's source or of its result is written to later, and then looked at through
+    the other one.
+    """
     node = graph.nodes[place]
     source, made = aliases.base_of(node.uses[0]), set(node.outputs)
     written: set[bool] = set()  # through the result, or not
@@ -201,19 +207,19 @@ def _is_shown(graph: Graph, place: int, aliases: Aliases) -> bool:
 
 
 def _sides(values: Iterable[Value], made: set[Value], source: Value, aliases: Aliases) -> set[bool]:
-    """True for a value that is the result or a view of it, False for another one in the memory of the source."""
     return {value in made for value in values if value in made or aliases.base_of(value) is source}
 
 
 def _is_row_major(tensor: torch.Tensor) -> bool:
-    """Whether the elements lie in memory one after the other; a sparse tensor has no such memory."""
     return tensor.layout != torch.strided or tensor.is_contiguous()
 
 
 def is_in_order(tensor: torch.Tensor) -> bool:
-    """Whether no axis lies within one that comes after it: what is computed from such tensors is in row-major order at every size.
+    """Whether no axis lies within one that comes after it: what is computed from such tensors is in row-major
+    order at every size.
 
-    A transposed axis shows even where it has one element; a slice that takes all of this size may lie apart at others, but in order.
+    A transposed axis shows even where it has one element; a slice that takes all of this size may lie apart
+    at others, but in order.
     """
     strides = list(filter(None, tensor.stride())) if tensor.layout == torch.strided else []
     return strides == sorted(strides, reverse=True)
@@ -250,7 +256,6 @@ def _was_there(capture: Trace, value: Value) -> bool:
 
 
 def refuse(capture: Trace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Memory of another size, or of another array, put under a tensor."""
     raise TracingError(
         f"{capture.here()}: {capture.call} puts other memory under a tensor, which cannot be recorded; make a new tensor instead"
     )

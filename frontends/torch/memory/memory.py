@@ -28,8 +28,9 @@ _UNCOUNTED = frozenset(
 
 
 def watching(graph: Graph) -> Callable[[Sequence[torch.Tensor]], Callable[[], bool]] | None:
-    """Of tensors that calls of a recorded graph write to, gives a function that tells whether nobody has written since; None where not all
-    count."""
+    """Of tensors that calls of a recorded graph write to, gives a function that tells whether nobody has
+    written since; None where not all count.
+    """
     keys = {node.key for node in graph.nodes}
     return None if any(key in _UNCOUNTED or written_arguments(key) for key in keys) else _begun
 
@@ -71,17 +72,14 @@ class Memory:
                 )
 
     def values_in(self, tensor: torch.Tensor) -> dict[Any, Value]:
-        """The values that were made in this tensor's memory."""
         entry = self._values.get(storage(tensor)) if has_memory(tensor) else None
         return entry[1] if entry is not None else {}
 
     def same(self, tensor: torch.Tensor) -> Value | None:
-        """The value that looks at the same memory in the same way."""
         with no_torch_function():
             return self.values_in(tensor).get(_geometry(tensor))
 
     def comes_from_outside(self, tensor: torch.Tensor) -> None:
-        """A parameter, a buffer or a constant was met."""
         self._outside.append(tensor)
 
     def shared_with(
@@ -98,14 +96,12 @@ class Memory:
 
 
 def shares(tensor: torch.Tensor, owner: torch.Tensor) -> bool:
-    """Whether two tensors have elements in one place; of numpy's memory each call that takes it for a tensor makes a storage of its own."""
     return (storage(tensor) == storage(owner) or is_shared(tensor) and is_shared(owner)) and (
         not has_memory(owner) or lie_together(tensor, owner)
     )
 
 
 def is_shared(tensor: torch.Tensor) -> bool:
-    """Whether other code may write to the tensor's memory: it came from numpy, or was handed to it."""
     with no_torch_function():
         return has_memory(tensor) and not tensor.is_inference() and not tensor.untyped_storage().resizable()
 
@@ -170,16 +166,16 @@ class Written:
         return identity in self._saved
 
     def owners(self) -> list[torch.Tensor]:
-        """The arrays."""
         return list(map(_TENSOR, self._saved.values()))
 
     def save(self, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Before a call that may write to its arguments."""
         for tensor in may_be_written(key, args, kwargs):
             self._save(tensor)
 
     def _save(self, tensor: torch.Tensor) -> None:
-        """Keeps what an array from outside of the function holds before anything is written to it, or to a view of it."""
+        """Keeps what an array from outside of the function holds before anything is written to it, or to a
+        view of it.
+        """
         recorder = self.capture.recorder
         owner = recorder.kept(recorder.base_of(self.capture.value(tensor)))
         if owner is None and self.caches:
@@ -196,10 +192,8 @@ class Written:
                 )
 
     def restore(self) -> None:
-        """Puts everything back."""
         for past in reversed(self._saved.values()):  # two arguments may share memory
             past.restore()
 
     def forget(self) -> None:
-        """Drops every reference to arrays."""
         self._saved.clear()

@@ -11,9 +11,10 @@ from ..compat import set_versions
 class SavedContents:
     """A tensor of now, to be put back after calls have written to it.
 
-    A write becomes part of the history that gradients flow through, of the tensor or of that which it views. No call takes it out of
-    there again, but the tensor can forget its history and be made a copy of one that has the old history. A view cannot forget: what it
-    views is then a copy of an array that nobody else has, where its gradients end.
+    A write becomes part of the history that gradients flow through, of the tensor or of that which it views.
+    No call takes it out of there again, but the tensor can forget its history and be made a copy of one that
+    has the old history. A view cannot forget: what it views is then a copy of an array that nobody else has,
+    where its gradients end.
     """
 
     def __init__(self, tensor: torch.Tensor) -> None:
@@ -25,7 +26,6 @@ class SavedContents:
             self.copy = None if self.grad_fn is None and base is None else self.owner.clone()
 
     def restore(self) -> None:
-        """Elements, history and torch's count of writes are as they were."""
         self._put_back()
         if not self.tensor.is_inference():
             set_versions((self.tensor,), (self.version,))

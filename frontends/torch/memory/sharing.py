@@ -1,4 +1,6 @@
-"""Memory that arguments share with each other and with what a function makes of them: where it is written to, later calls must be alike."""
+"""Memory that arguments share with each other and with what a function makes of them: where it is written to,
+later calls must be alike.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,10 @@ from .trace import MemoryTrace
 
 
 def note_aliases(capture: MemoryTrace) -> None:
-    """Which arrays from outside lie in memory that is written to through another one: elsewhere they are two, which is an error where the
-    graph runs there, and noted where it runs in torch, for it may be written for others later."""
+    """Which arrays from outside lie in memory that is written to through another one: elsewhere they are two,
+    which is an error where the graph runs there, and noted where it runs in torch, for it may be written for
+    others later.
+    """
     graph = capture.recorder.graph
     owners = capture.written.owners()
     shared = (
@@ -82,7 +86,7 @@ def _words(names: list[str], tensors: list[Any], written: list[int]) -> str:
     """The message of the error: which written arrays share memory, with which others, and what to do."""
     for one in written:
         if overlap([tensors[one]], [0]):
-            return f"{names[one]}, whose elements share memory with each other (expand, unfold), which cannot be recorded; pass a copy of it"
+            return f"{names[one]}, whose elements share memory with each other (expand, unfold), which cannot be recorded; pass a copy of it"  # noqa: E501
         for other, tensor in enumerate(tensors):
             if other != one and overlap([tensors[one], tensor], [0]):
                 return (
@@ -93,8 +97,9 @@ def _words(names: list[str], tensors: list[Any], written: list[int]) -> str:
 
 
 def same_outputs(graph: Graph) -> tuple[int, ...]:
-    """Of each output the first that is the same object, for the user's objects that are left to hold them: equal arrays of another
-    framework may be one, and are still two."""
+    """Of each output the first that is the same object, for the user's objects that are left to hold them:
+    equal arrays of another framework may be one, and are still two.
+    """
     first: dict[Any, int] = {}
     return tuple(
         first.setdefault(item, place) if isinstance(item, Value) else place
@@ -106,11 +111,11 @@ _UNIFORM = frozenset({"fill_", "zero_"})  # the order of these writes cannot mat
 
 
 def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
-    """``out=`` to which torch gives the shape of the result, but for what :mod:`.empty_out` records; and one that overlaps an operand,
-    which torch reads while it writes.
+    """``out=`` to which torch gives the shape of the result, but for what :mod:`.empty_out` records; and one
+    that overlaps an operand, which torch reads while it writes.
 
-    An operand that is the same array may be written to, as in place; in another shape it is one of a reduction, which torch sets to 0
-    before it reads.
+    An operand that is the same array may be written to, as in place; in another shape it is one of a
+    reduction, which torch sets to 0 before it reads.
     """
     if out is None:
         return
@@ -133,10 +138,11 @@ def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
 
 
 def refuse_overlap(capture: Trace, key: str, args: tuple[Any, ...], operands: list[torch.Tensor]) -> None:
-    """``TracingError`` where, after a call, an operand shows some of the elements that the call writes to, at other positions; torch itself
-    replays the call.
+    """``TracingError`` where, after a call, an operand shows some of the elements that the call writes to, at
+    other positions; torch itself replays the call.
 
-    torch refuses most such calls, but not where the memory has gaps: ``x[:, 1:] += x[:, :-1]``, ``x -= x[:, :1]``.
+    torch refuses most such calls, but not where the memory has gaps: ``x[:, 1:] += x[:, :-1]``, ``x -= x[:,
+    :1]``.
     """
     if not is_in_place(key):
         return
@@ -156,7 +162,9 @@ def refuse_overlap(capture: Trace, key: str, args: tuple[Any, ...], operands: li
 
 
 def _refuse_repeats(capture: Trace, written: torch.Tensor) -> None:
-    """``TracingError`` if several elements of a written tensor are one in memory (``unfold``, ``as_strided``)."""
+    """``TracingError`` if several elements of a written tensor are one in memory (``unfold``,
+    ``as_strided``).
+    """
     if has_memory(written) and not written.is_contiguous() and overlap([written], [0]):
         _refuse(
             capture,
@@ -166,7 +174,6 @@ def _refuse_repeats(capture: Trace, written: torch.Tensor) -> None:
 
 
 def _refuse(capture: Trace, problem: str) -> None:
-    """An error outside of torch, which replays its own calls; noted there, for the graph may be written for others later."""
     if not capture.for_torch:
         raise TracingError(problem)
     capture.recorder.graph.demand(source_only=problem)
@@ -192,7 +199,6 @@ def _overlaps(written: torch.Tensor, other: torch.Tensor) -> bool:
 
 
 def _is_same(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Whether two tensors show the same elements in the same order, axes of one element aside."""
     return _geometry(a) == _geometry(b)
 
 

@@ -33,7 +33,8 @@ def stride(capture: MemoryTrace, function: Any, args: Any, kwargs: Any) -> Any:
 def on_owner(
     capture: MemoryTrace, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Rewrites ``as_strided`` of a view to one of the tensor that owns the memory, which other frameworks can compute.
+    """Rewrites ``as_strided`` of a view to one of the tensor that owns the memory, which other frameworks can
+    compute.
 
     The offset of the view depends on sizes, so all sizes are guarded.
     """

@@ -16,10 +16,11 @@ from .words import words_of
 
 
 class Stamp:
-    """What a tensor is: its layout, torch's count of writes to it, and what its memory holds (:class:`Pieces`).
+    """What a tensor is: its layout, torch's count of writes to it, and what its memory holds
+    (:class:`Pieces`).
 
-    ``module.double()`` and ``parameter.data = ...`` give a tensor other memory; writes through ``.data``, and those of numpy to memory
-    that it shares, are counted nowhere.
+    ``module.double()`` and ``parameter.data = ...`` give a tensor other memory; writes through ``.data``, and
+    those of numpy to memory that it shares, are counted nowhere.
 
     >>> weight = torch.zeros(2)
     >>> stamp = Stamp(weight)
@@ -34,7 +35,6 @@ class Stamp:
         self.pieces = pieces_of(tensor)
 
     def fits(self, tensor: torch.Tensor) -> bool:
-        """Whether the tensor, the one that it was made of, is as it was."""
         same = layout_of(tensor) == self.layout and version(tensor) == self.version
         return same and (self.pieces is None or self.pieces.same())
 
@@ -64,7 +64,10 @@ class Watch:
         return [(version(tensor), *layout_of(tensor)) for tensor in self._others]
 
     def changed(self) -> bool:
-        """Whether one has other memory, or holds something else. Memory is read last: only at addresses that are the tensors' own."""
+        """Whether one has other memory, or holds something else.
+
+        Memory is read last: only at addresses that are the tensors' own.
+        """
         return (
             self._words.now != self._noted
             or bool(self._others)
@@ -74,15 +77,19 @@ class Watch:
 
 
 def layout_of(tensor: torch.Tensor) -> tuple[Any, ...]:
-    """Which memory a tensor is, and how it looks at it: ``.data`` may be given another view of the same elements, which torch counts
-    nowhere."""
+    """Which memory a tensor is, and how it looks at it: ``.data`` may be given another view of the same
+    elements, which torch counts nowhere.
+    """
     with no_torch_function():
         looks = (tensor.dtype, tensor.shape, tensor.stride(), tensor.is_conj(), tensor.is_neg())
         return tensor.data_ptr(), *looks
 
 
 def pieces_of(tensor: torch.Tensor, whole: bool = False) -> Pieces | None:
-    """The contents of a tensor's memory. None on another device, and where its elements do not fill one block of memory."""
+    """The contents of a tensor's memory.
+
+    None on another device, and where its elements do not fill one block of memory.
+    """
     if not has_memory(tensor) or tensor.numel() == 0:
         return None
     with no_torch_function():

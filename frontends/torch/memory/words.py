@@ -1,7 +1,9 @@
-"""Words of memory that tell of changes to tensors: what torch itself notes of them, read without a call of torch.
+"""Words of memory that tell of changes to tensors: what torch itself notes of them, read without a call of
+torch.
 
-After a model has run, a call of torch waits for its code to come from memory: one of ``data_ptr`` and one of ``_version`` take some
-two microseconds each, twenty words of memory that are compared beside many others a tenth of one.
+After a model has run, a call of torch waits for its code to come from memory: one of ``data_ptr`` and one of
+``_version`` take some two microseconds each, twenty words of memory that are compared beside many others a
+tenth of one.
 """
 
 from __future__ import annotations
@@ -17,8 +19,9 @@ from ....recording.environment_guards.versions import WORD, Words, gathered
 from ..compat import negative_view, no_torch_function
 from .memory import has_memory
 
-# Numbers of words, in torch's objects as they lie in memory (torch/csrc/autograd/python_variable.h, c10/core/TensorImpl.h,
-# StorageImpl.h and VariableVersion in TensorImpl.h). Where they are others, `_is_known` tells, and nobody reads them.
+# Numbers of words, in torch's objects as they lie in memory (torch/csrc/autograd/python_variable.h,
+# c10/core/TensorImpl.h, StorageImpl.h and VariableVersion in TensorImpl.h). Where they are others,
+# `_is_known` tells, and nobody reads them.
 _TENSOR = 2  # in a tensor of Python: the tensor of C++
 _STORAGE, _COUNTER = 2, 5  # in that one: what holds its memory, and what counts its writes
 _SHAPE = range(7, 22)  # and its shape, strides, offset, dtype and whether it is conjugated or negated
@@ -27,7 +30,8 @@ _COUNT = 2  # in what counts writes: their number
 
 
 def words_of(tensor: torch.Tensor) -> Words | None:
-    """Words of which one is another after each change that torch counts or notes: writes, other shapes, dtypes or memory, ``swap_tensors``.
+    """Words of which one is another after each change that torch counts or notes: writes, other shapes,
+    dtypes or memory, ``swap_tensors``.
 
     Not those of writes through ``.data`` or numpy. None where the tensor, or this torch, has no such words.
 
@@ -67,7 +71,7 @@ def _read(address: int, place: int) -> int:
     return ctypes.c_uint64.from_address(address + place * WORD).value
 
 
-# ------------------------------------------------------------------------------------- whether this torch is as it is known
+# ----------------------------------------------------------------------- whether this torch is as it is known
 def _is_known() -> bool:
     """Whether the words stand where they are looked for; follows no pointer before it is known to be one."""
     tensor, other = torch.zeros(2, 3, device="cpu"), torch.zeros(2, 3, device="cpu")

@@ -1,5 +1,6 @@
-"""Sizes that have to be plain numbers: keys of a dictionary or a cache, which outlive the recording, and what code in C takes for a
-``long``."""
+"""Sizes that have to be plain numbers: keys of a dictionary or a cache, which outlive the recording, and what
+code in C takes for a ``long``.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +18,9 @@ _SYMBOLS = (SizeInt.__name__, SizeFloat.__name__)
 
 
 class UnhashableSize(TypeError, Signal):
-    """A size was asked for its hash. Code that does without (einops) goes on; elsewhere the function is recorded anew, with what was
-    ``asked`` for fixed."""
+    """A size was asked for its hash. Code that does without (einops) goes on; elsewhere the function is
+    recorded anew, with what was ``asked`` for fixed.
+    """
 
     def __init__(self, message: str, asked: Iterable[Any]) -> None:
         super().__init__(message)
@@ -26,10 +28,12 @@ class UnhashableSize(TypeError, Signal):
 
 
 class KeySizes:
-    """The sizes that were keys in this attempt at a recording (``asked``), and those that have to be plain numbers in the next (``fixed``).
+    """The sizes that were keys in this attempt at a recording (``asked``), and those that have to be plain
+    numbers in the next (``fixed``).
 
-    A size of an input stands there as (input, axis) and is a plain number from the beginning; for one that depends on something else
-    stands the place in the user's code, where it then has the hash of its number. ``plain``: whether all sizes are plain numbers.
+    A size of an input stands there as (input, axis) and is a plain number from the beginning; for one that
+    depends on something else stands the place in the user's code, where it then has the hash of its number.
+    ``plain``: whether all sizes are plain numbers.
     """
 
     def __init__(self) -> None:
@@ -39,10 +43,11 @@ class KeySizes:
         self._caches: dict[int, Any] = {}
 
     def next_attempt(self, problem: Exception) -> bool:
-        """Fixes the size that ended this attempt, or all sizes that were used as keys if it is unknown. Returns whether any is new.
+        """Fixes the size that ended this attempt, or all sizes that were used as keys if it is unknown.
+        Returns whether any is new.
 
-        Code in C that refuses a symbol (``Generator.manual_seed``, ``json.dumps``) says its class or what it passes for, but not which one
-        it was.
+        Code in C that refuses a symbol (``Generator.manual_seed``, ``json.dumps``) says its class or what it
+        passes for, but not which one it was.
         """
         unhashable = next(
             (cause.asked for cause in _causes(problem) if isinstance(cause, UnhashableSize)), None
@@ -61,7 +66,6 @@ class KeySizes:
         return new
 
     def give_up(self) -> None:
-        """Those that were asked for were not needed."""
         self.asked = set(self.fixed)
 
     def of(self, graph: Graph, value: Value) -> list[Size]:
@@ -76,12 +80,11 @@ class KeySizes:
         ]
 
     def number(self, size: Any, decide: Decide) -> Any:
-        """A size as the user's code may hold it."""
         return decide(size) if self.plain and isinstance(size, Size) else symbolic(size, decide)
 
     def stays_open(self, graph: Graph, size: Size, origin: Origin, called: Any) -> bool:
-        """Whether a size has a hash as it is, for the cache in front of the function that is ``called``, which is emptied afterwards
-        (``forget``).
+        """Whether a size has a hash as it is, for the cache in front of the function that is ``called``,
+        which is emptied afterwards (``forget``).
 
         Elsewhere ``UnhashableSize``, for a size that can be fixed in the next attempt.
         """
@@ -104,7 +107,6 @@ class KeySizes:
         return True
 
     def forget(self) -> None:
-        """Ends an attempt: caches that hold sizes of it are emptied."""
         for cache in self._caches.values():
             cache.cache_clear()
         self._caches.clear()

@@ -1,4 +1,6 @@
-"""What Python makes of numbers that it reads from tensors while recording, and where it has to have the number itself."""
+"""What Python makes of numbers that it reads from tensors while recording, and where it has to have the
+number itself.
+"""
 
 from __future__ import annotations
 
@@ -48,8 +50,9 @@ _NAME = type.__name__
 
 
 def type_shims(spaces: Iterable[Space]) -> list[Place]:
-    """Shims by which ``type`` of a symbol is the class of the number, and that of what stands for a list ``list``, in the code of these
-    modules that does nothing with the name but call it."""
+    """Shims by which ``type`` of a symbol is the class of the number, and that of what stands for a list
+    ``list``, in the code of these modules that does nothing with the name but call it.
+    """
     return types_asked(
         ((space.held, _NAME) for space in spaces if space.looks_up(_NAME) and _only_calls(space)), _stands_in
     )
@@ -60,8 +63,9 @@ def _stands_in(item: Any) -> bool:
 
 
 def asks_for_types_unseen(spaces: Iterable[Space], owners: Iterable[Any]) -> bool:
-    """Whether code that nobody can read looks up ``type``, or code that can be read hands it on, or it or its ``owners`` have it under
-    another name."""
+    """Whether code that nobody can read looks up ``type``, or code that can be read hands it on, or it or its
+    ``owners`` have it under another name.
+    """
     return (
         any(_NAME in space.unread and _NAME not in space.held for space in spaces)
         or any(_hands_on(function) for space in spaces for function in space.functions)
@@ -91,13 +95,14 @@ def _hands_on(function: types.FunctionType) -> bool:
 
 
 def _attributes(owners: list[Any]) -> Iterator[list[Any]]:
-    """What stands in each object, and in their classes."""
     yield from ([*getattr(owner, "__dict__", {}).values()] for owner in owners)
     yield from ([*vars(cls).values()] for cls in set(map(type, owners)))
 
 
 def _held(function: types.FunctionType) -> Iterator[Any]:
-    """What a function has in its defaults, in the functions around it, in globals, and in Python modules that are globals."""
+    """What a function has in its defaults, in the functions around it, in globals, and in Python modules that
+    are globals.
+    """
     yield from function.__defaults__ or ()
     yield from (function.__kwdefaults__ or {}).values()
     for cell in function.__closure__ or ():
@@ -113,7 +118,9 @@ def _held(function: types.FunctionType) -> Iterator[Any]:
 
 
 def read_numbers(capture: Trace, tensor: torch.Tensor, name: str) -> Any:
-    """What ``item`` or ``tolist`` (``name``) gives of a tensor that depends on the inputs; None where its elements cannot be symbols."""
+    """What ``item`` or ``tolist`` (``name``) gives of a tensor that depends on the inputs; None where its
+    elements cannot be symbols.
+    """
     if not capture.reading.symbolic or "type" in capture.locator.names_read():  # type(number) is float
         return None
     if (of_sizes := numbers_of_sizes(capture, capture.value(tensor))) is not None:
@@ -131,8 +138,9 @@ def read_numbers(capture: Trace, tensor: torch.Tensor, name: str) -> Any:
 
 
 def opened(capture: Trace, operands: Sequence[Any]) -> tuple[Any, ...] | None:
-    """The expressions behind operands of a function of Python's whose result may be one as well; None where it has to be given the
-    numbers."""
+    """The expressions behind operands of a function of Python's whose result may be one as well; None where
+    it has to be given the numbers.
+    """
     expressions = tuple(map(expression_of, operands))
     sizes = [item for item in expressions if isinstance(item, Size)]
     if not (
@@ -150,7 +158,6 @@ def opened(capture: Trace, operands: Sequence[Any]) -> tuple[Any, ...] | None:
 
 
 def decide_sizes(capture: Trace, value: Value, where: Origin | None = None) -> None:
-    """The sizes of an array are what they are from here on."""
     for axis in range(value.ndim):
         if isinstance(size := capture.size(value, axis), Size):
             decide(capture, size, where)
@@ -165,22 +172,21 @@ def decide(capture: Trace, size: Size, where: Origin | None = None) -> Any:
 
 
 def decide_all(capture: Trace, structure: Any) -> None:
-    """Numbers among arguments, sizes too, went into code that cannot be seen: from here on they are what they are."""
     for item in map(expression_of, iterate_structure(structure)):
         if isinstance(item, Size):
             capture.decide(item)
 
 
 def decide_read(capture: Trace, structure: Any) -> None:
-    """As :func:`decide_all`, of what was read from elements: where the sizes of all inputs are fixed already."""
     for item in map(expression_of, iterate_structure(structure)):
         if isinstance(item, Size) and any(symbol.kind in ("item", "number") for symbol in item.symbols()):
             capture.decide(item)
 
 
 def refuse_random(capture: Trace, value: Value) -> None:
-    """Another framework draws other numbers: what they decide in Python cannot be right for both, unless it is whether an error is
-    raised."""
+    """Another framework draws other numbers: what they decide in Python cannot be right for both, unless it
+    is whether an error is raised.
+    """
     if not capture.for_torch and capture.recorder.is_random(value) and not in_check():
         raise TracingError(
             f"{capture.here()}: random elements are handed to Python, which would tie the graph to the numbers that torch drew, while its "
@@ -206,7 +212,9 @@ def symbols_of(capture: Trace) -> Symbols:
 
 
 def conversion_shims(capture: Trace, symbols: Symbols, spaces: Iterable[Space]) -> list[Place]:
-    """Shims of conversions in the code of these modules: those that give symbols where an attempt has some, and ``len``."""
+    """Shims of conversions in the code of these modules: those that give symbols where an attempt has some,
+    and ``len``.
+    """
     names = (*CONVERTED, *COUNTED) if capture.reading.symbolic else COUNTED
     places = (
         (space.held, name, file, tuple(space.functions))

@@ -1,8 +1,9 @@
 """Sizes of tensors as ``torch.SymInt``, so that arithmetic on them is seen while recording.
 
-``torch.SymInt(node)`` accepts any object that speaks the SymNode protocol (torch/fx/experimental/sym_node.py); ours
-computes with :class:`~graph_compiler.sizes.Size`. torch's argument parser takes the result wherever an int may stand; ``int()``,
-``range()`` and ``if`` reach ``int_`` and ``bool_``, where the recording turns the size into a guard.
+``torch.SymInt(node)`` accepts any object that speaks the SymNode protocol
+(torch/fx/experimental/sym_node.py); ours computes with :class:`~graph_compiler.sizes.Size`. torch's argument
+parser takes the result wherever an int may stand; ``int()``, ``range()`` and ``if`` reach ``int_`` and
+``bool_``, where the recording turns the size into a guard.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ Symbolic = Union[torch.SymInt, torch.SymFloat, torch.SymBool]
 
 
 class SizeNode:
-    """What a ``SymInt``, ``SymFloat`` or ``SymBool`` of a recording holds: an expression and how to decide it."""
+    """What a ``SymInt``, ``SymFloat`` or ``SymBool`` of a recording holds: an expression and how to decide
+    it.
+    """
 
     __slots__ = ("decide", "expression")
 
@@ -57,12 +60,12 @@ class SizeNode:
         return True
 
     def is_nested_int(self) -> bool:
-        """Of a size of a nested tensor torch thinks that it is never 1."""
         return False
 
     def as_key(self) -> Any:
-        """The number, for good: a key outlives the recording, and must not drag its symbols into the next. The size where the key is
-        forgotten."""
+        """The number, for good: a key outlives the recording, and must not drag its symbols into the next.
+        The size where the key is forgotten.
+        """
         if self.is_int() and isinstance(self.expression, Size):
             key = self.decide(self.expression, key=True)
             if isinstance(key, Size):
@@ -104,7 +107,6 @@ class SizeNode:
         return repr(self.shown())
 
     def shown(self) -> Any:
-        """The number for a text."""
         return (
             self.decide(self.expression, text=True) if isinstance(self.expression, Size) else self.expression
         )
@@ -116,7 +118,7 @@ class SizeNode:
 
     wrap_float = wrap_bool = _new
 
-    # ------------------------------------------------------------------------------ where Python needs the number
+    # -------------------------------------------------------------------------- where Python needs the number
     def _number(self) -> Any:
         return self.decide(self.expression) if isinstance(self.expression, Size) else self.expression
 
@@ -140,7 +142,7 @@ class SizeNode:
     def statically_known_true(self, file: str = "", line: int = 0) -> bool:
         return self.expression is True
 
-    # ------------------------------------------------------------------------------ what torch computes with them
+    # -------------------------------------------------------------------------- what torch computes with them
     def sym_sum(self, nodes: list[SizeNode]) -> SizeNode:
         return functools.reduce(lambda total, node: total.add(node), nodes, self._new(0))  # type: ignore[attr-defined]
 
@@ -158,8 +160,9 @@ class SizeNode:
 
 
 def _computes(function: str) -> Callable[..., SizeNode]:
-    """Comparisons are decided at once: a ``SymBool`` is refused where torch wants a bool. Those of numbers that a loop carries stay open,
-    for its condition."""
+    """Comparisons are decided at once: a ``SymBool`` is refused where torch wants a bool. Those of numbers
+    that a loop carries stay open, for its condition.
+    """
     compute, compares = rule(function), function in COMPARISONS
 
     def method(self: SizeNode, *others: SizeNode) -> SizeNode:
@@ -217,10 +220,10 @@ _FUNCTIONS = {
 for _name, _function in _FUNCTIONS.items():
     setattr(SizeNode, _name, _computes(_function))
 
-setattr(SizeNode, "str", SizeNode._decided_text)  # noqa: B010  (as a method it would hide the type in the annotations above)
+setattr(SizeNode, "str", SizeNode._decided_text)  # noqa: B010
 
 
-# ------------------------------------------------------------------------------------- what the user's code holds
+# --------------------------------------------------------------------------------- what the user's code holds
 class _Number(SymbolicNumber):
     """A number of a recording, with what numpy's functions and torch ask of it."""
 
@@ -230,7 +233,6 @@ class _Number(SymbolicNumber):
     made_of: type = float
 
     def __new__(cls, node: Any) -> Any:
-        """``type(number)(1.5)`` is a plain number."""
         return super().__new__(cls) if isinstance(node, SizeNode) else cls.made_of(node)
 
     @property
@@ -299,12 +301,10 @@ _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
 def plain(item: Any) -> Any:
-    """A symbolic number in torch's own class, whose functions would take ours for a constant; anything else as it is."""
     return _BASES[type(item)](item.node) if type(item) in _BASES else item
 
 
 def own(item: Any) -> Any:
-    """A symbolic number of a recording in the class that passes for a number; anything else as it is."""
     return symbolic(item.node.expression, item.node.decide) if is_symbolic(item) else item
 
 
@@ -318,12 +318,10 @@ def symbolic(expression: Scalar, decide: Decide) -> Any:
 
 
 def is_symbolic(item: Any) -> bool:
-    """Whether this is a symbolic number of a recording."""
     return isinstance(item, _SYMBOLIC) and isinstance(item.node, SizeNode)
 
 
 def expression_of(item: Any) -> Any:
-    """The size expression behind a symbolic number; other objects are returned unchanged."""
     return item.node.expression if is_symbolic(item) else item
 
 
@@ -332,8 +330,9 @@ class _Unknown(Signal):
 
 
 def numbers_of_sizes(capture: Trace, value: Value) -> Any:
-    """The number, or the list of numbers, that an array of int64 holds, as the user's code may hold them; None where more than sizes
-    decides."""
+    """The number, or the list of numbers, that an array of int64 holds, as the user's code may hold them;
+    None where more than sizes decides.
+    """
     reader = _Reader(capture.recorder.maker)
     try:
         found = reader.of(value) if capture.reading.symbolic else None
@@ -350,7 +349,6 @@ def numbers_of_sizes(capture: Trace, value: Value) -> Any:
 
 
 def _is_written(capture: Trace, values: set[Value]) -> bool:
-    """Whether a call has written to one of them: the elements are no longer those that were computed."""
     written = {one for node in capture.recorder.all_nodes() for one in node.writes}
     return any(one in written or capture.recorder.base_of(one) in written for one in values)
 
@@ -374,7 +372,6 @@ class _Reader:
         return _COMPUTED.get(node.key, _unknown)(node, self)
 
     def one(self, item: Any) -> Any:
-        """A number or an expression."""
         if isinstance(found := self.of(item), list):
             raise _Unknown
         return found
@@ -388,7 +385,6 @@ def _unknown(node: Node, reader: _Reader) -> Any:
 
 
 def _made(node: Node, reader: _Reader) -> Any:
-    """``torch.tensor(n)``, ``torch.tensor([h, w])``."""
     (given,) = node.inputs
     return [reader.one(item) for item in given] if isinstance(given, (list, tuple)) else reader.one(given)
 

@@ -1,8 +1,9 @@
 """Random state while recording: which calls draw, and what else happens to generators.
 
-torch's public calls are seen; ``torch.manual_seed``, ``set_rng_state`` and the methods of a ``torch.Generator`` are not. They show in the
-state of the generators, which is compared around every call: a state that nothing recorded has led to was seeded, or is one of before.
-Each generator carries a mark in the place of its seed, so that it shows when it is seeded with what it had.
+torch's public calls are seen; ``torch.manual_seed``, ``set_rng_state`` and the methods of a
+``torch.Generator`` are not. They show in the state of the generators, which is compared around every call: a
+state that nothing recorded has led to was seeded, or is one of before. Each generator carries a mark in the
+place of its seed, so that it shows when it is seeded with what it had.
 """
 
 from __future__ import annotations
@@ -61,7 +62,10 @@ class HostDraws:
 
     @contextmanager
     def checked(self) -> Iterator[None]:
-        """The generators of both modules are as before after the block. ``UnseenDraw`` where something was drawn unseen inside."""
+        """The generators of both modules are as before after the block.
+
+        ``UnseenDraw`` where something was drawn unseen inside.
+        """
         with self._lock:
             states = host_state()
             self._log.clear()
@@ -75,10 +79,11 @@ class HostDraws:
                     restore_host_state(states)
 
     def _check_state(self, before: Any) -> bool:
-        """What was drawn is what was seen: the same calls from the state of before lead to the state of now. Other threads wait meanwhile.
-        Tells whether nothing was drawn.
+        """What was drawn is what was seen: the same calls from the state of before lead to the state of now.
+        Other threads wait meanwhile. Tells whether nothing was drawn.
 
-        ``setstate`` is not watched, since torch's compiler calls it to put back what it has drawn itself: one that matters shows here.
+        ``setstate`` is not watched, since torch's compiler calls it to put back what it has drawn itself: one
+        that matters shows here.
         """
         if self.bakes:
             return False
@@ -151,8 +156,9 @@ class HostDraws:
         return self._entered(draw, name, held)
 
     def number(self, draw: Draw, name: str) -> Any:
-        """One number that something outside gives, which is asked again before each call of the graph; as it is, where such numbers are
-        constants."""
+        """One number that something outside gives, which is asked again before each call of the graph; as it
+        is, where such numbers are constants.
+        """
         held = draw.read()
         return held if self.bakes else self._entered(draw, name, held)
 
@@ -181,7 +187,9 @@ def _is_number(item: Any) -> bool:
 
 
 def _holds_numbers(held: Any) -> bool:
-    """Whether this is a number, or a container that holds no arrays, nor what stands for one of their elements."""
+    """Whether this is a number, or a container that holds no arrays, nor what stands for one of their
+    elements.
+    """
     parts = held if isinstance(held, (list, tuple)) else [held]
     return not isinstance(flatten(held, _is_number)[1], Static) and not any(
         hasattr(item, "dtype") for item in parts
@@ -254,18 +262,18 @@ def _forward(
 
 
 def _only_recorded(session: Session) -> bool:
-    """Whether a recording looks on, and no mode of the user's, or of a device: under these an encoder computes as torch does under them."""
     modes = function_modes()
     return bool(modes) and all(isinstance(mode, session.trace.own_modes) for mode in modes)
 
 
 def _plain_encoder(encoder: nn.TransformerEncoder, norm: nn.Module | None) -> Any:
-    """The encoder without nested tensors."""
     return SimpleNamespace(layers=encoder.layers, norm=norm, use_nested_tensor=False)
 
 
 def _nests(session: Session, encoder: nn.TransformerEncoder, src: Tensor, kept: Tensor) -> bool:
-    """Whether torch 2.13 takes nested tensors where no mode is on; it asks in the same order, of ``first`` alone."""
+    """Whether torch 2.13 takes nested tensors where no mode is on; it asks in the same order, of ``first``
+    alone.
+    """
     first: Any = encoder.layers[0]
     if (
         not (torch.backends.mha.get_fastpath_enabled() and getattr(encoder, "use_nested_tensor", False))
@@ -313,7 +321,6 @@ SPEC = ArraySpec((), "generator")
 
 
 def is_generator(item: Any) -> bool:
-    """Whether this is a generator of random numbers whose state can be followed."""
     return (
         torch.Generator in type(item).__mro__ and item.device.type in _DEVICES
     )  # isinstance runs Python's code of torch
@@ -330,15 +337,14 @@ class _Followed:
         self.points: list[tuple[bytes, int]] = []  # state, number of nodes that were recorded then
 
     def put_mark(self) -> None:
-        """In the place of its seed."""
         marked = self.generator.get_state()
         ctypes.memmove(marked.data_ptr(), self.mark.to_bytes(_SEED_BYTES, "little"), _SEED_BYTES)
         self.generator.set_state(marked)
 
     def state(self) -> bytes:
-        """What decides the next numbers."""
         whole = self.generator.get_state()
-        # Straight from its memory: numpy() is seen by every mode of a recording, and takes a hundred times as long there.
+        # Straight from its memory: numpy() is seen by every mode of a recording, and takes a hundred times as
+        # long there.
         return ctypes.string_at(whole.data_ptr() + _SEED_BYTES, whole.nbytes - _SEED_BYTES)
 
 
@@ -354,8 +360,9 @@ class Generators:
         self._lock = threading.RLock()  # another thread may seed the default generator
 
     def refuse_seeds_read(self, functions: Iterable[types.FunctionType]) -> None:
-        """``TracingError`` for code that asks a generator within reach for its seed (a method that nothing can stand in for): it would get
-        the mark."""
+        """``TracingError`` for code that asks a generator within reach for its seed (a method that nothing
+        can stand in for): it would get the mark.
+        """
         for function in functions:
             code = function.__code__
             names = names_read(code)
@@ -406,7 +413,6 @@ class Generators:
 
     # ------------------------------------------------------------------------------ around calls
     def are_unseeded(self) -> bool:
-        """Whether no generator was seeded since the last call that could draw: a call that draws nothing need not look at their states."""
         return all(followed.generator.initial_seed() == followed.mark for followed in self._followed.values())
 
     def before(self, arguments: Any) -> list[_Followed]:
@@ -428,8 +434,9 @@ class Generators:
 
     @contextmanager
     def undone(self) -> Iterator[None]:
-        """Inside of the block draws are recorded; afterwards the generators are as before, for a block of the graph is recorded, not
-        run."""
+        """Inside of the block draws are recorded; afterwards the generators are as before, for a block of the
+        graph is recorded, not run.
+        """
         with self._lock:
             before = [
                 (followed, followed.generator.get_state(), len(followed.points))
@@ -442,7 +449,6 @@ class Generators:
                 del followed.points[count:]
 
     def unseen_draws(self) -> bool:
-        """Whether a generator was drawn from since the last call, inside of code that one node of the graph runs."""
         return self.drew(list(self._followed.values()))
 
     def finish(self) -> None:
@@ -483,8 +489,9 @@ class Generators:
         return any(first == followed.mark for followed in self._followed.values())
 
     def is_made(self, item: Any) -> bool:
-        """Whether this is a generator that the function made, and keeps or gives back; ``TracingError`` where the graph does not run in
-        torch."""
+        """Whether this is a generator that the function made, and keeps or gives back; ``TracingError`` where
+        the graph does not run in torch.
+        """
         if (
             not is_generator(item)
             or (value := self.capture.recorder.find(item)) is None
@@ -564,18 +571,15 @@ class Generators:
 
 
 def default_generators() -> tuple[torch.Generator, ...]:
-    """Those from which torch draws where no other one is given: of the CPU, and of each GPU that this process uses."""
     return (torch.default_generator, *(torch.cuda.default_generators if torch.cuda.is_initialized() else ()))
 
 
 def generators_in(world: World) -> list[torch.Generator]:
-    """The generators among the parts of containers."""
     found = (item for _, _, item in world.parts if isinstance(item, tuple) or is_generator(item))
     return [part for item in found for part in _parts(item) if is_generator(part)]
 
 
 def _parts(item: Any) -> Iterator[Any]:
-    """What an item is, or holds where it is a tuple: other containers are held themselves, and may hold each other."""
     yield item
     for part in item if isinstance(item, tuple) else ():
         yield from _parts(part)

@@ -1,4 +1,6 @@
-"""Settings of torch that hold for a whole thread or process: what a recorded function changes of them is put back."""
+"""Settings of torch that hold for a whole thread or process: what a recorded function changes of them is put
+back.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ _STACKS: tuple[_Stack, ...] = (
 
 @contextmanager
 def unwound() -> Iterator[None]:
-    """At the end of the block the stacks are no higher than at its start: a mode may be left open in a generator that nobody finished."""
+    """At the end of the block the stacks are no higher than at its start: a mode may be left open in a
+    generator that nobody finished.
+    """
     heights = [height() for height, _, _ in _STACKS]
     try:
         yield
@@ -65,7 +69,6 @@ def unwound() -> Iterator[None]:
 
 
 def is_listening(mode: Any) -> bool:
-    """Whether the mode of functions would see a call made now: not while it answers one, when torch has it off the stack."""
     return any(function_mode_at(place) is mode for place in range(count_function_modes()))
 
 
@@ -98,7 +101,10 @@ Cast = Callable[[Any], Any]
 
 
 def device_under_autocast(capture: Trace, operands: list[torch.Tensor]) -> str:
-    """The kind of device of the operands where autocast is on for it; empty otherwise. On another device it may be on, or off."""
+    """The kind of device of the operands where autocast is on for it; empty otherwise.
+
+    On another device it may be on, or off.
+    """
     if not is_any_autocast_enabled():
         return ""
     if operands:
@@ -279,8 +285,9 @@ _SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
 
 @contextmanager
 def settings_kept(name: str) -> Iterator[None]:
-    """Puts the settings back after the block; ``TracingError`` where it ends and leaves another one, which calls of the graph would not
-    do."""
+    """Puts the settings back after the block; ``TracingError`` where it ends and leaves another one, which
+    calls of the graph would not do.
+    """
     before = {what: read() for what, (read, _) in _SETTINGS.items()}
     changed: list[str] = []
     try:
@@ -317,7 +324,9 @@ Result = TypeVar("Result")
 
 
 class CompilerWanted(BaseException):
-    """The function is about to load torch's compiler: no error, so that no code of the user's takes it for one."""
+    """The function is about to load torch's compiler: no error, so that no code of the user's takes it for
+    one.
+    """
 
 
 class _Watch(importlib.abc.MetaPathFinder):
@@ -333,12 +342,13 @@ class _Watch(importlib.abc.MetaPathFinder):
 
 
 def is_loaded() -> bool:
-    """Whether torch's compiler may have compiled something."""
     return _COMPILER in sys.modules
 
 
 def with_compiler_if_wanted(record: Callable[[], Result]) -> Result:
-    """What ``record`` gives; where it would load torch's compiler, that is loaded first, and it is called again."""
+    """What ``record`` gives; where it would load torch's compiler, that is loaded first, and it is called
+    again.
+    """
     try:
         with _watched():
             return record()

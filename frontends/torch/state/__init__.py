@@ -1,1 +1,3 @@
-"""What a function relies on or changes outside of its arguments: weights, objects, containers, training flags."""
+"""What a function relies on or changes outside of its arguments: weights, objects, containers, training
+flags.
+"""

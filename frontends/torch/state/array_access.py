@@ -14,12 +14,12 @@ _NOT_IN_NUMPY = torch.bfloat16
 
 
 def is_own(item: Any) -> bool:
-    """Whether this is an array of torch."""
     return isinstance(item, torch.Tensor)
 
 
 def own(elements: np.ndarray[Any, Any], dtype: str) -> torch.Tensor:
-    """A tensor of these elements, in memory that belongs to torch: tensors of numpy's memory can be written to unseen.
+    """A tensor of these elements, in memory that belongs to torch: tensors of numpy's memory can be written
+    to unseen.
 
     >>> own(np.ones(2), "float32")
     tensor([1., 1.])
@@ -30,7 +30,9 @@ def own(elements: np.ndarray[Any, Any], dtype: str) -> torch.Tensor:
 
 
 def write(tensor: torch.Tensor, elements: np.ndarray[Any, Any]) -> None:
-    """Puts elements into a tensor, which counts the write; into an array of numpy that stands in a tensor's place as well."""
+    """Puts elements into a tensor, which counts the write; into an array of numpy that stands in a tensor's
+    place as well.
+    """
     if isinstance(tensor, np.ndarray):
         np.copyto(tensor, elements, casting="unsafe")
         return

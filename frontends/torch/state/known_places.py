@@ -1,4 +1,6 @@
-"""Places of state that are known before a recording: by earlier recordings, or because the user has changed what they hold."""
+"""Places of state that are known before a recording: by earlier recordings, or because the user has changed
+what they hold.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ from .state import State, is_given
 
 
 def converted(request: Request) -> list[Place]:
-    """Where objects that are named as stateful hold arrays of another framework, which earlier calls of graphs have put there."""
+    """Where objects that are named as stateful hold arrays of another framework, which earlier calls of
+    graphs have put there.
+    """
     if not request.stateful.objects:
         return []
     known = {place.identity for place in request.places}
@@ -39,7 +43,9 @@ def converted(request: Request) -> list[Place]:
 
 
 def changed_often(request: Request) -> list[Place]:
-    """Where the user has put other numbers and tensors before this and earlier recordings: inputs from here on."""
+    """Where the user has put other numbers and tensors before this and earlier recordings: inputs from here
+    on.
+    """
     if request.auto_dynamic is None or request.auto_dynamic.is_new:
         return []
     weights = Weights(request.function)
@@ -49,7 +55,9 @@ def changed_often(request: Request) -> list[Place]:
 
 
 def note_changes(auto_dynamic: AutoDynamic, weights: Weights, state: State) -> list[Place]:
-    """Compares what the function can reach with what it held at the recording before; gives what was another for the second time."""
+    """Compares what the function can reach with what it held at the recording before; gives what was another
+    for the second time.
+    """
 
     def mark_of(held: Held, item: Any) -> Any:
         if (
@@ -66,7 +74,9 @@ def note_changes(auto_dynamic: AutoDynamic, weights: Weights, state: State) -> l
 
 
 def outermost(known: Sequence[Place]) -> tuple[Place, ...]:
-    """Without the places inside of what another place holds, which is looked at as a whole; of places that hold one another, the first."""
+    """Without the places inside of what another place holds, which is looked at as a whole; of places that
+    hold one another, the first.
+    """
     if len(known) < 2:
         return tuple(known)
     held = _held_by(known)

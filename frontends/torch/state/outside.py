@@ -1,4 +1,6 @@
-"""What torch code refers to outside of its arguments: what belongs to a module, and memory whose writes nobody counts."""
+"""What torch code refers to outside of its arguments: what belongs to a module, and memory whose writes
+nobody counts.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +41,9 @@ from .reads import POLICY, has_attributes, reads_unseen
 def environment_guards_of(
     weights: Weights, graph: Graph, asked: list[torch.nn.Module], only_without_grad: bool
 ) -> list[EnvironmentGuard]:
-    """Training flags of the modules that were ``asked``, captured tensors nobody has written to or replaced, the default dtype, and the
-    grad mode where it matters."""
+    """Training flags of the modules that were ``asked``, captured tensors nobody has written to or replaced,
+    the default dtype, and the grad mode where it matters.
+    """
     facts = [] if weights.are_none and not (asked or graph.constants) else _of_tensors(weights, graph, asked)
     for ask, what in _SETTINGS:
         facts.append(EnvironmentGuard("{}() is {}", (ask, ask()), what, is_thread_mode=True))
@@ -94,8 +97,9 @@ def _mode(module: torch.nn.Module) -> EnvironmentGuard:
 
 
 def _only_asked(weights: Weights, graph: Graph) -> list[EnvironmentGuard]:
-    """The weights that the function asks for nothing but their sizes and types: those that a graph computes with are compared where it
-    reads them."""
+    """The weights that the function asks for nothing but their sizes and types: those that a graph computes
+    with are compared where it reads them.
+    """
     used = {id(value) for node in graph.nodes for value in node.uses} | {id(item) for item in graph.outputs}
     names = [name for name, value in graph.parameters.items() if id(value) not in used]
     return [
@@ -121,7 +125,9 @@ def _unreplaced(name: str, tensor: torch.Tensor, held: dict[str, torch.Tensor], 
 
 
 def _untouched(name: str, tensor: torch.Tensor) -> list[EnvironmentGuard]:
-    """Guards that a captured tensor has the same memory and contents: by its version counter, and by its bytes for uncounted writes."""
+    """Guards that a captured tensor has the same memory and contents: by its version counter, and by its
+    bytes for uncounted writes.
+    """
     what, words = f"the captured tensor {name}", words_of(tensor)
     noted = (
         [EnvironmentGuard("{}({}) == {}", (layout_of, tensor, layout_of(tensor)), what, words=words)]
@@ -147,8 +153,8 @@ _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_
 def outside_of(
     objects: Iterable[Any], free: FreeParts, weights: Weights, is_input: Callable[[Any], bool]
 ) -> list[EnvironmentGuard]:
-    """What these callables refer to: closures, globals, attributes, hooks, the children of modules, and the tensors of modules that are
-    none of ``weights``.
+    """What these callables refer to: closures, globals, attributes, hooks, the children of modules, and the
+    tensors of modules that are none of ``weights``.
 
     ``is_input`` tells what a graph reads at each call, and may write to.
     """
@@ -227,8 +233,9 @@ _COUNTED = dicts_of_attribute(RemovableHandle, "next_id")
 
 
 class Hooks:
-    """The hooks of modules, and those of all modules. torch numbers every hook that is registered anywhere: where the number is as it was,
-    only the modules that had hooks need to be looked at."""
+    """The hooks of modules, and those of all modules. torch numbers every hook that is registered anywhere:
+    where the number is as it was, only the modules that had hooks need to be looked at.
+    """
 
     def __init__(self, owners: list[torch.nn.Module]) -> None:
         places = [vars(owner)[name] for owner in owners for name in _HOOKS if name in vars(owner)]

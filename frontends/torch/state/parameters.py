@@ -34,7 +34,6 @@ _NAME = torch.nn.Parameter.__name__
 
 
 def hold_to_parameters(capture: Trace, spaces: Iterable[Space]) -> None:
-    """Notes which of the arguments are parameters where the code names their class: nothing else shows that it has asked."""
     if any(_names_it(space) for space in spaces):
         capture.note_fact("is_parameter", capture.count_call_inputs)
 
@@ -45,10 +44,11 @@ def _names_it(space: Space) -> bool:
 
 
 class LiveTensors(contracts.Live):
-    """Called, the tensors that modules hold under these names at the moment: the very dict of before while none was replaced.
+    """Called, the tensors that modules hold under these names at the moment: the very dict of before while
+    none was replaced.
 
-    ``current`` are those of the last ``refresh``. Both raise ``GuardFailed`` where one was taken away, or replaced by one of another shape
-    or type.
+    ``current`` are those of the last ``refresh``. Both raise ``GuardFailed`` where one was taken away, or
+    replaced by one of another shape or type.
     """
 
     is_counted = True
@@ -66,7 +66,6 @@ class LiveTensors(contracts.Live):
         return self.current
 
     def read(self) -> dict[str, Any]:
-        """Those of the moment, in plain code: ``torch.compile`` guards on what it reads."""
         return {name: held[key] for name, (held, key) in self._holders.items()}
 
     @functools.cached_property
@@ -87,7 +86,6 @@ class LiveTensors(contracts.Live):
                 raise GuardFailed(f"{name} was replaced by something of another shape or type")
 
     def watch(self, names: Iterable[str]) -> Watch:
-        """A watch over the tensors that have these names now. ``GuardFailed`` where one has become one of another shape or type."""
         watched = {name: self.current[name] for name in names}
         self._check(watched)
         return Watch(watched.values())
@@ -96,9 +94,10 @@ class LiveTensors(contracts.Live):
 class Weights(contracts.Weights):
     """Parameters and buffers reachable from a callable, by name, and the modules by path.
 
-    Of a module: its own names, as in ``state_dict`` (tied weights once, under the first name). Of another callable: those of the
-    modules it refers to (bound object, closure, globals it names, defaults, partial arguments) or is ``given``, also through functions,
-    containers and objects, behind the name of the variable, key or attribute that holds them.
+    Of a module: its own names, as in ``state_dict`` (tied weights once, under the first name). Of another
+    callable: those of the modules it refers to (bound object, closure, globals it names, defaults, partial
+    arguments) or is ``given``, also through functions, containers and objects, behind the name of the
+    variable, key or attribute that holds them.
     """
 
     has_modes = True
@@ -152,12 +151,13 @@ class Weights(contracts.Weights):
                         self._owners[name] = module
 
     def add(self, name: str, module: torch.nn.Module) -> None:
-        """Take in a module that the callable is found to call, if it is new."""
         if id(module) not in self._paths:
             self._add(self._fresh(name), module)
 
     def _add_reached(self) -> None:
-        """The modules behind what the callable refers to; one that is in another one last, after its weights have their names."""
+        """The modules behind what the callable refers to; one that is in another one last, after its weights
+        have their names.
+        """
         others = [
             (name, module)
             for name, module in reached_modules((self.function, *self.given))
@@ -183,24 +183,19 @@ class Weights(contracts.Weights):
 
     @property
     def fillable(self) -> contracts.Fillable:
-        """They are."""
         return self
 
     def name_of(self, tensor: torch.Tensor) -> str | None:
-        """The name of a parameter or buffer, or None."""
         entry = self._names.get(id(tensor))
         return entry[1] if entry is not None and entry[0] is tensor else None
 
     def holds(self, container: Any) -> bool:
-        """Whether this is a dict of parameters or buffers of one of the modules."""
         return id(container) in self._held
 
     def knows(self, name: str) -> bool:
-        """Whether this is the name of a parameter or buffer."""
         return name in self._holders
 
     def is_persistent(self, name: str) -> bool:
-        """Whether the name is one of ``state_dict``: not that of a non-persistent buffer."""
         return self._holders[name][1] not in getattr(self._owners[name], "_non_persistent_buffers_set", ())
 
     def recomputed(self, names: Iterable[str]) -> dict[str, Any]:
@@ -219,25 +214,22 @@ class Weights(contracts.Weights):
         return found
 
     def live(self, names: Iterable[str]) -> LiveTensors:
-        """A function that gives the tensors that the modules hold under these names at the moment."""
         return LiveTensors({name: self._holders[name] for name in names})
 
     def holder_of(self, name: str) -> tuple[dict[str, Any], str]:
-        """The dict that holds a parameter, and its key there: reading it gives the parameter of the moment."""
         return self._holders[name]
 
     def rebind(self, name: str, tensor: torch.Tensor) -> None:
-        """Puts another tensor in the place of a buffer."""
         holder, key = self._holders[name]
         holder[key] = tensor
 
     def owner_of(self, name: str) -> Any:
-        """The dict that holds a parameter."""
         return self._holders[name][0]
 
     def leave(self, name: str, elements: Any, rebound: bool) -> torch.Tensor:
-        """Gives a buffer the elements of a numpy array, or (``rebound``) puts a new tensor of them in its place; the tensor that is there
-        then."""
+        """Gives a buffer the elements of a numpy array, or (``rebound``) puts a new tensor of them in its
+        place; the tensor that is there then.
+        """
         holder, key = self._holders[name]
         held: torch.Tensor = _held(holder, key)
         if not rebound:
@@ -247,7 +239,6 @@ class Weights(contracts.Weights):
         return made
 
     def roots(self) -> list[tuple[str, Any]]:
-        """What the callable can reach and change, by name: its modules, closure, globals, defaults and bound object."""
         return self._roots
 
     def buffers(self) -> list[torch.Tensor]:
@@ -258,16 +249,16 @@ class Weights(contracts.Weights):
         ]
 
     def trained(self) -> list[torch.Tensor]:
-        """The parameters, as the modules hold them now."""
         return [tensor for tensor in map(self.held, self._holders) if isinstance(tensor, torch.nn.Parameter)]
 
     def is_trained(self, name: str) -> bool:
-        """Whether the name is that of a parameter, not of a buffer."""
         holder, key = self._holders[name]
         return isinstance(_held(holder, key), torch.nn.Parameter)
 
     def is_frozen(self, name: str) -> bool:
-        """Whether it is a parameter of numbers that have derivatives, which the user has told torch to take none of."""
+        """Whether it is a parameter of numbers that have derivatives, which the user has told torch to take
+        none of.
+        """
         tensor = _held(*self._holders[name])
         is_real = isinstance(tensor, torch.nn.Parameter) and (
             tensor.is_floating_point() or tensor.is_complex()
@@ -275,41 +266,35 @@ class Weights(contracts.Weights):
         return bool(is_real and not tensor.requires_grad)
 
     def is_training(self) -> bool:
-        """The mode of the recorded module; True, as of any new one, of a function that is none."""
         return bool(getattr(self.function, "training", True))
 
     def set_training(self, mode: bool) -> None:
-        """``train(mode)`` of the modules that stand in no other one, which may say what it does to those inside."""
         for module in self._outermost:
             module.train(mode)
 
     def in_mode(self, mode: bool) -> AbstractContextManager[None]:
-        """Inside of the block the outermost modules are in this mode. See :meth:`Modes.inside`."""
         return self._modes.inside(mode)
 
     def awaited(self, names: Iterable[str] | None = None) -> list[str]:
-        """Those of the names (None: of all) whose tensors are on ``meta`` at the moment: weights that were not loaded yet."""
         wanted = self._holders if names is None else names
         return [name for name in wanted if isinstance(held := self.held(name), torch.Tensor) and held.is_meta]
 
     def held(self, name: str) -> Any:
-        """The tensor of this name, as the module holds it now."""
         return _held(*self._holders[name])
 
     def places_of(self, name: str) -> list[tuple[dict[str, Any], str]]:
-        """The dicts that hold a weight, and its key in each: several of tied ones."""
         return [self._holders[name], *(other for tied, _, other in self.ties if tied == name)]
 
     def names(self) -> list[str]:
-        """The names of all weights and buffers."""
         return list(self._holders)
 
     def other_names(self) -> dict[str, str]:
-        """Further names of tied weights -> the name here."""
         return self._other_names
 
     def put(self, name: str, tensor: torch.Tensor) -> None:
-        """Puts a tensor in all places of a weight: as a parameter that needs a gradient, and has the attributes, as that one did."""
+        """Puts a tensor in all places of a weight: as a parameter that needs a gradient, and has the
+        attributes, as that one did.
+        """
         old = self.held(name)
         if isinstance(old, torch.nn.Parameter):
             tensor = torch.nn.Parameter(tensor, requires_grad=old.requires_grad)
@@ -318,7 +303,9 @@ class Weights(contracts.Weights):
             holder[key] = tensor
 
     def fill(self, name: str, array: Any) -> None:
-        """Gives a weight the elements of an array of any framework; one that has elements is written to in place."""
+        """Gives a weight the elements of an array of any framework; one that has elements is written to in
+        place.
+        """
         old = self.held(name)
         given = _stored(array, old.dtype) if hasattr(array, "memory") else to_tensor(array).detach()
         if old.is_meta:
@@ -328,28 +315,23 @@ class Weights(contracts.Weights):
             old.copy_(given)
 
     def named_again(self) -> None:
-        """Knows by their names the tensors that the modules hold now, and no others."""
         self._names = {
             id(tensor): (tensor, name) for name in self._holders if (tensor := self.held(name)) is not None
         }
 
     def path_of(self, module: Any) -> str | None:
-        """The path of a module, or None."""
         entry = self._paths.get(id(module))
         return entry[1] if entry is not None and entry[0] is module else None
 
     def modules(self) -> list[torch.nn.Module]:
-        """All modules found."""
         return [module for module, _ in self._paths.values()]
 
     @functools.cached_property
     def _outermost(self) -> list[torch.nn.Module]:
-        """Those that stand in no other one."""
         return [module for key, (module, _) in self._paths.items() if key not in self._inner]
 
     @functools.cached_property
     def _modes(self) -> Modes:
-        """``train()`` of classes beside torch's own says itself what a mode is for its parts."""
         return Modes(
             self._outermost, [module for module in self.modules() if not is_internal(type(module).train)]
         )
@@ -367,12 +349,10 @@ def _outer_paths(path: str) -> Iterator[str]:
 
 
 def _held(holder: Any, key: str) -> Any:
-    """What a module holds; a scripted module has something like a dict, which has no ``get``."""
     return holder.get(key) if isinstance(holder, dict) else dict(holder.items()).get(key)
 
 
 def _stored(array: Any, dtype: torch.dtype) -> torch.Tensor:
-    """An array of a file; it keeps its memory."""
     return torch.from_numpy(array.memory).view(dtype).reshape(array.shape)
 
 
@@ -397,7 +377,6 @@ def _compiled_parts(root: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Modul
 
 
 def _referenced(function: Any) -> Iterator[tuple[str, Any]]:
-    """Named objects that a callable refers to; of what was compiled, the original."""
     return ((name, original_of(item)) for name, item in _referenced_as_is(function))
 
 

@@ -1,4 +1,6 @@
-"""Weights on the device ``meta``, which have no elements yet: zeros stand in their places while the function is recorded."""
+"""Weights on the device ``meta``, which have no elements yet: zeros stand in their places while the function
+is recorded.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,6 @@ _KEY, _WANTED = "grad", "requires_grad"
 
 
 def _pairs(tensor: torch.Tensor) -> dict[Any, Any]:
-    """An array that a write has given a history is put back by others: of its own it wants no gradient."""
     held = tensor.grad if tensor.is_leaf else None
     wanted = {_WANTED: tensor.is_leaf and tensor.requires_grad}
     return wanted if held is None else {_KEY: held, **wanted}
@@ -37,7 +38,8 @@ GRADIENT = Kind(_pairs, _put, dotted=True)
 
 
 def gradients_in(world: World, weights: Weights) -> list[Held]:
-    """The gradients of all weights, and of other tensors in the world that may need one, as something that holds them.
+    """The gradients of all weights, and of other tensors in the world that may need one, as something that
+    holds them.
 
     >>> weight = torch.ones(2, requires_grad=True)
     >>> [held] = gradients_in(World([("kept", {"weight": weight})]), Weights(abs))
@@ -63,9 +65,11 @@ def _trainable(item: Any) -> Iterator[torch.Tensor]:
 
 @contextmanager
 def stood_in(weights: Weights) -> Iterator[None]:
-    """Inside of the block modules hold zeros where they hold tensors of ``meta``; afterwards they hold those again.
+    """Inside of the block modules hold zeros where they hold tensors of ``meta``; afterwards they hold those
+    again.
 
-    A non-persistent buffer counts as a persistent one meanwhile: the recording would take its zeros for a constant.
+    A non-persistent buffer counts as a persistent one meanwhile: the recording would take its zeros for a
+    constant.
     """
     names = weights.awaited()
     places = [place for name in names for place in weights.places_of(name)]
@@ -95,7 +99,8 @@ def _fleeting(weights: Weights) -> Iterator[tuple[set[str], str]]:
 
 
 def zeros_like(tensor: torch.Tensor) -> torch.Tensor:
-    """Zeros on the CPU: memory that the operating system gives only where it is written to, however large the tensor is.
+    """Zeros on the CPU: memory that the operating system gives only where it is written to, however large the
+    tensor is.
 
     >>> zeros_like(torch.empty(2, dtype=torch.bfloat16, device="meta"))
     tensor([0., 0.], dtype=torch.bfloat16)
@@ -106,7 +111,6 @@ def zeros_like(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def with_elements(structure: Any) -> Any:
-    """The arguments of a call, with zeros in the place of tensors of ``meta``."""
     return map_structure(
         lambda item: _example(item) if isinstance(item, torch.Tensor) and item.is_meta else item, structure
     )

@@ -1,4 +1,6 @@
-"""What a recording asks of modules: the ``training`` flag, and all weights or buffers (``parameters()``); only these become guards."""
+"""What a recording asks of modules: the ``training`` flag, and all weights or buffers (``parameters()``);
+only these become guards.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,9 @@ Modules = Sequence[torch.nn.Module]
 
 
 class Modes:
-    """Modes of outermost modules and of their parts. ``deciding`` are modules whose classes say themselves, by a ``train()`` of their own,
-    what a mode is for their parts."""
+    """Modes of outermost modules and of their parts. ``deciding`` are modules whose classes say themselves,
+    by a ``train()`` of their own, what a mode is for their parts.
+    """
 
     def __init__(self, outermost: Modules, deciding: Modules) -> None:
         self._outermost, self._deciding = outermost, deciding
@@ -39,8 +42,9 @@ class Modes:
 
     @contextmanager
     def inside(self, mode: bool) -> Iterator[None]:
-        """Inside of the block the outermost modules are in this mode: one that is leaves its parts in theirs, as a frozen backbone in a
-        model that is trained, but for parts with a ``train()`` of their own. Afterwards each is in its own.
+        """Inside of the block the outermost modules are in this mode: one that is leaves its parts in theirs,
+        as a frozen backbone in a model that is trained, but for parts with a ``train()`` of their own.
+        Afterwards each is in its own.
 
         ``train()`` is called where the modules are not as they were at its last call.
         """
@@ -61,7 +65,9 @@ class Modes:
 
 
 class _State:
-    """What ``train()`` of modules goes by, as it is now: their parts, the modes of these, and the attributes of the modules."""
+    """What ``train()`` of modules goes by, as it is now: their parts, the modes of these, and the attributes
+    of the modules.
+    """
 
     def __init__(self, modules: Modules) -> None:
         self.modules = modules
@@ -70,7 +76,6 @@ class _State:
         self._items = self._read()
 
     def holds(self, modules: Modules) -> bool:
-        """Whether these are the modules, and all is as it was."""
         if not _are_same(modules, self.modules) or [part.training for part in self.parts] != self.modes:
             return False
         return _are_same(self._read(), self._items)
@@ -94,11 +99,13 @@ Read = Callable[[torch.Tensor, str], None]
 
 
 class AttributeReads:
-    """Notes which attributes of arguments and captured tensors are read: those that the arguments have in their ``__dict__``, and those
-    that a tensor turns out not to have. What code of torch, numpy or the recording asks does not count.
+    """Notes which attributes of arguments and captured tensors are read: those that the arguments have in
+    their ``__dict__``, and those that a tensor turns out not to have. What code of torch, numpy or the
+    recording asks does not count.
 
-    What an argument has, or has not, becomes an assumption of the graph; that a captured tensor has none, one of the ``facts``.
-    ``TracingError`` where an attribute of an argument holds more than a number or a text, and where the function puts one on an argument.
+    What an argument has, or has not, becomes an assumption of the graph; that a captured tensor has none, one
+    of the ``facts``. ``TracingError`` where an attribute of an argument holds more than a number or a text,
+    and where the function puts one on an argument.
     """
 
     def __init__(self, capture: Trace, session: Session, tensors: list[Any]) -> None:
@@ -109,8 +116,9 @@ class AttributeReads:
         ]
 
     def places(self) -> list[Place]:
-        """What stands in the class of tensors meanwhile. It refers to this object, so no object may keep it: arrays are to go with their
-        last user, and wait for no collector."""
+        """What stands in the class of tensors meanwhile. It refers to this object, so no object may keep it:
+        arrays are to go with their last user, and wait for no collector.
+        """
         places: list[Place] = [(torch.Tensor, "__getattr__", self._missed())]
         for _, held in self._before:
             places += [
@@ -122,7 +130,10 @@ class AttributeReads:
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """After the block the arguments have the attributes of before. ``TracingError`` where the block has put some on one."""
+        """After the block the arguments have the attributes of before.
+
+        ``TracingError`` where the block has put some on one.
+        """
         try:
             yield
             if any(
@@ -169,12 +180,10 @@ class AttributeReads:
 
 
 def _identities(held: dict[str, Any]) -> dict[str, int]:
-    """What stands under the names of the user's; marks for ``torch.compile`` (``_dynamo_static_input_type``) are no part of a graph."""
     return {name: id(item) for name, item in held.items() if not name.startswith("_dynamo_")}
 
 
 def _asks_for_itself() -> bool:
-    """Whether the code that asks for an attribute is that of a framework, or of the recording."""
     return owner_of(sys._getframe(2)) in ("framework", "own")
 
 
@@ -215,7 +224,6 @@ _HIDDEN = frozenset(
 
 
 def has_attributes(item: Any) -> bool:
-    """Whether somebody has put attributes of their own on a tensor."""
     return isinstance(item, torch.Tensor) and bool(vars(item))
 
 
@@ -231,8 +239,9 @@ POLICY = Policy(_is_leaf, hidden=_HIDDEN, whole=_WHOLE, called=_CALLED)
 
 
 def reached_modules(objects: Iterable[Any]) -> Iterator[tuple[str, torch.nn.Module]]:
-    """The modules that these callables and objects refer to, at any depth, with the names of the variables, attributes or keys that hold
-    them. Modules are not looked into: what is theirs is what torch says, ``named_parameters``.
+    """The modules that these callables and objects refer to, at any depth, with the names of the variables,
+    attributes or keys that hold them. Modules are not looked into: what is theirs is what torch says,
+    ``named_parameters``.
 
     >>> [name for name, _ in reached_modules([[{"policy": torch.nn.Linear(2, 1)}]])]
     ['policy']
@@ -281,8 +290,9 @@ def _members_asked(session: Session, module: torch.nn.Module, *args: Any, **kwar
     session.note(MEMBERS, module)
 
 
-# A model has a flag in each of its modules, most of which nobody looks at; checking them all would be most of a call of a small graph. A
-# weight that is added later, and that no layer computes with, is seen by nothing but the second row.
+# A model has a flag in each of its modules, most of which nobody looks at; checking them all would be most of
+# a call of a small graph. A weight that is added later, and that no layer computes with, is seen by nothing
+# but the second row.
 MODULE_READS = (
     Probe(torch.nn.Module, "training", _Flag, _flag_read),
     Probe(torch.nn.Module, "_named_members", NOTE, _members_asked),
@@ -290,7 +300,8 @@ MODULE_READS = (
 
 
 def member_facts(session: Session) -> list[EnvironmentGuard]:
-    """Each module whose ``parameters()``, ``named_buffers()`` and the like were asked for has the weights and buffers that it had.
+    """Each module whose ``parameters()``, ``named_buffers()`` and the like were asked for has the weights and
+    buffers that it had.
 
     >>> from ....recording.patches import probing
     >>> model = torch.nn.Linear(2, 2)
@@ -312,5 +323,4 @@ def _names(module: torch.nn.Module) -> Iterator[EnvironmentGuard]:
 
 
 def reads_unseen(module: torch.nn.Module) -> bool:
-    """Whether the module's class has a ``training`` of its own, which hides the reads."""
     return any("training" in vars(cls) for cls in type(module).__mro__ if cls is not torch.nn.Module)

@@ -1,7 +1,8 @@
-"""Recompute non-persistent buffers of modules on the device ``meta``, which no checkpoint holds, as their modules do.
+"""Recompute non-persistent buffers of modules on the device ``meta``, which no checkpoint holds, as their
+modules do.
 
-A way to recompute them counts only if it determines every element: it runs twice, on copies of the module that hold other
-elements and with other random numbers, and has to give the same.
+A way to recompute them counts only if it determines every element: it runs twice, on copies of the module
+that hold other elements and with other random numbers, and has to give the same.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ _OF_MODULES = frozenset({*vars(torch.nn.Module()), "training"})
 def recomputed(
     module: torch.nn.Module, keys: Iterable[str], ancestors: Iterable[Any]
 ) -> dict[str, torch.Tensor]:
-    """Return those buffers of a module that can be recomputed: by an initialiser of a module above, by one of its own, or by its
-    constructor.
+    """Return those buffers of a module that can be recomputed: by an initialiser of a module above, by one of
+    its own, or by its constructor.
 
     ``ancestors`` are the modules above, innermost first.
     """
@@ -53,7 +54,8 @@ def _determined(
         with _undisturbed(number):
             try:
                 runs.append(way(number))
-            # An initialiser or constructor of the user's, called on a copy that has no weights, may raise anything.
+            # An initialiser or constructor of the user's, called on a copy that has no weights, may raise
+            # anything.
             except Exception as problem:
                 log.debug("the buffers of %s: %s", type(module).__name__, problem)
                 return {}
@@ -67,7 +69,9 @@ def _determined(
 
 @contextmanager
 def _undisturbed(seed: int) -> Iterator[None]:
-    """Inside of the block arrays are made on the CPU, and random numbers follow from the seed; nothing of it stays."""
+    """Inside of the block arrays are made on the CPU, and random numbers follow from the seed; nothing of it
+    stays.
+    """
     python, numpy = random.getstate(), np.random.get_state()
     try:
         with torch.random.fork_rng(devices=[]), torch.no_grad(), torch.device("cpu"):
@@ -81,7 +85,9 @@ def _undisturbed(seed: int) -> Iterator[None]:
 
 
 def _as(made: Any, wanted: Any) -> torch.Tensor | None:
-    """Return what was made in the dtype of the buffer, as ``Module.to`` would have cast it; None where it is another array."""
+    """Return what was made in the dtype of the buffer, as ``Module.to`` would have cast it; None where it is
+    another array.
+    """
     if not isinstance(made, torch.Tensor) or made.is_meta or made.shape != wanted.shape:
         return None
     if made.dtype != wanted.dtype and not (made.is_floating_point() and wanted.is_floating_point()):
@@ -91,7 +97,9 @@ def _as(made: Any, wanted: Any) -> torch.Tensor | None:
 
 # ------------------------------------------------------------------------------------- initialisers
 def _initialisers(module: torch.nn.Module, ancestors: Iterable[Any]) -> Iterator[Callable[[int], Buffers]]:
-    """Yield what runs an initialiser on a copy of the module, whose buffers hold a number, and gives the buffers after it."""
+    """Yield what runs an initialiser on a copy of the module, whose buffers hold a number, and gives the
+    buffers after it.
+    """
     for above in (module, *ancestors):
         if callable(getattr(above, "_init_weights", None)):
             yield functools.partial(_after, module, above._init_weights)
@@ -107,7 +115,10 @@ def _after(module: torch.nn.Module, initialise: Callable[[Any], Any], number: in
 
 
 def _emptied(module: torch.nn.Module, number: int) -> torch.nn.Module:
-    """Return a copy of a module without elements: initialisers of weights do nothing to it. Non-persistent buffers are on the CPU."""
+    """Return a copy of a module without elements: initialisers of weights do nothing to it.
+
+    Non-persistent buffers are on the CPU.
+    """
     copy = object.__new__(type(module))
     vars(copy).update(vars(module))
     fleeting = module._non_persistent_buffers_set
@@ -134,7 +145,9 @@ def _emptied(module: torch.nn.Module, number: int) -> torch.nn.Module:
 
 # ------------------------------------------------------------------------------------- constructors
 def _constructed(module: torch.nn.Module, keys: Iterable[str]) -> Buffers:
-    """Return the buffers of a new module of the class, where its constructor takes nothing but what the module tells; none otherwise."""
+    """Return the buffers of a new module of the class, where its constructor takes nothing but what the
+    module tells; none otherwise.
+    """
     arguments = _arguments_of(module)
     if arguments is None or sum(parameter.numel() for parameter in module.parameters()) > _LARGEST:
         return {}

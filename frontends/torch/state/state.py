@@ -1,7 +1,9 @@
-"""State outside of the arguments: places that a recorded function changes become inputs and outputs of its graph.
+"""State outside of the arguments: places that a recorded function changes become inputs and outputs of its
+graph.
 
-Which places these are is found by recording: what has changed afterwards is state, and the function is recorded again with it as input.
-Everything is put back after each recording; the first call of the graph changes the places as the original would have done.
+Which places these are is found by recording: what has changed afterwards is state, and the function is
+recorded again with it as input. Everything is put back after each recording; the first call of the graph
+changes the places as the original would have done.
 """
 
 from __future__ import annotations
@@ -71,12 +73,13 @@ class State:
         return self.world.owners()
 
     def may_change(self, owner: Any) -> bool:
-        """Whether a recording changes what this object holds, and puts it back."""
         return is_array(owner) or self.weights.holds(owner) or id(owner) in self._owners
 
     # ------------------------------------------------------------------------------ before
     def enter(self, capture: Trace) -> tuple[Any, ...]:
-        """The arrays and numbers in the known places become inputs; the places hold what stands for them in the recording."""
+        """The arrays and numbers in the known places become inputs; the places hold what stands for them in
+        the recording.
+        """
         trees: list[Tree] = []
         values: list[Any] = []
         for place in self.places:
@@ -106,7 +109,10 @@ class State:
 
     # ------------------------------------------------------------------------------ after
     def finish(self, capture: Trace, containers: Containers) -> list[Place]:
-        """What has become of the places. Places that are state and were not known are given back: with them it has to be recorded again."""
+        """What has become of the places.
+
+        Places that are state and were not known are given back: with them it has to be recorded again.
+        """
         if self.list_shims is not None:
             self.list_shims.take_out()
         known = {place.identity for place in self.places}
@@ -131,7 +137,10 @@ class State:
         return list(found.values())
 
     def _written(self, capture: Trace) -> Iterator[Place]:
-        """The places of arrays that were taken for constants, and that the function writes to. ``TracingError`` for one that is nowhere."""
+        """The places of arrays that were taken for constants, and that the function writes to.
+
+        ``TracingError`` for one that is nowhere.
+        """
         arrays, alone = _constants_written(capture)
         entries = (
             (held, key, part)
@@ -154,7 +163,9 @@ class State:
                 )
 
     def _refuse_shared(self, capture: Trace, change: Change) -> None:
-        """numpy writes to memory that the recording has met as a tensor: what the tensor held, and when, is not known."""
+        """numpy writes to memory that the recording has met as a tensor: what the tensor held, and when, is
+        not known.
+        """
         if not isinstance(change.held.item, np.ndarray):
             return
         for _, tensor in capture.recorder.graph.constants.values():
@@ -176,7 +187,9 @@ class State:
                 self.replaced.append(Replaced(number, item))
 
     def _is_buffer(self, capture: Trace, change: Change) -> bool:
-        """Whether a persistent buffer was replaced by one of the same type, in a model that keeps its own buffers."""
+        """Whether a persistent buffer was replaced by one of the same type, in a model that keeps its own
+        buffers.
+        """
         was, now = change.before, change.now
         if not (isinstance(was, torch.Tensor) and isinstance(now, torch.Tensor)) or not self.weights.holds(
             change.held.item
@@ -200,7 +213,9 @@ class State:
         )
 
     def free(self, containers: Containers) -> FreeParts:
-        """Return the parts of containers that a graph reads at each call: the places, and what is inside of them."""
+        """Return the parts of containers that a graph reads at each call: the places, and what is inside of
+        them.
+        """
         parts = {(id(place.held.owner), None if place.whole else place.key) for place in self.places}
 
         return free_parts(
@@ -208,7 +223,6 @@ class State:
         )
 
     def restore(self) -> None:
-        """Puts everything back."""
         self.world.restore()
 
 
@@ -234,26 +248,27 @@ def _refuse_iterators(weights: Weights, world: World) -> None:
 
 
 def is_given(held: Held, containers: Containers) -> bool:
-    """Whether a container stands in the arguments or in a place, so that what becomes of it is seen there. The gradient of a tensor there
-    is not."""
+    """Whether a container stands in the arguments or in a place, so that what becomes of it is seen there.
+    The gradient of a tensor there is not.
+    """
     return held.kind is not GRADIENT and containers.holds(held.item)
 
 
 def _parts(item: Any) -> Iterator[Any]:
-    """An object, and what is in it where it is a tuple, which is no place of its own."""
     yield item
     for part in item if isinstance(item, tuple) else ():
         yield from _parts(part)
 
 
 def _tuples_with(item: Any, arrays: frozenset[int]) -> frozenset[int]:
-    """Identities of the tuples in ``item`` that hold one of these arrays: with another array in it, a tuple is another."""
     tuples = (part for part in _parts(item) if isinstance(part, tuple))
     return frozenset(id(part) for part in tuples if any(id(array) in arrays for array in _parts(part)))
 
 
 def _constants_written(capture: Trace) -> tuple[dict[int, torch.Tensor], set[int]]:
-    """By identity, and which of them may become inputs: in torch not those that share their memory with another constant."""
+    """By identity, and which of them may become inputs: in torch not those that share their memory with
+    another constant.
+    """
     graph = capture.recorder.graph
     written = Aliases(graph).written
     memory = (
@@ -276,7 +291,9 @@ def _array(capture: Trace, name: str, leaf: Any) -> torch.Tensor:
 
 
 def enter(capture: Trace, name: str, given: Any) -> Any:
-    """What stands for an array, a generator or a number of the arguments in a recording, where it becomes an input."""
+    """What stands for an array, a generator or a number of the arguments in a recording, where it becomes an
+    input.
+    """
     if type(given) in DTYPES:
         return _number(capture, name, given)
     capture.add_input(name, given)

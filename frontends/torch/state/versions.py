@@ -1,4 +1,6 @@
-"""Versions of dicts, from Python's own count of their changes or from that of torch's compiler; and versions of tensors."""
+"""Versions of dicts, from Python's own count of their changes or from that of torch's compiler; and versions
+of tensors.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from ..compat import dict_version, versions_preserved
 
 
 def _versions_of() -> VersionsOf | None:
-    """torch watches dicts where Python tells no version of theirs (from 3.12 on); None where that does not do what it is used for here."""
+    """torch watches dicts where Python tells no version of theirs (from 3.12 on); None where that does not do
+    what it is used for here.
+    """
     if is_readable:
         return gathered
     try:
@@ -27,7 +31,8 @@ versions_of: VersionsOf | None = _versions_of()
 
 
 def versions_kept(tensors: Iterable[torch.Tensor]) -> AbstractContextManager[Any]:
-    """Inside of the block these tensors are written to and put back; afterwards torch's counts of writes to them are as before.
+    """Inside of the block these tensors are written to and put back; afterwards torch's counts of writes to
+    them are as before.
 
     >>> weight = torch.zeros(2)
     >>> with versions_kept([weight]):

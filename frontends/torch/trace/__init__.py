@@ -1,4 +1,6 @@
-"""What a running recording offers to its parts, as protocols: every other room knows these, and not the class that implements them."""
+"""What a running recording offers to its parts, as protocols: every other room knows these, and not the class
+that implements them.
+"""
 
 from .trace import HostDraws as HostDraws
 from .trace import ModelWeights as ModelWeights

@@ -23,7 +23,10 @@ class CallHistory(Protocol):
 
 
 class OwnMemory(Protocol):
-    """Which memory belongs to the recording. ``inside_call``: whether a public call runs, whose kernels are no calls of their own."""
+    """Which memory belongs to the recording.
+
+    ``inside_call``: whether a public call runs, whose kernels are no calls of their own.
+    """
 
     inside_call: bool
 
@@ -118,7 +121,9 @@ class Trace(Protocol):
         """Sizes went into code that cannot be seen: from here on they are what they are."""
 
     def depends_on(self, fact: str, tensor: torch.Tensor) -> None:
-        """From here on the recording holds only for arrays of which this fact (``requires_grad``, ``layout``) is as it is now."""
+        """From here on the recording holds only for arrays of which this fact (``requires_grad``, ``layout``)
+        is as it is now.
+        """
 
     def note_fact(self, fact: str, count: int | None = None) -> None:
         """As :meth:`depends_on`, of the first ``count`` inputs, or of all."""
@@ -141,7 +146,9 @@ class Trace(Protocol):
         """One number that is an input."""
 
     def rewritten_state(self) -> frozenset[int]:
-        """Identities of tensors in places that were written to, where the graph runs in a framework whose arrays cannot be."""
+        """Identities of tensors in places that were written to, where the graph runs in a framework whose
+        arrays cannot be.
+        """
 
     def __enter__(self) -> Any: ...
 

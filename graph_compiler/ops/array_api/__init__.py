@@ -1,4 +1,6 @@
-"""The Python array API standard (2024.12), in its own sections; names, argument names and semantics are the standard's."""
+"""The Python array API standard (2024.12), in its own sections; names, argument names and semantics are the
+standard's.
+"""
 
 from . import creation as creation
 from . import elementwise as elementwise

@@ -136,5 +136,7 @@ _DATA_TYPES = "data types"
 
 @declare(_DATA_TYPES)
 def astype(x: ArraySpec, /, *, dtype: str) -> ArraySpec:
-    """The elements of ``x`` as another type: floats to integers by truncation, to bool by ``!= 0``, complex to real by its real part."""
+    """The elements of ``x`` as another type: floats to integers by truncation, to bool by ``!= 0``, complex
+    to real by its real part.
+    """
     return ArraySpec(x.shape, dtype)

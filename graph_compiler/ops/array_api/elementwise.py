@@ -1,6 +1,7 @@
 """Element-wise functions (array API standard, "Element-wise Functions").
 
-Operands are arrays of one dtype, or arrays and numbers; lifting inserts ``astype`` where the source would have promoted.
+Operands are arrays of one dtype, or arrays and numbers; lifting inserts ``astype`` where the source would
+have promoted.
 """
 
 from __future__ import annotations
@@ -66,8 +67,9 @@ declare_unary(
 
 @declare(_SECTION, name="abs")
 def abs_(x: Input, /, *, right: bool = False) -> ArraySpec:
-    """Absolute value; the modulus of complex numbers, as a real number. The slope at 0 is 0; of real numbers with ``right`` 1, that on the
-    right side."""
+    """Absolute value; the modulus of complex numbers, as a real number. The slope at 0 is 0; of real numbers
+    with ``right`` 1, that on the right side.
+    """
     return _real(x)
 
 
@@ -130,5 +132,8 @@ declare_binary(
 
 @declare(_SECTION)
 def clip(x: Input, min: Input = None, max: Input = None, /) -> ArraySpec:
-    """``x`` kept between ``min`` and ``max``, numbers or arrays or None; ``max`` wins. At a bound the gradient is that of ``x``."""
+    """``x`` kept between ``min`` and ``max``, numbers or arrays or None; ``max`` wins.
+
+    At a bound the gradient is that of ``x``.
+    """
     return elementwise(*(operand for operand in (x, min, max) if operand is not None))

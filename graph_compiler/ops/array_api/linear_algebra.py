@@ -16,7 +16,9 @@ _SECTION = "linear algebra"
 
 @declare(_SECTION)
 def matmul(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
-    """Matrix product over the last two axes, leading axes broadcast; a vector on either side is a row or column that is dropped again."""
+    """Matrix product over the last two axes, leading axes broadcast; a vector on either side is a row or
+    column that is dropped again.
+    """
     left, right = x1.shape, x2.shape
     inner = (left[-1], right[-1 if x2.ndim == 1 else -2])
     if inner[0] != inner[1] and not is_symbolic(*inner):
@@ -27,7 +29,9 @@ def matmul(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
 
 @declare(_SECTION)
 def tensordot(x1: ArraySpec, x2: ArraySpec, /, *, axes: tuple[tuple[int, ...], tuple[int, ...]]) -> ArraySpec:
-    """The sum of products over the paired ``axes`` of both; the other axes of ``x1``, then those of ``x2``, remain."""
+    """The sum of products over the paired ``axes`` of both; the other axes of ``x1``, then those of ``x2``,
+    remain.
+    """
     left = tuple(dim for i, dim in enumerate(x1.shape) if i not in axes[0])
     right = tuple(dim for i, dim in enumerate(x2.shape) if i not in axes[1])
     return ArraySpec(left + right, dtype_of(x1, x2))
@@ -35,7 +39,9 @@ def tensordot(x1: ArraySpec, x2: ArraySpec, /, *, axes: tuple[tuple[int, ...], t
 
 @declare(_SECTION)
 def vecdot(x1: ArraySpec, x2: ArraySpec, /, *, axis: int = -1) -> ArraySpec:
-    """The dot product along ``axis``, counted from the back, of the conjugate of ``x1`` with ``x2``, broadcast."""
+    """The dot product along ``axis``, counted from the back, of the conjugate of ``x1`` with ``x2``,
+    broadcast.
+    """
     whole = ArraySpec(broadcast(x1.shape, x2.shape), dtype_of(x1, x2))
     return reduced(whole, axis, False)
 
@@ -65,10 +71,12 @@ def trace(x: ArraySpec, /, *, offset: int = 0, dtype: str | None = None) -> Arra
     return ArraySpec(x.shape[:-2], dtype or accumulated(x.dtype))
 
 
-# ---------------------------------------------------------------------------------------------- norms and determinants
+# ------------------------------------------------------------------------------------- norms and determinants
 @declare(_SECTION)
 def vector_norm(x: ArraySpec, /, *, axis: Axis = None, ord: float = 2.0, keepdims: bool = False) -> ArraySpec:
-    """``sum(|x| ** ord) ** (1 / ord)`` over ``axis``; 0 counts what is not zero, inf and -inf are the extremes."""
+    """``sum(|x| ** ord) ** (1 / ord)`` over ``axis``; 0 counts what is not zero, inf and -inf are the
+    extremes.
+    """
     return reduced(x, axis, keepdims, real_of(x.dtype))
 
 
@@ -92,7 +100,9 @@ def slogdet(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec]:
 
 @declare(_SECTION)
 def matrix_rank(x: ArraySpec, rtol: Any = None, atol: Any = None, /, *, hermitian: bool = False) -> ArraySpec:
-    """How many singular values are above ``max(atol, rtol * largest)``; ``rtol`` is ``max(M, N) * eps`` where nothing is given."""
+    """How many singular values are above ``max(atol, rtol * largest)``; ``rtol`` is ``max(M, N) * eps`` where
+    nothing is given.
+    """
     return ArraySpec(broadcast(x.shape[:-2], *_shapes(rtol, atol)), "int64")
 
 
@@ -100,7 +110,7 @@ def _shapes(*operands: Any) -> list[tuple[Any, ...]]:
     return [operand.shape for operand in operands if isinstance(operand, ArraySpec)]
 
 
-# ---------------------------------------------------------------------------------------------- inverses and solutions
+# ------------------------------------------------------------------------------------- inverses and solutions
 @declare(_SECTION)
 def inv(x: ArraySpec, /) -> ArraySpec:
     """The inverse."""
@@ -116,13 +126,15 @@ def pinv(x: ArraySpec, rtol: Any = None, atol: Any = None, /, *, hermitian: bool
 
 @declare(_SECTION)
 def solve(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
-    """The solution of ``x1 @ x == x2``; ``x2`` is a vector only where it has one axis, otherwise matrices, leading axes broadcast."""
+    """The solution of ``x1 @ x == x2``; ``x2`` is a vector only where it has one axis, otherwise matrices,
+    leading axes broadcast.
+    """
     if x2.ndim == 1:
         return ArraySpec(x1.shape[:-1], dtype_of(x1, x2))
     return ArraySpec(broadcast(x1.shape[:-2], x2.shape[:-2]) + x2.shape[-2:], dtype_of(x1, x2))
 
 
-# ---------------------------------------------------------------------------------------------- decompositions
+# --------------------------------------------------------------------------------------------- decompositions
 @declare(_SECTION)
 def cholesky(x: ArraySpec, /, *, upper: bool = False) -> ArraySpec:
     """The lower triangular L with ``L @ L^H == x``, or its adjoint."""
@@ -131,7 +143,9 @@ def cholesky(x: ArraySpec, /, *, upper: bool = False) -> ArraySpec:
 
 @declare(_SECTION)
 def qr(x: ArraySpec, /, *, mode: str = "reduced") -> tuple[ArraySpec, ArraySpec]:
-    """Q with orthonormal columns and upper triangular R, ``Q @ R == x``; all columns of Q where ``mode`` is "complete"."""
+    """Q with orthonormal columns and upper triangular R, ``Q @ R == x``; all columns of Q where ``mode`` is
+    "complete".
+    """
     batch, rows, columns = x.shape[:-2], x.shape[-2], x.shape[-1]
     inner = rows if mode == "complete" else least(rows, columns)
     return ArraySpec((*batch, rows, inner), x.dtype), ArraySpec((*batch, inner, columns), x.dtype)
@@ -155,7 +169,9 @@ def svdvals(x: ArraySpec, /) -> ArraySpec:
 
 @declare(_SECTION)
 def eigh(x: ArraySpec, /, *, upper: bool = False) -> tuple[ArraySpec, ArraySpec]:
-    """Eigenvalues, ascending, and eigenvectors of a symmetric or Hermitian matrix, of which only one triangle is read."""
+    """Eigenvalues, ascending, and eigenvectors of a symmetric or Hermitian matrix, of which only one triangle
+    is read.
+    """
     return eigvalsh(x), x
 
 

@@ -1,6 +1,7 @@
 """Manipulation functions (array API standard, "Manipulation Functions").
 
-``expand_dims`` and ``squeeze`` are ``reshape``, ``moveaxis`` is ``permute_dims``, ``broadcast_arrays`` is several ``broadcast_to``.
+``expand_dims`` and ``squeeze`` are ``reshape``, ``moveaxis`` is ``permute_dims``, ``broadcast_arrays`` is
+several ``broadcast_to``.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ def permute_dims(x: ArraySpec, /, *, axes: tuple[int, ...]) -> ArraySpec:
 
 @declare(_SECTION)
 def reshape(x: ArraySpec, /, *, shape: tuple[Dim, ...]) -> ArraySpec:
-    """The elements of ``x`` in row-major order under another shape of as many elements; no -1, lifting resolves it."""
+    """The elements of ``x`` in row-major order under another shape of as many elements; no -1, lifting
+    resolves it.
+    """
     if hint_of(product(x.shape)) != hint_of(product(shape)):
         raise InvalidGraph(
             f"{x} has {hint_of(product(x.shape))} elements, the shape {shape} {hint_of(product(shape))}"
@@ -101,7 +104,9 @@ def flip(x: ArraySpec, /, *, axis: int | tuple[int, ...]) -> ArraySpec:
 
 @declare(_SECTION)
 def roll(x: ArraySpec, /, *, shift: Dim | tuple[Dim, ...], axis: int | tuple[int, ...]) -> ArraySpec:
-    """The elements moved ``shift`` places along ``axis``; those that leave at the end come in at the beginning."""
+    """The elements moved ``shift`` places along ``axis``; those that leave at the end come in at the
+    beginning.
+    """
     return x
 
 
@@ -109,9 +114,11 @@ def roll(x: ArraySpec, /, *, shift: Dim | tuple[Dim, ...], axis: int | tuple[int
 def repeat(
     x: ArraySpec, repeats: Input, /, *, axis: int = 0, total: Dim | None = None, hint: int = 0
 ) -> ArraySpec:
-    """Each slice along ``axis`` repeated: ``repeats`` is one number, or an array with the number for each slice.
+    """Each slice along ``axis`` repeated: ``repeats`` is one number, or an array with the number for each
+    slice.
 
-    With an array, the result has ``total`` slices; without ``total`` their number depends on data, ``hint`` while recording.
+    With an array, the result has ``total`` slices; without ``total`` their number depends on data, ``hint``
+    while recording.
     """
     if isinstance(repeats, ArraySpec):
         size: Any = Unknown(hint) if total is None else total
@@ -122,7 +129,9 @@ def repeat(
 
 @declare(_SECTION)
 def tile(x: ArraySpec, /, *, repetitions: tuple[Dim, ...]) -> ArraySpec:
-    """``x`` laid side by side so many times along each axis; the shorter of shape and ``repetitions`` gets leading ones."""
+    """``x`` laid side by side so many times along each axis; the shorter of shape and ``repetitions`` gets
+    leading ones.
+    """
     rank = max(x.ndim, len(repetitions))
     shape = (1,) * (rank - x.ndim) + x.shape
     counts = (1,) * (rank - len(repetitions)) + repetitions
@@ -135,8 +144,8 @@ def pad(
 ) -> ArraySpec:
     """``x`` made larger by (before, after) elements on each axis; negative numbers cut elements off.
 
-    ``mode`` says what comes in: ``"constant"`` the ``value``, ``"reflect"`` the inside mirrored at the last element,
-    ``"edge"`` the last element, ``"wrap"`` the other end of what was not cut off.
+    ``mode`` says what comes in: ``"constant"`` the ``value``, ``"reflect"`` the inside mirrored at the last
+    element, ``"edge"`` the last element, ``"wrap"`` the other end of what was not cut off.
     """
     return ArraySpec(
         tuple(size + before + after for size, (before, after) in zip(x.shape, padding, strict=False)), x.dtype
@@ -145,8 +154,9 @@ def pad(
 
 @declare(_SECTION)
 def sliding_window(x: ArraySpec, /, *, axis: int, size: Dim, step: Dim = 1) -> ArraySpec:
-    """All windows of ``size`` elements along ``axis``, every ``step`` elements: their number takes the place of the axis, their elements
-    become the last axis."""
+    """All windows of ``size`` elements along ``axis``, every ``step`` elements: their number takes the place
+    of the axis, their elements become the last axis.
+    """
     if x.ndim == 0:
         return ArraySpec((size,), x.dtype)
     windows = length(0, x.shape[axis] - size + 1, step, None)
@@ -157,7 +167,9 @@ def sliding_window(x: ArraySpec, /, *, axis: int, size: Dim, step: Dim = 1) -> A
 def as_strided(
     x: ArraySpec, /, *, shape: tuple[Dim, ...], strides: tuple[Dim, ...], offset: Dim = 0
 ) -> ArraySpec:
-    """Element ``i, j, ..`` of the result is element ``offset + i * strides[0] + j * strides[1] + ..`` of the flattened ``x``."""
+    """Element ``i, j, ..`` of the result is element ``offset + i * strides[0] + j * strides[1] + ..`` of the
+    flattened ``x``.
+    """
     return ArraySpec(shape, x.dtype)
 
 
@@ -230,7 +242,8 @@ def setitem(x: ArraySpec, value: Input, /, *, key: Key) -> ArraySpec:
 
 @declare(_INDEXING)
 def take(x: ArraySpec, indices: ArraySpec, /, *, axis: int) -> ArraySpec:
-    """The slices of ``x`` along ``axis`` that ``indices`` name; the axes of ``indices``, any number, take the place of ``axis``.
+    """The slices of ``x`` along ``axis`` that ``indices`` name; the axes of ``indices``, any number, take the
+    place of ``axis``.
 
     Negative indices count from the end.
     """

@@ -17,13 +17,17 @@ _SECTION = "searching"
 
 @declare(_SECTION)
 def argmax(x: ArraySpec, /, *, axis: int | None = None, keepdims: bool = False) -> ArraySpec:
-    """The index of the first largest element, of the first NaN where there is one; into the flattened array without ``axis``."""
+    """The index of the first largest element, of the first NaN where there is one; into the flattened array
+    without ``axis``.
+    """
     return reduced(x, axis, keepdims, "int64")
 
 
 @declare(_SECTION)
 def argmin(x: ArraySpec, /, *, axis: int | None = None, keepdims: bool = False) -> ArraySpec:
-    """The index of the first smallest element, of the first NaN where there is one; into the flattened array without ``axis``."""
+    """The index of the first smallest element, of the first NaN where there is one; into the flattened array
+    without ``axis``.
+    """
     return reduced(x, axis, keepdims, "int64")
 
 
@@ -42,7 +46,9 @@ def nonzero(x: ArraySpec, /, *, hint: int = 0) -> tuple[ArraySpec, ...]:
 
 @declare(_SECTION)
 def argwhere(x: ArraySpec, /, *, hint: int = 0, size: Dim | None = None, fill_value: int = -1) -> ArraySpec:
-    """The indices of the elements that are not zero, in row-major order: one row an element, or ``size`` rows, cut or filled."""
+    """The indices of the elements that are not zero, in row-major order: one row an element, or ``size``
+    rows, cut or filled.
+    """
     return ArraySpec((Unknown(hint) if size is None else size, x.ndim), "int64")
 
 
@@ -52,7 +58,8 @@ def searchsorted(
 ) -> ArraySpec:
     """Where to insert ``x2`` so that ``x1``, ascending along its last axis, stays so.
 
-    ``x1`` is a vector, or has the leading axes of ``x2``: row by row then. ``sorter`` holds the indices that sort ``x1``.
+    ``x1`` is a vector, or has the leading axes of ``x2``: row by row then. ``sorter`` holds the indices that
+    sort ``x1``.
     """
     return ArraySpec(x2.shape, "int64")
 
@@ -74,7 +81,9 @@ _SETS = "sets"
 
 @declare(_SETS)
 def unique_all(x: ArraySpec, /, *, axis: int | None = None, hint: int = 0) -> tuple[ArraySpec, ...]:
-    """The sorted unique elements (or slices along ``axis``), where each comes first, where it is in the result, and how often it comes."""
+    """The sorted unique elements (or slices along ``axis``), where each comes first, where it is in the
+    result, and how often it comes.
+    """
     values, inverse, counts = _unique(x, axis, hint)
     return values, counts, inverse, counts  # as many first places as counts
 
@@ -87,7 +96,9 @@ def unique_values(x: ArraySpec, /, *, axis: int | None = None, hint: int = 0) ->
 
 @declare(_SETS)
 def unique_consecutive(x: ArraySpec, /, *, axis: int | None = None, hint: int = 0) -> tuple[ArraySpec, ...]:
-    """The first element (or slice along ``axis``) of each run of equal ones, which run each element is in, and how long the runs are."""
+    """The first element (or slice along ``axis``) of each run of equal ones, which run each element is in,
+    and how long the runs are.
+    """
     return _unique(x, axis, hint)
 
 

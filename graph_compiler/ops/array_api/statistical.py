@@ -57,14 +57,18 @@ def std(x: ArraySpec, /, *, axis: Axis = None, correction: float = 0, keepdims: 
 
 @declare(_SECTION)
 def max_(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False, first: bool = False) -> ArraySpec:
-    """The largest element over ``axis``; NaN where there is one. Equal elements share the gradient; with ``first`` and one axis, the first
-    has it."""
+    """The largest element over ``axis``; NaN where there is one. Equal elements share the gradient; with
+    ``first`` and one axis, the first has it.
+    """
     return reduced(x, axis, keepdims)
 
 
 @declare(_SECTION)
 def min_(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False, first: bool = False) -> ArraySpec:
-    """The smallest element over ``axis``; NaN where there is one. Equal elements share the gradient as of ``max``."""
+    """The smallest element over ``axis``; NaN where there is one.
+
+    Equal elements share the gradient as of ``max``.
+    """
     return reduced(x, axis, keepdims)
 
 

@@ -1,4 +1,6 @@
-"""The neural-network extension of the vocabulary, in the field's usual names; operations stay whole, with decompositions beside them."""
+"""The neural-network extension of the vocabulary, in the field's usual names; operations stay whole, with
+decompositions beside them.
+"""
 
 from . import activations as activations
 from . import convolution as convolution

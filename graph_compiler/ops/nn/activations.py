@@ -40,7 +40,9 @@ def hard_tanh(x: ArraySpec, /, *, minimum: float = -1.0, maximum: float = 1.0) -
 
 @declare(_SECTION)
 def leaky_relu(x: ArraySpec, /, *, negative_slope: float = 0.01, right: bool = False) -> ArraySpec:
-    """``x`` where it is above 0, ``negative_slope * x`` elsewhere; the slope at 0 is ``negative_slope``, with ``right`` 1."""
+    """``x`` where it is above 0, ``negative_slope * x`` elsewhere; the slope at 0 is ``negative_slope``, with
+    ``right`` 1.
+    """
     return _same(x)
 
 
@@ -52,7 +54,9 @@ def prelu(x: ArraySpec, slope: ArraySpec, /) -> ArraySpec:
 
 @declare(_SECTION)
 def elu(x: ArraySpec, /, *, alpha: float = 1.0) -> ArraySpec:
-    """``x`` where it is above 0, ``alpha * expm1(x)`` elsewhere; the slope at 0 is ``alpha``, the second derivative 0."""
+    """``x`` where it is above 0, ``alpha * expm1(x)`` elsewhere; the slope at 0 is ``alpha``, the second
+    derivative 0.
+    """
     return _same(x)
 
 
@@ -76,7 +80,9 @@ def softplus(x: ArraySpec, /, *, beta: float = 1.0, threshold: float = 20.0) -> 
 
 @declare(_SECTION)
 def soft_shrink(x: ArraySpec, /, *, threshold: float = 0.5) -> ArraySpec:
-    """``x`` moved towards 0 by ``threshold``, 0 where it lies nearer than that; no gradient there, nor at the threshold."""
+    """``x`` moved towards 0 by ``threshold``, 0 where it lies nearer than that; no gradient there, nor at the
+    threshold.
+    """
     return _same(x)
 
 
@@ -111,7 +117,7 @@ def log_softmax(x: ArraySpec, /, *, axis: int) -> ArraySpec:
     return _same(x)
 
 
-# ---------------------------------------------------------------------------------------------- in smaller operations
+# -------------------------------------------------------------------------------------- in smaller operations
 def _decompose(**functions: Callable[..., Any]) -> None:
     for name, function in functions.items():
         decomposition(name)(function)

@@ -1,8 +1,8 @@
 """Convolutions over signals, images and volumes, and the windows that they look at.
 
-Arrays are ``[batch, channels, *space]`` (``layout="channels_first"``) or ``[batch, *space, channels]``. Weights are
-``[out, in // groups, *kernel]`` in both layouts, for a transposed convolution ``[in, out // groups, *kernel]``. ``padding`` holds a
-pair (before, after) for each axis of space.
+Arrays are ``[batch, channels, *space]`` (``layout="channels_first"``) or ``[batch, *space, channels]``.
+Weights are ``[out, in // groups, *kernel]`` in both layouts, for a transposed convolution ``[in, out //
+groups, *kernel]``. ``padding`` holds a pair (before, after) for each axis of space.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ def conv(
     groups: int = 1,
     layout: str = CHANNELS_FIRST,
 ) -> ArraySpec:
-    """Cross-correlation of ``x`` with ``weight``, plus ``bias`` for each channel (torch.nn.functional.conv2d)."""
+    """Cross-correlation of ``x`` with ``weight``, plus ``bias`` for each channel
+    (torch.nn.functional.conv2d).
+    """
     channels, space = _split(x, layout)
     kernel = weight.shape[2:]
     _check(x, weight, channels, weight.shape[1] * groups)
@@ -53,7 +55,9 @@ def conv_channels_last(
     dilation: tuple[int, ...],
     groups: int = 1,
 ) -> ArraySpec:
-    """:func:`conv` of ``[batch, *space, channels]`` with a weight ``[*kernel, in // groups, out]`` (lax.conv_general_dilated)."""
+    """:func:`conv` of ``[batch, *space, channels]`` with a weight ``[*kernel, in // groups, out]``
+    (lax.conv_general_dilated).
+    """
     weight = ArraySpec(tuple(kernel.shape[axis] for axis in weight_to_first(kernel.ndim)), kernel.dtype)
     return conv(
         x,
@@ -88,7 +92,9 @@ def conv_transpose(
     groups: int = 1,
     layout: str = CHANNELS_FIRST,
 ) -> ArraySpec:
-    """The gradient of :func:`conv` for its input, as a layer; ``output_padding`` adds to the end (torch.nn.functional.conv_transpose2d)."""
+    """The gradient of :func:`conv` for its input, as a layer; ``output_padding`` adds to the end
+    (torch.nn.functional.conv_transpose2d).
+    """
     channels, space = _split(x, layout)
     _check(x, weight, channels, weight.shape[0])
     kernel = weight.shape[2:]
@@ -106,7 +112,9 @@ def im2col(
     padding: Pairs,
     dilation: tuple[int, ...],
 ) -> ArraySpec:
-    """All windows of ``[batch, channels, *space]`` as columns: ``[batch, channels * window, windows]`` (torch.nn.functional.unfold)."""
+    """All windows of ``[batch, channels, *space]`` as columns: ``[batch, channels * window, windows]``
+    (torch.nn.functional.unfold).
+    """
     windows = tuple(map(window_output, x.shape[2:], kernel, strides, padding, dilation))
     return ArraySpec((x.shape[0], x.shape[1] * product(kernel), product(windows)), x.dtype)
 
@@ -122,7 +130,9 @@ def col2im(
     padding: Pairs,
     dilation: tuple[int, ...],
 ) -> ArraySpec:
-    """The sum of columns at the places that :func:`im2col` took them from, as ``[batch, channels, *size]`` (torch.nn.functional.fold)."""
+    """The sum of columns at the places that :func:`im2col` took them from, as ``[batch, channels, *size]``
+    (torch.nn.functional.fold).
+    """
     return ArraySpec((x.shape[0], x.shape[1] // product(kernel), *size), x.dtype)
 
 

@@ -38,7 +38,9 @@ def bilinear(x1: ArraySpec, x2: ArraySpec, weight: ArraySpec, bias: ArraySpec | 
 
 @declare(_LINEAR)
 def grouped_matmul(x: ArraySpec, weight: ArraySpec, offsets: ArraySpec, /) -> ArraySpec:
-    """Rows ``offsets[g - 1]:offsets[g]`` of x [rows, in] times matrix ``g`` of weight [groups, in, out]; rows after all of them give 0."""
+    """Rows ``offsets[g - 1]:offsets[g]`` of x [rows, in] times matrix ``g`` of weight [groups, in, out]; rows
+    after all of them give 0.
+    """
     return ArraySpec((x.shape[0], weight.shape[2]), dtype_of(x, weight))
 
 
@@ -47,7 +49,8 @@ _EMBEDDING = "embedding"
 
 @declare(_EMBEDDING)
 def embedding(weight: ArraySpec, indices: ArraySpec, /, *, padding_idx: int | None = None) -> ArraySpec:
-    """Rows ``indices`` of ``weight`` [rows, width]. Indices lie in [0, rows): sources raise for others, a target may give NaN.
+    """Rows ``indices`` of ``weight`` [rows, width]. Indices lie in [0, rows): sources raise for others, a
+    target may give NaN.
 
     The row ``padding_idx`` is taken as any other, but no gradient reaches it.
     """
@@ -81,7 +84,8 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> ArraySpec:
-    """Sum, mean or max of the rows of ``weight`` that each bag names; bag ``i`` is ``indices[offsets[i]:offsets[i + 1]]``.
+    """Sum, mean or max of the rows of ``weight`` that each bag names; bag ``i`` is
+    ``indices[offsets[i]:offsets[i + 1]]``.
 
     Rows equal to ``padding_idx`` count in no bag; an empty bag is 0.
     """
@@ -108,10 +112,11 @@ def scaled_dot_product_attention(
 ) -> ArraySpec:
     """``softmax(query @ key.T * scale + mask) @ value`` over arrays [..., tokens, features].
 
-    ``mask`` is added to the scores, or, if bool, keeps those where it is True; a row without any kept score gives 0.
-    ``is_causal`` keeps scores whose column is at most their row. ``scale`` is 1 / sqrt(features) if None.
-    ``enable_gqa`` lets groups of consecutive query heads (axis -3) share a head of key and value.
-    With a ``random_key`` (and no groups), a share ``dropout_rate`` of the weights is dropped before they meet the values.
+    ``mask`` is added to the scores, or, if bool, keeps those where it is True; a row without any kept score
+    gives 0. ``is_causal`` keeps scores whose column is at most their row. ``scale`` is 1 / sqrt(features) if
+    None. ``enable_gqa`` lets groups of consecutive query heads (axis -3) share a head of key and value. With
+    a ``random_key`` (and no groups), a share ``dropout_rate`` of the weights is dropped before they meet the
+    values.
     """
     if enable_gqa:
         batch = (*broadcast(query.shape[:-3], key.shape[:-3], value.shape[:-3]), query.shape[-3])

@@ -24,8 +24,8 @@ def nll_loss(
 ) -> ArraySpec:
     """Negative log-likelihood of class indices: ``-weight[target] * log_probabilities[target]``.
 
-    Classes stand on axis 1 (axis 0 where there is one axis). Targets equal to ``ignore_index`` give 0; "mean" divides
-    by the summed weights of the others.
+    Classes stand on axis 1 (axis 0 where there is one axis). Targets equal to ``ignore_index`` give 0; "mean"
+    divides by the summed weights of the others.
     """
     return _by_reduction(target.shape, dtype_of(log_probabilities, weight), reduction)
 
@@ -41,7 +41,9 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> ArraySpec:
-    """Cross entropy of ``softmax(logits)`` against class indices as in ``nll_loss``; ``label_smoothing`` falls on all classes alike."""
+    """Cross entropy of ``softmax(logits)`` against class indices as in ``nll_loss``; ``label_smoothing``
+    falls on all classes alike.
+    """
     return _by_reduction(target.shape, dtype_of(logits, weight), reduction)
 
 
@@ -63,6 +65,7 @@ def ctc_loss(
 ) -> ArraySpec:
     """Connectionist temporal classification: ``-log p(targets)`` of each sequence; inf where none fits.
 
-    Arrays: log_probabilities [time, batch, classes], targets [batch, length], padded beyond ``target_lengths``.
+    Arrays: log_probabilities [time, batch, classes], targets [batch, length], padded beyond
+        ``target_lengths``.
     """
     return ArraySpec((log_probabilities.shape[1],), log_probabilities.dtype)

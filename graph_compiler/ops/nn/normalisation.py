@@ -1,6 +1,8 @@
-"""Normalisation layers: ``(x - mean) / sqrt(variance + epsilon) * weight + bias``, by where mean and variance are taken.
+"""Normalisation layers: ``(x - mean) / sqrt(variance + epsilon) * weight + bias``, by where mean and variance
+are taken.
 
-Half precision is computed in float32 and given back as the dtype of ``x``; weights may be of another dtype than ``x``.
+Half precision is computed in float32 and given back as the dtype of ``x``; weights may be of another dtype
+than ``x``.
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ def layer_norm(
     axis: tuple[int, ...],
     epsilon: float,
 ) -> ArraySpec:
-    """Mean and variance over ``axis``, the last axes; weight and bias have their shape (torch.nn.functional.layer_norm)."""
+    """Mean and variance over ``axis``, the last axes; weight and bias have their shape
+    (torch.nn.functional.layer_norm).
+    """
     _check_last(x, axis)
     return ArraySpec(x.shape, x.dtype)
 
@@ -54,7 +58,9 @@ def layer_norm(
 def rms_norm(
     x: ArraySpec, weight: ArraySpec | None = None, /, *, axis: tuple[int, ...], epsilon: float
 ) -> ArraySpec:
-    """``x / sqrt(mean(x ** 2) + epsilon) * weight`` over ``axis``, the last axes (torch.nn.functional.rms_norm)."""
+    """``x / sqrt(mean(x ** 2) + epsilon) * weight`` over ``axis``, the last axes
+    (torch.nn.functional.rms_norm).
+    """
     _check_last(x, axis)
     return ArraySpec(x.shape, x.dtype)
 
@@ -88,14 +94,18 @@ def instance_norm(
     epsilon: float,
     axis: int = 1,
 ) -> ArraySpec:
-    """Mean and variance over all axes but the first and that of the channels, ``axis`` (torch.nn.functional.instance_norm)."""
+    """Mean and variance over all axes but the first and that of the channels, ``axis``
+    (torch.nn.functional.instance_norm).
+    """
     normalise_axis(axis, x.ndim)
     return ArraySpec(x.shape, x.dtype)
 
 
 @declare(_SECTION)
 def local_response_norm(x: ArraySpec, /, *, size: int, alpha: float, beta: float, k: float) -> ArraySpec:
-    """``x / (k + alpha * mean of x ** 2 over size neighbouring channels) ** beta`` (torch.nn.functional.local_response_norm)."""
+    """``x / (k + alpha * mean of x ** 2 over size neighbouring channels) ** beta``
+    (torch.nn.functional.local_response_norm).
+    """
     return ArraySpec(x.shape, x.dtype)
 
 

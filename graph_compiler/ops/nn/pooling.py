@@ -1,7 +1,8 @@
-"""Pooling over the last ``len(kernel)`` axes, or with ``layout="channels_last"`` over those before the last one; all other axes are batch.
+"""Pooling over the last ``len(kernel)`` axes, or with ``layout="channels_last"`` over those before the last
+one; all other axes are batch.
 
-``padding`` holds a pair (before, after) for each axis. With ``ceil_mode`` a last window that starts inside of the array (or of its
-padding before) counts, even where it reaches beyond the end.
+``padding`` holds a pair (before, after) for each axis. With ``ceil_mode`` a last window that starts inside of
+the array (or of its padding before) counts, even where it reaches beyond the end.
 """
 
 from __future__ import annotations
@@ -70,7 +71,9 @@ def max_pool_with_indices(
     dilation: tuple[int, ...],
     ceil_mode: bool = False,
 ) -> tuple[ArraySpec, ArraySpec]:
-    """:func:`max_pool`, and where each largest element (the first of equals) stands in the pooled axes in row-major order."""
+    """:func:`max_pool`, and where each largest element (the first of equals) stands in the pooled axes in
+    row-major order.
+    """
     values = _pooled(x, kernel, strides, padding, dilation, ceil_mode)
     return values, ArraySpec(values.shape, "int64")
 
@@ -88,7 +91,9 @@ def avg_pool(
     divisor_override: int | None = None,
     layout: str = CHANNELS_FIRST,
 ) -> ArraySpec:
-    """The mean of a window: its sum by its size, with or without padding, or by ``divisor_override`` (torch.nn.functional.avg_pool2d)."""
+    """The mean of a window: its sum by its size, with or without padding, or by ``divisor_override``
+    (torch.nn.functional.avg_pool2d).
+    """
     return _pooled(x, kernel, strides, padding, (1,) * len(kernel), ceil_mode, layout)
 
 
@@ -103,13 +108,17 @@ def lp_pool(
 
 @declare(_POOLING)
 def max_unpool(x: ArraySpec, indices: ArraySpec, /, *, size: tuple[Dim, ...]) -> ArraySpec:
-    """Zeros of spatial ``size`` with the elements of ``x`` at ``indices``, those of :func:`max_pool_with_indices`."""
+    """Zeros of spatial ``size`` with the elements of ``x`` at ``indices``, those of
+    :func:`max_pool_with_indices`.
+    """
     return ArraySpec((*x.shape[: x.ndim - len(size)], *size), x.dtype)
 
 
 @declare(_POOLING)
 def adaptive_avg_pool(x: ArraySpec, /, *, size: tuple[Dim, ...], layout: str = CHANNELS_FIRST) -> ArraySpec:
-    """Means over ``size`` windows that cover each axis: ``floor(i * n / size)`` to ``ceil((i + 1) * n / size)``."""
+    """Means over ``size`` windows that cover each axis: ``floor(i * n / size)`` to ``ceil((i + 1) * n /
+    size)``.
+    """
     return _resized(x, axes_of_space(x.ndim, len(size), layout), size)
 
 
@@ -121,7 +130,9 @@ def adaptive_max_pool(x: ArraySpec, /, *, size: tuple[Dim, ...]) -> ArraySpec:
 
 @declare(_POOLING)
 def adaptive_max_pool_with_indices(x: ArraySpec, /, *, size: tuple[Dim, ...]) -> tuple[ArraySpec, ArraySpec]:
-    """:func:`adaptive_max_pool`, and where each largest element stands, as :func:`max_pool_with_indices` counts."""
+    """:func:`adaptive_max_pool`, and where each largest element stands, as :func:`max_pool_with_indices`
+    counts.
+    """
     values = adaptive_max_pool(x, size=size)
     return values, ArraySpec(values.shape, "int64")
 
@@ -130,7 +141,9 @@ def adaptive_max_pool_with_indices(x: ArraySpec, /, *, size: tuple[Dim, ...]) ->
 def fractional_max_pool(
     x: ArraySpec, samples: ArraySpec, /, *, kernel: tuple[Dim, ...], size: tuple[Dim, ...]
 ) -> tuple[ArraySpec, ArraySpec]:
-    """Largest elements, and their places, of ``size`` windows whose steps vary with ``samples`` [batch, channels, axes] in [0, 1)."""
+    """Largest elements, and their places, of ``size`` windows whose steps vary with ``samples`` [batch,
+    channels, axes] in [0, 1).
+    """
     values = ArraySpec((*x.shape[: x.ndim - len(size)], *size), x.dtype)
     return values, ArraySpec(values.shape, "int64")
 
@@ -153,10 +166,12 @@ def interpolate(
     antialias: bool = False,
     layout: str = CHANNELS_FIRST,
 ) -> ArraySpec:
-    """``x`` with its last axes (or those before the channels) resampled to ``size`` (torch.nn.functional.interpolate).
+    """``x`` with its last axes (or those before the channels) resampled to ``size``
+    (torch.nn.functional.interpolate).
 
-    ``scales`` are the factors that positions are computed with, None for output size by input size; ``method`` is "nearest",
-    "nearest-exact", "linear" (in every axis), "cubic" or "lanczos"; ``antialias`` widens the filter when shrinking.
+    ``scales`` are the factors that positions are computed with, None for output size by input size;
+    ``method`` is "nearest", "nearest-exact", "linear" (in every axis), "cubic" or "lanczos"; ``antialias``
+    widens the filter when shrinking.
     """
     if method not in METHODS:
         raise InvalidGraph(f"interpolate knows the methods {', '.join(METHODS)}, not {method!r}")
@@ -174,9 +189,11 @@ def grid_sample(
     padding: str = "zeros",
     align_corners: bool = False,
 ) -> ArraySpec:
-    """``x[batch, channels, *space]`` at the positions ``grid[batch, *out, axes]``, -1 to 1 over each axis, the last axis first.
+    """``x[batch, channels, *space]`` at the positions ``grid[batch, *out, axes]``, -1 to 1 over each axis,
+    the last axis first.
 
-    ``padding`` says what lies outside: "zeros", "border" (the nearest element) or "reflection" (torch.nn.functional.grid_sample).
+    ``padding`` says what lies outside: "zeros", "border" (the nearest element) or "reflection"
+    (torch.nn.functional.grid_sample).
     """
     if method not in ("nearest", "linear", "cubic") or padding not in PADDINGS:
         raise InvalidGraph(f"grid_sample knows no method {method!r} with padding {padding!r}")
@@ -185,13 +202,17 @@ def grid_sample(
 
 @declare(_RESAMPLING)
 def affine_grid(theta: ArraySpec, /, *, size: tuple[Dim, ...], align_corners: bool = False) -> ArraySpec:
-    """The positions that :func:`grid_sample` needs for affine maps ``theta[batch, n, n + 1]`` of a space of ``size``."""
+    """The positions that :func:`grid_sample` needs for affine maps ``theta[batch, n, n + 1]`` of a space of
+    ``size``.
+    """
     return ArraySpec((theta.shape[0], *size, len(size)), theta.dtype)
 
 
 @declare(_RESAMPLING)
 def pixel_shuffle(x: ArraySpec, /, *, factor: int) -> ArraySpec:
-    """``[..., channels * factor ** 2, height, width]`` to ``[..., channels, height * factor, width * factor]`` (torch.pixel_shuffle)."""
+    """``[..., channels * factor ** 2, height, width]`` to ``[..., channels, height * factor, width *
+    factor]`` (torch.pixel_shuffle).
+    """
     *batch, channels, height, width = x.shape
     return ArraySpec((*batch, channels // (factor * factor), height * factor, width * factor), x.dtype)
 

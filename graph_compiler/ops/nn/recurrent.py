@@ -1,7 +1,8 @@
 """Recurrent layers: one layer in one direction over a whole sequence.
 
-Sequences are [time, batch, features]. ``length`` [batch], where given, ends each sequence early: later outputs are 0, and the final
-state is that of the last step in the sequence. ``reverse`` runs from the last step to the first.
+Sequences are [time, batch, features]. ``length`` [batch], where given, ends each sequence early: later
+outputs are 0, and the final state is that of the last step in the sequence. ``reverse`` runs from the last
+step to the first.
 
 Targets without such layers of their own get them as a ``scan``.
 """
@@ -34,7 +35,8 @@ def lstm(
     *,
     reverse: bool = False,
 ) -> tuple[ArraySpec, ArraySpec, ArraySpec]:
-    """Long short-term memory: (outputs, last hidden state, last cell state). Rows of the weights: input, forget, cell, output gates.
+    """Long short-term memory: (outputs, last hidden state, last cell state). Rows of the weights: input,
+    forget, cell, output gates.
 
     ``weight_hr`` projects the hidden state.
     """
@@ -183,7 +185,10 @@ def _entering(b: Any, x: Any, weight: Any, *biases: Any) -> Any:
 
 
 def _transposed(b: Any, weight: Any) -> Any:
-    """The weight as the steps multiply with it. It is transposed once: in the loop, XLA for CPU takes several times as long for one row."""
+    """The weight as the steps multiply with it.
+
+    It is transposed once: in the loop, XLA for CPU takes several times as long for one row.
+    """
     return _named("matrix", b.permute_dims(weight, axes=(1, 0)))
 
 
@@ -208,10 +213,11 @@ def _over_time(
     length: Any,
     reverse: bool,
 ) -> Any:
-    """(outputs, *last states) of ``state = step(row, *state)`` over the rows of ``entering``; the first state of each step is its output.
+    """(outputs, *last states) of ``state = step(row, *state)`` over the rows of ``entering``; the first state
+    of each step is its output.
 
-    In the body, the sizes of what meets are the same: those of the hidden state and of the ``matrix``. Outside they are equal, but may be
-    read from other arrays.
+    In the body, the sizes of what meets are the same: those of the hidden state and of the ``matrix``.
+    Outside they are equal, but may be read from other arrays.
     """
     batch = state["hidden"].shape[0]
     rows = {"entering": (entering, (batch, matrix.shape[1]))}

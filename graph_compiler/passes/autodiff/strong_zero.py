@@ -1,9 +1,11 @@
-"""Derivatives in which zero times anything is zero: element by element operations whose slope may be infinite, no number or zero become
-calls through which a tangent or cotangent of zero stays zero, and so does one that a slope of zero meets.
+"""Derivatives in which zero times anything is zero: element by element operations whose slope may be
+infinite, no number or zero become calls through which a tangent or cotangent of zero stays zero, and so does
+one that a slope of zero meets.
 
-The derivative of ``where(x > 0, log(x), 0)`` at 0 is ``0 * inf``, no number, for ``where`` hands the cotangent 0 to a branch that was not
-taken. Here it is 0. ``where`` and sums hand on no products, and a function with a derivative rule of its own keeps its rule. ``minimum``
-and its like choose by slopes of 0 and 1, which an infinite tangent meets in forward mode.
+The derivative of ``where(x > 0, log(x), 0)`` at 0 is ``0 * inf``, no number, for ``where`` hands the
+cotangent 0 to a branch that was not taken. Here it is 0. ``where`` and sums hand on no products, and a
+function with a derivative rule of its own keeps its rule. ``minimum`` and its like choose by slopes of 0 and
+1, which an infinite tangent meets in forward mode.
 """
 
 from __future__ import annotations
@@ -42,7 +44,9 @@ def _of_complex(b: Any, out: Value, z: Any, **sides: Any) -> Any:
 
 
 def _extreme(name: str) -> Form:
-    """The elements that are the extreme share a tangent, by a selection: the others have no slope of 0 that it could meet."""
+    """The elements that are the extreme share a tangent, by a selection: the others have no slope of 0 that
+    it could meet.
+    """
 
     def form(b: Any, out: Value, x: Any, *, axis: Any, keepdims: bool, first: bool) -> Any:
         fixed = b.stop_gradient(x)
@@ -69,7 +73,9 @@ def _variance(b: Any, out: Value, x: Any, *, axis: Any, correction: float, keepd
 
 
 def _times_logarithm(name: str, logarithm: str) -> Form:
-    """``x * log(y)``, which is 0 where ``x`` is; the operation itself where they are no numbers or ``x`` is infinite."""
+    """``x * log(y)``, which is 0 where ``x`` is; the operation itself where they are no numbers or ``x`` is
+    infinite.
+    """
 
     def form(b: Any, out: Value, *operands: Any) -> Any:
         x, y = (
@@ -97,7 +103,8 @@ SINGULAR = frozenset({
     "log2", "log_ndtr", "logaddexp", "logaddexp2", "logit", "multiply", "ndtri", "polygamma", "pow", "reciprocal", "rsqrt", "sinh", "sqrt",
     "square", "tan", "xlog1py", "xlogy", "zeta",
 })  # fmt: skip
-# Those with slopes that are 0 somewhere, where an infinite cotangent may come: the slope of ``sqrt(relu(x))`` at 0.
+# Those with slopes that are 0 somewhere, where an infinite cotangent may come: the slope of ``sqrt(relu(x))``
+# at 0.
 FLAT = frozenset({
     "abs", "airy_ai", "atan", "bessel_j0", "bessel_j1", "celu", "clip", "cos", "elu", "erf", "erfc", "fmax", "fmin", "fmod", "gelu",
     "hard_shrink", "hard_sigmoid", "hard_swish", "hard_tanh", "i0e", "i1e", "leaky_relu", "log_sigmoid", "maximum", "minimum", "mish",
@@ -112,7 +119,9 @@ HOLOMORPHIC = frozenset({
 
 
 def strong_zero(graph: Graph) -> tuple[Graph, bool]:
-    """Write the graph so that zero times anything is zero in its derivatives, as ``grad(f, strong_zero=True)`` does."""
+    """Write the graph so that zero times anything is zero in its derivatives, as ``grad(f,
+    strong_zero=True)`` does.
+    """
     block = graph.block
     made = _strong(block)
     return (graph, False) if made is block else (graph.with_block(made), True)
@@ -161,7 +170,9 @@ def _region(region: Region) -> Region:
 
 
 def _is_singular(node: Node) -> bool:
-    """Whether it may have slopes that are not finite, or meet them: each of them has to be one number, real or complex."""
+    """Whether it may have slopes that are not finite, or meet them: each of them has to be one number, real
+    or complex.
+    """
     if node.op not in SINGULAR | FLAT or not any(isinstance(item, Value) for item in node.inputs):
         return False
     values = [item for item in (*node.inputs, *node.outputs) if isinstance(item, Value)]

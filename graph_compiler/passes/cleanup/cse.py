@@ -18,8 +18,8 @@ _OP = attrgetter("op")
 def cse(graph: Graph) -> tuple[Graph, bool]:
     """The graph with each repeated pure node replaced by the first of its kind.
 
-    Random nodes, nodes whose operands or results are written to, and results that the caller receives stay apart. Nodes with regions are
-    equal where their regions are the same program.
+    Random nodes, nodes whose operands or results are written to, and results that the caller receives stay
+    apart. Nodes with regions are equal where their regions are the same program.
     """
     aliases = Aliases(graph)
     escaping = set(map(aliases.base_of, values_in(graph.outputs)))

@@ -1,4 +1,6 @@
-"""Random numbers that are drawn once: those that depend on no array are constants, the others the same numbers at every call."""
+"""Random numbers that are drawn once: those that depend on no array are constants, the others the same
+numbers at every call.
+"""
 
 from __future__ import annotations
 
@@ -46,9 +48,11 @@ def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:
 
 
 def repeat_draws(graph: Graph, state: Any, calls: tuple[str, str]) -> tuple[Graph, bool]:
-    """The graph with every random call that is left (those that read arrays: dropout) drawing the same numbers at each call.
+    """The graph with every random call that is left (those that read arrays: dropout) drawing the same
+    numbers at each call.
 
-    They start from the generator's ``state`` while it was recorded; afterwards the generator is as it was. ``calls`` read and set it.
+    They start from the generator's ``state`` while it was recorded; afterwards the generator is as it was.
+    ``calls`` read and set it.
     """
     if not any(node.is_random for node in graph.nodes):
         return graph, False

@@ -1,4 +1,6 @@
-"""Guards on sizes as short as they can be said: solved for the size they are about, and without those that others imply."""
+"""Guards on sizes as short as they can be said: solved for the size they are about, and without those that
+others imply.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from ..driver import only_with
 Number = Union[int, float]  # floats are infinite
 Row = tuple[Guard, Compared]
 
-# comparison of a size with a number -> the least and the greatest size of which it is true; ``ne`` beside them leaves one size out
+# comparison of a size with a number -> the least and the greatest size of which it is true; ``ne`` beside
+# them leaves one size out
 _RANGES: dict[str, Callable[[int], tuple[Number, Number]]] = {
     "eq": lambda n: (n, n),
     "ge": lambda n: (n, math.inf),
@@ -26,10 +29,10 @@ _RANGES: dict[str, Callable[[int], tuple[Number, Number]]] = {
 def simplify_guards(graph: Graph) -> tuple[Graph, bool]:
     """The graph with fewer and shorter guards on entry, which hold for the same calls.
 
-    A guard that compares with a number is solved for its size: of ``(n - 1) // 2 + 1 >= 3`` is left ``n >= 5``. Of several about one size
-    the strongest stay, and none that follows from sizes that are fixed: of ``2 <= n``, ``n != 0``, ``n == 10`` and ``min(n, 12) >= 8`` is
-    left ``n == 10``. Those that stay stand in the place of the first, for guards behind it may be computed only where it holds
-    (``10 // n``).
+    A guard that compares with a number is solved for its size: of ``(n - 1) // 2 + 1 >= 3`` is left ``n >=
+    5``. Of several about one size the strongest stay, and none that follows from sizes that are fixed: of ``2
+    <= n``, ``n != 0``, ``n == 10`` and ``min(n, 12) >= 8`` is left ``n == 10``. Those that stay stand in the
+    place of the first, for guards behind it may be computed only where it holds (``10 // n``).
     """
     entry = {id(guard) for guard in graph.entry_guards()}
     rows = [
@@ -49,7 +52,9 @@ def simplify_guards(graph: Graph) -> tuple[Graph, bool]:
 
 
 def _solved(guard: Guard) -> Iterator[tuple[Guard, Compared | None]]:
-    """The guard about the innermost size, none where it always holds; others as they are, without a comparison."""
+    """The guard about the innermost size, none where it always holds; others as they are, without a
+    comparison.
+    """
     found = comparison(guard.condition)
     row = isolate(found) if found is not None else None
     if found is None or row is False:
@@ -80,7 +85,6 @@ def _unsettled(rows: list[tuple[Guard, Compared | None]]) -> list[tuple[Guard, C
 
 
 def _follows(condition: Any, fixed: dict[Symbol, int]) -> bool:
-    """Whether a condition is true because of sizes that are fixed."""
     symbols = set(condition.symbols()) if isinstance(condition, Size) else set()
     return bool(symbols) and symbols <= fixed.keys() and substitute(condition, fixed.__getitem__) is True
 

@@ -1,4 +1,6 @@
-"""One recorded loop as a ``scan`` or ``while_loop`` of any length: what its steps have in common and carry, and what is used afterwards."""
+"""One recorded loop as a ``scan`` or ``while_loop`` of any length: what its steps have in common and carry,
+and what is used afterwards.
+"""
 
 from __future__ import annotations
 
@@ -32,15 +34,15 @@ class TooShort(NotEqual):
 
 @dataclass(frozen=True)
 class Step:
-    """What was recorded of one step: its nodes, with folded loops as nodes, and those outside of inner loops. ``is_whole`` where each inner
-    loop has steps enough to be one."""
+    """What was recorded of one step: its nodes, with folded loops as nodes, and those outside of inner loops.
+    ``is_whole`` where each inner loop has steps enough to be one.
+    """
 
     nodes: Sequence[Node]
     own: Sequence[Node]
     is_whole: bool = True
 
     def written(self, base_of: Callable[[Value], Value]) -> list[Value]:
-        """The memory that it writes to and has not made itself, in the order in which it does."""
         made = {value for node in self.nodes for value in node.outputs}
         bases = dict.fromkeys(base_of(value) for node in self.nodes for value in node.writes)
         return [base for base in bases if base not in made]
@@ -116,8 +118,10 @@ class Places:
         }
 
     def is_counted(self, node: Node) -> bool:
-        """Whether the number of a step stands where a target that counts in arrays cannot have it: in sizes, in slices that
-        are cut off by their axis, and in sums that pass 32 bits. Inner loops may have lengths that grow evenly with it, and get a bound."""
+        """Whether the number of a step stands where a target that counts in arrays cannot have it: in sizes,
+        in slices that are cut off by their axis, and in sums that pass 32 bits. Inner loops may have lengths
+        that grow evenly with it, and get a bound.
+        """
         if node.op == "scan":
             return (
                 greatest(
@@ -149,7 +153,9 @@ class Places:
         return any(map(self._is_of_step, iterate_structure(rest)))
 
     def cuts(self, node: Node) -> list[list[tuple[bool, bool]]]:
-        """Of each bound of a slice in which the number of a step stands, whether it counts from the end, and lies inside of its axis."""
+        """Of each bound of a slice in which the number of a step stands, whether it counts from the end, and
+        lies inside of its axis.
+        """
         found, items = [], _items(node) if node.key in _INDEXED else ()
         shape = node.inputs[0].shape if items else ()
         for place, item in enumerate(items):
@@ -182,18 +188,18 @@ class Places:
 
     @staticmethod
     def selects(node: Node) -> bool:
-        """Whether a mask says how many elements a node reads."""
         return node.key == "__getitem__" and any(
             isinstance(item, Value) and item.dtype == "bool" for item in _items(node)
         )
 
     @staticmethod
     def _goes_forward(item: Any) -> bool:
-        """Whether this is a slice in the order of the axis."""
         return isinstance(item, slice) and (item.step is None or (type(item.step) is int and item.step > 0))
 
     def _is_wide(self, item: Any) -> bool:
-        """Whether what is computed with the number of a step passes 32 bits, in which arrays hold it, in some thousand steps."""
+        """Whether what is computed with the number of a step passes 32 bits, in which arrays hold it, in some
+        thousand steps.
+        """
         return (
             self._is_of_step(item)
             and widest(item, lambda symbol: max(_STEPS, abs(int(symbol.hint)))) >= _TOO_WIDE
@@ -203,16 +209,13 @@ class Places:
         return isinstance(item, Size) and any(symbol.source in self.of_index for symbol in item.symbols())
 
     def are_harmless(self, mark: Mark) -> bool:
-        """Whether later conditions of a ``while`` may be computed where an earlier one has ended it: of no elements they fail."""
         late = self.graph.nodes[mark.position if mark.asked is None else mark.asked : mark.position]
         return all(_bare(node) in _ANYWHERE for node in late)
 
     def is_before(self, value: Value, mark: Mark) -> bool:
-        """Whether a value is there before a loop."""
         return self.made.get(value, -1) < mark.position
 
     def note_use(self, values: Sequence[Value], mark: Mark) -> None:
-        """A loop begins with these values, whether or not its recorded steps read them: those before it have to give them."""
         self._note(values, mark.position)
 
     def _note(self, values: Iterable[Value], place: float) -> None:
@@ -222,18 +225,15 @@ class Places:
             self.memory_used[base] = max(self.memory_used.get(base, -1), place)
 
     def sees_writes(self, value: Value, to: Value, mark: Mark) -> bool:
-        """Whether the memory of a value is used after that of another one is written to behind a loop."""
         written = self.written.get(self.aliases.base_of(to), ())
         first = next((place for place in written if place >= mark.position), float("inf"))
         return self.memory_used.get(self.aliases.base_of(value), -1) > first
 
     def is_used_after(self, value: Value, mark: Mark) -> bool:
-        """Whether a value, or the number of a step, is used behind a loop."""
         return self.used.get(value, -1) >= mark.position
 
 
 def _bare(node: Node) -> str:
-    """The name of a call that methods and primitives have in common."""
     return node.key.removesuffix("_p").strip("_")
 
 
@@ -242,7 +242,6 @@ def _items(node: Node) -> tuple[Any, ...]:
 
 
 def outer_loops(loop: RecordedLoop) -> Iterator[RecordedLoop]:
-    """The loops that a loop stands in."""
     while loop.outer is not None:
         loop = loop.outer[0]
         yield loop
@@ -263,21 +262,24 @@ class Kept:
         """Those that hold arrays from before the loop at its end."""
 
     def are_certain(self, first: int) -> bool:
-        """Whether arrays from before the loop are the same at each mark from the ``first`` on, so after however many steps."""
         return all(
             value_at(mark, path) is value for path, value in self.old.items() for mark in self.marks[first:]
         )
 
     def need_a_step(self) -> bool:
-        """Whether they hold, before the first step, something else than behind one, and the loop does not carry it."""
+        """Whether they hold, before the first step, something else than behind one, and the loop does not
+        carry it.
+        """
         return any(
             self._held(0, path) != self._held(1, path) or self._is_shared_without_one(path)
             for path in self.after
         )
 
     def _is_shared_without_one(self, path: Path) -> bool:
-        """Whether a variable, which holds an array of the steps behind the loop, would hold one that has another name there without a step,
-        and what is written to one of the two is seen in the other: a graph carries arrays, not their memory."""
+        """Whether a variable, which holds an array of the steps behind the loop, would hold one that has
+        another name there without a step, and what is written to one of the two is seen in the other: a graph
+        carries arrays, not their memory.
+        """
         first, last, end = value_at(self.marks[0], path), value_at(self.marks[-1], path), self.marks[-1]
         if first is None or last is None or path in self.old:
             return False
@@ -300,8 +302,9 @@ _INDEX = "index"  # the pattern of the number of a step
 def folded_loop(
     places: Places, loop: RecordedLoop, steps: Sequence[Step], peeled: int
 ) -> tuple[list[Node], list[Guard]]:
-    """The nodes of a loop, the first ``peeled`` steps of which are written out, and what it relies on; ``NotEqual`` where its steps are not
-    equal."""
+    """The nodes of a loop, the first ``peeled`` steps of which are written out, and what it relies on;
+    ``NotEqual`` where its steps are not equal.
+    """
     return _Fold(places, loop, steps, peeled).result()
 
 
@@ -352,7 +355,6 @@ class _Fold:
         self.index: Value | None = None
 
     def _has_conditions(self, mark: Mark) -> bool:
-        """Whether all conditions of a ``while`` were asked for: an earlier one may decide, so that the calls of later ones are missing."""
         return all((*ASKED, number) in mark.state for number in range(len(self.loop.negated)))
 
     # ------------------------------------------------------------------------------ what has to hold
@@ -369,18 +371,21 @@ class _Fold:
         return self._nodes(list(zip(self.steps[-1], patterns)))
 
     def _leaves(self, place: int) -> list[Sequence[Any]]:
-        """Those of a call in each step that makes it."""
         return [rows[place].leaves for rows in self.rows if place < len(rows)]
 
     def _states_are_equal(self) -> None:
-        """From the second mark on variables hold the same, but for elements: so each further step does what the recorded ones did."""
+        """From the second mark on variables hold the same, but for elements: so each further step does what
+        the recorded ones did.
+        """
         begin = 0 if self.peeled else 1
         first, *others = (self._state(place) for place in range(begin, len(self.marks)))
         if any(state != first for state in others) or not self.kept.are_certain(begin):
             raise NotEqual
 
     def _state(self, place: int) -> Mapping[Path, Any]:
-        """What the variables hold at a mark, without what differs from mark to mark: arrays, and the number of the step before."""
+        """What the variables hold at a mark, without what differs from mark to mark: arrays, and the number
+        of the step before.
+        """
         mark = self.marks[place]
         before = self.loop.marks[place + self.peeled - 1].index
         held: dict[Value, Any] = {
@@ -427,8 +432,10 @@ class _Fold:
             raise NotEqual
 
     def _sizes_are_even(self) -> bool:
-        """Whether arrays have the same sizes in all steps, but for those that a mask selects, or are made of such, and those that are cut,
-        or made of arrays that are cut, at a number of the step: sizes of these grow evenly with it."""
+        """Whether arrays have the same sizes in all steps, but for those that a mask selects, or are made of
+        such, and those that are cut, or made of arrays that are cut, at a number of the step: sizes of these
+        grow evenly with it.
+        """
         uneven: set[Value] = set()
         selected: set[Value] = set()
         for nodes in zip(*self.steps):
@@ -450,7 +457,6 @@ class _Fold:
         return True
 
     def _needs_a_step(self) -> bool:
-        """Whether variables that later code may read hold, before the first step, something else than behind one."""
         return bool(self.peeled) or self.is_spared or self.kept.need_a_step()
 
     # ------------------------------------------------------------------------------ patterns
@@ -491,7 +497,9 @@ class _Fold:
                         self._reach(leaves[at], pattern)
 
     def _variables_are_apart(self) -> None:
-        """So is what variables hold before any step, before those too whose inner loops are too short to tell what steps read."""
+        """So is what variables hold before any step, before those too whose inner loops are too short to tell
+        what steps read.
+        """
         for path in self.carried:
             for mark in self.marks[:-1]:
                 value = value_at(mark, path)
@@ -538,7 +546,9 @@ class _Fold:
         return self.carried[path]
 
     def _before_first(self, path: Path, last: Value) -> Value:
-        """What a variable holds before the first step; where that is nothing, any array of its type, for there is a step then."""
+        """What a variable holds before the first step; where that is nothing, any array of its type, for
+        there is a step then.
+        """
         first = value_at(self.marks[0], path)
         if first is not None and first.spec == last.spec:
             return first
@@ -567,7 +577,9 @@ class _Fold:
 
     # ------------------------------------------------------------------------------ behind the loop
     def _finals(self) -> dict[Path, Pattern]:
-        """The variables that are carried, because a step or later code reads them, with what a step makes of each."""
+        """The variables that are carried, because a step or later code reads them, with what a step makes of
+        each.
+        """
         end = self.marks[-1]
         for step in self.all_steps:
             for value in (value for node in step.nodes for value in node.outputs):
@@ -583,7 +595,9 @@ class _Fold:
         return found
 
     def _variable(self, value: Value) -> Path:
-        """A variable that holds a value at the end, one that holds such a value at the beginning where there is one."""
+        """A variable that holds a value at the end, one that holds such a value at the beginning where there
+        is one.
+        """
         paths = self.last_slots.get(value, [])
         if not self.are_whole and len({self._following(path) for path in paths}) > 1:
             raise NotEqual  # they hold the same only because an inner loop had no step
@@ -713,7 +727,6 @@ class _Fold:
         return self.loop.start + self.peeled * self.loop.step
 
     def _length(self) -> Any:
-        """How many steps there are, those that are written out left out; less than 0 where there would be none."""
         step = self.loop.step
         return (self.loop.stop - self._start() + step - (1 if step > 0 else -1)) // step
 

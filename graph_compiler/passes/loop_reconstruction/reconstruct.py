@@ -1,5 +1,6 @@
-"""The steps of a loop that are left while it is recorded, as a program of their own: once the recorded ones have been found equal, what
-the others do is known, and they need not be recorded one by one."""
+"""The steps of a loop that are left while it is recorded, as a program of their own: once the recorded ones
+have been found equal, what the others do is known, and they need not be recorded one by one.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +21,9 @@ from .iterations import NotEqual, Places, Step, TooShort, folded_loop, outer_loo
 
 
 def answers(places: Places, loop: RecordedLoop, peeled: int) -> list[Guard]:
-    """What a loop relies on whose first ``peeled`` steps are written out; ``NotEqual`` where its steps may have other answers."""
+    """What a loop relies on whose first ``peeled`` steps are written out; ``NotEqual`` where its steps may
+    have other answers.
+    """
     guards = []
     for question in loop.questions:
         is_apart = question.place < peeled
@@ -58,17 +61,20 @@ class StepsMissing(Signal):
 
 
 def fold_loops(graph: Graph, counts: bool = True, written_out: bool = False) -> tuple[Graph, bool]:
-    """The graph with its marked loops as nodes, or all of them ``written_out``, each with as many steps as were recorded.
+    """The graph with its marked loops as nodes, or all of them ``written_out``, each with as many steps as
+    were recorded.
 
-    ``counts``: the target's loops count in numbers of Python, which may be ends of slices and sizes; loops that need that are written out
-    otherwise. ``StepsMissing`` where there is a loop to be written out of which not all steps were recorded.
+    ``counts``: the target's loops count in numbers of Python, which may be ends of slices and sizes; loops
+    that need that are written out otherwise. ``StepsMissing`` where there is a loop to be written out of
+    which not all steps were recorded.
     """
     return (_Folding(graph, counts, written_out).graph(), True) if graph.loops else (graph, False)
 
 
 def folded_so_far(graph: Graph, loop: RecordedLoop) -> Sequence[Node] | None:
-    """The nodes in the place of a loop that still runs, for which all that its variables hold is used; None where its steps are not
-    equal."""
+    """The nodes in the place of a loop that still runs, for which all that its variables hold is used; None
+    where its steps are not equal.
+    """
     folding = _Folding(graph, True, False, loop)
     folding.places.used.update(
         (held.item, inf) for held in loop.marks[-1].state.values() if isinstance(held.item, Value)
@@ -77,8 +83,9 @@ def folded_so_far(graph: Graph, loop: RecordedLoop) -> Sequence[Node] | None:
 
 
 class _Folding:
-    """The loops of one graph, the inner ones first. ``counted`` are those with the number of steps that was recorded; one may be
-    ``running``."""
+    """The loops of one graph, the inner ones first. ``counted`` are those with the number of steps that was
+    recorded; one may be ``running``.
+    """
 
     def __init__(
         self, graph: Graph, counts: bool, written_out: bool, running: RecordedLoop | None = None
@@ -120,7 +127,6 @@ class _Folding:
         return None if not self.counted.isdisjoint((*inside, loop)) or loop in self.short else nodes
 
     def _is_left(self, loop: RecordedLoop) -> bool:
-        """Whether a loop has still to be written out: it was folded before another one asked for the number of its step, or reads such."""
         return loop in self.folded if loop in self.counted else self._reads_number(loop)
 
     def _reads_number(self, loop: RecordedLoop) -> bool:
@@ -173,7 +179,6 @@ class _Folding:
         return [node for step in steps for node in step.nodes]
 
     def _may_be_short(self, loop: RecordedLoop) -> bool:
-        """Whether another step of an outer loop, which may tell what this one does, can have more steps."""
         sources = {symbol.source for bound in loop.bounds() for symbol in bound.symbols()}
         folding = set(outer_loops(loop)) - self.counted
         return any(self.places.of_index.get(source) in folding for source in sources)
@@ -202,7 +207,7 @@ class _Folding:
             first = loop.marks[-1].position
         return [*nodes, *self.recorded.nodes[first:end]]
 
-    # ------------------------------------------------------------------------------ loops with the steps that were recorded
+    # ---------------------------------------------------------------- loops with the steps that were recorded
     def _count_all(self, loop: RecordedLoop) -> None:
         """As :meth:`_count`, and so have those inside that were too short to tell what their steps do."""
         for inner in [each for each in self.short if loop in outer_loops(each)]:
@@ -211,7 +216,9 @@ class _Folding:
         self._count(loop)
 
     def _count(self, loop: RecordedLoop) -> None:
-        """The number of steps is what it was; so are numbers of the steps of outer loops, on which it depends."""
+        """The number of steps is what it was; so are numbers of the steps of outer loops, on which it
+        depends.
+        """
         if loop.skipped:
             raise StepsMissing
         self.counted.add(loop)
@@ -233,7 +240,6 @@ class _Folding:
             self.guards.append(Guard(value, answer, loop.origin))
 
     def _is_of_step(self, value: Value, loop: RecordedLoop) -> bool:
-        """Whether a value is made in the steps of a loop, or is the number of one."""
         return self.places.of_index.get(value) is loop or not self.places.is_before(value, loop.marks[0])
 
     def _with_numbers(self, graph: Graph) -> Graph:
@@ -288,8 +294,8 @@ def _around(loop: RecordedLoop, running: RecordedLoop | None) -> Any:
 class Rest(NamedTuple):
     """A ``program`` of the recorded values ``given``, of which it writes to the first ``written`` ones.
 
-    ``made`` are the values that variables hold, which are afterwards what it returns behind those. ``numbers`` tells those of the given
-    values that are numbers of Python.
+    ``made`` are the values that variables hold, which are afterwards what it returns behind those.
+    ``numbers`` tells those of the given values that are numbers of Python.
     """
 
     program: Graph
@@ -300,8 +306,9 @@ class Rest(NamedTuple):
 
 
 def rest_of_loop(graph: Graph, loop: RecordedLoop, done: int) -> Rest | None:
-    """What is left of a ``for`` after ``done`` steps, before each of which there is a mark, and one behind; None where its steps are not
-    equal, or change what the recording has not made in them."""
+    """What is left of a ``for`` after ``done`` steps, before each of which there is a mark, and one behind;
+    None where its steps are not equal, or change what the recording has not made in them.
+    """
     if (nodes := folded_so_far(graph, loop)) is None or nodes[-1].op != "scan":
         return None
     scan, inside = nodes[-1], set(graph.nodes[loop.marks[0].position :])

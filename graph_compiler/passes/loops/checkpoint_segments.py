@@ -1,9 +1,9 @@
 """Loops in segments of about ``sqrt(n)`` steps, for gradients of long loops in little memory.
 
-A gradient of a ``scan`` keeps what each of its ``n`` steps computed. In segments of ``s`` steps it keeps what is carried into each of the
-``n / s`` segments, and runs one segment at a time again: about ``n / s + s`` steps are kept, which is least for ``s = sqrt(n)``. The
-forward pass is computed twice. The length of a segment is fixed by the length that was recorded; other lengths have other numbers of
-segments.
+A gradient of a ``scan`` keeps what each of its ``n`` steps computed. In segments of ``s`` steps it keeps what
+is carried into each of the ``n / s`` segments, and runs one segment at a time again: about ``n / s + s``
+steps are kept, which is least for ``s = sqrt(n)``. The forward pass is computed twice. The length of a
+segment is fixed by the length that was recorded; other lengths have other numbers of segments.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ def _segmented(block: Block) -> Block:
 
 
 class _Segments:
-    """One loop: all whole segments, and a loop over the steps that are left, which comes first where the loop runs backwards."""
+    """One loop: all whole segments, and a loop over the steps that are left, which comes first where the loop
+    runs backwards.
+    """
 
     def __init__(self, build: Builder, node: Node) -> None:
         self.build, self.node = build, node

@@ -1,8 +1,8 @@
-"""What the steps of a loop compute without the step before is computed before the loop: what is the same in all of them once, and numbers
-of the rows of sequences for all rows at once.
+"""What the steps of a loop compute without the step before is computed before the loop: what is the same in
+all of them once, and numbers of the rows of sequences for all rows at once.
 
-Arrays grow by neither: a mask, or a row that is repeated, is made where it is used. For targets whose loops count in arrays, whose
-compilers leave such things in each step.
+Arrays grow by neither: a mask, or a row that is repeated, is made where it is used. For targets whose loops
+count in arrays, whose compilers leave such things in each step.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ early_values = Pass("early_values", _with_early, "deep", ("scan",))
 
 
 def _may_be_early(node: Node) -> bool:
-    """Whether an operation has one result, which looks at no more than one place of each operand, and does not fail."""
+    """Whether an operation has one result, which looks at no more than one place of each operand, and does
+    not fail.
+    """
     if node.op in _MAKE or node.op == "getitem":
         return True
     return (
@@ -85,7 +87,9 @@ class _Loop(OpenLoop):
             self.light.add(made)
 
     def _of_rows(self) -> dict[Value, Node]:
-        """The numbers that are computed of numbers of the rows, where that makes sequences fewer, or no more and is work."""
+        """The numbers that are computed of numbers of the rows, where that makes sequences fewer, or no more
+        and is work.
+        """
         rows = {row for row in self.rows if row.ndim == 0}
         found: dict[Value, Node] = {}
         for node in self.nodes:
@@ -114,16 +118,13 @@ class _Loop(OpenLoop):
         )
 
     def _read_later(self, early: Mapping[Value, Node]) -> set[Value]:
-        """What is read by the outputs, and by nodes that stay in the loop."""
         left = (node.uses for node in self.nodes if not self._is_made(node, early))
         return {value for uses in left for value in uses} | {*values_in(self.outputs)}
 
     def _is_made(self, node: Node, early: Mapping[Value, Node]) -> bool:
-        """Whether what a node makes is there before the loop."""
         return any(value in self.once or value in early for value in node.outputs)
 
     def finds(self) -> bool:
-        """Whether anything is early."""
         return bool(self.once or self.at_once)
 
     # ------------------------------------------------------------------------------ what is made

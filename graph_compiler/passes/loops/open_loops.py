@@ -1,5 +1,6 @@
-"""Loops whose body is open: its nodes read values and sizes of the outside, so that what changes from step to step can be told from what
-does not."""
+"""Loops whose body is open: its nodes read values and sizes of the outside, so that what changes from step to
+step can be told from what does not.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +34,6 @@ class OpenLoop:
         self.made = {value for each in nodes for value in each.outputs} | {*inputs}
 
     def is_still(self, key: Any) -> bool:
-        """Whether a key is the same in all steps."""
         return self.made.isdisjoint(values_in(key))
 
     def history(self, place: int) -> History | None:
@@ -47,7 +47,9 @@ class OpenLoop:
 
 
 class History:
-    """The versions of one carried array in a step, each written from one before it, and what reads and writes them."""
+    """The versions of one carried array in a step, each written from one before it, and what reads and writes
+    them.
+    """
 
     def __init__(self, array: Value) -> None:
         self.array = array
@@ -56,7 +58,9 @@ class History:
         self.writes: list[Node] = []
 
     def takes(self, node: Node) -> bool:
-        """Notes a node that reads or writes a place of a version, and nothing else of one; False where it does more."""
+        """Notes a node that reads or writes a place of a version, and nothing else of one; False where it
+        does more.
+        """
         if node.op not in ("getitem", "setitem") or not self.versions.isdisjoint(
             values_in((node.inputs[1:], node.params))
         ):

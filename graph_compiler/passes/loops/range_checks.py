@@ -1,10 +1,12 @@
 """Checks inside of loops and branches that always hold, for the number of a step lies between known ends.
 
-Where statements are traced, each place in ``for i in range(n): for j in range(i + 1, n): x[i, j]`` is a number of an array, and is checked
-in each step. Here whole numbers are sums of sizes and of the numbers of steps, and what a loop or a branch says of them are *facts*: sums
-that are no less than 0. A comparison is certain where its difference is a sum of facts and of sizes.
+Where statements are traced, each place in ``for i in range(n): for j in range(i + 1, n): x[i, j]`` is a
+number of an array, and is checked in each step. Here whole numbers are sums of sizes and of the numbers of
+steps, and what a loop or a branch says of them are *facts*: sums that are no less than 0. A comparison is
+certain where its difference is a sum of facts and of sizes.
 
-Numbers that a program reads, or that are no counters, may wrap around: they are compared, but nothing is computed of them.
+Numbers that a program reads, or that are no counters, may wrap around: they are compared, but nothing is
+computed of them.
 """
 
 from __future__ import annotations
@@ -28,7 +30,6 @@ _MOST = 8  # facts that are summed
 
 
 def without_certain(graph: Graph) -> Graph:
-    """A canonical graph without such checks; itself where it has none."""
     constants = {value: int(array) for value, array in graph.constants.values() if value.spec == _STEP}
     nodes = _Checks(constants).kept(graph.nodes, ())
     return graph if all(map(_is, nodes, graph.nodes)) else graph.derive(nodes=nodes)
@@ -63,7 +64,6 @@ class _Checks:
                 self.numbers[node.outputs[0]] = number
 
     def _told(self, item: Any) -> Any:
-        """A number in sizes of the outermost block and numbers of steps; None where it is more than that."""
         if isinstance(item, Size) and item.type is int:
             return substitute(item, self._size)
         return self.numbers.get(item) if isinstance(item, Value) else item if type(item) is int else None
@@ -75,7 +75,6 @@ class _Checks:
         )
 
     def _compared(self, item: Any) -> Any:
-        """As :meth:`_told`; another whole number is a symbol."""
         told = self._told(item)
         is_whole = told is None and isinstance(item, Value) and not item.shape and is_integer(item.dtype)
         return Size.of(Symbol(item, 0, 0, "item")) if is_whole else told
@@ -172,7 +171,9 @@ class _Checks:
             yield from self._differences(node, holds)
 
     def _of_branch(self, node: Node, place: int, holds: bool) -> Iterator[Any]:
-        """``a and b`` is a branch, of which one side gives ``a`` itself: where that would be the other answer, ``b`` was asked."""
+        """``a and b`` is a branch, of which one side gives ``a`` itself: where that would be the other
+        answer, ``b`` was asked.
+        """
         index, sides = node.inputs[0], [region.block.outputs[place] for region in node.regions]
         asked = self._asked(index) if index.dtype == "bool" else None
         for taken, side in enumerate(sides):
@@ -181,7 +182,6 @@ class _Checks:
                 yield from self._facts(sides[not taken], holds)
 
     def _asked(self, truth: Any) -> Node | None:
-        """The node that answers a truth value which others copy."""
         node = self.makers.get(truth)
         inner = None if node is None or node.op == "logical_not" else self._same_truth(node)
         return node if inner is None else self._asked(inner)
@@ -214,7 +214,9 @@ class _Checks:
         )
 
     def _is_sum(self, number: Any, facts: Facts, left: int) -> bool:
-        """Whether a number is a sum of some of the facts and of what is no less than 0: the number of the innermost step goes first."""
+        """Whether a number is a sum of some of the facts and of what is no less than 0: the number of the
+        innermost step goes first.
+        """
         if nonnegative(number):
             return True
         symbol, factor = self._innermost(number)
@@ -227,8 +229,9 @@ class _Checks:
         return any(self._is_sum(rest, facts, left - 1 if symbol else 0) for rest in rests)
 
     def _innermost(self, number: Any) -> tuple[Symbol | None, int]:
-        """The number of a step that no other one in a sum is inside of, and its factor, which is 0 where it is no term of its own; None of
-        a sum of sizes."""
+        """The number of a step that no other one in a sum is inside of, and its factor, which is 0 where it
+        is no term of its own; None of a sum of sizes.
+        """
         symbols = (
             [symbol for symbol in number.symbols() if symbol.kind == "item"]
             if isinstance(number, Size)

@@ -1,7 +1,8 @@
-"""What all steps of a loop read and write at one place of an array is carried alone, and written to the array behind the loop.
+"""What all steps of a loop read and write at one place of an array is carried alone, and written to the array
+behind the loop.
 
-``for k in range(m): c[i] += x[k]`` carries the row ``c[i]``, not ``c``. For targets whose loops count in arrays, where a carried array is
-handed on, and the derivative of each write is a whole array.
+``for k in range(m): c[i] += x[k]`` carries the row ``c[i]``, not ``c``. For targets whose loops count in
+arrays, where a carried array is handed on, and the derivative of each write is a whole array.
 """
 
 from __future__ import annotations
@@ -49,7 +50,6 @@ class _Loop(OpenLoop):
         self.places = {place: found.writes[0].params["key"] for place, found in self.histories.items()}
 
     def _is_still(self, history: History) -> bool:
-        """Whether all that is read and written is one and the same part of the array."""
         keys = [node.params["key"] for node in (*history.writes, *history.reads)]
         is_part = any(item is not None and item != WHOLE for item in keys[0])
         return is_part and all(key == keys[0] for key in keys) and self.is_still(keys[0])

@@ -1,8 +1,9 @@
 """Rows that the steps of a loop read and write one after the other are its sequences and its outputs.
 
-``x[i]`` in step ``i`` takes a row of an array that each step captures, and ``y[i] = ...`` writes a row of an array that is carried. As
-sequences and outputs of a ``scan``, no step looks them up, none hands the array on, and a gradient does not add up an array in each step.
-What the step before has written (``y[i - 1]``) is carried alone. For targets whose loops count in arrays.
+``x[i]`` in step ``i`` takes a row of an array that each step captures, and ``y[i] = ...`` writes a row of an
+array that is carried. As sequences and outputs of a ``scan``, no step looks them up, none hands the array on,
+and a gradient does not add up an array in each step. What the step before has written (``y[i - 1]``) is
+carried alone. For targets whose loops count in arrays.
 """
 
 from __future__ import annotations
@@ -48,7 +49,6 @@ def _all_of_them(node: Node, axes: Axes) -> bool:
 
 
 def _product(node: Node, axes: Axes) -> bool:
-    """A matrix product that does not sum over the rows."""
     first, second = node.inputs
     return not (axes.get(first) == first.ndim - 1 or axes.get(second) == max(second.ndim - 2, 0))
 
@@ -61,20 +61,17 @@ def _linear(node: Node, axes: Axes) -> bool:
 
 
 def _in_place(node: Node, axes: Axes) -> bool:
-    """A reshape that leaves what stands before the rows as it is."""
     (x,), axis = node.inputs, axes.get(node.inputs[0])
     return axis is None or tuple(x.shape[: axis + 1]) == tuple(node.params["shape"][: axis + 1])
 
 
 def _whole(node: Node, axes: Axes) -> bool:
-    """An index that takes all rows in their order."""
     axis = axes.get(node.inputs[0])
     items = [item for item in node.params["key"] if item is not None]
     return axis is None or axis >= len(items) or items[axis] == WHOLE_AXIS
 
 
 def _at_places(node: Node, axes: Axes) -> bool:
-    """Elements of an array without rows, at places that have some."""
     return node.inputs[0] not in axes
 
 
@@ -107,8 +104,9 @@ Key = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A key that names, in step ``i``, the place ``i + offset`` of one axis; ``rest`` are its other items, ``position`` of them before
-    that one."""
+    """A key that names, in step ``i``, the place ``i + offset`` of one axis; ``rest`` are its other items,
+    ``position`` of them before that one.
+    """
 
     position: int
     offset: int
@@ -116,7 +114,9 @@ class Place:
 
     @classmethod
     def of(cls, node: Node, position: int, number: Value) -> Place | None:
-        """The place that a node names, where the item at ``position`` of its key is the number of the step and a constant."""
+        """The place that a node names, where the item at ``position`` of its key is the number of the step
+        and a constant.
+        """
         key = node.params["key"]
         offset = _offset(key[position], number) if position < len(key) else None
         if offset is None:
@@ -127,25 +127,23 @@ class Place:
 
     @property
     def axis(self) -> int:
-        """The axis of the array."""
         return sum(item is not None for item in self.rest[: self.position])
 
     @property
     def is_row(self) -> bool:
-        """Whether all other axes are selected."""
         return all(item == WHOLE for item in self.rest)
 
     def key(self, item: Any) -> Key:
-        """The key with something else along the axis."""
         return (*self.rest[: self.position], item, *self.rest[self.position :])
 
     def rows(self) -> Place:
-        """The place with all other axes."""
         others = sum(item is not None for item in self.rest)
         return Place(self.axis, self.offset, (WHOLE,) * others)
 
     def sides(self, shape: tuple[Any, ...], offset: int) -> Sides | None:
-        """What lies beside the places that are a part of one axis of a row, in the row at ``offset``; None where that is not certain."""
+        """What lies beside the places that are a part of one axis of a row, in the row at ``offset``; None
+        where that is not certain.
+        """
         parts = [axis for axis, item in enumerate(self.rest) if item != WHOLE]
         if len(parts) != 1 or not isinstance(self.rest[parts[0]], tuple):
             return None
@@ -186,14 +184,15 @@ class Place:
 
     @property
     def _selected(self) -> int:
-        """Where the axis stands in what a slice of it selects."""
         return sum(not is_single(item) for item in self.rest[: self.position])
 
 
 @dataclass(frozen=True, slots=True)
 class Diagonal:
-    """Places along two axes at once: ``x[i, i + 1]``, of which ``along`` is the one along the first axis. The other one is ``shift``
-    further on, ``rest`` are the other items of the key, with None for both in their ``positions``."""
+    """Places along two axes at once: ``x[i, i + 1]``, of which ``along`` is the one along the first axis. The
+    other one is ``shift`` further on, ``rest`` are the other items of the key, with None for both in their
+    ``positions``.
+    """
 
     along: Place
     positions: tuple[int, int]
@@ -212,7 +211,6 @@ class Diagonal:
 
     @property
     def offset(self) -> int:
-        """That of the first place."""
         return self.along.offset
 
     def stacked(self, build: Builder, array: Value, first: Any, length: Any) -> Value:
@@ -237,19 +235,18 @@ class Sides:
 
     @property
     def places(self) -> tuple[Place, ...]:
-        """Those that there are."""
         return tuple(place for place in (self.before, self.behind) if place is not None)
 
     def row(self, build: Builder, part: Value, find: Callable[[Place], Value]) -> Value:
-        """The row that a part belongs to, with what ``find`` gives for the places beside it."""
         before, behind = ([find(place)] if place is not None else [] for place in (self.before, self.behind))
         row: Value = build.concat(*before, part, *behind, axis=self.axis) if self.places else part
         return row
 
 
 def turned_rows(build: Builder, array: Value, axis: int) -> Value | None:
-    """An array with another axis in front, where it was made of one that has, or is a constant with such rows in it; None of others,
-    which would be copied."""
+    """An array with another axis in front, where it was made of one that has, or is a constant with such rows
+    in it; None of others, which would be copied.
+    """
     node = build.maker(array) if axis else None
     if node is None:
         return None
@@ -307,12 +304,10 @@ def _shortest(item: Any, size: Any) -> Any:
 
 
 def is_single(item: Any) -> bool:
-    """Whether an item of a key takes one element of its axis."""
     return item is not None and not isinstance(item, tuple)
 
 
 def span(size: Any, first: Any, length: Any) -> tuple[Any, Any, int]:
-    """So many places of an axis: the whole one where that is certain. Loops over no rows have a length of ``max(size, 0)``."""
     return WHOLE if first == 0 and length in (size, apply("max", size, 0)) else (first, first + length, 1)
 
 
@@ -328,16 +323,18 @@ DEEPEST = 4
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Where a step finds what a node reads: in the row of a sequence (an array and its places), or in what was written so many steps
-    back, with what lies at its ``sides``; ``rest`` is what is selected of it."""
+    """Where a step finds what a node reads: in the row of a sequence (an array and its places), or in what
+    was written so many steps back, with what lies at its ``sides``; ``rest`` is what is selected of it.
+    """
 
     source: tuple[Value, Place | Diagonal] | int
     rest: Key = ()
     sides: Sides | None = None
 
     def of_row(self, ndim: int, sequences: Container[Any]) -> Read:
-        """The same part of a row, taken of the row where that is a sequence as well; numbers at one place of all rows stay, which may be
-        computed for all rows."""
+        """The same part of a row, taken of the row where that is a sequence as well; numbers at one place of
+        all rows stay, which may be computed for all rows.
+        """
         if isinstance(self.source, int):
             return self
         array, place = self.source
@@ -351,8 +348,9 @@ class Read:
 class Cells:
     """The cells that the steps write: all of ``target``, of which each step makes the next one.
 
-    A cell is written as a whole. Of rows that are written part by part XLA writes one part in place while it computes another from what
-    was there (jaxlib 0.10, on CPUs)."""
+    A cell is written as a whole. Of rows that are written part by part XLA writes one part in place while it
+    computes another from what was there (jaxlib 0.10, on CPUs).
+    """
 
     history: History
     target: Place
@@ -360,13 +358,14 @@ class Cells:
 
     @property
     def depth(self) -> int:
-        """How many cells are carried."""
         return max((read.source for read in self.reads.values() if isinstance(read.source, int)), default=0)
 
 
 @dataclass(frozen=True, slots=True)
 class LastCell:
-    """The cell at ``index`` of what a loop leaves of an array, which the loop carries: what is read there needs no other cell."""
+    """The cell at ``index`` of what a loop leaves of an array, which the loop carries: what is read there
+    needs no other cell.
+    """
 
     target: Place
     given: Value
@@ -401,8 +400,9 @@ class LastCell:
 def cells_of(
     history: History, given: Value, places: dict[Node, Place], is_down: bool, is_still: Callable[[Any], bool]
 ) -> Cells | None:
-    """The cells of a carried array whose reads and writes are at these places, all along one axis; None where a step reads what is neither
-    as it was before the loop nor a cell of this step or one shortly before it."""
+    """The cells of a carried array whose reads and writes are at these places, all along one axis; None where
+    a step reads what is neither as it was before the loop nor a cell of this step or one shortly before it.
+    """
     (target, *others) = dict.fromkeys(places[node] for node in history.writes)
     if others or not is_still(target.rest):
         return None
@@ -433,13 +433,14 @@ class _Finding:
         return Read(-ahead, place.rest, sides) if sides is not None else None
 
     def _is_beside(self, place: Place) -> bool:
-        """Whether no step writes there."""
         shape, axis = self.given.shape, place.axis
         return apart(place.rest, self.target.rest, (*shape[:axis], *shape[axis + 1 :]))
 
 
 def row(array: Value, place: Place, is_still: Callable[[Any], bool]) -> Read:
-    """The row of a sequence that a place is: of the places alone where they are narrow and the same in all steps, else of whole rows."""
+    """The row of a sequence that a place is: of the places alone where they are narrow and the same in all
+    steps, else of whole rows.
+    """
     others = iter((*array.shape[: place.axis], *array.shape[place.axis + 1 :]))
     is_narrow = any(_is_narrow(item, next(others)) for item in place.rest if item is not None) and is_still(
         place.rest
@@ -502,7 +503,10 @@ class _Counter:
 
 
 def _counter(node: Node, rewriter: Rewriter) -> _Counter | None:
-    """What counts the steps of a loop. Of one that counts down, the order is turned, so that nothing but such numbers may go in."""
+    """What counts the steps of a loop.
+
+    Of one that counts down, the order is turned, so that nothing but such numbers may go in.
+    """
     carried, count = node.params["carried"], node.params["sequences"]
     made = [rewriter.maker(value) for value in node.inputs[carried : carried + count]]
     steps = [each.params["step"] if each is not None and each.op == "arange" else None for each in made]
@@ -555,13 +559,11 @@ class _Loop(OpenLoop):
         )
 
     def finds(self) -> bool:
-        """Whether there are such rows."""
         return bool(self.cells or self.reads)
 
     # ------------------------------------------------------------------------------ what is there
     @property
     def number(self) -> Value:
-        """The number of a step."""
         return self.rows[self.counter.place]
 
     def _cells(self, index: int) -> Cells | None:
@@ -579,7 +581,6 @@ class _Loop(OpenLoop):
         return None
 
     def _place(self, node: Node, position: int) -> Place | None:
-        """The place that a node names; None where it is not certain that the first one is counted from the front."""
         place = Place.of(node, position, self.number)
         return place if place is not None and nonnegative(self.counter.low + place.offset) else None
 
@@ -602,7 +603,6 @@ class _Loop(OpenLoop):
         )
 
     def _is_near(self, array: Value, place: Place) -> bool:
-        """Whether the places lie side by side, or no array has to be turned to put them so."""
         is_element = all(map(is_single, place.rest)) and self.is_still(place.rest)
         return place.axis == 0 or is_element or (place.is_row and is_turned(self.maker(array), place.axis))
 
@@ -660,12 +660,10 @@ class _Loop(OpenLoop):
         return finals
 
     def _last(self, index: int) -> Any:
-        """The place of the last cell; where no step is taken, of the one before the first."""
         first = self._first(self.cells[index].target)
         return first if self.counter.is_down else first + self.length - 1
 
     def _beside(self, index: int, cells: Cells) -> Iterator[_Sequence]:
-        """What is read beside the cells of a carried array."""
         for read in cells.reads.values():
             if read.sides is not None:
                 yield from ((self.given[index], place) for place in read.sides.places)

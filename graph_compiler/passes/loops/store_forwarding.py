@@ -1,7 +1,8 @@
-"""Elements that were just written are taken from what was written, and a write that the next one covers is left out.
+"""Elements that were just written are taken from what was written, and a write that the next one covers is
+left out.
 
-``a[i, j] -= x`` and then ``a[i, j] /= y`` are two writes to one place. XLA writes in place where nothing reads the array of before any
-more. Between two writes it copies the array, in each step of a loop.
+``a[i, j] -= x`` and then ``a[i, j] /= y`` are two writes to one place. XLA writes in place where nothing
+reads the array of before any more. Between two writes it copies the array, in each step of a loop.
 """
 
 from __future__ import annotations
@@ -43,7 +44,6 @@ def forwarded(block: Block) -> Block:
 
 
 def _writes_again(block: Block) -> bool:
-    """Whether anything reads, or writes to, what a write has made."""
     return any(
         node.op in ("getitem", "setitem") and _write(block.maker(node.inputs[0])) for node in block.nodes
     )
@@ -90,7 +90,9 @@ class _Forwarding:
         return _chosen(build, write, key)
 
     def _is_covered(self, written: Node) -> bool:
-        """Whether what ``written`` makes is read where that can be told without it, and then written to at the same place."""
+        """Whether what ``written`` makes is read where that can be told without it, and then written to at
+        the same place.
+        """
         array = written.outputs[0]
         if array.dtype != written.inputs[0].dtype:
             return False
@@ -100,8 +102,9 @@ class _Forwarding:
         return self._is_told(written)
 
     def _is_told(self, written: Node) -> bool:
-        """Whether all reads of what ``written`` makes can do without it. Where one cannot, the others read the array, too: what was
-        written would have to be kept beside it, or computed again."""
+        """Whether all reads of what ``written`` makes can do without it. Where one cannot, the others read
+        the array, too: what was written would have to be kept beside it, or computed again.
+        """
         return all(_is_told(user, written) for user in self.uses[written.outputs[0]] if user.op == "getitem")
 
 
@@ -124,7 +127,6 @@ def _is_told(read: Node, written: Node) -> bool:
 
 
 def _selects(node: Node) -> Key:
-    """The key of a node, in the same words where the same is selected: from where on, and of how many elements."""
     sizes = iter(node.inputs[0].shape)
     return tuple(item if item is None else _told(item, next(sizes)) for item in node.params["key"])
 
@@ -138,13 +140,11 @@ def _told(item: Any, size: Any) -> Any:
 
 
 def _is_taken(read: Node, written: Node) -> bool:
-    """Whether what was written can be what is read: it may be broadcast, but is not cast."""
     value = written.inputs[1]
     return not isinstance(value, Value) or value.dtype == read.outputs[0].dtype
 
 
 def _is_alike(key: Key, other: Key) -> bool:
-    """Whether the keys select one and the same where the single places that they name are equal, and nothing in common elsewhere."""
     return len(key) == len(other) and all(
         one == two or not (_is_wide(one) or _is_wide(two)) for one, two in zip(key, other)
     )
@@ -186,12 +186,10 @@ def _chosen(build: Builder, write: Node, key: Key) -> Value:
 
 
 def _gap(one: Any, two: Any, size: Any) -> Any:
-    """How far one place of an axis is from another."""
     return position(one, size, 0) - position(two, size, 0)
 
 
 def apart(key: Key, other: Key, shape: tuple[Any, ...]) -> bool:
-    """Whether two keys certainly have no element in common."""
     if None in key or None in other:
         return False
     return any(_areapart(_range(one, size), _range(two, size)) for one, two, size in zip(key, other, shape))

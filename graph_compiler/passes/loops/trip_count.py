@@ -1,10 +1,13 @@
-"""Axes that steps and branches index have the places that are read, for targets that compile what is never taken.
+"""Axes that steps and branches index have the places that are read, for targets that compile what is never
+taken.
 
-``while i < n: s += x[i]`` takes no step where ``x`` is empty, and ``for i in range(n - k + 1): x[i:i + k]`` none where it is shorter than
-``k``. JAX has no form for ``x[i]`` of an array without elements. So what a region reads at computed places gets zeros behind it, as many as
-are missing, which are none in all other calls.
+``while i < n: s += x[i]`` takes no step where ``x`` is empty, and ``for i in range(n - k + 1): x[i:i + k]``
+none where it is shorter than ``k``. JAX has no form for ``x[i]`` of an array without elements. So what a
+region reads at computed places gets zeros behind it, as many as are missing, which are none in all other
+calls.
 
-For functions of frameworks that refuse such places: the check that their graphs carry fails where one of the zeros is read.
+For functions of frameworks that refuse such places: the check that their graphs carry fails where one of the
+zeros is read.
 """
 
 from __future__ import annotations
@@ -44,7 +47,6 @@ _ENTERED = ("scan", "while_loop", "branch")
 
 @only_with("while_loop")
 def trip_bounds(graph: Graph) -> tuple[Graph, bool]:
-    """The graph whose loops know how many steps they have at most, where that can be told."""
     block = graph.block
     made = _Scope(block, {}).bounded()
     return (graph, False) if made is block else (graph.with_block(made), True)
@@ -52,7 +54,9 @@ def trip_bounds(graph: Graph) -> tuple[Graph, bool]:
 
 @dataclass
 class _Scope:
-    """A block, the ends of those of its inputs that are counters, and what is known of the inside of loops that are looked at."""
+    """A block, the ends of those of its inputs that are counters, and what is known of the inside of loops
+    that are looked at.
+    """
 
     block: Block
     ends: Mapping[Value, Interval]
@@ -85,7 +89,9 @@ class _Scope:
         return region if made is region.block else replace(region, block=made)
 
     def _inside(self, node: Node, region: Region) -> dict[Value, Interval]:
-        """The ends of what a region is given: numbers of the outside, and counters of the loop that it is a step of."""
+        """The ends of what a region is given: numbers of the outside, and counters of the loop that it is a
+        step of.
+        """
         first = int(node.op == "branch")
         own = first + own_operands(node.op, node.params)
         given = dict(zip(region.block.inputs[own - first :], map(self.interval, node.inputs[own:])))
@@ -98,7 +104,6 @@ class _Scope:
 
     # ------------------------------------------------------------------------------ numbers
     def maker(self, value: Any) -> Node | None:
-        """The node that makes a value, here or in what is looked at."""
         return (self.makers.get(value) or self.block.maker(value)) if isinstance(value, Value) else None
 
     def interval(self, item: Any) -> Interval:
@@ -146,12 +151,13 @@ class _Loop:
         return found
 
     def most(self) -> Any:
-        """How many steps a ``while_loop`` has at most; None where nothing says that."""
         found = (self._bound(*each) for each in self._implied(self.outputs[0][0], True, 0))
         return next((most for most in found if most is not None and _is_computed(most)), None)
 
     def _bound(self, symbol: str, left: Any, right: Any, late: int) -> Any:
-        """How many steps are taken while a comparison holds, which is asked of the state before a step, or one step ``late``."""
+        """How many steps are taken while a comparison holds, which is asked of the state before a step, or
+        one step ``late``.
+        """
         for counter, limit, sign in ((left, right, symbol), (right, left, _TURNED[symbol])):
             place, offset = self._counted(counter)
             step = 0 if place is None else self._step(place)
@@ -184,7 +190,6 @@ class _Loop:
         return None, 0
 
     def _step(self, place: int) -> int:
-        """By how much a carried number grows in each step; 0 where that is not one number."""
         counted, by = self._counted(self.outputs[-1][place])
         return by if counted == place else 0
 
@@ -240,7 +245,9 @@ class _Loop:
 
 
 def _holds(dtype: str, number: Any) -> bool:
-    """Return whether a type holds a number, so that it does not wrap around: sizes of arrays are held by types of 32 bits or more."""
+    """Return whether a type holds a number, so that it does not wrap around: sizes of arrays are held by
+    types of 32 bits or more.
+    """
     bits = 8 * ITEMSIZE[dtype] - (dtype in SIGNED)
     least = -(1 << bits) if dtype in SIGNED else 0
     if isinstance(number, Size):
@@ -263,7 +270,6 @@ def _inward(region: Region, size: Any) -> Any:
 
 
 def _is_computed(most: Any) -> bool:
-    """Whether a number can be computed where arguments that are numbers are traced by the target."""
     if not isinstance(most, Size) or all(symbol.kind == "size" for symbol in most.symbols()):
         return True
     return not any(isinstance(atom, Apply) and atom.function in ("max", "min") for atom in most.atoms())
@@ -323,7 +329,6 @@ _READS: dict[str, Callable[[Node], dict[int, Any]]] = {
 
 @only_with(*_READS)
 def indexed_axes(graph: Graph) -> tuple[Graph, bool]:
-    """The graph whose regions can be compiled where the axes that they index are empty."""
     block = graph.block
     made = _with_regions(block, lambda size: size)
     return (graph, False) if made is block else (graph.with_block(made), True)
@@ -339,9 +344,10 @@ def _with_regions(block: Block, outward: Outward) -> Block:
 
 
 def _inside(node: Node, outward: Outward) -> Node:
-    regions = tuple(
-        _region(region, lambda size, region=region: outward(region.outward(size))) for region in node.regions
-    )  # type: ignore[misc]
+    def around(region: Region) -> Outward:
+        return lambda size: outward(region.outward(size))
+
+    regions = tuple(_region(region, around(region)) for region in node.regions)
     return (
         node if all(new is old for new, old in zip(regions, node.regions)) else replace(node, regions=regions)
     )
@@ -358,7 +364,6 @@ def _region(region: Region, outward: Outward) -> Region:
 
 
 def _missing(node: Node, outward: Outward) -> dict[int, Any]:
-    """How many places may be missing in an axis."""
     shape = node.inputs[0].shape
     found = {axis: wanted - shape[axis] for axis, wanted in _READS[node.op](node).items()}
     return {axis: apply("max", size, 0) for axis, size in found.items() if not nonnegative(outward(-size))}

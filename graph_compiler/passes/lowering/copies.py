@@ -14,11 +14,13 @@ from ...ir.node import Node, Origin, Value
 def copy_aliased_outputs(
     graph: Graph, views: Container[str], read_only: Container[str], scalars: bool = False
 ) -> tuple[Graph, bool]:
-    """The graph with copies of the results that would share memory with an argument, a weight or another result.
+    """The graph with copies of the results that would share memory with an argument, a weight or another
+    result.
 
-    A canonical graph is pure: whether a result is ``x`` or a clone of ``x`` is no longer to be seen in it. ``views`` are the operations
-    whose result may be a view of their first input in the target, ``read_only`` those whose view cannot be written to; with ``scalars``,
-    results without axes are copied too, since the target computes with scalars there.
+    A canonical graph is pure: whether a result is ``x`` or a clone of ``x`` is no longer to be seen in it.
+    ``views`` are the operations whose result may be a view of their first input in the target, ``read_only``
+    those whose view cannot be written to; with ``scalars``, results without axes are copied too, since the
+    target computes with scalars there.
     """
     taken: set[Any] = set()
     copies: list[Node] = []
@@ -42,8 +44,10 @@ def copy_aliased_outputs(
 
 
 def is_handed_on(node: Node, value: Value) -> bool:
-    """Whether this may be an operand, or a view of one, that a block hands on: the start of a loop without steps, a row, a branch that
-    gives what it is given. Rows that a ``scan`` stacks, and all prefixes, have memory of their own."""
+    """Whether this may be an operand, or a view of one, that a block hands on: the start of a loop without
+    steps, a row, a branch that gives what it is given. Rows that a ``scan`` stacks, and all prefixes, have
+    memory of their own.
+    """
     is_stacked = node.op == "scan" and node.outputs.index(value) >= node.params["carried"]
     return bool(node.regions) and not is_stacked and node.op != "associative_scan"
 
@@ -51,8 +55,9 @@ def is_handed_on(node: Node, value: Value) -> bool:
 def _memory(
     maker: Callable[[Value], Node | None], value: Value, views: Container[str], read_only: Container[str]
 ) -> tuple[Any, bool, bool]:
-    """What owns the memory (a value; of a function, the call and a value of its own), whether it can be written to through this value, and
-    whether the block has made it."""
+    """What owns the memory (a value; of a function, the call and a value of its own), whether it can be
+    written to through this value, and whether the block has made it.
+    """
     writable = True
     while (node := maker(value)) is not None:
         first: Any = node.inputs[0] if node.inputs else None
@@ -76,11 +81,11 @@ def _memory(
 
 
 def copy_overwritten(graph: Graph, views: Container[str]) -> tuple[Graph, bool]:
-    """The graph with copies of values that lie in the memory of an argument or a buffer which is written to before they are, or are
-    returned.
+    """The graph with copies of values that lie in the memory of an argument or a buffer which is written to
+    before they are, or are returned.
 
-    A canonical graph is pure, and the writes are done one after the other when it has run. ``views`` are the operations whose result may
-    lie in the memory of their first input in the target.
+    A canonical graph is pure, and the writes are done one after the other when it has run. ``views`` are the
+    operations whose result may lie in the memory of their first input in the target.
     """
     copies: list[Node] = []
     scratch = graph.derive(nodes=copies)

@@ -28,7 +28,9 @@ class Rows(Protocol):
 
 
 def decompose(graph: Graph, rows: Rows) -> tuple[Graph, bool]:
-    """The graph in operations that have rows; ``UnsupportedOperation`` lists all that have neither row nor decomposition."""
+    """The graph in operations that have rows; ``UnsupportedOperation`` lists all that have neither row nor
+    decomposition.
+    """
     if all(map(rows.can_write, nodes_of(graph.block))):
         return graph, False
     _require(graph.block, rows, graph.name)
@@ -75,7 +77,9 @@ def _opened(block: Block, rows: Rows, name: str) -> Block:
 
 
 def _written(build: Builder, rule: Callable[..., Any], node: Node, rows: Rows) -> tuple[Any, ...]:
-    """The outputs of the node by its decomposition, computed in the types that stand in for those of its inputs."""
+    """The outputs of the node by its decomposition, computed in the types that stand in for those of its
+    inputs.
+    """
     inputs = [
         _cast(build, item, rows.compute_dtype(node.op, item.dtype)) if isinstance(item, Value) else item
         for item in node.inputs

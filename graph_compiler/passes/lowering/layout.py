@@ -1,8 +1,9 @@
 """Brings arrays of images, signals and volumes to the layout that a target computes with: channels last.
 
-Operations that a target prefers so get arrays with the channels last. What follows them is done in that layout too, as far as it can be
-(:mod:`..ops.axes`), so that the permutations between them are never made: those that are left stand where such arrays come in and go out.
-Permutations that the user wrote for channels-last layers cancel with these. Parameters keep their shapes.
+Operations that a target prefers so get arrays with the channels last. What follows them is done in that
+layout too, as far as it can be (:mod:`..ops.axes`), so that the permutations between them are never made:
+those that are left stand where such arrays come in and go out. Permutations that the user wrote for
+channels-last layers cancel with these. Parameters keep their shapes.
 """
 
 from __future__ import annotations
@@ -22,13 +23,16 @@ from ..driver import Pass
 
 
 def layout(graph: Graph, prefers: Container[str]) -> tuple[Graph, bool]:
-    """The graph with the operations that ``prefers`` names computed with the channels last. Regions take and give arrays with the channels
-    first."""
+    """The graph with the operations that ``prefers`` names computed with the channels last. Regions take and
+    give arrays with the channels first.
+    """
     return Pass("layout", lambda block: _laid_out(block, prefers), "deep", prefers)(graph)
 
 
 def lays_out(block: Block, prefers: Container[str]) -> bool:
-    """Whether arrays would come into a block, or go out of it, in another layout than they have, if it stood in the midst of others."""
+    """Whether arrays would come into a block, or go out of it, in another layout than they have, if it stood
+    in the midst of others.
+    """
     if not any(node.op in prefers for node in block.nodes):
         return False
     mover = _Mover(block, prefers, _wanted(block, prefers))
@@ -46,14 +50,15 @@ def _laid_out(block: Block, prefers: Container[str]) -> Block:
 
 
 def _carriers(node: Node) -> list[Value]:
-    """The inputs that have the axes of the operation's array."""
     row = ROWS.get(node.op)
     inputs = node.inputs if row and row.carriers != "first" else node.inputs[:1]
     return [item for item in inputs if isinstance(item, Value)] if row else []
 
 
 def _wanted(block: Block, prefers: Container[str]) -> set[Value]:
-    """The values that are needed with the channels last: by an operation that prefers it, or a permutation of the user's."""
+    """The values that are needed with the channels last: by an operation that prefers it, or a permutation of
+    the user's.
+    """
     wanted: set[Value] = set()
     for node in reversed(block.nodes):
         permutes = node.op == "permute_dims" and node.params["axes"] == to_last(len(node.params["axes"]))
@@ -65,8 +70,9 @@ def _wanted(block: Block, prefers: Container[str]) -> set[Value]:
 
 
 class _Mover(Rewriter):
-    """``last`` holds arrays with the channels last; values in ``moved`` are there in no other layout yet, those in ``written`` because of a
-    permutation that the user wrote."""
+    """``last`` holds arrays with the channels last; values in ``moved`` are there in no other layout yet,
+    those in ``written`` because of a permutation that the user wrote.
+    """
 
     def __init__(self, block: Block, prefers: Container[str], wanted: set[Value]) -> None:
         super().__init__(block)
@@ -80,7 +86,6 @@ class _Mover(Rewriter):
 
     # ------------------------------------------------------------------------------ values
     def is_replaced(self, value: Value) -> bool:
-        """Whether other operands stand for this value."""
         return value in self.moved or super().is_replaced(value)
 
     def value(self, value: Value) -> Value:
@@ -92,7 +97,6 @@ class _Mover(Rewriter):
         return super().value(value)
 
     def dimension(self, value: Value, axis: int) -> Any:
-        """The size of an axis, wherever the array is."""
         if value in self.moved:
             return self.last[value].shape[to_last(value.ndim).index(axis)]
         return super().dimension(value, axis)
@@ -127,8 +131,9 @@ class _Mover(Rewriter):
             self.append(self.rewritten(node))
 
     def is_cancelled(self, node: Node) -> bool:
-        """Whether nothing needs to be done for a permutation: there is an array with the axes in that order, or there will be use for
-        it."""
+        """Whether nothing needs to be done for a permutation: there is an array with the axes in that order,
+        or there will be use for it.
+        """
         (x,), (made,), axes = node.inputs, node.outputs, node.params["axes"]
         if x in self.last and axes == to_last(x.ndim):
             self.replace((made,), (self.last[x],))
@@ -145,7 +150,9 @@ class _Mover(Rewriter):
         return False
 
     def is_better_last(self, node: Node) -> bool:
-        """Whether to compute with the channels last: the target prefers it, or it costs no permutation, or one that is needed anyway."""
+        """Whether to compute with the channels last: the target prefers it, or it costs no permutation, or
+        one that is needed anyway.
+        """
         if node.op in self.prefers:
             return True
         carriers = _carriers(node)
@@ -207,7 +214,9 @@ class _Mover(Rewriter):
         return self.build("reshape", (source,), {"shape": shape}, value.name)
 
     def output(self, node: Node, value: Value, order: Order) -> Value:
-        """What the new node gives in the place of ``value``; sizes that only the value itself knows are read from it."""
+        """What the new node gives in the place of ``value``; sizes that only the value itself knows are read
+        from it.
+        """
         dims = [value.shape[axis] for axis in order]
         own = [
             isinstance(dim, Size) and any(symbol.source in node.outputs for symbol in dim.symbols())
@@ -242,7 +251,6 @@ def _without_leading_ones(shape: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _is_spread(value: Value, rank: int) -> bool:
-    """Whether bringing the channels last is no more than a reshape: the axes that are not 1 keep their order."""
     padded = (1,) * (rank - value.ndim) + value.shape
     places = [axis for axis in to_last(rank) if not (isinstance(padded[axis], int) and padded[axis] == 1)]
     return places == sorted(places)

@@ -1,4 +1,6 @@
-"""Computes matrix products, convolutions and attention in a half type, and everything else as before: mixed precision."""
+"""Computes matrix products, convolutions and attention in a half type, and everything else as before: mixed
+precision.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ PRODUCTS = frozenset({
 
 
 def half_products(half: str) -> GraphPass:
-    """A pass that casts the float32 operands of products to ``"bfloat16"`` or ``"float16"``, and their results back."""
+    """A pass that casts the float32 operands of products to ``"bfloat16"`` or ``"float16"``, and their
+    results back.
+    """
     casting = Pass("half_products", lambda block: _cast(block, half), "deep")
 
     def run(graph: Graph) -> tuple[Graph, bool]:

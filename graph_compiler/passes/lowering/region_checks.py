@@ -1,9 +1,11 @@
-"""Carries out checks inside of regions: each becomes a truth value that leaves the region, and one guard outside.
+"""Carries out checks inside of regions: each becomes a truth value that leaves the region, and one guard
+outside.
 
-A frontend marks what it assumes of elements inside of a body by a check (:func:`graph_compiler.ir.graph.check`). Only the outside can be
-guarded, after the call has run. So the region says whether the check has held: a branch that is not taken, and a loop without steps, say
-True; from step to step truth values are carried and and-ed; and a ``while_loop`` goes on only while they are True, for what a step does on
-other elements may never end.
+A frontend marks what it assumes of elements inside of a body by a check
+(:func:`graph_compiler.ir.graph.check`). Only the outside can be guarded, after the call has run. So the
+region says whether the check has held: a branch that is not taken, and a loop without steps, say True; from
+step to step truth values are carried and and-ed; and a ``while_loop`` goes on only while they are True, for
+what a step does on other elements may never end.
 """
 
 from __future__ import annotations
@@ -56,7 +58,10 @@ def carry_out(graph: Graph, make: Make = canonical) -> Graph:
 
 @dataclass(slots=True)
 class _Checked:
-    """The nodes of one block without checks. ``held`` are the truth values that say whether all checks of an origin have held."""
+    """The nodes of one block without checks.
+
+    ``held`` are the truth values that say whether all checks of an origin have held.
+    """
 
     make: Make
     nodes: list[Node] = field(default_factory=list)
@@ -64,13 +69,11 @@ class _Checked:
     origin: Origin = field(default_factory=Origin)
 
     def add(self, op: str, *inputs: Any, **params: Any) -> Value:
-        """The result of one more node."""
         node = self.make(op, inputs, params, self.origin)
         self.nodes.append(node)
         return node.outputs[0]
 
     def true(self) -> Value:
-        """What holds, as an array."""
         return self.add("full", shape=(), fill_value=True, dtype="bool")
 
     def follow(self, nodes: Iterable[Node]) -> None:
@@ -130,7 +133,6 @@ class _Checked:
 
 # ------------------------------------------------------------------------------------- regions
 def _branch(region: Region, inside: _Checked, origins: Sequence[Origin], carried: int) -> Region:
-    """A block that is run once, or not at all, with the truth values behind its outputs."""
     block = region.block
     held = [inside.held.get(origin) or inside.true() for origin in origins]
     return replace(region, block=Block(block.inputs, tuple(inside.nodes), (*block.outputs, *held)))
@@ -163,7 +165,9 @@ _RULES: dict[str, Callable[..., Region]] = {
 
 
 def _asked_before(node: Node) -> list[Node]:
-    """A ``while_loop`` whose condition has checks as one that carries the answer: a ``call`` asks before the first step, and after each."""
+    """A ``while_loop`` whose condition has checks as one that carries the answer: a ``call`` asks before the
+    first step, and after each.
+    """
     (condition, body), count = node.regions, own_inputs(node.op, node.params)
     first, goes_on, again = (Value("goes_on", TRUTH) for _ in range(3))
     before = Value("goes_on", TRUTH)
@@ -205,7 +209,6 @@ def _call(loop: Node, operands: tuple[Any, ...], region: Region, answer: Value) 
 
 # ------------------------------------------------------------------------------------- comparisons
 def holds(add: Callable[..., Value], guard: Guard) -> Value:
-    """Whether a guard on elements holds, as an array: what ``same_elements`` says of them."""
     if isinstance(guard.condition, Size):
         return add("array", guard.condition)
     return _same(add, guard.condition, guard.expected, guard.rounding)

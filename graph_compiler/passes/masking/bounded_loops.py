@@ -1,7 +1,7 @@
 """Loops whose length the step of an outer loop says, for targets whose loops count in arrays.
 
-``for i in range(n): for j in range(i)`` takes as many steps each time as it takes at most; a step beyond the length is a branch that leaves
-everything as it is. So all lengths are known, and gradients go through.
+``for i in range(n): for j in range(i)`` takes as many steps each time as it takes at most; a step beyond the
+length is a branch that leaves everything as it is. So all lengths are known, and gradients go through.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from .ragged import ROWS, Agreed, Moment, NotWhole, Ragged, Wide
 
 
 def moves_with_steps(graph: Graph) -> bool:
-    """Whether that is so in a loop of the graph, so that it is written in canonical operations (``moving_slices``, ``bounded_loops``)."""
     return any(_moves(node, frozenset()) for node in graph.nodes)
 
 
@@ -88,8 +87,9 @@ def _has_number(node: Node) -> bool:
 
 
 class _Scope:
-    """Nodes that stand in loops: all regions around them are opened, so that what they read are values of the outside. ``ends`` are the
-    least and the greatest numbers of the steps of these loops."""
+    """Nodes that stand in loops: all regions around them are opened, so that what they read are values of the
+    outside. ``ends`` are the least and the greatest numbers of the steps of these loops.
+    """
 
     def __init__(self, ends: Ends) -> None:
         self.ends = ends
@@ -195,8 +195,9 @@ class _Scope:
 
 
 def _without_still(step: Body, changing: set[Value]) -> tuple[Body, list[Node]]:
-    """A step without the rows and elements of outer arrays that are the same in all steps, and these: no later pass takes them out of a
-    branch."""
+    """A step without the rows and elements of outer arrays that are the same in all steps, and these: no
+    later pass takes them out of a branch.
+    """
     nodes: list[Node] = []
     still: list[Node] = []
     for node in step.nodes:
@@ -228,7 +229,6 @@ def _times(build: Builder, number: Value, step: int) -> Any:
 
 
 def ends_of(counter: Node) -> tuple[Any, Any]:
-    """The least and the greatest number of an ``arange``; more where it is uneven."""
     start, stop, step = (counter.params[name] for name in ("start", "stop", "step"))
     return (start, stop - 1) if step > 0 else (stop + 1, start)
 
@@ -238,7 +238,9 @@ _INDEXED = ("getitem", "setitem")
 
 @only_with(*RUN_BLOCKS)
 def full_widths(graph: Graph) -> tuple[Graph, bool]:
-    """The graph with whole arrays in the place of slices whose width hangs on a step; ``NotWhole`` where that cannot be."""
+    """The graph with whole arrays in the place of slices whose width hangs on a step; ``NotWhole`` where that
+    cannot be.
+    """
     inside = every(inner for node in graph.nodes for region in node.regions for inner in region.block.nodes)
     if not any(_is_uneven(value) for inner in inside for value in inner.outputs):
         return graph, False
@@ -248,14 +250,16 @@ def full_widths(graph: Graph) -> tuple[Graph, bool]:
 
 
 def _is_uneven(value: Value) -> bool:
-    """Whether the number of a step says how wide an array is."""
     return any(
         symbol.kind == "item" for size in value.shape if isinstance(size, Size) for symbol in size.symbols()
     )
 
 
 class _Widening:
-    """The widening of one graph. Regions that hold such arrays are opened, so that what they read are values of the outside."""
+    """The widening of one graph.
+
+    Regions that hold such arrays are opened, so that what they read are values of the outside.
+    """
 
     def __init__(self) -> None:
         self.build = Agreed(Graph("scratch", "canonical"))
@@ -340,13 +344,11 @@ class _Widening:
         )
 
     def reads_step(self, size: Any) -> bool:
-        """Whether a size reads an element that is made in a loop."""
         return isinstance(size, Size) and any(
             symbol.kind == "item" and symbol.source in self.inner for symbol in size.symbols()
         )
 
     def _are_equal(self, one: Any, other: Any) -> bool:
-        """Whether two sizes are one in all steps: under a guard where they are sizes of the outside."""
         return self._holds(apply("eq", one - other, 0))
 
     def _holds(self, condition: Any) -> bool:
@@ -359,12 +361,10 @@ class _Widening:
         return True
 
     def greatest(self, size: Any) -> Any:
-        """No less than a size in any step; None where that is not known."""
         found = greatest(size, lambda symbol: self.ends.get(symbol.source))
         return None if self.reads_step(found) else found
 
     def has_elements(self, width: Any) -> bool:
-        """Whether a width is at least 1 in all steps: under a guard where sizes of the outside tell."""
         none = self.greatest(1 - width)
         return none is not None and self._holds(apply("le", none, 0))
 

@@ -1,10 +1,11 @@
 """Gives sizes that depend on elements a bound, for targets whose compilers have to know all sizes.
 
-``nonzero`` finds at most as many places as its array has elements. Where all that becomes of them goes row by row until the rows meet in a
-sum or are written somewhere, as in a mixture of experts and in losses over a mask, that many rows are computed: behind those that were
-found stands the last of them again, and again. So no row is computed that the original does not compute, and where rows meet, the repeated
-ones are left out. A guard on how many there are is one on the number that is counted. Where something else becomes of one of them (a sort,
-an output of the graph), the graph stays as it is.
+``nonzero`` finds at most as many places as its array has elements. Where all that becomes of them goes row by
+row until the rows meet in a sum or are written somewhere, as in a mixture of experts and in losses over a
+mask, that many rows are computed: behind those that were found stands the last of them again, and again. So
+no row is computed that the original does not compute, and where rows meet, the repeated ones are left out. A
+guard on how many there are is one on the number that is counted. Where something else becomes of one of them
+(a sort, an output of the graph), the graph stays as it is.
 """
 
 from __future__ import annotations
@@ -33,8 +34,9 @@ _COMPARED = {"eq": "equal", "ne": "not_equal", "ge": "greater_equal", "le": "les
 
 
 def counted_guards(graph: Graph, finders: Container[Node]) -> Graph:
-    """The graph in which guards that compare with a number how many elements one of ``finders`` has found (its last operand is the mask)
-    are on elements. Others stay."""
+    """The graph in which guards that compare with a number how many elements one of ``finders`` has found
+    (its last operand is the mask) are on elements. Others stay.
+    """
     counted = graph.derive()
     counted.guards = [_counted(guard, counted, finders) for guard in graph.guards]
     return counted if len(counted.nodes) > len(graph.nodes) else graph
@@ -109,7 +111,6 @@ def _unknown(block: Block, compiled: bool) -> Iterator[Node]:
 
 
 def _is_its_own(dim: object, node: Node) -> bool:
-    """Whether only the result tells a size."""
     return isinstance(dim, Size) and any(symbol.source in node.outputs for symbol in dim.symbols())
 
 
@@ -153,7 +154,8 @@ _TAKEN: dict[str, Callable[[Builder, list[Any], list[Value], Node], tuple[Value,
 
 
 class _Found:
-    """What becomes of the elements that a mask finds: ``axes`` says where their rows stand, in all ``nodes`` that have some.
+    """What becomes of the elements that a mask finds: ``axes`` says where their rows stand, in all ``nodes``
+    that have some.
 
     Each operation that finds them counts them anew: all ``sizes`` are one.
     """
@@ -180,11 +182,9 @@ class _Found:
 
     @functools.cached_property
     def may_have_infinite_slopes(self) -> bool:
-        """Return whether an operation on the rows has slopes that are infinite or no number somewhere."""
         return any(node.op in _INFINITE_SLOPES for node in self.nodes)
 
     def is_finder(self, node: Node) -> bool:
-        """Whether a node finds the elements."""
         return _finds(node) and node.inputs[-1] is self.mask
 
     def unified(self, condition: Any) -> Any:
@@ -196,7 +196,6 @@ class _Found:
         )
 
     def touches(self, structure: Any) -> bool:
-        """Whether one of its arrays, or the size, is used."""
         return any(value in self.axes for value in values_in(structure))
 
     def follows(self, node: Node) -> bool:
@@ -217,12 +216,12 @@ class _Found:
         return all(self.stands_once(value, has_rows) for value in node.outputs)
 
     def meets(self, node: Node) -> bool:
-        """Whether the rows meet in a node."""
         return node.op in _MEETING and _MEETING[node.op][0](node, self)
 
     def stands_once(self, value: Value, has_rows: bool) -> bool:
-        """Whether one axis has the size, which is noted, and none a size that is computed with it. What is made of counts alone may have
-        none."""
+        """Whether one axis has the size, which is noted, and none a size that is computed with it. What is
+        made of counts alone may have none.
+        """
         axes = [axis for axis, dim in enumerate(value.shape) if self.is_in(dim)]
         if len(axes) != 1:
             return not axes and not has_rows
@@ -230,7 +229,6 @@ class _Found:
         return any(value.shape[axes[0]] == size for size in self.sizes)
 
     def is_in(self, dim: Any) -> bool:
-        """Whether a size is computed with that of the rows."""
         return isinstance(dim, Size) and any(value in self.axes for value in values_in(dim))
 
     def counts(self, node: Node, size: Size) -> bool:
@@ -250,11 +248,10 @@ class _Found:
         return product((factor, *map(Size.of, others))) if whole else None
 
     def rows_of(self, item: Any) -> int | None:
-        """The axis of an operand where the rows stand."""
         return self.axes.get(item) if isinstance(item, Value) else None
 
 
-# ---------------------------------------------------------------------------------- operations in which rows meet
+# ------------------------------------------------------------------------------ operations in which rows meet
 @dataclass(frozen=True)
 class _Rows:
     """The rows of one finder in the new graph: which of them were found, and how many."""
@@ -264,16 +261,13 @@ class _Rows:
     count: Value
 
     def beside(self, build: Builder, rank: int, axis: int) -> Value:
-        """``valid`` beside arrays of that rank whose rows stand at that axis."""
         made: Value = build.reshape(self.valid, shape=(self.valid.shape[0], *(1,) * (rank - axis - 1)))
         return made
 
     def counted(self, build: Builder, times: Any, dtype: str | None) -> Any:
-        """How many rows were found, times another size, as an array without axes."""
         return build.astype(build.multiply(self.count, times), dtype=dtype)
 
     def kept(self, build: Builder, old: Value, new: Value, neutral: Any) -> Any:
-        """An operand with ``neutral`` elements in the rows that are repeated."""
         return build.where(self.beside(build, old.ndim, self.found.axes[old]), new, neutral)
 
 
@@ -293,7 +287,6 @@ def _reduction(neutral: Any) -> tuple[_Rule, _Made]:
 
 
 def _averages_rows(node: Node, found: _Found) -> bool:
-    """In a type that holds the sum of what it holds the mean of."""
     return _sums_rows(node, found) and node.inputs[0].dtype in _EXACT
 
 
@@ -309,7 +302,9 @@ def _mean(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) -> A
 
 
 def _writes_rows(node: Node, found: _Found) -> bool:
-    """What is written may be added, or take the place of what was there; it has those rows, or is the same for all of them."""
+    """What is written may be added, or take the place of what was there; it has those rows, or is the same
+    for all of them.
+    """
     x, values, *indices = node.inputs
     shape = gathered_shape(x.spec, tuple(index.spec for index in indices), node.params["axes"])
     axes = [axis - len(shape) for axis, dim in enumerate(shape) if found.is_in(dim)]  # from the end
@@ -330,7 +325,10 @@ def _writes_rows(node: Node, found: _Found) -> bool:
 
 
 def _writing(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) -> Any:
-    """Repeated rows add nothing. Where they replace, they write what the last has written; where none was found, what was there."""
+    """Repeated rows add nothing.
+
+    Where they replace, they write what the last has written; where none was found, what was there.
+    """
     x, values, *indices = inputs
     if node.params["reduce"] is None:
         values = build.where(
@@ -346,7 +344,6 @@ def _writing(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) -
 
 
 def _fills(node: Node, found: _Found) -> bool:
-    """Rows that are written one after the other to where a mask is true: those that are repeated come last, when all is full."""
     x, mask, values = node.inputs
     return found.rows_of(values) == 0 and x not in found.axes and mask not in found.axes
 
@@ -391,7 +388,6 @@ def _labelled(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) 
 
 
 def _holds_the_count(node: Node, found: _Found) -> bool:
-    """The number that an array is filled with is made of how many rows there are, and exact."""
     return node.params["dtype"] in _EXACT and found.times(node.params["fill_value"]) is not None
 
 
@@ -448,8 +444,9 @@ class _Bounder(Rewriter):
 
     @staticmethod
     def _finite(build: Builder, rows: _Rows, value: Value) -> Value:
-        """Return rows of floats as ones where none was found: the original computes nothing of what then stands there, so that an
-        infinite slope must not meet the gradient of zero that comes back."""
+        """Return rows of floats as ones where none was found: the original computes nothing of what then
+        stands there, so that an infinite slope must not meet the gradient of zero that comes back.
+        """
         if not is_inexact(value.dtype):
             return value
         made: Value = build.where(build.greater(rows.count, 0), value, 1.0)
@@ -485,7 +482,6 @@ class _Bounder(Rewriter):
 
 
 def _last(build: Builder, column: Value, count: Value) -> Value:
-    """Return the last of the indices that were found; 0 where there is none. Of rows that are written to one place the last one stays."""
     none = build.zeros(shape=(1,), dtype=column.dtype)
     last: Value = build.take(build.concat(none, column, axis=0), count, axis=0)
     return last
@@ -496,6 +492,5 @@ _PADDING = Pass("pad_dynamic_sizes", _bounded, "deep", _TAKEN)
 
 @only_with(*_TAKEN)
 def pad_dynamic_sizes(graph: Graph) -> tuple[Graph, bool]:
-    """The graph without sizes that depend on elements; as it is where one of them has to stay."""
     made, is_changed = _PADDING(counted_guards(graph, set(filter(_finds, graph.nodes))))
     return (made, True) if is_changed and not any(map(_finds, made.nodes)) else _PADDING(graph)

@@ -1,8 +1,10 @@
-"""Elements that a mask selects, and that are written back under the same mask, for targets that compile: whole arrays, and ``where``.
+"""Elements that a mask selects, and that are written back under the same mask, for targets that compile:
+whole arrays, and ``where``.
 
-``z[m] = z[m] ** 2 + c[m]`` finds the places of the elements, gathers and scatters. As whole arrays it is one loop over all of them, and
-``where`` takes the selected ones; all shapes are known. What an operation makes of whole arrays ``ragged_rows`` says: what is not selected
-reaches neither results nor gradients. Where something becomes of a selection that is not here, that stays as it is.
+``z[m] = z[m] ** 2 + c[m]`` finds the places of the elements, gathers and scatters. As whole arrays it is one
+loop over all of them, and ``where`` takes the selected ones; all shapes are known. What an operation makes of
+whole arrays ``ragged_rows`` says: what is not selected reaches neither results nor gradients. Where something
+becomes of a selection that is not here, that stays as it is.
 """
 
 from __future__ import annotations
@@ -25,9 +27,11 @@ _REDUCED = frozenset({"sum", "count_nonzero", "any", "prod", "all"})
 
 @only_with("masked_scatter")
 def full_selections(graph: Graph) -> tuple[Graph, bool]:
-    """The graph with ``where`` in the place of a ``masked_scatter`` of what ``boolean_mask`` selects; ``dce`` then drops the selection.
+    """The graph with ``where`` in the place of a ``masked_scatter`` of what ``boolean_mask`` selects; ``dce``
+    then drops the selection.
 
-    That sizes of an array and of its mask, which other targets compare, are equal is a guard where arguments of the graph have them.
+    That sizes of an array and of its mask, which other targets compare, are equal is a guard where arguments
+    of the graph have them.
     """
     sizes, block = _Sizes(frozenset(graph.sources())), graph.block
     made = _selecting(block, sizes, {})
@@ -37,14 +41,18 @@ def full_selections(graph: Graph) -> tuple[Graph, bool]:
 
 
 class _Sizes:
-    """What is known of the sizes in a block: ``outward`` says what they are in the graph, of which the ``sources`` are given."""
+    """What is known of the sizes in a block: ``outward`` says what they are in the graph, of which the
+    ``sources`` are given.
+    """
 
     def __init__(self, sources: frozenset[Value], outward: Callable[[Any], Any] = lambda size: size) -> None:
         self.sources, self.outward = sources, outward
         self.guards: list[Guard] = []
 
     def within(self, node: Node, region: Region) -> _Sizes:
-        """Of the sizes in a region; in a function that is called in several places nothing is known of arguments."""
+        """Of the sizes in a region; in a function that is called in several places nothing is known of
+        arguments.
+        """
         if node.op == "call":
             return _Sizes(frozenset())
         found = _Sizes(self.sources, lambda size: self.outward(region.outward(size)))
@@ -92,7 +100,6 @@ def _selecting(block: Block, sizes: _Sizes, done: dict[int, Region]) -> Block:
 
 
 def _written(block: Block) -> frozenset[Value]:
-    """The masks under which elements are both read and written."""
     read = {node.inputs[1] for node in block.nodes if node.op == "boolean_mask" and node.params["axis"] == 0}
     masks = (_mask_of(block, node) for node in block.nodes if node.op == "masked_scatter") if read else ()
     return frozenset(mask for mask in masks if mask in read)
@@ -123,8 +130,10 @@ class _Selected(Span):
 
 
 class _Masks(Wide):
-    """Writes whole arrays of selections, which are the first axis of an array. All operands of a function of elements are selections, so
-    what is not selected may be anything there: no gradient leaves it, and no result reads it."""
+    """Writes whole arrays of selections, which are the first axis of an array. All operands of a function of
+    elements are selections, so what is not selected may be anything there: no gradient leaves it, and no
+    result reads it.
+    """
 
     def mask(self, spans: Sequence[Span | None]) -> Value | None:
         span, rank = spans[0], len(spans)
@@ -217,7 +226,9 @@ class _Selecting:
         return None
 
     def _operand(self, node: Node, item: Any) -> Any:
-        """A selection; what is the same for all that is selected, under the mask, so that it does no harm elsewhere; None for others."""
+        """A selection; what is the same for all that is selected, under the mask, so that it does no harm
+        elsewhere; None for others.
+        """
         if not isinstance(item, Value):
             return None if any(value in self.selected for value in values_in((item,))) else item
         if item in self.selected:
@@ -229,8 +240,9 @@ class _Selecting:
         return _ragged(self.rewriter.value(item), (first.spans[0], *(None,) * (rank - 1)))
 
     def _keeps_axes(self, node: Node) -> bool:
-        """Whether the selection is the first axis of all that has it, and a reduction takes the axes of whole arrays as it takes those of
-        selections."""
+        """Whether the selection is the first axis of all that has it, and a reduction takes the axes of whole
+        arrays as it takes those of selections.
+        """
         found = [
             (item, self.selected[item])
             for item in node.inputs
@@ -244,15 +256,12 @@ class _Selecting:
 
     # ------------------------------------------------------------------------------ of steps nothing is known
     def reads_step(self, size: Any) -> bool:
-        """No size reads the number of a step."""
         return False
 
     def greatest(self, size: Any) -> Any:
-        """Not known."""
         return None
 
     def has_elements(self, width: Any) -> bool:
-        """A mask may select nothing."""
         return False
 
 

@@ -1,6 +1,8 @@
-"""Slices that begin at the number of a step, for targets whose loops count in arrays: windows, whose starts are computed.
+"""Slices that begin at the number of a step, for targets whose loops count in arrays: windows, whose starts
+are computed.
 
-How many rows such a slice has is the same in each step, so that shapes stay known. Where it leaves rows out, they are picked by index.
+How many rows such a slice has is the same in each step, so that shapes stay known. Where it leaves rows out,
+they are picked by index.
 """
 
 from __future__ import annotations
@@ -24,7 +26,6 @@ Key = tuple[Any, ...]
 
 @only_with(*_INDEXED)
 def moving_slices(graph: Graph) -> tuple[Graph, bool]:
-    """The graph with ``dynamic_slice`` and ``dynamic_update_slice`` in the place of such slices."""
     block = graph.block
     made = _Picking(frozenset()).block(block)
     return (graph, False) if made is block else (graph.with_block(made), True)
@@ -86,7 +87,6 @@ class _Picking:
 
     @staticmethod
     def _counters(node: Node, region: Region) -> tuple[Value, ...]:
-        """The numbers of the steps of a loop."""
         carried = node.params.get("carried", 0)
         return region.block.inputs[carried : carried + node.params["sequences"]] if node.op == "scan" else ()
 
@@ -95,7 +95,6 @@ class _Picking:
         return bool(self.numbers) and node.op in _INDEXED and any(map(self.is_moving, node.params["key"]))
 
     def is_moving(self, item: Any) -> bool:
-        """Whether an item of a key is a slice of a known width that begins where the number of a step says."""
         if not isinstance(item, tuple) or item[1] is None or not self._reads_number(item[0]):
             return False
         return not self._reads_number(item[1] - item[0])
@@ -150,7 +149,9 @@ class _Key:
         return part
 
     def _spread(self, x: Value, value: Any, spread: list[tuple[int, Any]]) -> Value:
-        """``x`` with ``value`` at elements that are some apart along some axes, and in the window that is left."""
+        """``x`` with ``value`` at elements that are some apart along some axes, and in the window that is
+        left.
+        """
         if not spread:
             return self._updated(x, value)
         (axis, item), *others = spread

@@ -1,7 +1,8 @@
-"""Arrays that are as wide as the number of a step says, as whole arrays and the part of each axis that counts.
+"""Arrays that are as wide as the number of a step says, as whole arrays and the part of each axis that
+counts.
 
-What stands beside this part is made harmless where it could do harm: before a sum it is 0, before a quotient 1. It is chosen by a mask, so
-that no gradient flows through what does not count, were it infinite.
+What stands beside this part is made harmless where it could do harm: before a sum it is 0, before a quotient
+1. It is chosen by a mask, so that no gradient flows through what does not count, were it infinite.
 """
 
 from __future__ import annotations
@@ -42,7 +43,6 @@ class Span:
 
     @property
     def width(self) -> Any:
-        """How many elements count."""
         return self.high - self.low
 
 
@@ -59,7 +59,10 @@ class Ragged:
 
 
 def _bound(span: Span) -> Any:
-    """What is behind the span. Of a slice that may be empty (``max(low, stop)``) the mask for ``low`` leaves out what is not behind."""
+    """What is behind the span.
+
+    Of a slice that may be empty (``max(low, stop)``) the mask for ``low`` leaves out what is not behind.
+    """
     alone = next(iter(span.high.atoms()), None) if isinstance(span.high, Size) else None
     if (
         isinstance(alone, Apply)
@@ -75,7 +78,6 @@ class Agreed(Builder):
     """A builder for arrays whose sizes were found equal."""
 
     def settled(self, spec: ArraySpec) -> ArraySpec:
-        """Sizes that have to be equal are the first one of them."""
         shape = (dim.if_equal[0] if isinstance(dim, Unknown) and dim.if_equal else dim for dim in spec.shape)
         return ArraySpec(tuple(shape), spec.dtype)
 
@@ -83,7 +85,8 @@ class Agreed(Builder):
 class Wide:
     """Writes whole arrays with ``build``. Masks are made once in a block, and known in the blocks inside.
 
-    ``are_equal`` says whether two sizes are one, from here on perhaps under a guard; ``greatest`` gives no less than a size in any step.
+    ``are_equal`` says whether two sizes are one, from here on perhaps under a guard; ``greatest`` gives no
+    less than a size in any step.
     """
 
     def __init__(
@@ -117,13 +120,14 @@ class Wide:
         return high if low is None else low if high is None else build.logical_and(low, high)
 
     def chosen(self, spans: Sequence[Span | None], x: Any, other: Any) -> Value:
-        """``x`` where the elements count, ``other`` elsewhere."""
         mask = self.mask(spans)
         made: Value = x if mask is None else self.build.where(mask, x, other)
         return made
 
     def filled(self, item: Any, number: Any) -> Any:
-        """The whole array with a number in the place of what does not count; of other operands nothing is changed."""
+        """The whole array with a number in the place of what does not count; of other operands nothing is
+        changed.
+        """
         if not isinstance(item, Ragged):
             return item
         number = _typed(number, item.full.dtype)
@@ -131,19 +135,18 @@ class Wide:
         return item.full if is_there else self.chosen(item.spans, item.full, number)
 
     def harmless(self, item: Any, number: Any) -> Any:
-        """The whole array as a function of elements takes it: no gradient goes to what does not count."""
         return self.filled(item, number)
 
     def finite(self, item: Any) -> Any:
-        """The whole array, in which nothing is infinite that does not count."""
         return item.full if isinstance(item, Ragged) and item.outside is not None else self.harmless(item, 0)
 
     # ------------------------------------------------------------------------------ several arrays
     def together(
         self, operands: Sequence[Any], labels: Sequence[Sequence[Label]]
     ) -> tuple[list[Any], Mapping[Label, Span]]:
-        """Operands whose axes of one label stand side by side, and the spans of these: where one array begins elsewhere, its elements are
-        moved."""
+        """Operands whose axes of one label stand side by side, and the spans of these: where one array begins
+        elsewhere, its elements are moved.
+        """
         found: dict[Label, Span] = {}
         for operand, own in zip(operands, labels):
             for label, span in zip(own, spans_of(operand)):
@@ -155,7 +158,9 @@ class Wide:
         ], found
 
     def fitted(self, item: Any, spans: Sequence[Span | None]) -> Any:
-        """An operand with its elements where the spans say; one that has a single element along an axis is repeated there."""
+        """An operand with its elements where the spans say; one that has a single element along an axis is
+        repeated there.
+        """
         for axis, span in enumerate(spans):
             own = spans_of(item)[axis]
             if span is None or own is None:
@@ -168,7 +173,6 @@ class Wide:
         return item
 
     def _stand_alike(self, own: Span, span: Span) -> bool:
-        """Whether two spans of one width begin at one place, of axes of one size."""
         return own == span or (own.low == span.low and self.are_equal(own.size, span.size))
 
     def _moved(self, item: Ragged, axis: int, own: Span, span: Span) -> Ragged:
@@ -191,24 +195,20 @@ class Wide:
         return most is not None and nonnegative(-most)
 
     def of(self, spans: Sequence[Span | None], full: Value, outside: Any = FINITE) -> Any:
-        """What was made of ragged arrays; an array where all of it counts."""
         return Ragged(full, tuple(spans), outside) if any(span is not None for span in spans) else full
 
 
 def spans_of(operand: Any) -> tuple[Span | None, ...]:
-    """The spans of an operand; of a number there are none."""
     if isinstance(operand, Ragged):
         return operand.spans
     return (None,) * operand.ndim if isinstance(operand, Value) else ()
 
 
 def turned(span: Span | None) -> Span | None:
-    """The span of an axis that is read from its end."""
     return None if span is None else replace(span, low=span.size - span.high, high=span.size - span.low)
 
 
 def _typed(number: Any, dtype: str) -> Any:
-    """A number as arrays of a type have it."""
     return bool(number) if is_bool(dtype) else int(number) if is_integer(dtype) else float(number)
 
 
@@ -236,16 +236,16 @@ class Moment:
         self.operands, self.steps = list(operands), steps
 
     def again(self, operands: Sequence[Any], **params: Any) -> Any:
-        """The same operation of other operands."""
         return getattr(self.build, self.node.op)(*operands, **{**self.params, **params})
 
     def require_elements(self, spans: Sequence[Span | None]) -> None:
-        """That some elements count in each step: of none there is no greatest."""
         if not all(self.steps.has_elements(span.width) for span in spans if span is not None):
             raise NotWhole
 
     def span_of(self, width: Any) -> Span | None:
-        """The first elements of an axis that is long enough in all steps; None where the width is the same in all of them."""
+        """The first elements of an axis that is long enough in all steps; None where the width is the same in
+        all of them.
+        """
         if not self.steps.reads_step(width):
             return None
         if (most := self.steps.greatest(width)) is None:
@@ -257,7 +257,6 @@ Row = Callable[[Moment], Any]
 
 
 def _made(moment: Moment) -> Any:
-    """A new array."""
     spans = [moment.span_of(size) for size in moment.params["shape"]]
     return moment.wide.of(spans, moment.again(moment.operands, shape=_full(moment.params["shape"], spans)))
 
@@ -293,7 +292,6 @@ def _repeated(moment: Moment) -> Any:
 
 # ---------------------------------------------------------------------------------------------- by element
 def _labels(operands: Sequence[Any], rank: int) -> list[range]:
-    """The axes of a result of so many axes that the operands have."""
     return [range(rank - len(spans_of(operand)), rank) for operand in operands]
 
 
@@ -412,12 +410,11 @@ def _reshaped(moment: Moment) -> Any:
 
 
 def _copied(moment: Moment) -> Any:
-    """Of numbers that are finite, or none."""
     (x,) = moment.operands
     return moment.wide.of(x.spans, moment.again([x.full]), None if x.outside is None else FINITE)
 
 
-# ---------------------------------------------------------------------------------------------- sums and products
+# ------------------------------------------------------------------------------------------ sums and products
 def _reduced(moment: Moment, neutral: Callable[[str], Any], needs_one: bool = False) -> Any:
     """Over axes in which ``neutral`` stands in the place of what does not count."""
     (x,) = moment.operands
@@ -429,7 +426,6 @@ def _reduced(moment: Moment, neutral: Callable[[str], Any], needs_one: bool = Fa
 
 
 def _left(moment: Moment, x: Ragged, axes: Sequence[int]) -> list[Span | None]:
-    """The spans of what a reduction gives."""
     if moment.params["keepdims"]:
         return [None if axis in axes else span for axis, span in enumerate(x.spans)]
     return [span for axis, span in enumerate(x.spans) if axis not in axes]
@@ -474,8 +470,9 @@ def _running(moment: Moment, neutral: float) -> Any:
 
 
 def _contracted(moment: Moment, labels: Sequence[Sequence[Any]], result: Sequence[Any]) -> Any:
-    """A sum of products: of axes with one label that the result does not have. That of two vectors is written as such, which XLA computes
-    in one go with the masks."""
+    """A sum of products: of axes with one label that the result does not have. That of two vectors is written
+    as such, which XLA computes in one go with the masks.
+    """
     operands, found = moment.wide.together(moment.operands, labels)
     filled, build = [moment.wide.filled(operand, 0) for operand in operands], moment.build
     is_of_vectors = not result and list(map(len, labels)) == [1, 1]
@@ -491,8 +488,10 @@ def _contracted(moment: Moment, labels: Sequence[Sequence[Any]], result: Sequenc
 
 
 def _summed(operand: Any, own: Sequence[Any], result: Sequence[Any]) -> Any:
-    """An operand with more axes than the result, of which those that the result has stay whole: what does not count there makes only what
-    does not count. Gradients are those of the masked one, as a cotangent of 0 would meet what does not count, were it infinite."""
+    """An operand with more axes than the result, of which those that the result has stay whole: what does not
+    count there makes only what does not count. Gradients are those of the masked one, as a cotangent of 0
+    would meet what does not count, were it infinite.
+    """
     if not isinstance(operand, Ragged) or len(own) <= len(result) or operand.outside == 0:
         return operand
     return replace(
@@ -541,7 +540,7 @@ def _einsum(moment: Moment) -> Any:
     return _contracted(moment, labels, result)
 
 
-# ---------------------------------------------------------------------------------------------- numbers for a type
+# ----------------------------------------------------------------------------------------- numbers for a type
 def _always(number: float) -> Callable[[str], Any]:
     return lambda dtype: number
 

@@ -1,4 +1,6 @@
-"""Numbers that grow evenly from step to step, in canonical nodes: which of them a loop can give its steps, and how."""
+"""Numbers that grow evenly from step to step, in canonical nodes: which of them a loop can give its steps,
+and how.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from ...trees import iterate_structure, map_structure
 
 
 class Stretch(NamedTuple):
-    """Items ``first`` to ``end``, each of which is equal to the one ``period`` places before it, but for the first ``period`` ones."""
+    """Items ``first`` to ``end``, each of which is equal to the one ``period`` places before it, but for the
+    first ``period`` ones.
+    """
 
     first: int
     end: int
@@ -26,10 +30,12 @@ class Stretch(NamedTuple):
 
 
 def periodic(keys: list[Any], fewest: int) -> Iterator[Stretch]:
-    """Stretches of the keys that repeat themselves at least ``fewest`` times (3 or more), those of short periods first.
+    """Stretches of the keys that repeat themselves at least ``fewest`` times (3 or more), those of short
+    periods first.
 
-    Keys become numbers, and those of ``2 w`` keys from a place on follow from those of ``w`` (prefix doubling). Where the same ``w`` keys
-    stand at two places that lie ``w / 2 < p <= w`` apart, they repeat with the period ``p``. So each doubling is linear.
+    Keys become numbers, and those of ``2 w`` keys from a place on follow from those of ``w`` (prefix
+    doubling). Where the same ``w`` keys stand at two places that lie ``w / 2 < p <= w`` apart, they repeat
+    with the period ``p``. So each doubling is linear.
 
     >>> [*periodic(["a", *["b", "c"] * 3, "d"], 3)], [*periodic(["a", "b", "a"], 3)]
     ([Stretch(first=1, end=7, period=2)], [])
@@ -71,8 +77,9 @@ _FLAGS = attrgetter(*(field.name for field in fields(CallRecord) if field.name n
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One node: ``key`` stands for all of it but its ``leaves``, which are the values that it reads, those that its sizes are read from,
-    and its numbers."""
+    """One node: ``key`` stands for all of it but its ``leaves``, which are the values that it reads, those
+    that its sizes are read from, and its numbers.
+    """
 
     key: int
     leaves: tuple[Any, ...]
@@ -87,7 +94,8 @@ class Row:
 
 
 class Keys:
-    """The rows of nodes by themselves, whatever is done to their memory: found once for all passes that go over the same nodes.
+    """The rows of nodes by themselves, whatever is done to their memory: found once for all passes that go
+    over the same nodes.
 
     Without ``sizes`` keys tell of an array its data type and its number of axes alone.
     """
@@ -101,7 +109,10 @@ class Keys:
         ] = {}  # by identity: calls of one function have it in common
 
     def of(self, node: Node, counters: Collection[Value] = ()) -> Row:
-        """The row of a node; of ``counters`` the lengths do not count. ``TypeError`` where an argument has no hash."""
+        """The row of a node; of ``counters`` the lengths do not count.
+
+        ``TypeError`` where an argument has no hash.
+        """
         row = self._rows.get(node) if not counters else None
         if row is None:
             leaves: list[Any] = []
@@ -114,21 +125,19 @@ class Keys:
         return self._numbers.setdefault(key, len(self._numbers))
 
     def of_region(self, region: Region) -> int:
-        """The number for what a region does."""
         if id(region) not in self._regions:
             self._regions[id(region)] = region, self._number(region_description(region, lambda size: None))
         return self._regions[id(region)][1]
 
     def of_spec(self, spec: ArraySpec) -> Any:
-        """What an array has in common with those that stand in its place in other steps."""
         return spec if self.sizes else (spec.dtype, spec.ndim)
 
 
 class Rows:
     """The rows of the nodes of one graph.
 
-    What may be in no loop has a key that nothing equals: draws, checks (but ``with_checks``), and writes and what is written to, but for
-    the memory of ``written``, by its owners. ``with_draws``: nor have draws one.
+    What may be in no loop has a key that nothing equals: draws, checks (but ``with_checks``), and writes and
+    what is written to, but for the memory of ``written``, by its owners. ``with_draws``: nor have draws one.
     """
 
     def __init__(
@@ -204,7 +213,9 @@ def _key(node: Node, leaves: list[Any], keys: Keys, counters: Collection[Value])
 
 
 class _Reading:
-    """One look through the arguments of a node: methods, for functions that refer to each other would wait for the collector."""
+    """One look through the arguments of a node: methods, for functions that refer to each other would wait
+    for the collector.
+    """
 
     __slots__ = ("counters", "keys", "leaves", "own")
 
@@ -267,7 +278,6 @@ class Same(NamedTuple):
     value: Any
 
     def is_it(self, leaf: Any) -> bool:
-        """Whether a leaf is just this, numbers by the way they are written: zero has a sign."""
         return leaf is self.value or (type(leaf) in (int, float) and repr(leaf) == repr(self.value))
 
 
@@ -278,7 +288,6 @@ class Counted(NamedTuple):
     by: int
 
     def at(self, step: int) -> int:
-        """The number of a step."""
         return self.first + self.by * step
 
 
@@ -291,7 +300,9 @@ Pattern = Union[Earlier, Same, Counted, Listed]
 
 @dataclass(frozen=True)
 class Program:
-    """A block with a row for each node, and indices: where a value is made, and which nodes use it (-1: the outputs of the block)."""
+    """A block with a row for each node, and indices: where a value is made, and which nodes use it (-1: the
+    outputs of the block).
+    """
 
     block: Block
     rows: list[Row]
@@ -317,7 +328,10 @@ class Program:
 
 @dataclass(frozen=True)
 class Steps:
-    """``count`` steps of ``period`` nodes each from the node ``first`` on. ``patterns`` are those of the leaves of each node of a step."""
+    """``count`` steps of ``period`` nodes each from the node ``first`` on.
+
+    ``patterns`` are those of the leaves of each node of a step.
+    """
 
     program: Program
     first: int
@@ -327,19 +341,15 @@ class Steps:
 
     @property
     def end(self) -> int:
-        """The place behind the last node."""
         return self.first + self.period * self.count
 
     def node(self, step: int, place: int) -> Node:
-        """A node of a step."""
         return self.program.block.nodes[self.first + step * self.period + place]
 
     def value(self, step: int, slot: Slot) -> Value:
-        """A result of a step."""
         return self.node(step, slot.node).outputs[slot.output]
 
     def leaves(self, step: int, place: int) -> tuple[Any, ...]:
-        """What a node of a step reads."""
         return self.program.rows[self.first + step * self.period + place].leaves
 
     def slots(self) -> Iterator[Slot]:
@@ -351,11 +361,9 @@ class Steps:
         )
 
     def makes(self, value: Value) -> bool:
-        """Whether a value is made in one of the steps."""
         return value in self.program.place and self.first <= self.program.place[value][0] < self.end
 
     def part(self, low: int, high: int) -> Steps:
-        """The steps from ``low`` to ``high``."""
         patterns = tuple(tuple(_later(pattern, low) for pattern in row) for row in self.patterns)
         return Steps(self.program, self.first + low * self.period, self.period, high - low, patterns)
 
@@ -367,8 +375,9 @@ def _later(pattern: Pattern, steps: int) -> Pattern:
 def steps_in(program: Program, first: int, period: int, count: int, fewest: int) -> Steps | None:
     """The first ``fewest`` or more steps of a stretch that one loop can run; None where there are none.
 
-    What a leaf is in all steps follows from two neighbouring ones. From there on, steps are added while they fit, to both sides. The first
-    steps may read, in the place of what earlier ones have made, anything of the same type from before the loop.
+    What a leaf is in all steps follows from two neighbouring ones. From there on, steps are added while they
+    fit, to both sides. The first steps may read, in the place of what earlier ones have made, anything of the
+    same type from before the loop.
     """
     low = 0
     while count - low >= fewest:
@@ -435,13 +444,14 @@ class _Fit:
         return Earlier(slot, distance)
 
     def _made(self, value: Value) -> tuple[int, Slot | None]:
-        """The step and the slot that make a value."""
         index, output = self.program.place.get(value, (-1, 0))
         step, place = divmod(index - self.first, self.period)
         return step, Slot(place, output) if index >= self.first else None
 
     def _fits(self, step: int, begin: int | None = None) -> bool:
-        """Whether the leaves of a step are what the patterns say; those of the first steps from ``begin`` on may come from before it."""
+        """Whether the leaves of a step are what the patterns say; those of the first steps from ``begin`` on
+        may come from before it.
+        """
         for place, row in enumerate(self.whole.patterns):
             for leaf, pattern in zip(self.whole.leaves(step, place), row):
                 if isinstance(pattern, Counted):
@@ -460,7 +470,6 @@ class _Fit:
         return True
 
     def _earlier(self, pattern: Earlier, step: int) -> Value | None:
-        """What an earlier step of the stretch has made; None of one before it."""
         return self.whole.value(step - pattern.distance, pattern.slot) if step >= pattern.distance else None
 
     def _is_before(self, value: Value, begin: int) -> bool:
@@ -488,7 +497,10 @@ _MOST_LISTED = 10_000  # numbers that are written one by one
 
 
 class Counters:
-    """The sequences of one loop that count. ``has_slices``: a place that they give may be an end of a slice."""
+    """The sequences of one loop that count.
+
+    ``has_slices``: a place that they give may be an end of a slice.
+    """
 
     def __init__(self, steps: Steps, has_slices: bool) -> None:
         self.has_slices = has_slices
@@ -496,8 +508,9 @@ class Counters:
         self.made: dict[Any, tuple[Node, Value]] = {}
 
     def given(self, node: Node, row: Sequence[Pattern], place: int) -> list[Node] | None:
-        """The node at a ``place`` of the last step with what stands for its changing numbers, behind nodes that it needs; None where
-        nothing can. ``row`` are the patterns of its leaves."""
+        """The node at a ``place`` of the last step with what stands for its changing numbers, behind nodes
+        that it needs; None where nothing can. ``row`` are the patterns of its leaves.
+        """
         changing = {at: pattern for at, pattern in enumerate(row) if not isinstance(pattern, (Earlier, Same))}
         if node.record is not None or not changing:
             return None if changing else [node]
@@ -519,7 +532,10 @@ class Counters:
         return self._windows(made) if node.op in _KEYED and not self.has_slices else [made]
 
     def _windows(self, node: Node) -> list[Node] | None:
-        """A slice whose ends move as one is an array of places: some compilers have to know both ends. None of any other such slice."""
+        """A slice whose ends move as one is an array of places: some compilers have to know both ends.
+
+        None of any other such slice.
+        """
         key = node.params["key"]
         moving = [
             place for place, item in enumerate(key) if isinstance(item, tuple) and any(map(self._moves, item))
@@ -557,13 +573,11 @@ class Counters:
         return [steps, places, taken, replace(node, inputs=taken.outputs, params={"key": left})]
 
     def _moves(self, item: Any) -> bool:
-        """Whether a bound of a slice is another one in each step."""
         steps = {value for _, value in self.made.values()}
         return isinstance(item, Size) and any(symbol.source in steps for symbol in item.symbols())
 
     @staticmethod
     def _line(size: Size) -> tuple[int, int]:
-        """``first`` and ``by`` of ``first + by * place``."""
         parts = {bool(monomial): factor for monomial, factor in size.terms()}
         return parts.get(False, 0), parts[True]
 
@@ -602,7 +616,6 @@ class Counters:
         )
 
     def _list(self, dtype: str, numbers: tuple[float, ...]) -> Value:
-        """What a step reads of these numbers."""
         return self._read("asarray", dtype, {"data": numbers, "dtype": dtype}, (dtype, repr(numbers)))
 
     def _read(self, op: str, dtype: str, params: dict[str, Any], key: Any) -> Value:

@@ -15,8 +15,10 @@ from ..lowering.layout import lays_out
 
 @only_with("call")
 def inlined_calls(graph: Graph, prefers: Container[str] | None = None) -> tuple[Graph, bool]:
-    """The graph with its calls written out, in the modules of these calls: those of functions whose arguments or results are wanted in
-    another layout by operations that ``prefers`` names, or all. Calls that are computed again for a gradient stay."""
+    """The graph with its calls written out, in the modules of these calls: those of functions whose arguments
+    or results are wanted in another layout by operations that ``prefers`` names, or all. Calls that are
+    computed again for a gradient stay.
+    """
     block = graph.block
     if not any(map(_is_plain, block.nodes)):
         return graph, False
@@ -40,9 +42,11 @@ def _inlined(block: Block, is_written_out: Callable[[Node], bool]) -> Block:
             rewriter.append(node)
             continue
         path = node.origin.module.split(".")
-        outputs = inline(
-            node.regions[0], node.inputs, lambda part, path=path: rewriter.append(_in_module(part, path))
-        )  # type: ignore[misc]
+
+        def append(part: Node, path: list[str] = path) -> None:
+            rewriter.append(_in_module(part, path))
+
+        outputs = inline(node.regions[0], node.inputs, append)
         for made, old in zip(outputs, node.outputs):
             rewriter.name(made, old)
         rewriter.replace(node.outputs, outputs)
@@ -50,7 +54,9 @@ def _inlined(block: Block, is_written_out: Callable[[Node], bool]) -> Block:
 
 
 def _in_module(node: Node, path: list[str]) -> Node:
-    """The node in the module that the call is in, where its own stands for those of all calls: ``layer.*.norm``."""
+    """The node in the module that the call is in, where its own stands for those of all calls:
+    ``layer.*.norm``.
+    """
     own = node.origin.module.split(".")
     module = ".".join(
         path[place] if part == "*" and place < len(path) else part for place, part in enumerate(own)
@@ -59,6 +65,5 @@ def _in_module(node: Node, path: list[str]) -> Node:
 
 
 def without_checks(graph: Graph) -> Graph:
-    """The graph with its calls written out, for reading: without checks of sizes."""
     found = inlined_calls(graph)[0]
     return found.derive(nodes=[node for node in found.nodes if node.op != GUARD])

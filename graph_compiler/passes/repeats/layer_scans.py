@@ -1,8 +1,9 @@
-"""Calls of one function in a row become a loop over its weights: a target's compiler then compiles one layer, however many there are.
+"""Calls of one function in a row become a loop over its weights: a target's compiler then compiles one layer,
+however many there are.
 
-What a layer hands to the next is carried, weights that differ from layer to layer are stacked and taken row by row, and what is the same in
-all layers is captured. Arrays that come by turns, as the masks of layers with and without a window, are chosen by the number of the layer.
-Where something else differs, the calls stay.
+What a layer hands to the next is carried, weights that differ from layer to layer are stacked and taken row
+by row, and what is the same in all layers is captured. Arrays that come by turns, as the masks of layers with
+and without a window, are chosen by the number of the layer. Where something else differs, the calls stay.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ _MOST_TURNS = 8
 
 
 def scanned_layers(fewest: int) -> GraphPass:
-    """The pass that makes a canonical ``scan`` of at least ``fewest`` calls of one function on the weights of the graph."""
+    """The pass that makes a canonical ``scan`` of at least ``fewest`` calls of one function on the weights of
+    the graph.
+    """
 
     def run(graph: Graph) -> tuple[Graph, bool]:
         calls: dict[int, list[Node]] = {}
@@ -43,8 +46,10 @@ def scanned_layers(fewest: int) -> GraphPass:
 
 @dataclass(frozen=True)
 class _Loop:
-    """Layers as a loop. ``carried`` are pairs of an operand and the result that is this operand of the next layer; ``stacked``
-    are the places of weights, ``chosen`` of what comes by turns, and ``counted`` of the number of the layer, by which layers draw."""
+    """Layers as a loop. ``carried`` are pairs of an operand and the result that is this operand of the next
+    layer; ``stacked`` are the places of weights, ``chosen`` of what comes by turns, and ``counted`` of the
+    number of the layer, by which layers draw.
+    """
 
     layers: Sequence[Node]
     carried: Sequence[tuple[int, int]]
@@ -78,7 +83,9 @@ class _Loop:
 
     # ------------------------------------------------------------------------------ the block
     def nodes(self, graph: Graph) -> list[Node]:
-        """The nodes with the loop in the place of the last layer: what the layers do not make before it, what reads them behind it."""
+        """The nodes with the loop in the place of the last layer: what the layers do not make before it, what
+        reads them behind it.
+        """
         own, first = set(self.layers), graph.nodes.index(self.layers[0])
         end = graph.nodes.index(self.layers[-1]) + 1
         made = {value for layer in self.layers for value in layer.outputs}
@@ -96,7 +103,6 @@ class _Loop:
         return [*left, *self._loop(read), *after, *graph.nodes[end:]]
 
     def _read(self, graph: Graph) -> set[Value]:
-        """What is read outside of the layers."""
         own = set(self.layers)
         return {value for node in graph.nodes if node not in own for value in node.uses}.union(graph.roots())
 
@@ -143,19 +149,22 @@ class _Loop:
                     yield Node("getitem", (stack,), {"key": key}, layer.origin, (value,))
 
     def _choices(self, build: Builder) -> tuple[list[Value], list[Value]]:
-        """For each number of turns that operands take the number of the turn of each layer, and for each operand its arrays, stacked."""
+        """For each number of turns that operands take the number of the turn of each layer, and for each
+        operand its arrays, stacked.
+        """
         operands = [[layer.inputs[place] for layer in self.layers] for place in self.chosen]
         count = build.arange(start=0, stop=len(self.layers), step=1, dtype="int32") if operands else None
         turns = [build.remainder(count, each) for each in dict.fromkeys(map(_turns, operands))]
         return turns, [build.stack(*each[: _turns(each)], axis=0) for each in operands]
 
     def _module(self) -> str:
-        """The path that all layers are in."""
         paths = zip(*(layer.origin.module.split(".") for layer in self.layers))
         return ".".join(parts[0] for parts in takewhile(lambda parts: len(set(parts)) == 1, paths))
 
     def _finals(self) -> list[Value]:
-        """What is carried out of the last layer; a result that two operands carry is a value of its own in the second place."""
+        """What is carried out of the last layer; a result that two operands carry is a value of its own in
+        the second place.
+        """
         found: list[Value] = []
         for _, result in self.carried:
             value = self.layers[-1].outputs[result]
@@ -188,7 +197,6 @@ class _Loop:
         )
 
     def _given(self) -> Iterator[int]:
-        """The places of operands that a step is given."""
         yield from (place for place, _ in self.carried)
         yield from (*self.stacked, *self.counted)
 
@@ -219,7 +227,6 @@ def _number(graph: Graph, operand: Any) -> Any:
 
 
 def _are_before(graph: Graph, layer: Node, values: Sequence[Value]) -> bool:
-    """Whether the values are there before the first layer is called."""
     return {value for node in graph.nodes[graph.nodes.index(layer) :] for value in node.outputs}.isdisjoint(
         values
     )

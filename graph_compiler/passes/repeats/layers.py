@@ -1,9 +1,10 @@
 """Equal layers of a model become one function, which is called for each of them.
 
-A model of 12 layers runs the same operations 12 times, each time with other weights: with parameters that are called the same but for one
-number (``encoder.layer.0.attention.weight``, ``encoder.layer.1.attention.weight``). The operations of all layers become one region, what
-differs from layer to layer its operands, and each layer a ``call`` (:mod:`graph_compiler.ops.control`). Lifting, passes and the writer then
-see a layer once. What is the same in all layers is computed once, in front of the first.
+A model of 12 layers runs the same operations 12 times, each time with other weights: with parameters that are
+called the same but for one number (``encoder.layer.0.attention.weight``,
+``encoder.layer.1.attention.weight``). The operations of all layers become one region, what differs from layer
+to layer its operands, and each layer a ``call`` (:mod:`graph_compiler.ops.control`). Lifting, passes and the
+writer then see a layer once. What is the same in all layers is computed once, in front of the first.
 """
 
 from __future__ import annotations
@@ -59,7 +60,9 @@ def difference(one: str, other: str) -> Difference | None:
 
 
 class Numbering(NamedTuple):
-    """Two names of which the parts from ``place`` on have other numbers: the parts without numbers, and the first of these numbers."""
+    """Two names of which the parts from ``place`` on have other numbers: the parts without numbers, and the
+    first of these numbers.
+    """
 
     parts: tuple[str, ...]
     place: int
@@ -68,12 +71,12 @@ class Numbering(NamedTuple):
 
     @property
     def inside(self) -> str:
-        """What the array is called in its layer."""
         return "_".join(filter(None, self.parts[self.place + 1 :]))
 
 
 def numbering(one: str, other: str) -> Numbering | None:
-    """Where two names have other numbers, at the ends of parts of their paths; a part without a number has the number 0, as in Keras.
+    """Where two names have other numbers, at the ends of parts of their paths; a part without a number has
+    the number 0, as in Keras.
 
     >>> numbering("residual/dense_1/kernel", "residual_1/dense_3/kernel")
     Numbering(parts=('residual', 'dense', 'kernel'), place=0, one=0, other=1)
@@ -102,14 +105,15 @@ class Names:
 
     @classmethod
     def of(cls, graph: Graph) -> Names:
-        """Of parameters and constants by their own names, of inputs by what they are called in generated code."""
+        """Of parameters and constants by their own names, of inputs by what they are called in generated
+        code.
+        """
         names = {value: value.name for value in graph.inputs}
         names.update((value, name) for name, value in graph.parameters.items())
         names.update((value, name) for name, (value, _) in graph.constants.items())
         return cls(names)
 
     def may_differ(self, fewest: int) -> bool:
-        """Whether so many names are the same but for numbers."""
         bare = Counter(tuple(text for text, _ in _parts(name)) for name in self.of_value.values())
         return max(bare.values(), default=0) >= fewest
 
@@ -135,10 +139,12 @@ def word(parts: Sequence[str]) -> str:
 
 
 def layers_in(program: Program, stretch: Stretch, names: Names, fewest: int) -> Steps | None:
-    """The layers of a stretch, each with weights of one number; None where no weights change, or fewer layers are left than ``fewest``.
+    """The layers of a stretch, each with weights of one number; None where no weights change, or fewer layers
+    are left than ``fewest``.
 
-    Numbers that advance evenly come before others. Between the last weight of a layer and the first one of the next a layer begins where
-    the fewest arrays go from one to the other, and where the modules have the least in common.
+    Numbers that advance evenly come before others. Between the last weight of a layer and the first one of
+    the next a layer begins where the fewest arrays go from one to the other, and where the modules have the
+    least in common.
     """
     cuts = _Cuts(program, stretch, names)
     counted = [(first, (stretch.end - first) // stretch.period) for first in cuts.places()]
@@ -169,7 +175,9 @@ class _Cuts:
         return next((each.one for each in found if each is not None), None)
 
     def places(self) -> Iterator[int]:
-        """Each place of the first period in front of which the number changes, and those before it up to the last weight."""
+        """Each place of the first period in front of which the number changes, and those before it up to the
+        last weight.
+        """
         first, period = self.stretch.first, self.period
         known = [(place, number) for place, number in enumerate(self.numbers) if number is not None]
         for (before, number), (after, other) in pairwise(known):
@@ -179,7 +187,6 @@ class _Cuts:
                 )
 
     def numbers_from(self, first: int) -> int:
-        """How many numbers the weights of one layer have."""
         begin = first - self.stretch.first
         return len({number for number in self.numbers[begin : begin + self.period] if number is not None})
 
@@ -191,7 +198,9 @@ class _Cuts:
         return len({after - before for before, after in pairwise(numbers)})
 
     def rank(self, first: int) -> tuple[int, int, int]:
-        """How many arrays of a layer the next ones read, and how much of their paths the modules on both sides have in common."""
+        """How many arrays of a layer the next ones read, and how much of their paths the modules on both
+        sides have in common.
+        """
         nodes, begin = self.program.block.nodes, first + self.period
         made = (value for node in nodes[first:begin] for value in node.outputs)
         crossing = sum(self._is_read_from(value, begin) for value in made)
@@ -219,7 +228,9 @@ class Calls:
 
 @dataclass(frozen=True)
 class Memory:
-    """Of a graph. ``results`` are what it returns, and the owners of their memory: nothing else may be the same array."""
+    """Of a graph. ``results`` are what it returns, and the owners of their memory: nothing else may be the
+    same array.
+    """
 
     aliases: Aliases
     results: set[Value]
@@ -234,15 +245,19 @@ class Memory:
 
 
 def calls_of(steps: Steps, names: Names, memory: Memory) -> Calls | None:
-    """The layers as calls; None where one of them reads what it has made itself, and another one what comes from elsewhere, and where
-    memory that a layer writes to is not its own."""
+    """The layers as calls; None where one of them reads what it has made itself, and another one what comes
+    from elsewhere, and where memory that a layer writes to is not its own.
+    """
     writing = _Writing(steps, names, memory)
     nodes = writing.nodes() if writing.settle() else None
     return None if nodes is None else Calls(steps.first, steps.end, nodes)
 
 
 class _Writing:
-    """The writing of the layers of one stretch. The last of them is the pattern: what it reads has the names that most of them use."""
+    """The writing of the layers of one stretch.
+
+    The last of them is the pattern: what it reads has the names that most of them use.
+    """
 
     def __init__(self, steps: Steps, names: Names, memory: Memory) -> None:
         self.steps, self.names, self.memory = steps, names, memory
@@ -300,7 +315,9 @@ class _Writing:
         )
 
     def _keeps_memory(self, layer: int, place: int) -> bool:
-        """Whether what a node touches of memory that is written to is made in its layer, and read nowhere else."""
+        """Whether what a node touches of memory that is written to is made in its layer, and read nowhere
+        else.
+        """
         node = self.steps.node(layer, place)
         own = all(
             self._slot(layer, owner) is not None for owner in self.memory.written((*node.uses, *node.writes))
@@ -319,7 +336,9 @@ class _Writing:
 
     # ------------------------------------------------------------------------------ the region
     def nodes(self) -> list[Node] | None:
-        """What all layers share, and the calls; None where a node reads one value in two places, and two in another layer."""
+        """What all layers share, and the calls; None where a node reads one value in two places, and two in
+        another layer.
+        """
         for place in range(self.steps.period):
             if place not in self.shared and not self._add(place):
                 return None
@@ -344,7 +363,6 @@ class _Writing:
         return True
 
     def _inside(self, source: Source) -> Value:
-        """What stands for it in the region."""
         return self.made[source] if isinstance(source, Slot) else self._input(source)
 
     def _input(self, given: Given) -> Value:
@@ -364,7 +382,6 @@ class _Writing:
         )
 
     def _name(self) -> str:
-        """By the word in front of the number."""
         found = (self.names.numbering(given[-1], given[0]) for given in self.given)
         return next((word(each.parts[: each.place + 1]) for each in found if each is not None), "layer")
 
@@ -416,7 +433,6 @@ def _in_all(node: Node, other: Node) -> Node:
 
 
 def _common(paths: Sequence[Sequence[str]]) -> int:
-    """How many parts all paths begin with."""
     columns = enumerate(zip(*paths))
     return next((depth for depth, parts in columns if len(set(parts)) > 1), min(map(len, paths), default=0))
 
@@ -427,7 +443,10 @@ _SMALLEST = 8  # operations of a layer: of fewer, a function is no shorter than 
 
 
 def repeated_layers(graph: Graph, keys: Keys | None = None) -> tuple[Graph, bool]:
-    """The graph with equal layers as calls of one region; itself where there are none. ``keys``: as in :func:`.roll.rolled`."""
+    """The graph with equal layers as calls of one region; itself where there are none.
+
+    ``keys``: as in :func:`.roll.rolled`.
+    """
     if len(graph.nodes) + len(graph.guards) < FEWEST * _SMALLEST or not (names := Names.of(graph)).may_differ(
         FEWEST
     ):
@@ -456,7 +475,6 @@ def repeated_layers(graph: Graph, keys: Keys | None = None) -> tuple[Graph, bool
 
 
 def _passing(aliases: Aliases, nodes: Iterable[Node], outputs: Sequence[Any]) -> set[Value]:
-    """Memory that is written to, made inside of the graph and no part of what it gives: by its owners."""
     lasting = set(map(aliases.base_of, values_in(outputs)))
     return (aliases.written & {value for node in nodes for value in node.outputs}) - lasting
 
@@ -467,7 +485,9 @@ def _without(graph: Graph, guards: Iterable[Guard]) -> Graph:
 
 
 def _with_checks(graph: Graph) -> tuple[tuple[Node, ...], dict[Node, Guard]]:
-    """The nodes, with each guard on sizes that they make behind the last one that makes such a size; and the guards of these checks."""
+    """The nodes, with each guard on sizes that they make behind the last one that makes such a size; and the
+    guards of these checks.
+    """
     made = {value: place for place, node in enumerate(graph.nodes) for value in node.outputs}
     behind: dict[int, list[Node]] = {}
     checks: dict[Node, Guard] = {}

@@ -1,9 +1,10 @@
 """Loops that Python has run, step by step, become loops of the graph.
 
-A block in which the same operations stand again and again is what Python leaves of a ``for``. Where each repetition does the same to what
-the one before it has made, all of them are one ``scan`` (:mod:`graph_compiler.ops.control`): what goes from one to the next is carried,
-rows of one array that are taken one after the other are its sequence, and what is stacked behind the loop are its outputs. Everything else
-that a step reads is the same in each step. Repetitions that differ in any other way stay written out.
+A block in which the same operations stand again and again is what Python leaves of a ``for``. Where each
+repetition does the same to what the one before it has made, all of them are one ``scan``
+(:mod:`graph_compiler.ops.control`): what goes from one to the next is carried, rows of one array that are
+taken one after the other are its sequence, and what is stacked behind the loop are its outputs. Everything
+else that a step reads is the same in each step. Repetitions that differ in any other way stay written out.
 """
 
 from __future__ import annotations
@@ -45,7 +46,6 @@ _WHOLE = (None, None, 1)  # of a canonical key
 
 
 def name_of(node: Node) -> str:
-    """The bare name of a recorded call, or the canonical operation."""
     return node.key or node.op
 
 
@@ -72,7 +72,10 @@ def rows(node: Node, first: int, by: int, count: int) -> Node:
 
 
 def rest(node: Node, row: Value) -> Node | None:
-    """What is left of ``node`` once the row is taken: of ``x[i, 1:]`` it is ``row[1:]``. None where that is the row itself."""
+    """What is left of ``node`` once the row is taken: of ``x[i, 1:]`` it is ``row[1:]``.
+
+    None where that is the row itself.
+    """
     key = _key(node)
     left = key[1:] if isinstance(key, tuple) else ()
     if all(part in (_WHOLE, Ellipsis) for part in left):
@@ -90,7 +93,9 @@ def _recorded(node: Node, array: Value, index: Any, value: Value) -> Node:
 
 
 def joined(node: Node) -> Sequence[Any] | None:
-    """The arrays that a node puts side by side, or one after the other, along a first axis; None where it is another one."""
+    """The arrays that a node puts side by side, or one after the other, along a first axis; None where it is
+    another one.
+    """
     name = name_of(node)
     if name not in (_STACKS | _JOINS if node.record is None else _STACKS) or not node.params.keys() <= {
         "axis",
@@ -105,8 +110,9 @@ def joined(node: Node) -> Sequence[Any] | None:
 
 
 def parts_joined(node: Node, first: int, steps: Value) -> Sequence[Node]:
-    """Canonical nodes that make of ``steps`` what ``node`` makes of the arrays that stand from the ``first`` on: all steps stacked, between
-    those that stand before and after."""
+    """Canonical nodes that make of ``steps`` what ``node`` makes of the arrays that stand from the ``first``
+    on: all steps stacked, between those that stand before and after.
+    """
     scratch = Graph("scratch", "canonical")
     build, is_stack = Builder(scratch, node.origin), name_of(node) in _STACKS
     count, item = steps.shape[0], steps.shape[1:]
@@ -123,8 +129,9 @@ def parts_joined(node: Node, first: int, steps: Value) -> Sequence[Node]:
 
 @dataclass(frozen=True)
 class Gathered:
-    """A slot whose values in all steps the node ``user`` takes, from its ``place``-th array on. They are the output ``result`` of the loop,
-    of which ``nodes`` make what the user has made where that is more."""
+    """A slot whose values in all steps the node ``user`` takes, from its ``place``-th array on. They are the
+    output ``result`` of the loop, of which ``nodes`` make what the user has made where that is more.
+    """
 
     slot: Slot
     user: int
@@ -134,7 +141,9 @@ class Gathered:
 
 
 def fitted(steps: Steps, fewest: int) -> tuple[Steps, Sequence[Gathered]] | None:
-    """The steps, or the first ones of them, so that nothing else uses what they make; None where that leaves too few."""
+    """The steps, or the first ones of them, so that nothing else uses what they make; None where that leaves
+    too few.
+    """
     while steps.count >= max(fewest, _reach(steps) + 1):
         gathered = list(_gathered(steps))
         count = _first_used(steps, {(each.slot, each.user) for each in gathered})
@@ -152,7 +161,6 @@ def _reach(steps: Steps) -> int:
 
 
 def _outside(steps: Steps, value: Value) -> Iterator[int]:
-    """The nodes outside of the steps that use a value."""
     return (user for user in steps.program.users.get(value, ()) if not steps.first <= user < steps.end)
 
 
@@ -205,7 +213,9 @@ def _first_used(steps: Steps, gathered: set[tuple[Slot, int]]) -> int | None:
 
 @dataclass(frozen=True)
 class Means:
-    """What a loop can rely on: values whose sizes are ``fixed``, and a target that ``counts`` in Python's numbers."""
+    """What a loop can rely on: values whose sizes are ``fixed``, and a target that ``counts`` in Python's
+    numbers.
+    """
 
     fixed: set[Value]
     counts: bool
@@ -213,7 +223,10 @@ class Means:
 
 @dataclass(frozen=True)
 class Loop:
-    """What stands in the place of nodes of a block: of the steps, and of those that gather what these give. ``carried`` counts arrays."""
+    """What stands in the place of nodes of a block: of the steps, and of those that gather what these give.
+
+    ``carried`` counts arrays.
+    """
 
     instead: Mapping[int, Sequence[Node]]
     replaced: Sequence[int]
@@ -222,25 +235,27 @@ class Loop:
 
 @dataclass(frozen=True)
 class Carried:
-    """What a slot held in earlier steps: ``before`` are the values in its place as the loop begins, the oldest first."""
+    """What a slot held in earlier steps: ``before`` are the values in its place as the loop begins, the
+    oldest first.
+    """
 
     slot: Slot
     before: tuple[Value, ...]
 
     @property
     def later(self) -> Carried:
-        """What holds it one step less long."""
         return Carried(self.slot, self.before[1:])
 
 
 def loop_of(steps: Steps, means: Means, fewest: int) -> Loop | None:
-    """The steps as a loop, or as many of the first ones as can be; None where they cannot be one."""
     found = fitted(steps, fewest)
     return _Writing(*found, means).loop() if found is not None else None
 
 
 class _Clash(Signal):
-    """Two things that a step reads are one value in some steps, or a number is another one in each, in a place where it may not be."""
+    """Two things that a step reads are one value in some steps, or a number is another one in each, in a
+    place where it may not be.
+    """
 
 
 class _Writing:
@@ -256,7 +271,9 @@ class _Writing:
         self.counters = Counters(steps, means.counts)
 
     def loop(self) -> Loop | None:
-        """The node, and what it takes rows of its sequences with; None where a step reads what a loop cannot give it."""
+        """The node, and what it takes rows of its sequences with; None where a step reads what a loop cannot
+        give it.
+        """
         try:
             for place in range(self.steps.period):
                 self._add(place)
@@ -374,7 +391,10 @@ class _Writing:
         return Loop(instead, replaced, len(self.carried))
 
     def _finals(self) -> Iterator[Value]:
-        """What is carried out of the last step. It is the value that the steps, written out, would make: who uses that goes on to do so."""
+        """What is carried out of the last step.
+
+        It is the value that the steps, written out, would make: who uses that goes on to do so.
+        """
         given: set[Value] = set()
         for item in self.carried:
             value = self.steps.value(self.steps.count - len(item.before), item.slot)
@@ -382,7 +402,8 @@ class _Writing:
             given.add(value)
 
     def _checks(self) -> Iterator[Node]:
-        """That arrays have all rows that are taken: of one with fewer, a slice would have fewer, and an index be an error.
+        """That arrays have all rows that are taken: of one with fewer, a slice would have fewer, and an index
+        be an error.
 
         Canonical indices are checked where they are lifted.
         """
@@ -402,7 +423,8 @@ _MOST_INNER = 8  # steps of a loop inside of a step, where that is none of its o
 def rolled(fewest: int, counts: bool = False, keys: Keys | None = None) -> GraphPass:
     """The pass that makes loops of at least ``fewest`` equal steps: of three or more.
 
-    ``counts``: a number that counts steps may be an end of a slice. ``keys``: those of nodes that other passes have gone over.
+    ``counts``: a number that counts steps may be an end of a slice. ``keys``: those of nodes that other
+    passes have gone over.
     """
     fewest = max(fewest, FEWEST)
 
@@ -438,7 +460,6 @@ def _rolled(block: Block, rows: Rows, means: Means, fewest: int) -> Block:
 
 
 def _may_repeat(block: Block, fewest: int) -> bool:
-    """Whether any operation stands as often as a loop would leave it."""
     lines = Counter((node.op, node.origin.line) for node in block.nodes)
     return max(lines.values(), default=0) >= fewest
 
@@ -500,7 +521,9 @@ class _Round:
 
 
 def _beginnings(block: Block, stretch: Stretch) -> Iterator[int]:
-    """Where a step may begin: at the first node, so that the last step ends with the stretch, and where the user's lines begin again."""
+    """Where a step may begin: at the first node, so that the last step ends with the stretch, and where the
+    user's lines begin again.
+    """
     first, end, period = stretch
     lines = [node.origin.line for node in block.nodes[first : first + period]]
     again = next((place for place in range(1, period) if lines[place] < lines[place - 1]), 0)

@@ -1,7 +1,9 @@
-"""Loops of few steps written out: ``passes=[unroll]``, and the choice of targets whose loops cost more than their steps.
+"""Loops of few steps written out: ``passes=[unroll]``, and the choice of targets whose loops cost more than
+their steps.
 
-A loop costs what its machinery costs, and keeps a compiler from fusing one step with the next. Written out, it costs lines, and time to
-compile them. So only loops whose number of steps is the same at each call are written out, and only while few nodes come of it.
+A loop costs what its machinery costs, and keeps a compiler from fusing one step with the next. Written out,
+it costs lines, and time to compile them. So only loops whose number of steps is the same at each call are
+written out, and only while few nodes come of it.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ MOST_NODES = 512
 def unrolled(most: int) -> Pass:
     """The pass that writes out each canonical ``scan`` of a fixed length that becomes at most ``most`` nodes.
 
-    Loops whose steps are computed again for a gradient (``checkpoint``) stay: what they save is saved step by step.
+    Loops whose steps are computed again for a gradient (``checkpoint``) stay: what they save is saved step by
+    step.
     """
     return Pass("unroll", lambda block: _unrolled(block, most), "deep")
 

@@ -1,6 +1,8 @@
-"""Questions whose answer only decides whether an error is raised: ``if not valid.all(): raise ValueError(...)``, or an ``assert``.
+"""Questions whose answer only decides whether an error is raised: ``if not valid.all(): raise
+ValueError(...)``, or an ``assert``.
 
-A graph that was recorded where no error was raised holds for every call of which the answer is the same, whatever else the elements are.
+A graph that was recorded where no error was raised holds for every call of which the answer is the same,
+whatever else the elements are.
 """
 
 from __future__ import annotations
@@ -119,14 +121,14 @@ def is_message(frame: FrameType | None) -> bool:
 
 
 def _is_kept(call: ast.Call) -> bool:
-    """Whether what is printed goes into a text that the program can read again."""
     files = [ast.unparse(keyword.value) for keyword in call.keywords if keyword.arg in (None, "file")]
     return isinstance(sys.stdout, io.StringIO) or any(file != "sys.stderr" for file in files)
 
 
 def _receiver(code: CodeType, instruction: int) -> tuple[ast.Call, ast.AST | None] | None:
-    """The call to which the text that the instruction makes is an argument, directly, and that argument, unless the call itself makes the
-    text."""
+    """The call to which the text that the instruction makes is an argument, directly, and that argument,
+    unless the call itself makes the text.
+    """
     around = list(nodes_around(code, instruction))
     for node, inner in zip(reversed(around), (None, *reversed(around))):
         if isinstance(node, ast.Call) and not _makes_text(node):
@@ -182,13 +184,14 @@ def _reports(function: Any) -> bool:
 
 
 def _raises(function: Any) -> bool:
-    """Whether this is a check of a library, which shows a text only in what it raises."""
     inner = getattr(function, "__wrapped__", function)
     return f"{getattr(inner, '__module__', '')}.{getattr(inner, '__qualname__', '')}" in trait("reporting")
 
 
 def in_check() -> bool:
-    """Whether the code that asks a recording just now, a library's own too, asks only whether to raise an error."""
+    """Whether the code that asks a recording just now, a library's own too, asks only whether to raise an
+    error.
+    """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _passes_on(frame.f_globals.get("__name__", "") + "."):
         frame = frame.f_back

@@ -1,4 +1,6 @@
-"""Decorators that hand their arguments on as they come: through these, how a call spells its arguments is seen by nobody."""
+"""Decorators that hand their arguments on as they come: through these, how a call spells its arguments is
+seen by nobody.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,8 @@ _LOOKING = frozenset(
 
 
 def unwrapped(function: Any) -> tuple[Any, frozenset[str]] | None:
-    """The function that a chain of decorators ends in, and texts in their code that may name arguments; None where one may look at the
-    spelling.
+    """The function that a chain of decorators ends in, and texts in their code that may name arguments; None
+    where one may look at the spelling.
 
     >>> import functools
     >>> def counting(function):
@@ -41,8 +43,9 @@ def unwrapped(function: Any) -> tuple[Any, frozenset[str]] | None:
 
 
 def is_of_library(function: Any) -> bool:
-    """Whether a decorator itself, not the decorated function, belongs to a library whose decorators treat an argument alike however it is
-    given, except those whose names (or how these begin) stand in their code."""
+    """Whether a decorator itself, not the decorated function, belongs to a library whose decorators treat an
+    argument alike however it is given, except those whose names (or how these begin) stand in their code.
+    """
     module = (
         function.__globals__.get("__name__")
         if isinstance(function, FunctionType)
@@ -65,7 +68,9 @@ def _texts(code: Any) -> Iterator[str]:
 
 
 def _hands_on(function: Any, inner: Callable[..., Any]) -> bool:
-    """Whether a function does nothing with its arguments but call ``inner`` with all of them, in their places."""
+    """Whether a function does nothing with its arguments but call ``inner`` with all of them, in their
+    places.
+    """
     definition = definition_of(function.__code__) if isinstance(function, FunctionType) else None
     if definition is None or definition.args.kwonlyargs or definition.args.defaults:
         return False

@@ -48,7 +48,8 @@ def attributes_set(code: types.CodeType) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def compares_identities(code: types.CodeType) -> bool:
-    """Whether code, functions inside of it included, asks whether two objects are one (``a is b``, ``id(a)``).
+    """Whether code, functions inside of it included, asks whether two objects are one (``a is b``,
+    ``id(a)``).
 
     >>> compares_identities((lambda a, b: a is b).__code__), compares_identities((lambda a: a is None).__code__)
     (True, False)
@@ -61,7 +62,8 @@ def compares_identities(code: types.CodeType) -> bool:
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def imports_of(code: types.CodeType) -> frozenset[str]:
-    """The modules that code imports when it runs, functions inside of it included, without those that are named from where it stands.
+    """The modules that code imports when it runs, functions inside of it included, without those that are
+    named from where it stands.
 
     >>> def function():
     ...     import os.path
@@ -103,7 +105,8 @@ def texts_of(code: types.CodeType) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def fragments_read(code: types.CodeType) -> frozenset[str]:
-    """Parts of the names of attributes that code reads by text; the empty part, which every name has, where nothing is known of them.
+    """Parts of the names of attributes that code reads by text; the empty part, which every name has, where
+    nothing is known of them.
 
     >>> fragments_read((lambda x, i: getattr(x, f"layer_{i}")).__code__)
     frozenset({'layer_'})
@@ -146,7 +149,6 @@ def _steps(code: types.CodeType) -> tuple[dis.Instruction, ...]:
 
 
 def _has(code: types.CodeType, operations: Iterable[str]) -> bool:
-    """Whether one of these may be among the instructions: every second byte is the number of one, or belongs to one before it."""
     numbers = {dis.opmap[name] for name in operations if name in dis.opmap}
     return not numbers.isdisjoint(code.co_code[::2])
 
@@ -163,7 +165,8 @@ _PAIRS = ("STORE_FAST_STORE_FAST",)  # of Python 3.13: two instructions in one
 
 
 def stored_names(code: CodeType, instruction: int) -> tuple[str, ...]:
-    """The names that the value which the instruction at this offset leaves is stored in; none where it goes on into an expression.
+    """The names that the value which the instruction at this offset leaves is stored in; none where it goes
+    on into an expression.
 
     >>> def f(a):
     ...     low, high = divmod(a, 2)
@@ -223,7 +226,8 @@ def _stored(code: CodeType, name: str, arg: int) -> list[str]:
 def name_by_variables(nodes: Iterable[Node]) -> None:
     """Names the outputs of the last call of each expression that is stored in variables.
 
-    Calls that one expression makes (those inside of a function of a library, say) follow each other, and the last of them gives its result.
+    Calls that one expression makes (those inside of a function of a library, say) follow each other, and the
+    last of them gives its result.
     """
     before: Node | None = None
     for node in (*nodes, None):

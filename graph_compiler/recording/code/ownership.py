@@ -26,10 +26,12 @@ _follows_libraries = ContextVar("follows_libraries", default=False)
 
 @contextmanager
 def following_libraries(follows: bool) -> Iterator[None]:
-    """Treat the Python code of installed libraries as the user's inside the block, or, without ``follows``, as a library's again.
+    """Treat the Python code of installed libraries as the user's inside the block, or, without ``follows``,
+    as a library's again.
 
-    A framework that hands every call to its recording needs nothing of the libraries around it. NumPy does not: functions that no protocol
-    dispatches (``np.zeros``) are recorded only in modules where the recording has replaced them.
+    A framework that hands every call to its recording needs nothing of the libraries around it. NumPy does
+    not: functions that no protocol dispatches (``np.zeros``) are recorded only in modules where the recording
+    has replaced them.
 
     >>> file = f"{os.sep}lib{os.sep}site-packages{os.sep}package.py"
     >>> with following_libraries(True):
@@ -46,7 +48,8 @@ def following_libraries(follows: bool) -> Iterator[None]:
 
 
 def owner_of(item: Any) -> Owner:
-    """The owner of a module (or the name of one), of a class, of a function, or of the code that runs in a frame.
+    """The owner of a module (or the name of one), of a class, of a function, or of the code that runs in a
+    frame.
 
     A function is told by its code: a wrapper bears the name of what it wraps.
 
@@ -78,12 +81,10 @@ def _followed(owner: Owner) -> Owner:
 
 
 def is_users(item: Any) -> bool:
-    """Whether what :func:`owner_of` takes is the user's."""
     return owner_of(item) == "user"
 
 
 def is_internal(item: Any) -> bool:
-    """Whether it is Python's, a framework's or this package's: neither the user's, nor of a library that calls these."""
     return owner_of(item) in INTERNAL
 
 
@@ -109,7 +110,8 @@ def _owner_of_file(file: str, frameworks: frozenset[str]) -> Owner:
 
 
 def package_of(name: Any) -> str:
-    """The package of a module by its name; empty where a class of a compiled extension has something else there.
+    """The package of a module by its name; empty where a class of a compiled extension has something else
+    there.
 
     >>> package_of("torch.nn.functional"), package_of(None)
     ('torch', '')
@@ -148,7 +150,8 @@ def _is_installed(file: str) -> bool:
 
 @functools.lru_cache(maxsize=256)
 def _installed_in(folder: str) -> frozenset[str]:
-    """Return the names of packages and modules in a folder that the records of its installed distributions list.
+    """Return the names of packages and modules in a folder that the records of its installed distributions
+    list.
 
     An editable installation has its record elsewhere, so its code stays the user's.
     """
@@ -175,14 +178,15 @@ _MECHANISM = __name__.rpartition(".")[0]
 
 
 def behind(frame: FrameType) -> FrameType:
-    """The frame of whoever called a shim, behind those of this package: shims of several tables call one another."""
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(_MECHANISM):
         frame = frame.f_back
     return frame
 
 
 def user_of(frame: FrameType | None) -> FrameType | None:
-    """The frame of the user's code that asks, itself or through functions of Python's; None where a library asks for its own ends."""
+    """The frame of the user's code that asks, itself or through functions of Python's; None where a library
+    asks for its own ends.
+    """
     frame = None if frame is None else behind(frame)
     while frame is not None:
         owner = owner_of(frame)

@@ -18,9 +18,11 @@ _PASSING = frozenset({"copy", "copyreg", "pickle", "functools", "contextlib"})
 
 
 class Locator:
-    """Finds the innermost frame that is not inside of a framework, and the module object that is being called.
+    """Finds the innermost frame that is not inside of a framework, and the module object that is being
+    called.
 
-    ``module_call`` is the code object whose frames stand for the call of a module (their ``self``), ``path_of`` its path in the model.
+    ``module_call`` is the code object whose frames stand for the call of a module (their ``self``),
+    ``path_of`` its path in the model.
     """
 
     def __init__(
@@ -61,24 +63,25 @@ class Locator:
         return self._names[key][0], instruction
 
     def in_message(self) -> bool:
-        """Whether the user's code makes a text right now that nothing but a message can show."""
         return is_message(self._outer_frame())
 
     def function_called(self) -> Any:
-        """What the user's code calls right now, where its source tells; None where the question comes from a library in between."""
+        """What the user's code calls right now, where its source tells; None where the question comes from a
+        library in between.
+        """
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and owner_of(frame) == "own":
             frame = frame.f_back
         return None if frame is None or self._internal_frame(frame) else function_called(frame)
 
     def names_read(self) -> frozenset[str]:
-        """The names of globals and attributes that the user's function reads which runs right now."""
         frame = self._outer_frame()
         return frozenset() if frame is None else names_read(frame.f_code)
 
     def name_of(self, item: Any) -> str | None:
-        """What the user's function that runs right now calls an object: a variable of its own or of its module, or an attribute of its
-        ``self``."""
+        """What the user's function that runs right now calls an object: a variable of its own or of its
+        module, or an attribute of its ``self``.
+        """
         frame = self._outer_frame()
         if frame is None:
             return None

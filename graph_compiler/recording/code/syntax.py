@@ -21,7 +21,9 @@ Position = tuple[int, int, int, int]  # first line, last line, first column, las
 
 @functools.lru_cache(maxsize=1024)
 def nodes_around(code: CodeType, instruction: int) -> tuple[Any, ...]:
-    """The syntax nodes that hold an instruction (``frame.f_lasti``), the outermost first; none where that cannot be told."""
+    """The syntax nodes that hold an instruction (``frame.f_lasti``), the outermost first; none where that
+    cannot be told.
+    """
     if not hasattr(code, "co_positions"):  # Python 3.10 does not tell where in a line it is
         return ()
     position = next(islice(code.co_positions(), instruction // 2, None), None)
@@ -31,7 +33,6 @@ def nodes_around(code: CodeType, instruction: int) -> tuple[Any, ...]:
 
 
 def nodes_at(file: str, position: Position) -> tuple[Any, ...]:
-    """The syntax nodes of a file that hold a position, the outermost first."""
     tree = _parsed(file)
     return () if tree is None else tuple(_around(tree, position))
 
@@ -47,7 +48,6 @@ def resolved(expression: ast.expr, frame: FrameType) -> Any:
 
 
 def function_called(frame: FrameType) -> Any:
-    """What the frame's running instruction calls, where that has a name; None where it calls nothing, or where that cannot be told."""
     around = nodes_around(frame.f_code, frame.f_lasti)
     return resolved(around[-1].func, frame) if around and isinstance(around[-1], ast.Call) else None
 
@@ -68,7 +68,9 @@ def definition_of(code: CodeType) -> ast.FunctionDef | None:
 
 
 def syntax_of(code: CodeType) -> ast.FunctionDef | ast.Lambda | None:
-    """The ``def`` or ``lambda`` of a function in its file; None if it is not found, or its line holds several."""
+    """The ``def`` or ``lambda`` of a function in its file; None if it is not found, or its line holds
+    several.
+    """
     if code.co_name != "<lambda>":
         return definition_of(code)
     tree = _parsed(code.co_filename)
@@ -111,7 +113,8 @@ _PLACE = re.compile(r":\d+")
 
 @contextmanager
 def telling_place(function: Any) -> Iterator[None]:
-    """A ``TracingError`` or ``GuardFailed`` of the block whose message names no line tells the file and line where the function is defined.
+    """A ``TracingError`` or ``GuardFailed`` of the block whose message names no line tells the file and line
+    where the function is defined.
 
     >>> try:
     ...     with telling_place(telling_place):
@@ -143,7 +146,9 @@ def place_of(function: Any) -> str:
 
 
 def code_of(function: Any) -> CodeType | None:
-    """The code of a function, of the method that stands behind a callable object, or of a model's entry method."""
+    """The code of a function, of the method that stands behind a callable object, or of a model's entry
+    method.
+    """
     while isinstance(function, functools.partial):
         function = function.func
     function = inspect.unwrap(getattr(function, "__func__", function))

@@ -25,8 +25,9 @@ from .variables import UNDEFINED, Cells, Leaf, Noted, common, noted
 
 @dataclass(frozen=True)
 class OuterCopies:
-    """What the blocks of one node have ``written`` to outside. ``copy`` is the call that copies an array, and ``record`` what is noted of
-    it; ``spec_of`` gives the shape and dtype of a value inside of a block."""
+    """What the blocks of one node have ``written`` to outside. ``copy`` is the call that copies an array, and
+    ``record`` what is noted of it; ``spec_of`` gives the shape and dtype of a value inside of a block.
+    """
 
     written: Sequence[Value]
     origin: Origin
@@ -41,8 +42,9 @@ class OuterCopies:
         names: Sequence[str],
         params: Mapping[str, Any],
     ) -> tuple[list[Body], list[Value], list[str], dict[str, Any]]:
-        """Bodies, operands, names of results and parameters of the node that gives the copies behind its results; a loop carries them
-        behind what it carries, before what has a row for each step."""
+        """Bodies, operands, names of results and parameters of the node that gives the copies behind its
+        results; a loop carries them behind what it carries, before what has a row for each step.
+        """
         first = params.get("carried", len(names))
         names = [*names[:first], *(value.name for value in self.written), *names[first:]]
         if "carried" not in params:
@@ -76,7 +78,9 @@ class OuterCopies:
         )
 
     def _on_copies(self, body: Body, sources: Mapping[Value, Value]) -> Body:
-        """The body with copies of what it writes to, which are its last outputs; ``sources`` says of which value each is a copy."""
+        """The body with copies of what it writes to, which are its last outputs; ``sources`` says of which
+        value each is a copy.
+        """
         rewriter = Rewriter(Block(tuple(body.inputs), tuple(body.nodes), tuple(body.outputs)))
         copies = []
         for value, source in sources.items():
@@ -92,7 +96,9 @@ class OuterCopies:
 
 
 class Raised(Signal):
-    """A block has raised an exception of the user's, the ``problem``: what leads to it is a condition of the recording."""
+    """A block has raised an exception of the user's, the ``problem``: what leads to it is a condition of the
+    recording.
+    """
 
     def __init__(self, problem: Exception) -> None:
         super().__init__(str(problem))
@@ -100,7 +106,10 @@ class Raised(Signal):
 
 
 class Trials:
-    """Runs the blocks of one statement at a ``place`` in the user's file. ``functions`` are those that it runs."""
+    """Runs the blocks of one statement at a ``place`` in the user's file.
+
+    ``functions`` are those that it runs.
+    """
 
     def __init__(
         self, regions: Regions, place: str, what: str, functions: Sequence[types.FunctionType]
@@ -115,7 +124,10 @@ class Trials:
                 )
 
     def run(self, function: Callable[..., Any], given: Sequence[tuple[Any, Kind]] = ()) -> None:
-        """Calls it on arrays like those that are given. ``TracingError`` with the line where it cannot be a block."""
+        """Calls it on arrays like those that are given.
+
+        ``TracingError`` with the line where it cannot be a block.
+        """
         before, world = (
             self.cells.read(),
             World([("", root) for function in self.functions for root in _roots(function)]),
@@ -166,7 +178,6 @@ class Trials:
 
 
 def _roots(function: types.FunctionType) -> list[Any]:
-    """Where what a block can change is looked for: in the user's code, and in what blocks of ours hold of it."""
     return [function] if is_users(function) else list(function.__closure__ or ())
 
 
@@ -194,7 +205,9 @@ VALUE = "the value"
 
 @dataclass(frozen=True)
 class _Variable:
-    """What the branches give for one variable: its form with leaves that are kept, and of the others the kinds."""
+    """What the branches give for one variable: its form with leaves that are kept, and of the others the
+    kinds.
+    """
 
     like: Noted
     kinds: tuple[Kind | None, ...]

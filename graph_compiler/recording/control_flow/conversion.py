@@ -1,7 +1,8 @@
-"""Rewrites the source of a function: statements on values become calls of :class:`.statements.Statements` with their blocks as functions.
+"""Rewrites the source of a function: statements on values become calls of :class:`.statements.Statements`
+with their blocks as functions.
 
-The variables that a block shares with the code around it are cells, which the functions of its blocks have in common. All lines keep their
-numbers and their file, so that errors and origins name the user's own.
+The variables that a block shares with the code around it are cells, which the functions of its blocks have in
+common. All lines keep their numbers and their file, so that errors and origins name the user's own.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ _COMPARISONS = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq
 
 
 def converted(function: types.FunctionType, statements: Any) -> types.FunctionType:
-    """The function with its statements as calls of ``statements``. It has the globals, the closure and the defaults of the function itself.
+    """The function with its statements as calls of ``statements``. It has the globals, the closure and the
+    defaults of the function itself.
 
     ``NotCompilable`` where there is no source, or for generators.
     """
@@ -69,7 +71,6 @@ def converted(function: types.FunctionType, statements: Any) -> types.FunctionTy
 
 
 def is_converted(function: types.FunctionType) -> bool:
-    """Whether the statements of a function are calls already."""
     return OWN in function.__code__.co_freevars
 
 
@@ -78,7 +79,6 @@ def _place(function: types.FunctionType) -> str:
 
 
 def _class_of(function: types.FunctionType) -> str:
-    """The class that a function was defined in, whose name is part of its private names."""
     parts = function.__qualname__.split(".")
     return parts[-2] if len(parts) > 1 and parts[-2] != "<locals>" else ""
 
@@ -104,8 +104,9 @@ def _function_of(found: ast.FunctionDef | ast.Lambda) -> ast.FunctionDef:
 
 
 def _compiled(function: ast.FunctionDef, code: types.CodeType, owner: str) -> types.CodeType:
-    """The code of the function, defined where its free variables, and the one that holds the statements, are those of a function around
-    it."""
+    """The code of the function, defined where its free variables, and the one that holds the statements, are
+    those of a function around it.
+    """
     function.name = f"{PREFIX}function"  # its own name in it is the variable that it is outside
     _without_values(function)
     made = _Conversion(function).function()
@@ -192,7 +193,6 @@ class _Conversion(ast.NodeTransformer):
         return made
 
     def _bound(self, body: list[ast.stmt], variables: frozenset[str]) -> list[ast.stmt]:
-        """A body in which these variables are its own, also those that only functions in it assign."""
         first = body[0]
         missing = [assign(text, ast.Constant(None), first) for text in sorted(variables - writes(body))]
         return [at(ast.If(ast.Constant(False), missing, []), first), *body] if missing else body
@@ -304,7 +304,6 @@ class _Conversion(ast.NodeTransformer):
         return [function], name(function.name)
 
     def _shared(self, parts: Sequence[ast.AST], uses: Uses) -> frozenset[str]:
-        """The variables that blocks assign and that have a use outside of one run of them."""
         assigned = (writes(parts) - self.outer) | (self.changed if _calls(parts) else frozenset())
         return assigned & (uses.behind | uses.start | self.always | self.changed)
 
@@ -383,7 +382,9 @@ class _Conversion(ast.NodeTransformer):
         return self._comprehension(node, "listed")
 
     def _comprehension(self, node: ast.ListComp | ast.GeneratorExp, method: str, *args: ast.expr) -> Any:
-        """One ``for`` without conditions as a call with its item as a function, which no function in it may outlive."""
+        """One ``for`` without conditions as a call with its item as a function, which no function in it may
+        outlive.
+        """
         one = node.generators[0]
         is_plain = len(node.generators) == 1 and not one.ifs and not one.is_async
         if not is_plain or any(isinstance(inner, _KEEPING) for inner in ast.walk(node.elt)):
@@ -457,7 +458,9 @@ class _AsSizes(ast.NodeTransformer):
 
 
 def _asked_alone(test: ast.expr) -> ast.expr:
-    """A condition: of what ``and`` and ``or`` join in it the truth value alone is asked for, so that the parts may be of several types."""
+    """A condition: of what ``and`` and ``or`` join in it the truth value alone is asked for, so that the
+    parts may be of several types.
+    """
     if isinstance(test, ast.BoolOp):
         test.values = [
             at(_asked("truth", _asked_alone(item)), item) if _is_value(item) else _asked_alone(item)

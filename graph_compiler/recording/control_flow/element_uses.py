@@ -1,4 +1,6 @@
-"""What Python's functions say of elements that Python does not know: ``max``, ``min``, ``int`` and ``float`` of arrays."""
+"""What Python's functions say of elements that Python does not know: ``max``, ``min``, ``int`` and ``float``
+of arrays.
+"""
 
 from __future__ import annotations
 

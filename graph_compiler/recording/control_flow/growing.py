@@ -1,4 +1,6 @@
-"""Lists that grow in the steps of a loop that is an operation of the graph: what each step appends is an output of its body."""
+"""Lists that grow in the steps of a loop that is an operation of the graph: what each step appends is an
+output of its body.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +92,6 @@ class GrowingList:
     # ------------------------------------------------------------------------------ inside of a step
     @property
     def before_step(self) -> Any:
-        """How many items the steps before this one have appended."""
         return self.loop.done * self.regions.number_of(
             sum(part.length for part in self.plan) if self.is_planned else 1
         )
@@ -107,7 +108,6 @@ class GrowingList:
         return self.loop.current[self.last_name][0]
 
     def carry_last(self) -> None:
-        """Where a trial step has asked for it, the last item goes from step to step."""
         if self._asks_last:
             self.loop.values.setdefault(self.last_name, (Form(), [self.before[-1]]))
 
@@ -130,7 +130,9 @@ class GrowingList:
         return _Part(found.form, found.kinds, found.length, found is not item)
 
     def _alike(self, parts: Sequence[_Part]) -> Iterator[_Part]:
-        """The parts with the kinds that they have in common: numbers beside arrays of their type are such arrays."""
+        """The parts with the kinds that they have in common: numbers beside arrays of their type are such
+        arrays.
+        """
         types = [(part.form, [(kind.dtype, kind.shape) for kind in part.kinds]) for part in parts]
         if any(one != types[0] for one in types):
             raise self._differs()
@@ -145,7 +147,6 @@ class GrowingList:
         )
 
     def rows(self) -> list[Any]:
-        """The arrays that hold what this step has appended."""
         left = deque(self.inside.parts)
         self.inside.parts.clear()
         return [array for part in self.plan for array in self._arrays(part, left)]

@@ -1,8 +1,8 @@
 """Lists to which the steps of a loop have appended: how many items they hold is a size.
 
-A loop that is an operation of the graph gives what its steps append as arrays, with one row for each item. The variable holds such a list
-from then on. What can be said of it whatever its length is said of these arrays; whoever asks for more gets its items one by one, which
-ties the recording to their number.
+A loop that is an operation of the graph gives what its steps append as arrays, with one row for each item.
+The variable holds such a list from then on. What can be said of it whatever its length is said of these
+arrays; whoever asks for more gets its items one by one, which ties the recording to their number.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from .variables import Appended, Form, Noted, noted, plain
 
 @dataclass(frozen=True, eq=False)
 class Stretch:
-    """Items of one ``form``: of each of their leaves an array with one row for each item, and the ``kinds`` of the leaves. ``length`` is a
-    number or a size."""
+    """Items of one ``form``: of each of their leaves an array with one row for each item, and the ``kinds``
+    of the leaves. ``length`` is a number or a size.
+    """
 
     form: Form
     arrays: tuple[Any, ...]
@@ -27,26 +28,24 @@ class Stretch:
     length: Any
 
     def item(self, regions: Regions, rows: Sequence[Any]) -> Any:
-        """The item that is made of one row of each array."""
         return self.form.rebuilt(iter([regions.element(row, kind) for row, kind in zip(rows, self.kinds)]))
 
     def at(self, regions: Regions, index: Any) -> Any:
-        """The item at an index."""
         return self.item(regions, [array[index] for array in self.arrays])
 
     def rows(self, regions: Regions, items: slice) -> Stretch:
-        """Some of the items."""
         arrays = tuple(regions.sliced(array, items) for array in self.arrays)
         return replace(self, arrays=arrays, length=expression_of(regions.length(arrays[0])))
 
     def is_like(self, other: Stretch) -> bool:
-        """Whether the items are of one form, and their leaves of the same dtypes and shapes."""
         types, others = ([(kind.dtype, kind.shape) for kind in one.kinds] for one in (self, other))
         return (self.form, types) == (other.form, others)
 
 
 def joined(regions: Regions, parts: Sequence[Any]) -> Stretch | None:
-    """All items of these parts of a list as one stretch; None where they differ in more than elements, or hold what is no array."""
+    """All items of these parts of a list as one stretch; None where they differ in more than elements, or
+    hold what is no array.
+    """
     if len(parts) == 1 and isinstance(parts[0], Stretch):
         return parts[0]
     found = [
@@ -71,7 +70,6 @@ def joined(regions: Regions, parts: Sequence[Any]) -> Stretch | None:
 
 
 def _is_there(regions: Regions, part: Any) -> bool:
-    """Whether part of a list holds something, from here on: of a stretch without items the axes of an item are not known."""
     is_known = not isinstance(part, Stretch) or not regions.needs_a_row(part.kinds)
     return is_known or regions.decide_size(apply("ge", part.length, 1))
 
@@ -87,7 +85,6 @@ def stretch_of(regions: Regions, item: Noted, kinds: Sequence[Kind] | None = Non
 
 
 def length_of(parts: Iterable[Any]) -> Any:
-    """How many items parts of a list hold, as a number or a size."""
     return sum((part.length if isinstance(part, Stretch) else 1 for part in parts), 0)
 
 
@@ -107,7 +104,6 @@ class Grown(Appended):
         return self.regions.number_of(length_of(self.parts))
 
     def at_least(self, count: int) -> bool:
-        """Whether there are so many items, from here on."""
         alone = sum(not isinstance(part, Stretch) for part in self.parts)
         return alone >= count or self.regions.decide_size(apply("ge", length_of(self.parts), count))
 
@@ -124,7 +120,9 @@ class Grown(Appended):
         return self.parts
 
     def whole(self, is_kept: bool = False) -> Stretch | None:
-        """All items as one stretch; None where they differ in more than elements, or it ``is_kept`` and a write would go to a copy."""
+        """All items as one stretch; None where they differ in more than elements, or it ``is_kept`` and a
+        write would go to a copy.
+        """
         is_copy = not (len(self.parts) == 1 and isinstance(self.parts[0], Stretch))
         found = joined(self.regions, self.parts)
         if (
@@ -176,11 +174,9 @@ class Grown(Appended):
         return self.at_least(1)
 
     def reverse(self) -> None:
-        """The items in the other order."""
         self.parts[:] = self[::-1].parts
 
     def copy(self) -> Grown:
-        """Another list of these items."""
         return Grown(self.regions, self.pieces)
 
     def __add__(self, other: Any) -> Any:
@@ -193,5 +189,4 @@ class Grown(Appended):
 
 
 def finished(result: Any, *given: Any) -> Any:
-    """The result of a function that was recorded, with plain lists in it and in what it was given."""
     return plain((result, given))[0]

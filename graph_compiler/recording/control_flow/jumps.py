@@ -1,7 +1,9 @@
-"""``return``, ``break`` and ``continue`` inside of statements, as truth values that the statements behind them ask for.
+"""``return``, ``break`` and ``continue`` inside of statements, as truth values that the statements behind
+them ask for.
 
-What is left is structured: each block runs from its first statement to its last. ``if c: return a`` with statements behind it becomes an
-``if`` of which the other branch holds these, so that no truth value is read where a branch always leaves.
+What is left is structured: each block runs from its first statement to its last. ``if c: return a`` with
+statements behind it becomes an ``if`` of which the other branch holds these, so that no truth value is read
+where a branch always leaves.
 """
 
 from __future__ import annotations
@@ -29,17 +31,14 @@ class Loop:
 
     @property
     def left(self) -> str:
-        """``break`` was met."""
         return f"{PREFIX}left_{self.number}"
 
     @property
     def goes_on(self) -> str:
-        """What its condition gave, where that assigns variables."""
         return f"{PREFIX}goes_on_{self.number}"
 
     @property
     def skipped(self) -> str:
-        """``continue`` was met in this step."""
         return f"{PREFIX}skipped_{self.number}"
 
 
@@ -67,12 +66,10 @@ def lowered(body: Statements) -> Statements:
 
 
 def exits_of(loop: ast.For | ast.While) -> tuple[str, ...]:
-    """The truth values that end a loop."""
     return getattr(loop, "exits", ())
 
 
 def guarded_by_else(loop: ast.For | ast.While) -> tuple[str, ...]:
-    """Variables that each ``break`` and the ``else`` of a loop give a value, so that they have one behind both."""
     return getattr(loop, "guarded", ())
 
 
@@ -170,7 +167,9 @@ class _Lowering:
 
 
 def _asked_in_steps(loop: ast.While, own: Loop, body: Statements, exits: Sequence[str]) -> Statements:
-    """The condition of a loop as a statement before it and at the end of its body: what it assigns goes from step to step."""
+    """The condition of a loop as a statement before it and at the end of its body: what it assigns goes from
+    step to step.
+    """
     again = assign(own.goes_on, copy.deepcopy(loop.test), loop.test)
     body.append(at(ast.If(none_of(exits), [again], []), loop.test) if exits else again)
     first, loop.test = assign(own.goes_on, loop.test, loop.test), at(name(own.goes_on), loop.test)
@@ -242,7 +241,6 @@ def walk(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
 
 
 def assigns(node: ast.AST) -> bool:
-    """Whether an expression assigns a variable, which a function in its place could not."""
     return any(isinstance(inner, ast.NamedExpr) for inner in ast.walk(node))
 
 
@@ -256,17 +254,14 @@ def at(node: Node, place: ast.AST) -> Node:
 
 
 def name(text: str, context: ast.expr_context | None = None) -> ast.Name:
-    """A variable."""
     return ast.Name(text, context or ast.Load())
 
 
 def assign(target: str, value: ast.expr, place: ast.AST) -> ast.stmt:
-    """``target = value``."""
     return at(ast.Assign([name(target, ast.Store())], value), place)
 
 
 def none_of(flags: Sequence[str]) -> ast.expr:
-    """``not (a or b)``."""
     asked: list[ast.expr] = [name(flag) for flag in flags]
     return ast.UnaryOp(ast.Not(), asked[0] if len(asked) == 1 else ast.BoolOp(ast.Or(), asked))
 
@@ -286,7 +281,9 @@ def reads(*nodes: ast.AST | None) -> Names:
 
 
 def writes(nodes: Iterable[ast.AST]) -> Names:
-    """The variables that statements assign, import, define or delete; not those of functions and comprehensions inside."""
+    """The variables that statements assign, import, define or delete; not those of functions and
+    comprehensions inside.
+    """
     found: set[str] = set()
     for node in nodes:
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
@@ -309,13 +306,11 @@ def writes(nodes: Iterable[ast.AST]) -> Names:
 
 
 def captured(body: Sequence[ast.AST]) -> Names:
-    """What functions inside of a body read or assign of the variables around them."""
     inner = [node for node in walk(body) if isinstance(node, (*_SCOPES, ast.ClassDef))]
     return frozenset().union(*map(reads, inner), *(assigned_outside(node) for node in inner))
 
 
 def assigned_outside(function: ast.AST) -> Names:
-    """The variables that a function, or one in it, declares ``nonlocal``."""
     return frozenset(
         text for node in ast.walk(function) if isinstance(node, ast.Nonlocal) for text in node.names
     )
@@ -337,7 +332,6 @@ class Liveness:
         self.block(body, self.always)
 
     def block(self, body: Sequence[ast.stmt], behind: Names, besides: Names = frozenset()) -> Names:
-        """The variables that have a use before a block, of those ``behind`` it; those ``besides`` have one in all of it."""
         for statement in reversed(body):
             behind = self.statement(statement, behind | besides, besides)
         return behind | besides

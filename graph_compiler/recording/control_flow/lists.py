@@ -1,4 +1,7 @@
-"""What functions say of lists that a loop has made longer, whatever their length. Any other function is given the items one by one."""
+"""What functions say of lists that a loop has made longer, whatever their length.
+
+Any other function is given the items one by one.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,9 @@ if TYPE_CHECKING:
 
 
 def of_lists(statements: Statements, found: Regions, function: Any, called: Any) -> Any:
-    """In the place of a function that is called, one that knows such lists; ``called`` is what it is traced as."""
+    """In the place of a function that is called, one that knows such lists; ``called`` is what it is traced
+    as.
+    """
     inner = getattr(called, "__func__", called)
     if (
         isinstance(inner, types.FunctionType)
@@ -62,7 +67,6 @@ def _seen(item: Any) -> Any:
 
 
 def function_of(function: Any) -> Any:
-    """Python's own function that a shim stands for; any other as it is."""
     found = getattr(function, "__wrapped__", function)
     return found if isinstance(found, (types.BuiltinFunctionType, type)) else function
 
@@ -105,7 +109,6 @@ def _answer(statements: Statements, found: Regions, function: Any, args: Any, kw
 
 
 def _is_public(found: Regions, function: Any) -> bool:
-    """Whether this is the function that the framework has under its name."""
     public = getattr(found.module, function.__name__, None)
     return public is not None and (public is function or public is getattr(function, "__wrapped__", None))
 
@@ -118,7 +121,9 @@ def _strong(found: Regions, array: Any, kind: Kind) -> Any:
 
 
 def _rows_of(found: Regions, form: Form, arrays: Iterator[Any]) -> Any:
-    """The arrays of leaves as the rows that items of a form have in an array: those of lists and tuples side by side; None for others."""
+    """The arrays of leaves as the rows that items of a form have in an array: those of lists and tuples side
+    by side; None for others.
+    """
     if form.cls is None:
         return next(arrays)
     parts = [_rows_of(found, part, arrays) for part in form.parts]
@@ -230,7 +235,6 @@ def _hstack(found: Regions, function: Any, rows: Any, whole: Stretch) -> Any:
 
 
 def _of_array(found: Regions, function: Any, rows: Any, whole: Stretch, *args: Any, **kwargs: Any) -> Any:
-    """Functions that make an array of a list."""
     return function(rows, *args, **kwargs) if found.takes_lists else NotImplemented
 
 

@@ -1,7 +1,8 @@
-"""One step of a loop as the body of a ``scan`` or a ``while_loop``: which variables go from step to step, and as what.
+"""One step of a loop as the body of a ``scan`` or a ``while_loop``: which variables go from step to step, and
+as what.
 
-A variable that a step leaves as it is stays what it is. One that a step changes is carried, as an array of the kind that it has before and
-after the step: numbers of Python take the kind that they get.
+A variable that a step leaves as it is stays what it is. One that a step changes is carried, as an array of
+the kind that it has before and after the step: numbers of Python take the kind that they get.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ _again: ContextVar[bool] = ContextVar("steps are computed again", default=False)
 
 @contextmanager
 def computing_again(checkpoint: bool) -> Iterator[None]:
-    """Loops that are recorded inside of the block compute their steps again, or not; loops in their steps say so themselves."""
+    """Loops that are recorded inside of the block compute their steps again, or not; loops in their steps say
+    so themselves.
+    """
     before = _again.set(checkpoint)
     try:
         yield
@@ -39,7 +42,6 @@ def computing_again(checkpoint: bool) -> Iterator[None]:
 
 
 def is_computed_again() -> bool:
-    """Whether the loop that begins here computes its steps again."""
     return _again.get()
 
 
@@ -227,7 +229,6 @@ def _zip(regions: Regions, *items: Any, strict: bool = False) -> Any:
 
 
 def _is_same(regions: Regions, one: Any, other: Any) -> bool:
-    """Whether two sizes are equal, from here on."""
     if not all(isinstance(length, (int, Size)) for length in (one, other)):
         return False
     return bool(hint_of(one) == hint_of(other)) and regions.decide_size(apply("eq", one, other))
@@ -275,7 +276,6 @@ def making(regions: Regions, function: Any) -> Any:
 
 
 def _plain(item: Any) -> Any:
-    """A source as Python goes through it."""
     return in_python(item) if isinstance(item, (Range, Rows, Items, Numbered, Together)) else item
 
 
@@ -304,8 +304,9 @@ class _Carried:
 
 
 class Loop:
-    """A loop at a ``place`` in the user's file. ``step`` runs one step, ``goes_on`` gives one truth value of an array or Python; variables
-    in ``guarded`` are read only where a step has assigned them."""
+    """A loop at a ``place`` in the user's file. ``step`` runs one step, ``goes_on`` gives one truth value of
+    an array or Python; variables in ``guarded`` are read only where a step has assigned them.
+    """
 
     def __init__(
         self,
@@ -380,11 +381,12 @@ class Loop:
 
     @property
     def done(self) -> Any:
-        """How many steps were taken before this one."""
         return self._at() - self.start
 
     def counter(self, start: int) -> Callable[[], Any]:
-        """A number that each step finds one higher, from ``start``, where it asks; it counts in :attr:`before` under a name of its own."""
+        """A number that each step finds one higher, from ``start``, where it asks; it counts in
+        :attr:`before` under a name of its own.
+        """
         self.start = start
         self.values[_COUNTER] = (Form(), [start])
         self.carried[_COUNTER, 0] = _Carried((_COUNTER, 0), start, self.regions.kind(start))
@@ -410,7 +412,9 @@ class Loop:
 
     # ------------------------------------------------------------------------------ values
     def _enter(self, carried: Sequence[_Carried], arrays: Sequence[Any]) -> None:
-        """Puts these arrays into the variables that are carried, and into the others what they hold before the loop."""
+        """Puts these arrays into the variables that are carried, and into the others what they hold before
+        the loop.
+        """
         self.current = {name: list(leaves) for name, (_, leaves) in self.values.items()}
         for one, array in zip(carried, arrays):
             self.current[one.place[0]][one.place[1]] = array
@@ -434,7 +438,6 @@ class Loop:
         return found
 
     def _left(self, carried: Sequence[_Carried]) -> list[Any]:
-        """The arrays that a step gives to the next one."""
         after = {name: opened(value)[1] for name, value in self._after().items()}
         return [self.regions.made(after[one.place[0]][one.place[1]], one.kind) for one in carried]
 

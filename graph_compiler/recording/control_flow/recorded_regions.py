@@ -1,7 +1,7 @@
 """Python's own statements as blocks of a frontend whose calls are recorded one by one.
 
-A block is recorded on copies that stand for its inputs. What the node gives now is what Python's own steps give: these run beside it and
-are no part of the recording.
+A block is recorded on copies that stand for its inputs. What the node gives now is what Python's own steps
+give: these run beside it and are no part of the recording.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from .variables import opened
 
 
 class TiedArrays:
-    """The owners of memory of which a recording does not know whether they are one: Python may write to several of them at once.
+    """The owners of memory of which a recording does not know whether they are one: Python may write to
+    several of them at once.
 
-    A node gives arrays of its own. Where Python has two names for one array, a write to one of them is seen by the other: that is refused
-    as long as both live.
+    A node gives arrays of its own. Where Python has two names for one array, a write to one of them is seen
+    by the other: that is refused as long as both live.
     """
 
     def __init__(self, recorder: Recorder) -> None:
@@ -36,24 +37,19 @@ class TiedArrays:
 
     @property
     def are_any(self) -> bool:
-        """Whether there are such arrays."""
         return bool(self._others or self._frozen)
 
     def is_frozen(self, owner: Value) -> bool:
-        """Whether nobody writes to it."""
         return owner in self._frozen
 
     def is_apart(self, value: Value) -> bool:
-        """Whether it can be no other one."""
         owner = self.recorder.base_of(value)
         return not self._others.get(owner) and owner not in self._frozen
 
     def freeze(self, value: Value) -> None:
-        """It stands for arrays that may be one: nobody writes to it."""
         self._frozen.add(self.recorder.base_of(value))
 
     def tie(self, values: Iterable[Value]) -> None:
-        """Each of these may be any other."""
         group = set(map(self.recorder.base_of, values))
         for value in group:
             self._others.setdefault(value, set()).update(group - {value})
@@ -96,7 +92,9 @@ class Recording(Protocol):
 
 @dataclass(frozen=True)
 class Owner:
-    """The owner of the memory of what a block gives: nobody else has it where it ``is_new``, nobody writes to it where it ``is_fixed``."""
+    """The owner of the memory of what a block gives: nobody else has it where it ``is_new``, nobody writes to
+    it where it ``is_fixed``.
+    """
 
     value: Value
     is_new: bool
@@ -191,11 +189,9 @@ class RecordedRegions(Regions, Generic[B]):
         """A copy, by a call of the recording."""
 
     def begun(self, given: Inputs) -> Arrays:
-        """The arrays that the first of Python's steps gets."""
         return [item for item, _ in given]
 
     def entered(self, arrays: Arrays, given: Inputs) -> Arrays:
-        """Arrays that go from step to step as the user's code gets them."""
         return arrays
 
     # ------------------------------------------------------------------------------ the nodes
@@ -269,7 +265,7 @@ class RecordedRegions(Regions, Generic[B]):
         self._tie_kept(found, last.owners, count)
         return found
 
-    # ------------------------------------------------------------------------------ rows, of lists that loops make longer
+    # ------------------------------------------------------------------ rows, of lists that loops make longer
     def element(self, row: Any, kind: Kind) -> Any:
         return self.entered([self.made(row, kind)], [(row, kind)])[0]
 
@@ -286,7 +282,6 @@ class RecordedRegions(Regions, Generic[B]):
         )
 
     def joined_beside(self, arrays: Sequence[Any]) -> Any:
-        """The rows of rows of arrays in one."""
         return self.module.concatenate(arrays, 1)
 
     def beside(self, arrays: Sequence[Any]) -> Any:
@@ -321,14 +316,15 @@ class RecordedRegions(Regions, Generic[B]):
 
     # ------------------------------------------------------------------------------ arrays that may be one
     def not_made(self, values: Sequence[Value]) -> list[Value]:
-        """The owners of memory that the innermost open block has not made, and that these values have or may have."""
         owners = self.tied.with_tied(self.recorder.base_of(value) for value in values if value.ndim)
         return [owner for owner in owners if not self.recorder.is_made_here(owner)]
 
     def _tie(
         self, arrays: Arrays, operands: Sequence[Value], outside: Sequence[Value], count: int = 0
     ) -> None:
-        """Arrays that a block gave as it was given them may be those of the outside; so is what a loop carries where it takes no step."""
+        """Arrays that a block gave as it was given them may be those of the outside; so is what a loop
+        carries where it takes no step.
+        """
         outputs = [self.value_of(array) for array in arrays]
         if outside:
             self.tied.tie(value for value in (*outputs, *operands, *outside) if value.ndim)
@@ -337,7 +333,9 @@ class RecordedRegions(Regions, Generic[B]):
                 self.tied.tie((value, operand))
 
     def _refuse_written(self, body: Body, given: Inputs, operands: Sequence[Value]) -> None:
-        """A step that writes to what it is given writes, in the first step, to an array of the outside: nobody else may have it."""
+        """A step that writes to what it is given writes, in the first step, to an array of the outside:
+        nobody else may have it.
+        """
         recorder = self.recorder
         written = {recorder.base_of(value) for node in body.nodes for value in node.writes}
         for value, (item, kind), operand in zip(body.inputs, given, operands):

@@ -45,9 +45,9 @@ class RowsWritten(TracingError):
 class Regions(ABC):
     """One open recording: how its framework records functions as the blocks of an operation.
 
-    Functions are called once or several times, on arrays that stand for any; what they read beside these they find where they were defined.
-    ``symbolic`` gives a size as the user's code may hold it, ``decided`` the number that a size is now, as a guard; ``numbers`` are the
-    inputs that are numbers of Python's.
+    Functions are called once or several times, on arrays that stand for any; what they read beside these they
+    find where they were defined. ``symbolic`` gives a size as the user's code may hold it, ``decided`` the
+    number that a size is now, as a guard; ``numbers`` are the inputs that are numbers of Python's.
     """
 
     module: ModuleType  # of the framework, which has logical_and and logical_not
@@ -66,7 +66,6 @@ class Regions(ABC):
         )  # those that loops make longer, by identity
 
     def loops(self) -> Any:
-        """What marks the steps of loops (:class:`graph_compiler.recording.loop_marks.Loops`); None where nothing does."""
         return None
 
     # ------------------------------------------------------------------------------ what things are
@@ -75,7 +74,6 @@ class Regions(ABC):
         """Whether this is an array of the recording whose elements may differ between calls."""
 
     def is_array(self, item: Any) -> bool:
-        """Whether this is an array of the framework, or of the recording."""
         return isinstance(item, self.arrays)
 
     @abstractmethod
@@ -84,7 +82,6 @@ class Regions(ABC):
 
     @property
     def is_inside(self) -> bool:
-        """Whether a block is being recorded."""
         return self.depth > 0
 
     @contextmanager
@@ -97,14 +94,15 @@ class Regions(ABC):
             self.depth -= 1
 
     def is_size(self, length: Any) -> bool:
-        """Whether a length is a number, or made of sizes of arrays and arguments: known before the graph runs."""
+        """Whether a length is a number, or made of sizes of arrays and arguments: known before the graph
+        runs.
+        """
         is_known = isinstance(length, Size) and all(
             item.kind == "size" or item.source in self.numbers for item in length.symbols()
         )
         return is_known or type(length) is int
 
     def number_of(self, length: Any) -> Any:
-        """A number or a size as the user's code may hold it."""
         return self.symbolic(length) if isinstance(length, Size) else length
 
     # ------------------------------------------------------------------------------ small calls
@@ -113,11 +111,9 @@ class Regions(ABC):
         """A number, or an array, as an array of this kind."""
 
     def returned(self, array: Any) -> Any:
-        """An array as a function returns it on one side: what the other side writes to its variable is not seen in it."""
         return array
 
     def given_back(self, result: Any) -> Any:
-        """What a function gives to the one that called it: which may write to it, and see that in what was :meth:`returned`."""
         return result
 
     def blank(self, kind: Kind, arrays: Sequence[Any]) -> Any:
@@ -132,11 +128,9 @@ class Regions(ABC):
         """The truth value of an array with one element, as an array."""
 
     def both(self, one: Any, other: Any) -> Any:
-        """``one and other`` of two truth values."""
         return self.module.logical_and(one, other)
 
     def negated(self, item: Any) -> Any:
-        """``not item`` of a truth value."""
         return self.module.logical_not(item)
 
     @abstractmethod
@@ -144,70 +138,57 @@ class Regions(ABC):
         """``one if truth else other`` of arrays and numbers."""
 
     def length(self, array: Any) -> Any:
-        """The number of rows, as the user's code may hold it."""
         return array.shape[0]
 
-    # ------------------------------------------------------------------------------ rows, of lists that loops make longer
+    # ------------------------------------------------------------------ rows, of lists that loops make longer
     def may_write(self, kind: Kind) -> bool:
-        """Whether the user's code may write to an array of this kind."""
         return False
 
     def needs_a_row(self, kinds: Sequence[Kind]) -> bool:
-        """Whether arrays with rows of these kinds have to have one at least."""
         return False
 
     def element(self, row: Any, kind: Kind) -> Any:
-        """A row of an array as the user's code holds what was put there, which was of this kind."""
         return self.made(row, kind)
 
     def as_row(self, array: Any) -> Any:
-        """An array of one row."""
         return array[None]
 
     def sliced(self, array: Any, rows: slice) -> Any:
-        """Some rows."""
         return array[rows]
 
     def concatenated(self, arrays: Sequence[Any]) -> Any:
-        """The rows of all arrays."""
         return self.module.concatenate(arrays)
 
     def collects(self, name: str, kind: Kind) -> bool:
-        """Whether the function of a name, which makes an array of a list, takes items of this kind."""
         return True
 
     def cast(self, array: Any, dtype: Any) -> Any:
-        """The array in a type that the user's code names; None: the type that a list of such elements has in an array."""
         return array if dtype is None else array.astype(dtype)
 
     def own(self, array: Any) -> Any:
-        """The array in memory of its own, row by row, where the user's code may write to it."""
         return array
 
     def beside(self, arrays: Sequence[Any]) -> Any:
-        """Rows of rows side by side, in a copy: no item of it is written to where that is to be seen elsewhere."""
         return self.module.concatenate(arrays, 1)
 
     def merged(self, array: Any) -> Any:
-        """The rows of the rows of an array."""
         return array.reshape((array.shape[0] * array.shape[1], *array.shape[2:]))
 
     def no_rows(self, kind: Kind) -> Any:
-        """An array without rows, each of which would be of this kind."""
         return self.module.zeros((0, *kind.shape), dtype=kind.dtype)
 
     @abstractmethod
     def collective(self, name: str, x: Any, **params: Any) -> Any:
-        """What devices exchange (one of ``ops.collectives.COLLECTIVES``), or ``sharding_hint``, as a call of the recording: the axis is
-        there when the graph runs over it. ``x`` is an array or a number; None for what takes none."""
+        """What devices exchange (one of ``ops.collectives.COLLECTIVES``), or ``sharding_hint``, as a call of
+        the recording: the axis is there when the graph runs over it. ``x`` is an array or a number; None for
+        what takes none.
+        """
 
     # ------------------------------------------------------------------------------ conditions
     def decide(self, truth: Any) -> bool:
-        """What a truth value is now, as a guard of the recording."""
         return bool(truth)
 
     def decide_size(self, condition: Any) -> bool:
-        """What a condition on sizes is now, as a guard of the recording."""
         return bool(self.decided(condition) if isinstance(condition, Size) else condition)
 
     @abstractmethod
@@ -231,23 +212,23 @@ class Regions(ABC):
     def scan(
         self, body: Block, carried: Arrays, kinds: Sequence[Kind], rows: Arrays, length: Any, checkpoint: bool
     ) -> Arrays:
-        """The node that runs ``body(*carried, *row of each array)`` a number of times that is a size. What the body gives behind what is
-        carried has one row for each step in what the node gives."""
+        """The node that runs ``body(*carried, *row of each array)`` a number of times that is a size. What
+        the body gives behind what is carried has one row for each step in what the node gives.
+        """
 
 
 class Lists(threading.local):
-    """Whether steps of loops may make lists longer in the recording that the thread has open, and whether some did: where an attempt fails
-    in which some did, their loops are written out in the next one."""
+    """Whether steps of loops may make lists longer in the recording that the thread has open, and whether
+    some did: where an attempt fails in which some did, their loops are written out in the next one.
+    """
 
     may_grow, did_grow = True, False
 
     def wanted(self) -> bool:
-        """Whether they may grow, asked where some would."""
         self.did_grow = self.may_grow
         return self.may_grow
 
     def give_up(self) -> bool:
-        """Whether the next attempt is another one."""
         was_used, self.may_grow, self.did_grow = self.did_grow, self.may_grow and not self.did_grow, False
         return was_used
 
@@ -264,18 +245,15 @@ _open = _Open()
 
 
 def regions() -> Regions | None:
-    """Those of the recording that this thread has open; None where statements run as Python's."""
     return _open.regions
 
 
 def opened_by(item: Any) -> Regions | None:
-    """The regions of the open recording, where Python does not know a value."""
     found = regions()
     return found if found is not None and found.is_open(item) else None
 
 
 def behind() -> Regions | None:
-    """Those of the recording in which Python runs just now as it does unrecorded; None elsewhere."""
     return _open.behind
 
 

@@ -1,4 +1,6 @@
-"""What the statements of a traced function call: Python's own where Python knows the values, otherwise blocks of the open recording."""
+"""What the statements of a traced function call: Python's own where Python knows the values, otherwise blocks
+of the open recording.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ class SizeCondition:
 
 
 class Statements:
-    """The statements of traced functions: ``checkpoint`` computes each step of a loop again in the backward pass."""
+    """The statements of traced functions: ``checkpoint`` computes each step of a loop again in the backward
+    pass.
+    """
 
     def __init__(self, checkpoint: bool = False) -> None:
         self.checkpoint = checkpoint
@@ -50,7 +54,9 @@ class Statements:
     def branch(
         self, test: Any, then: Any, otherwise: Any, given: Sequence[str], guarded: Sequence[str]
     ) -> None:
-        """``if``: ``given`` are the variables that are read behind it, those ``guarded`` only where the loop around it was left."""
+        """``if``: ``given`` are the variables that are read behind it, those ``guarded`` only where the loop
+        around it was left.
+        """
         found = opened_by(test)
         if found is None:
             (then if test else otherwise)()
@@ -88,13 +94,11 @@ class Statements:
         return branch.run(found.truth(test), lambda: {VALUE: then()}, lambda: {VALUE: otherwise()})[VALUE]
 
     def and_(self, left: Any, right: Any) -> Any:
-        """``left and right()``."""
         if self._is_probing and (type(left) is SizeCondition or opened_by(left) is not None):
             return left
         return self.choice(left, right, lambda: left)
 
     def or_(self, left: Any, right: Any) -> Any:
-        """``left or right()``."""
         if self._is_probing and (type(left) is SizeCondition or opened_by(left) is not None):
             return left
         return self.choice(left, lambda: left, right)
@@ -145,7 +149,9 @@ class Statements:
 
     # ------------------------------------------------------------------------------ loops
     def while_(self, test: Any, body: Any, exits: Any, guarded: Sequence[str]) -> None:
-        """``while``: ``exits`` gives the truth values that end it besides, ``guarded`` are variables that are read only where these do."""
+        """``while``: ``exits`` gives the truth values that end it besides, ``guarded`` are variables that are
+        read only where these do.
+        """
         while True:
             found = regions()
             if found is not None and self._is_recorded(test, exits):
@@ -213,7 +219,6 @@ class Statements:
         return made
 
     def consumed(self, consumer: Any, items: Any, function: Callable[[Any], Any]) -> Any:
-        """``(function(item) for item in items)`` for a function under the name of one of Python's that takes all items."""
         if isinstance(function_of(consumer), (types.BuiltinFunctionType, type)):
             return self.listed(items, function)
         return (function(item) for item in in_python(items))
@@ -232,7 +237,9 @@ class Statements:
             body(item)
 
     def _until_open(self, source: Source, length: int, body: Any, exits: Any) -> int:
-        """Runs steps as Python does, until it does not know any more whether the loop was left; the number of steps."""
+        """Runs steps as Python does, until it does not know any more whether the loop was left; the number of
+        steps.
+        """
         for place, item in enumerate(in_python(source)):
             flags, is_left = _flags(exits)
             if is_left:
@@ -253,8 +260,10 @@ class Statements:
         guarded: Sequence[str],
         position: Position,
     ) -> None:
-        """The steps from the first one on, as an operation of the graph. Where they cannot be one, and how many there are is a size, they
-        are written out, for that size: without exits on values, or where there are none."""
+        """The steps from the first one on, as an operation of the graph. Where they cannot be one, and how
+        many there are is a size, they are written out, for that size: without exits on values, or where there
+        are none.
+        """
         place, is_size = _place(), found.is_size(length)
 
         def region(has_rows: bool) -> None:
@@ -312,22 +321,22 @@ class Statements:
         loop.while_loop(step)
 
     def plain(self, item: Any) -> Any:
-        """What a ``match`` looks at."""
         return plain(item)
 
     def source(self, function: Any) -> Any:
-        """``range``, ``enumerate``, ``zip`` and ``reversed`` of what a ``for`` goes through."""
         found = regions()
         return function if found is None else making(found, function)
 
     # ------------------------------------------------------------------------------ calls
     def returned(self, result: Any) -> Any:
-        """The result of a function that returns in several places."""
         found = regions()
         return result if found is None else found.given_back(result)
 
     def call(self, function: Any, is_nested: bool = False) -> Any:
-        """What is called in the place of a function: one of the user's is traced as well. ``is_nested``: other calls give its arguments."""
+        """What is called in the place of a function: one of the user's is traced as well.
+
+        ``is_nested``: other calls give its arguments.
+        """
         found = regions()
         if found is None:
             return of_items(function) if (hidden := behind()) is not None and hidden.lists else function
@@ -366,8 +375,9 @@ class Statements:
 
 
 def _failed(region: Callable[[bool], None]) -> TracingError | None:
-    """Records the steps of a loop as an operation of the graph, with rows for what they go through where nothing is written there, or says
-    why they are none; nothing of them has happened then."""
+    """Records the steps of a loop as an operation of the graph, with rows for what they go through where
+    nothing is written there, or says why they are none; nothing of them has happened then.
+    """
     for has_rows in (True, False):
         try:
             region(has_rows)
@@ -380,7 +390,9 @@ def _failed(region: Callable[[bool], None]) -> TracingError | None:
 
 
 def _flags(exits: Any) -> tuple[list[Any], bool]:
-    """The truth values that end a loop and that Python does not know, and whether it knows that one of them is True."""
+    """The truth values that end a loop and that Python does not know, and whether it knows that one of them
+    is True.
+    """
     flags = () if exits is None else exits()
     return [flag for flag in flags if opened_by(flag) is not None], any(
         flag for flag in flags if opened_by(flag) is None
@@ -388,25 +400,21 @@ def _flags(exits: Any) -> tuple[list[Any], bool]:
 
 
 def _none(found: Regions, flags: Sequence[Any]) -> Any:
-    """Whether none of some truth values is True."""
     return functools.reduce(found.both, [found.negated(found.truth(flag)) for flag in flags])
 
 
 def _is_marked(found: Regions) -> bool:
-    """Whether this is a step of a loop with marks."""
     loops = found.loops()
     return loops is not None and bool(loops.are_running)
 
 
 def _marked(found: Regions, source: Source, position: Position) -> Iterator[Any] | None:
-    """The items of a loop that is written out, step by step with marks for a pass to fold, where its syntax proves how many there are."""
     loops, frame = found.loops(), _frame()
     steps = None if loops is None or frame is None else source.steps(loops)
     return None if steps is None else loops.run_traced(frame, position, steps)
 
 
 def _place() -> str:
-    """The line of the user's code that runs."""
     frame = _frame()
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "unknown place"
 

@@ -24,18 +24,19 @@ _DEEPEST = 4
 
 
 class Appended:
-    """A list that takes items. Its ``parts`` are items and stretches. What it is asked for besides is a matter of its kind."""
+    """A list that takes items.
+
+    Its ``parts`` are items and stretches. What it is asked for besides is a matter of its kind.
+    """
 
     def __init__(self, regions: Regions, parts: Sequence[Any]) -> None:
         self.regions, self.parts = regions, list(parts)
         regions.lists[id(self)] = self
 
     def append(self, item: Any, /) -> None:
-        """Takes an item."""
         self.parts.append(item)
 
     def extend(self, items: Iterable[Any], /) -> None:
-        """Takes items."""
         self.parts.extend(items.pieces if isinstance(items, Appended) else items)
 
     def __iadd__(self, items: Any) -> Any:
@@ -45,16 +46,13 @@ class Appended:
         return self
 
     def symbolic_length(self) -> Any:
-        """``len`` of the list as the user's code may hold it."""
         raise NotImplementedError
 
     @property
     def pieces(self) -> list[Any]:
-        """Items and stretches that hold all of it."""
         raise NotImplementedError
 
     def plain(self) -> list[Any]:
-        """The very items: how many there are is decided."""
         raise NotImplementedError
 
     def __len__(self) -> int:
@@ -73,7 +71,6 @@ class Growing(Appended):
     """One inside of a step that appends to it."""
 
     def count(self) -> int:
-        """How many items it has where Python runs unrecorded."""
         return int(self.symbolic_length())
 
 
@@ -145,15 +142,12 @@ class Cells:
         self._appended = frozenset().union(*(appended_in(function.__code__) for function in functions))
 
     def read(self) -> dict[str, Any]:
-        """What is in them now."""
         return {name: _contents(cell) for name, cell in self.cells.items()}
 
     def around(self) -> Iterator[tuple[str, Any]]:
-        """What the blocks read of the variables around them, by name."""
         return ((name, _contents(cell)) for name, cell in self._around.items())
 
     def shared(self) -> set[tuple[str, int]]:
-        """The leaves (name and place) that something beside their variable holds as well."""
         return {(name, place) for name, cell in self.cells.items() for place in _shared(cell)}
 
     def write(self, values: dict[str, Any]) -> None:
@@ -174,14 +168,14 @@ class Cells:
         ]
 
     def lists(self) -> dict[str, list[Any]]:
-        """The lists in them, and in what else the blocks read, by the names of the variables; of those that loops make longer, parts."""
         found = {name: _contents(cell) for name, cell in self._around.items()}
         found = {name: item.parts if isinstance(item, Appended) else item for name, item in found.items()}
         return {name: item for name, item in found.items() if type(item) is list}
 
     def growing(self, outside: Container[int]) -> dict[str, Any]:
-        """The lists that the blocks append to, which nobody else has, by the names of variables that they do not assign; not those in cells
-        ``outside``, with which the function was defined."""
+        """The lists that the blocks append to, which nobody else has, by the names of variables that they do
+        not assign; not those in cells ``outside``, with which the function was defined.
+        """
         found = {}
         for name in self._appended - self.cells.keys():
             item = _contents(cell := self._around[name])
@@ -192,11 +186,9 @@ class Cells:
         return found
 
     def add(self, name: str) -> None:
-        """Takes a variable for one that the blocks assign."""
         self.cells[name] = self._around[name]
 
     def holds(self, item: Any) -> bool:
-        """Whether this is one of the cells."""
         return any(item is cell for cell in self.cells.values())
 
 
@@ -247,7 +239,9 @@ def stored_in(code: types.CodeType) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=1024)
 def appended_in(code: types.CodeType) -> frozenset[str]:
-    """The variables of code around it whose ``append`` or ``extend`` code reads, functions inside of it included."""
+    """The variables of code around it whose ``append`` or ``extend`` code reads, functions inside of it
+    included.
+    """
     steps = list(dis.get_instructions(code))
     own = {
         one.argval
@@ -269,7 +263,6 @@ class Form:
 
     @property
     def may_change(self) -> bool:
-        """Whether there are lists or dicts in it."""
         return self.cls in (list, dict) or any(part.may_change for part in self.parts)
 
     def rebuilt(self, leaves: Iterator[Any]) -> Any:
@@ -297,14 +290,15 @@ def opened(item: Any) -> tuple[Form, list[Any]]:
 # ------------------------------------------------------------------------------------- leaves
 @dataclass(frozen=True, eq=False)
 class Leaf:
-    """Something that is no container, as it was when a block had been run: of an array and a number, the ``kind``."""
+    """Something that is no container, as it was when a block had been run: of an array and a number, the
+    ``kind``.
+    """
 
     item: Any
     kind: Kind | None
 
     @property
     def is_constant(self) -> bool:
-        """Whether Python knows it."""
         return type(self.item) in NUMBERS or self.kind is None
 
     def is_same(self, other: Leaf) -> bool:
@@ -336,7 +330,6 @@ class Noted:
 
     @property
     def is_undefined(self) -> bool:
-        """Whether it had no value."""
         return len(self.leaves) == 1 and self.leaves[0].item is UNDEFINED
 
     def __str__(self) -> str:
@@ -346,7 +339,6 @@ class Noted:
 
 
 def noted(regions: Regions, value: Any) -> Noted:
-    """What is in a variable now."""
     form, leaves = opened(value)
     return Noted(form, tuple(Leaf(item, _kind(regions, item)) for item in leaves))
 

@@ -30,9 +30,10 @@ if hasattr(os, "register_at_fork"):
 class EnvironmentGuard(NamedTuple):
     """An expression that is true, and the objects that stand in its braces; ``what`` it tells of, in words.
 
-    ``of`` is the dict whose entries are all that it depends on, where there is one, ``class_of`` the object whose class is, ``words`` the
-    words of memory of which one is another after each change to it. ``is_thread_mode``: a mode that the framework holds for a thread.
-    The expression must be written by graph_compiler itself: it is run.
+    ``of`` is the dict whose entries are all that it depends on, where there is one, ``class_of`` the object
+    whose class is, ``words`` the words of memory of which one is another after each change to it.
+    ``is_thread_mode``: a mode that the framework holds for a thread. The expression must be written by
+    graph_compiler itself: it is run.
     """
 
     text: str
@@ -45,7 +46,6 @@ class EnvironmentGuard(NamedTuple):
 
     @property
     def has_versions(self) -> bool:
-        """Whether something tells that what it depends on has not changed."""
         return self.of is not None or self.class_of is not None or self.words is not None
 
 
@@ -59,7 +59,10 @@ class Derived(Protocol):
 
 
 class Condition(NamedTuple):
-    """An expression over names, and what is ``bound`` to them. It is false, or raises one of :data:`GONE`, where a fact does not hold."""
+    """An expression over names, and what is ``bound`` to them.
+
+    It is false, or raises one of :data:`GONE`, where a fact does not hold.
+    """
 
     text: str
     bound: dict[str, Any]
@@ -84,7 +87,6 @@ class Condition(NamedTuple):
 def conjunction(
     facts: Iterable[EnvironmentGuard], versions_of: VersionsOf | None = None, derived: Sequence[Derived] = ()
 ) -> Callable[[], bool]:
-    """A function that tells whether all facts hold; see :func:`condition`."""
     return condition(facts, versions_of, derived).function()
 
 
@@ -93,8 +95,8 @@ def condition(
 ) -> Condition:
     """That all facts hold.
 
-    With ``versions_of``, what depends on a dict or a class is looked at only where the versions of all of them together have changed.
-    Where the facts hold, ``derived`` is up to date.
+    With ``versions_of``, what depends on a dict or a class is looked at only where the versions of all of
+    them together have changed. Where the facts hold, ``derived`` is up to date.
 
     >>> held = {"step": 1}
     >>> holds = conjunction([EnvironmentGuard("{}[{}] == {}", (held, "step", 1), of=held), EnvironmentGuard("len({}) == 1", (held,))])
@@ -111,7 +113,6 @@ def condition(
 
 
 def first_broken(facts: Iterable[EnvironmentGuard]) -> str:
-    """What the first fact that does not hold is about; empty where all hold."""
     return next((fact.what for fact in facts if not _straight([fact]).function()()), "")
 
 
@@ -131,7 +132,6 @@ def _straight(facts: list[EnvironmentGuard]) -> Condition:
 
 
 def _loop(bound: dict[str, Any], text: str, rows: list[tuple[Any, ...]]) -> str:
-    """One expression for facts that read alike and are too many to be written out one by one, as those of the items of a linked list."""
     names = [f"item_{place}" for place in range(len(rows[0]))]
     return f"all([{text.format(*names)} for {', '.join(names)}, in {_bind(bound, rows)}])"
 
@@ -182,7 +182,6 @@ def _distinct(items: Iterable[Any]) -> list[Any]:
 
 
 def _bind(bound: dict[str, Any], item: Any) -> str:
-    """A name for an object."""
     name = f"_{len(bound)}"
     bound[name] = item
     return name
@@ -194,7 +193,6 @@ ATOMS = frozenset({bool, int, float, complex, str, bytes})
 def same_fact(
     access: str, objects: tuple[Any, ...], item: Any, what: str, of: dict[Any, Any] | None = None
 ) -> EnvironmentGuard:
-    """What is read by ``access`` is what it is now: of numbers and text, the value. ``of`` is the dict whose entry it is."""
     if _is_atomic(item):
         return EnvironmentGuard(f"{{}}({access}, {{}})", (is_same, *objects, item), what, of)
     return EnvironmentGuard(f"{access} is {{}}", (*objects, item), what, of)
@@ -228,7 +226,8 @@ _SIMPLE = (bool, int, float, str, type(None))
 class EnvironmentGuards:
     """Facts that are checked before each call, and told in words where one no longer holds.
 
-    ``versions_of`` gives what tells whether dicts have changed, where the framework or Python counts their changes.
+    ``versions_of`` gives what tells whether dicts have changed, where the framework or Python counts their
+    changes.
 
     >>> settings = {"scale": 2}
     >>> environment = EnvironmentGuards([EnvironmentGuard("{}['scale'] == 2", (settings,), "the scale", of=settings)])
@@ -247,32 +246,28 @@ class EnvironmentGuards:
 
     @functools.cached_property
     def condition(self) -> Condition:
-        """The conjunction of all facts. If it holds, everything that is derived from them is up to date."""
         return condition(self._facts, self._versions_of, self.derived)
 
     @functools.cached_property
     def holds(self) -> Callable[[], bool]:
-        """Whether :attr:`condition` holds."""
         return self.condition.function()
 
     @functools.cached_property
     def simple(self) -> Condition:
-        """Those facts that compare an entry of a dict with a number, a flag or a text, which a compiler of the framework can guard by
-        itself."""
+        """Those facts that compare an entry of a dict with a number, a flag or a text, which a compiler of
+        the framework can guard by itself.
+        """
         return condition(
             fact for fact in self._facts if fact.of is not None and type(fact.items[-1]) in _SIMPLE
         )
 
     @functools.cached_property
     def lasting(self) -> EnvironmentGuards:
-        """Without modes of the thread (``is_thread_mode``), which a compiled program guards by itself, and sets otherwise while it runs."""
         return EnvironmentGuards([fact for fact in self._facts if not fact.is_thread_mode], self._versions_of)
 
     def with_derived(self, derived: Derived) -> EnvironmentGuards:
-        """The same facts; what depends on the same dicts is refreshed with them."""
         return EnvironmentGuards(self._facts, self._versions_of, (derived,))
 
     def reason(self) -> str:
-        """The first thing that is not as it was, in words; empty where there is none."""
         what = first_broken(self._facts)
         return f"{what} changed since" if what else ""

@@ -1,8 +1,11 @@
-"""What tells that dicts and the classes of objects have not changed: versions that Python keeps, many of them read at once.
+"""What tells that dicts and the classes of objects have not changed: versions that Python keeps, many of them
+read at once.
 
-A model's attributes are hundreds of objects that lie apart in memory. CPython up to 3.11 stores with each dict a number that every
-change replaces (PEP 509), and each object begins with a pointer to its class. All of these words are compared by one call, of a few
-instructions: after a model has run, code is as far from the processor as data is, and each call of something else waits for its own.
+A model's attributes are hundreds of objects that lie apart in memory. CPython up to 3.11 stores with each
+dict a number that every change replaces (PEP 509), and each object begins with a pointer to its class. All of
+these words are compared by one call, of a few
+instructions: after a model has run, code is as far from the processor as data is, and each call of something
+    else waits for its own.
 """
 
 from __future__ import annotations
@@ -35,7 +38,8 @@ class _Buffer(ctypes.Structure):
 
 
 class Scattered:
-    """The words at these addresses: ``view`` is an array of pointers, each followed to its word (``suboffsets`` of PEP 3118).
+    """The words at these addresses: ``view`` is an array of pointers, each followed to its word
+    (``suboffsets`` of PEP 3118).
 
     Whoever makes one keeps the memory alive, and this object, for as long as ``view`` is read.
 
@@ -58,7 +62,6 @@ class Scattered:
         )
 
     def copy(self) -> memoryview:
-        """The words of the moment."""
         return memoryview(self.view.tobytes()).cast("Q")
 
 
@@ -79,7 +82,8 @@ class Versions(NamedTuple):
 class Words(NamedTuple):
     """Addresses of words of memory, in this order: a word that tells where others lie stands before them.
 
-    They may be read only while ``stand()`` is true; once it is not, a word before those that are gone is another than it was.
+    They may be read only while ``stand()`` is true; once it is not, a word before those that are gone is
+    another than it was.
     """
 
     addresses: tuple[int, ...]
@@ -137,7 +141,6 @@ class _Told:
 
 
 def told(read: Callable[[], Any]) -> Versions:
-    """Versions that a function gives."""
     return Versions(_Told(read), read)
 
 
@@ -162,7 +165,8 @@ def dict_of_class(cls: type) -> dict[str, Any] | None:
 
 
 def dicts_of_attribute(cls: type, name: str) -> list[dict[str, Any]]:
-    """The dicts that an attribute of a class depends on: those of the classes where Python looks for it; empty where they cannot be had.
+    """The dicts that an attribute of a class depends on: those of the classes where Python looks for it;
+    empty where they cannot be had.
 
     >>> class Layer:
     ...     def forward(self): ...
@@ -175,7 +179,7 @@ def dicts_of_attribute(cls: type, name: str) -> list[dict[str, Any]]:
     return known if len(known) == len(found) else []
 
 
-# ------------------------------------------------------------------------------------- whether they tell of every change
+# -------------------------------------------------------------------------- whether they tell of every change
 class _Object:
     step = 0
 
@@ -233,8 +237,8 @@ def tell(versions_of: VersionsOf) -> bool:
 
 
 def tells(versions: Versions, changes: Iterable[None], repeats: bool = False) -> bool:
-    """Whether versions differ after each of the ``changes`` from all before (from the last, where it ``repeats``), and are the same in
-    between.
+    """Whether versions differ after each of the ``changes`` from all before (from the last, where it
+    ``repeats``), and are the same in between.
 
     >>> held = {}
     >>> tells(told(lambda: len(held)), (held.update({number: 0}) for number in range(3)))

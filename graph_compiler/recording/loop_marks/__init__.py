@@ -1,7 +1,9 @@
-"""Loops of the user's code whose number of steps its syntax leaves open: seen while recording, for a pass to fold.
+"""Loops of the user's code whose number of steps its syntax leaves open: seen while recording, for a pass to
+fold.
 
-:mod:`.syntax` finds the loop that a frame runs, :mod:`.purity` shows that a step has no effect but on variables and arrays,
-:mod:`.watching` marks the steps, :mod:`.shims` stand for ``range``, ``enumerate`` and ``zip``.
+:mod:`.syntax` finds the loop that a frame runs, :mod:`.purity` shows that a step has no effect but on
+variables and arrays, :mod:`.watching` marks the steps, :mod:`.shims` stand for ``range``, ``enumerate`` and
+``zip``.
 """
 
 from .watching import Loops as Loops

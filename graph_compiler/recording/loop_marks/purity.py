@@ -1,8 +1,10 @@
-"""Whether a step of a loop changes nothing but variables of its own function and elements of arrays, by its syntax.
+"""Whether a step of a loop changes nothing but variables of its own function and elements of arrays, by its
+syntax.
 
-Each name and attribute that the statements read is looked up, without running code of the user: it has to be an array, a number, a
-container of these, a module or a function. A function that is called has to be a framework's, one of Python's that has no effect, or the
-user's, whose statements are looked at likewise. What cannot be told is an effect.
+Each name and attribute that the statements read is looked up, without running code of the user: it has to be
+an array, a number, a container of these, a module or a function. A function that is called has to be a
+framework's, one of Python's that has no effect, or the user's, whose statements are looked at likewise. What
+cannot be told is an effect.
 """
 
 from __future__ import annotations
@@ -52,13 +54,17 @@ class Effect(Signal):
 
 
 class Purity:
-    """``is_value`` tells arrays and symbolic numbers of the recording, whose operators have no effect that is not recorded."""
+    """``is_value`` tells arrays and symbolic numbers of the recording, whose operators have no effect that is
+    not recorded.
+    """
 
     def __init__(self, is_value: Callable[[Any], bool]) -> None:
         self.is_value = is_value
 
     def of(self, found: Found, frame: types.FrameType, is_traced: bool = False) -> bool:
-        """Whether the steps of a loop have no other effect; of a traced one, whether they have no statements that may be blocks either."""
+        """Whether the steps of a loop have no other effect; of a traced one, whether they have no statements
+        that may be blocks either.
+        """
         if is_traced and any(
             isinstance(node, _BLOCKS) or len(getattr(node, "ops", ())) > 1 for node in ast.walk(found.loop)
         ):
@@ -86,13 +92,15 @@ class Purity:
 
 
 class _Space:
-    """What names stand for: ``known`` variables, globals, Python's own. ``own`` are the names that are variables."""
+    """What names stand for: ``known`` variables, globals, Python's own.
+
+    ``own`` are the names that are variables.
+    """
 
     def __init__(self, known: Mapping[str, Any], space: Mapping[str, Any], own: frozenset[str]) -> None:
         self.known, self.globals, self.own = known, space, own
 
     def of(self, name: str) -> Any:
-        """What a name stands for."""
         if name in self.own or name in self.known:
             return self.known.get(name, UNKNOWN)
         return self.globals.get(name, getattr(builtins, name, UNKNOWN))
@@ -168,7 +176,10 @@ class _Statements:
 
     # ------------------------------------------------------------------------------ what expressions are
     def value(self, node: ast.expr) -> Any:
-        """What a name, or an attribute of one, is. Of an array, and of what is not known, an attribute is not known."""
+        """What a name, or an attribute of one, is.
+
+        Of an array, and of what is not known, an attribute is not known.
+        """
         if isinstance(node, ast.Name):
             return self.space.of(node.id)
         if not isinstance(node, ast.Attribute):
@@ -213,7 +224,9 @@ class _Statements:
             raise Effect
 
     def _unknown(self, function: ast.expr) -> None:
-        """A method of something that is plain, of an array or of a container, or what a framework's function of functions gives."""
+        """A method of something that is plain, of an array or of a container, or what a framework's function
+        of functions gives.
+        """
         if isinstance(function, ast.Call) and owner_of_function(self.value(function.func)) in (
             "framework",
             "own",
@@ -288,11 +301,9 @@ class _Statements:
 
 
 def owner_of_function(function: Any) -> str:
-    """Whose function this is, of several layers the outermost; nobody's where it is none."""
     plain = _function(function)
     return owner_of(plain) if isinstance(plain, types.FunctionType) else ""
 
 
 def _function(function: Any) -> Any:
-    """The function behind a method, of a wrapper the wrapper."""
     return function.__func__ if isinstance(function, types.MethodType) else function

@@ -1,4 +1,6 @@
-"""The loop of the source that a frame runs: found by the place of its instruction, in a text that is checked to be the code that runs."""
+"""The loop of the source that a frame runs: found by the place of its instruction, in a text that is checked
+to be the code that runs.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,9 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 @dataclass(frozen=True)
 class Found:
-    """A loop. ``names`` are the variables of its steps that have a use when a step begins, ``after`` those that are read outside of it, and
-    ``own`` those that its function assigns."""
+    """A loop. ``names`` are the variables of its steps that have a use when a step begins, ``after`` those
+    that are read outside of it, and ``own`` those that its function assigns.
+    """
 
     loop: Loop
     names: frozenset[str]
@@ -31,7 +34,9 @@ class Found:
 
 
 class Conditions(NamedTuple):
-    """Of each condition of a ``while``, whether it stands behind ``not``, and whether ``any_of`` them is enough."""
+    """Of each condition of a ``while``, whether it stands behind ``not``, and whether ``any_of`` them is
+    enough.
+    """
 
     negated: tuple[bool, ...]
     any_of: bool
@@ -54,13 +59,14 @@ def for_over(frame: FrameType) -> Found | None:
 
 @functools.lru_cache(maxsize=1024)
 def for_at(file: str, position: Position) -> Found | None:
-    """The ``for`` that has this position in a file."""
     around = nodes_at(file, position)
     return _found_in(around) if around and isinstance(around[-1], ast.For) and not around[-1].orelse else None
 
 
 def is_given_to(frame: FrameType, is_known: Callable[[str], bool]) -> bool:
-    """Whether what the running instruction gives goes to functions of ``known`` names, for a ``for`` to go through what these give."""
+    """Whether what the running instruction gives goes to functions of ``known`` names, for a ``for`` to go
+    through what these give.
+    """
     *outer, call = _around(frame.f_code, frame.f_lasti) or (None,)
     is_inner = bool(outer) and isinstance(outer[-1], ast.Call)
     while outer and isinstance(outer[-1], ast.Call):
@@ -72,7 +78,9 @@ def is_given_to(frame: FrameType, is_known: Callable[[str], bool]) -> bool:
 
 
 def while_asking(frame: FrameType) -> tuple[Found, int, Conditions] | None:
-    """The ``while`` whose condition the running instruction looks at, which one of several it is, and how they are joined."""
+    """The ``while`` whose condition the running instruction looks at, which one of several it is, and how
+    they are joined.
+    """
     around = _around(frame.f_code, frame.f_lasti)
     place = next((place for place in reversed(range(len(around))) if _is_in_test(around, place)), None)
     if place is None or around[place].orelse:
@@ -114,7 +122,6 @@ def _jumps(node: ast.AST) -> bool:
 
 
 def _is_in_test(nodes: tuple[Any, ...], place: int) -> bool:
-    """Whether an instruction that the nodes hold is one of the condition of the ``while`` there, or of the ``while`` itself."""
     return isinstance(nodes[place], ast.While) and (
         len(nodes) == place + 1 or nodes[place + 1] is nodes[place].test
     )
@@ -122,7 +129,9 @@ def _is_in_test(nodes: tuple[Any, ...], place: int) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def _number_of(code: CodeType, instruction: int, place: int, count: int) -> int | None:
-    """Which of the conditions an instruction looks at: Python writes a jump for each, in order, before the loop and at its end."""
+    """Which of the conditions an instruction looks at: Python writes a jump for each, in order, before the
+    loop and at its end.
+    """
     loop = nodes_around(code, instruction)[place]
     own, asks = [], set()
     for each in dis.get_instructions(code):
@@ -175,7 +184,6 @@ def _own(function: Any) -> frozenset[str]:
 
 
 def _used_at(function: Any, loop: Loop) -> frozenset[str]:
-    """The variables of a function that have a use at the head of one of its loops."""
     Liveness(function.body)
     found: frozenset[str] = loop.uses.start  # type: ignore[union-attr]
     return found
@@ -183,12 +191,10 @@ def _used_at(function: Any, loop: Loop) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=1024)
 def is_source(code: CodeType) -> bool:
-    """Whether the file, as it is now, has this code: compiled again, one of its functions is equal to it, and stands in the same place."""
     return (code, _places(code)) in _codes(code.co_filename)
 
 
 def _places(code: CodeType) -> tuple[Any, ...]:
-    """Where each instruction stands; nothing in Python 3.10, which tells no more than lines."""
     return tuple(code.co_positions()) if hasattr(code, "co_positions") else ()
 
 

@@ -30,10 +30,11 @@ from .syntax import Found, for_at, for_over, is_given_to, is_source, while_askin
 
 @dataclass(frozen=True)
 class Steps:
-    """The numbers of ``range(start, stop, step)``, for each of which ``item`` gives what the loop's variable holds.
+    """The numbers of ``range(start, stop, step)``, for each of which ``item`` gives what the loop's variable
+    holds.
 
-    ``start`` and ``stop`` are symbolic numbers of the user's code, or plain ones. ``plain`` gives what stands there where the steps cannot
-    be marked.
+    ``start`` and ``stop`` are symbolic numbers of the user's code, or plain ones. ``plain`` gives what stands
+    there where the steps cannot be marked.
     """
 
     start: Any
@@ -44,21 +45,17 @@ class Steps:
 
     @property
     def length(self) -> Any:
-        """How many there are, where they are counted one by one."""
         return self.stop - self.start if self.step == 1 else self.start - self.stop
 
     def at(self, place: Any) -> Any:
-        """The item at a place."""
         return self.item(self.start + place * self.step)
 
 
 def counted(start: Any, stop: Any, step: Any) -> Steps:
-    """``range``."""
     return Steps(start, stop, step, lambda number: number, lambda: range(start, stop, step))
 
 
 def rows(array: Any, length: Any) -> Steps:
-    """An array."""
     return Steps(0, length, 1, lambda number: array[number], lambda: array)
 
 
@@ -74,7 +71,6 @@ def numbered(steps: Steps, first: Any) -> Steps:
 
 
 def turned(steps: Steps) -> Steps:
-    """``reversed``."""
     length = steps.length
     return Steps(0, length, 1, lambda place: steps.at(length - 1 - place), lambda: reversed(steps.plain()))
 
@@ -95,8 +91,8 @@ _DEEPEST = 3  # calls of functions in each other that an argument goes through
 
 
 def counting_arguments(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> frozenset[TreePath]:
-    """Where in ``(args, kwargs)`` stand whole numbers that bound a ``for`` over ``range`` in the function's own code; of a traced function
-    all numbers, for its statements may ask for any.
+    """Where in ``(args, kwargs)`` stand whole numbers that bound a ``for`` over ``range`` in the function's
+    own code; of a traced function all numbers, for its statements may ask for any.
 
     >>> def add(x, n, y): return [x + y for _ in range(n)]
     >>> counting_arguments(add, (1, 2, 3), {})
@@ -204,10 +200,11 @@ _TELLING, _MANY = 6, 32
 class Means(NamedTuple):
     """What loops ask of a frontend.
 
-    ``library`` is the module whose functions loops are written with; ``value_of`` gives the value of an array of the recording and what
-    tells it from others of its shape and type, None for all else; ``expression_of`` the size behind a symbolic number, anything else as it
-    is; ``made`` the symbolic number for a size; ``here`` the place in the user's code; ``is_open`` whether calls are recorded just now;
-    ``position`` tells this moment from others: how many calls there are.
+    ``library`` is the module whose functions loops are written with; ``value_of`` gives the value of an array
+    of the recording and what tells it from others of its shape and type, None for all else; ``expression_of``
+    the size behind a symbolic number, anything else as it is; ``made`` the symbolic number for a size;
+    ``here`` the place in the user's code; ``is_open`` whether calls are recorded just now; ``position`` tells
+    this moment from others: how many calls there are.
     """
 
     library: str
@@ -237,7 +234,9 @@ class Loops:
 
     # ------------------------------------------------------------------------------ for
     def steps_of(self, item: Any) -> Steps | None:
-        """What a loop over an item goes through; None where that is no range, and no array with as many rows as an argument says."""
+        """What a loop over an item goes through; None where that is no range, and no array with as many rows
+        as an argument says.
+        """
         if isinstance(item, Steps):
             return item
         known = self.means.value_of(item)
@@ -256,8 +255,9 @@ class Loops:
         return True
 
     def run(self, frame: FrameType, steps: Steps) -> Any:
-        """What the ``for`` that the frame begins goes through; the steps, where they stand in a call that is given to it. None where
-        nothing proves how many there are."""
+        """What the ``for`` that the frame begins goes through; the steps, where they stand in a call that is
+        given to it. None where nothing proves how many there are.
+        """
         if not self._may_be_marked(steps):
             return None
         found = for_over(frame)
@@ -270,13 +270,11 @@ class Loops:
         return self._marked(found, frame, steps)
 
     def run_traced(self, frame: FrameType, position: Position, steps: Steps) -> Iterator[Any] | None:
-        """As :meth:`run`, of the ``for`` at a position in the file, which is a call in the frame of a traced function."""
         found = for_at(frame.f_code.co_filename, position) if self._may_be_marked(steps) else None
         return None if found is None else self._marked(found, frame, steps, is_traced=True)
 
     @property
     def are_running(self) -> bool:
-        """Whether a step is marked just now."""
         return bool(self._running) and not self.recorder.in_block
 
     def _may_be_marked(self, steps: Steps) -> bool:
@@ -357,8 +355,9 @@ class Loops:
 
     # ------------------------------------------------------------------------------ while
     def asked(self, frame: FrameType | None, condition: Any, answer: bool) -> bool:
-        """Whether the truth value that a frame asks for is the condition of a ``while`` whose steps are marked, or one of several that have
-        to hold, so that it is no guard yet. ``condition`` is the array."""
+        """Whether the truth value that a frame asks for is the condition of a ``while`` whose steps are
+        marked, or one of several that have to hold, so that it is no guard yet. ``condition`` is the array.
+        """
         known = self.means.value_of(condition)
         if (
             frame is None
@@ -393,7 +392,9 @@ class Loops:
         return self._answered(asking, number, Held((known[0].spec, known[1]), known[0]), answer, goes_on)
 
     def _answered(self, asking: _Asking, number: int, held: Held, answer: bool, goes_on: bool) -> bool:
-        """One of the conditions, all of which have to be arrays: a mark stands behind the last one that is asked for."""
+        """One of the conditions, all of which have to be arrays: a mark stands behind the last one that is
+        asked for.
+        """
         loop = asking.loop
         loop.is_open = loop.is_open and number == len(asking.held)
         asking.held.append(held)
@@ -415,8 +416,10 @@ class Loops:
 
     # ------------------------------------------------------------------------------ what is relied on
     def answered(self, size: Size, origin: Origin) -> bool:
-        """Whether a size is a comparison with the number of a step, which all further steps answer as this one does, so that it is no
-        guard. The first step may have another answer than they; the loop keeps what it was."""
+        """Whether a size is a comparison with the number of a step, which all further steps answer as this
+        one does, so that it is no guard. The first step may have another answer than they; the loop keeps
+        what it was.
+        """
         open_ = (loop for loop in self._running if loop.is_open and loop.marks)
         running = {loop.marks[-1].index: loop for loop in open_ if loop.marks[-1].index is not None}
         read = {symbol.source for symbol in size.symbols()} & self.steps.keys()
@@ -432,8 +435,9 @@ class Loops:
         return True
 
     def settled(self, size: Size) -> Any:
-        """The size with plain numbers in the place of those of steps, which something depends on: how many steps these loops have is then
-        what was recorded."""
+        """The size with plain numbers in the place of those of steps, which something depends on: how many
+        steps these loops have is then what was recorded.
+        """
         counted = {symbol.source for symbol in size.symbols()} & self.steps.keys()
         if not counted:
             return size
@@ -470,7 +474,9 @@ class Loops:
 
 
 class _Asking(NamedTuple):
-    """A ``while`` that runs in a frame; ``held`` are the conditions that were asked for before the next step, ``places`` when they were."""
+    """A ``while`` that runs in a frame; ``held`` are the conditions that were asked for before the next step,
+    ``places`` when they were.
+    """
 
     frame: FrameType
     found: Found
@@ -509,7 +515,9 @@ def _is_shim(frame: FrameType, name: str) -> bool:
 
 
 def _name_of(found: Found) -> str:
-    """A name for the number of a step: that of the variable, or of the first of them, where it holds just this."""
+    """A name for the number of a step: that of the variable, or of the first of them, where it holds just
+    this.
+    """
     target, over = found.loop.target, found.loop.iter  # type: ignore[union-attr]
     called = getattr(getattr(over, "func", None), "id", "")
     named = (
@@ -526,7 +534,9 @@ Current = Callable[[], "Loops | None"]
 
 
 def loop_shims(functions: Iterable[types.FunctionType], current: Current) -> list[Place]:
-    """The places of the shims in the modules of functions: where these look up the names, and find Python's own."""
+    """The places of the shims in the modules of functions: where these look up the names, and find Python's
+    own.
+    """
     spaces = {
         (id(one.__globals__), name): one.__globals__
         for one in functions

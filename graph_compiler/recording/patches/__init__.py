@@ -1,7 +1,8 @@
 """One mechanism by which a recording watches Python and stands in for it.
 
-A feature is a table of :class:`Probe` rows: which function or attribute, what kind of probe, what is done where it is read. A
-:class:`Probes` joins tables; :func:`probing` puts its shims in place for one recording and takes them away. Shims are made once for a
+A feature is a table of :class:`Probe` rows: which function or attribute, what kind of probe, what is done
+where it is read. A :class:`Probes` joins tables; :func:`probing` puts its shims in place for one recording
+and takes them away. Shims are made once for a
 process: when they are called, they ask which recordings of the thread are open.
 """
 

@@ -1,9 +1,10 @@
-"""``int(x)``, ``float(x)``, ``complex(x)``, ``len(x)`` and ``type(x)`` of arrays and symbolic numbers, where code looks up these names in
-its own module.
+"""``int(x)``, ``float(x)``, ``complex(x)``, ``len(x)`` and ``type(x)`` of arrays and symbolic numbers, where
+code looks up these names in its own module.
 
-Python wants numbers of its very classes, symbols are none; and what stands for an array should tell the class of an array. While
-recording, the modules of the user's functions hold shims under these names. Where a name is passed on as well (``dtype=float``,
-``return len``), it is left as it is, and the calls of it alone look up the shim, under another name.
+Python wants numbers of its very classes, symbols are none; and what stands for an array should tell the class
+of an array. While recording, the modules of the user's functions hold shims under these names. Where a name
+is passed on as well (``dtype=float``, ``return len``), it is left as it is, and the calls of it alone look up
+the shim, under another name.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ _BY_KEY = frozenset({"max", "min", "sorted"})
 
 
 class _Use(NamedTuple):
-    """Where a file has one of the names: ``inside`` are the first lines of the functions around it whose bodies it stands in."""
+    """Where a file has one of the names: ``inside`` are the first lines of the functions around it whose
+    bodies it stands in.
+    """
 
     name: str
     inside: tuple[int, ...]
@@ -42,8 +45,9 @@ class _Use(NamedTuple):
 
 
 def only_called(file: str, names: tuple[str, ...]) -> frozenset[str]:
-    """Which of the names the functions of a file call, and use in no other way but to ask (``isinstance(x, int)``), to map or to sort by;
-    none where it cannot be read."""
+    """Which of the names the functions of a file call, and use in no other way but to ask (``isinstance(x,
+    int)``), to map or to sort by; none where it cannot be read.
+    """
     uses = [use for use in _uses(file) if use.name in names]
     return frozenset(
         {use.name for use in uses if use.is_called}
@@ -52,14 +56,16 @@ def only_called(file: str, names: tuple[str, ...]) -> frozenset[str]:
 
 
 def handed_on(file: str, name: str) -> frozenset[int]:
-    """The first lines of the functions of a file that do with this name something else than to call it and to ask ``isinstance``."""
     uses = (use for use in _uses(file) if use.name == name and not use.is_harmless and not use.is_argument)
     return frozenset(line for use in uses for line in use.inside)
 
 
 @functools.lru_cache(maxsize=256)
 def _uses(file: str) -> tuple[_Use, ...]:
-    """Those of Python's own names; nothing where there is no text. That of the cell of a notebook is kept by ``linecache``."""
+    """Those of Python's own names; nothing where there is no text.
+
+    That of the cell of a notebook is kept by ``linecache``.
+    """
     try:
         return tuple(_uses_in(ast.parse("".join(linecache.getlines(file)))))
     except (SyntaxError, ValueError):
@@ -98,7 +104,6 @@ def _uses_in(tree: ast.Module) -> Iterator[_Use]:
 
 
 def _first_line(function: Any) -> int:
-    """As code objects have it."""
     first: int = min([function.lineno, *(one.lineno for one in getattr(function, "decorator_list", ()))])
     return first
 
@@ -115,8 +120,9 @@ def _arguments(arguments: ast.arguments) -> Iterator[str]:
 
 
 def _annotated(node: Any, texts: bool) -> Iterator[ast.AST]:
-    """Where something else may stand for the class, for it is never evaluated: the annotation of a variable of a function; where
-    annotations are ``texts``, those of arguments and results, too."""
+    """Where something else may stand for the class, for it is never evaluated: the annotation of a variable
+    of a function; where annotations are ``texts``, those of arguments and results, too.
+    """
     kinds = (ast.AnnAssign, ast.arg, ast.FunctionDef, ast.AsyncFunctionDef) if texts else (ast.AnnAssign,)
     annotation = (
         (node.returns if isinstance(node, _FUNCTION_NODES) else node.annotation)
@@ -166,7 +172,8 @@ def alias_of(name: str) -> str:
 
 
 def with_aliases(code: types.CodeType, names: Iterable[str]) -> types.CodeType:
-    """Return code whose calls of these globals look up their aliases, functions inside of it included; ``code`` itself without such calls.
+    """Return code whose calls of these globals look up their aliases, functions inside of it included;
+    ``code`` itself without such calls.
 
     Instructions keep their places, lines and number.
 
@@ -283,7 +290,8 @@ def _counting(symbols: Symbols) -> ClassShim:
         length = symbols.length_of(args[0]) if len(args) == 1 and not kwargs else None
         return len(*args, **kwargs) if length is None else length
 
-    # AutoGraph reads the source of what is called: that of ``count``, which a function that wraps ``len`` would hide.
+    # AutoGraph reads the source of what is called: that of ``count``, which a function that wraps ``len``
+    # would hide.
     return ClassShim(len, count)
 
 
@@ -302,8 +310,10 @@ def looked_up(functions: Iterable[types.FunctionType]) -> Iterator[LookedUp]:
 
 
 def conversions(places: Iterable[LookedUp], symbols: Symbols) -> list[Place]:
-    """Return the places of the shims for ``int``, ``float``, ``complex`` and ``len``: under these names where code only calls them, and
-    asks ``isinstance``; elsewhere under their aliases, with the code of the functions that call them there."""
+    """Return the places of the shims for ``int``, ``float``, ``complex`` and ``len``: under these names where
+    code only calls them, and asks ``isinstance``; elsewhere under their aliases, with the code of the
+    functions that call them there.
+    """
     spaces: dict[tuple[int, str], dict[str, Any]] = {}
     files: dict[tuple[int, str], set[str]] = {}
     functions: dict[tuple[int, str], dict[int, types.FunctionType]] = {}
@@ -337,7 +347,6 @@ def _shim(name: str, symbols: Symbols) -> Any:
 
 
 def _is_pythons_own(space: dict[str, Any], name: str) -> bool:
-    """Return True if code in these globals finds Python's own function under the name, or the shim of a recording around this one."""
     held = space.get(name, _ORIGINALS)
     return held is _ORIGINALS or isinstance(held, ClassShim)
 
@@ -351,7 +360,9 @@ def types_asked(
     stands: Callable[[Any], bool],
     class_of: Callable[[Any], type] = lambda item: item.__class__,
 ) -> list[Place]:
-    """The places of the shim for ``type``, under its own name or another: it gives ``class_of`` an item that ``stands`` for something."""
+    """The places of the shim for ``type``, under its own name or another: it gives ``class_of`` an item that
+    ``stands`` for something.
+    """
 
     def ask(*args: Any, **kwargs: Any) -> Any:
         return (

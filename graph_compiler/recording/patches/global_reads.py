@@ -1,4 +1,6 @@
-"""Globals that the user's code reads by text while it is recorded (``globals()[name]``, ``eval(text)``): which ones is known only then."""
+"""Globals that the user's code reads by text while it is recorded (``globals()[name]``, ``eval(text)``):
+which ones is known only then.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,8 @@ _ANY = compile("name", "<globals>", "eval")
 
 
 class GlobalReads:
-    """Which globals code looks up by text, where it finds ``globals``, ``eval`` or ``exec`` in the :meth:`places` of this object, in the
-    thread that made it.
+    """Which globals code looks up by text, where it finds ``globals``, ``eval`` or ``exec`` in the
+    :meth:`places` of this object, in the thread that made it.
 
     >>> from .patch import replaced
     >>> def read(name): return globals()[name]
@@ -43,24 +45,19 @@ class GlobalReads:
         self._whole: dict[int, dict[str, Any]] = {}
 
     def places(self) -> list[Place]:
-        """Where code finds the names, and the shims for these."""
         return [(space, name, _SHIMS[name](self, space)) for space, name in self._found.values()]
 
     def hears(self) -> bool:
-        """Whether the caller runs in the thread of the recording."""
         return threading.get_ident() == self._thread
 
     def note(self, space: dict[str, Any], name: Any) -> None:
-        """This name was looked up in these globals."""
         if isinstance(name, str) and not name.startswith("__"):
             self.run(_ANY.replace(co_names=(name,)), space)
 
     def note_all(self, space: dict[str, Any]) -> None:
-        """Any name may have been looked up there."""
         self._whole[id(space)] = space
 
     def run(self, code: types.CodeType, space: dict[str, Any]) -> None:
-        """This code has read these globals."""
         self._functions[code.co_names, code.co_code, id(space)] = types.FunctionType(code, space)
 
     def functions(self) -> list[types.FunctionType]:
@@ -71,13 +68,13 @@ class GlobalReads:
         return list(self._functions.values())
 
     def facts(self) -> list[EnvironmentGuard]:
-        """Those that were read as a whole have the names that they had."""
         return [names_of_whole(space, "the module") for space in self._whole.values()]
 
 
 def all_of(functions: Iterable[types.FunctionType]) -> list[EnvironmentGuard]:
-    """For code that has not run yet: all globals of those of the functions that read, or write, some by text, are what they are, and hold
-    what they hold."""
+    """For code that has not run yet: all globals of those of the functions that read, or write, some by text,
+    are what they are, and hold what they hold.
+    """
     spaces = {
         id(one.__globals__): one.__globals__
         for one in functions
@@ -108,7 +105,9 @@ def _seen(space: dict[str, Any], name: str) -> tuple[int, ...]:
 
 
 class _Noted(dict[str, Any]):
-    """The dict that ``globals()`` gives to recorded code: notes each lookup, and passes writes on to the module."""
+    """The dict that ``globals()`` gives to recorded code: notes each lookup, and passes writes on to the
+    module.
+    """
 
     def __init__(self, reads: GlobalReads, space: dict[str, Any]) -> None:
         super().__init__(space)

@@ -1,5 +1,6 @@
-"""Functions of Python's ``math`` and ``cmath`` on symbolic numbers and on elements of arrays: symbols, or recorded calls, where the user's
-code calls them through their module or by their names."""
+"""Functions of Python's ``math`` and ``cmath`` on symbolic numbers and on elements of arrays: symbols, or
+recorded calls, where the user's code calls them through their module or by their names.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +23,13 @@ def _call_none(name: str, original: Callable[..., Any], args: tuple[Any, ...]) -
 class Symbols(NamedTuple):
     """How shims work with the symbolic numbers of a frontend.
 
-    ``opened`` gives the expressions behind the arguments of a function, None where it has to be given the numbers; ``made`` what the user's
-    code gets where a function is computed on expressions; ``number_of`` an array of one element as a number, anything else as it is.
-    ``length_of`` is the size that ``len`` of an array gives, None for all else.
+    ``opened`` gives the expressions behind the arguments of a function, None where it has to be given the
+    numbers; ``made`` what the user's code gets where a function is computed on expressions; ``number_of`` an
+    array of one element as a number, anything else as it is. ``length_of`` is the size that ``len`` of an
+    array gives, None for all else.
 
-    ``is_recorded`` tells numbers that stay arrays of the recording. ``call(name, original, args)`` records a function of ``math`` on them,
-    or returns NotImplemented.
+    ``is_recorded`` tells numbers that stay arrays of the recording. ``call(name, original, args)`` records a
+    function of ``math`` on them, or returns NotImplemented.
     """
 
     is_symbolic: Callable[[Any], bool]
@@ -53,7 +55,6 @@ def _numbers(symbols: Symbols, args: Iterable[Any]) -> list[Any]:
 
 
 def _items(symbols: Symbols, item: Any) -> Any:
-    """Return the items of an array with axes as a list; anything else as it is."""
     length = symbols.length_of(item)
     return item if length is None else [item[place] for place in range(int(length))]
 
@@ -63,7 +64,9 @@ def _leaves(args: list[Any]) -> list[Any]:
 
 
 def _expressed(by_count: dict[int, str], symbols: Symbols, args: list[Any]) -> Any:
-    """Return the expression that a function is of symbolic numbers; NotImplemented where it takes the numbers themselves."""
+    """Return the expression that a function is of symbolic numbers; NotImplemented where it takes the numbers
+    themselves.
+    """
     name = by_count.get(len(args))
     if name is None or not any(map(symbols.is_symbolic, args)):
         return NotImplemented
@@ -88,7 +91,9 @@ def _called(
     *args: Any,
     **kwargs: Any,
 ) -> Any:
-    """Return the recorded call, the expression, or what ``compose`` makes of the numbers; where none is possible, the function's result."""
+    """Return the recorded call, the expression, or what ``compose`` makes of the numbers; where none is
+    possible, the function's result.
+    """
     symbols = session.symbols
     if original.__name__ in _OF_SEQUENCES:
         args = tuple([_items(symbols, item) for item in args])
@@ -111,7 +116,7 @@ def _called(
     return compose(*numbers, **kwargs) if compose is not None and is_open else original(*numbers, **kwargs)
 
 
-# ------------------------------------------------------------------------------------- functions as operators and other functions
+# ----------------------------------------------------------------- functions as operators and other functions
 def _hypot(*numbers: Any) -> Any:
     return (
         functools.reduce(math.hypot, numbers[2:], math.hypot(*numbers[:2]))

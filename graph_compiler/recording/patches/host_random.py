@@ -37,19 +37,19 @@ DRAWS: dict[Any, tuple[str, ...]] = {
 
 
 def host_state() -> tuple[Any, Any]:
-    """The state of both."""
     return _GET_PYTHON(), _GET_NUMPY()
 
 
 def restore_host_state(states: tuple[Any, Any]) -> None:
-    """Puts the state of both back."""
     _SET_PYTHON(states[0])
     _SET_NUMPY(states[1])
 
 
 @contextmanager
 def host_state_kept() -> Iterator[None]:
-    """Afterwards both are as before: a framework that is imported for the first time draws numbers for itself."""
+    """Afterwards both are as before: a framework that is imported for the first time draws numbers for
+    itself.
+    """
     before = host_state()
     try:
         yield
@@ -68,5 +68,4 @@ def host_state_seeded(seed: int) -> Iterator[None]:
 
 
 def same_host_state(left: tuple[Any, Any], right: tuple[Any, Any]) -> bool:
-    """Whether the next numbers are the same."""
     return bool(left[0] == right[0] and left[1][2:] == right[1][2:] and (left[1][1] == right[1][1]).all())

@@ -1,4 +1,6 @@
-"""Imports that a function makes while it is recorded: what the top level of a module does is no part of the function."""
+"""Imports that a function makes while it is recorded: what the top level of a module does is no part of the
+function.
+"""
 
 from __future__ import annotations
 

@@ -45,7 +45,6 @@ def watching_names(pattern: int | None = None) -> Iterator[_Watch]:
 
 
 def patterns() -> tuple[int, ...]:
-    """Return the patterns of the recordings that show whether names decide."""
     return _PATTERNS
 
 
@@ -65,7 +64,6 @@ class Name(uuid.UUID):
 
     @property
     def hex(self) -> str:
-        """Return the digits."""
         return _plain(self).hex
 
     def __str__(self) -> str:

@@ -41,7 +41,6 @@ def replaced(places: Iterable[Place]) -> Iterator[None]:
 
 
 def space_of(owner: Any) -> Any:
-    """The mapping that holds the names of an owner."""
     return owner if isinstance(owner, dict) else vars(owner)
 
 
@@ -102,8 +101,8 @@ Kind = Callable[["Probe", "Probes", Any], Any]
 class Probe(NamedTuple):
     """A function or attribute that a recording watches, or stands in for.
 
-    ``kind`` makes the shim of what ``owner`` (a module, a class, an object) has under ``name``, see :mod:`.kinds`, which also tells what
-    ``on_read`` is given.
+    ``kind`` makes the shim of what ``owner`` (a module, a class, an object) has under ``name``, see
+    :mod:`.kinds`, which also tells what ``on_read`` is given.
     """
 
     owner: Any
@@ -115,9 +114,10 @@ class Probe(NamedTuple):
 class Session:
     """One recording, as shims see it: what frontends have it hold for their own rows, and what was noted.
 
-    ``outside`` makes a context in which the framework computes at once and records nothing. ``concrete`` gives, for an array that stands
-    for another, one with elements. ``hold`` makes the parameters of a graph that the function calls parameters of the recording, and gives
-    the arrays that stand for them; None if it cannot.
+    ``outside`` makes a context in which the framework computes at once and records nothing. ``concrete``
+    gives, for an array that stands for another, one with elements. ``hold`` makes the parameters of a graph
+    that the function calls parameters of the recording, and gives the arrays that stand for them; None if it
+    cannot.
 
     >>> session = Session()
     >>> session.note("modules", session), session.noted("modules") == [session], session.noted("threads")
@@ -138,23 +138,18 @@ class Session:
         self._noted: dict[str, dict[int, Any]] = {}
 
     def hears(self) -> bool:
-        """Return True in the thread of the recording, where it is not paused: what is read elsewhere is no part of the function."""
         return threading.get_ident() == self._thread and not getattr(_paused, "is_so", False)
 
     def note(self, what: str, item: Any) -> None:
-        """Something was read, or happened, that concerns this object."""
         self._noted.setdefault(what, {})[id(item)] = item
 
     def noted(self, what: str) -> list[Any]:
-        """The objects of all notes of this name, in the order of the first ones."""
         return list(self._noted.get(what, {}).values())
 
     def was_told(self) -> bool:
-        """Whether anything was noted or asked."""
         return bool(self._asked or self._noted)
 
     def assume(self, name: str, key: Any, ask: Callable[[], Any]) -> None:
-        """The user's code asked a question: ``ask()`` puts it again."""
         self._asked[key] = name, ask
 
     def facts(self) -> list[EnvironmentGuard]:
@@ -192,13 +187,14 @@ def _resumed(session: Session) -> Iterator[None]:
 
 
 def sessions_here() -> tuple[Session, ...]:
-    """Return the open sessions of this thread, of all tables of probes, the innermost last."""
     sessions: tuple[Session, ...] = getattr(_open, "sessions", _NO_SESSIONS)
     return _NO_SESSIONS if getattr(_paused, "is_so", False) else tuple(dict.fromkeys(sessions))
 
 
 class Probes:
-    """Tables of probes. While a session is open, in whatever thread, the shims are in their places; they tell sessions of their thread."""
+    """Tables of probes. While a session is open, in whatever thread, the shims are in their places; they tell
+    sessions of their thread.
+    """
 
     def __init__(self, *rows: Probe) -> None:
         self._rows, self._spaces = rows, [space_of(row.owner) for row in rows]
@@ -211,12 +207,10 @@ class Probes:
         self._open: tuple[Session, ...] = _NO_SESSIONS
 
     def here(self) -> tuple[Session, ...]:
-        """The open sessions of this thread, the innermost last."""
         sessions: tuple[Session, ...] = getattr(self._here, "sessions", _NO_SESSIONS)
         return _NO_SESSIONS if sessions and getattr(_paused, "is_so", False) else sessions
 
     def anywhere(self) -> tuple[Session, ...]:
-        """The open sessions of all threads."""
         return self._open
 
     @contextmanager
@@ -272,7 +266,8 @@ class Probes:
 def probing(
     probes: Probes, session: Session, spaces: Iterable[dict[str, Any]] = (), places: Iterable[Place] = ()
 ) -> Iterator[Session]:
-    """Inside of the block the probes tell the session what this thread reads, also by names that these globals have imported.
+    """Inside of the block the probes tell the session what this thread reads, also by names that these
+    globals have imported.
 
     ``places`` are replaced besides.
 
@@ -292,9 +287,11 @@ def probing(
 
 
 def ASSUME(probe: Probe, probes: Probes, original: Any) -> Any:
-    """The answer stays what it is: ``on_read(original, *args)`` gives what is compared of it before each call.
+    """The answer stays what it is: ``on_read(original, *args)`` gives what is compared of it before each
+    call.
 
-    Questions of libraries for their own ends count not: they change how a library computes, and not the result.
+    Questions of libraries for their own ends count not: they change how a library computes, and not the
+    result.
     """
 
     def again(*args: Any, **kwargs: Any) -> Any:
@@ -316,8 +313,9 @@ def ASSUME(probe: Probe, probes: Probes, original: Any) -> Any:
 
 
 def REFUSE(probe: Probe, probes: Probes, original: Any) -> Any:
-    """``TracingError`` with the line of the user's code that calls it, unless ``on_read(*args)``: it gives something else each time, and
-    nothing can ask beforehand."""
+    """``TracingError`` with the line of the user's code that calls it, unless ``on_read(*args)``: it gives
+    something else each time, and nothing can ask beforehand.
+    """
 
     @forwards
     def refused(*args: Any, **kwargs: Any) -> Any:
@@ -345,7 +343,9 @@ def NOTE(probe: Probe, probes: Probes, original: Any) -> Any:
 
 
 def STAND_IN(probe: Probe, probes: Probes, original: Any) -> Any:
-    """``on_read(session, original, *args)`` is the answer, where a session of the thread is open: the innermost one."""
+    """``on_read(session, original, *args)`` is the answer, where a session of the thread is open: the
+    innermost one.
+    """
 
     @forwards
     def answered(*args: Any, **kwargs: Any) -> Any:
@@ -358,8 +358,9 @@ def STAND_IN(probe: Probe, probes: Probes, original: Any) -> Any:
 
 
 def INPUT(probe: Probe, probes: Probes, original: Any) -> Any:
-    """As :data:`STAND_IN`, for numbers that come from outside of a function. Other threads draw from the same source: there
-    ``on_read(session, original, *args)`` is given the session of another thread."""
+    """As :data:`STAND_IN`, for numbers that come from outside of a function. Other threads draw from the same
+    source: there ``on_read(session, original, *args)`` is given the session of another thread.
+    """
 
     @forwards
     def drawn(*args: Any, **kwargs: Any) -> Any:

@@ -30,7 +30,10 @@ _stat = os.stat  # which has a shim while something is recorded
 
 
 def _of_file(_: Any, *args: Any, **kwargs: Any) -> Any:
-    """The contents of a file, of a large one its time of writing. None for a missing file, and for objects that name no file."""
+    """The contents of a file, of a large one its time of writing.
+
+    None for a missing file, and for objects that name no file.
+    """
     file: Any = args[0] if args else next((kwargs[name] for name in _NAMES if name in kwargs), None)
     try:
         told = _stat(file)
@@ -41,7 +44,6 @@ def _of_file(_: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _of_opened(_: Any, *args: Any, **kwargs: Any) -> Any:
-    """As :func:`_of_file`, where it is not written to."""
     mode = args[1] if len(args) > 1 else kwargs.get("mode", "r")
     return None if set(mode) & set("wax+") else _of_file(_, *args, **kwargs)
 
@@ -62,19 +64,16 @@ if hasattr(pathlib, "_normal_accessor"):  # Python 3.10: pathlib calls these by 
 
 @forwards
 def as_told(original: Any, *args: Any, **kwargs: Any) -> Any:
-    """What is compared of most settings: the answer itself."""
     return original(*args, **kwargs)
 
 
 def assumed(rows: dict[Any, tuple[str, ...]], compared: Callable[..., Any] = as_told) -> tuple[Probe, ...]:
-    """Functions that only tell a setting, by what holds them."""
     return tuple(Probe(owner, name, ASSUME, compared) for owner, names in rows.items() for name in names)
 
 
 def refused(
     rows: dict[Any, tuple[str, ...]], unless: Callable[..., bool] = lambda *args, **kwargs: False
 ) -> tuple[Probe, ...]:
-    """Functions that give something else each time, by what holds them."""
     return tuple(Probe(owner, name, REFUSE, unless) for owner, names in rows.items() for name in names)
 
 

@@ -1,4 +1,6 @@
-"""Names that code looked for where they were not: something under them would be found from then on, in the place of what was found."""
+"""Names that code looked for where they were not: something under them would be found from then on, in the
+place of what was found.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,10 @@ def absent_globals(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard
 
 
 class Sought:
-    """Names that code may look for in an object in vain, and go on. Objects share the sets, for a large package has thousands of both."""
+    """Names that code may look for in an object in vain, and go on.
+
+    Objects share the sets, for a large package has thousands of both.
+    """
 
     def __init__(self, reach: Reached) -> None:
         self.reach = reach
@@ -57,7 +62,9 @@ class Sought:
         self._read_of: dict[int, list[str]] = {}
 
     def missing(self, owner: Any) -> frozenset[str]:
-        """Those that neither an object nor its class holds: without asking, which runs properties of the user's."""
+        """Those that neither an object nor its class holds: without asking, which runs properties of the
+        user's.
+        """
         cls = type(owner)
         if cls not in self._not_in:
             self._not_in[cls] = self.names.difference(*(vars(base) for base in cls.__mro__))
@@ -65,8 +72,9 @@ class Sought:
         return names if names.isdisjoint(own) else names.difference(own)
 
     def not_inherited(self, cls: type) -> frozenset[str]:
-        """Return the names that neither a base of a class nor its metaclass defines: without asking the class, whose metaclass may raise
-        anything."""
+        """Return the names that neither a base of a class nor its metaclass defines: without asking the
+        class, whose metaclass may raise anything.
+        """
         metaclass: type = type(cls)
         above = (*cls.__mro__[1:], *metaclass.__mro__)
         if above not in self._not_above:
@@ -84,8 +92,9 @@ class Sought:
 def absent_attributes(
     sought: Sought, owner: Any, own: Any, what: str, free: FreeParts
 ) -> Iterator[EnvironmentGuard]:
-    """Attributes that code may look for in an object in vain: by text (``hasattr``, ``getattr`` with a default), or where it handles
-    exceptions; and which there are, where it goes through all of them."""
+    """Attributes that code may look for in an object in vain: by text (``hasattr``, ``getattr`` with a
+    default), or where it handles exceptions; and which there are, where it goes through all of them.
+    """
     if not isinstance(own, dict):
         return
     names = free.without(owner, sought.missing(owner))
@@ -116,14 +125,15 @@ def keys_fact(held: dict[Any, Any], free: FreeParts, what: str) -> EnvironmentGu
 
 
 def names_of_whole(space: dict[str, Any], what: str) -> EnvironmentGuard:
-    """That a namespace which code reads as a whole has the names that it has now."""
     return EnvironmentGuard(
         "{}({}) == {}", (names_in, space, names_in(space)), f"which names {what} has", space
     )
 
 
 def hidden_by_class(sought: Sought, cls: type, watched: set[int]) -> Iterator[EnvironmentGuard]:
-    """Attributes that a class inherits, which one of its own would hide, and those that code may look for in it in vain."""
+    """Attributes that a class inherits, which one of its own would hide, and those that code may look for in
+    it in vain.
+    """
     above = [base for base in cls.__mro__[1:] if id(base) in watched]
     names = _ASKED_BY_PYTHON.union(*map(sought.read_of, above)).difference(vars(cls))
     what, held = f"an attribute of {cls.__name__} that it had not", dict_of_class(cls)

@@ -1,7 +1,9 @@
-"""How each kind of container is read, changed and put back: lists, dicts, sets, closure cells, globals, classes and objects.
+"""How each kind of container is read, changed and put back: lists, dicts, sets, closure cells, globals,
+classes and objects.
 
-One table is for what a function finds by itself, and is to be found as it is below what its class makes of it (:func:`kind_of`), one for
-what it is given, which the caller sees through the methods of its class (:func:`given_kind`).
+One table is for what a function finds by itself, and is to be found as it is below what its class makes of it
+(:func:`kind_of`), one for what it is given, which the caller sees through the methods of its class
+(:func:`given_kind`).
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ from .references import Names, module_of
 
 
 def registered_with(cls: abc.ABCMeta) -> frozenset[Any]:
-    """Weak references to the classes that were registered with an abstract class, or with one below it, which counts as well.
+    """Weak references to the classes that were registered with an abstract class, or with one below it, which
+    counts as well.
 
     >>> class Scaled(abc.ABC): ...
     >>> before = registered_with(Scaled)
@@ -41,7 +44,8 @@ def registered_with(cls: abc.ABCMeta) -> frozenset[Any]:
     return own.union(*map(registered_with, below))
 
 
-# Class -> whether its own methods read what an object holds, so that no name in the user's code tells which attributes count.
+# Class -> whether its own methods read what an object holds, so that no name in the user's code tells which
+# attributes count.
 _HOLDING: dict[tuple[str, str], bool] = {
     **dict.fromkeys((("types", "SimpleNamespace"), ("argparse", "Namespace"), ("_thread", "_local")), False),
     **dict.fromkeys(
@@ -100,7 +104,6 @@ _ROWS = (
 
 
 def is_asked(item: Any) -> bool:
-    """Whether an object is one of those in the table."""
     return any(isinstance(item, row.cls) for row in _ROWS)
 
 
@@ -145,11 +148,11 @@ MISSING = _Missing()
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of container: its parts by key (``pairs``), one part put in or (``MISSING``) taken out (``put``); ``dotted`` where they are
-    attributes.
+    """A kind of container: its parts by key (``pairs``), one part put in or (``MISSING``) taken out
+    (``put``); ``dotted`` where they are attributes.
 
-    ``refilled`` replaces all parts, where it is not enough to put in each that differs. ``is_surely`` tells quickly of most containers that
-    still hold the very parts that they held.
+    ``refilled`` replaces all parts, where it is not enough to put in each that differs. ``is_surely`` tells
+    quickly of most containers that still hold the very parts that they held.
     """
 
     pairs: Callable[[Any], dict[Any, Any]]
@@ -170,8 +173,9 @@ class Kind:
 
 
 def _dict_behind(held: Any) -> tuple[Any, Any]:
-    """The plain dict, and the class whose methods read and change it without the overrides of subclasses. Proxies of dicts (TensorFlow
-    tracks modules by some) are looked through."""
+    """The plain dict, and the class whose methods read and change it without the overrides of subclasses.
+    Proxies of dicts (TensorFlow tracks modules by some) are looked through.
+    """
     while not issubclass(type(held), dict):
         held = held.__wrapped__
     return held, OrderedDict if isinstance(held, OrderedDict) else dict
@@ -375,8 +379,8 @@ _APPENDED = Kind(lambda held: _numbered(held.added), lambda held, key, value: No
 
 
 def given_kind(item: Any, always: bool = False) -> Kind | None:
-    """How a container among arguments is read and changed; None for what is none: classes, modules, and, unless ``always``, what can be
-    called.
+    """How a container among arguments is read and changed; None for what is none: classes, modules, and,
+    unless ``always``, what can be called.
 
     >>> from collections import UserDict
     >>> given_kind(UserDict(a=1)).pairs(UserDict(a=1)), given_kind(len)
@@ -393,8 +397,9 @@ def given_kind(item: Any, always: bool = False) -> Kind | None:
 
 
 def kind_of(item: Any, always: bool = False) -> Kind | None:
-    """How a container is read and changed; None for what is none: arrays, values, functions, and, unless ``always``, objects of Python's
-    own library."""
+    """How a container is read and changed; None for what is none: arrays, values, functions, and, unless
+    ``always``, objects of Python's own library.
+    """
     for cls, kind in _KINDS:
         if isinstance(item, cls):
             return kind
@@ -426,17 +431,14 @@ def _holds_of_user(cls: type) -> bool:
 
 
 def slotted(items: Iterable[Any]) -> list[Any]:
-    """The objects that keep their attributes in slots alone: among arguments these are not taken apart, but looked into where they are."""
     return [
         item for item in items if not hasattr(item, "__dict__") and slots_of(item) and kind_of(item) is OBJECT
     ]
 
 
 def has_attributes(item: Any) -> bool:
-    """Whether this is an array that attributes can be put on: it is none of the containers, these are."""
     return responds_to(type(item), "__array__") and hasattr(item, "__dict__") and _holds_of_user(type(item))
 
 
 def is_whole(item: Any) -> bool:
-    """Whether a container is state as a whole: its parts have no names of their own."""
     return isinstance(item, (list, deque, set)) or contents_of(item) is not None

@@ -24,8 +24,9 @@ _READS = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 
 
 def is_self_contained(function: Any) -> bool:
-    """Whether this is a function that has no defaults, closure or attributes, and whose code has no functions, imports, handlers or
-    writes to names, and reads no globals but modules of frameworks, of which it names functions alone.
+    """Whether this is a function that has no defaults, closure or attributes, and whose code has no
+    functions, imports, handlers or writes to names, and reads no globals but modules of frameworks, of which
+    it names functions alone.
 
     Attributes of its arguments are whatever they are: their names are in its code.
 
@@ -55,7 +56,6 @@ def is_self_contained(function: Any) -> bool:
 
 
 def packages_named(function: types.FunctionType) -> list[str]:
-    """The packages of the modules that a self-contained function names."""
     names = _plain_names(function.__code__)
     return [package_of(function.__globals__[name].__name__) for name in names[0]] if names else []
 
@@ -81,13 +81,13 @@ def _plain_names(code: types.CodeType) -> tuple[tuple[str, ...], tuple[str, ...]
 def framework_of(
     obj: Any, call: tuple[Sequence[Any], Mapping[str, Any]] | None = None, arrays: bool = True
 ) -> str | None:
-    """A framework that has a frontend, or None: the one that class and code name, and of several, or where they name none, that of the
-    arguments of a call.
+    """A framework that has a frontend, or None: the one that class and code name, and of several, or where
+    they name none, that of the arguments of a call.
 
-    So a torch function may be recorded with JAX arrays, as it may be called with them.
-    numpy counts last, and where there is a call only: a function that names it may well compute with the tensors that it is given.
-    Without ``arrays`` those that the code names do not count: it may be handing them on.
-    Frontends of other packages are looked for where none of this package's own is found.
+    So a torch function may be recorded with JAX arrays, as it may be called with them. numpy counts last, and
+    where there is a call only: a function that names it may well compute with the tensors that it is given.
+    Without ``arrays`` those that the code names do not count: it may be handing them on. Frontends of other
+    packages are looked for where none of this package's own is found.
 
     >>> import numpy as np
     >>> framework_of(lambda x: x + np.pi), framework_of(lambda x: x + np.pi, ((1.0,), {}))
@@ -104,7 +104,9 @@ def framework_of(
 
 
 def _told(named: Iterable[str], given: Iterable[str], entries: Mapping[str, FrontendEntry]) -> list[str]:
-    """The frameworks of packages that code names and that arrays are of: those of the arrays first, unless the code names one alone."""
+    """The frameworks of packages that code names and that arrays are of: those of the arrays first, unless
+    the code names one alone.
+    """
     table = telling(entries.values())
     by_code, by_arrays = (
         [table[package] for package in dict.fromkeys(items) if package in table] for items in (named, given)
@@ -114,12 +116,13 @@ def _told(named: Iterable[str], given: Iterable[str], entries: Mapping[str, Fron
 
 
 def _first(found: Iterable[str], entries: Mapping[str, FrontendEntry]) -> str | None:
-    """The first of them whose arrays are not data for every framework."""
     return next((framework for framework in found if not entries[framework].is_everywhere), None)
 
 
 def _is_unknown(package: str) -> bool:
-    """Whether a package is neither Python's nor tells a frontend of this package: another one may be registered for it."""
+    """Whether a package is neither Python's nor tells a frontend of this package: another one may be
+    registered for it.
+    """
     return (
         package not in ("", "__main__", OWN, *telling(frontends.own.values()))
         and package not in sys.stdlib_module_names
@@ -128,8 +131,9 @@ def _is_unknown(package: str) -> bool:
 
 @contextmanager
 def telling_framework(obj: Any, written_in: str) -> Iterator[None]:
-    """A ``TypeError`` of the block is a ``SourceNotFound`` where the callable is recorded as ``written_in`` one framework, and refers to
-    another one alone."""
+    """A ``TypeError`` of the block is a ``SourceNotFound`` where the callable is recorded as ``written_in``
+    one framework, and refers to another one alone.
+    """
     try:
         yield
     except TypeError as problem:
@@ -154,8 +158,9 @@ def is_of_framework(cls: type) -> bool:
 
 
 def _of_object(obj: Any, arrays: bool = True) -> Iterator[str]:
-    """The packages that a callable is of, or refers to, those of its class first; of a partial, those of its function and its
-    arguments."""
+    """The packages that a callable is of, or refers to, those of its class first; of a partial, those of its
+    function and its arguments.
+    """
     if is_self_contained(obj):
         yield from packages_named(obj)
         return
@@ -191,7 +196,6 @@ def _of_instance(item: Any) -> Iterator[str]:
 
 
 def _is_tracking(item: Any) -> bool:
-    """Whether this is a list, tuple or dict that a framework has put in the place of the user's, to know what is in it."""
     return isinstance(item, (list, tuple, dict)) and str(type(item).__module__).startswith(trait("tracking"))
 
 

@@ -39,7 +39,8 @@ def free_parts(
     is_whole: Callable[[Any], bool],
     container_of: Callable[[Any], Any] = lambda item: item,
 ) -> FreeParts:
-    """Return the parts that are given as identities of containers and keys, and all parts of the containers that `is_whole` tells.
+    """Return the parts that are given as identities of containers and keys, and all parts of the containers
+    that `is_whole` tells.
 
     `container_of` returns the container of an object's attributes.
     """

@@ -1,5 +1,6 @@
-"""What the user's code reads by name from modules that are not followed, Python's own and those of frameworks: their settings and
-tables."""
+"""What the user's code reads by name from modules that are not followed, Python's own and those of
+frameworks: their settings and tables.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +32,8 @@ class LibraryCode(NamedTuple):
 def library_code(roots: Iterable[Any], opened: Collection[str] = ()) -> LibraryCode:
     """Return the library code that functions, classes and objects among ``roots`` may run.
 
-    The walk goes from a function to what its own code names, so its length does not depend on the size of the packages. It does not enter
-    frameworks and Python's own library, except for packages in ``opened``.
+    The walk goes from a function to what its own code names, so its length does not depend on the size of the
+    packages. It does not enter frameworks and Python's own library, except for packages in ``opened``.
     """
     return _Walk(roots, opened).found()
 
@@ -54,7 +55,8 @@ class _Walk:
                 if id(item) not in self._seen and not isinstance(item, _NO_CODE):
                     self._seen[id(item)] = item
                     self._waiting.extend(self._behind(item))
-            # Modules are handed on as values (`xp.asarray`), so a name counts in each of them whichever function uses it.
+            # Modules are handed on as values (`xp.asarray`), so a name counts in each of them whichever
+            # function uses it.
             for held in self._modules:
                 self._waiting.extend(
                     item for name in self._names & held.keys() if self._is_new(item := held[name])
@@ -114,7 +116,6 @@ _MISSING = object()
 
 
 def _of_decimal() -> str:
-    """The context of decimals, without the signals that it has seen, which computing sets."""
     context = decimal.getcontext().copy()
     context.clear_flags()
     return repr(context)
@@ -132,10 +133,11 @@ class _Reader(NamedTuple):
 
 
 def library_facts(functions: Iterable[types.FunctionType]) -> Iterator[EnvironmentGuard]:
-    """That modules which these functions name, and which are not the user's, hold under the names in the code what they hold now.
+    """That modules which these functions name, and which are not the user's, hold under the names in the code
+    what they hold now.
 
-    Functions, classes and what has no parts that the code names are taken for constant; of a large dict (``sys.modules``) the items count
-    whose keys are texts in the code.
+    Functions, classes and what has no parts that the code names are taken for constant; of a large dict
+    (``sys.modules``) the items count whose keys are texts in the code.
 
     >>> import types, warnings
     >>> [fact.what for fact in library_facts([eval("lambda: warnings.filters", {"warnings": warnings})])]
@@ -201,7 +203,10 @@ def _part(
 
 
 def _snapshot(items: Any, texts: frozenset[str]) -> list[Any]:
-    """The contents of a container; of a large dict only under these keys. Empty if it is no container any more."""
+    """The contents of a container; of a large dict only under these keys.
+
+    Empty if it is no container any more.
+    """
     if isinstance(items, dict):
         return (
             [items.get(text, _MISSING) for text in texts] if len(items) > _FEW else [*items, *items.values()]

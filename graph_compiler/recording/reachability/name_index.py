@@ -1,4 +1,6 @@
-"""An index from names to the attributes that no code has read so far, so that each attribute is looked at once."""
+"""An index from names to the attributes that no code has read so far, so that each attribute is looked at
+once.
+"""
 
 from __future__ import annotations
 
@@ -97,7 +99,6 @@ class NameIndex:
         return False
 
     def released(self) -> list[Any]:
-        """Return the attributes whose names came into use since the last call, in the order in which they were added."""
         released, self._released = sorted(self._released, key=lambda entry: entry.number), []
         return [entry.item for entry in released]
 

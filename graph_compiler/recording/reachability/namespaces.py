@@ -1,4 +1,6 @@
-"""The globals in which the code of a recording finds its names: of all functions that may run, by the names in their code."""
+"""The globals in which the code of a recording finds its names: of all functions that may run, by the names
+in their code.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,11 @@ _CODE = (types.FunctionType, types.MethodType, functools.partial, staticmethod, 
 
 @dataclass
 class Space:
-    """The globals of a Python module, and the names that code in it is known to look up there; ``is_own``: it may look up others, too.
+    """The globals of a Python module, and the names that code in it is known to look up there; ``is_own``: it
+    may look up others, too.
 
-    ``unread``: those of them that code looks up which does not stand in the module's file (``exec``). ``functions``: those whose code it
-    is.
+    ``unread``: those of them that code looks up which does not stand in the module's file (``exec``).
+    ``functions``: those whose code it is.
     """
 
     held: dict[str, Any]
@@ -33,7 +36,6 @@ class Space:
 
     @classmethod
     def of(cls, function: Any) -> Space:
-        """Of a function that calls no other one of the user's."""
         made = cls(function.__globals__, is_own=True)
         made.add(function)
         return made
@@ -47,7 +49,6 @@ class Space:
 
     @property
     def file(self) -> str:
-        """Where the module's text stands; empty where it has none."""
         return str(self.held.get("__file__", ""))
 
     def files_with(self, name: str) -> set[str]:
@@ -60,13 +61,12 @@ class Space:
         return found or {self.file}
 
     def looks_up(self, name: str) -> bool:
-        """Whether code of a recording may look up this name here."""
         return self.is_own or name in self.names
 
 
 def spaces_of(entries: Iterable[Entry]) -> list[Space]:
-    """Those of what is called, and of the functions and methods that these name, and so on: the user's, and those of libraries upon a
-    framework.
+    """Those of what is called, and of the functions and methods that these name, and so on: the user's, and
+    those of libraries upon a framework.
 
     >>> def scaled(x): return x * 2
     >>> function = eval("lambda x: scaled(x)", {"scaled": scaled})
@@ -89,13 +89,11 @@ def spaces_of(entries: Iterable[Entry]) -> list[Space]:
 
 
 def entry_of(function: Any) -> Entry:
-    """The code that a call of a function, or of an object that can be called, runs."""
     owner = type(getattr(function, "__self__", function))
     return (function if any(layers(function)) else inspect.getattr_static(owner, "__call__", None)), owner
 
 
 def _is_closed(function: types.FunctionType) -> bool:
-    """Whether this is code that gets numbers as they are; a wrapper bears the name of what it wraps."""
     return is_internal(function) or is_internal(function.__module__ or "")
 
 

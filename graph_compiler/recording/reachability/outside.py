@@ -29,12 +29,12 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
 def is_plain(held: Any) -> bool:
-    """Whether what an attribute holds is told apart by its text."""
     return type(held) in _PLAIN
 
 
 def refuse_attributed(value: Any) -> None:
-    """``TracingError`` for a list, tuple or dict with attributes beside its items: it could not be made again from these.
+    """``TracingError`` for a list, tuple or dict with attributes beside its items: it could not be made again
+    from these.
 
     >>> class Row(list):
     ...     pass
@@ -76,8 +76,8 @@ def facts_outside(
 ) -> list[EnvironmentGuard]:
     """Everything within reach is the same object as now, numbers and strings the same value.
 
-    What is ``free`` is not compared. ``facts_of`` are more facts of one object; ``contents`` are buffers (arrays of numpy, bytes) that
-    are compared by their bytes, since nothing counts the writes to them.
+    What is ``free`` is not compared. ``facts_of`` are more facts of one object; ``contents`` are buffers
+    (arrays of numpy, bytes) that are compared by their bytes, since nothing counts the writes to them.
 
     >>> from graph_compiler.recording import EnvironmentGuards
     >>> settings = {"scale": 2}
@@ -127,7 +127,6 @@ def _globals(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
 
 
 def _stays(item: Any) -> bool:
-    """Whether a name of a module or class is taken to stand for this as long as the process runs."""
     is_plain = isinstance(item, (type, types.BuiltinFunctionType)) and item.__module__ in _STOOD_IN
     return is_plain or isinstance(item, types.ModuleType)
 
@@ -144,7 +143,6 @@ def _cells(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
 
 
 def code_fact(function: types.FunctionType) -> EnvironmentGuard:
-    """A function has the code that it has now."""
     return same_fact("{}.__code__", (function,), function.__code__, f"the code of {function.__name__}")
 
 
@@ -269,7 +267,6 @@ def _attribute(what: str, owner: Any, own: Any, name: str, item: Any) -> Environ
 
 
 def _of_class(reach: Reached, cls: type, watched: set[int]) -> list[str]:
-    """Attributes of a class that those of its objects would hide."""
     return [name for base in cls.__mro__ if id(base) in watched for name in reach.attributes(base)]
 
 

@@ -1,4 +1,6 @@
-"""What one function refers to without being given it: its closure, the globals that its code names, its defaults, and modules."""
+"""What one function refers to without being given it: its closure, the globals that its code names, its
+defaults, and modules.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ _KNOWN = (_OWN, *(module for module, _ in _HELD))
 
 
 def module_of(cls: type) -> str:
-    """The name of the module of a class; empty for classes of compiled extensions that hold a descriptor in its place.
+    """The name of the module of a class; empty for classes of compiled extensions that hold a descriptor in
+    its place.
 
     >>> module_of(dict)
     'builtins'
@@ -85,8 +88,8 @@ WRAPPERS = tuple(
 
 
 def wrapped_by(item: Any) -> tuple[Any, ...]:
-    """What an object stands in front of: what a method is bound to, what is called by a partial and what it gives, the dict of a view or of
-    a read-only proxy, the target of a weak reference.
+    """What an object stands in front of: what a method is bound to, what is called by a partial and what it
+    gives, the dict of a view or of a read-only proxy, the target of a weak reference.
 
     >>> settings = {"scale": 2}
     >>> [wrapped_by(one)[0] is settings for one in (settings.get, settings.values(), types.MappingProxyType(settings))]
@@ -115,8 +118,8 @@ OF_IMPORTS = frozenset(
 
 
 def taken_by_name(function: types.FunctionType) -> Iterator[types.ModuleType]:
-    """The modules that code imports when it runs; where it looks in ``sys.modules`` or imports by a text, those that its texts name, and
-    its own.
+    """The modules that code imports when it runs; where it looks in ``sys.modules`` or imports by a text,
+    those that its texts name, and its own.
 
     >>> def scaled(x):
     ...     return x * sys.modules["graph_compiler.errors"].SCALE
@@ -136,7 +139,8 @@ def taken_by_name(function: types.FunctionType) -> Iterator[types.ModuleType]:
 
 
 def names_of_builtins(function: types.FunctionType) -> list[str]:
-    """Names that a function finds beside Python's own functions and classes, where somebody has put something.
+    """Names that a function finds beside Python's own functions and classes, where somebody has put
+    something.
 
     >>> builtins.factor = 2
     >>> names_of_builtins(lambda x: len(x) * factor * missing)
@@ -150,20 +154,19 @@ def names_of_builtins(function: types.FunctionType) -> list[str]:
 
 
 def reads_modules_whole(function: types.FunctionType) -> bool:
-    """Whether code asks what it names for a dict, for a list of names, or for a name that nobody knows: any name in a module may be
-    read."""
+    """Whether code asks what it names for a dict, for a list of names, or for a name that nobody knows: any
+    name in a module may be read.
+    """
     return "" in fragments_read(function.__code__) or not _WHOLE_MODULE.isdisjoint(
         names_read(function.__code__)
     )
 
 
 def reaches_own_globals(names: Collection[str]) -> bool:
-    """Whether code with these names may read and write any global of its module."""
     return not OWN_GLOBALS.isdisjoint(names)
 
 
 def names_in(space: dict[str, Any]) -> list[str]:
-    """The names in a namespace but Python's own."""
     return [
         name for name in space.copy() if name not in STOOD_IN and not name.startswith("__")
     ]  # a copy: other threads may add to it
@@ -180,7 +183,8 @@ def values_in(space: dict[str, Any]) -> dict[str, Any]:
 
 
 class Names:
-    """Some of the names in a namespace: the globals that a function refers to, or what it takes from a Python module.
+    """Some of the names in a namespace: the globals that a function refers to, or what it takes from a Python
+    module.
 
     >>> Names({"a": 1, "b": 2, "c": 3}, ("a", "d")).pairs()
     {'a': 1}
@@ -190,7 +194,6 @@ class Names:
         self.space, self.names = space, tuple(names)
 
     def pairs(self) -> dict[Any, Any]:
-        """The names that exist, with what they stand for."""
         return {name: self.space[name] for name in self.names if name in self.space}
 
 
@@ -205,7 +208,6 @@ class Namespace(Names):
         super().__init__(space, ())
 
     def pairs(self) -> dict[Any, Any]:
-        """What it holds beside functions, classes and modules."""
         return values_in(self.space)
 
 
@@ -250,19 +252,18 @@ def roots_of(function: types.FunctionType) -> Iterator[Root]:
 
 
 def defaults_of(function: types.FunctionType) -> Iterator[Root]:
-    """The parameters that have a default, and it. Most functions have none, and a signature takes 30 microseconds."""
     if function.__defaults__ or function.__kwdefaults__:
         parameters = inspect.signature(function, follow_wrapped=False).parameters.values()
         yield from ((p.name, p.default) for p in parameters if p.default is not inspect.Parameter.empty)
 
 
 def enclosed(function: types.FunctionType) -> list[Any]:
-    """What the variables of the functions around it hold, where they have been assigned."""
     return [cell.cell_contents for cell in function.__closure__ or () if cell_is_filled(cell)]
 
 
 def named(function: types.FunctionType) -> list[Any]:
-    """What code names: globals, what it takes by name from modules among them, and variables of the functions around it.
+    """What code names: globals, what it takes by name from modules among them, and variables of the functions
+    around it.
 
     >>> function = eval("lambda x: helpers.scale(x)", {"helpers": types.ModuleType("helpers")})
     >>> function.__globals__["helpers"].scale = abs
@@ -288,9 +289,11 @@ def cell_is_filled(cell: types.CellType) -> bool:
 
 
 def functions_of(item: Any) -> Iterator[types.FunctionType]:
-    """The Python functions that run where a callable is called; of a class all of its own, and those of the user's that it inherits.
+    """The Python functions that run where a callable is called; of a class all of its own, and those of the
+    user's that it inherits.
 
-    Of a class of a framework those of the user's alone, which somebody has put there: a framework's own keep no state of the user's.
+    Of a class of a framework those of the user's alone, which somebody has put there: a framework's own keep
+    no state of the user's.
     """
     item = original_of(item)
     if isinstance(item, functools.partial):
@@ -315,7 +318,9 @@ def functions_of(item: Any) -> Iterator[types.FunctionType]:
 
 
 def _members(cls: type) -> list[Any]:
-    """What may hold functions among the members of a class; of a framework's or of Python's, without those that its own file defines."""
+    """What may hold functions among the members of a class; of a framework's or of Python's, without those
+    that its own file defines.
+    """
     members = [
         part for part in list(vars(cls).values()) if callable(part) or isinstance(part, _MEMBERS)
     ]  # a copy: other threads may add some
@@ -328,7 +333,8 @@ def _members(cls: type) -> list[Any]:
 
 
 def layers(item: Any) -> Iterator[types.FunctionType]:
-    """The function of a callable or of a member of a class (a property, a static method), and the wrappers around it, outermost first.
+    """The function of a callable or of a member of a class (a property, a static method), and the wrappers
+    around it, outermost first.
 
     >>> wrapper = functools.wraps(cell_is_filled)(lambda cell: cell_is_filled(cell))
     >>> [function is wrapper or function for function in layers(property(wrapper))] == [True, cell_is_filled], [*layers(len)]
@@ -354,6 +360,5 @@ def layers(item: Any) -> Iterator[types.FunctionType]:
 
 @functools.lru_cache(maxsize=4096)
 def _names(code: types.CodeType) -> list[str]:
-    """The names that code refers to, that of functions inside of it too."""
     inner = (name for part in code.co_consts if isinstance(part, types.CodeType) for name in _names(part))
     return list(dict.fromkeys((*code.co_names, *inner)))

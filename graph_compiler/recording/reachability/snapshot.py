@@ -1,4 +1,6 @@
-"""The Python objects that a function can reach and change: what they hold before a recording, and what has changed after it."""
+"""The Python objects that a function can reach and change: what they hold before a recording, and what has
+changed after it.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,10 @@ ORDER = object()  # the key of a change of a dict whose parts stand in another o
 
 
 class Held:
-    """A container, where it was found, and what it holds while the world is looked at. Nothing changes it; there are thousands."""
+    """A container, where it was found, and what it holds while the world is looked at.
+
+    Nothing changes it; there are thousands.
+    """
 
     __slots__ = ("before", "item", "kind", "name")
 
@@ -32,7 +37,6 @@ class Held:
 
     @property
     def owner(self) -> Any:
-        """The object that holds its parts; of names in a namespace, the dict."""
         return self.item.space if isinstance(self.item, Names) else self.item
 
     def is_untouched(self) -> bool:
@@ -68,7 +72,6 @@ class Change:
 
     @property
     def where(self) -> str:
-        """The place in words."""
         return self.held.name_of(self.key)
 
 
@@ -80,11 +83,11 @@ _SCALARS = frozenset({bool, int, float, str, type(None)})
 
 
 class World:
-    """Lists, dicts, sets, closure cells, globals and objects below the ``roots`` and those that ``called`` refers to, with what each holds
-    now.
+    """Lists, dicts, sets, closure cells, globals and objects below the ``roots`` and those that ``called``
+    refers to, with what each holds now.
 
-    Of code, the user's is followed, wherever it is found, and that of callables in ``called``. Parts with a name in ``closed`` are noted
-    but not looked into; ``own`` objects are looked into whatever they are.
+    Of code, the user's is followed, wherever it is found, and that of callables in ``called``. Parts with a
+    name in ``closed`` are noted but not looked into; ``own`` objects are looked into whatever they are.
 
     >>> history = {"seen": [1]}
     >>> world = World([("history", history)])
@@ -178,7 +181,9 @@ class World:
                 self._empty.append((held, key, attributes))
 
     def _is_array(self, item: Any) -> bool:
-        """Whether this leads to nothing but the attributes that somebody may have put on it: found out once of arrays of one class."""
+        """Whether this leads to nothing but the attributes that somebody may have put on it: found out once
+        of arrays of one class.
+        """
         cls = type(item)
         if cls not in self._arrays:
             self._arrays[cls] = (
@@ -222,16 +227,17 @@ class World:
                     yield name, root, 0
 
     def knows(self, item: Any) -> bool:
-        """Whether this is one of the containers."""
         return id(item) in self._known
 
     def owners(self) -> set[int]:
-        """The identities of the objects that hold what may change."""
         return {*(id(held.owner) for held in self.held), *(id(item) for _, _, item in self._empty)}
 
     @functools.cached_property
     def parts(self) -> list[tuple[Held, Any, Any]]:
-        """What containers hold, with the key: arrays, numbers, tuples and objects. Other containers are held themselves."""
+        """What containers hold, with the key: arrays, numbers, tuples and objects.
+
+        Other containers are held themselves.
+        """
         return [
             (held, key, item)
             for held in self.held
@@ -251,7 +257,6 @@ class World:
                 yield Change(held, ORDER, list(held.before), list(now))
 
     def restore(self) -> None:
-        """Puts everything back as it was."""
         for held in self._touched():
             held.kind.refill(held.item, held.before)
 
@@ -265,10 +270,8 @@ class World:
 
 
 def _order(before: Mapping[Any, Any], now: Mapping[Any, Any]) -> list[Any]:
-    """The keys of a dict as they stand where no part was taken out and put in again: what was there, then what is new."""
     return [*(key for key in before if key in now), *(key for key in now if key not in before)]
 
 
 def _same(before: Any, now: Any) -> bool:
-    """Numbers by value, and what stands for contents."""
     return before is now or (type(before) in (int, float, str, Fixed) and same_static(before, now))

@@ -1,5 +1,6 @@
-"""What a callable refers to outside of its arguments: functions, closures, globals, objects and containers, found by the names in its
-code."""
+"""What a callable refers to outside of its arguments: functions, closures, globals, objects and containers,
+found by the names in its code.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ from .references import (
 
 _ATOMS = (str, bytes, int, float, complex, type(None), types.CodeType, range, slice)
 _SEQUENCES = (list, tuple, set, frozenset, deque)
-# Of classes, what their code says, and no state: since Python 3.13, and of dataclasses, whose fields linen.scan puts there anew.
+# Of classes, what their code says, and no state: since Python 3.13, and of dataclasses, whose fields
+# linen.scan puts there anew.
 _OF_COMPILER = ("__static_attributes__", "__firstlineno__", "__dataclass_fields__")
 _CONSTANT = frozenset({*_ATOMS, bool})
 _BUILT_IN = _CONSTANT | {*_SEQUENCES, dict}
@@ -46,7 +48,6 @@ MOST_ITEMS = 1000  # of larger containers only the number of items is watched
 
 
 def is_constant(item: Any) -> bool:
-    """Whether nothing can be reached through this: a number, a text, code, or one of the classes of these and of containers."""
     return type(item) in _CONSTANT or type(item) is type and item in _BUILT_IN
 
 
@@ -54,9 +55,10 @@ def is_constant(item: Any) -> bool:
 class Policy:
     """What a frontend says of the objects that a walk meets.
 
-    ``is_leaf`` are arrays. ``parts`` gives what belongs to an object whatever names are used (the children of a module). Attributes with a
-    ``hidden`` name are none. ``whole`` are classes of frameworks whose objects hold what the user gave them. ``called`` are names by which
-    the framework calls methods of the user's classes.
+    ``is_leaf`` are arrays. ``parts`` gives what belongs to an object whatever names are used (the children of
+    a module). Attributes with a ``hidden`` name are none. ``whole`` are classes of frameworks whose objects
+    hold what the user gave them. ``called`` are names by which the framework calls methods of the user's
+    classes.
     """
 
     is_leaf: Callable[[Any], bool] = lambda item: False
@@ -69,8 +71,8 @@ class Policy:
 class Reached:
     """Everything within reach of ``roots``.
 
-    An attribute counts where some code within reach uses its name. Code of installed libraries tells names, but its own globals are taken
-    for constant; frameworks and Python's own library are not looked into.
+    An attribute counts where some code within reach uses its name. Code of installed libraries tells names,
+    but its own globals are taken for constant; frameworks and Python's own library are not looked into.
     """
 
     def __init__(self, roots: Iterable[Any], policy: Policy = Policy()) -> None:
@@ -99,30 +101,27 @@ class Reached:
 
     @property
     def names(self) -> set[str]:
-        """Names that code within reach reads."""
         return self._index.reads
 
     @property
     def fragments(self) -> set[str]:
-        """Parts of names that code within reach composes; the empty one is a part of every name."""
         return self._index.fragments
 
     def extend(self, roots: Iterable[Any]) -> None:
-        """Go on to what more roots, modules that were imported since and attributes that were set since refer to."""
         self._wait((*roots, *(module for function in self.functions for module in self._imported(function))))
         self._indexed = 0
         self._walk()
 
     def attributes(self, owner: Any) -> list[str]:
-        """Names of the attributes of an owner that its code may read."""
         return list(self.read_of(owner))
 
     def read_of(self, owner: Any) -> dict[str, Any]:
-        """The attributes of an owner that its code may read."""
         return self._attributes(owner, lambda name, item, *kind: self._index.is_used(name, *kind))
 
     def _attributes(self, owner: Any, is_used: Callable[[str, Any, bool, bool], bool]) -> dict[str, Any]:
-        """Return the attributes of an owner that count whatever names are used, and those that ``is_used`` tells."""
+        """Return the attributes of an owner that count whatever names are used, and those that ``is_used``
+        tells.
+        """
         held = attributes_of(owner)
         if self.is_whole(owner):
             return {name: held[name] for name in names_in(held)}
@@ -145,20 +144,16 @@ class Reached:
         }
 
     def is_whole(self, owner: Any) -> bool:
-        """Whether code reads the dict of a module, so that any name in it counts."""
         return id(owner) in self._read_whole
 
     def items(self) -> Iterator[Any]:
-        """The items of all containers."""
         for held in self.containers:
             yield from islice(held.values() if isinstance(held, dict) else list(iter(held)), MOST_ITEMS)
 
     def found(self) -> list[Any]:
-        """All that was met on the way, what is not looked into as well."""
         return list(self._seen.values())
 
     def globals_of(self, function: types.FunctionType) -> list[str]:
-        """Names of the globals that a function uses."""
         return [name for name in names_read(function.__code__) if name in function.__globals__]
 
     # ------------------------------------------------------------------------------ the walk
@@ -185,7 +180,9 @@ class Reached:
         return self._object(item)
 
     def _function(self, function: types.FunctionType) -> None:
-        """Of Python's and the frameworks' own functions nothing is read but attributes of modules, in entry methods, and what they wrap."""
+        """Of Python's and the frameworks' own functions nothing is read but attributes of modules, in entry
+        methods, and what they wrap.
+        """
         owner = owner_of(function)
         if owner in INTERNAL:
             self._wait([vars(function).get("__wrapped__")])
@@ -295,13 +292,11 @@ class Reached:
         self._wait(wrapped_by(item))
 
     def _getter(self, getter: Any) -> None:
-        """Of ``operator.attrgetter("a.b")`` and ``methodcaller("a")``: the names that they read."""
         self._index.read(
             name for text in getter.__reduce__()[1] if isinstance(text, str) for name in text.split(".")
         )
 
     def _wraps(self, cls: type) -> bool:
-        """Whether objects of a class are read for the user's code by methods of a library."""
         return issubclass(cls, self._policy.whole) or reads_itself(cls)
 
     def _variable(self, variable: contextvars.ContextVar[Any]) -> None:
@@ -339,7 +334,6 @@ def attributes_of(owner: Any) -> dict[str, Any]:
 
 
 def _is_operator(owner: Any, item: Any) -> bool:
-    """Whether this is a method that Python calls by itself (``__len__``) in a class of the user's."""
     return isinstance(owner, type) and isinstance(item, types.FunctionType)
 
 
@@ -349,7 +343,6 @@ Place = tuple[
 
 
 def places_of(reach: Reached) -> list[Place]:
-    """All places within reach."""
     return list(_places(reach))
 
 

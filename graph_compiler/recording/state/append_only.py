@@ -1,5 +1,6 @@
-"""Lists that a function does nothing but append to, such as a log of losses: what is in them, and how much, is then of no matter to a
-graph."""
+"""Lists that a function does nothing but append to, such as a log of losses: what is in them, and how much,
+is then of no matter to a graph.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +19,9 @@ _ENOUGH = 2  # lengths that a list had at recordings
 
 
 class Lengths:
-    """The lists in places that had several lengths when a function was recorded: from then on it is tried whether it only appends to
-    them."""
+    """The lists in places that had several lengths when a function was recorded: from then on it is tried
+    whether it only appends to them.
+    """
 
     def __init__(self) -> None:
         self._seen: defaultdict[tuple[int, Any], set[int]] = defaultdict(set)
@@ -38,12 +40,13 @@ class Lengths:
         )
 
     def give_up(self, places: Iterable[tuple[int, Any]]) -> None:
-        """These are read."""
         self._read.update(places)
 
 
 class ListShims:
-    """Puts :class:`AppendOnlyList` lists in the place of those that a function can reach, and takes them out again."""
+    """Puts :class:`AppendOnlyList` lists in the place of those that a function can reach, and takes them out
+    again.
+    """
 
     def __init__(
         self,
@@ -62,7 +65,10 @@ class ListShims:
         self._others |= set(map(id, containers(given))) | world.elsewhere if grown else set()
 
     def put(self, place: Place) -> AppendOnlyList | None:
-        """Replaces the list in a place by a shim and returns it. None if the function could reach the list in another way."""
+        """Replaces the list in a place by a shim and returns it.
+
+        None if the function could reach the list in another way.
+        """
         item = place.held.item
         parents = [
             (held, key) for held in self._world.held for key, part in held.before.items() if part is item

@@ -36,11 +36,9 @@ class AppendOnlyList(list):  # type: ignore[type-arg]
         return list
 
     def append(self, item: Any, /) -> None:
-        """Takes an item."""
         self.added.append(item)
 
     def extend(self, items: Iterable[Any], /) -> None:
-        """Takes items."""
         self.added.extend(items)
 
     def __iadd__(self, items: Iterable[Any]) -> Any:  # type: ignore[misc]

@@ -1,4 +1,6 @@
-"""What the user changes again and again between the calls of a graph: from the third recording on it is an input."""
+"""What the user changes again and again between the calls of a graph: from the third recording on it is an
+input.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,11 @@ _ENOUGH = 2  # changes from recording to recording
 
 
 class AutoDynamic:
-    """Counts, over the recordings of one function, how often an array or a number within its reach was another than before.
+    """Counts, over the recordings of one function, how often an array or a number within its reach was
+    another than before.
 
-    A rate that decreases step by step would be a variant a step. What a call itself changes is found in another way.
+    A rate that decreases step by step would be a variant a step. What a call itself changes is found in
+    another way.
 
     >>> settings, auto_dynamic = {"rate": 1.0, "name": "a"}, AutoDynamic()
     >>> for rate in (0.5, 0.25, 0.125):
@@ -38,7 +42,8 @@ class AutoDynamic:
         self.lengths = Lengths()
 
     def numbers_given(self, tree: Tree) -> frozenset[Path]:
-        """Where in the arguments ``(args, kwargs)`` of the call that is about to be recorded stand numbers that were others often enough.
+        """Where in the arguments ``(args, kwargs)`` of the call that is about to be recorded stand numbers
+        that were others often enough.
 
         >>> from ...trees import flatten
         >>> auto_dynamic = AutoDynamic()
@@ -62,8 +67,8 @@ class AutoDynamic:
     def noted(self, world: World, mark_of: Callable[[Held, Any], Any]) -> list[Place]:
         """The places that have changed often enough, in the world that is about to be recorded.
 
-        ``mark_of`` gives what is another for another array, or other elements of it; None for what is no array, or is looked after
-        otherwise.
+        ``mark_of`` gives what is another for another array, or other elements of it; None for what is no
+        array, or is looked after otherwise.
         """
         self.is_new = False
         marks = {
@@ -82,12 +87,10 @@ class AutoDynamic:
 
 
 def _is_alone(path: Path) -> bool:
-    """Whether this is an argument, or has a name inside of one: numbers in lists and tuples are shapes, axes and the like."""
     return len(path) == 2 or isinstance(path[-1], str)
 
 
 def _mark(held: Held, item: Any, mark_of: Callable[[Held, Any], Any]) -> Any:
-    """A mark that changes when another array or number is put there. None for other objects, and for numbers in lists, which are static."""
     if type(item) in (int, float):
         return None if is_whole(held.item) else (type(item), repr(item))
     return mark_of(held, item)

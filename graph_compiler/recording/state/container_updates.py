@@ -1,4 +1,6 @@
-"""What calls leave in containers of their arguments, as JSON: keys that are names of attributes are told from keys of dicts."""
+"""What calls leave in containers of their arguments, as JSON: keys that are names of attributes are told from
+keys of dicts.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +38,9 @@ class Same:
 
 @dataclasses.dataclass(frozen=True)
 class Update:
-    """Afterwards the container at ``path`` of ``(args, kwargs)`` holds these items; ``beside`` those that it held, where it is a list that
-    grows."""
+    """Afterwards the container at ``path`` of ``(args, kwargs)`` holds these items; ``beside`` those that it
+    held, where it is a list that grows.
+    """
 
     path: Path
     items: tuple[tuple[Any, Kept | New | Same], ...]
@@ -47,8 +50,8 @@ class Update:
 class Containers:
     """What a recording passes to the function, and what each container in it holds before.
 
-    ``is_known(item)`` tells of objects outside of the arguments. The state (``arguments[2]``) is not a copy but what the function itself
-    holds.
+    ``is_known(item)`` tells of objects outside of the arguments. The state (``arguments[2]``) is not a copy
+    but what the function itself holds.
     """
 
     def __init__(
@@ -82,16 +85,15 @@ class Containers:
             self._note(child, (*path, key))
 
     def holds(self, item: Any) -> bool:
-        """Whether this container or array stands in the arguments."""
         return id(item) in self._paths
 
     def is_outer(self, item: Any) -> bool:
-        """Whether a container is itself what a place holds, not a part of it."""
         return len(self._paths[id(item)]) == 2
 
     def updates(self, rewritten: frozenset[int] = frozenset()) -> list[Update]:
-        """The containers that changed. Arrays with these identities count as new ones: they were written to, and cannot be where the graph
-        runs."""
+        """The containers that changed. Arrays with these identities count as new ones: they were written to,
+        and cannot be where the graph runs.
+        """
         found: list[Update] = []
         for path, item, kind, before in self._before:
             now = kind.pairs(item)
@@ -103,8 +105,9 @@ class Containers:
         return found
 
     def place(self, child: Any, rewritten: frozenset[int] = frozenset()) -> Kept | New | Same:
-        """Where an object that a container holds afterwards comes from; a new one is added to ``new``, once however many containers hold
-        it."""
+        """Where an object that a container holds afterwards comes from; a new one is added to ``new``, once
+        however many containers hold it.
+        """
         if id(child) in self._paths and id(child) not in rewritten:
             return Kept(self._paths[id(child)])
         if self._is_known(child):
@@ -123,8 +126,9 @@ def apply_updates(
     arguments: Any,
     chosen: Callable[[Path, Kept | New | Same], Any] | None = None,
 ) -> None:
-    """Changes the caller's containers as the original function would have done. ``chosen`` tells what comes into the container at a
-    path."""
+    """Changes the caller's containers as the original function would have done. ``chosen`` tells what comes
+    into the container at a path.
+    """
     choose = chosen or (lambda path, item: item_of(arguments, item, new))
     planned = [
         (
@@ -142,7 +146,6 @@ def apply_updates(
 
 
 def item_of(arguments: Any, item: Any, new: Sequence[Any]) -> Any:
-    """The object that an update puts somewhere."""
     if isinstance(item, Kept):
         return at(arguments, item.path)
     return new[item.index] if isinstance(item, New) else item.item if isinstance(item, Same) else item
@@ -160,8 +163,8 @@ def at(arguments: Any, path: Path) -> Any:
 
 
 def put(arguments: Any, path: Path, value: Any) -> bool:
-    """Puts something at a path inside of a container of the arguments; whether that was possible: not for an argument itself, nor in a
-    tuple.
+    """Puts something at a path inside of a container of the arguments; whether that was possible: not for an
+    argument itself, nor in a tuple.
 
     >>> cache = {"keys": [1, 2]}
     >>> put(((cache,), {}), (0, 0, "keys", 1), 5), cache, put(((1,), {}), (0, 0), 5)
@@ -210,7 +213,9 @@ def updates_to_json(updates: Iterable[Update] | None, item: Item) -> Any:
 
 
 def updates_from_json(data: Any, item: Item, tree: Tree) -> tuple[Update, ...] | None:
-    """Return the updates that were written; ``tree`` is the output of the graph, whose second part are the new objects."""
+    """Return the updates that were written; ``tree`` is the output of the graph, whose second part are the
+    new objects.
+    """
     if data is None:
         return None
     if (

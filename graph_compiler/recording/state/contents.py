@@ -1,4 +1,6 @@
-"""Objects that hold elements in memory of their own, or a state that only they can tell: compared and put back by what they hold."""
+"""Objects that hold elements in memory of their own, or a state that only they can tell: compared and put
+back by what they hold.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from ..reachability.references import wrapped_by
 
 @dataclass(frozen=True)
 class Contents:
-    """``take(item)`` gives what an object holds, hashable and never changing; ``put(item, taken)`` puts it back."""
+    """``take(item)`` gives what an object holds, hashable and never changing; ``put(item, taken)`` puts it
+    back.
+    """
 
     take: Callable[[Any], Any]
     put: Callable[[Any, Any], None]
@@ -85,7 +89,8 @@ _ROWS: tuple[tuple[type, Contents], ...] = (
 
 
 def contents_of(item: Any) -> Contents | None:
-    """How an object's contents are taken; None for other objects, and for arrays of numpy that nobody can write to.
+    """How an object's contents are taken; None for other objects, and for arrays of numpy that nobody can
+    write to.
 
     >>> buffer = bytearray(b"ab")
     >>> contents_of(buffer).take(buffer), contents_of([1])
@@ -99,8 +104,8 @@ def contents_of(item: Any) -> Contents | None:
 
 
 def iterators_in(items: Iterable[Any]) -> Iterator[Any]:
-    """Those of the items, and of what tuples of them hold or what is behind them, that give something else each time and do not say what:
-    all but objects of the user's own classes, whose attributes tell.
+    """Those of the items, and of what tuples of them hold or what is behind them, that give something else
+    each time and do not say what: all but objects of the user's own classes, whose attributes tell.
 
     >>> row = iter([1, 2])
     >>> [found is row for found in iterators_in([3, (row, "text"), row.__next__])]
@@ -116,7 +121,8 @@ def iterators_in(items: Iterable[Any]) -> Iterator[Any]:
 
 
 def refuse_outside(items: Iterable[Any], name: str = "") -> None:
-    """``TracingError`` for an iterator among what a function finds outside of its arguments, under a ``name`` where it is known.
+    """``TracingError`` for an iterator among what a function finds outside of its arguments, under a ``name``
+    where it is known.
 
     >>> try:
     ...     refuse_outside([iter([1, 2])], "rows")
@@ -132,7 +138,8 @@ def refuse_outside(items: Iterable[Any], name: str = "") -> None:
 
 
 def refuse_iterators(value: Any) -> None:
-    """``TracingError`` for an iterator among the arguments: a recording would take its items away from the call.
+    """``TracingError`` for an iterator among the arguments: a recording would take its items away from the
+    call.
 
     >>> refuse_iterators({"rows": [1, 2]})
     >>> try:
@@ -156,10 +163,12 @@ _COUNT, _LENGTH = (
 
 
 class Pieces:
-    """Copies of pieces of memory: of up to 16 KiB all of it, of more 8 pieces, or all where ``whole`` asks for it.
+    """Copies of pieces of memory: of up to 16 KiB all of it, of more 8 pieces, or all where ``whole`` asks
+    for it.
 
-    ``now`` is the memory itself, ``before`` what it held; a comparison of a piece takes a twentieth of a microsecond: neither side is
-    copied. A piece keeps the memory's ``owner`` alive, so that nobody else is given its address.
+    ``now`` is the memory itself, ``before`` what it held; a comparison of a piece takes a twentieth of a
+    microsecond: neither side is copied. A piece keeps the memory's ``owner`` alive, so that nobody else is
+    given its address.
 
     >>> import array
     >>> numbers = array.array("d", [1.0, 2.0])
@@ -178,7 +187,6 @@ class Pieces:
         self.before: list[Any] = list(map(bytearray, self.now))
 
     def same(self) -> bool:
-        """Whether the pieces hold what they held."""
         return self.before == self.now
 
 

@@ -1,8 +1,9 @@
-"""Locks of the objects in which graphs keep state: calls that read and write the same state run one after the other.
+"""Locks of the objects in which graphs keep state: calls that read and write the same state run one after the
+other.
 
-A graph without state takes none. Graphs that share a model share its lock, for a lock belongs to the objects that hold the state.
-A thread takes the recording lock (:mod:`.alone`) before any of these, and waits for one of these only while it holds no other of the same
-call, so that no two threads wait for each other.
+A graph without state takes none. Graphs that share a model share its lock, for a lock belongs to the objects
+that hold the state. A thread takes the recording lock (:mod:`.alone`) before any of these, and waits for one
+of these only while it holds no other of the same call, so that no two threads wait for each other.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ _assigning = threading.RLock()
 
 
 class StateLock:
-    """Held by a call of a graph with state, as a context manager. It keeps the objects alive whose locks it takes.
+    """Held by a call of a graph with state, as a context manager. It keeps the objects alive whose locks it
+    takes.
 
     Objects that no graph knows yet get one lock together.
 
@@ -61,7 +63,9 @@ class StateLock:
 
 
 class Reserved:
-    """All locks of state, until it is known which objects a recording will change and put back: see :func:`reserved`."""
+    """All locks of state, until it is known which objects a recording will change and put back: see
+    :func:`reserved`.
+    """
 
     def __init__(self) -> None:
         with _assigning:
@@ -81,16 +85,16 @@ class Reserved:
             lock.release()
 
     def release(self) -> None:
-        """Lets go all of them."""
         self.only(lambda owner: False)
 
 
 @contextmanager
 def reserved() -> Iterator[Reserved]:
-    """Inside of the block no graph changes the objects that :meth:`Reserved.only` is told of, and none sees what a recording puts into
-    them.
+    """Inside of the block no graph changes the objects that :meth:`Reserved.only` is told of, and none sees
+    what a recording puts into them.
 
-    What a function reaches must be looked at with all locks held, for it is put back as it was seen. Begin while you hold ``alone``.
+    What a function reaches must be looked at with all locks held, for it is put back as it was seen. Begin
+    while you hold ``alone``.
     """
     locks = Reserved()
     try:

@@ -1,4 +1,6 @@
-"""Places outside of the arguments where a function keeps state: read before each call of a graph, written after it."""
+"""Places outside of the arguments where a function keeps state: read before each call of a graph, written
+after it.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +43,9 @@ class Stateful:
     paths: tuple[Path, ...] = ()
 
     def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """The objects at the paths in a call whose attributes stand in a dict: others are found as those of closures are. Keyword arguments
-        that are not given are left out."""
+        """The objects at the paths in a call whose attributes stand in a dict: others are found as those of
+        closures are. Keyword arguments that are not given are left out.
+        """
         if not self.paths:
             return []
         found = [_at((args, kwargs), path) for path in self.paths if path[0] == 0 or path[1] in kwargs]
@@ -63,7 +66,9 @@ def _at(arguments: tuple[Any, ...], path: Path) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """One part of a container (an attribute, an entry of a dict, a closure's variable), or a whole list, deque or set (``key`` is None)."""
+    """One part of a container (an attribute, an entry of a dict, a closure's variable), or a whole list,
+    deque or set (``key`` is None).
+    """
 
     held: Held
     key: Any = None
@@ -71,16 +76,17 @@ class Place:
 
     @property
     def name(self) -> str:
-        """The place in words."""
         return self.held.name if self.whole else self.held.name_of(self.key)
 
     @property
     def identity(self) -> tuple[int, Any]:
-        """Equal for places that are the same."""
         return (id(self.held.owner), None if self.whole else self.key)
 
     def read(self) -> Any:
-        """What is there now; ``MISSING`` where nothing is. Of a set or a buffer, its elements: they are part of the signature."""
+        """What is there now; ``MISSING`` where nothing is.
+
+        Of a set or a buffer, its elements: they are part of the signature.
+        """
         if self.whole:
             if contents_of(self.held.item) is not None:
                 return self.held.kind.pairs(self.held.item)[0]
@@ -95,15 +101,16 @@ class Place:
             self.held.kind.refill(self.held.item, _parts(value))
 
     def saved(self) -> Any:
-        """What is there now, in a form that later writes do not change."""
         held = self.read()
         return copy.copy(held) if self.whole and held is self.held.item else held
 
 
 def place_at(held: Held, key: Any) -> Place:
-    """Return the place of a part of a container: its key, or all of a container whose parts have no keys that last.
+    """Return the place of a part of a container: its key, or all of a container whose parts have no keys that
+    last.
 
-    A size in the key, which the recording has fixed to look the key up, becomes its number: a later recording has other symbols.
+    A size in the key, which the recording has fixed to look the key up, becomes its number: a later recording
+    has other symbols.
     """
     if key is ORDER or is_whole(held.item):
         return Place(held, whole=True)
@@ -123,7 +130,8 @@ def _parts(value: Any) -> dict[Any, Any]:
 
 
 def together(known: Sequence[Place], found: Iterable[Place]) -> list[Place]:
-    """The ``known`` places and those that were ``found`` since; a dict that gets other entries each time is a place as a whole.
+    """The ``known`` places and those that were ``found`` since; a dict that gets other entries each time is a
+    place as a whole.
 
     >>> from ..reachability.containers import kind_of
     >>> from ..reachability.snapshot import Held
@@ -172,9 +180,11 @@ class Replaced:
 
 @dataclass(frozen=True)
 class State:
-    """What a recorded graph reads from places and does to them. ``tree`` is the structure of what they hold before.
+    """What a recorded graph reads from places and does to them. ``tree`` is the structure of what they hold
+    before.
 
-    ``written``: which of the new objects are arrays of places that were written to, with their paths in ``(args, kwargs, state)``.
+    ``written``: which of the new objects are arrays of places that were written to, with their paths in
+    ``(args, kwargs, state)``.
     """
 
     places: tuple[Place | Draw, ...] = ()
@@ -183,42 +193,37 @@ class State:
     written: tuple[tuple[int, Path], ...] = ()
 
     def read(self, given: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
-        """What the places hold now; of those that are ``given`` by name, that."""
         if not given:
             return tuple(place.read() for place in self.places)
         return tuple(given[place.name] if place.name in given else place.read() for place in self.places)
 
     def held(self) -> tuple[Any, ...]:
-        """What the places hold now, without draws, which come last."""
         return tuple(place.read() for place in self.places if isinstance(place, Place))
 
     @property
     def draws(self) -> bool:
-        """Whether reading it draws random numbers."""
         return any(isinstance(place, Draw) for place in self.places)
 
     def kept(self) -> list[Place]:
-        """The places, without draws."""
         return [place for place in self.places if isinstance(place, Place)]
 
     def name_of(self, number: int) -> str:
-        """The name of the place that an array stands in, by the number of the array among those of all places."""
+        """The name of the place that an array stands in, by the number of the array among those of all
+        places.
+        """
         children = self.tree.children if isinstance(self.tree, Branch) else ()
         return [place.name for tree, place in zip(children, self.places) for _ in range(count_leaves(tree))][
             number
         ]
 
     def named(self, arguments: Any, new: Sequence[Any]) -> dict[str, Any]:
-        """The names of the places that hold something else afterwards, with what that is."""
         return {self.places[one.number].name: item_of(arguments, one.item, new) for one in self.replaced}
 
 
 def replaced_places(state: State) -> list[tuple[Place, Any]]:
-    """The places that hold something else after a call, and where that comes from (``Kept``, ``New``, ``Same``, or the object itself)."""
     kept = state.kept()
     return [(kept[one.number], one.item) for one in state.replaced]
 
 
 def planned_places(state: State, new: Sequence[Any], arguments: Any) -> list[tuple[Place, Any]]:
-    """The places that hold something else after a call, and what. ``arguments`` are ``(args, kwargs, what the places held before)``."""
     return [(place, item_of(arguments, item, new)) for place, item in replaced_places(state)]

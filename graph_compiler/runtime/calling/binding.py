@@ -1,4 +1,6 @@
-"""Calls inside of JAX's transformations, which hand dicts over with their keys sorted: in which order they were is lost there."""
+"""Calls inside of JAX's transformations, which hand dicts over with their keys sorted: in which order they
+were is lost there.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,8 @@ def spelling_of(call: Tree) -> Spelling:
 
 
 class Binding:
-    """The parameters that a callable binds its arguments to. ``seen`` tells of a name whether something sees how that argument is given.
+    """The parameters that a callable binds its arguments to. ``seen`` tells of a name whether something sees
+    how that argument is given.
 
     >>> binding = Binding.of(lambda x, scale=1, *, shift=0: None)
     >>> binding.respelt(((2,), {"scale": 3}), Spelling(2, ()))
@@ -86,7 +89,9 @@ class Binding:
 
     @classmethod
     def of(cls, function: Callable[..., Any], static: frozenset[str] = frozenset()) -> Binding | None:
-        """Of a function, method, partial or module; None where its parameters cannot be told, or the spelling may be seen."""
+        """Of a function, method, partial or module; None where its parameters cannot be told, or the spelling
+        may be seen.
+        """
         if isinstance(function, Absent):
             told = function.binding
             return None if told is None else cls(told.parameters, told.seen, static)
@@ -122,8 +127,9 @@ class Binding:
     def _bound(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[dict[str, Any], tuple[Any, ...], dict[str, Any]] | None:
-        """The arguments by the names of parameters, those of ``*args`` and those of ``**kwargs``; None for a call that Python would
-        refuse."""
+        """The arguments by the names of parameters, those of ``*args`` and those of ``**kwargs``; None for a
+        call that Python would refuse.
+        """
         given = dict(zip(self._order, args))
         if any(name in given for name in kwargs if name in self._keywords):
             return None
@@ -151,7 +157,6 @@ class Binding:
     def _is_unseen(
         self, count: int, given: Mapping[str, Any], recorded_count: int, wanted: list[str]
     ) -> bool:
-        """Whether what decorators look at is given by position, by keyword or not at all in both."""
         before, after = self._order[:count], self._order[:recorded_count]
         return all((name in before, name in given) == (name in after, name in wanted) for name in self.seen)
 
@@ -175,7 +180,6 @@ class Spellings:
 
     @functools.cached_property
     def binding(self) -> Binding | None:
-        """The parameters of the callable; None where each call has one spelling only."""
         return Binding.of(self._graph.pipeline.function, self._static)
 
     def others(
@@ -198,12 +202,10 @@ class Spellings:
     def like_recorded(
         self, variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Call:
-        """The call in the first spelling of the variants that it has; as it is where it has none of them."""
         return next((call for _, call in self.others(variants, args, kwargs)), (args, kwargs))
 
 
 def has_hooks(function: Any) -> bool:
-    """Whether something is handed the arguments as they are spelt, by position and by keyword, before the function is."""
     return any(getattr(function, hooks, None) for hooks in trait("hooks"))
 
 
@@ -259,8 +261,9 @@ def spread(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments that one dict holds by name, or one list by position; the call as it is where the original takes such a container
-    itself."""
+    """The arguments that one dict holds by name, or one list by position; the call as it is where the
+    original takes such a container itself.
+    """
     if len(args) != 1 or kwargs or not isinstance(args[0], (Mapping, list, tuple)):
         return args, kwargs
     (held,) = args
@@ -277,7 +280,9 @@ def spread(
 
 
 def takes_whole(variants: Iterable[Variant], held: Any) -> bool:
-    """Whether a recorded call has such a container as its only argument, and does not take what is in it for its arguments."""
+    """Whether a recorded call has such a container as its only argument, and does not take what is in it for
+    its arguments.
+    """
     recorded = [variant.graph.input_tree for variant in variants]
     return any(
         _takes_one(tree, held) and spelling_of(tree).positional == 1 and not spelling_of(tree).keywords
@@ -286,7 +291,6 @@ def takes_whole(variants: Iterable[Variant], held: Any) -> bool:
 
 
 def _takes_one(call: Tree, held: Any) -> bool:
-    """Whether the recorded call has such a container as its first argument."""
     positional = call.children[0] if isinstance(call, Branch) else None
     first = positional.children[0] if isinstance(positional, Branch) and positional.children else None
     return isinstance(first, Branch) and issubclass(first.type, Mapping) == isinstance(held, Mapping)
@@ -302,8 +306,9 @@ def _are_names(held: Mapping[Any, Any], signature: inspect.Signature | None, rec
 def in_recorded_order(
     variants: Iterable[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Iterator[tuple[Variant, Call]]:
-    """Variants that were recorded with keys in another order, with the call as it was recorded; none where the target does not trace the
-    call."""
+    """Variants that were recorded with keys in another order, with the call as it was recorded; none where
+    the target does not trace the call.
+    """
     for variant in variants:
         if variant.target.sorts_keys and any(
             map(variant.target.is_traced, iterate_structure((args, kwargs)))
@@ -314,7 +319,8 @@ def in_recorded_order(
 
 
 def reordered(tree: Tree, value: Any) -> Any:
-    """``value`` with the keys of its dicts in the order of the tree's; None where they are in this order already, or are other keys.
+    """``value`` with the keys of its dicts in the order of the tree's; None where they are in this order
+    already, or are other keys.
 
     >>> from graph_compiler.trees import flatten
     >>> _, tree = flatten(({"w": 1.5, "b": 2.5},), lambda item: isinstance(item, float))

@@ -1,8 +1,8 @@
-"""Calls of a graph that the target's compiler follows, instruction by instruction (``torch.compile``): plain code, for all of it is
-compiled.
+"""Calls of a graph that the target's compiler follows, instruction by instruction (``torch.compile``): plain
+code, for all of it is compiled.
 
-The compiler guards by itself on the call, and on whatever plain code reads here. For all else that a recording relies on, the compiled
-program asks again whenever it runs (``still_holds``).
+The compiler guards by itself on the call, and on whatever plain code reads here. For all else that a
+recording relies on, the compiled program asks again whenever it runs (``still_holds``).
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 
 class Following:
-    """What compiled programs hold of a variant. They are compiled anew after a check has failed, for they read how often one has
-    (``failures``)."""
+    """What compiled programs hold of a variant. They are compiled anew after a check has failed, for they
+    read how often one has (``failures``).
+    """
 
     def __init__(self, variant: Variant) -> None:
         self._variant = variant
@@ -31,7 +32,9 @@ class Following:
         self.holds_simply = variant.environment.simple.function()
 
     def begin(self, reads_weights: bool, mode: bool | None) -> int:
-        """The number under which a compiled program asks :meth:`still_holds`; -1 where the variant is for something else."""
+        """The number under which a compiled program asks :meth:`still_holds`; -1 where the variant is for
+        something else.
+        """
         variant = self._variant
         with self._in_mode(mode):
             if not variant.environment.holds():
@@ -44,7 +47,6 @@ class Following:
         return self._numbers[key]
 
     def weights(self) -> Mapping[str, Any]:
-        """The weights of the moment, read in a way that a compiler can guard where there is one."""
         live = self._variant.parameters
         return self._current if live.read is None else live.read()
 
@@ -98,7 +100,9 @@ def follow_purely(
     weights: Mapping[str, Any] | None,
     mode: bool | None,
 ) -> tuple[Any, dict[str, Any]] | None:
-    """``(result, state)`` with these weights, or with those of the original; None where the call does not fit."""
+    """``(result, state)`` with these weights, or with those of the original; None where the call does not
+    fit.
+    """
     number = variant.begin_following(weights is None, mode)
     following: Any = variant.following
     if number < 0 or following.failures < 0 or (mode is None and not following.holds_simply()):
@@ -128,7 +132,6 @@ def follow_any(
 
 
 def tracer_of(graph: Graph) -> Tracer | None:
-    """The compiler that may follow calls of a graph; None where the target has none, or where only a first call tells the framework."""
     target = getattr(graph.pipeline, "target", None)
     return None if target is None else target.target.tracer
 

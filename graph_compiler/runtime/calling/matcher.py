@@ -1,7 +1,9 @@
-"""The whole call of a variant that only computes, as one function: what it relies on, whether the call fits, and the flat function.
+"""The whole call of a variant that only computes, as one function: what it relies on, whether the call fits,
+and the flat function.
 
-As functions of their own these cost a call of a small model 4 microseconds more: after a model has run, nothing of them is left in the
-processor's caches, and each has code, constants and a frame to be fetched from further away.
+As functions of their own these cost a call of a small model 4 microseconds more: after a model has run,
+nothing of them is left in the processor's caches, and each has code, constants and a frame to be fetched from
+further away.
 """
 
 from __future__ import annotations
@@ -48,7 +50,10 @@ from ..traits import arrays_written, written_back
 
 @dataclass(frozen=True)
 class Missed:
-    """A call that did not run to its end: a guard inside does not hold, or the ``problem`` that was raised. Nothing was written."""
+    """A call that did not run to its end: a guard inside does not hold, or the ``problem`` that was raised.
+
+    Nothing was written.
+    """
 
     reason: str
     problem: Exception | None = None
@@ -58,7 +63,9 @@ NO_FIT = Missed("the call does not fit")
 
 
 class Undecided(GuardFailed):
-    """Whether a guard on elements holds is not known while the target traces, and another variant may fit as well."""
+    """Whether a guard on elements holds is not known while the target traces, and another variant may fit as
+    well.
+    """
 
 
 Match = Callable[..., "tuple[Any, ...] | None"]
@@ -77,8 +84,10 @@ _SPELLED = (bool, int, str, type(None))
 
 
 class Matching(NamedTuple):
-    """``lines`` of a function over ``args`` and ``kwargs``, with names ``bound``, which return ``misfit`` or raise one of ``unlike`` where
-    a call does not fit; else the arrays of the call, native, and its numbers, have these ``names``."""
+    """``lines`` of a function over ``args`` and ``kwargs``, with names ``bound``, which return ``misfit`` or
+    raise one of ``unlike`` where a call does not fit; else the arrays of the call, native, and its numbers,
+    have these ``names``.
+    """
 
     lines: list[str]
     names: list[str]
@@ -87,7 +96,6 @@ class Matching(NamedTuple):
 
 
 def matching(graph: Graph, target: Target, is_own: Callable[[Any], bool] | None, misfit: str) -> Matching:
-    """The lines of :func:`matcher` for a graph without state."""
     return _Matcher(graph, target, None, is_own, misfit).matching()
 
 
@@ -97,10 +105,12 @@ def matcher(
     held: Callable[[Any], Any] | None = None,
     is_own: Callable[[Any], bool] | None = None,
 ) -> Match:
-    """``match(args, kwargs, state)``: the arrays of a call and of the state, native, and its numbers, in order; None where it does not fit.
+    """``match(args, kwargs, state)``: the arrays of a call and of the state, native, and its numbers, in
+    order; None where it does not fit.
 
-    ``held`` converts the arrays of the state, where they are others than the target's. ``is_own`` tells arrays of the source framework:
-    those have the very data type that was recorded, also where the target has one type for several (JAX without 64-bit types).
+    ``held`` converts the arrays of the state, where they are others than the target's. ``is_own`` tells
+    arrays of the source framework: those have the very data type that was recorded, also where the target has
+    one type for several (JAX without 64-bit types).
     """
     return _Matcher(graph, target, held, is_own).function()
 
@@ -108,13 +118,13 @@ def matcher(
 def unknown_matcher(graph: Graph, target: Target) -> UnknownMatch:
     """As :func:`matcher`, for arrays whose sizes may be unknown while the target traces a function.
 
-    Gives the leaves, and what is left to be checked when the traced function runs: a condition of the target, and its text.
+    Gives the leaves, and what is left to be checked when the traced function runs: a condition of the target,
+    and its text.
     """
     return _UnknownMatcher(graph, target).function()
 
 
 def narrows(target: Target) -> bool:
-    """Whether a target has no types of 64 bits, so that arrays of the source framework become others."""
     return bool(target.dtype("float64") == target.dtype("float32"))
 
 
@@ -244,7 +254,9 @@ class _Matcher:
             self._require(f"type({name}) is {bound}")
 
     def _scalar(self, cls: type, access: str) -> None:
-        """A scalar of numpy enters as an array without axes, and counts as one unless the function writes to it."""
+        """A scalar of numpy enters as an array without axes, and counts as one unless the function writes to
+        it.
+        """
         number = len(self.names)
         has_effect = any(
             effect.kind == "argument" and effect.target == number for effect in self.graph.effects
@@ -303,7 +315,9 @@ class _Matcher:
             self._tree(child, f"{name}[{i}]")
 
     def _own_attributes(self, tree: Branch, name: str) -> None:
-        """An object has no attributes but those known, which could hide some of its class; a list or dict none beside its items."""
+        """An object has no attributes but those known, which could hide some of its class; a list or dict
+        none beside its items.
+        """
         cls = tree.type
         if not issubclass(cls, (list, tuple, deque, Mapping)):
             self._require(f"{name}.__dict__.keys() <= {self._bind('keys', frozenset(tree.keys))}")
@@ -325,9 +339,8 @@ class _Matcher:
             else f"vars({name})[{key!r}]"
         )
 
-    # ------------------------------------------------------------------------------ the names that assumptions write with
+    # ------------------------------------------------------------------ the names that assumptions write with
     def given(self, number: int) -> str:
-        """See :class:`~graph_compiler.ir.assumption.Names`, as for the others."""
         return f"given_{number}"
 
     def on_host(self, number: int) -> str:
@@ -405,10 +418,11 @@ def dispatcher(
     bound: Mapping[str, Any],
     is_followed: Callable[[], bool] | None = None,
 ) -> Attempt:
-    """``attempt(args, kwargs)``: what ``call`` gives, an expression over the names of the arrays that matched.
+    """``attempt(args, kwargs)``: what ``call`` gives, an expression over the names of the arrays that
+    matched.
 
-    What the condition or the matching does not hold of gives ``matching.misfit``, an error in the call what ``failed`` in ``bound`` makes
-    of it, and a call that a compiler follows what ``followed`` does.
+    What the condition or the matching does not hold of gives ``matching.misfit``, an error in the call what
+    ``failed`` in ``bound`` makes of it, and a call that a compiler follows what ``followed`` does.
     """
     known = {**condition.bound, **matching.bound, **bound, "gone": GONE, "is_followed": is_followed}
     followed = "if is_followed(): return followed(args, kwargs)" if is_followed else "pass"

@@ -21,7 +21,9 @@ from .structure import OUTSIDE, s, structure_differences
 def why_missed(
     variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any], given: Mapping[str, Any] | None = None
 ) -> str:
-    """The first reason why a call does not fit a variant; ``given`` is state by name, instead of what the places hold."""
+    """The first reason why a call does not fit a variant; ``given`` is state by name, instead of what the
+    places hold.
+    """
     if not variant.environment.holds():
         return variant.environment.reason()
     if given is None and variant.match(args, kwargs) is not None:
@@ -53,15 +55,15 @@ def _differences(
 
 
 def outdated(variant: Variant) -> str:
-    """Why no call fits now, whatever its arguments: what is read outside of them is another, ``None`` may have become an array. Empty where
-    calls may fit."""
+    """Why no call fits now, whatever its arguments: what is read outside of them is another, ``None`` may
+    have become an array. Empty where calls may fit.
+    """
     if not variant.environment.holds():
         return variant.environment.reason()
     return next(_state_differences(variant, _held(variant)), "")
 
 
 def _held(variant: Variant) -> list[tuple[Place, Tree, Any]]:
-    """The places that a variant reads, with the structure of what they held and what they hold now."""
     return [(place, old, place.read()) for place, old in _places(variant)]
 
 
@@ -74,7 +76,6 @@ def _state_differences(variant: Variant, held: list[tuple[Place, Tree, Any]]) ->
 
 
 def _places(variant: Variant) -> Iterator[tuple[Place, Tree]]:
-    """The places outside of the arguments that a variant reads, with the structure of what they held."""
     if variant.state is not None and isinstance(variant.state.tree, Branch):
         yield from zip(variant.state.kept(), variant.state.tree.children)
 
@@ -142,8 +143,9 @@ def explain(
     beyond: str = "",
     gave_up: Iterable[object] = (),
 ) -> str:
-    """Return all variants in words, the calls that were ``refused``, what is said of those ``beyond`` the limit, and what of no variant was
-    given up."""
+    """Return all variants in words, the calls that were ``refused``, what is said of those ``beyond`` the
+    limit, and what of no variant was given up.
+    """
     lines = [f"{name}: {len(variants)} variant{s(len(variants))}"]
     for number, variant in enumerate(variants):
         graph = variant.graph

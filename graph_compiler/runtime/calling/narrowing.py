@@ -17,7 +17,9 @@ _MOST_NAMES = 5
 
 @dataclass
 class Numbers:
-    """How a compilation treats 64-bit floats that its target does not have: it warns once a graph, or refuses (``"strict"``)."""
+    """How a compilation treats 64-bit floats that its target does not have: it warns once a graph, or refuses
+    (``"strict"``).
+    """
 
     mode: str = "target"
     told: set[str] = field(default_factory=set, compare=False)

@@ -1,7 +1,8 @@
 """Calls of a graph by a function that is recorded, compiled or differentiated itself.
 
-Called with arrays of its original's framework, the original is recorded with the function. Called with others, the graph runs as it is
-written for their framework: the recording sees its operations, and relies on its parameters.
+Called with arrays of its original's framework, the original is recorded with the function. Called with
+others, the graph runs as it is written for their framework: the recording sees its operations, and relies on
+its parameters.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ def call_nested(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 
 
 def _is_foreign(pipeline: Pipeline, framework: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-    """Return True if the arrays of a call belong to a recording of ``framework``, and not to the framework of the original."""
+    """Return True if the arrays of a call belong to a recording of ``framework``, and not to the framework of
+    the original.
+    """
     if pipeline.frontend.name == framework:
         return False
     leaves = [

@@ -27,8 +27,10 @@ _MOST = 1 << 31  # what the narrowest type for whole numbers does not hold
 
 
 class Alternative(NamedTuple):
-    """A variant whose recording fits a call, if the ``checks``, arrays without elements, are as expected. ``found`` is its result with the
-    state. ``run`` gives both once more, where a branch of the program has to trace them itself."""
+    """A variant whose recording fits a call, if the ``checks``, arrays without elements, are as expected.
+    ``found`` is its result with the state. ``run`` gives both once more, where a branch of the program has to
+    trace them itself.
+    """
 
     variant: Variant
     found: Any
@@ -37,8 +39,8 @@ class Alternative(NamedTuple):
 
 
 def joined(name: str, alternatives: Sequence[Alternative]) -> tuple[Any, dict[str, Any]]:
-    """The result and state of the first alternative whose guards hold; that of the last one, which nobody takes for right, where none does.
-    A number of Python's that is another one in each is an array.
+    """The result and state of the first alternative whose guards hold; that of the last one, which nobody
+    takes for right, where none does. A number of Python's that is another one in each is an array.
 
     ``CallMismatch`` where they differ in structure, sizes or types, so that no program gives either.
     """
@@ -64,7 +66,7 @@ def joined(name: str, alternatives: Sequence[Alternative]) -> tuple[Any, dict[st
 
     if (recording := regions()) is not None:
         _expect_any(recording, alternatives)
-        chosen: Callable[[], list[Any]] = lambda: arrays(last.run()[0])  # noqa: E731  (one of several functions)
+        chosen: Callable[[], list[Any]] = lambda: arrays(last.run()[0])  # noqa: E731
     else:
         chosen = lambda: arrays(_checked(last, *last.run()))  # noqa: E731
     for other in reversed(others):
@@ -95,12 +97,10 @@ def _truth(target: Target, value: bool) -> list[Any]:
 
 
 def _is_number(item: Any) -> bool:
-    """Whether this is a number of Python's that an array of any target holds."""
     return type(item) in _NUMBERS and (type(item) is not int or -_MOST <= item < _MOST)
 
 
 def _number(seen: set[tuple[str, Any]], array: Any) -> Any:
-    """The number that all variants give in one place; else the array that was chosen."""
     (_, number), *others = seen
     return array if number is None or others else number
 
@@ -181,16 +181,18 @@ def purely(
 def _spelt(
     graph: Graph, variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Iterator[tuple[Variant, Call]]:
-    """The variants with the call as it is given, then those that were recorded with another spelling, or order of keys, with the call spelt
-    so."""
+    """The variants with the call as it is given, then those that were recorded with another spelling, or
+    order of keys, with the call spelt so.
+    """
     yield from ((variant, (args, kwargs)) for variant in variants)
     yield from graph._spellings.others(variants, args, kwargs)
     yield from in_recorded_order(variants, args, kwargs)
 
 
 def _held(variant: Variant, given: Any) -> tuple[Any, ...]:
-    """What the places of a variant hold; of what is ``given``, arrays where it has numbers of Python, which compiled functions give back,
-    as numbers."""
+    """What the places of a variant hold; of what is ``given``, arrays where it has numbers of Python, which
+    compiled functions give back, as numbers.
+    """
     if variant.state is None:
         return ()
     held = variant.state.read(given)

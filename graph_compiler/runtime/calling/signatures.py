@@ -20,7 +20,6 @@ def positional(function: Callable[..., Any]) -> list[str]:
 
 
 def is_open_ended(function: Callable[..., Any]) -> bool:
-    """Whether it takes any number of positional arguments, or does not say which."""
     parameters = _parameters(function)
     return not parameters or any(p.kind is p.VAR_POSITIONAL for p in parameters)
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 
 class Statics:
-    """Which arguments of a function are static: positions and names, each telling the other where the signature does.
+    """Which arguments of a function are static: positions and names, each telling the other where the
+    signature does.
 
     >>> Statics(lambda x, axis: None, 1, None).names
     frozenset({'axis'})
@@ -46,7 +47,6 @@ class Statics:
 
     @classmethod
     def told(cls, names: Iterable[str], numbers: Iterable[int]) -> Statics:
-        """Those of these names and positions, as a file says."""
         made = cls.__new__(cls)
         made.names, made.numbers = frozenset(names), frozenset(numbers)
         return made
@@ -72,7 +72,9 @@ def _fixed(item: Any, where: Any) -> Any:
 
 
 def those_it_has(function: Callable[..., Any], argnums: Any, argnames: Any) -> tuple[Any, Any]:
-    """Of static arguments that are asked of all functions of a class or Python module, those that one of them has; None for none."""
+    """Of static arguments that are asked of all functions of a class or Python module, those that one of them
+    has; None for none.
+    """
     order, named = positional(function), known_names(function)
     numbers = [
         number
@@ -93,7 +95,6 @@ class StaticGraph(LazyGraph):
 
     @functools.cached_property
     def _spellings(self) -> Spellings:
-        """See :meth:`Graph._spellings`; defaults of static arguments are static."""
         return Spellings(self, self.statics.names)
 
     @public
@@ -102,7 +103,6 @@ class StaticGraph(LazyGraph):
         return Graph.__call__(self, *args, **kwargs)
 
     def add_variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str = "asked for") -> Any:
-        """See :meth:`Graph.add_variant`."""
         args, kwargs = self.statics.marked(args, kwargs)
         return super().add_variant(args, kwargs, why)
 
@@ -115,7 +115,6 @@ class StaticGraph(LazyGraph):
         args: Any = None,
         kwargs: Any = None,
     ) -> Verified:
-        """See :meth:`Graph.verify`."""
         if args is not None or kwargs is not None:
             args, kwargs = self.statics.marked(tuple(args or ()), dict(kwargs or {}))
         return super().verify(runs, rtol, atol, seed, args, kwargs)
@@ -123,5 +122,4 @@ class StaticGraph(LazyGraph):
     def _purely(
         self, parameters: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *rest: Any, **options: Any
     ) -> Any:
-        """See :meth:`Graph._purely`."""
         return super()._purely(parameters, *self.statics.marked(args, kwargs), *rest, **options)

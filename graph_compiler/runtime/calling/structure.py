@@ -1,5 +1,6 @@
-"""How the structure of a call differs from the one that was recorded, in words: what the generated matcher compares, with the place of the
-difference."""
+"""How the structure of a call differs from the one that was recorded, in words: what the generated matcher
+compares, with the place of the difference.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +45,6 @@ def structure_differences(old: Tree, value: Any, path: Path, is_array: IsArray) 
 
 
 def _is_scalar(cls: type, value: Any, is_array: IsArray) -> bool:
-    """Return True for a number of this class, and for an array without axes where the class is a scalar of numpy."""
     return type(value) is cls or responds_to(cls, "__array__") and is_array(value)
 
 
@@ -89,8 +89,9 @@ def _of_other_keys(path: Path, old: Branch, keys: tuple[Any, ...]) -> str:
 
 
 def _other_static(old: Any, value: Any, path: Path, is_array: IsArray) -> str:
-    """Two objects that are not the same. Of objects with attributes, and where both have one text, an attribute tells them apart, or that
-    they are two."""
+    """Two objects that are not the same. Of objects with attributes, and where both have one text, an
+    attribute tells them apart, or that they are two.
+    """
     now, before = _describe(value, is_array), _describe_static(old)
     if type(old) is not type(value) or now != before and not _has_parts(unfixed(value)):
         return f"{place(path)} is {now} and was recorded as {before}"
@@ -149,8 +150,9 @@ def _step(value: Any, key: Any) -> str:
 
 
 def place(path: Path) -> str:
-    """An argument, or what is inside of one: the path begins with 0 and a position, with 1 and a keyword, or with 2 and a place outside of
-    the arguments."""
+    """An argument, or what is inside of one: the path begins with 0 and a position, with 1 and a keyword, or
+    with 2 and a place outside of the arguments.
+    """
     if len(path) < 2:
         return f"what is given by {'keyword' if path == (1,) else 'position'}"
     return f"{'' if path[0] == OUTSIDE else 'argument '}{path[1]}{''.join(f'[{key!r}]' for key in path[2:])}"
@@ -189,5 +191,4 @@ def _describe_tree(tree: Tree) -> str:
 
 
 def s(count: int) -> str:
-    """The ending of a plural."""
     return "" if count == 1 else "s"

@@ -1,5 +1,6 @@
-"""Arrays that a target without 64-bit types has narrowed, as the original is to get them: in the types that were recorded in their
-places."""
+"""Arrays that a target without 64-bit types has narrowed, as the original is to get them: in the types that
+were recorded in their places.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ Call = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def recorded_types(variants: Sequence[Variant]) -> Mapping[Path, str]:
-    """The wide types of the arguments of recorded calls, by their places; none where the target has them, or where variants differ."""
+    """The wide types of the arguments of recorded calls, by their places; none where the target has them, or
+    where variants differ.
+    """
     if not variants or not narrows(variants[0].target):
         return {}
     found: dict[Path, set[str]] = {}
@@ -33,7 +36,9 @@ def recorded_types(variants: Sequence[Variant]) -> Mapping[Path, str]:
 
 
 def widened(array: Any, wide: str | None, target: Target) -> Any:
-    """An array of the target as one of numpy in a wide type, where it has the type that the target has for it; anything else as it is."""
+    """An array of the target as one of numpy in a wide type, where it has the type that the target has for
+    it; anything else as it is.
+    """
     is_narrowed = (
         wide is not None and isinstance(array, target.array_types) and dtype_name(array) == NARROWED[wide]
     )
@@ -41,7 +46,9 @@ def widened(array: Any, wide: str | None, target: Target) -> Any:
 
 
 def with_recorded_types(variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
-    """The call as it is recorded: JAX's int32 is int64 where that was recorded, which the original's framework tells apart."""
+    """The call as it is recorded: JAX's int32 is int64 where that was recorded, which the original's
+    framework tells apart.
+    """
     types = recorded_types(variants)
     if not types:
         return args, kwargs

@@ -1,5 +1,6 @@
-"""Calls of the original's own code with arrays of a graph's framework: they become its own on the way in, and the target's on the way
-out."""
+"""Calls of the original's own code with arrays of a graph's framework: they become its own on the way in, and
+the target's on the way out.
+"""
 
 from __future__ import annotations
 
@@ -22,16 +23,15 @@ _NO_TYPES: Mapping[Path, str] = {}
 
 
 def is_inside() -> bool:
-    """Whether this thread runs a call of a border: arrays are the original's there."""
     return getattr(_here, "depth", 0) > 0
 
 
 class Border:
-    """Takes calls across. Containers and objects among the arguments stay the ones that they are; arrays in them are replaced, and put
-    back.
+    """Takes calls across. Containers and objects among the arguments stay the ones that they are; arrays in
+    them are replaced, and put back.
 
-    ``made`` gives for the tree of a result, and ``take`` makes of an object among the arguments that has got arrays of the target, what a
-    graph gives.
+    ``made`` gives for the tree of a result, and ``take`` makes of an object among the arguments that has got
+    arrays of the target, what a graph gives.
     """
 
     def __init__(
@@ -57,8 +57,9 @@ class Border:
         kwargs: Mapping[str, Any],
         types: Mapping[Path, str] = _NO_TYPES,
     ) -> Any:
-        """What a function of the original's framework gives. ``types`` are those that arrays had which the target has narrowed, by their
-        places."""
+        """What a function of the original's framework gives. ``types`` are those that arrays had which the
+        target has narrowed, by their places.
+        """
         crossing = _Crossing(self, types)
         given: list[Any] = [list(args), dict(kwargs)]
         crossing.replace(given, crossing.entering)
@@ -113,8 +114,9 @@ class _Crossing:
         return own
 
     def leaving(self, array: Any, path: Path) -> Any:
-        """What stands in the place of an array after the call: the one that was given, with what was written to it, or a new one of the
-        target."""
+        """What stands in the place of an array after the call: the one that was given, with what was written
+        to it, or a new one of the target.
+        """
         if id(array) in self._entered:
             own, given, stamp = self._entered[id(array)]
             if stamp.fits(own):

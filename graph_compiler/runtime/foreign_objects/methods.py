@@ -1,5 +1,6 @@
-"""Objects that come out of a graph for another framework: their methods, written for arrays of the original's framework, are called across
-the border."""
+"""Objects that come out of a graph for another framework: their methods, written for arrays of the original's
+framework, are called across the border.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +21,11 @@ _OPERATORS = frozenset({"__len__", "__getitem__", "__call__", "__contains__"})
 
 
 class Methods:
-    """Of one pair of frameworks, the classes whose objects hold arrays of the target: as the original's, but that methods are given its
-    arrays.
+    """Of one pair of frameworks, the classes whose objects hold arrays of the target: as the original's, but
+    that methods are given its arrays.
 
-    A cache of keys and values says how long it is by ``self.keys.numel()``, which is a method of a tensor and not of a JAX array.
+    A cache of keys and values says how long it is by ``self.keys.numel()``, which is a method of a tensor and
+    not of a JAX array.
     """
 
     def __init__(self, frontend: Frontend, target: Target) -> None:
@@ -38,13 +40,14 @@ class Methods:
         return type(tree)(self._class(tree.type) if _holds_arrays(tree) else tree.type, tree.keys, children)
 
     def take(self, item: Any) -> None:
-        """Makes an object that has got arrays of the target one of its class here."""
         if (cls := self._class(type(item))) is not type(item):
             with suppress(TypeError):  # of a class that lays its objects out in a way of its own
                 object.__setattr__(item, "__class__", cls)
 
     def taking(self, updates: Iterable[Update]) -> Callable[[Any], None] | None:
-        """A function that takes the objects that a call changes, of ``(args, kwargs, ...)``; None where it changes none."""
+        """A function that takes the objects that a call changes, of ``(args, kwargs, ...)``; None where it
+        changes none.
+        """
         changed = [
             update.path
             for update in updates
@@ -100,7 +103,6 @@ def _has_arrays(item: Any, target: Target) -> bool:
 
 
 def _reduced(self: Any, protocol: Any) -> Any:
-    """Pickled and copied as an object of the class that this one stands for."""
     return _restored, (plain_class(type(self)),), vars(self)
 
 

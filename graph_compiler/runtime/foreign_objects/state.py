@@ -1,4 +1,6 @@
-"""Attributes that a first call sets and later calls find as they are (``config.problem_type`` of a classifier): no state from then on."""
+"""Attributes that a first call sets and later calls find as they are (``config.problem_type`` of a
+classifier): no state from then on.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ _MOST_CALLS = 3
 def state_of(variants: Sequence[Variant]) -> dict[str, Any]:
     """Return what the places hold in which calls keep state, by name, with arrays of the graph's framework.
 
-    A value of Python that a variant takes for granted, and leaves, is no state: neither are the places of a first call that is past.
+    A value of Python that a variant takes for granted, and leaves, is no state: neither are the places of a
+    first call that is past.
     """
     settled = _settled(variants)
     current = [
@@ -35,7 +38,8 @@ def state_of(variants: Sequence[Variant]) -> dict[str, Any]:
 
 
 def settle(graph: Graph, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-    """Leave in the original what a call leaves there, where these are values of Python, and record a variant for that.
+    """Leave in the original what a call leaves there, where these are values of Python, and record a variant
+    for that.
 
     Nothing changes where a second call would leave other values: such a place is state.
     """
@@ -61,7 +65,9 @@ def settle(graph: Graph, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> No
 
 
 def _settled(variants: Sequence[Variant]) -> dict[tuple[int, Any], Place]:
-    """Return the places that hold a value of Python which a variant takes for granted, and which no variant for it replaces."""
+    """Return the places that hold a value of Python which a variant takes for granted, and which no variant
+    for it replaces.
+    """
     found: dict[tuple[int, Any], Place] = {}
     replaced = set()
     for variant in variants:

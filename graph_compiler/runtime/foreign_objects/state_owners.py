@@ -22,7 +22,9 @@ class Owning(Protocol):
 def owners_of(
     graph: Graph, written: Written, weights: Owning | None, constants: Mapping[str, Any]
 ) -> list[Any]:
-    """The objects that hold buffers, captured arrays and places which a call changes; of numbers that Python draws, its generator."""
+    """The objects that hold buffers, captured arrays and places which a call changes; of numbers that Python
+    draws, its generator.
+    """
     if not (written or graph.effects or graph.state.places):
         return []
     changed = [*written, *((f"{effect.kind}s", effect.target) for effect in graph.effects)]

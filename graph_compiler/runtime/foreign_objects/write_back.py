@@ -19,8 +19,9 @@ _STATE = 2  # the place of the state in ``(args, kwargs, state)``
 
 
 class _Form(NamedTuple):
-    """An output of a graph: the ``first`` one that was the same object while recording, its data type (None of a number), and whether it is
-    a scalar of numpy, which is no array."""
+    """An output of a graph: the ``first`` one that was the same object while recording, its data type (None
+    of a number), and whether it is a scalar of numpy, which is no array.
+    """
 
     first: int
     dtype: str | None
@@ -30,8 +31,9 @@ class _Form(NamedTuple):
 class WriteBack:
     """Reads the places for a graph and leaves there what its calls make of them.
 
-    What is left is a new array of the user's framework; an array that the original writes to gets other elements. The user's objects are
-    the truth: whatever is done to them between two calls counts. ``copied`` knows the arrays of the target that were left last.
+    What is left is a new array of the user's framework; an array that the original writes to gets other
+    elements. The user's objects are the truth: whatever is done to them between two calls counts. ``copied``
+    knows the arrays of the target that were left last.
     """
 
     def __init__(self, graph: Graph, array_access: ArrayAccess, target: Target, copied: Converted) -> None:
@@ -45,7 +47,6 @@ class WriteBack:
         self._first = len(graph.inputs_of_call)  # of the inputs that stand in places
 
     def convert(self, array: Any) -> Any:
-        """An array that is in a place as one of the target, which takes those of all frameworks; None for what is no array."""
         return self._copied.of(array) if self._array_access.is_own(array) else self._target.convert(array)
 
     def natively(self, held: Any) -> Any:
@@ -56,10 +57,11 @@ class WriteBack:
         return unflatten(tree, map(self.convert, leaves)) if leaves else held
 
     def leave(self, new: Sequence[Any], arguments: Any) -> None:
-        """Containers and places hold what a call has given them: places arrays of the user's framework, arguments those of the graph's.
+        """Containers and places hold what a call has given them: places arrays of the user's framework,
+        arguments those of the graph's.
 
-        Objects are told apart by where they stand in ``new``: what are two arrays of the original may be one in a framework whose arrays
-        never change.
+        Objects are told apart by where they stand in ``new``: what are two arrays of the original may be one
+        in a framework whose arrays never change.
         """
         made: dict[int, Any] = {}
         left = [self._left(number, item, made, arguments) for number, item in enumerate(new)]
@@ -82,17 +84,16 @@ class WriteBack:
             place.write(item)
 
     def write(self, number: int, native: Any, held: tuple[Any, ...]) -> None:
-        """Gives the array of a place that is input ``number`` other elements; ``held`` is what the places held before."""
         arrays = [leaf for tree, item in zip(self._children, held) for leaf in leaves_at(tree, item)]
         self._elements(arrays[number - self._first], native)
 
     def name_of(self, number: int) -> str:
-        """The name of the place that input ``number`` stands in."""
         return self._state.name_of(number - self._first)
 
     def _left(self, number: int, item: Any, made: dict[int, Any], arguments: Any) -> Any:
-        """What the user's objects get for one of the ``new`` ones; ``made`` are the arrays made so far, by the first output that is the
-        same one."""
+        """What the user's objects get for one of the ``new`` ones; ``made`` are the arrays made so far, by
+        the first output that is the same one.
+        """
         path = self._written.get(number)
         if path is not None:
             return self._put(number, item, at(arguments, path))
@@ -110,7 +111,6 @@ class WriteBack:
         return made[form.first]
 
     def _own(self, item: Any) -> Any:
-        """An argument that is put into a place."""
         native = None if self._array_access.is_own(item) else self._target.convert(item)
         return item if native is None else self._new(native, dtype_name(item))
 
@@ -133,7 +133,9 @@ class WriteBack:
 
 
 def elements_of(target: Target, native: Any) -> Any:
-    """The elements of what is left in the user's objects; ``CallMismatch`` while the target traces a function, when there are none."""
+    """The elements of what is left in the user's objects; ``CallMismatch`` while the target traces a
+    function, when there are none.
+    """
     try:
         return target.to_numpy(native)
     # Each framework has exceptions of its own for arrays without elements.

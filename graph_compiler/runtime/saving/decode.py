@@ -1,4 +1,6 @@
-"""From the JSON of a saved graph to graphs: what ``load`` reads, and what ``save`` reads back before it writes."""
+"""From the JSON of a saved graph to graphs: what ``load`` reads, and what ``save`` reads back before it
+writes.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ UNKNOWN = _Unknown()
 
 
 def binding_to_json(binding: Binding | None) -> Any:
-    """``[[name, kind, default?], ...]`` and the names that something looks at; None where calls have one spelling only."""
+    """``[[name, kind, default?], ...]`` and the names that something looks at; None where calls have one
+    spelling only.
+    """
     if binding is None:
         return None
     return {
@@ -89,7 +93,6 @@ VERSION = 2
 
 
 def read_json(text: bytes) -> Any:
-    """JSON as its standard has it: without NaN, and without a key that stands twice, of which two readers may take another one each."""
     return json.loads(text, parse_constant=_refused, object_pairs_hook=_unique)
 
 
@@ -139,7 +142,10 @@ def _graph_of(
 
 
 def modes_of(data: Any) -> tuple[bool | None, list[list[bool]]]:
-    """The mode of training that the model was in, and those that each variant answers in. The first files do not say, and take both."""
+    """The mode of training that the model was in, and those that each variant answers in.
+
+    The first files do not say, and take both.
+    """
     training, modes = data.get("training"), data.get("modes", [[True, False]] * len(data["variants"]))
     if len(modes) != len(data["variants"]) or any(type(mode) is not bool for each in modes for mode in each):
         raise InvalidFile("the modes of its variants are not of the right form")
@@ -177,7 +183,6 @@ def _dtypes_of(body: Any, number: int) -> Iterator[tuple[str, str]]:
 
 
 def require_stored(encoded: str, dtype: str) -> None:
-    """``InvalidFile`` where arrays of this type are not stored so, nor so in a framework without the wide type."""
     if encoded not in (ENCODED[dtype], ENCODED[NARROWED.get(dtype, dtype)]):
         raise InvalidFile(f"an array of type {dtype} is stored as {encoded}")
 

@@ -85,7 +85,6 @@ class _Arrays(Live):
         """Nothing has changed."""
 
     def leave(self, name: str, array: Any) -> None:
-        """Puts another array in the place of a buffer."""
         self._arrays[name] = array
 
     def __call__(self) -> dict[str, Any]:
@@ -93,8 +92,10 @@ class _Arrays(Live):
 
 
 class Held(Weights):
-    """Arrays in the place of a model's weights, of which these are trained, and those could be; in the place of its modules a mode, which
-    says which variants answer. ``training`` is the mode that the model was in, None where it had none."""
+    """Arrays in the place of a model's weights, of which these are trained, and those could be; in the place
+    of its modules a mode, which says which variants answer. ``training`` is the mode that the model was in,
+    None where it had none.
+    """
 
     def __init__(
         self, arrays: dict[str, Any], trained: frozenset[str], frozen: frozenset[str], training: bool | None
@@ -103,7 +104,6 @@ class Held(Weights):
         self.mode: bool | None = None  # until somebody sets it, the first variant that fits a call answers
 
     def guards(self, modes: list[bool]) -> EnvironmentGuards:
-        """That a variant which was recorded for these modes is called in one of them."""
         what = "the mode of training (by train() or eval())"
         fact = EnvironmentGuard("({}.mode is None or {}.mode in {})", (self, self, frozenset(modes)), what)
         return EnvironmentGuards([fact] if len(set(modes)) < 2 else [])
@@ -130,14 +130,12 @@ class Held(Weights):
         return _Arrays(self.arrays, list(names))
 
     def owner_of(self, name: str) -> Any:
-        """What holds all arrays."""
         return self.arrays
 
     def rebind(self, name: str, array: Any) -> None:
         self.arrays[name] = array
 
     def leave(self, name: str, elements: Any, rebound: bool) -> Any:
-        """Puts another array in the place of a buffer."""
         self.arrays[name] = elements
         return elements
 
@@ -159,7 +157,6 @@ def load(
     frontend_of: Callable[[str], Frontend],
     backend_of: Callable[[str], Backend],
 ) -> Graph:
-    """See :func:`graph_compiler.load`."""
     with _opened(path_of("path", path)) as opened:
         return _graph_in(opened, path, to, frontend_of, backend_of)
 
@@ -167,7 +164,6 @@ def load(
 def from_bytes(
     data: bytes, frontend_of: Callable[[str], Frontend], backend_of: Callable[[str], Backend]
 ) -> Graph:
-    """The graph that :func:`saving.to_bytes` wrote."""
     with _zip_opened(io.BytesIO(data), "the pickle") as opened:
         return _graph_in(opened, "the pickle", None, frontend_of, backend_of)
 
@@ -223,7 +219,9 @@ def _graph_in(
 
 
 def _frontend(name: str, data: Any, frontend_of: Callable[[str], Frontend]) -> Any:
-    """The frontend of the framework that was recorded; where that is not installed, a stand-in will do for canonical graphs."""
+    """The frontend of the framework that was recorded; where that is not installed, a stand-in will do for
+    canonical graphs.
+    """
     try:
         return frontend_of(name)
     except FrameworkNotInstalled as problem:
@@ -278,13 +276,14 @@ def _index(opened: _Opened, digests: Any) -> Any:
 
 
 def _native(data: Any, backend: Backend, target: Backend) -> Target:
-    """Whose arrays a graph holds: those of the target in canonical graphs, those of the source where its own calls were saved."""
     found: Target = (target if data["variants"][0]["dialect"] == "canonical" else backend).target
     return found
 
 
 def _arrays(data: Any, opened: _Opened, digests: Any, native: Target) -> dict[str, Any]:
-    """Name in the file -> native array, each read into memory that becomes the array's where the framework takes it."""
+    """Name in the file -> native array, each read into memory that becomes the array's where the framework
+    takes it.
+    """
     dtypes, arrays = dtypes_of(data), {}
     with opened(FILES[1]) as file:
         hashed = Hashed(file)

@@ -1,4 +1,6 @@
-"""The files of a saved graph, written piece by piece: memory then holds one weight twice, and not all of them three times."""
+"""The files of a saved graph, written piece by piece: memory then holds one weight twice, and not all of them
+three times.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ _partial: set[str] = set()  # folders that files are being written into
 def safetensors_of(
     arrays: Mapping[str, Any], to_bytes: Callable[[Any], bytes], metadata: Mapping[str, str] | None = None
 ) -> Iterator[bytes]:
-    """A safetensors file, written here: the library's own writer takes other arguments in every second release."""
+    """A safetensors file, written here: the library's own writer takes other arguments in every second
+    release.
+    """
     header: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
     place = 0
     for name, array in arrays.items():
@@ -50,9 +54,11 @@ def safetensors_of(
 
 
 def write(path: Path, files: Mapping[str, Iterable[bytes]]) -> None:
-    """Each file piece by piece, then the digests of all; what stood there stays until all are written. An existing folder is written into.
+    """Each file piece by piece, then the digests of all; what stood there stays until all are written. An
+    existing folder is written into.
 
-    They are written in a folder of their own beside: others may save to this path at the same time, or have put a link where it would be.
+    They are written in a folder of their own beside: others may save to this path at the same time, or have
+    put a link where it would be.
     """
     is_file = path.suffix != "" and not path.is_dir()
     is_new = not is_file and not path.exists()
@@ -86,7 +92,9 @@ def _partial_folder(inside: Path) -> Iterator[Path]:
 
 
 def _place(partial: Path, path: Path) -> None:
-    """Move all files to where they belong, also if Ctrl-C comes in between: the files of two graphs must not lie side by side."""
+    """Move all files to where they belong, also if Ctrl-C comes in between: the files of two graphs must not
+    lie side by side.
+    """
     with _placing:
         try:
             for name in FILES:
@@ -99,14 +107,12 @@ def _place(partial: Path, path: Path) -> None:
 
 
 def discard_partial() -> None:
-    """Remove what is written half, for a process that ends without leaving the functions that write."""
     with _placing:
         for name in list(_partial):
             shutil.rmtree(name, ignore_errors=True)
 
 
 def write_zip(file: Path | IO[bytes], files: Mapping[str, Iterable[bytes]]) -> None:
-    """All files in one."""
     with zipfile.ZipFile(file, "w") as archive:
         _put(lambda name: archive.open(zipfile.ZipInfo(name), "w", force_zip64=True), files)
 

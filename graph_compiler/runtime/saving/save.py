@@ -1,4 +1,7 @@
-"""Writes graphs to files: JSON and safetensors in a zip or a folder. No pickle, and no source: it is written anew from the graph."""
+"""Writes graphs to files: JSON and safetensors in a zip or a folder.
+
+No pickle, and no source: it is written anew from the graph.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +28,9 @@ if TYPE_CHECKING:
 
 
 def save(graph: Graph, path: str | os.PathLike[str]) -> None:
-    """Writes all variants of a graph, those for globals and modes as they are now first: into a zip file where ``path`` has a suffix,
-    otherwise into a folder."""
+    """Writes all variants of a graph, those for globals and modes as they are now first: into a zip file
+    where ``path`` has a suffix, otherwise into a folder.
+    """
     write(path_of("path", path), _files_of(graph))
 
 
@@ -44,7 +48,8 @@ def _files_of(graph: Graph) -> dict[str, Iterable[bytes]]:
     parameters = graph.parameters
     arrays = {f"parameters/{name}": array for name, array in parameters.items()}
     bodies = []
-    # What a variant assumes of globals and attributes does not go into a file, and the first that fits a call answers it there.
+    # What a variant assumes of globals and attributes does not go into a file, and the first that fits a call
+    # answers it there.
     variants = sorted(graph.variants, key=lambda variant: not variant.environment.holds())
     for number, variant in enumerate(variants):
         encoder = Encoder(variant.graph, graph.pipeline.frontend.files.spell)
@@ -83,7 +88,9 @@ def _files_of(graph: Graph) -> dict[str, Iterable[bytes]]:
 
 
 def _modes_of(variant: Variant) -> list[bool]:
-    """The modes of training in which it answers calls: both where none matters, none where something else has changed since."""
+    """The modes of training in which it answers calls: both where none matters, none where something else has
+    changed since.
+    """
     modes = []
     for mode in (True, False):
         with nullcontext() if variant.recording is None else variant.recording.weights.in_mode(mode):
@@ -92,13 +99,14 @@ def _modes_of(variant: Variant) -> list[bool]:
 
 
 def _mode_of(variant: Variant) -> bool | None:
-    """The mode that its model is in; None where it has none."""
     weights = None if variant.recording is None else variant.recording.weights
     return weights.is_training() if weights is not None and weights.has_modes else None
 
 
 def _read_back(graph: Graph, text: bytes, arrays: Mapping[str, Any]) -> None:
-    """``InvalidFile`` where what is to be written could not be loaded: what stands in the file's place stays there then."""
+    """``InvalidFile`` where what is to be written could not be loaded: what stands in the file's place stays
+    there then.
+    """
     dtypes = {name: dtype_name(array) for name, array in arrays.items()}
     try:
         require_readable(text, arrays, dtypes, graph.pipeline.frontend, graph.pipeline.target)

@@ -1,4 +1,6 @@
-"""The arrays of a saved graph, read piece by piece, each into its own memory: the file as a whole never stands in memory."""
+"""The arrays of a saved graph, read piece by piece, each into its own memory: the file as a whole never
+stands in memory.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,6 @@ class Hashed:
         self._file, self._digest = file, hashlib.sha256()
 
     def bytes(self, count: int) -> bytes:
-        """The next ``count`` bytes."""
         return self.memory(count).tobytes()
 
     def memory(self, count: int) -> np.ndarray[Any, Any]:
@@ -43,7 +44,6 @@ class Hashed:
         return filled
 
     def require(self, digest: Any, name: str) -> None:
-        """``InvalidFile`` where something follows, or what was read is not what was saved."""
         if self._file.read(1) or self._digest.hexdigest() != digest:
             raise InvalidFile(f"{name} was altered or damaged since it was saved")
 
@@ -66,7 +66,6 @@ class Stored(NamedTuple):
 
 
 def stored_arrays(file: Hashed) -> Iterator[tuple[str, str, np.ndarray[Any, Any]]]:
-    """Name, encoded type and bytes of each array of a safetensors file, in the order in which they stand there."""
     return ((name, stored.encoded, stored.memory) for name, stored in shaped_arrays(file))
 
 

@@ -1,4 +1,6 @@
-"""What a graph from outside must keep to: names that are names, places that there are, and nothing that could call."""
+"""What a graph from outside must keep to: names that are names, places that there are, and nothing that could
+call.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ _TEXTS = {"message": LINE}  # parameters that are sentences, and stand in the so
 
 
 def validate(graph: IRGraph, parameters: dict[str, Any], frontend: Frontend, backend: Backend) -> None:
-    """``InvalidFile`` where a graph that was read, with these arrays for its parameters, is none that ``save`` could have written."""
+    """``InvalidFile`` where a graph that was read, with these arrays for its parameters, is none that
+    ``save`` could have written.
+    """
     for value in graph.sources():
         if value.dtype not in ITEMSIZE and (value.dtype not in KEYS or value not in graph.inputs):
             raise InvalidFile(f"{value.dtype!r} is no data type")

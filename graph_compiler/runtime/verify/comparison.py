@@ -23,7 +23,9 @@ class Tolerance:
     atol: float | None = None
 
     def allowed(self, actual: Any, expected: Any, width: int) -> Any:
-        """The largest difference for every element, of which the narrower of the two types takes ``width`` bytes at most."""
+        """The largest difference for every element, of which the narrower of the two types takes ``width``
+        bytes at most.
+        """
         import numpy as np
 
         width = min(width, *(np.real(array).dtype.itemsize for array in (actual, expected)))
@@ -52,7 +54,8 @@ def difference(
     numbers: bool,
     widths: Mapping[str, int] = MappingProxyType({}),
 ) -> str:
-    """Return the first part that differs, in words; an empty text where none does. ``numbers=False`` compares all but the elements.
+    """Return the first part that differs, in words; an empty text where none does. ``numbers=False`` compares
+    all but the elements.
 
     ``widths`` gives for a label the narrowest float, in bytes, that was computed on the way to this part.
     """
@@ -70,7 +73,6 @@ def difference(
 
 
 def single(number: float) -> Any:
-    """A number that was read from an array, which is mostly of this type, or computed from such numbers."""
     import numpy as np
 
     return np.float32(number)

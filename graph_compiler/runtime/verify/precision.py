@@ -15,31 +15,30 @@ WIDEST = 8
 
 
 def width_of(dtype: str) -> int:
-    """Return the bytes of a real element of a floating-point dtype; those of float64 for other dtypes, which are not rounded."""
     return ITEMSIZE[real_of(dtype)] if is_inexact(dtype) else WIDEST
 
 
 def widths_of(graph: IRGraph) -> dict[Value, int]:
-    """Return for each value of a recorded graph the narrowest float, in bytes, that the calls on the way to it compute.
+    """Return for each value of a recorded graph the narrowest float, in bytes, that the calls on the way to
+    it compute.
 
     Arguments and views of them are exact, so they do not count.
     """
     widths: dict[Value, int] = {}
-    # A write also lowers the precision of what was made of the same memory before it, so the widths are computed until none changes.
+    # A write also lowers the precision of what was made of the same memory before it, so the widths are
+    # computed until none changes.
     while _lower(graph.nodes, widths):
         pass
     return widths
 
 
 def outputs_of(graph: IRGraph, widths: dict[Value, int]) -> list[int]:
-    """Return the widths of the outputs that are arrays or floats, in order."""
     return [
         _narrowest([item], widths) for item in graph.outputs if isinstance(item, Value) or _is_float(item)
     ]
 
 
 def effects_of(graph: IRGraph, widths: dict[Value, int], kind: str) -> dict[Any, int]:
-    """Return the widths of what a call leaves in arguments or buffers, by the target of the effect."""
     return {
         effect.target: _narrowest([effect.value], widths) for effect in graph.effects if effect.kind == kind
     }

@@ -14,13 +14,12 @@ from ..variant import Variant
 
 
 def recorded_inputs(recorded: Recorded) -> list[Value]:
-    """The inputs that are arguments; what is kept from call to call is read where it is."""
     return recorded.graph.inputs_of_call
 
 
 def synthetic_leaves(recorded: Recorded, reference: Any, sizes: Mapping[int, int], seed: int) -> list[Any]:
-    """Random arrays of the recorded dtypes and ranks, with elements from the ranges that were seen, and ``sizes`` in the place of others;
-    numbers as recorded.
+    """Random arrays of the recorded dtypes and ranks, with elements from the ranges that were seen, and
+    ``sizes`` in the place of others; numbers as recorded.
 
     What was one array is one, and all have the facts that were asked for.
     """
@@ -42,6 +41,5 @@ def synthetic_leaves(recorded: Recorded, reference: Any, sizes: Mapping[int, int
 
 
 def synthetic_call(variant: Variant, reference: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Arguments of the original that are like those of a variant, at the sizes of its recording."""
     assert variant.recording is not None
     return call_of(variant.graph.input_tree, synthetic_leaves(variant.recording, reference, {}, 0))

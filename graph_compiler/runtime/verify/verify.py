@@ -47,9 +47,11 @@ _FREEDOMS = {
 
 @dataclass(frozen=True)
 class Verified:
-    """What a verification did: ``runs`` agreed; ``skipped`` inputs were refused by the original or by the graph's guards.
+    """What a verification did: ``runs`` agreed; ``skipped`` inputs were refused by the original or by the
+    graph's guards.
 
-    ``numbers`` is False where the graph draws random numbers of another framework: then only structure, shapes and types were compared.
+    ``numbers`` is False where the graph draws random numbers of another framework: then only structure,
+    shapes and types were compared.
     """
 
     runs: int
@@ -72,12 +74,13 @@ class Verification:
     # ------------------------------------------------------------------------------ how precise
     @functools.cached_property
     def widths(self) -> dict[Value, int]:
-        """The narrowest float, in bytes, on the way to each value of the recording."""
         return widths_of(self.recording.graph)
 
     @functools.cached_property
     def widths_of_parts(self) -> dict[str, int]:
-        """The narrowest float, in bytes, that the original computes on the way to each part of an outcome, by its label."""
+        """The narrowest float, in bytes, that the original computes on the way to each part of an outcome, by
+        its label.
+        """
         graph = self.recording.graph
         results = outputs_of(graph, self.widths)
         labels = [_label_of_result(place, len(results)) for place in range(len(results))]
@@ -92,7 +95,9 @@ class Verification:
 
     # ------------------------------------------------------------------------------ which inputs
     def run(self, runs: int, seed: int) -> Verified:
-        """Draws inputs of the recorded specs at ``runs`` seeds, and at other sizes as far as the original takes them."""
+        """Draws inputs of the recorded specs at ``runs`` seeds, and at other sizes as far as the original
+        takes them.
+        """
         specs = [value.spec.hints for value in recorded_inputs(self.recording)]
         known = sorted({size for shape in specs for size in shape})
         movable = [
@@ -155,17 +160,14 @@ class Verification:
         return True
 
     def check_call(self, args: tuple[Any, ...], kwargs: dict[str, Any], seed: int) -> bool:
-        """Compares a call with just these arguments."""
         return self.variant.match(args, kwargs) is not None and self.check(self.leaves(args, kwargs), seed)
 
     def leaves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """The arrays and numbers in the arguments of a call."""
         arrays = iter(self.reference.leaves(args, kwargs))
         given = leaves_at(self.variant.graph.input_tree, (args, kwargs))
         return [leaf if type(leaf) in _NUMBERS else next(arrays) for leaf in given]
 
     def _copied(self, leaves: list[Any]) -> list[Any]:
-        """Arrays in memory of their own, one for what is one, and numbers."""
         apart = {id(leaf): leaf for leaf in leaves if type(leaf) not in _NUMBERS}
         copies = dict(zip(apart, self.reference.copied(list(apart.values()))))
         return [copies.get(id(leaf), leaf) for leaf in leaves]
@@ -356,7 +358,9 @@ def _verified(
 
 
 def verify_variant(graph: Graph, variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Checks a variant that was just recorded: with the arguments it was recorded with, then with fresh ones where that is possible."""
+    """Checks a variant that was just recorded: with the arguments it was recorded with, then with fresh ones
+    where that is possible.
+    """
     verification = Verification(graph.name, graph.pipeline, variant, Tolerance())
     verification.check_call(args, kwargs, 0)
     try:
@@ -366,7 +370,9 @@ def verify_variant(graph: Graph, variant: Variant, args: tuple[Any, ...], kwargs
 
 
 class Outcome:
-    """A result and everything that a call may have changed, as numpy arrays by label; containers and plain values by structure."""
+    """A result and everything that a call may have changed, as numpy arrays by label; containers and plain
+    values by structure.
+    """
 
     def __init__(
         self,
@@ -386,7 +392,6 @@ class Outcome:
 
 
 def _freedom_of(ops: Iterable[str]) -> str:
-    """Return what a result is unique up to, in words; an empty text if none of the operations leaves anything open."""
     found = [freedom for op, freedom in _FREEDOMS.items() if op in ops]
     return f" ({found[0]}, which each framework chooses by itself: see the known limits)" if found else ""
 
@@ -421,7 +426,6 @@ def _returning(graph: IRGraph, values: list[Value]) -> IRGraph:
 
 
 def _other(size: int, known: list[int], step: int) -> int:
-    """A size near ``size`` that no other has."""
     while size + step in known:
         step += 1
     return size + step

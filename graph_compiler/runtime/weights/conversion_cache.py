@@ -12,7 +12,10 @@ from ...errors import NotCompilable
 
 
 def twin_of(array: Any, convert: Callable[[Any], Any]) -> Any:
-    """An array that a function holds, in another framework. ``NotCompilable`` where its class is one that no other framework has."""
+    """An array that a function holds, in another framework.
+
+    ``NotCompilable`` where its class is one that no other framework has.
+    """
     twin = convert(array)
     if twin is None:
         raise NotCompilable(
@@ -46,12 +49,10 @@ class Converted:
         self._twins: dict[int, _Twin] = {}
 
     def known(self, array: Any) -> Any:
-        """The twin of an array that has one; None of another."""
         twin = self._twins.get(id(array))
         return twin.native if twin is not None and twin.array() is array and twin.stamp.fits(array) else None
 
     def of(self, array: Any) -> Any:
-        """The twin of an array. ``NotCompilable`` where there can be none."""
         known = self.known(array)
         return self.note(array, twin_of(array, self._convert)) if known is None else known
 
@@ -70,13 +71,12 @@ class Converted:
 
 
 class Shared(Converted):
-    """As :class:`Converted`, where what is converted shares its memory: it is made anew each time, which costs less than a look at the
-    array."""
+    """As :class:`Converted`, where what is converted shares its memory: it is made anew each time, which
+    costs less than a look at the array.
+    """
 
     def known(self, array: Any) -> Any:
-        """The array in the other framework."""
         return twin_of(array, self._convert)
 
     def note(self, array: Any, native: Any) -> Any:
-        """Nothing: ``native`` is what it was."""
         return native

@@ -1,4 +1,6 @@
-"""Variants of models on the device ``meta``: they wait for their weights, and say so where they are called before."""
+"""Variants of models on the device ``meta``: they wait for their weights, and say so where they are called
+before.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,10 @@ _SHOWN = 5  # names in a message
 
 
 def awaited_of(weights: Weights | None, names: Iterable[str]) -> list[str]:
-    """Those of the names that have no elements yet; none where there are no weights."""
     return [] if weights is None else weights.awaited(names)
 
 
 def waiting(variant: Variant) -> list[str]:
-    """The weights that a variant waits for."""
     return awaited_of(*_weights_of(variant))
 
 
@@ -46,7 +46,6 @@ def require_weights(variants: Iterable[Variant]) -> None:
 
 
 def require_loaded(name: str, weights: Any, names: Iterable[str]) -> None:
-    """``WeightsMissing`` where weights of these names have no elements yet."""
     if missing := awaited_of(weights, names):
         _refuse(name, missing)
 
@@ -60,8 +59,9 @@ def _refuse(name: str, names: list[str]) -> None:
 
 
 def hold_back(variant: Variant) -> None:
-    """Calls of a variant that waits are refused until its weights are there, however they came; afterwards they cost what they cost
-    ever."""
+    """Calls of a variant that waits are refused until its weights are there, however they came; afterwards
+    they cost what they cost ever.
+    """
     if (variant.graph.parameters or variant.graph.effects) and waiting(variant):
         variant.attempt = _HeldBack(variant)  # type: ignore[method-assign]
 

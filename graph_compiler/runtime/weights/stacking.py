@@ -15,7 +15,8 @@ _NONE: Mapping[str, Any] = {}
 
 
 class StackedWeights:
-    """Called, the weights of the moment as a program with ``stacks`` takes them: stacked, and those that are stacked left out.
+    """Called, the weights of the moment as a program with ``stacks`` takes them: stacked, and those that are
+    stacked left out.
 
     ``written`` are the buffers whose arrays calls replace.
     """
@@ -45,7 +46,9 @@ class StackedWeights:
 def as_read(
     parameters: Live, program: Program, graph: Graph, flat: Callable[..., Any]
 ) -> Callable[[], Mapping[str, Any]]:
-    """What gives the weights as the ``flat`` function of a program reads them: ``parameters`` itself where none are stacked."""
+    """What gives the weights as the ``flat`` function of a program reads them: ``parameters`` itself where
+    none are stacked.
+    """
     if not program.stacks:
         return parameters
     written = (effect.target for effect in graph.effects if effect.kind == "buffer")
@@ -53,7 +56,10 @@ def as_read(
 
 
 def captured(parameters: Live, program: Program, flat: Callable[..., Any]) -> Callable[..., Any] | None:
-    """The ``flat`` function for a compiler that reads the weights itself: without the argument for them. None where it does not."""
+    """The ``flat`` function for a compiler that reads the weights itself: without the argument for them.
+
+    None where it does not.
+    """
     if program.stacks or program.arguments[:1] != ("parameters",) or not parameters.is_captured:
         return None
 

@@ -1,4 +1,6 @@
-"""Gives the original's variables the numbers that a module of its graph, or a dict of parameters, holds: all of them, or none."""
+"""Gives the original's variables the numbers that a module of its graph, or a dict of parameters, holds: all
+of them, or none.
+"""
 
 from __future__ import annotations
 

@@ -13,14 +13,15 @@ from .conversion_cache import Converted
 
 
 def lacking(graph: Graph, name: str) -> CallMismatch:
-    """That one of them is missing."""
     return CallMismatch(
         f"{graph.name}: there is no weight {name!r} among the parameters; it needs {', '.join(graph.parameters)}"
     )
 
 
 def require_shapes(of: str, shapes: Mapping[str, tuple[int, ...]], parameters: Mapping[str, Any]) -> None:
-    """``GuardFailed`` where a weight has another shape than while recording, which took that one for granted; ``of`` names the graph."""
+    """``GuardFailed`` where a weight has another shape than while recording, which took that one for granted;
+    ``of`` names the graph.
+    """
     for name, recorded in shapes.items():
         shape = getattr(parameters.get(name), "shape", None)
         if shape != recorded and isinstance(shape, tuple):
@@ -53,15 +54,16 @@ class NoWeights(Live):
         return _NONE
 
     def leave(self, name: str, value: Any) -> None:
-        """``KeyError``: there is no buffer."""
         raise KeyError(name)
 
 
 class NativeWeights(Live):
-    """Called, the weights of a variant as arrays of the target; what a call makes of buffers is left in the user's objects.
+    """Called, the weights of a variant as arrays of the target; what a call makes of buffers is left in the
+    user's objects.
 
-    A weight that no call writes to is converted at the first call (``adopted``: it may share the user's memory), and again where the user
-    has written to it or replaced it. Buffers are copies (``copied``), for they are written to while the target may still compute.
+    A weight that no call writes to is converted at the first call (``adopted``: it may share the user's
+    memory), and again where the user has written to it or replaced it. Buffers are copies (``copied``), for
+    they are written to while the target may still compute.
     """
 
     def __init__(
@@ -107,6 +109,5 @@ class NativeWeights(Live):
         return known
 
     def leave(self, name: str, value: Any) -> None:
-        """Gives a buffer of the user's the elements of ``value``; one that the original replaces, by another array."""
         held = self._weights.leave(name, elements_of(self._target, value), name in self._rebound)
         self._copied.note(held, value)

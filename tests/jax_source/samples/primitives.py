@@ -1,4 +1,6 @@
-"""Calls of ``jax.lax`` as libraries make them: data types, modes and numbers of operands beyond those of the public functions."""
+"""Calls of ``jax.lax`` as libraries make them: data types, modes and numbers of operands beyond those of the
+public functions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Samples of preprocessing: of images as they are, of random changes with and without training, of sounds and of categories."""
+"""Samples of preprocessing: of images as they are, of random changes with and without training, of sounds and
+of categories.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from .core import BOTH, ROWS, SEQUENCES
 
 L = keras.layers
 IMAGES = (Array((2, 10, 12, 3), (3, 9, 13, 3), 0, 255),)
-# No quotient that Equalization rounds is a half: XLA divides by a scalar by way of its reciprocal, and gives 52.500004 for 12495 / 238.
+# No quotient that Equalization rounds is a half: XLA divides by a scalar by way of its reciprocal, and gives
+# 52.500004 for 12495 / 238.
 WITHOUT_TIES = (Array((2, 8, 9, 3), (3, 10, 12, 3), 0, 255),)
 FIRST = (Array((2, 3, 10, 12), (3, 3, 9, 13), 0, 255),)
 ONE_IMAGE = (Array((10, 12, 3), (9, 13, 3), 0, 255),)

@@ -1,4 +1,6 @@
-"""Samples of public functions as data: arrays by the letters of their axes, which have one size while recording and others later."""
+"""Samples of public functions as data: arrays by the letters of their axes, which have one size while
+recording and others later.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ WHOLE = np.array([0, 1, -1, 5, -5, 7, -7, 100, -128, 127], np.int32)
 
 @dataclass(frozen=True)
 class Drawn:
-    """An array whose axes are letters of :data:`SIZES` or digits: ``"bn3"`` is (2, 3, 3) while recording, then (3, 5, 3)."""
+    """An array whose axes are letters of :data:`SIZES` or digits: ``"bn3"`` is (2, 3, 3) while recording,
+    then (3, 5, 3).
+    """
 
     axes: str
     dtype: str = "float32"
@@ -54,7 +58,8 @@ class Drawn:
 class Call:
     """Arguments of one function; ``by`` calls it otherwise than ``function(*args, **kwargs)``.
 
-    ``gradients`` says whether they are compared too, ``drawn`` that results are random, and of one distribution.
+    ``gradients`` says whether they are compared too, ``drawn`` that results are random, and of one
+    distribution.
     """
 
     args: tuple[Any, ...]

@@ -14,7 +14,9 @@ _TRUE, _OTHER_TRUE = ints(4, 2, low=0, high=5), ints(3, 2, low=0, high=5)
 
 
 def _sampler(name: str, unique: bool, **options: Any) -> Any:
-    """What does not depend on the draw: types and shapes, that classes are in range and different, and what is expected in all."""
+    """What does not depend on the draw: types and shapes, that classes are in range and different, and what
+    is expected in all.
+    """
 
     def call(true_classes: Any) -> Any:
         found = getattr(tf.raw_ops, name)(

@@ -21,8 +21,9 @@ _COLOURS, _OTHER_COLOURS = array(2, 3, 4, 3, kind="fraction"), array(1, 5, 2, 3,
 _GREYS = np.array(
     [[0, 0, 0], [0.5, 0.5, 0.5], [1, 0, 0], [1, 1, 0], [0, 1, 1], [0.2, 0.2, 0.1], [1, 0, 1]], np.float32
 )
-# But for the whole image no position is an element up to rounding: compiled without optimisation, XLA computes a position twice and
-# rounds it differently, so that the neighbours are of one element and the weights of the other.
+# But for the whole image no position is an element up to rounding: compiled without optimisation, XLA
+# computes a position twice and rounds it differently, so that the neighbours are of one element and the
+# weights of the other.
 _BOXES = np.array(
     [[0.0, 0.0, 1.0, 1.0], [0.2, 0.3, 0.7, 0.9], [-0.3, 0.1, 1.2, 0.83], [0.8, 0.9, 0.1, 0.25]], np.float32
 )

@@ -47,7 +47,9 @@ def _dropped(seed: Any, x: Any) -> Any:
 
 
 def _between(draw: Any, low: float, high: float, mean: float) -> Any:
-    """Whether draws of a state, which are other ones in each target, lie in these bounds, and where their mean should."""
+    """Whether draws of a state, which are other ones in each target, lie in these bounds, and where their
+    mean should.
+    """
 
     def call(x: Any) -> Any:
         drawn = tf.cast(draw(tf.shape(x)), "float32")

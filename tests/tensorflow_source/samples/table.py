@@ -13,8 +13,9 @@ from ...support.samples import Sample
 
 
 def raw(name: str, **fixed: Any) -> Callable[..., Any]:
-    """``tf.raw_ops.NAME`` as a function of those operands that are not ``fixed``, in their order; results are a tuple where there are
-    several."""
+    """``tf.raw_ops.NAME`` as a function of those operands that are not ``fixed``, in their order; results are
+    a tuple where there are several.
+    """
     function = getattr(tf.raw_ops, name)
     attributes = {attribute.name for attribute in op_def_registry.get(name).attr} | {"name", *fixed}
     operands = [operand for operand in inspect.signature(function).parameters if operand not in attributes]
@@ -28,8 +29,9 @@ def raw(name: str, **fixed: Any) -> Callable[..., Any]:
 
 
 def sample(operation: str, args: Any, other: Any = None, label: str = "", /, **fixed: Any) -> Sample:
-    """A sample of one raw operation: operands that are arrays, the same at other sizes, and what is fixed (attributes, and operands that
-    are numbers)."""
+    """A sample of one raw operation: operands that are arrays, the same at other sizes, and what is fixed
+    (attributes, and operands that are numbers).
+    """
     return Sample(
         raw(operation, **fixed),
         tuple(args),

@@ -1,4 +1,6 @@
-"""Convolutions, pooling, normalisation and patches, with their gradients, in the layouts that TensorFlow computes on a CPU."""
+"""Convolutions, pooling, normalisation and patches, with their gradients, in the layouts that TensorFlow
+computes on a CPU.
+"""
 
 from __future__ import annotations
 
@@ -116,7 +118,9 @@ def _batch_norm_gradient(name: str, **options: Any) -> Any:
 
 
 def _norm(name: str, **options: Any) -> Any:
-    """Without training the results that are reserved for a gradient are memory that TensorFlow leaves as it was."""
+    """Without training the results that are reserved for a gradient are memory that TensorFlow leaves as it
+    was.
+    """
     return lambda *arrays: raw(name, **options)(*arrays)[: None if options["is_training"] else 3]
 
 

@@ -1,4 +1,6 @@
-"""Two names of one thing, and one name of two: what was taken of a variable before it is written, tensors, arrays of numpy, containers."""
+"""Two names of one thing, and one name of two: what was taken of a variable before it is written, tensors,
+arrays of numpy, containers.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ def _state() -> Any:
     return tf.Variable(np.arange(12, dtype="float32").reshape(4, 3) / 3.0)
 
 
-# ------------------------------------------------------------------------------------- taken before it is written
+# --------------------------------------------------------------------------------- taken before it is written
 TAKES: dict[str, Callable[[Any], Any]] = {
     "read_value": lambda v: v.read_value(),
     "value": lambda v: v.value(),

@@ -1,4 +1,6 @@
-"""What code asks of tensors, sizes, types and of TensorFlow itself before it decides: classes, attributes, texts, modes."""
+"""What code asks of tensors, sizes, types and of TensorFlow itself before it decides: classes, attributes,
+texts, modes.
+"""
 
 from __future__ import annotations
 
@@ -54,15 +56,15 @@ TRAPS.rows()(
         x + _told(hasattr(x.shape[0], "shape"), hasattr(x.shape[0], "dtype"), hasattr(x.shape[0], "numpy"))
     ),
     type_of_a_size=lambda x: (
-        x + _told(type(x.shape[0]) is int, type(x.shape[0] * 2) == int, type(x.shape[0] / 2) is float)
-    ),  # noqa: E721
+        x + _told(type(x.shape[0]) is int, type(x.shape[0] * 2) == int, type(x.shape[0] / 2) is float)  # noqa: E721
+    ),
     class_of_a_size=lambda x: (
         x + _told(x.shape[0].__class__ is int, issubclass(type(x.shape[0]), int), callable(x.shape[0]))
     ),
     name_of_the_class_of_a_size=lambda x: x + len(type(x.shape[0]).__name__),
     size_is_none=lambda x: (
-        x + _told(x.shape[0] is None, x.shape[0] is not None, None in x.shape, x.shape[0] == None)
-    ),  # noqa: E711
+        x + _told(x.shape[0] is None, x.shape[0] is not None, None in x.shape, x.shape[0] == None)  # noqa: E711
+    ),
     size_or_tensor_of_it=lambda x: x * float(x.shape[0] if x.shape[0] is not None else tf.shape(x)[0]),
     shape_is_known=lambda x: (
         x + _told(x.shape.is_fully_defined(), x.shape.rank == 2, x.shape.ndims == 2, x.shape.dims is not None)

@@ -487,7 +487,7 @@ def attribute_of_python_is_kept_by_a_tf_function() -> Any:
     return Model()
 
 
-# ---------------------------------------------------------------------------------------------- forms of tf.function
+# --------------------------------------------------------------------------------------- forms of tf.function
 _FORMS: dict[str, Any] = {
     "form_compiled": lambda f: tf.function(f, jit_compile=True),
     "form_relaxed": lambda f: tf.function(f, reduce_retracing=True),

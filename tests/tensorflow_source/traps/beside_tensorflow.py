@@ -1,4 +1,6 @@
-"""Code beside TensorFlow's: Python's modules, NumPy between, context managers, texts, time, files; what is refused names its line."""
+"""Code beside TensorFlow's: Python's modules, NumPy between, context managers, texts, time, files; what is
+refused names its line.
+"""
 
 from __future__ import annotations
 
@@ -194,7 +196,7 @@ def _suppressed(x: Any) -> Any:
     return x + 1.0
 
 
-# ---------------------------------------------------------------------------------------------- messages, time, contexts
+# ----------------------------------------------------------------------------------- messages, time, contexts
 @TRAPS.function(*_SIGNS, variants=1)
 def prints_what_it_has(x: Any) -> Any:
     with contextlib.redirect_stdout(open(os.devnull, "w")):  # noqa: PTH123

@@ -1,4 +1,6 @@
-"""Gradients through branches and loops whose results Python reads, generators of random numbers, and sizes that elements tell."""
+"""Gradients through branches and loops whose results Python reads, generators of random numbers, and sizes
+that elements tell.
+"""
 
 from __future__ import annotations
 

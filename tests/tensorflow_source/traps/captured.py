@@ -1,4 +1,6 @@
-"""What a function captures: cells, globals, defaults, attributes and containers, changed between calls, and caches of its own."""
+"""What a function captures: cells, globals, defaults, attributes and containers, changed between calls, and
+caches of its own.
+"""
 
 from __future__ import annotations
 
@@ -321,7 +323,7 @@ TRAPS.update(
 )
 
 
-# ---------------------------------------------------------------------------------------------- globals and classes
+# ---------------------------------------------------------------------------------------- globals and classes
 RATE, TABLE, STEPS, MODULE = 2.0, {"a": 2.0}, [1.0, 2.0], types.ModuleType("settings")
 MODULE.rate = 2.0  # type: ignore[attr-defined]
 
@@ -468,7 +470,7 @@ class _Slower(_Model):
         return super().__call__(x) * 0.5
 
 
-# ---------------------------------------------------------------------------------------------- what a function keeps itself
+# ------------------------------------------------------------------------------- what a function keeps itself
 @TRAPS.made()
 def cache_of_a_dict() -> Any:
     cache: dict[int, Any] = {}

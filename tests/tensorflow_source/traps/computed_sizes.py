@@ -1,4 +1,6 @@
-"""Arithmetic on sizes: numbers of ``x.shape``, of ``tf.shape`` and of both, as bounds, shapes, factors, keys and results."""
+"""Arithmetic on sizes: numbers of ``x.shape``, of ``tf.shape`` and of both, as bounds, shapes, factors, keys
+and results.
+"""
 
 from __future__ import annotations
 

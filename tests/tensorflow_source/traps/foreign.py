@@ -1,4 +1,7 @@
-"""What is no array: ragged and sparse tensors, texts, tables, datasets, callbacks. Most is refused, with the user's line."""
+"""What is no array: ragged and sparse tensors, texts, tables, datasets, callbacks.
+
+Most is refused, with the user's line.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Functions: ``tf.function`` in its forms, closures and globals that change, side effects, structures of arguments and results."""
+"""Functions: ``tf.function`` in its forms, closures and globals that change, side effects, structures of
+arguments and results.
+"""
 
 from __future__ import annotations
 

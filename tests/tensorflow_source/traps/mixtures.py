@@ -1,4 +1,6 @@
-"""Programs that mix what the other tables have one at a time: state under branches, tapes around loops, structures of structures."""
+"""Programs that mix what the other tables have one at a time: state under branches, tapes around loops,
+structures of structures.
+"""
 
 from __future__ import annotations
 

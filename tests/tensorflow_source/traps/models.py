@@ -1,4 +1,6 @@
-"""Models of Keras: functional, subclassed and nested ones with state, recurrent layers that go on, masks, policies, modes, losses."""
+"""Models of Keras: functional, subclassed and nested ones with state, recurrent layers that go on, masks,
+policies, modes, losses.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,7 @@ _MODES: tuple[Call, ...] = (
 )  # fmt: skip
 
 
-# ------------------------------------------------------------------------------------- recurrent layers that go on
+# -------------------------------------------------------------------------------- recurrent layers that go on
 STATEFUL: dict[str, Any] = {
     "lstm": lambda: L.LSTM(4, stateful=True, return_state=True),
     "gru_sequences": lambda: L.GRU(4, stateful=True, return_sequences=True),
@@ -308,7 +310,7 @@ def layer_that_casts_nothing() -> Any:
     return Exact()
 
 
-# ------------------------------------------------------------------------------------- how models are put together
+# -------------------------------------------------------------------------------- how models are put together
 @TRAPS.made()
 def model_with_an_output_that_is_an_input() -> Any:
     given = keras.Input((3,))

@@ -1,4 +1,6 @@
-"""Types of numbers: promotion, division, overflow, casts, truth values, complex numbers, half precision, NaN and infinity."""
+"""Types of numbers: promotion, division, overflow, casts, truth values, complex numbers, half precision, NaN
+and infinity.
+"""
 
 from __future__ import annotations
 

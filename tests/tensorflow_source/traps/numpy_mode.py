@@ -1,4 +1,6 @@
-"""``tf.experimental.numpy``: its types, its promotion, its functions of sizes, and its arrays beside TensorFlow's."""
+"""``tf.experimental.numpy``: its types, its promotion, its functions of sizes, and its arrays beside
+TensorFlow's.
+"""
 
 from __future__ import annotations
 

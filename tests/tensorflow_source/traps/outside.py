@@ -1,4 +1,6 @@
-"""Indices that come in as arguments and lie outside of their axis, or are negative where TensorFlow takes none: an error in every target."""
+"""Indices that come in as arguments and lie outside of their axis, or are negative where TensorFlow takes
+none: an error in every target.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What Python reads of arrays: numbers, truth, texts, keys, orders; and branches and loops that a later call takes otherwise."""
+"""What Python reads of arrays: numbers, truth, texts, keys, orders; and branches and loops that a later call
+takes otherwise.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Random numbers: those of a seed or a generator are TensorFlow's own, bit by bit; others have its shapes and are drawn anew each time."""
+"""Random numbers: those of a seed or a generator are TensorFlow's own, bit by bit; others have its shapes and
+are drawn anew each time.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ L = keras.layers
 _R = tf.random
 _CALLS = (lambda: (drawn(),), lambda: (drawn(),), lambda: (drawn(6, seed=1),), lambda: (drawn(5, seed=2),))
 
-# ------------------------------------------------------------------------------------- of a seed that a call gives
+# -------------------------------------------------------------------------------- of a seed that a call gives
 STATELESS: dict[str, Callable[[Any, Any], Any]] = {
     "uniform": lambda x, s: _R.stateless_uniform(tf.shape(x), s),
     "uniform_between": lambda x, s: _R.stateless_uniform((2, 3), s, -2.0, x[0, 0] + 5.0),
@@ -315,7 +317,7 @@ def dropout_of_a_recurrent_layer() -> Any:
     return layer
 
 
-# ------------------------------------------------------------------------------------- without a seed: shapes, and drawn anew
+# --------------------------------------------------------------------- without a seed: shapes, and drawn anew
 STATEFUL: dict[str, Callable[[Any], Any]] = {
     "normal": lambda x: _R.normal(tf.shape(x)),
     "uniform_integers": lambda x: _R.uniform((3,), 0, 5, tf.int32),

@@ -1,4 +1,6 @@
-"""Ranks, empty arrays, axes of one element, broadcasting and reshaping: what one recording has to serve at other shapes."""
+"""Ranks, empty arrays, axes of one element, broadcasting and reshaping: what one recording has to serve at
+other shapes.
+"""
 
 from __future__ import annotations
 

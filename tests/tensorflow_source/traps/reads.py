@@ -1,4 +1,6 @@
-"""Every way to read a variable, behind a write and where Python decides on what was read: in branches, loops and functions."""
+"""Every way to read a variable, behind a write and where Python decides on what was read: in branches, loops
+and functions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""State that the user sets back, or replaces, between calls: it lives in the user's objects, so the next call goes on from there."""
+"""State that the user sets back, or replaces, between calls: it lives in the user's objects, so the next call
+goes on from there.
+"""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def _same(rows: int = 4, seed: int = 0) -> Any:
     return drawn(rows, seed=seed)
 
 
-# ---------------------------------------------------------------------------------------------- positions and keywords
+# ------------------------------------------------------------------------------------- positions and keywords
 @TRAPS.function(
     lambda: (_same(), _same(seed=1)),
     lambda: (_same(), K(b=_same(seed=2))),

@@ -1,4 +1,6 @@
-"""State of modules, layers, metrics and objects: counted, averaged, kept, made late, nested, shared, alternating."""
+"""State of modules, layers, metrics and objects: counted, averaged, kept, made late, nested, shared,
+alternating.
+"""
 
 from __future__ import annotations
 

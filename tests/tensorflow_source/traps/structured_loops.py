@@ -1,4 +1,6 @@
-"""Maps, scans, folds, while loops, conditions and TensorArrays in TensorFlow's own words, with other structures, sizes and captures."""
+"""Maps, scans, folds, while loops, conditions and TensorArrays in TensorFlow's own words, with other
+structures, sizes and captures.
+"""
 
 from __future__ import annotations
 

@@ -47,12 +47,15 @@ CALLS: tuple[Call, ...] = (
 
 @dataclass(frozen=True)
 class Trap:
-    """``make()`` gives a fresh function, layer or module; ``calls`` give the arguments of one call each, the first is recorded.
+    """``make()`` gives a fresh function, layer or module; ``calls`` give the arguments of one call each, the
+    first is recorded.
 
-    ``errors``: target, ELSEWHERE or EVERYWHERE -> words of the message of the error that is right there, and ``raises``: number of a call
-    -> words of the message of the exception that both the original and the graph raise. ``changes``: number of a call -> what the user
-    does to the function before that call. ``draws``: random numbers differ between targets, shapes and types alone are compared.
-    ``is_half``: the layers compute in half precision, so numbers may be 4 times as far from float64 as the original's are.
+    ``errors``: target, ELSEWHERE or EVERYWHERE -> words of the message of the error that is right there, and
+    ``raises``: number of a call -> words of the message of the exception that both the original and the graph
+    raise. ``changes``: number of a call -> what the user does to the function before that call. ``draws``:
+    random numbers differ between targets, shapes and types alone are compared.
+    ``is_half``: the layers compute in half precision, so numbers may be 4 times as far from float64 as the
+    original's are.
     """
 
     make: Callable[[], Any]

@@ -1,4 +1,6 @@
-"""Tapes inside of a function: what they watch, when they watch it, what is read of them, and derivatives of derivatives."""
+"""Tapes inside of a function: what they watch, when they watch it, what is read of them, and derivatives of
+derivatives.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ def _weights() -> tuple[Any, Any]:
     return tf.Variable(np.arange(9, dtype="float32").reshape(3, 3) / 9.0), tf.Variable([0.5, -0.5, 1.0])
 
 
-# ------------------------------------------------------------------------------------- variables that change under a tape
+# ------------------------------------------------------------------------- variables that change under a tape
 @TRAPS.made()
 def assigned_before_the_gradient_is_taken() -> Any:
     w, b = _weights()
@@ -372,7 +374,7 @@ def of_tf_hessians(x: Any) -> Any:
     return tf.hessians(tf.reduce_sum(tf.sin(row) * tf.reduce_sum(row)), row)
 
 
-# ------------------------------------------------------------------------------------- through branches and loops
+# --------------------------------------------------------------------------------- through branches and loops
 @TRAPS.made()
 def through_a_branch_that_reads_a_variable() -> Any:
     w, b = _weights()
@@ -495,7 +497,7 @@ def that_a_loop_of_python_repeats(x: Any) -> Any:
     return y
 
 
-# ------------------------------------------------------------------------------------- where derivatives have to be chosen
+# ------------------------------------------------------------------------ where derivatives have to be chosen
 @TRAPS.function()
 def at_kinks(x: Any) -> Any:
     x = x * 0.0

@@ -1,4 +1,6 @@
-"""Steps of training inside of a function: optimizers of Keras, steps by hand, schedules, clipping, accumulation, parts that are frozen."""
+"""Steps of training inside of a function: optimizers of Keras, steps by hand, schedules, clipping,
+accumulation, parts that are frozen.
+"""
 
 from __future__ import annotations
 

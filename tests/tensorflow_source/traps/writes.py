@@ -1,4 +1,6 @@
-"""Every way to write to a variable, where Python writes, and where a branch, a loop or a function that is called does."""
+"""Every way to write to a variable, where Python writes, and where a branch, a loop or a function that is
+called does.
+"""
 
 from __future__ import annotations
 
@@ -138,7 +140,7 @@ TRAPS.update(
 )
 
 
-# ------------------------------------------------------------------------------------- by kernels that have no other form: refused
+# ---------------------------------------------------------------- by kernels that have no other form: refused
 KERNELS: dict[str, Callable[[Any, Any], Any]] = {
     "gradient_descent": lambda v, x: tf.raw_ops.ResourceApplyGradientDescent(
         var=v.handle, alpha=0.1, delta=x[:4]

@@ -30,7 +30,6 @@ _BINARY = {
 
 
 def together(b: JaxBuilder, *operands: Any) -> list[Any]:
-    """Operands of one shape, without the broadcasting that the operation does by itself."""
     return [_narrow(b, item, [other for other in operands if other is not item]) for item in operands]
 
 
@@ -46,13 +45,11 @@ def _narrow(b: JaxBuilder, item: Any, others: list[Any]) -> Any:
 
 
 def _broadcast(b: JaxBuilder, item: Any) -> Node | None:
-    """The node that broadcast an array, if one did."""
     node = b.maker(item)
     return node if node is not None and node.op == "broadcast_to" else None
 
 
 def _unary(name: str) -> Callable[..., Any]:
-    """How exact it is to be is not asked."""
     return lambda b, x, **_: getattr(b, name)(x)
 
 
@@ -105,7 +102,7 @@ for _name in ("and", "or", "xor"):
     rows.row(f"{_name}_p")(_logical(_name))
 
 
-# ------------------------------------------------------------------------------------- the total order of floats
+# ---------------------------------------------------------------------------------- the total order of floats
 def _before(b: JaxBuilder, x: Any, y: Any) -> Any:
     """``x < y`` where -0.0 is before 0.0, and NaN after all numbers."""
     x, y = b.array(x, getattr(y, "dtype", None)), b.array(y, getattr(x, "dtype", None))
@@ -118,7 +115,6 @@ def _before(b: JaxBuilder, x: Any, y: Any) -> Any:
 
 @rows.row("lt_to_p")
 def lt_to(b: JaxBuilder, x: Any, y: Any) -> Any:
-    """Less, in the total order."""
     return _before(b, x, y)
 
 
@@ -139,7 +135,6 @@ rows.table({
 
 @rows.row("div_p")
 def div(b: JaxBuilder, x: Any, y: Any) -> Any:
-    """Of integers rounded towards 0."""
     return (b.divide if is_inexact(b.result.dtype) else b.trunc_divide)(*together(b, x, y))
 
 
@@ -155,14 +150,12 @@ def integer_pow(b: JaxBuilder, x: Any, *, y: int) -> Any:
 
 @rows.row("cbrt_p")
 def cbrt(b: JaxBuilder, x: Any, **_: Any) -> Any:
-    """The cube root, of negative numbers too."""
     length = b.pow(b.abs(x, right=is_floating(x.dtype)), 1 / 3)
     return b.where(b.signbit(x), b.negative(length), length)
 
 
 @rows.row("sign_p")
 def sign(b: JaxBuilder, x: Any) -> Any:
-    """NaN of NaN, where torch has 0; without a gradient, of complex numbers too."""
     if is_floating(x.dtype):
         return b.where(b.isnan(x), x, b.sign(x))
     return b.sign(b.stop_gradient(x)) if is_complex(x.dtype) else b.sign(x)
@@ -219,15 +212,15 @@ def select_n(b: JaxBuilder, which: Any, *cases: Any) -> Any:
 
 @rows.row("convert_element_type_p")
 def convert_element_type(b: JaxBuilder, x: Any, **_: Any) -> Any:
-    """As the recorded type."""
     if is_complex(x.dtype) and not is_complex(b.result.dtype) and b.result.dtype != "bool":
         x = b.real(x)
     return b.astype(_saturated(b, x, b.result.dtype), dtype=b.result.dtype)
 
 
 def _saturated(b: JaxBuilder, x: Any, dtype: str) -> Any:
-    """Floats cut off at the ends of a narrow integer type, and negative ones of unsigned types, where other frameworks wrap around or do as
-    the processor does."""
+    """Floats cut off at the ends of a narrow integer type, and negative ones of unsigned types, where other
+    frameworks wrap around or do as the processor does.
+    """
     if not is_floating(x.dtype) or not is_integer(dtype):
         return x
     least = 0 if dtype.startswith("u") else -(2 ** (8 * ITEMSIZE[dtype] - 1))
@@ -241,7 +234,9 @@ def _saturated(b: JaxBuilder, x: Any, dtype: str) -> Any:
 
 @rows.row("bitcast_convert_type_p")
 def bitcast_convert_type(b: JaxBuilder, x: Any, *, new_dtype: Any) -> Any:
-    """Bytes read as another type; parts of an element, or elements of which one is made, stand along a last axis."""
+    """Bytes read as another type; parts of an element, or elements of which one is made, stand along a last
+    axis.
+    """
     dtype = b.result.dtype
     have, want = ITEMSIZE[x.dtype], ITEMSIZE[dtype]
     if have == want:
@@ -253,7 +248,9 @@ def bitcast_convert_type(b: JaxBuilder, x: Any, *, new_dtype: Any) -> Any:
 
 @rows.row("polygamma_p")
 def polygamma(b: JaxBuilder, n: Any, x: Any) -> Any:
-    """Of a degree known beforehand; at the poles 0, -1, -2, ... what JAX gives, where torch's reflection rounds to large numbers."""
+    """Of a degree known beforehand; at the poles 0, -1, -2, ... what JAX gives, where torch's reflection
+    rounds to large numbers.
+    """
     degree = known_number(b, n)
     if isinstance(degree, Value):
         raise NotImplementedError("polygamma of a degree that is known only at run time")
@@ -275,7 +272,6 @@ def reduce_precision(b: JaxBuilder, x: Any, *, exponent_bits: int, mantissa_bits
 
 
 def known_number(b: JaxBuilder, x: Any) -> Any:
-    """The number that an array was filled with, where that is known; otherwise the array."""
     while (node := b.maker(x)) is not None and node.op in ("broadcast_to", "reshape", "stop_gradient"):
         x = node.inputs[0]
     return node.params["fill_value"] if node is not None and node.op == "full" else x
@@ -283,6 +279,5 @@ def known_number(b: JaxBuilder, x: Any) -> Any:
 
 @rows.row("clz_p")
 def leading_zeros(b: JaxBuilder, x: Any) -> Any:
-    """How many bits before the first 1 are 0."""
     zeros = b.subtract(b.array(1, x.dtype), b.flip(bits_of(b, x), axis=(x.ndim,)))
     return b.sum(b.cumulative_prod(zeros, axis=x.ndim, dtype=x.dtype), axis=(x.ndim,), dtype=x.dtype)

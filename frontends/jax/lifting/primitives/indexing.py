@@ -31,7 +31,6 @@ def _item(start: Any, stop: Any, step: Any, size: Any) -> Any:
 
 
 def starts_inside(b: JaxBuilder, x: Value, starts: tuple[Any, ...], sizes: tuple[Any, ...]) -> list[Any]:
-    """Where slices of these sizes begin: JAX moves them inside. 0 where the slice is the whole axis."""
     return [
         _start(b, known_number(b, start), have, size) for start, have, size in zip(starts, x.shape, sizes)
     ]
@@ -89,9 +88,11 @@ def dynamic_update_slice(b: JaxBuilder, x: Any, update: Any, *starts: Any) -> An
 
 
 class Places:
-    """Index arrays for the axes of ``x`` of which slices begin at computed places, or that are not taken whole.
+    """Index arrays for the axes of ``x`` of which slices begin at computed places, or that are not taken
+    whole.
 
-    The arrays have the axes of the batch of ``indices``, then one axis for each indexed axis that is kept (a window).
+    The arrays have the axes of the batch of ``indices``, then one axis for each indexed axis that is kept (a
+    window).
     """
 
     def __init__(
@@ -130,7 +131,6 @@ class Places:
         return bool(self.sizes[axis] == self.x.shape[axis])
 
     def arrays(self, clip: bool) -> list[Value]:
-        """The index array of each indexed axis; ``clip`` moves slices inside, otherwise :attr:`inside` tells which are."""
         dtype = next(iter(self.starts.values())).dtype if self.starts else "int32"
         return [self._array(axis, dtype, clip) for axis in self.axes]
 
@@ -169,7 +169,6 @@ class Places:
         return b.clip(start, 0, top)
 
     def _known(self, number: int, axis: int) -> Any:
-        """A start known beforehand, where it lies inside; from here on it is taken to."""
         if number < 0 or not holds(self.b, number + self.sizes[axis], self.x.shape[axis]):
             return None
         return self.b.full(shape=self.batch, fill_value=number, dtype=self.starts[axis].dtype)
@@ -180,7 +179,9 @@ class Places:
         )
 
     def placed(self) -> list[tuple[str, int]]:
-        """What the axes of ``gather_nd`` are: ("batch", i) and ("axis", of x), in the order that it gives them."""
+        """What the axes of ``gather_nd`` are: ("batch", i) and ("axis", of x), in the order that it gives
+        them.
+        """
         found: list[tuple[str, int]] = [("batch", i) for i in range(len(self.batch))] + [
             ("axis", axis) for axis in self.windows
         ]
@@ -191,31 +192,29 @@ class Places:
 
 
 def pick_last(b: JaxBuilder, indices: Value, place: int) -> Value:
-    """One part of the index vectors along the last axis."""
     found: Value = b.getitem(indices, key=(*((None, None, 1),) * (indices.ndim - 1), place))
     return found
 
 
 def known_start(b: JaxBuilder, start: Any) -> Any:
-    """The number that all starts are, where that is known."""
     return filled_with(b, _behind(b, start, _SAME_NUMBER))
 
 
 def _behind(b: JaxBuilder, item: Any, ops: Container[str]) -> Any:
-    """What an array was made of by these operations, one after the other, each of its first operand."""
     while (node := b.maker(item)) is not None and node.op in ops:
         item = node.inputs[0]
     return item
 
 
 def filled_with(b: JaxBuilder, x: Any) -> Any:
-    """The number that an array was filled with, or None."""
     node = b.maker(x)
     return node.params["fill_value"] if node is not None and node.op == "full" else None
 
 
 def as_given(b: JaxBuilder, start: Value, size: Any) -> Value | None:
-    """Return the index that a user gave, where JAX has made negative ones count from the end: every target does that by itself."""
+    """Return the index that a user gave, where JAX has made negative ones count from the end: every target
+    does that by itself.
+    """
     chosen = b.maker(_source(b, start))
     if chosen is None or chosen.op != "where":
         return None
@@ -345,7 +344,6 @@ def default_fill(dtype: str) -> Any:
 
 
 def mode_name(mode: Any) -> str:
-    """``CLIP``, ``FILL_OR_DROP``, ``PROMISE_IN_BOUNDS``."""
     return str(getattr(mode, "name", mode))
 
 
@@ -381,7 +379,9 @@ def _scatter(name: str, reduce: str | None) -> Callable[..., Any]:
 
 
 def _by_order(b: JaxBuilder, x: Value, updates: Value, scattered: Callable[..., Any]) -> Any:
-    """What ``scattered`` finds for the places that the numbers have in their order: complex numbers are compared by nothing else."""
+    """What ``scattered`` finds for the places that the numbers have in their order: complex numbers are
+    compared by nothing else.
+    """
     parts = [b.reshape(part, shape=(product(part.shape),)) for part in (x, updates)]
     flat = b.concat(*parts, axis=0)
     order = ordering(b, [flat], 0)

@@ -39,7 +39,6 @@ def _product(b: JaxBuilder, x: Any, y: Any, contracted: Any, batched: Any) -> An
 
 
 def _is_matrix(x: Any, y: Any, batch: int) -> bool:
-    """Whether a matrix product does it: with a batch, both are matrices; without one, the right operand is a matrix or vector."""
     if batch:
         return x.ndim == y.ndim == batch + 2
     return x.ndim >= 1 and y.ndim in (1, 2)
@@ -77,7 +76,6 @@ def eigh(b: JaxBuilder, x: Any, *, lower: bool = True, subset_by_index: Any = No
 def eig(
     b: JaxBuilder, x: Any, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, **_: Any
 ) -> Any:
-    """Eigenvalues, and right eigenvectors where they are wanted."""
     if compute_left_eigenvectors:
         raise NotImplementedError("left eigenvectors")
     return b.eig(x) if compute_right_eigenvectors else (b.eigvals(x),)
@@ -85,7 +83,6 @@ def eig(
 
 @rows.row("qr_p")
 def qr(b: JaxBuilder, x: Any, *, full_matrices: bool, pivoting: bool = False, **_: Any) -> Any:
-    """Q and R."""
     if pivoting:
         raise NotImplementedError("qr with pivoting")
     return b.qr(x, mode="complete" if full_matrices else "reduced")
@@ -177,7 +174,6 @@ def triangular_solve(
 def tridiagonal_solve(
     b: JaxBuilder, lower: Any, diagonal: Any, upper: Any, y: Any, *, perturb_singular: bool = False
 ) -> Any:
-    """By three diagonals of one length; the first of the lower and the last of the upper one are not read."""
     if perturb_singular:
         raise NotImplementedError("tridiagonal_solve with perturb_singular")
     return b.tridiagonal_solve(lower, diagonal, upper, y)
@@ -257,7 +253,6 @@ def _ready(
 
 
 def _cut(side: Any) -> int:
-    """Padding as far as it is negative."""
     return min(side, 0) if isinstance(side, int) else 0
 
 

@@ -1,5 +1,6 @@
-"""``jax.random``: keys are their two words along a last axis, and every draw is made of hashes of counts, which give JAX's own numbers
-everywhere."""
+"""``jax.random``: keys are their two words along a last axis, and every draw is made of hashes of counts,
+which give JAX's own numbers everywhere.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +26,6 @@ def _checked(impl: Any) -> None:
 
 @rows.row("random_wrap_p")
 def random_wrap(b: JaxBuilder, words: Any, *, impl: Any) -> Any:
-    """jax.random.wrap_key_data."""
     _checked(impl)
     return words
 
@@ -40,7 +40,6 @@ rows.table({
 
 @rows.row("random_seed_p")
 def random_seed(b: JaxBuilder, seeds: Any, *, impl: Any) -> Any:
-    """jax.random.key: the upper and the lower half of a seed."""
     _checked(impl)
     return _halves(b, b.array(seeds))
 
@@ -58,7 +57,6 @@ def random_bits(b: JaxBuilder, keys: Value, *, bit_width: int, shape: Any) -> An
 
 @rows.row("threefry2x32_p")
 def threefry2x32(b: JaxBuilder, first: Any, second: Any, upper: Any, lower: Any) -> Any:
-    """The hash itself."""
     words = [b.array(item, "uint32") for item in (first, second, upper, lower)]
     hashes = b.threefry(b.stack(*words[:2], axis=words[0].ndim), b.stack(*words[2:], axis=words[2].ndim))
     return tuple(_word(b, hashes, place) for place in range(_WORDS))

@@ -38,7 +38,6 @@ def _row(name: str) -> Any:
 
 
 def _begun(b: JaxBuilder, found: Value, init: Any, name: str) -> Value:
-    """A reduction that begins with a number."""
     if not isinstance(init, Value) and init == _KNOWN[name][1]:
         return found
     return _row(f"{name}_p")(b, found, b.operand(init, found.dtype))
@@ -55,7 +54,6 @@ def reduce(
     computation: Any = None,
     **_: Any,
 ) -> Any:
-    """lax.reduce of one array."""
     name = _operation(jaxpr)
     return (_begun(b, _row(_KNOWN[name][0])(b, x, axes=dimensions), init, name),)
 
@@ -64,7 +62,9 @@ def reduce(
 def reduce_window(
     b: JaxBuilder, x: Any, init: Any, *others: Any, jaxpr: Any, consts: Any = (), **params: Any
 ) -> Any:
-    """lax.reduce_window of one array: each window begins with a number, and what lies outside of the array takes no part."""
+    """lax.reduce_window of one array: each window begins with a number, and what lies outside of the array
+    takes no part.
+    """
     name = _operation(jaxpr)
     if name in ("max", "min"):
         found = _row(f"reduce_window_{name}_p")(b, x, **params)
@@ -92,7 +92,9 @@ def in_windows(
 
 @rows.row("sort_p")
 def sort(b: JaxBuilder, *operands: Any, dimension: int, is_stable: bool, num_keys: int) -> Any:
-    """The first ``num_keys`` operands are the keys, the first of them the most important; all are put into their order."""
+    """The first ``num_keys`` operands are the keys, the first of them the most important; all are put into
+    their order.
+    """
     axis = int(dimension)
     if len(operands) == 1 and not is_complex(operands[0].dtype):
         return (b.sort(operands[0], axis=axis, stable=True),)
@@ -101,7 +103,9 @@ def sort(b: JaxBuilder, *operands: Any, dimension: int, is_stable: bool, num_key
 
 
 def ordering(b: JaxBuilder, keys: Sequence[Any], axis: int) -> Any:
-    """The places of elements in the order of several keys, the first of them the most important; equal ones as they stand."""
+    """The places of elements in the order of several keys, the first of them the most important; equal ones
+    as they stand.
+    """
     *others, last = (part for key in keys for part in _parts(b, key))
     order = b.argsort(last, axis=axis, stable=True)
     for key in reversed(others):
@@ -111,12 +115,13 @@ def ordering(b: JaxBuilder, keys: Sequence[Any], axis: int) -> Any:
 
 
 def _parts(b: JaxBuilder, key: Any) -> tuple[Any, ...]:
-    """What a key is compared by: complex numbers by their real parts first."""
     return (b.real(key), b.imag(key)) if is_complex(key.dtype) else (key,)
 
 
 def _moved(b: JaxBuilder, x: Any, order: Any, axis: int) -> Any:
-    """Elements in this order; those of unsigned types, which not every target can move, as signed ones of the same bits."""
+    """Elements in this order; those of unsigned types, which not every target can move, as signed ones of the
+    same bits.
+    """
     if x.dtype not in UNSIGNED or x.dtype == "uint8":
         return b.take_along_axis(x, order, axis=axis)
     signed = b.bitcast(x, dtype=x.dtype.removeprefix("u"))
@@ -133,7 +138,6 @@ def _totally_ordered(b: JaxBuilder, x: Any) -> Any:
 
 @rows.row("top_k_p")
 def top_k(b: JaxBuilder, x: Any, *, k: int, axis: int = -1, **_: Any) -> Any:
-    """The largest; of equal ones those that come first, and 0.0 before -0.0."""
     axis = int(axis) % x.ndim
     chosen = cut(b, b.argsort(_totally_ordered(b, x), axis=axis, descending=True, stable=True), axis, None, k)
     return b.take_along_axis(x, chosen, axis=axis), b.astype(chosen, dtype=b.recorded[1].dtype)
@@ -160,7 +164,6 @@ def approx_top_k(
 
 
 def over(axes: Any) -> Any:
-    """Axes as the vocabulary has them: an int where there is one."""
     axes = tupled(axes)
     return axes[0] if len(axes) == 1 else axes
 
@@ -291,12 +294,13 @@ class _Windows:
         self.padding = tuple(tuple(padding[axis]) for axis in moved)
 
     def params(self) -> dict[str, Any]:
-        """As pooling takes them."""
         return {"kernel": self.kernel, "strides": self.strides, "padding": self.padding}
 
 
 def _windows(x: Value, params: dict[str, Any]) -> _Windows | None:
-    """The windows as pooling takes them; None for those over an array with gaps, and over more than three axes."""
+    """The windows as pooling takes them; None for those over an array with gaps, and over more than three
+    axes.
+    """
     ones = (1,) * x.ndim
     windows = _Windows(
         x,
@@ -324,14 +328,12 @@ def reduce_window_max(b: JaxBuilder, x: Any, **params: Any) -> Any:
 
 
 def least(dtype: str) -> Any:
-    """What is below all elements of a type."""
     if is_floating(dtype):
         return -math.inf
     return 0 if dtype.startswith("u") or dtype == "bool" else -(2 ** (8 * ITEMSIZE[dtype] - 1))
 
 
 def _turned(b: JaxBuilder, x: Value) -> Value:
-    """The elements in the opposite order: an integer type has no negative of its least number, and unsigned ones of none."""
     if x.dtype == "bool":
         return b.logical_not(x)
     return b.negative(x) if is_inexact(x.dtype) else b.bitwise_invert(x)
@@ -383,7 +385,9 @@ def select_and_scatter_add(b: JaxBuilder, source: Any, x: Any, *, select_prim: A
 
 @rows.row("select_and_gather_add_p")
 def select_and_gather_add(b: JaxBuilder, tangents: Any, x: Any, *, select_prim: Any, **params: Any) -> Any:
-    """The elements of ``tangents`` where the extreme of each window of ``x`` stands: the derivative of pooling in forward mode."""
+    """The elements of ``tangents`` where the extreme of each window of ``x`` stands: the derivative of
+    pooling in forward mode.
+    """
     seen = _turned(b, x) if select_prim.name == "le" else x
     windows, _ = in_windows(b, seen, least(x.dtype), params)
     given, _ = in_windows(b, tangents, 0, params)

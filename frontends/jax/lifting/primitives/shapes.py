@@ -26,7 +26,6 @@ def broadcast_in_dim(b: JaxBuilder, x: Any, *, shape: Any, broadcast_dimensions:
 def spread(
     sizes: tuple[Any, ...], places: tuple[int, ...], rank: int, skip_leading: bool = False
 ) -> tuple[Any, ...]:
-    """A shape of ``rank`` axes with ``sizes`` at ``places`` and 1 elsewhere; leading ones may be left to broadcasting."""
     known = dict(zip(places, sizes))
     first = min(places, default=rank) if skip_leading else 0
     return tuple(known.get(axis, 1) for axis in range(first, rank))
@@ -34,7 +33,6 @@ def spread(
 
 @rows.row("reshape_p")
 def reshape(b: JaxBuilder, x: Any, *, new_sizes: Any, dimensions: Any, **_: Any) -> Any:
-    """In row-major order."""
     return b.reshape(
         x if dimensions is None else b.permute_dims(x, axes=tupled(dimensions)), shape=tuple(new_sizes)
     )
@@ -42,7 +40,6 @@ def reshape(b: JaxBuilder, x: Any, *, new_sizes: Any, dimensions: Any, **_: Any)
 
 @rows.row("squeeze_p")
 def squeeze(b: JaxBuilder, x: Any, *, dimensions: Any) -> Any:
-    """Without axes of size 1."""
     gone = {int(axis) % x.ndim for axis in dimensions}
     return b.reshape(x, shape=tuple(size for axis, size in enumerate(x.shape) if axis not in gone))
 
@@ -59,7 +56,6 @@ rows.table({
 
 @rows.row("unstack_p")
 def unstack(b: JaxBuilder, x: Any, *, axis: int, **_: Any) -> Any:
-    """The slices along an axis."""
     if len(b.recorded) == 1:
         return (b.getitem(x, key=(*((None, None, 1),) * int(axis), 0)),)
     return b.unstack(x, axis=int(axis), count=len(b.recorded))
@@ -67,7 +63,6 @@ def unstack(b: JaxBuilder, x: Any, *, axis: int, **_: Any) -> Any:
 
 @rows.row("split_p")
 def split(b: JaxBuilder, x: Any, *, sizes: Any, axis: int) -> Any:
-    """Parts of these sizes."""
     if len(sizes) == 1:
         return (x,)
     return b.split(x, sizes=tuple(sizes), axis=int(axis))
@@ -95,13 +90,11 @@ def spaced(b: JaxBuilder, x: Any, value: Any, between: tuple[int, ...]) -> Any:
 
 
 def _spaced_size(size: Any, gap: int) -> Any:
-    """Nothing stays nothing."""
     length = (size - 1) * (gap + 1) + 1
     return size if not gap else length if nonnegative(size - 1) else apply("max", length, 0)
 
 
 def filled(b: JaxBuilder, value: Any, shape: tuple[Any, ...], dtype: str) -> Any:
-    """An array of one number or 0-d array."""
     if isinstance(value, Value):
         return b.broadcast_to(value, shape=shape)
     return b.full(shape=shape, fill_value=b.operand(value, dtype), dtype=dtype)
@@ -141,6 +134,7 @@ rows.table(
 
 @rows.row("empty2_p")
 def empty2(b: JaxBuilder, **_: Any) -> Any:
-    """One element that is never looked at: what a derivative of ``lax.cond`` gives for a residual of the other branch. JAX makes it a
-    zero."""
+    """One element that is never looked at: what a derivative of ``lax.cond`` gives for a residual of the
+    other branch. JAX makes it a zero.
+    """
     return b.zeros(shape=(), dtype=b.result.dtype)

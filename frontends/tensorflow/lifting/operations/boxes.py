@@ -25,10 +25,12 @@ def _chosen(
     least: Any,
     sigma: float,
 ) -> tuple[Value, Value, Value]:
-    """In each of so many ``steps`` the place of the best score ``[step, problem]``, that score, and whether there was one left.
+    """In each of so many ``steps`` the place of the best score ``[step, problem]``, that score, and whether
+    there was one left.
 
-    ``scores`` are ``[problem, place]``; ``similar(chosen)`` tells how much each place overlaps with the one that is chosen. What overlaps
-    more than ``most`` is suppressed, or, where ``sigma`` is not 0, loses a part of its score; only scores above ``least`` count.
+    ``scores`` are ``[problem, place]``; ``similar(chosen)`` tells how much each place overlaps with the one
+    that is chosen. What overlaps more than ``most`` is suppressed, or, where ``sigma`` is not 0, loses a part
+    of its score; only scores above ``least`` count.
     """
 
     def step(left: Value) -> tuple[Any, ...]:
@@ -61,7 +63,9 @@ def _chosen(
 
 
 def _overlaps(b: TensorFlowBuilder, boxes: Value) -> Callable[[Value], Value]:
-    """How much each box ``[problem, place, 4]`` has in common with a chosen one: the shared area over the joint one."""
+    """How much each box ``[problem, place, 4]`` has in common with a chosen one: the shared area over the
+    joint one.
+    """
     corner = [b.getitem(boxes, key=along(2, place)) for place in range(4)]
     low = [b.minimum(corner[axis], corner[axis + 2]) for axis in range(2)]
     high = [b.maximum(corner[axis], corner[axis + 2]) for axis in range(2)]
@@ -90,7 +94,6 @@ def _overlaps(b: TensorFlowBuilder, boxes: Value) -> Callable[[Value], Value]:
 
 
 def _number(b: TensorFlowBuilder, x: Any) -> Any:
-    """A threshold, which may be an array, in float32."""
     return b.astype(x, dtype="float32") if isinstance(x, Value) else float(x)
 
 
@@ -123,7 +126,6 @@ def _kept(b: TensorFlowBuilder, x: Value, valid: Value, place: int = 0) -> Any:
 def non_max_suppression(
     b: TensorFlowBuilder, boxes: Any, scores: Any, max_output_size: Any, *, iou_threshold: float, **_: Any
 ) -> Any:
-    """The boxes of the best scores that overlap with no better one."""
     places, _scores, valid = _suppressed(b, _of_boxes(b, boxes), scores, max_output_size, iou_threshold)
     return _kept(b, places, valid)
 
@@ -259,14 +261,12 @@ _COLOURS = (
 
 @rows.row("DrawBoundingBoxes")
 def draw_bounding_boxes(b: TensorFlowBuilder, images: Any, boxes: Any, **_: Any) -> Any:
-    """Lines around boxes, in ten colours by turns; white ones in grey images."""
     grey = b.fix(images.shape[3]) == 1
     return _drawn(b, images, boxes, b.array(((1.0,),) if grey else _COLOURS, "float32"))
 
 
 @rows.row("DrawBoundingBoxesV2")
 def draw_bounding_boxes_v2(b: TensorFlowBuilder, images: Any, boxes: Any, colors: Any, **_: Any) -> Any:
-    """Lines around boxes, in the colours that are given, by turns."""
     if b.fix(colors.shape[0]) == 0:
         return draw_bounding_boxes(b, images, boxes)
     return _drawn(b, images, boxes, b.astype(colors, dtype="float32"))

@@ -28,18 +28,15 @@ class _Steps:
         )
 
     def pairs(self, space: Any, kernel: Any) -> tuple[tuple[Any, Any], ...]:
-        """The padding of an array."""
         return self.padding.pairs(space, kernel, self.strides, self.dilation)
 
 
 def _weight(b: TensorFlowBuilder, kernel: Value) -> Any:
-    """``[*window, in, out]`` as ``[out, in, *window]``."""
     rank = kernel.ndim
     return b.permute_dims(kernel, axes=(rank - 1, rank - 2, *range(rank - 2)))
 
 
 def _depthwise_weight(b: TensorFlowBuilder, kernel: Value) -> Any:
-    """``[height, width, channels, multiplier]`` as ``[channels * multiplier, 1, height, width]``."""
     height, width, channels, multiplier = kernel.shape
     return _weight(b, b.reshape(kernel, shape=(height, width, 1, channels * multiplier)))
 
@@ -67,7 +64,6 @@ def convolved(b: TensorFlowBuilder, x: Value, weight: Value, steps: _Steps, grou
 
 @rows.row("Conv2D", "Conv3D")
 def conv(b: TensorFlowBuilder, input: Any, filter: Any, **attributes: Any) -> Any:
-    """A convolution over images or volumes; a kernel for fewer channels makes groups of them."""
     steps = _Steps(input.ndim, attributes)
     channels = input.shape[1 if is_first(steps.data_format) else -1]
     return convolved(b, input, _weight(b, filter), steps, _groups(b, channels, filter.shape[-2]))
@@ -83,7 +79,6 @@ def general_conv(
     data_format: str = "CHANNELS_LAST",
     **attributes: Any,
 ) -> Any:
-    """A convolution over images or volumes, with several axes of batch."""
     if batch_dims != 1:
         raise NotImplementedError("a convolution with several axes of batch")
     return conv(b, input, filter, data_format=data_format, **attributes)
@@ -91,7 +86,6 @@ def general_conv(
 
 @rows.row("DepthwiseConv2dNative")
 def depthwise(b: TensorFlowBuilder, input: Any, filter: Any, **attributes: Any) -> Any:
-    """A group for each channel."""
     steps = _Steps(input.ndim, attributes)
     return convolved(b, input, _depthwise_weight(b, filter), steps, b.fix(filter.shape[2]))
 
@@ -100,7 +94,9 @@ def depthwise(b: TensorFlowBuilder, input: Any, filter: Any, **attributes: Any) 
 def of_input(
     b: TensorFlowBuilder, given: Value, weight: Value, space: Any, steps: _Steps, groups: int
 ) -> Any:
-    """Spread over the windows again, with space of these sizes; rows that no window has reached are zeros at the end."""
+    """Spread over the windows again, with space of these sizes; rows that no window has reached are zeros at
+    the end.
+    """
     kernel, pairs = weight.shape[2:], steps.pairs(space, weight.shape[2:])
     return spread(
         b,
@@ -120,7 +116,9 @@ def spread(
     b: TensorFlowBuilder, given: Value, weight: Value, space: Any, pairs: Any,
     *, strides: Any, dilation: Any, kernel: Any, groups: int, layout: str,
 ) -> Any:  # fmt: skip
-    """A transposed convolution that gives space of these sizes, for windows that lay in a padding of ``pairs``."""
+    """A transposed convolution that gives space of these sizes, for windows that lay in a padding of
+    ``pairs``.
+    """
     counts = given.shape[2:] if layout == CHANNELS_FIRST else given.shape[1:-1]
     whole = [
         (n - 1) * s - low + d * (k - 1) + 1
@@ -149,8 +147,9 @@ def spread(
 
 
 def of_weight(b: TensorFlowBuilder, x: Value, given: Value, kernel: Any, steps: _Steps, groups: int) -> Any:
-    """``[out, in, *window]``: the input under windows of the gradient, where batch and channels change places, and strides and dilation
-    do."""
+    """``[out, in, *window]``: the input under windows of the gradient, where batch and channels change
+    places, and strides and dilation do.
+    """
     x, given = first(b, x, steps.data_format), first(b, given, steps.data_format)
     rank = x.ndim - 2
     rest = tuple(range(2, rank + 2))
@@ -282,7 +281,6 @@ def _seen(
 def dilation_of_filter(
     b: TensorFlowBuilder, input: Any, filter: Any, out_backprop: Any, **attributes: Any
 ) -> Any:
-    """What flows back to each place of the kernel."""
     parts, _ = _seen(b, input, filter, out_backprop, attributes)
     return b.reshape(b.stack(*(b.sum(part, axis=(0, 1, 2)) for part in parts), axis=0), shape=filter.shape)
 
@@ -414,11 +412,9 @@ def batch_to_space_nd(b: TensorFlowBuilder, input: Any, block_shape: Any, crops:
 
 @rows.row("SpaceToBatch", static=("paddings",))
 def space_to_batch(b: TensorFlowBuilder, input: Any, paddings: Any, *, block_size: int, **_: Any) -> Any:
-    """Square blocks."""
     return space_to_batch_nd(b, input, (block_size, block_size), paddings)
 
 
 @rows.row("BatchToSpace", static=("crops",))
 def batch_to_space(b: TensorFlowBuilder, input: Any, crops: Any, *, block_size: int, **_: Any) -> Any:
-    """Square blocks."""
     return batch_to_space_nd(b, input, (block_size, block_size), crops)

@@ -57,14 +57,12 @@ rows.table({
 
 @rows.row("Conj")
 def conj(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
-    """Real numbers stay as they are."""
     x = b.array(x)
     return b.conj(x) if is_complex(x.dtype) else x
 
 
 @rows.row("Sign")
 def sign(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
-    """NaN of NaN, where torch has 0."""
     x = b.array(x)
     return b.where(b.isnan(x), x, b.sign(x)) if is_floating(x.dtype) else b.sign(x)
 
@@ -97,20 +95,17 @@ rows.row("Minimum")(_extreme("minimum", "greater"))
 
 @rows.row("Div")
 def div(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
-    """Of integers rounded towards 0."""
     return (b.divide if is_inexact(b.result.dtype) else b.trunc_divide)(*b.beside(x, y))
 
 
 @rows.row("FloorDiv")
 def floor_div(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
-    """Of floats the quotient rounded down, which is not always what Python gives."""
     x, y = b.beside(x, y)
     return b.floor(b.divide(x, y)) if is_floating(b.result.dtype) else b.floor_divide(x, y)
 
 
 @rows.row("DivNoNan")
 def div_no_nan(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
-    """0 where the divisor is 0."""
     x, y = b.arrays(x, y)
     nothing = b.equal(y, 0)
     return b.where(nothing, b.array(0, x.dtype), b.divide(x, b.where(nothing, b.array(1, y.dtype), y)))
@@ -118,7 +113,9 @@ def div_no_nan(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
 
 @rows.row("MulNoNan")
 def mul_no_nan(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
-    """0 where the second factor is 0, even if the first is infinite or NaN; the gradient of the second factor is the first."""
+    """0 where the second factor is 0, even if the first is infinite or NaN; the gradient of the second factor
+    is the first.
+    """
     x, y = b.arrays(x, y)
     nothing = b.equal(y, 0)
     finite = b.where(b.logical_and(nothing, b.logical_not(b.isfinite(x))), b.array(0, x.dtype), x)
@@ -127,7 +124,6 @@ def mul_no_nan(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
 
 @rows.row("Xdivy")
 def xdivy(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
-    """0 where the dividend is 0."""
     x, y = b.arrays(x, y)
     nothing = b.equal(x, 0)
     return b.where(nothing, b.array(0, x.dtype), b.divide(x, b.where(nothing, b.array(1, y.dtype), y)))
@@ -160,14 +156,12 @@ rows.row("NotEqual")(_comparison("not_equal"))
 
 @rows.row("Betainc")
 def betainc(b: TensorFlowBuilder, a: Any, c: Any, x: Any, **_: Any) -> Any:
-    """Both parameters, of which TensorFlow takes no gradient, then the argument."""
     a, c, x = b.arrays(a, c, x)
     return b.betainc(b.stop_gradient(a), b.stop_gradient(c), x)
 
 
 @rows.row("Zeta")
 def zeta(b: TensorFlowBuilder, x: Any, q: Any, **_: Any) -> Any:
-    """Hurwitz zeta function; TensorFlow takes gradients of ``q`` alone."""
     x, q = b.arrays(x, q)
     return _zeta(b, b.stop_gradient(x), q)
 
@@ -201,7 +195,6 @@ def _polygamma_of(b: TensorFlowBuilder, degree: int, x: Value) -> Any:
 
 @rows.row("Digamma")
 def _digamma(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
-    """NaN at 0 and at negative integers."""
     x = b.array(x)
     return b.where(b.equal(x, 0), b.array(math.nan, x.dtype), b.digamma(x))
 
@@ -224,7 +217,6 @@ rows.row("Xlogy")(_with_nothing("xlogy"))
 
 def _shift(name: str) -> Callable[..., Any]:
     def row(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
-        """By at least 0 and at most all bits but one."""
         x, y = b.beside(x, y)
         dtype = b.result.dtype
         return getattr(b, name)(x, b.clip(b.array(y, dtype), 0, 8 * ITEMSIZE[dtype] - 1))
@@ -238,7 +230,6 @@ rows.row("RightShift")(_shift("bitwise_right_shift"))
 
 @rows.row("PopulationCount")
 def population_count(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
-    """How many bits are 1."""
     x = b.array(x)
     return b.astype(b.sum(bits_of(b, x), axis=(x.ndim,), dtype=x.dtype), dtype="uint8")
 
@@ -256,7 +247,9 @@ def cast(b: TensorFlowBuilder, x: Any, *, DstT: Any, Truncate: bool = False, **_
 
 @rows.row("Bitcast")
 def bitcast(b: TensorFlowBuilder, x: Any, *, type: Any, **_: Any) -> Any:
-    """Bytes read as another type; parts of an element, or elements of which one is made, stand along a last axis."""
+    """Bytes read as another type; parts of an element, or elements of which one is made, stand along a last
+    axis.
+    """
     x, dtype = b.array(x), type
     have, want = ITEMSIZE[x.dtype], ITEMSIZE[dtype]
     if have == want:
@@ -271,7 +264,6 @@ def bitcast(b: TensorFlowBuilder, x: Any, *, type: Any, **_: Any) -> Any:
     "DebugGradientIdentity",
 )  # fmt: skip
 def identity(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
-    """The same numbers."""
     return b.array(x)
 
 
@@ -288,7 +280,6 @@ def prevent_gradient(b: TensorFlowBuilder, x: Any, *, message: Any = "", **_: An
 
 @rows.row("CheckNumerics", "CheckNumericsV2")
 def check_numerics(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
-    """The same numbers; the graph holds only where all of them are finite."""
     x = b.array(x)
     b.expect(b.all(b.isfinite(x)), True)
     return x
@@ -304,7 +295,6 @@ def clip_by_value(b: TensorFlowBuilder, x: Any, low: Any, high: Any, **_: Any) -
 
 
 def _chosen(b: TensorFlowBuilder, *items: Any) -> list[Any]:
-    """Operands of the type of the result; numbers stay numbers beside an array."""
     if any(isinstance(item, Value) for item in items):
         return b.beside(*items)
     return [b.as_result(item) for item in items]
@@ -331,6 +321,5 @@ def add_n(b: TensorFlowBuilder, items: Any, **_: Any) -> Any:
 
 @rows.row("ToBool")
 def to_bool(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
-    """A number is true where it is not 0, any other array where it has elements."""
     x = b.array(x)
     return b.not_equal(x, 0) if x.ndim == 0 and x.dtype != "bool" else x

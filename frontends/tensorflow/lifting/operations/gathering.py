@@ -58,7 +58,6 @@ def _batch_places(b: TensorFlowBuilder, indices: Value, batch: int) -> list[Valu
 
 
 def parts_of(b: TensorFlowBuilder, indices: Value) -> list[Value]:
-    """Index vectors along the last axis as one array for each place."""
     indices = _wide(b, indices)
     count = b.fix(indices.shape[-1])
     return [b.getitem(indices, key=along(indices.ndim - 1, place)) for place in range(count)]
@@ -120,7 +119,10 @@ def dynamic_partition(
 
 @rows.row("DynamicStitch", "ParallelDynamicStitch", static=("indices",))
 def dynamic_stitch(b: TensorFlowBuilder, indices: Any, data: Any, **_: Any) -> Any:
-    """Rows put to their places; the last one for a place stays. There are as many as the largest place says."""
+    """Rows put to their places; the last one for a place stays.
+
+    There are as many as the largest place says.
+    """
     places = [b.array(item, "int32") for item in indices]
     flat = [b.reshape(item, shape=(product(item.shape),)) for item in places]
     given = [
@@ -147,7 +149,6 @@ def _flat(item: Any) -> list[Any]:
 # ------------------------------------------------------------------------------------- sorting and searching
 @rows.row("TopKV2", static=("k",))
 def top_k_v2(b: TensorFlowBuilder, input: Any, k: Any, *, index_type: Any = "int32", **_: Any) -> Any:
-    """The largest along the last axis; of equal ones those that come first."""
     axis, count = input.ndim - 1, size_of(k, "the count of largest elements")
     order = cut(b, b.argsort(input, axis=axis, descending=True, stable=True), axis, None, count)
     return b.take_along_axis(input, order, axis=axis), b.astype(order, dtype=index_type)
@@ -163,7 +164,6 @@ def approx_top_k(
     is_max_k: bool = True,
     **_: Any,
 ) -> Any:
-    """The largest or least along an axis, of which TensorFlow leaves none out on a CPU."""
     axis = reduction_dimension % input.ndim
     order = cut(b, b.argsort(input, axis=axis, descending=is_max_k, stable=True), axis, None, k)
     return b.take_along_axis(input, order, axis=axis), b.astype(order, dtype="int32")
@@ -185,7 +185,6 @@ def dynamic_update_slice(b: TensorFlowBuilder, input: Any, update: Any, indices:
 
 @rows.row("NthElement", static=("n",))
 def nth_element(b: TensorFlowBuilder, input: Any, n: Any, *, reverse: bool = False, **_: Any) -> Any:
-    """The element that stands at a place of the order along the last axis."""
     axis = input.ndim - 1
     ordered = b.sort(input, axis=axis, descending=bool(reverse))
     return b.getitem(ordered, key=along(axis, size_of(n)))
@@ -198,7 +197,8 @@ def _in_top_k(b: TensorFlowBuilder, predictions: Value, targets: Value, k: Any) 
     inside = b.logical_and(b.greater_equal(column, 0), b.less(column, b.array(classes, "int64")))
     mine = b.take_along_axis(predictions, b.where(inside, column, b.array(0, "int64")), axis=1)
     larger = b.sum(b.astype(b.greater(predictions, mine), dtype="int64"), axis=1, dtype="int64")
-    # what is neither larger nor smaller than all, and stands before the limit is reached, makes the answer False
+    # what is neither larger nor smaller than all, and stands before the limit is reached, makes the answer
+    # False
     finite = b.all(b.logical_and(b.isfinite(predictions), inside), axis=1)
     return b.logical_and(b.less(larger, b.array(k, "int64")), finite)
 
@@ -212,7 +212,6 @@ rows.table({
 
 
 def _bound(side: str) -> Callable[..., Any]:
-    """Where each value would be inserted."""
     return lambda b, sorted_inputs, values, *, out_type="int32", **_: b.astype(
         b.searchsorted(*b.arrays(sorted_inputs, values), side=side), dtype=out_type
     )
@@ -224,7 +223,6 @@ rows.row("UpperBound")(_bound("right"))
 
 @rows.row("Bucketize")
 def bucketize(b: TensorFlowBuilder, input: Any, *, boundaries: Any, **_: Any) -> Any:
-    """How many boundaries are not above each element; NaN lies above all."""
     edges = b.array(tuple(float(item) for item in boundaries), "float32")
     values = b.astype(input, dtype="float32") if input.dtype != "float64" else input
     return b.astype(b.searchsorted(b.astype(edges, dtype=values.dtype), values, side="right"), dtype="int32")
@@ -234,7 +232,9 @@ def bucketize(b: TensorFlowBuilder, input: Any, *, boundaries: Any, **_: Any) ->
 def histogram_fixed_width(
     b: TensorFlowBuilder, values: Any, value_range: Any, nbins: Any, *, dtype: Any = "int32", **_: Any
 ) -> Any:
-    """How many elements lie in each of equal parts of a range; those outside count in the first and the last one."""
+    """How many elements lie in each of equal parts of a range; those outside count in the first and the last
+    one.
+    """
     count = size_of(nbins)
     low, high = _ends(b, value_range, values.dtype)
     wide = "float64"
@@ -255,12 +255,13 @@ def _ends(b: TensorFlowBuilder, given: Any, dtype: str) -> list[Value]:
 
 @rows.row("Where")
 def where(b: TensorFlowBuilder, condition: Any, **_: Any) -> Any:
-    """The places of what is not zero, in row-major order."""
     return b.argwhere(condition, hint=b.result.hints[0])
 
 
 def _in_order_of_coming(b: TensorFlowBuilder, x: Value, axis: int | None) -> tuple[Value, Value, Value]:
-    """Different elements in the order in which they come, where each element is among them, and how often they come."""
+    """Different elements in the order in which they come, where each element is among them, and how often
+    they come.
+    """
     values, first, inverse, counts = b.unique_all(x, axis=axis, hint=b.result.hints[axis or 0])
     order = b.argsort(first, axis=0)
     moved = b.argsort(order, axis=0)
@@ -273,21 +274,18 @@ def _in_order_of_coming(b: TensorFlowBuilder, x: Value, axis: int | None) -> tup
 
 @rows.row("Unique")
 def unique(b: TensorFlowBuilder, x: Any, *, out_idx: Any = "int32", **_: Any) -> Any:
-    """Different elements in the order in which they come, and where each element is among them."""
     values, places, _counts = _in_order_of_coming(b, x, None)
     return values, b.astype(places, dtype=out_idx)
 
 
 @rows.row("UniqueWithCounts")
 def unique_with_counts(b: TensorFlowBuilder, x: Any, *, out_idx: Any = "int32", **_: Any) -> Any:
-    """And how often they come."""
     values, places, counts = _in_order_of_coming(b, x, None)
     return values, b.astype(places, dtype=out_idx), b.astype(counts, dtype=out_idx)
 
 
 @rows.row("UniqueV2", static=("axis",))
 def unique_v2(b: TensorFlowBuilder, x: Any, axis: Any, *, out_idx: Any = "int32", **_: Any) -> Any:
-    """Of slices along an axis."""
     values, places, _counts = _in_order_of_coming(b, x, _axis(axis, x.ndim))
     return values, b.astype(b.reshape(places, shape=(product(places.shape),)), dtype=out_idx)
 
@@ -312,7 +310,6 @@ def _axis(axis: Any, rank: int) -> int | None:
 
 @rows.row("ListDiff")
 def list_diff(b: TensorFlowBuilder, x: Any, y: Any, *, out_idx: Any = "int32", **_: Any) -> Any:
-    """The elements of ``x`` that are not in ``y``, and where they stand."""
     x, y = b.arrays(x, y)
     (places,) = b.nonzero(b.isin(x, y, invert=True), hint=b.result.hints[0])
     return b.take(x, places, axis=0), b.astype(places, dtype=out_idx)
@@ -329,7 +326,7 @@ def unravel_index(b: TensorFlowBuilder, indices: Any, dims: Any, **_: Any) -> An
     return b.stack(*found[::-1], axis=0)
 
 
-# ------------------------------------------------------------------------------------- arrays given by their indices and values
+# ------------------------------------------------------------------- arrays given by their indices and values
 @rows.row("SparseToDense", static=("output_shape",))
 def sparse_to_dense(
     b: TensorFlowBuilder,
@@ -354,7 +351,6 @@ def sparse_to_dense(
 def sparse_dense_add(
     b: TensorFlowBuilder, a_indices: Any, a_values: Any, a_shape: Any, b_: Any, **_: Any
 ) -> Any:
-    """Values added at index vectors."""
     return scattered(b, b_, a_indices, a_values, "sum")
 
 

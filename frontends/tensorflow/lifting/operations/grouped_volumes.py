@@ -1,4 +1,6 @@
-"""Convolutions of volumes in groups, which TensorFlow has a kernel for only where XLA compiles them: one convolution a group."""
+"""Convolutions of volumes in groups, which TensorFlow has a kernel for only where XLA compiles them: one
+convolution a group.
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,6 @@ from .resampling import places_of
 
 
 def _parts(b: TensorFlowBuilder, x: Value) -> list[Value]:
-    """The three channels, which stand last."""
     return [b.getitem(x, key=along(x.ndim - 1, place)) for place in range(3)]
 
 
@@ -93,7 +92,9 @@ def _sampled(
     outside: Any,
     fill: Any,
 ) -> Any:
-    """``x[image, line, column]`` at positions between elements; ``outside`` says where ``fill`` stands instead."""
+    """``x[image, line, column]`` at positions between elements; ``outside`` says where ``fill`` stands
+    instead.
+    """
     height, width = (b.array(size - 1, "float32") for size in x.shape[1:3])
 
     def at(lines: Value, columns: Value) -> Any:
@@ -124,7 +125,6 @@ def _sampled(
 
 
 def _half_away(b: TensorFlowBuilder, x: Value) -> Any:
-    """The nearest whole number; halves of positive numbers go up."""
     return b.floor(b.add(x, 0.5))
 
 
@@ -181,7 +181,9 @@ def crop_and_resize_grad_image(
 
 
 def _read_weights(b: TensorFlowBuilder, size: Any, count: Any, boxes: Value, axis: int, method: str) -> Value:
-    """How much of each line or column of an image each one of a crop is: ``[box, count, size]``; nothing of those outside."""
+    """How much of each line or column of an image each one of a crop is: ``[box, count, size]``; nothing of
+    those outside.
+    """
     at = _positions(b, size, count, boxes, axis)
     at = b.reshape(at, shape=(*at.shape, 1))
     place = places_of(b, size)
@@ -277,7 +279,9 @@ def _folded(b: TensorFlowBuilder, at: Value, size: Any, mode: str) -> Any:
 
 
 def _projected(b: TensorFlowBuilder, transforms: Value, new: tuple[Any, ...]) -> list[Value]:
-    """The line and the column that each element of the new image is read from, and whether there is such a place."""
+    """The line and the column that each element of the new image is read from, and whether there is such a
+    place.
+    """
     part = [
         b.reshape(b.getitem(transforms, key=((None, None, 1), place)), shape=(transforms.shape[0], 1, 1))
         for place in range(8)
@@ -350,7 +354,6 @@ def _transformed(
 
 
 def _rounded(b: TensorFlowBuilder, x: Value) -> Any:
-    """Halves away from zero."""
     whole = b.floor(b.add(b.abs(x), 0.5))
     return b.where(b.less(x, 0.0), b.negative(whole), whole)
 
@@ -366,7 +369,6 @@ def image_transform(
     fill_mode: str = "CONSTANT",
     **_: Any,
 ) -> Any:
-    """Each element is read where a projective map says."""
     return _transformed(b, images, transforms, output_shape, 0.0, interpolation, fill_mode)
 
 
@@ -382,5 +384,4 @@ def image_transform_v3(
     fill_mode: str = "CONSTANT",
     **_: Any,
 ) -> Any:
-    """With a number for what lies outside."""
     return _transformed(b, images, transforms, output_shape, fill_value, interpolation, fill_mode)

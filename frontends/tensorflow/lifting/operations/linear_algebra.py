@@ -22,14 +22,15 @@ _SINGLE = 1e-3  # of a matrix: further from it is no square of a root
 
 
 def _unit(b: TensorFlowBuilder, x: Value) -> Value:
-    """The unit matrix beside each matrix."""
     size: Size | int = x.shape[-1]
     found: Value = b.broadcast_to(b.eye(n_rows=size, n_cols=size, dtype=x.dtype), shape=x.shape)
     return found
 
 
 def _root(b: TensorFlowBuilder, x: Value) -> Value:
-    """The principal root, by the iteration of Denman and Beavers with scaled factors; NaN where a matrix has none of its own type."""
+    """The principal root, by the iteration of Denman and Beavers with scaled factors; NaN where a matrix has
+    none of its own type.
+    """
     root, other = x, _unit(b, x)
     for _ in range(_STEPS):
         factor = _factor(b, root, other)
@@ -42,7 +43,9 @@ def _root(b: TensorFlowBuilder, x: Value) -> Value:
 
 
 def _factor(b: TensorFlowBuilder, root: Value, other: Value) -> Value:
-    """By which both are scaled, so that the product of their determinants is 1: all but what it is for single digits."""
+    """By which both are scaled, so that the product of their determinants is 1: all but what it is for single
+    digits.
+    """
     length = b.log(b.abs(b.multiply(b.det(root), b.det(other))))
     power = b.divide(length, b.array(-2 * root.shape[-1], length.dtype))
     whole = b.exp(b.clip(power, -10.0, 10.0))
@@ -57,13 +60,14 @@ def _mean(b: TensorFlowBuilder, one: Value, other: Value, factor: Value) -> Valu
 
 @rows.row("MatrixSquareRoot")
 def matrix_square_root(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
-    """The matrix whose product with itself is the operand; its eigenvalues have no negative real parts."""
     return b.astype(_root(b, b.astype(input, dtype=_WIDE.get(input.dtype, input.dtype))), dtype=input.dtype)
 
 
 @rows.row("MatrixLogarithm")
 def matrix_logarithm(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
-    """The matrix whose exponential is the operand: of a root of it, as a sum of quotients, with the weights of Gauss and Legendre."""
+    """The matrix whose exponential is the operand: of a root of it, as a sum of quotients, with the weights
+    of Gauss and Legendre.
+    """
     x = b.astype(input, dtype=_WIDE.get(input.dtype, input.dtype))
     for _number in range(_ROOTS):
         x = _root(b, x)
@@ -78,7 +82,6 @@ def matrix_logarithm(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
 
 @rows.row("Diag")
 def diag(b: TensorFlowBuilder, diagonal: Any, **_: Any) -> Any:
-    """Zeros with an array on the diagonal of twice as many axes."""
     count = math.prod(diagonal.shape)
     flat = b.reshape(diagonal, shape=(count,))
     return b.reshape(b.diag_embed(flat), shape=(*diagonal.shape, *diagonal.shape))
@@ -86,7 +89,6 @@ def diag(b: TensorFlowBuilder, diagonal: Any, **_: Any) -> Any:
 
 @rows.row("DiagPart")
 def diag_part(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
-    """The diagonal of an array of an even number of axes."""
     shape = input.shape[: input.ndim // 2]
     count = math.prod(shape)
     return b.reshape(b.diagonal(b.reshape(input, shape=(count, count))), shape=shape)
@@ -111,7 +113,6 @@ class _Band:
         self.length = apply("min", height + min(high, 0), width - max(low, 0))
 
     def numbers(self) -> range:
-        """The numbers of the diagonals, the highest first, as rows stand."""
         return range(self.high, self.low - 1, -1)
 
     def length_of(self, number: int) -> Any:
@@ -123,7 +124,6 @@ class _Band:
         )
 
     def padding(self, number: int) -> tuple[Any, Any]:
-        """What stands before and after a diagonal in its row."""
         rest = self.length - self.length_of(number)
         return (rest, 0) if self.sides[number >= 0] == "RIGHT" else (0, rest)
 
@@ -222,7 +222,6 @@ def matrix_diag_v3(
 
 @rows.row("MatrixSetDiag")
 def matrix_set_diag(b: TensorFlowBuilder, input: Any, diagonal: Any, **_: Any) -> Any:
-    """With another main diagonal."""
     return _placed(b, input, diagonal, _Band(0, 0, input.shape[-2], input.shape[-1], "LEFT_LEFT"))
 
 
@@ -230,7 +229,6 @@ def matrix_set_diag(b: TensorFlowBuilder, input: Any, diagonal: Any, **_: Any) -
 def matrix_set_diag_v3(
     b: TensorFlowBuilder, input: Any, diagonal: Any, k: Any, *, align: str = "LEFT_LEFT", **_: Any
 ) -> Any:
-    """With another diagonal, or another band."""
     low, high = _limits(k)
     return _placed(b, input, diagonal, _Band(low, high, input.shape[-2], input.shape[-1], align))
 
@@ -251,7 +249,6 @@ def _adjoint(b: TensorFlowBuilder, x: Value) -> Any:
 def matmul(
     b: TensorFlowBuilder, a: Any, b_: Any, *, transpose_a: bool = False, transpose_b: bool = False, **_: Any
 ) -> Any:
-    """The product of two matrices, each perhaps transposed."""
     return b.matmul(_turned(b, a, transpose_a), _turned(b, b_, transpose_b))
 
 
@@ -259,7 +256,6 @@ def matmul(
 def sparse_matmul(
     b: TensorFlowBuilder, a: Any, b_: Any, *, transpose_a: bool = False, transpose_b: bool = False, **_: Any
 ) -> Any:
-    """The product of two matrices that hold many zeros, in float32."""
     a, b_ = (b.astype(item, dtype="float32") for item in (a, b_))
     return matmul(b, a, b_, transpose_a=transpose_a, transpose_b=transpose_b)
 
@@ -342,7 +338,6 @@ def eigh(b: TensorFlowBuilder, input: Any, *, compute_v: bool = True, **_: Any) 
 
 @rows.row("Eig")
 def eig(b: TensorFlowBuilder, input: Any, *, compute_v: bool = True, **_: Any) -> Any:
-    """Complex eigenvalues and eigenvectors."""
     if not compute_v:
         return b.eigvals(input), b.zeros(shape=b.recorded[1].hints, dtype=b.result.dtype)
     return b.eig(input)
@@ -359,7 +354,6 @@ def lu(b: TensorFlowBuilder, input: Any, *, output_idx_type: Any = "int32", **_:
 
 @rows.row("LogMatrixDeterminant")
 def log_matrix_determinant(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
-    """The sign and the logarithm of the determinant."""
     sign, logarithm = b.slogdet(input)
     return sign, b.astype(logarithm, dtype=b.recorded[1].dtype)
 
@@ -388,7 +382,6 @@ def matrix_solve_ls(
 def matrix_triangular_solve(
     b: TensorFlowBuilder, matrix: Any, rhs: Any, *, lower: bool = True, adjoint: bool = False, **_: Any
 ) -> Any:
-    """The solution for a triangular matrix."""
     matrix = b.conj(matrix) if adjoint and is_complex(matrix.dtype) else matrix
     return b.solve_triangular(matrix, rhs, upper=not lower, left=True, transpose=bool(adjoint))
 
@@ -415,7 +408,6 @@ def banded_triangular_solve(
 
 @rows.row("TridiagonalSolve")
 def tridiagonal_solve(b: TensorFlowBuilder, diagonals: Any, rhs: Any, **_: Any) -> Any:
-    """The solution for a matrix of three diagonals: the upper one, the middle one, the lower one."""
     upper, middle, lower = (b.getitem(diagonals, key=along(diagonals.ndim - 2, row)) for row in range(3))
     return b.tridiagonal_solve(lower, middle, upper, rhs)
 

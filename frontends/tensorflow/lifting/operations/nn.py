@@ -25,28 +25,24 @@ rows.table({
 
 @rows.row("Selu")
 def selu(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
-    """The scaled ``Elu``, whose slope at 0 is that of the right side."""
     x = b.array(x)
     return b.where(b.less(x, 0), b.selu(x), b.multiply(x, _SCALE))
 
 
 @rows.row("Softplus")
 def softplus(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
-    """``log(1 + exp(x))``."""
     x = b.array(x)
     return b.softplus(x, beta=1.0, threshold=40.0 if x.dtype == "float64" else 20.0)
 
 
 @rows.row("Softmax")
 def softmax(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
-    """Along the last axis."""
     x = b.array(x)
     return b.softmax(x, axis=x.ndim - 1)
 
 
 @rows.row("LogSoftmax")
 def log_softmax(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
-    """Along the last axis."""
     x = b.array(x)
     return b.log_softmax(x, axis=x.ndim - 1)
 
@@ -57,55 +53,47 @@ def _nothing(b: TensorFlowBuilder, like: Any) -> Any:
 
 
 def _masked(b: TensorFlowBuilder, given: Any, there: Any) -> Any:
-    """A product, as TensorFlow has it: what is infinite or NaN is NaN where nothing flows."""
     return b.multiply(given, b.astype(there, dtype=given.dtype))
 
 
 @rows.row("ReluGrad")
 def relu_grad(b: TensorFlowBuilder, given: Any, x: Any, **_: Any) -> Any:
-    """What flows back where ``x`` is above 0."""
     given, x = b.arrays(given, x)
     return _masked(b, given, b.greater(x, 0))
 
 
 @rows.row("Relu6Grad")
 def relu6_grad(b: TensorFlowBuilder, given: Any, x: Any, **_: Any) -> Any:
-    """What flows back between 0 and 6."""
     given, x = b.arrays(given, x)
     return _masked(b, given, b.logical_and(b.greater(x, 0), b.less(x, 6)))
 
 
 @rows.row("LeakyReluGrad")
 def leaky_relu_grad(b: TensorFlowBuilder, given: Any, x: Any, *, alpha: float, **_: Any) -> Any:
-    """``alpha`` of it up to 0."""
     given, x = b.arrays(given, x)
     return b.where(b.greater(x, 0), given, b.multiply(given, float(alpha)))
 
 
 @rows.row("EluGrad")
 def elu_grad(b: TensorFlowBuilder, given: Any, y: Any, **_: Any) -> Any:
-    """In terms of what ``Elu`` gave."""
     given, y = b.arrays(given, y)
     return b.where(b.less(y, 0), b.multiply(given, b.add(y, 1.0)), given)
 
 
 @rows.row("SeluGrad")
 def selu_grad(b: TensorFlowBuilder, given: Any, y: Any, **_: Any) -> Any:
-    """In terms of what ``Selu`` gave."""
     given, y = b.arrays(given, y)
     return b.where(b.less(y, 0), b.multiply(given, b.add(y, _SCALE_ALPHA)), b.multiply(given, _SCALE))
 
 
 @rows.row("SoftplusGrad")
 def softplus_grad(b: TensorFlowBuilder, given: Any, x: Any, **_: Any) -> Any:
-    """By the sigmoid of ``x``."""
     given, x = b.arrays(given, x)
     return b.multiply(given, b.sigmoid(x))
 
 
 @rows.row("SoftsignGrad")
 def softsign_grad(b: TensorFlowBuilder, given: Any, x: Any, **_: Any) -> Any:
-    """``1 / (1 + abs(x)) ** 2``."""
     given, x = b.arrays(given, x)
     return b.divide(given, b.square(b.add(b.abs(x), 1.0)))
 
@@ -115,34 +103,29 @@ def _conjugate(b: TensorFlowBuilder, y: Any) -> Any:
 
 
 def _unless_zero(b: TensorFlowBuilder, given: Any, found: Any) -> Any:
-    """0 where nothing flows, also to what is infinite or NaN."""
     return b.where(b.equal(given, 0), _nothing(b, given), found)
 
 
 @rows.row("SigmoidGrad")
 def sigmoid_grad(b: TensorFlowBuilder, y: Any, given: Any, **_: Any) -> Any:
-    """In terms of what ``Sigmoid`` gave."""
     y, given = b.arrays(y, given)
     return b.multiply(b.multiply(given, y), b.subtract(1.0, y))
 
 
 @rows.row("TanhGrad")
 def tanh_grad(b: TensorFlowBuilder, y: Any, given: Any, **_: Any) -> Any:
-    """In terms of what ``Tanh`` gave."""
     y, given = b.arrays(y, given)
     return b.multiply(given, b.subtract(1.0, b.square(y)))
 
 
 @rows.row("SqrtGrad")
 def sqrt_grad(b: TensorFlowBuilder, y: Any, given: Any, **_: Any) -> Any:
-    """In terms of what ``Sqrt`` gave."""
     y, given = b.arrays(y, given)
     return _unless_zero(b, given, b.divide(b.multiply(given, 0.5), _conjugate(b, y)))
 
 
 @rows.row("RsqrtGrad")
 def rsqrt_grad(b: TensorFlowBuilder, y: Any, given: Any, **_: Any) -> Any:
-    """In terms of what ``Rsqrt`` gave."""
     y, given = b.arrays(y, given)
     y = _conjugate(b, y)
     return _unless_zero(b, given, b.multiply(b.multiply(given, -0.5), b.multiply(b.square(y), y)))
@@ -150,7 +133,6 @@ def rsqrt_grad(b: TensorFlowBuilder, y: Any, given: Any, **_: Any) -> Any:
 
 @rows.row("ReciprocalGrad", "InvGrad")
 def reciprocal_grad(b: TensorFlowBuilder, y: Any, given: Any, **_: Any) -> Any:
-    """In terms of what ``Reciprocal`` gave."""
     y, given = b.arrays(y, given)
     return _unless_zero(b, given, b.multiply(b.negative(given), b.square(_conjugate(b, y))))
 
@@ -193,7 +175,6 @@ def sparse_softmax_cross_entropy(b: TensorFlowBuilder, logits: Any, labels: Any,
 
 @rows.row("BiasAdd", "BiasAddV1")
 def bias_add(b: TensorFlowBuilder, value: Any, bias: Any, *, data_format: str = "NHWC", **_: Any) -> Any:
-    """A number for each channel."""
     if is_first(data_format) and value.ndim > 2:
         bias = b.reshape(bias, shape=(*bias.shape, *(1,) * (value.ndim - 2)))
     return b.add(value, bias)
@@ -204,7 +185,6 @@ def _channel_axis(x: Value, data_format: str) -> int:
 
 
 def _spread(b: TensorFlowBuilder, vector: Value, rank: int, axis: int) -> Any:
-    """A vector over the channels, to broadcast."""
     return vector if axis == rank - 1 else b.reshape(vector, shape=(*vector.shape, *(1,) * (rank - 1 - axis)))
 
 
@@ -217,7 +197,9 @@ def _fused(reserved: int) -> Callable[..., Any]:
         b: TensorFlowBuilder, x: Any, scale: Any, offset: Any, mean: Any, variance: Any,
         *, epsilon: float = 1e-4, exponential_avg_factor: float = 1.0, data_format: str = "NHWC", is_training: bool = True, **_: Any,
     ) -> Any:  # fmt: skip
-        """The normalised array, the statistics that are kept, and what the gradient needs: gradients flow to the first of them alone."""
+        """The normalised array, the statistics that are kept, and what the gradient needs: gradients flow to
+        the first of them alone.
+        """
         axis, rest = _channel_axis(x, data_format), b.zeros(shape=b.recorded[-1].hints, dtype="float32")
         if not is_training:
             fixed = _without_gradient(b, mean), _without_gradient(b, variance)
@@ -241,7 +223,6 @@ def _fused(reserved: int) -> Callable[..., Any]:
 
 
 def _without_gradient(b: TensorFlowBuilder, x: Value) -> Value:
-    """Statistics that are kept, of which TensorFlow takes no gradient; those of a model are not trained."""
     return x if x in b.graph.parameters.values() else b.stop_gradient(x)
 
 
@@ -272,7 +253,6 @@ def _normalised(
 
 
 def _moved(b: TensorFlowBuilder, old: Any, new: Value, factor: float) -> Any:
-    """The running mean; only the new one where the factor is 1."""
     if factor == 1:
         return new
     return b.add(b.multiply(b.stop_gradient(old), 1.0 - factor), b.multiply(new, float(factor)))
@@ -310,7 +290,6 @@ def fused_batch_norm_grad(
 
 # ------------------------------------------------------------------------------------- neighbouring channels
 def _near(b: TensorFlowBuilder, x: Value, radius: int) -> Any:
-    """The sum over ``2 * radius + 1`` neighbouring channels, which stand last."""
     axis = x.ndim - 1
     padded = b.pad(x, padding=(*((0, 0),) * axis, (radius, radius)))
     return b.sum(b.sliding_window(padded, axis=axis, size=2 * radius + 1), axis=x.ndim)
@@ -331,7 +310,6 @@ def lrn(
     beta: float = 0.5,
     **_: Any,
 ) -> Any:
-    """Divided by a power of the squares of neighbouring channels."""
     return b.multiply(input, b.pow(_base(b, input, depth_radius, bias, alpha), -float(beta)))
 
 

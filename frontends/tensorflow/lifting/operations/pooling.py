@@ -38,13 +38,14 @@ class _Windows:
         )
 
     def params(self, space: Any) -> dict[str, Any]:
-        """As pooling takes them."""
         pairs = self.padding.pairs(space, self.kernel, self.strides, (1,) * self.rank)
         return {"kernel": self.kernel, "strides": self.strides, "padding": pairs}
 
 
 def _empty(b: TensorFlowBuilder, x: Any, windows: _Windows) -> Any:
-    """An array without elements where no window fits, which targets refuse; None where some fit, and where elements are added."""
+    """An array without elements where no window fits, which targets refuse; None where some fit, and where
+    elements are added.
+    """
     space = space_of(x, windows.data_format)
     fits = [hint_of(size) >= kernel for size, kernel in zip(space, windows.kernel)]
     if windows.padding.kind != "VALID" or all(fits):
@@ -72,7 +73,6 @@ def max_pool(b: TensorFlowBuilder, input: Any, **attributes: Any) -> Any:
 
 @rows.row("MaxPoolV2", static=("ksize", "strides"))
 def max_pool_v2(b: TensorFlowBuilder, input: Any, ksize: Any, strides: Any, **attributes: Any) -> Any:
-    """The largest element of each window."""
     return max_pool(
         b, input, **attributes, ksize=numbers(ksize, "the window"), strides=numbers(strides, "the strides")
     )
@@ -152,7 +152,9 @@ def _max_second(b: TensorFlowBuilder, x: Value, given: Value, windows: _Windows)
 
 
 def _of_places(names: tuple[str, ...], formula: Callable[..., Any]) -> None:
-    """Rows of what depends on where the largest element of each window stands; of the second version, which takes windows as arrays."""
+    """Rows of what depends on where the largest element of each window stands; of the second version, which
+    takes windows as arrays.
+    """
 
     @rows.row(*names)
     def row(b: TensorFlowBuilder, orig_input: Any, orig_output: Any, grad: Any, **attributes: Any) -> Any:
@@ -177,7 +179,6 @@ _of_places(("MaxPoolGradGrad", "MaxPool3DGradGrad"), _max_second)
 
 
 def _by_row(b: TensorFlowBuilder, argmax: Value, x: Value, with_batch: bool) -> Value:
-    """Places among the elements of each row of the batch, one row each."""
     count = product(x.shape[1:])
     flat = b.reshape(argmax, shape=(x.shape[0], product(argmax.shape[1:])))
     return b.remainder(flat, b.array(count, argmax.dtype)) if with_batch else flat
@@ -289,7 +290,9 @@ def _first(
 
 
 def _noise(b: TensorFlowBuilder, x: Value, shape: tuple[Any, ...], options: dict[str, Any]) -> Value:
-    """What stands outside of the images: zeros, numbers between the least and the largest of each channel, or normal ones."""
+    """What stands outside of the images: zeros, numbers between the least and the largest of each channel, or
+    normal ones.
+    """
     kind = options.get("noise", "uniform")
     if kind == "zero":
         return b.zeros(shape=shape, dtype="float32")

@@ -53,7 +53,6 @@ def fake_quant_args(
     narrow_range: bool = False,
     **_: Any,
 ) -> Any:
-    """Rounded to the steps of a range that is an attribute."""
     return _rounded(b, inputs, float(min), float(max), num_bits, narrow_range)
 
 
@@ -68,7 +67,6 @@ def fake_quant_vars(
     narrow_range: bool = False,
     **_: Any,
 ) -> Any:
-    """Rounded to the steps of a range, one for all or one for each channel."""
     return _rounded(b, inputs, min, max, num_bits, narrow_range)
 
 
@@ -105,7 +103,9 @@ def _vars_gradient(by_channel: bool) -> Callable[..., Any]:
         narrow_range: bool = False,
         **_: Any,
     ) -> Any:
-        """To the numbers inside of the range, and to its ends from what lies beyond them; TensorFlow derives it no further."""
+        """To the numbers inside of the range, and to its ends from what lies beyond them; TensorFlow derives
+        it no further.
+        """
         gradients = b.stop_gradient(gradients)
         low, high = b.array(min, "float32"), b.array(max, "float32")
         least, most, _scale = _nudged(b, low, high, num_bits, narrow_range)
@@ -195,7 +195,6 @@ def _there_and_back(
 def quantize_and_dequantize(
     b: TensorFlowBuilder, input: Any, input_min: Any, input_max: Any, *, num_bits: int = 8, **options: Any
 ) -> Any:
-    """Rounded to steps, of a range that is given or that of the array."""
     return _there_and_back(b, input, input_min, input_max, num_bits, options)
 
 
@@ -214,7 +213,6 @@ def quantize_and_dequantize_v4(
 def quantize_and_dequantize_v3(
     b: TensorFlowBuilder, input: Any, input_min: Any, input_max: Any, num_bits: Any, **options: Any
 ) -> Any:
-    """With the number of bits as an operand."""
     if isinstance(num_bits, Value):
         raise NotImplementedError("a number of bits that is computed")
     return _there_and_back(b, input, input_min, input_max, int(num_bits), {"range_given": True, **options})

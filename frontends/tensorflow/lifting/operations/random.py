@@ -1,4 +1,6 @@
-"""Random numbers: those of a state are other ones of the same distribution; those of a seed or a key are TensorFlow's own, by Philox."""
+"""Random numbers: those of a state are other ones of the same distribution; those of a seed or a key are
+TensorFlow's own, by Philox.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,6 @@ _Chances = Callable[..., Value]
 
 
 def _expected(b: TensorFlowBuilder, chances: Value, tries: Value, count: int) -> Value:
-    """How often a class of these chances is expected among ``count`` draws; at least once, where more were tried."""
     again = b.negative(b.expm1(b.multiply(tries, b.log1p(b.negative(chances)))))
     found: Value = b.where(b.equal(tries, float(count)), b.multiply(chances, float(count)), again)
     return found
@@ -58,7 +59,6 @@ def _sampler(chances: _Chances) -> Callable[..., Any]:
     def row(
         b: TensorFlowBuilder, true_classes: Any, *, num_sampled: int, unique: bool, **options: Any
     ) -> Any:
-        """Classes of a distribution that depends on nothing, and how often the true ones and these are expected."""
         return _drawn_candidates(b, true_classes, chances(b, **options), num_sampled, bool(unique))
 
     return row
@@ -115,7 +115,9 @@ def _is_last(b: TensorFlowBuilder, x: Value) -> Value:
 
 @rows.row("ComputeAccidentalHits")
 def accidental_hits(b: TensorFlowBuilder, true_classes: Any, sampled_candidates: Any, **_: Any) -> Any:
-    """Where a class that was drawn is a true one: the row, the place among those that were drawn, and a weight that takes it out."""
+    """Where a class that was drawn is a true one: the row, the place among those that were drawn, and a
+    weight that takes it out.
+    """
     count, many = true_classes.shape[0], true_classes.shape[1]
     same = b.logical_and(
         b.equal(b.reshape(true_classes, shape=(count, many, 1)), sampled_candidates),
@@ -149,7 +151,6 @@ def random_uniform_int(b: TensorFlowBuilder, shape: Any, minval: Any, maxval: An
 
 @rows.row("TruncatedNormal", static=("shape",))
 def truncated_normal(b: TensorFlowBuilder, shape: Any, **_: Any) -> Any:
-    """Numbers of the normal distribution between -2 and 2, by the inverse of its distribution function."""
     return _between(b, numbers(shape, "the shape"), b.result.dtype, 0.5 * math.erfc(math.sqrt(2.0)))
 
 
@@ -162,14 +163,12 @@ def _between(b: TensorFlowBuilder, shape: Any, dtype: str, below: float) -> Any:
 
 
 def _for_each(b: TensorFlowBuilder, shape: Any, parameter: Value) -> Any:
-    """A parameter for each draw: the axes of the draws come first."""
     front = numbers(shape, "the shape")
     return b.broadcast_to(parameter, shape=(*front, *parameter.shape))
 
 
 @rows.row("RandomPoissonV2", static=("shape",))
 def random_poisson(b: TensorFlowBuilder, shape: Any, rate: Any, **_: Any) -> Any:
-    """Of these rates."""
     rate = b.array(rate)
     rate = rate if is_floating(rate.dtype) else b.astype(rate, dtype="float32")
     return b.astype(b.random_poisson(b.next_key(), _for_each(b, shape, rate)), dtype=b.result.dtype)
@@ -177,7 +176,6 @@ def random_poisson(b: TensorFlowBuilder, shape: Any, rate: Any, **_: Any) -> Any
 
 @rows.row("Multinomial", static=("num_samples",))
 def multinomial(b: TensorFlowBuilder, logits: Any, num_samples: Any, **_: Any) -> Any:
-    """Indices drawn in proportion to the exponentials of ``logits``."""
     weights = b.softmax(logits, axis=logits.ndim - 1)
     drawn = b.random_categorical(b.next_key(), weights, samples=size_of(num_samples), replacement=True)
     return b.astype(drawn, dtype=b.result.dtype)
@@ -185,7 +183,6 @@ def multinomial(b: TensorFlowBuilder, logits: Any, num_samples: Any, **_: Any) -
 
 @rows.row("RandomShuffle")
 def random_shuffle(b: TensorFlowBuilder, value: Any, **_: Any) -> Any:
-    """The rows in random order, of which TensorFlow takes no gradient."""
     return b.take(
         b.stop_gradient(value), b.random_permutation(b.next_key(), n=value.shape[0], dtype="int64"), axis=0
     )
@@ -234,13 +231,11 @@ def scrambled(b: TensorFlowBuilder, seed: Any) -> tuple[Value, Value]:
 
 
 def _wide(b: TensorFlowBuilder, words: Value, count: int) -> Any:
-    """Pairs of words as integers of 64 bits."""
     return b.reshape(b.bitcast(b.reshape(words, shape=(count, 2)), dtype="uint64"), shape=(count,))
 
 
 @rows.row("StatelessRandomGetKeyCounter", static=("seed",))
 def key_counter(b: TensorFlowBuilder, seed: Any, **_: Any) -> Any:
-    """The key and the first count of a seed."""
     key, counter = scrambled(b, seed)
     return _wide(b, key, 1), _wide(b, counter, 2)
 
@@ -263,7 +258,9 @@ rows.table(
 
 
 def _words(b: TensorFlowBuilder, x: Any, count: int) -> Any:
-    """Integers of 64 bits as words; those that were made of words, which targets without such integers have, as these."""
+    """Integers of 64 bits as words; those that were made of words, which targets without such integers have,
+    as these.
+    """
     node = b.maker(x)
     if (
         node is not None
@@ -286,7 +283,6 @@ def _words(b: TensorFlowBuilder, x: Any, count: int) -> Any:
 
 
 def bits(b: TensorFlowBuilder, key: Value, counter: Value, count: Any) -> Any:
-    """The first ``count`` words of 32 random bits."""
     groups = (count + 3) // 4
     found = _blocks(b, key, counter, b.arange(start=0, stop=groups, step=1, dtype="uint32"))
     return cut(b, b.reshape(found, shape=(groups * 4,)), 0, None, count)
@@ -306,7 +302,6 @@ def _blocks(b: TensorFlowBuilder, key: Value, counter: Value, steps: Value) -> A
 
 
 def _ordered(b: TensorFlowBuilder, x: Value) -> Any:
-    """Unsigned numbers as signed ones of the same order."""
     return b.bitcast(b.bitwise_xor(x, b.array(0x80000000, "uint32")), dtype="int32")
 
 
@@ -322,7 +317,6 @@ def _unit(b: TensorFlowBuilder, bits: Value, dtype: str) -> Any:
 
 
 def uniform(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dtype: str) -> Any:
-    """Numbers in [0, 1)."""
     return b.reshape(_unit(b, bits(b, *source, product(shape)), dtype), shape=shape)
 
 
@@ -390,7 +384,6 @@ def _integers(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dty
 def checked(
     b: TensorFlowBuilder, shape: Any, key: Any, counter: Any, alg: Any
 ) -> tuple[Any, tuple[Value, Value]]:
-    """The shape, and the key and first count as words, of the one algorithm that is known."""
     if known(alg, "the algorithm") not in (_PHILOX, _AUTOMATIC):
         raise NotImplementedError("random numbers of another algorithm than Philox")
     return numbers(shape, "the shape"), (_words(b, key, 2), _words(b, counter, 4))
@@ -429,13 +422,11 @@ def _in_range(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], low
 def stateless_int_v2(
     b: TensorFlowBuilder, shape: Any, key: Any, counter: Any, alg: Any, minval: Any, maxval: Any, **_: Any
 ) -> Any:
-    """Integers from ``minval`` to one below ``maxval``."""
     return _in_range(b, *checked(b, shape, key, counter, alg), minval, maxval)
 
 
 @rows.row("StatelessRandomUniformInt", static=("shape", "seed"))
 def stateless_int(b: TensorFlowBuilder, shape: Any, seed: Any, minval: Any, maxval: Any, **_: Any) -> Any:
-    """Integers from ``minval`` to one below ``maxval``."""
     return _in_range(b, numbers(shape, "the shape"), scrambled(b, seed), minval, maxval)
 
 
@@ -447,7 +438,6 @@ Source = tuple[Value, Value]
 
 
 def _drawn(b: TensorFlowBuilder, shape: Any, source: Source) -> Value:
-    """Uniform numbers of float32, from which others are made."""
     log.warning(_OTHER, b.graph.name)
     found: Value = uniform(b, shape, source, "float32")
     return found
@@ -461,7 +451,9 @@ def _float(b: TensorFlowBuilder, x: Any) -> Value:
 def _inverse(
     b: TensorFlowBuilder, share: Callable[[Value], Value], drawn: Value, low: Value, high: Value, whole: bool
 ) -> Value:
-    """The least of the numbers up to ``high``, whole ones or any, below which at least the ``drawn`` share lies, by halving the range."""
+    """The least of the numbers up to ``high``, whole ones or any, below which at least the ``drawn`` share
+    lies, by halving the range.
+    """
 
     def step(below: Value, above: Value) -> Any:
         middle = b.multiply(b.add(below, above), 0.5)
@@ -483,7 +475,6 @@ def _inverse(
 
 
 def _far(b: TensorFlowBuilder, mean: Value) -> Value:
-    """A number that none is beyond, but once in very many times."""
     found: Value = b.ceil(b.add(mean, b.add(b.multiply(b.sqrt(mean), 12.0), 40.0)))
     return found
 
@@ -504,7 +495,6 @@ def _gamma(b: TensorFlowBuilder, shape: Any, source: Source, alpha: Any) -> Any:
 
 @rows.row("StatelessRandomGammaV2", static=("shape", "seed"))
 def stateless_gamma_v2(b: TensorFlowBuilder, shape: Any, seed: Any, alpha: Any, **_: Any) -> Any:
-    """Of these concentrations, and rate 1."""
     return _gamma(b, numbers(shape, "the shape"), scrambled(b, seed), alpha)
 
 
@@ -512,7 +502,6 @@ def stateless_gamma_v2(b: TensorFlowBuilder, shape: Any, seed: Any, alpha: Any, 
 def stateless_gamma_v3(
     b: TensorFlowBuilder, shape: Any, key: Any, counter: Any, alg: Any, alpha: Any, **_: Any
 ) -> Any:
-    """Of these concentrations, and rate 1."""
     return _gamma(b, *checked(b, shape, key, counter, alg), alpha)
 
 
@@ -549,7 +538,9 @@ def stateless_binomial(b: TensorFlowBuilder, shape: Any, seed: Any, counts: Any,
 
 @rows.row("StatelessMultinomial", static=("num_samples", "seed"))
 def stateless_multinomial(b: TensorFlowBuilder, logits: Any, num_samples: Any, seed: Any, **_: Any) -> Any:
-    """Indices drawn in proportion to the exponentials of ``logits``: TensorFlow's own ones depend on the number of threads."""
+    """Indices drawn in proportion to the exponentials of ``logits``: TensorFlow's own ones depend on the
+    number of threads.
+    """
     batch, classes = logits.shape
     shape = (batch, size_of(num_samples), 1)
     shares = b.cumulative_sum(b.softmax(b.stop_gradient(b.astype(logits, dtype="float32")), axis=1), axis=1)
@@ -562,8 +553,9 @@ def stateless_multinomial(b: TensorFlowBuilder, logits: Any, num_samples: Any, s
 def _within(
     b: TensorFlowBuilder, drawn: Value, mean: Value, deviation: Value, low: Value, high: Value
 ) -> Any:
-    """Uniform numbers as those of a normal distribution between two bounds, by the inverse of its distribution function, on the side of
-    the mean where this is exact."""
+    """Uniform numbers as those of a normal distribution between two bounds, by the inverse of its
+    distribution function, on the side of the mean where this is exact.
+    """
     first, last = (b.divide(b.subtract(bound, mean), deviation) for bound in (low, high))
     above = b.greater(first, 0.0)
     one, two = b.where(above, b.negative(last), first), b.where(above, b.negative(first), last)
@@ -612,7 +604,9 @@ def stateless_truncated_normal(
 # ------------------------------------------------------------------------------------- order
 @rows.row("StatelessShuffle", static=("alg",))
 def stateless_shuffle(b: TensorFlowBuilder, value: Any, key: Any, counter: Any, alg: Any, **_: Any) -> Any:
-    """The rows in the order of Fisher and Yates, of which TensorFlow takes no gradient: each changes places with itself or one behind."""
+    """The rows in the order of Fisher and Yates, of which TensorFlow takes no gradient: each changes places
+    with itself or one behind.
+    """
     count = value.shape[0]
     _sizes, source = checked(b, (count,), key, counter, alg)
     place = b.arange(start=0, stop=count, step=1, dtype="int32")

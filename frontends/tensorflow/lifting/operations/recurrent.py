@@ -14,7 +14,6 @@ from ..table import TensorFlowBuilder, rows
 
 
 def _gates(b: TensorFlowBuilder, x: Value, h: Value, weight: Value, bias: Value, count: int) -> list[Value]:
-    """Parts of the product of a weight with the input and the state side by side."""
     whole = b.add(b.matmul(b.concat(x, h, axis=1), weight), bias)
     size = whole.shape[1] // count
     return [cut(b, whole, 1, place * size, (place + 1) * size) for place in range(count)]
@@ -60,7 +59,6 @@ def gru_cell(
 
 # ------------------------------------------------------------------------------------- gradients of cells
 def _slope(b: TensorFlowBuilder, gate: Value) -> Any:
-    """The derivative of the logistic function, by its value."""
     return b.multiply(gate, b.subtract(1.0, gate))
 
 
@@ -143,7 +141,6 @@ def scanned(
 
 
 def _steps_taken(b: TensorFlowBuilder, length: Any, x: Value) -> Value:
-    """Whether each step of a sequence is one of the first ``length``: ``[time, 1, 1]``."""
     places = b.arange(start=0, stop=x.shape[0], step=1, dtype="int64")
     return b.reshape(b.less(places, b.array(length, "int64")), shape=(x.shape[0], 1, 1))
 
@@ -231,7 +228,9 @@ def _counted(b: TensorFlowBuilder, count: Any, dtype: str = "int32") -> Value:
 
 
 class _Labels:
-    """The labels of each sequence with blanks between and around them, ``[batch, 2 * most + 1]``, for as many as all have together."""
+    """The labels of each sequence with blanks between and around them, ``[batch, 2 * most + 1]``, for as many
+    as all have together.
+    """
 
     def __init__(self, b: TensorFlowBuilder, indices: Value, values: Value, batch: Any, blank: Any) -> None:
         most = values.shape[0]
@@ -309,7 +308,9 @@ def ctc_loss(
 
 
 def _forwards(b: TensorFlowBuilder, labels: _Labels, emitted: Value, runs: Value) -> Value:
-    """What all beginnings of a path up to a label make together, this step included: ``[time, batch, label]``."""
+    """What all beginnings of a path up to a label make together, this step included: ``[time, batch,
+    label]``.
+    """
 
     def step(state: Value, chance: Value, goes_on: Value) -> Any:
         skipped = _where(b, labels.may_skip, _moved(b, state, 2, _NEVER))

@@ -155,7 +155,6 @@ def _neutral(reduce: str, dtype: str) -> Any:
 
 
 def _segments(b: TensorFlowBuilder, data: Value, ids: Value, count: Any, reduce: str, first: Any) -> Any:
-    """The rows of ``data`` reduced by segment."""
     start = b.full(shape=(count, *data.shape[1:]), fill_value=first, dtype=data.dtype)
     return b.scatter_nd(start, data, ids, axes=(0,), reduce=reduce)
 
@@ -189,7 +188,6 @@ for _reduce in ("Sum", "Prod", "Max", "Min"):
 
 
 def _count_of(b: TensorFlowBuilder, ids: Value) -> Any:
-    """How many segments there are: one more than the largest number."""
     return b.bincount(ids, hint=b.result.hints[0]).shape[0]
 
 
@@ -207,7 +205,6 @@ def _sorted(reduce: str) -> Callable[..., Any]:
 
 
 def _ones_by_segment(b: TensorFlowBuilder, data: Value, ids: Value, count: Any) -> Value:
-    """How many rows each segment has, beside the other axes of ``data``."""
     dtype = data.dtype if is_inexact(data.dtype) else "int32"
     found = _segments(b, b.ones(shape=ids.shape, dtype=dtype), ids, count, "sum", 0)
     return b.reshape(found, shape=(count, *(1,) * (data.ndim - 1)))
@@ -285,7 +282,6 @@ def _sparse_gradient_of_rows(kind: str) -> Callable[..., Any]:
     def row(
         b: TensorFlowBuilder, grad: Any, indices: Any, segment_ids: Any, dense_output_dim0: Any, **_: Any
     ) -> Any:
-        """As above, of those rows alone that were named, and which these are."""
         different, _first, place, _counts = b.unique_all(indices, axis=None, hint=b.result.hints[0])
         return _sparse_gradient(kind)(b, grad, place, segment_ids, different.shape[0]), different
 
@@ -299,7 +295,6 @@ for _operation, _name in (("Sum", "sum"), ("Mean", "mean"), ("SqrtN", "sqrt_n"))
 # ------------------------------------------------------------------------------------- counts
 @rows.row("Bincount", static=("size",))
 def bincount(b: TensorFlowBuilder, arr: Any, size: Any, weights: Any, **_: Any) -> Any:
-    """How often each number below ``size`` is there, or the sum of its weights; larger ones are left out."""
     return _counted(b, b.reshape(arr, shape=(product(arr.shape),)), axes_or_size(size), weights, binary=False)
 
 
@@ -307,7 +302,6 @@ def bincount(b: TensorFlowBuilder, arr: Any, size: Any, weights: Any, **_: Any) 
 def dense_bincount(
     b: TensorFlowBuilder, input: Any, size: Any, weights: Any, *, binary_output: bool = False, **_: Any
 ) -> Any:
-    """As ``Bincount``, of each row of a matrix."""
     return _counted(b, input, axes_or_size(size), weights, bool(binary_output))
 
 
@@ -324,7 +318,6 @@ def _counted(b: TensorFlowBuilder, x: Value, size: Any, weights: Any, binary: bo
 
 @rows.row("BiasAddGrad")
 def bias_add_grad(b: TensorFlowBuilder, out_backprop: Any, *, data_format: str = "NHWC", **_: Any) -> Any:
-    """The sum over all axes but that of the channels."""
     channels = 1 if data_format.startswith("NC") and out_backprop.ndim > 2 else out_backprop.ndim - 1
     axes = tuple(axis for axis in range(out_backprop.ndim) if axis != channels)
     return b.sum(out_backprop, axis=axes, dtype=out_backprop.dtype)

@@ -13,12 +13,10 @@ from ..table import TensorFlowBuilder, numbers, rows
 
 
 def places_of(b: TensorFlowBuilder, count: Any) -> Any:
-    """The number of each element of an axis, as a float."""
     return b.arange(start=0, stop=count, step=1, dtype="float32")
 
 
 def _scale(b: TensorFlowBuilder, size: Any, count: Any, align_corners: bool) -> Any:
-    """How far apart the positions are that are sampled, as a 0-d array."""
     if align_corners and hint_of(count) > 1:
         return b.divide(b.array(size - 1, "float32"), b.array(count - 1, "float32"))
     return b.divide(b.array(size, "float32"), b.array(count, "float32"))
@@ -35,7 +33,6 @@ def _positions(b: TensorFlowBuilder, size: Any, count: Any, align_corners: bool,
 def _linear_weights(
     b: TensorFlowBuilder, size: Any, count: Any, align_corners: bool, half_pixel: bool
 ) -> Any:
-    """``[new, old]``: what each old element gives to each new one; beyond the ends the last element counts."""
     at = b.clip(_positions(b, size, count, align_corners, half_pixel), 0.0, b.array(size - 1, "float32"))
     distance = b.abs(b.subtract(b.reshape(at, shape=(count, 1)), places_of(b, size)))
     return b.maximum(b.subtract(1.0, distance), 0.0)
@@ -97,7 +94,6 @@ def _nearest_places(
 
 
 def _weighted(b: TensorFlowBuilder, x: Value, lines: Value, columns: Value) -> Any:
-    """``[batch, height, width, channels]`` times a matrix along height and one along width."""
     return b.einsum(lines, x, columns, equation="yh,bhwc,xw->byxc")
 
 
@@ -134,7 +130,6 @@ def resize_bicubic(
     half_pixel_centers: bool = False,
     **_: Any,
 ) -> Any:
-    """Cubic interpolation, in float32."""
     new, x = numbers(size, "the size of an image"), b.astype(images, dtype="float32")
     return _weighted(b, x, *_both(b, _cubic_weights, x.shape[1:3], new, align_corners, half_pixel_centers))
 
@@ -143,7 +138,6 @@ def resize_bicubic(
 def resize_area(
     b: TensorFlowBuilder, images: Any, size: Any, *, align_corners: bool = False, **_: Any
 ) -> Any:
-    """Means over the area of each new element, in float32."""
     new, x = numbers(size, "the size of an image"), b.astype(images, dtype="float32")
     return _weighted(b, x, *_both(b, _area_weights, x.shape[1:3], new, align_corners))
 
@@ -257,7 +251,9 @@ def _polynomial(b: TensorFlowBuilder, x: Value, factors: Any) -> Any:
 def _span_weights(
     b: TensorFlowBuilder, size: Any, count: Any, scale: Value, shift: Value, kind: str, antialias: bool
 ) -> Any:
-    """``[new, old]``: the kernel around the position of each new element, of which what lies inside adds up to 1."""
+    """``[new, old]``: the kernel around the position of each new element, of which what lies inside adds up
+    to 1.
+    """
     inverse = b.divide(1.0, scale)
     wide = b.maximum(inverse, 1.0) if antialias else b.array(1.0, "float32")
     at = b.subtract(b.multiply(b.subtract(b.add(places_of(b, count), 0.5), shift), inverse), 0.0)
@@ -287,7 +283,6 @@ def scale_and_translate(
     antialias: bool = True,
     **_: Any,
 ) -> Any:
-    """Resampled by a kernel, at positions that are scaled and moved."""
     new, x = numbers(size, "the size of an image"), b.astype(images, dtype="float32")
     spans = zip(x.shape[1:3], new, _pair(b, scale), _pair(b, translation))
     return _weighted(b, x, *(_span_weights(b, *span, kernel_type, bool(antialias)) for span in spans))
@@ -305,7 +300,6 @@ def scale_and_translate_grad(
     antialias: bool = True,
     **_: Any,
 ) -> Any:
-    """What flows back to each old element."""
     spans = zip(original_image.shape[1:3], grads.shape[1:3], _pair(b, scale), _pair(b, translation))
     lines, columns = (_span_weights(b, *span, kernel_type, bool(antialias)) for span in spans)
     return b.einsum(lines, grads, columns, equation="yh,byxc,xw->bhwc")

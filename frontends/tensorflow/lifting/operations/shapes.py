@@ -17,7 +17,6 @@ from ..table import Computed, TensorFlowBuilder, axes_in, axes_of, axis_in, know
 
 
 def size_of(operand: Any, what: str = "a size") -> Any:
-    """One number or size that has to be known."""
     return numbers(operand, what)[0]
 
 
@@ -61,7 +60,6 @@ rows.table(
 
 @rows.row("ExpandDims", static=("axis",))
 def expand_dims(b: TensorFlowBuilder, input: Any, axis: Any, **_: Any) -> Any:
-    """With an axis of size 1."""
     place = axes_of(axis)[0] % (input.ndim + 1)
     return b.reshape(input, shape=(*input.shape[:place], 1, *input.shape[place:]))
 
@@ -80,7 +78,6 @@ def squeeze(b: TensorFlowBuilder, input: Any, *, squeeze_dims: Any = (), **_: An
 
 @rows.row("Pack")
 def pack(b: TensorFlowBuilder, values: Any, *, axis: int = 0, **_: Any) -> Any:
-    """Side by side along a new axis."""
     arrays = b.arrays(*values)
     return b.stack(*arrays, axis=axis % (arrays[0].ndim + 1))
 
@@ -97,7 +94,6 @@ def unpack(b: TensorFlowBuilder, value: Any, *, num: int, axis: int = 0, **_: An
 
 @rows.row("ConcatV2", static=("axis",))
 def concat(b: TensorFlowBuilder, values: Any, axis: Any, **_: Any) -> Any:
-    """One after the other."""
     arrays = b.arrays(*values)
     return b.concat(*arrays, axis=axis_in(axis, arrays[0].ndim)) if len(arrays) > 1 else arrays[0]
 
@@ -201,7 +197,6 @@ def mirror_pad_grad(b: TensorFlowBuilder, input: Any, paddings: Any, *, mode: st
 
 @rows.row("Tile", static=("multiples",))
 def tile(b: TensorFlowBuilder, input: Any, multiples: Any, **_: Any) -> Any:
-    """Side by side."""
     return b.tile(input, repetitions=numbers(multiples, "the repetitions")) if input.ndim else input
 
 
@@ -214,13 +209,11 @@ rows.table(
 
 @rows.row("ReverseV2", static=("axis",))
 def reverse_v2(b: TensorFlowBuilder, tensor: Any, axis: Any, **_: Any) -> Any:
-    """In reverse order along axes."""
     axes = axes_in(axis, tensor.ndim)
     return b.flip(tensor, axis=axes) if axes else tensor
 
 
 def _constant(b: TensorFlowBuilder, operand: Any) -> Any:
-    """The elements of an operand that is a constant of the graph."""
     arrays = (array for value, array in b.graph.constants.values() if value is operand)
     return next((tuple(np.asarray(array).tolist()) for array in arrays), operand)
 
@@ -313,7 +306,6 @@ def data_format_vec_permute(
 def data_format_dim_map(
     b: TensorFlowBuilder, x: Any, *, src_format: str = "NHWC", dst_format: str = "NCHW", **_: Any
 ) -> Any:
-    """The number that an axis of one layout has in another one."""
     places = b.array(tuple(dst_format.index(letter) for letter in src_format), x.dtype)
     return b.take(places, b.remainder(x, b.array(len(src_format), x.dtype)), axis=0)
 
@@ -335,20 +327,17 @@ rows.table({
 
 @rows.row("Empty", static=("shape",))
 def empty(b: TensorFlowBuilder, shape: Any, *, init: bool = False, **_: Any) -> Any:
-    """Zeros, where TensorFlow may leave what the memory held."""
     return b.zeros(shape=numbers(shape, "the shape"), dtype=b.result.dtype)
 
 
 @rows.row("Range", static=("start", "limit", "delta"))
 def range_(b: TensorFlowBuilder, start: Any, limit: Any, delta: Any, **_: Any) -> Any:
-    """Numbers at equal distances."""
     start, limit, delta = (size_of(item, "a bound of a range") for item in (start, limit, delta))
     return b.arange(start=start, stop=limit, step=delta, dtype=b.result.dtype)
 
 
 @rows.row("LinSpace", static=("start", "stop", "num"))
 def linspace(b: TensorFlowBuilder, start: Any, stop: Any, num: Any, **_: Any) -> Any:
-    """Numbers at equal distances, both ends included, of which TensorFlow takes no gradients."""
     start, stop = (b.stop_gradient(end) if isinstance(end, Value) else end for end in (start, stop))
     return b.linspace(start, stop, num=size_of(num), dtype=b.result.dtype)
 
@@ -357,7 +346,9 @@ def linspace(b: TensorFlowBuilder, start: Any, stop: Any, num: Any, **_: Any) ->
 def one_hot(
     b: TensorFlowBuilder, indices: Any, depth: Any, on_value: Any, off_value: Any, *, axis: int = -1, **_: Any
 ) -> Any:
-    """One value at the place of the index along a new axis, another one elsewhere; indices outside have none, the values no gradients."""
+    """One value at the place of the index along a new axis, another one elsewhere; indices outside have none,
+    the values no gradients.
+    """
     rank, size, dtype = indices.ndim, size_of(depth, "the depth"), b.result.dtype
     place = rank if axis == -1 else axis
     column = b.reshape(indices, shape=(*indices.shape[:place], 1, *indices.shape[place:]))
@@ -370,7 +361,6 @@ def one_hot(
 
 @rows.row("SobolSample", static=("dim", "num_results", "skip"))
 def sobol_sample(b: TensorFlowBuilder, dim: Any, num_results: Any, skip: Any, **_: Any) -> Any:
-    """Points of a Sobol sequence, which depend on nothing else: TensorFlow's own, as a constant."""
     given = [b.fix(size_of(item, "a number of the sequence")) for item in (dim, num_results, skip)]
     points = tf.math.sobol_sample(*given, dtype=b.result.dtype).numpy()
     return b.constant("points", ArraySpec(points.shape, b.result.dtype), points)
@@ -412,7 +402,6 @@ class _Bounds:
         }
 
     def index(self) -> tuple[Any, ...]:
-        """The index as Python has it."""
         return tuple(self._item(place) for place in range(len(self.steps)))
 
     def _item(self, place: int) -> Any:
@@ -431,7 +420,6 @@ class _Bounds:
 
 @rows.row("StridedSlice", static=("begin", "end", "strides"), takes_read=True)
 def strided_slice(b: TensorFlowBuilder, input: Any, begin: Any, end: Any, strides: Any, **masks: Any) -> Any:
-    """As Python slices, with new axes and an ellipsis."""
     return read_index(b, input, as_index(b, input, _Bounds(b, begin, end, strides, masks).index()))
 
 
@@ -439,7 +427,6 @@ def strided_slice(b: TensorFlowBuilder, input: Any, begin: Any, end: Any, stride
 def strided_slice_grad(
     b: TensorFlowBuilder, shape: Any, begin: Any, end: Any, strides: Any, dy: Any, **masks: Any
 ) -> Any:
-    """Zeros with ``dy`` where the slice was taken."""
     whole = b.zeros(shape=numbers(shape, "the shape"), dtype=dy.dtype)
     return write_index(b, whole, _Bounds(b, begin, end, strides, masks).index(), dy)
 
@@ -448,7 +435,6 @@ def strided_slice_grad(
 def tensor_strided_slice_update(
     b: TensorFlowBuilder, input: Any, begin: Any, end: Any, strides: Any, value: Any, **masks: Any
 ) -> Any:
-    """``input`` with ``value`` in the place of the slice."""
     return write_index(b, input, _Bounds(b, begin, end, strides, masks).index(), value)
 
 

@@ -14,7 +14,6 @@ from ..table import TensorFlowBuilder, numbers, rows
 
 
 def _fourier(kind: str, rank: int) -> Callable[..., Any]:
-    """Over the last axes."""
     return lambda b, input, **_: getattr(b, f"{kind}n")(
         input, axes=tuple(range(input.ndim - rank, input.ndim))
     )
@@ -62,7 +61,9 @@ def audio_spectrogram(
     magnitude_squared: bool = False,
     **_: Any,
 ) -> Any:
-    """The magnitudes of the Fourier transforms of windows, padded to a power of two: ``[channel, window, frequency]``."""
+    """The magnitudes of the Fourier transforms of windows, padded to a power of two: ``[channel, window,
+    frequency]``.
+    """
     if not holds(b, window_size, input.shape[0]):
         raise NotImplementedError("a spectrogram of fewer samples than a window has")
     length, count = 1 << (window_size - 1).bit_length(), (input.shape[0] - window_size) // stride + 1
@@ -97,7 +98,6 @@ def _bands(bins: int, rate: float, low: float, high: float, channels: int) -> An
 
 
 def _cosines(count: int, wanted: int) -> Any:
-    """The cosine transform: ``[band, coefficient]``."""
     places = np.outer(np.arange(count) + 0.5, np.arange(wanted)) * (math.pi / count)
     return math.sqrt(2.0 / count) * np.cos(places)
 

@@ -229,7 +229,9 @@ def _quotient(b: TensorFlowBuilder, name: str, x: Value) -> Any:
 def _below(
     b: TensorFlowBuilder, x: Value, cases: list[tuple[float, Callable[[Value], Any]]], otherwise: Any
 ) -> Any:
-    """The first of the functions whose bound ``x`` is below; each is computed within its bounds alone, so that none overflows."""
+    """The first of the functions whose bound ``x`` is below; each is computed within its bounds alone, so
+    that none overflows.
+    """
     result, lower = otherwise, [0.0, *(bound for bound, _ in cases)]
     for (bound, function), least in reversed(list(zip(cases, lower))):
         result = b.where(b.less(x, bound), function(b.clip(x, least, bound)), result)
@@ -279,7 +281,7 @@ def _dawson(b: TensorFlowBuilder, x: Value) -> Any:
     return _with_sign(b, x, _below(b, size, cases, b.divide(0.5, size)))
 
 
-# ------------------------------------------------------------------------------------- the exponential integral
+# ----------------------------------------------------------------------------------- the exponential integral
 _EULER = 0.5772156649015329
 
 

@@ -12,39 +12,32 @@ from ..table import TensorFlowBuilder
 
 
 def is_first(data_format: str) -> bool:
-    """Whether the channels come before the axes of space."""
     return data_format.startswith("NC") or data_format == "CHANNELS_FIRST"
 
 
 def layout_of(data_format: str) -> str:
-    """The layout that TensorFlow calls so."""
     return CHANNELS_FIRST if is_first(data_format) else CHANNELS_LAST
 
 
 def of_space(data_format: str, given: Any, rank: int) -> tuple[int, ...]:
-    """The entries for the axes of space of an attribute with one for each axis."""
     numbers = tuple(int(item) for item in given) or (1,) * rank
     return numbers[2:] if is_first(data_format) else numbers[1:-1]
 
 
 def beside_space(data_format: str, given: Any) -> tuple[int, int]:
-    """The entries for the batch and the channels."""
     numbers = tuple(int(item) for item in given)
     return (numbers[0], numbers[1] if is_first(data_format) else numbers[-1])
 
 
 def first(b: TensorFlowBuilder, x: Value, data_format: str) -> Value:
-    """The array with channels before space."""
     return x if is_first(data_format) else b.permute_dims(x, axes=to_first(x.ndim))
 
 
 def back(b: TensorFlowBuilder, x: Value, data_format: str) -> Value:
-    """An array with channels before space in the layout that was given."""
     return x if is_first(data_format) else b.permute_dims(x, axes=to_last(x.ndim))
 
 
 def space_of(x: Value, data_format: str) -> tuple[Any, ...]:
-    """The sizes of space."""
     return tuple(x.shape[2:] if is_first(data_format) else x.shape[1:-1])
 
 
@@ -67,7 +60,8 @@ class Padding:
 
 
 def same(size: Any, kernel: Any, stride: int, dilation: int) -> tuple[Any, Any]:
-    """The padding with which there are ``size / stride`` windows, rounded up: one more behind where it is odd.
+    """The padding with which there are ``size / stride`` windows, rounded up: one more behind where it is
+    odd.
 
     >>> same(7, 3, 2, 1), same(8, 3, 2, 1)
     ((1, 1), (0, 1))

@@ -35,7 +35,6 @@ for _torch_name, _name in _PLAIN.items():
 
 @rows.row("tanhshrink")
 def tanhshrink(b: TorchBuilder, input: Any) -> Any:
-    """torch.nn.functional.tanhshrink: ``x - tanh(x)``."""
     x = b.floating(input)
     return b.subtract(x, b.tanh(x))
 
@@ -79,7 +78,6 @@ def elu(
 
 @rows.row("softsign")
 def softsign(b: TorchBuilder, input: Any) -> Any:
-    """torch.nn.functional.softsign; of integers, the sum below the line may wrap around."""
     if "int" in input.dtype:
         return b.divide(b.floating(input), b.floating(b.add(b.abs(input), 1)))
     return b.soft_sign(b.floating(input))
@@ -101,7 +99,9 @@ def threshold(b: TorchBuilder, input: Any, threshold: float, value: float, inpla
 
 # ---------------------------------------------------------------------------------------------- over an axis
 def over_axis(b: TorchBuilder, name: str, input: Any, dim: Any, dtype: Any) -> Any:
-    """softmax or log_softmax over ``dim``, after a cast to ``dtype``; an array without axes is one of one element."""
+    """softmax or log_softmax over ``dim``, after a cast to ``dtype``; an array without axes is one of one
+    element.
+    """
     x = input if dtype is None else b.cast(input, dtype)
     if x.ndim == 0:
         return b.reshape(getattr(b, name)(b.reshape(x, shape=(1,)), axis=0), shape=())
@@ -109,7 +109,6 @@ def over_axis(b: TorchBuilder, name: str, input: Any, dim: Any, dtype: Any) -> A
 
 
 def implied_dim(rank: int) -> int:
-    """The axis that ``dim=None`` stands for in torch.nn.functional."""
     return 0 if rank in (0, 1, 3) else 1
 
 
@@ -154,14 +153,15 @@ _ALPHA = -1.7580993408473766  # what selu tends to
 def drop(
     b: TorchBuilder, x: Any, p: float, training: bool | None = True, shared_axes: tuple[int, ...] = ()
 ) -> Any:
-    """``x`` after dropout; itself where nothing is dropped."""
     if not training or p == 0:
         return x
     return b.dropout(b.next_key(), x, rate=float(p), shared_axes=shared_axes)
 
 
 def drop_alpha(b: TorchBuilder, x: Any, p: float, training: bool, shared_axes: tuple[int, ...] = ()) -> Any:
-    """Dropped elements take the value that selu saturates at, and all are scaled so that mean and variance stay."""
+    """Dropped elements take the value that selu saturates at, and all are scaled so that mean and variance
+    stay.
+    """
     if not training or p == 0:
         return x
     if p == 1:
@@ -252,7 +252,6 @@ def gumbel_softmax(
 
 
 def one_hot_of_max(b: TorchBuilder, soft: Any, axis: int) -> Any:
-    """1 at the largest element along ``axis``."""
     chosen = b.one_hot(b.argmax(soft, axis=axis), num_classes=soft.shape[axis], dtype=soft.dtype)
     back = (*range(axis), soft.ndim - 1, *range(axis, soft.ndim - 1))
     return b.permute_dims(chosen, axes=back)
@@ -268,7 +267,6 @@ def optional(*arrays: Any) -> tuple[Any, ...]:
 
 @rows.row("linear")
 def linear(b: TorchBuilder, input: Any, weight: Any, bias: Any = None) -> Any:
-    """torch.nn.functional.linear: ``input @ weight.T + bias``."""
     return b.linear(*optional(input, weight, bias))
 
 
@@ -285,7 +283,9 @@ rows.table(
 def grouped_mm(
     b: TorchBuilder, mat_a: Any, mat_b: Any, offs: Any = None, bias: Any = None, out_dtype: Any = None
 ) -> Any:
-    """torch.nn.functional.grouped_mm: batches of products, or products of groups of rows (of columns) that ``offs`` ends."""
+    """torch.nn.functional.grouped_mm: batches of products, or products of groups of rows (of columns) that
+    ``offs`` ends.
+    """
     if mat_a.ndim == 3 and mat_b.ndim == 3:
         product = b.matmul(mat_a, mat_b)
     elif mat_b.ndim == 3:

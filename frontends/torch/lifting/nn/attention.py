@@ -24,14 +24,15 @@ def functional_embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Any:
-    """torch.nn.functional.embedding; with ``max_norm`` the rows that are taken are scaled down first, in the weight as well."""
     padding_idx = _padding_row(b, weight, padding_idx)
     weight = embedding_renorm(b, weight, input, max_norm, norm_type)
     return embedding(b, weight, input, -1 if padding_idx is None else padding_idx, scale_grad_by_freq)
 
 
 def _padding_row(b: TorchBuilder, weight: Any, place: int | None) -> int | None:
-    """The row that means nothing, which is one of the table, counted from either end; given as counted from the first."""
+    """The row that means nothing, which is one of the table, counted from either end; given as counted from
+    the first.
+    """
     if place is None:
         return None
     assume(b, "ge", weight.shape[0], place + 1 if place >= 0 else -place)
@@ -47,7 +48,6 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Any:
-    """aten::embedding; all three options concern only gradients, and -1 is no row."""
     weight = _divided_by_frequency(b, weight, indices) if scale_grad_by_freq else weight
     return b.embedding(weight, indices, padding_idx=None if padding_idx < 0 else padding_idx)
 
@@ -74,8 +74,9 @@ def _divided_by_frequency(b: TorchBuilder, weight: Any, indices: Any) -> Any:
 def embedding_renorm(
     b: TorchBuilder, weight: Any, indices: Any, max_norm: float | None, norm_type: float = 2.0
 ) -> Any:
-    """aten::embedding_renorm: rows that ``indices`` name, and whose norm is above ``max_norm``, scaled down to it; gradients pass as if
-    they were not."""
+    """aten::embedding_renorm: rows that ``indices`` name, and whose norm is above ``max_norm``, scaled down
+    to it; gradients pass as if they were not.
+    """
     if max_norm is None:
         return weight
     named = b.reshape(indices, shape=(product(indices.shape),))
@@ -95,7 +96,10 @@ def embedding_renorm(
 
 @rows.row("one_hot")
 def one_hot(b: TorchBuilder, input: Any, num_classes: Any = -1) -> Any:
-    """torch.nn.functional.one_hot. Without ``num_classes`` the largest index decides: the graph holds while that stays the same."""
+    """torch.nn.functional.one_hot.
+
+    Without ``num_classes`` the largest index decides: the graph holds while that stays the same.
+    """
     if isinstance(num_classes, int) and num_classes == -1:
         num_classes = b.recorded[0].shape[-1]
         b.graph.guards.append(Guard(b.equal(b.max(input), int(num_classes) - 1), True, b.origin))
@@ -183,7 +187,9 @@ def scaled_dot_product_attention(
 
 
 def _scale(b: TorchBuilder, width: Any, scale: float | None) -> float | None:
-    """The factor that is given, or None for the usual one, which no width has: there all scores are 0, whatever they are multiplied by."""
+    """The factor that is given, or None for the usual one, which no width has: there all scores are 0,
+    whatever they are multiplied by.
+    """
     if scale is not None or hint_of(width) > 0:
         return scale
     b.fix(width)
@@ -212,7 +218,9 @@ def flash_attention_for_cpu(
     attn_mask: Any = None,
     scale: float | None = None,
 ) -> Any:
-    """Lift aten::_scaled_dot_product_flash_attention_for_cpu, whose second result is the logsumexp of each query's scores."""
+    """Lift aten::_scaled_dot_product_flash_attention_for_cpu, whose second result is the logsumexp of each
+    query's scores.
+    """
     output = scaled_dot_product_attention(b, query, key, value, attn_mask, dropout_p, is_causal, scale)
     axes = (*range(key.ndim - 2), key.ndim - 1, key.ndim - 2)
     factor = _scale(b, query.shape[-1], scale)
@@ -230,7 +238,7 @@ def flash_attention_for_cpu(
     return output, b.logsumexp(b.cast(scores, b.recorded[1].dtype), axis=(scores.ndim - 1,))
 
 
-# ---------------------------------------------------------------------------------------------- nn.MultiheadAttention
+# -------------------------------------------------------------------------------------- nn.MultiheadAttention
 @rows.row("multi_head_attention_forward")
 def multi_head_attention_forward(
     b: TorchBuilder,
@@ -260,7 +268,9 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> Any:
-    """torch.nn.functional.multi_head_attention_forward, with arrays [tokens, batch, features] or [tokens, features]."""
+    """torch.nn.functional.multi_head_attention_forward, with arrays [tokens, batch, features] or [tokens,
+    features].
+    """
     batched = query.ndim == 3
     weights = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else in_proj_weight
     arrays = (query, key, value) if batched else _with_batch(b, query, key, value)
@@ -300,7 +310,6 @@ def multi_head_attention_forward(
 
 
 def _with_batch(b: TorchBuilder, *arrays: Any) -> tuple[Any, ...]:
-    """[tokens, features] as [tokens, 1, features]; the same array stays the same."""
     made = {id(x): b.reshape(x, shape=(x.shape[0], 1, x.shape[1])) for x in arrays}
     return tuple(made[id(x)] for x in arrays)
 
@@ -325,7 +334,9 @@ def _longer(b: TorchBuilder, x: Any, more: Any, axis: int) -> Any:
 
 
 def _heads(b: TorchBuilder, x: Any, heads: int, static: Any = None, batch: Any = None) -> Any:
-    """[tokens, batch, features] as [batch, heads, tokens, features of a head]; ``static`` is [batch * heads, tokens, features]."""
+    """[tokens, batch, features] as [batch, heads, tokens, features of a head]; ``static`` is [batch * heads,
+    tokens, features].
+    """
     if static is not None:
         return b.reshape(static, shape=(batch, heads, *static.shape[1:]))
     split = b.reshape(x, shape=(*x.shape[:2], heads, x.shape[2] // heads))

@@ -21,7 +21,6 @@ def spread(value: Any, rank: int) -> tuple[Any, ...]:
 
 
 def strides_or(stride: Any, kernel: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The strides of a pooling: where none are given, its kernel."""
     return kernel if stride in (None, [], ()) else spread(stride, len(kernel))
 
 
@@ -100,7 +99,6 @@ def conv(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Any:
-    """torch.nn.functional.conv1d, conv2d, conv3d; ``padding`` may be "same" or "valid"."""
     return _conv(b, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -116,7 +114,6 @@ def conv_transpose(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Any:
-    """torch.nn.functional.conv_transpose1d, conv_transpose2d, conv_transpose3d."""
     return _conv_transpose(b, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
@@ -135,7 +132,6 @@ def convolution(
     *flags: bool,
     **named_flags: bool,
 ) -> Any:
-    """torch.convolution, aten::_convolution (whose flags choose a kernel, not a result)."""
     if transposed:
         return _conv_transpose(b, input, weight, bias, stride, padding, output_padding, groups, dilation)
     return _conv(b, input, weight, bias, stride, padding, dilation, groups)
@@ -145,7 +141,6 @@ def convolution(
 def _convolution_mode(
     b: TorchBuilder, input: Any, weight: Any, bias: Any, stride: Any, padding: str, dilation: Any, groups: int
 ) -> Any:
-    """aten::_convolution_mode: ``padding`` is "same" or "valid"."""
     return _conv(b, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -189,7 +184,6 @@ def slow_conv_transpose(
 
 @rows.row("conv_tbc")
 def conv_tbc(b: TorchBuilder, self: Any, weight: Any, bias: Any, pad: int = 0) -> Any:
-    """torch.conv_tbc: ``[time, batch, channels]``, the weight ``[kernel, in, out]``."""
     x = b.permute_dims(self, axes=(1, 2, 0))
     result = _conv(b, x, b.permute_dims(weight, axes=(2, 1, 0)), bias, 1, pad, 1, 1)
     return b.permute_dims(result, axes=(2, 0, 1))
@@ -243,7 +237,9 @@ def convolution_backward(
     groups: int,
     output_mask: Any,
 ) -> Any:
-    """aten::convolution_backward: gradients of the input, the weight and the bias, None of those that are not asked for."""
+    """aten::convolution_backward: gradients of the input, the weight and the bias, None of those that are not
+    asked for.
+    """
     if transposed:
         raise NotImplementedError("the gradient of a transposed convolution")
     rank = weight.ndim - 2

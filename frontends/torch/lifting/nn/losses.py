@@ -20,7 +20,8 @@ _OF_KERNELS = {0: "none", 1: "mean", 2: "sum"}
 
 
 def loss(name: str, *kernels: str) -> Callable[[Formula], Formula]:
-    """Add the rows of ``torch.nn.functional.NAME`` and of ``kernels``, or of the kernel of this name where none are given and torch has it.
+    """Add the rows of ``torch.nn.functional.NAME`` and of ``kernels``, or of the kernel of this name where
+    none are given and torch has it.
 
     The formula has the signature of the kernel, with ``reduction`` as one of none, mean, sum and batchmean.
     """
@@ -63,7 +64,6 @@ def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str 
 
 
 def reduced(b: TorchBuilder, losses: Any, reduction: str) -> Any:
-    """The losses as they are, their mean or their sum."""
     return losses if reduction == "none" else b.mean(losses) if reduction == "mean" else b.sum(losses)
 
 
@@ -77,13 +77,12 @@ def _weighted(b: TorchBuilder, losses: Any, weight: Any, reduction: str) -> Any:
     )
 
 
-# ---------------------------------------------------------------------------------------------- distances of two arrays
+# ------------------------------------------------------------------------------------ distances of two arrays
 def _squared(b: TorchBuilder, x: Any, y: Any) -> Any:
     return b.square(b.subtract(x, y))
 
 
 def _square(b: TorchBuilder, input: Any, target: Any) -> Any:
-    """The square of the difference itself: that of its absolute value has no second derivative at 0."""
     return b.square(b.combined("subtract", input, target))
 
 
@@ -210,7 +209,6 @@ def gaussian_nll_loss(
 def binary_cross_entropy(
     b: TorchBuilder, input: Any, target: Any, weight: Any = None, reduction: str = "mean"
 ) -> Any:
-    """torch.nn.functional.binary_cross_entropy."""
     losses = b.binary_cross_entropy(input, target)
     losses = losses if weight is None else b.multiply(losses, weight)
     return reduced(b, losses, reduction)
@@ -225,7 +223,9 @@ def binary_cross_entropy_with_logits(
     pos_weight: Any = None,
     reduction: str = "mean",
 ) -> Any:
-    """torch.nn.functional.binary_cross_entropy_with_logits: ``(1 - target) * x - (1 + (pos_weight - 1) * target) * log_sigmoid(x)``."""
+    """torch.nn.functional.binary_cross_entropy_with_logits: ``(1 - target) * x - (1 + (pos_weight - 1) *
+    target) * log_sigmoid(x)``.
+    """
     input, target = b.promote(input, target)
     positive = b.log_sigmoid(input)
     for given in (weight, pos_weight):
@@ -248,7 +248,6 @@ def nll_loss(
     reduction: str = "mean",
     ignore_index: int = -100,
 ) -> Any:
-    """torch.nn.functional.nll_loss."""
     return b.nll_loss(*optional(input, target, weight), ignore_index=ignore_index, reduction=reduction)
 
 
@@ -262,7 +261,9 @@ def cross_entropy(
     ignore_index: int = -100,
     label_smoothing: float = 0.0,
 ) -> Any:
-    """torch.nn.functional.cross_entropy against class indices, or against probabilities of the shape of ``input``."""
+    """torch.nn.functional.cross_entropy against class indices, or against probabilities of the shape of
+    ``input``.
+    """
     smoothing = max(float(label_smoothing), 0.0)  # torch smooths nothing below 0, and refuses what is above 1
     if "float" in target.dtype and target.ndim == input.ndim:
         return _against_probabilities(b, input, target, weight, reduction, smoothing)
@@ -298,7 +299,9 @@ def linear_cross_entropy(
     label_smoothing: float = 0.0,
     options: Any = None,
 ) -> Any:
-    """torch.nn.functional.linear_cross_entropy; weights [classes, d1, ..., features] give logits [rows, classes, d1, ...]."""
+    """torch.nn.functional.linear_cross_entropy; weights [classes, d1, ..., features] give logits [rows,
+    classes, d1, ...].
+    """
     *outer, features = linear_weight.shape
     if len(outer) > 1:
         linear_weight = b.reshape(linear_weight, shape=(math.prod(outer), features))
@@ -311,12 +314,10 @@ def linear_cross_entropy(
 
 
 def _above(b: TorchBuilder, x: Any) -> Any:
-    """``x.clamp_min(0)``, which has slope 1 at 0."""
     return b.clip(x, b.operand(0, x.dtype))
 
 
 def _strictly_above(b: TorchBuilder, x: Any) -> Any:
-    """``x`` where it is above 0, with no slope at 0: what torch's kernels of losses compute."""
     return b.where(b.greater(x, 0), x, b.operand(0, x.dtype))
 
 
@@ -324,7 +325,9 @@ def _strictly_above(b: TorchBuilder, x: Any) -> Any:
 def hinge_embedding_loss(
     b: TorchBuilder, input: Any, target: Any, margin: float = 1.0, reduction: str = "mean"
 ) -> Any:
-    """torch.nn.functional.hinge_embedding_loss: ``x`` where the target is 1, ``max(0, margin - x)`` where it is -1."""
+    """torch.nn.functional.hinge_embedding_loss: ``x`` where the target is 1, ``max(0, margin - x)`` where it
+    is -1.
+    """
     other, same = (b.not_equal(target, b.operand(sign, target.dtype)) for sign in (1, -1))
     apart = b.where(
         other, _above(b, b.subtract(b.operand(margin, input.dtype), input)), b.operand(0, input.dtype)
@@ -337,7 +340,6 @@ def hinge_embedding_loss(
 def margin_ranking_loss(
     b: TorchBuilder, input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: str = "mean"
 ) -> Any:
-    """torch.nn.functional.margin_ranking_loss: ``max(0, -target * (input1 - input2) + margin)``."""
     apart = b.combined("multiply", b.negative(target), b.combined("subtract", input1, input2))
     losses = _above(b, b.combined("add", apart, float(margin)))
     return reduced(b, losses, reduction)
@@ -375,7 +377,9 @@ def multi_margin_loss(
 
 @loss("multilabel_margin_loss")
 def multilabel_margin_loss(b: TorchBuilder, input: Any, target: Any, reduction: str = "mean") -> Any:
-    """torch.nn.functional.multilabel_margin_loss: ``sum(max(0, 1 - x[label] + x[other])) / classes``; labels end at the first -1."""
+    """torch.nn.functional.multilabel_margin_loss: ``sum(max(0, 1 - x[label] + x[other])) / classes``; labels
+    end at the first -1.
+    """
     classes = input.shape[-1] if input.ndim else 1
     count = input.shape[0] if input.ndim == 2 else 1
     x, labels = (b.reshape(item, shape=(count, classes)) for item in (input, target))
@@ -417,7 +421,9 @@ def multilabel_soft_margin_loss(
 def cosine_embedding_loss(
     b: TorchBuilder, input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: str = "mean"
 ) -> Any:
-    """torch.nn.functional.cosine_embedding_loss: ``1 - cos`` where the target is 1, ``max(0, cos - margin)`` where it is -1."""
+    """torch.nn.functional.cosine_embedding_loss: ``1 - cos`` where the target is 1, ``max(0, cos - margin)``
+    where it is -1.
+    """
     axis = target.ndim
     product = b.sum(b.combined("multiply", input1, input2), axis=axis)
     lengths = (b.combined("add", b.sum(b.multiply(x, x), axis=axis), 1e-12) for x in (input1, input2))
@@ -441,7 +447,9 @@ def triplet_margin_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Any:
-    """torch.nn.functional.triplet_margin_loss: ``max(0, d(anchor, positive) - d(anchor, negative) + margin)``."""
+    """torch.nn.functional.triplet_margin_loss: ``max(0, d(anchor, positive) - d(anchor, negative) +
+    margin)``.
+    """
     near, far = pairwise_distance(b, anchor, positive, p, eps), pairwise_distance(b, anchor, negative, p, eps)
     if swap:
         far = b.minimum(far, pairwise_distance(b, positive, negative, p, eps))
@@ -512,7 +520,6 @@ def ctc_loss(
 
 
 def _assume_room(b: TorchBuilder, size: Any, lengths: Any) -> None:
-    """Lengths that are numbers lie inside of an axis; those in arrays are looked at where they come in."""
     if isinstance(lengths, (tuple, list)):
         assume(b, "ge", size, max(lengths, default=0))
 
@@ -524,7 +531,9 @@ def _lengths(b: TorchBuilder, lengths: Any, batch: Any) -> Any:
 
 
 def _rows_of(b: TorchBuilder, targets: Any, lengths: Any, batch: Any, longest: Any) -> Any:
-    """Targets that stand one after the other, as rows; without a known length each row is as long as all together."""
+    """Targets that stand one after the other, as rows; without a known length each row is as long as all
+    together.
+    """
     width = targets.shape[0] if longest is None else longest
     starts = b.subtract(b.cumulative_sum(lengths, axis=0, dtype=lengths.dtype), lengths)
     place = b.add(

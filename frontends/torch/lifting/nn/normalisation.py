@@ -20,7 +20,6 @@ from .activations import optional
 
 # ---------------------------------------------------------------------------------------------- batch
 def _statistics(b: TorchBuilder, x: Any) -> tuple[Any, Any]:
-    """Mean and biased variance of each channel, half precision as float32."""
     over = (0, *range(2, x.ndim))
     return b.mean(wide(b, x), axis=over), b.var(wide(b, x), axis=over)
 
@@ -36,7 +35,6 @@ def _batch_norm(
 
 
 def _several(b: TorchBuilder, sizes: tuple[Any, ...]) -> None:
-    """There is a variance only of more than one number."""
     b.guard(apply("ne", product(sizes), 1))
 
 
@@ -68,7 +66,6 @@ rows.table({
 
 
 def _moved(b: TorchBuilder, running: Any, new: Any, momentum: Any) -> Any:
-    """``running * (1 - momentum) + new * momentum``, through which torch lets no gradient flow."""
     kept, part = (b.operand(number, running.dtype) for number in (1 - momentum, momentum))
     return b.stop_gradient(b.add(b.multiply(running, kept), b.multiply(b.cast(new, running.dtype), part)))
 
@@ -84,7 +81,9 @@ def batch_norm_statistics(
 
 
 def _as_recorded(b: TorchBuilder, *values: Any) -> tuple[Any, ...]:
-    """The values in the dtypes, and as empty arrays where torch gave those, that the call returned while recording."""
+    """The values in the dtypes, and as empty arrays where torch gave those, that the call returned while
+    recording.
+    """
     results = []
     for value, spec in zip(values, b.recorded):
         empty = spec.shape == (0,) and value is None
@@ -95,7 +94,9 @@ def _as_recorded(b: TorchBuilder, *values: Any) -> tuple[Any, ...]:
 def _native_batch_norm(
     b: TorchBuilder, x: Any, weight: Any, bias: Any, stats: tuple[Any, Any], training: bool, eps: float
 ) -> Any:
-    """Output, mean and 1 / sqrt(variance + eps), as :func:`_with_statistics`; the latter are empty unless training."""
+    """Output, mean and 1 / sqrt(variance + eps), as :func:`_with_statistics`; the latter are empty unless
+    training.
+    """
     mean, variance = _statistics(b, x) if training else stats
     output = b.batch_norm(*optional(x, mean, variance, weight, bias), epsilon=eps)
     if not training:
@@ -104,7 +105,6 @@ def _native_batch_norm(
 
 
 def _with_statistics(b: TorchBuilder, output: Any, mean: Any, variance: Any, eps: float) -> Any:
-    """Output, mean and 1 / sqrt(variance + eps); torch lets no gradient flow through the latter two."""
     return _as_recorded(
         b, output, b.stop_gradient(mean), b.stop_gradient(b.divide(1.0, b.sqrt(b.add(variance, eps))))
     )
@@ -136,14 +136,12 @@ def batch_norm_with_update(
     momentum: Any,
     eps: float,
 ) -> Any:
-    """aten::_batch_norm_with_update: as native_batch_norm that trains, and an array that is empty on a CPU."""
     results = native_batch_norm(b, input, weight, bias, running_mean, running_var, True, momentum, eps)
     return (*results, b.zeros(shape=(0,), dtype="uint8"))
 
 
 @rows.row("_native_batch_norm_legit")
 def native_batch_norm_legit(b: TorchBuilder, input: Any, weight: Any, bias: Any, *rest: Any) -> Any:
-    """aten::_native_batch_norm_legit, with or without running statistics."""
     *stats, training, _, eps = rest
     return _native_batch_norm(b, input, weight, bias, tuple(stats) or (None, None), training, eps)
 
@@ -160,7 +158,6 @@ def native_batch_norm_functional(
     momentum: Any,
     eps: float,
 ) -> Any:
-    """aten::_native_batch_norm_legit_functional: the new running statistics come last."""
     stats = (running_mean, running_var)
     outputs = _native_batch_norm(b, input, weight, bias, stats, training, eps)
     return (*outputs, *(batch_norm_statistics(b, input, *stats, momentum) if training else stats))
@@ -218,7 +215,9 @@ def instance_norm(
 def instance_norm_statistics(
     b: TorchBuilder, input: Any, running_mean: Any, running_var: Any, momentum: Any
 ) -> tuple[Any, Any]:
-    """The running statistics after a training step: means over the batch of each sample's mean and unbiased variance."""
+    """The running statistics after a training step: means over the batch of each sample's mean and unbiased
+    variance.
+    """
     x, over = wide(b, input), tuple(range(2, input.ndim))
     mean, variance = b.mean(x, axis=over), b.var(x, axis=over, correction=1.0)
     return _moved(b, running_mean, b.mean(mean, axis=0), momentum), _moved(
@@ -226,7 +225,7 @@ def instance_norm_statistics(
     )
 
 
-# ---------------------------------------------------------------------------------------------- layer and group
+# -------------------------------------------------------------------------------------------- layer and group
 def _last(b: TorchBuilder, x: Any, normalized_shape: Any, *affine: Any) -> tuple[int, ...]:
     """The axes of these sizes, which are those of the arrays ``affine`` too."""
     shape = tuple(normalized_shape) if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
@@ -264,7 +263,6 @@ def native_layer_norm(
 
 
 def _epsilon(eps: float | None, dtype: str) -> float:
-    """``eps``, or the precision of the type that torch computes in: float32 for half precision."""
     return torch.finfo(torch.promote_types(torch_dtype(dtype), torch.float32)).eps if eps is None else eps
 
 
@@ -362,7 +360,6 @@ def norm_except_dim(b: TorchBuilder, v: Any, pow: int = 2, dim: int = 0) -> Any:
 
 @rows.row("_weight_norm_interface")
 def weight_norm_interface(b: TorchBuilder, v: Any, g: Any, dim: int = 0) -> Any:
-    """torch._weight_norm_interface: the weight and the norm that it divided by."""
     norm = norm_except_dim(b, v, 2, dim)
     return b.multiply(v, b.divide(g, norm)), norm
 

@@ -37,7 +37,9 @@ def _max_pool(rank: int, name: str, gives_indices: bool) -> None:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Any:
-        """torch.nn.functional.max_pool1d, max_pool2d, max_pool3d; their kin that give indices, aten::max_pool2d_with_indices."""
+        """torch.nn.functional.max_pool1d, max_pool2d, max_pool3d; their kin that give indices,
+        aten::max_pool2d_with_indices.
+        """
         options = _max_options(rank, kernel_size, stride, padding, dilation, ceil_mode)
         return (
             b.max_pool_with_indices(input, **options)
@@ -100,7 +102,6 @@ def _lp_pool(rank: int) -> None:
 
 # ---------------------------------------------------------------------------------------------- adaptive
 def _adaptive_size(b: TorchBuilder, x: Any, rank: int, output_size: Any) -> tuple[Any, ...]:
-    """The output size; None leaves an axis as it is."""
     for size in x.shape[-rank:]:
         assume(b, "ge", size, 1)
     return tuple(n if out is None else out for n, out in zip(x.shape[-rank:], spread(output_size, rank)))
@@ -120,7 +121,9 @@ def _even_kernel(x: Any, size: tuple[Any, ...]) -> tuple[Any, ...] | None:
 
 
 def adaptive_avg(b: TorchBuilder, x: Any, size: tuple[Any, ...]) -> Any:
-    """Means over windows that cover the last axes: a mean, or an ordinary pooling, where that is the same for all sizes."""
+    """Means over windows that cover the last axes: a mean, or an ordinary pooling, where that is the same for
+    all sizes.
+    """
     rank = len(size)
     if all(_known(out, 1) for out in size):
         return b.mean(x, axis=tuple(range(x.ndim - rank, x.ndim)), keepdims=True)
@@ -133,7 +136,9 @@ def adaptive_avg(b: TorchBuilder, x: Any, size: tuple[Any, ...]) -> Any:
 
 
 def _adaptive_max(b: TorchBuilder, x: Any, size: tuple[Any, ...], return_indices: bool) -> Any:
-    """Not ``max`` where ``size`` is 1: the gradient of a pooling goes to one of equal elements, that of a maximum to all."""
+    """Not ``max`` where ``size`` is 1: the gradient of a pooling goes to one of equal elements, that of a
+    maximum to all.
+    """
     kernel = _even_kernel(x, size)
     if kernel is None:
         return (
@@ -149,19 +154,16 @@ def _adaptive_max(b: TorchBuilder, x: Any, size: tuple[Any, ...], return_indices
 def _adaptive(rank: int) -> None:
     @rows.row(f"adaptive_avg_pool{rank}d", f"_adaptive_avg_pool{rank}d")
     def adaptive_avg_pool(b: TorchBuilder, input: Any, output_size: Any) -> Any:
-        """torch.nn.functional.adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d."""
         return adaptive_avg(b, input, _adaptive_size(b, input, rank, output_size))
 
     @rows.row(f"adaptive_max_pool{rank}d", f"adaptive_max_pool{rank}d_with_indices")
     def adaptive_max_pool_with_indices(
         b: TorchBuilder, input: Any, output_size: Any, return_indices: bool = True
     ) -> Any:
-        """torch.adaptive_max_pool1d, aten::adaptive_max_pool2d, aten::adaptive_max_pool3d: values and indices."""
         return _adaptive_max(b, input, _adaptive_size(b, input, rank, output_size), True)
 
     @rows.row(f"nn.functional.adaptive_max_pool{rank}d")
     def adaptive_max_pool(b: TorchBuilder, input: Any, output_size: Any, return_indices: bool = False) -> Any:
-        """torch.nn.functional.adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d."""
         return _adaptive_max(b, input, _adaptive_size(b, input, rank, output_size), return_indices)
 
 
@@ -224,12 +226,10 @@ def _max_pool_backward(rank: int) -> None:
         ceil_mode: bool,
         indices: Any,
     ) -> Any:
-        """aten::max_pool2d_with_indices_backward, aten::max_pool3d_with_indices_backward."""
         return _gradient_of_max(b, grad_output, self, indices, rank)
 
     @rows.row(f"adaptive_max_pool{rank}d_backward")
     def adaptive_max_pool_backward(b: TorchBuilder, grad_output: Any, self: Any, indices: Any) -> Any:
-        """aten::adaptive_max_pool2d_backward, aten::adaptive_max_pool3d_backward."""
         return _gradient_of_max(b, grad_output, self, indices, rank)
 
 
@@ -258,7 +258,6 @@ def _fractional_max_pool(rank: int) -> None:
         return_indices: bool = False,
         _random_samples: Any = None,
     ) -> Any:
-        """torch.nn.functional.fractional_max_pool2d, fractional_max_pool3d."""
         both = _fractional(b, input, rank, kernel_size, output_size, output_ratio, _random_samples)
         return both if return_indices else both[0]
 
@@ -270,7 +269,6 @@ def _fractional_max_pool(rank: int) -> None:
     def aten_fractional_max_pool(
         b: TorchBuilder, self: Any, kernel_size: Any, output_size: Any, random_samples: Any
     ) -> Any:
-        """aten::fractional_max_pool2d, aten::fractional_max_pool3d: values and indices."""
         return _fractional(b, self, rank, kernel_size, output_size, None, random_samples)
 
 
@@ -332,7 +330,6 @@ def _interpolate(
 
 
 def _implied(factor: Any, dim: Any, out: Any) -> bool:
-    """Whether output size by input size is the factor anyway."""
     return not isinstance(factor, Size) and float(factor).is_integer() and bool(out == dim * int(factor))
 
 
@@ -364,7 +361,9 @@ def interpolate(
 
 # ---------------------------------------------------------------------------------------------- aten
 def _factors(scales: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """The factors of ``upsample_*(..., scales_h, scales_w)`` or ``upsample_*.vec(..., scale_factors)``, None where there are none."""
+    """The factors of ``upsample_*(..., scales_h, scales_w)`` or ``upsample_*.vec(..., scale_factors)``, None
+    where there are none.
+    """
     given = (*scales, *named.values())
     if len(given) == 1 and isinstance(given[0], (tuple, list)):
         return tuple(given[0])
@@ -376,14 +375,12 @@ def _upsample_aligned(name: str, method: str, antialias: bool = False) -> None:
     def row(
         b: TorchBuilder, input: Any, output_size: Any, align_corners: bool, *scales: Any, **named: Any
     ) -> Any:
-        """aten::upsample_linear1d, upsample_bilinear2d, upsample_bicubic2d, ..., both overloads."""
         return _interpolate(b, input, method, output_size, _factors(scales, named), align_corners, antialias)
 
 
 def _upsample_nearest(name: str, method: str) -> None:
     @rows.row(name)
     def row(b: TorchBuilder, input: Any, output_size: Any, *scales: Any, **named: Any) -> Any:
-        """aten::upsample_nearest1d, ..., both overloads."""
         return _interpolate(b, input, method, output_size, _factors(scales, named))
 
 

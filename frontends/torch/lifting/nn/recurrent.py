@@ -1,7 +1,8 @@
-"""Recurrent layers of torch: ``torch.lstm`` and its kin hold all layers and directions; here they become one operation each.
+"""Recurrent layers of torch: ``torch.lstm`` and its kin hold all layers and directions; here they become one
+operation each.
 
-Two overloads: (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first), and, for packed sequences,
-(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional).
+Two overloads: (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first), and,
+for packed sequences, (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional).
 """
 
 from __future__ import annotations
@@ -34,7 +35,6 @@ def pack(b: TorchBuilder, x: Any, batch_sizes: Any, count: Any) -> Any:
 
 
 def _holds_for(b: TorchBuilder, value: Any, number: int) -> None:
-    """Sizes that follow from the elements of an array: the graph holds while they stay the same."""
     b.graph.guards.append(Guard(b.equal(value, number), True, b.origin))
 
 
@@ -42,7 +42,9 @@ def _holds_for(b: TorchBuilder, value: Any, number: int) -> None:
 def pack_padded_sequence(
     b: TorchBuilder, input: Any, lengths: Any, batch_first: bool = False
 ) -> tuple[Any, Any]:
-    """torch._pack_padded_sequence, within torch.nn.utils.rnn.pack_padded_sequence: (packed rows, batch sizes)."""
+    """torch._pack_padded_sequence, within torch.nn.utils.rnn.pack_padded_sequence: (packed rows, batch
+    sizes).
+    """
     (count, *_), (steps,) = b.recorded[0].shape, b.recorded[1].shape
     _holds_for(b, b.sum(lengths), count)
     _holds_for(b, b.max(lengths), steps)
@@ -178,7 +180,9 @@ def _layers(
 
 
 def _grouped(params: list[Any], count: int, has_biases: bool, op: str) -> list[list[Any]]:
-    """The weights of each layer and direction: two matrices, two biases or None, for the lstm a projection or None."""
+    """The weights of each layer and direction: two matrices, two biases or None, for the lstm a projection or
+    None.
+    """
     size = len(params) // count
     groups = [params[i * size : (i + 1) * size] for i in range(count)]
     filled = [group if has_biases else [*group[:2], None, None, *group[2:]] for group in groups]

@@ -1,4 +1,7 @@
-"""Registers toy_arrays as a source. Imports nothing of it: the module of the entry does, when it is needed."""
+"""Registers toy_arrays as a source.
+
+Imports nothing of it: the module of the entry does, when it is needed.
+"""
 
 from graph_compiler.registration import FrontendEntry
 

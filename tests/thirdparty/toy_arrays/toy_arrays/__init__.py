@@ -1,4 +1,7 @@
-"""A tiny framework: arrays that never change, with operators and a few functions. It knows nothing of graph_compiler."""
+"""A tiny framework: arrays that never change, with operators and a few functions.
+
+It knows nothing of graph_compiler.
+"""
 
 from __future__ import annotations
 
