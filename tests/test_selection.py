@@ -102,6 +102,13 @@ def test_every_file_of_the_package_reaches_a_test(checkout: Path) -> None:
     assert not [name for name in names if not list(affected.reached(name))]
 
 
+def test_groups_name_frameworks(checkout: Path) -> None:
+    """A row for files of a framework must not match what all of them share: such a target runs no case."""
+    names = [path.relative_to(checkout).as_posix() for path in (checkout / "backends").rglob("*.py")]
+    targets = {target for name in names for _, found, _ in affected.reached(name) for target in found}
+    assert targets == set(affected.TARGETS)
+
+
 def test_patterns_name_tests_that_exist(checkout: Path) -> None:
     files = [path.relative_to(checkout) for path in (checkout / "tests").rglob("*.py")]
     patterns = {test for row in affected.REACH for test in (*row.each, *row.one) if "{" not in test}

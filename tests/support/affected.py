@@ -85,6 +85,10 @@ class Reach:
 
 
 REACH = (
+    # what backends or frontends share
+    Reach(r"backends/(array_code/\w+|common/helper_calls)\.py", EVERY_SAMPLE, (), ("jax", "numpy", "torch")),
+    Reach(r"backends/(common/)?\w+\.py", ("tests/test_*.py",), (*EVERY_SAMPLE, *DERIVATIVES, *EVERY_PROGRAM)),
+    Reach(r"frontends/(common/)?\w+\.py", (), (*EVERY_SAMPLE, *EVERY_PROGRAM)),
     # what devices exchange
     Reach(
         r"(backends|frontends)/\w+/(lowering|lifting)/collectives\.py",
@@ -109,13 +113,10 @@ REACH = (
         EVERY_PROGRAM,
         ("framework",),
     ),
-    Reach(r"backends/\w+\.py", ("tests/test_*.py",), (*EVERY_SAMPLE, *DERIVATIVES, *EVERY_PROGRAM)),
-    Reach(r"backends/(array_code|helper_calls)/.*", EVERY_SAMPLE, (), ("jax", "numpy", "torch")),
     Reach(r"frontends/(?P<framework>\w+)/lifting/.*", (), ("{samples}", "{programs}", *DERIVATIVES)),
     Reach(
         r"frontends/(?P<framework>\w+)/.*", ("tests/*{framework}*.py",), ("{samples}", "{programs}", *LOOPS)
     ),
-    Reach(r"frontends/\w+\.py", (), (*EVERY_SAMPLE, *EVERY_PROGRAM)),
     Reach(r"graph_compiler/cli/.*", ("tests/test_command_line.py",)),
     Reach(r"graph_compiler/visualise/.*", ("tests/test_show.py", "tests/test_summary.py")),
     Reach(r"graph_compiler/(?P<folder>training|transforms|parallel)/.*", ("tests/{folder}/*.py",)),
