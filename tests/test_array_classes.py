@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 import graph_compiler  # noqa: E402
 from graph_compiler.errors import GraphCompilerError, NotCompilable  # noqa: E402
 from graph_compiler.frontends.numpy.array_access import Stamp  # noqa: E402
-from graph_compiler.runtime.weights.weights.conversion_cache import Converted, Shared  # noqa: E402
+from graph_compiler.runtime.weights.conversion_cache import Converted, Shared  # noqa: E402
 
 from .support.compare import assert_same, to_numpy  # noqa: E402
 

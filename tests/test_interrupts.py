@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import graph_compiler
-from graph_compiler.runtime.saving.save.pieces import FILES, discard_partial, write
+from graph_compiler.runtime.saving.pieces import FILES, discard_partial, write
 
 pytest.importorskip("typer")
 pytest.importorskip("rich")

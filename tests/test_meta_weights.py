@@ -18,7 +18,7 @@ torch = pytest.importorskip("torch")
 
 import graph_compiler as gc  # noqa: E402
 from graph_compiler.errors import InvalidFile, NotTraced, TracingError, WeightsMismatch, WeightsMissing  # noqa: E402
-from graph_compiler.runtime.saving.save.pieces import safetensors_of  # noqa: E402
+from graph_compiler.runtime.saving.pieces import safetensors_of  # noqa: E402
 
 from .support.compare import assert_same  # noqa: E402
 

@@ -17,7 +17,7 @@ torch = pytest.importorskip("torch")
 
 import graph_compiler  # noqa: E402
 from graph_compiler.errors import InvalidFile  # noqa: E402
-from graph_compiler.runtime.saving.save.decode import graphs_of  # noqa: E402
+from graph_compiler.runtime.saving.decode import graphs_of  # noqa: E402
 
 from .support.compare import assert_same  # noqa: E402
 from .support.logs import logged  # noqa: E402

@@ -19,31 +19,6 @@ from . import tracing as arguments
 from .dtypes import dtype_of_array
 from .variables import Weights
 
-
-class Stamp:
-    """Nothing: the elements of a tensor are its own for ever."""
-
-    __slots__ = ()
-
-    def __init__(self, array: Any) -> None:
-        pass
-
-    def fits(self, array: Any) -> bool:
-        return isinstance(array, tf.Tensor)
-
-
-def is_own(item: Any) -> bool:
-    return isinstance(item, (tf.Tensor, tf.Variable))
-
-
-def own(elements: np.ndarray[Any, Any], dtype: str) -> tf.Tensor:
-    return tf.constant(elements, dtype)
-
-
-def write(array: Any, elements: np.ndarray[Any, Any]) -> None:
-    array.assign(tf.constant(elements, array.dtype))
-
-
 saved = watching = None  # its arrays never change
 COPY = "tf.identity"
 RANDOM_STATE = ("", "")  # what draws is seeded anew

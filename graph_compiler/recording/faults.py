@@ -9,8 +9,10 @@ otherwise. Functions of this package that make a call of the user's are marked a
 
 from __future__ import annotations
 
+import sys
 import traceback
-from types import FrameType, TracebackType
+from collections import Counter
+from types import FrameType
 from typing import Literal
 
 from ..errors import DuplicateRow, GraphCompilerError, InternalError, InvalidGraph, Signal, UnknownOperation
@@ -21,6 +23,7 @@ Owner = Literal["user", "framework", "own"]
 GENERATED = "<graph_compiler "
 _PRELUDE = ".prelude."  # modules of which functions are copied into generated code
 # Errors of this package that only a bug of it raises.
+_DEEP = 10  # calls of one function at a time, from which on it is the one that recurses
 _VERDICT = "_graph_compiler_is_fault"  # attribute of an exception: what `is_fault` has found
 BUGS = (InvalidGraph, UnknownOperation, DuplicateRow, InternalError)
 
@@ -37,9 +40,28 @@ def owner_of_frame(frame: FrameType) -> Owner:
     return "own" if owner == "own" else "framework" if owner in ("framework", "python") else "user"
 
 
-def owner_of_problem(trace: TracebackType | None) -> Owner:
-    owners = [owner_of_frame(frame) for frame, _ in traceback.walk_tb(trace)]
+def owner_of_problem(problem: BaseException) -> Owner:
+    """Return who raised an exception: the owner of the innermost frame that is not a framework's.
+
+    A `RecursionError` belongs to the user if a function of theirs calls itself, whoever runs the last frame.
+    """
+    if _is_users_recursion(problem):
+        return "user"
+    owners = [owner_of_frame(frame) for frame, _ in traceback.walk_tb(problem.__traceback__)]
     return next((owner for owner in reversed(owners) if owner != "framework"), "framework")
+
+
+def _is_users_recursion(problem: BaseException) -> bool:
+    if not isinstance(problem, RecursionError):
+        return False
+    # A handler in the middle of the recursion sees the calls below it in the traceback, and those above it
+    # on the stack.
+    frames = [frame for frame, _ in traceback.walk_tb(problem.__traceback__)]
+    frames += [frame for frame, _ in traceback.walk_stack(sys._getframe())]
+    calls = Counter(
+        (frame.f_code.co_filename, frame.f_code.co_name) for frame in frames if owner_of(frame) == "user"
+    )
+    return max(calls.values(), default=0) >= _DEEP
 
 
 def is_fault(problem: BaseException) -> bool:
@@ -54,6 +76,8 @@ def is_fault(problem: BaseException) -> bool:
         return False
     # JAX removes its frames from the traceback of what leaves it, so that a later look could take this
     # package for the one that raised.
+    if _VERDICT not in problem.__dict__ and _is_users_recursion(problem):
+        problem.__dict__[_VERDICT] = False
     if _VERDICT not in problem.__dict__:
         last = problem.__traceback__
         while last.tb_next is not None:

@@ -118,7 +118,7 @@ def _is_bug(problem: Exception) -> bool:
     """
     return (
         not isinstance(problem, (GraphCompilerError, OSError, MemoryError))
-        and owner_of_problem(problem.__traceback__) != "user"
+        and owner_of_problem(problem) != "user"
     )
 
 
