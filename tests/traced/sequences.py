@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .table import floats, ints, number, positive, program, whole
+from .table import EQUAL_SIZES, SIZES_IN_KEYS, floats, ints, number, positive, program, whole
 
 _ROWS = ((floats(4, 3),), (floats(7, 5),), (floats(1, 2),))
 _LINES = ((floats(5),), (floats(9, seed=4),), (floats(2),))
@@ -98,6 +98,7 @@ def early_stop(xp: Any, xs: Any) -> Any:
     (floats(8), floats(8, seed=1)),
     (floats(1), floats(1, seed=1)),
     differentiable=True,
+    gives_up={"jax": (EQUAL_SIZES,)},
 )
 def side_by_side(xp: Any, xs: Any, ys: Any) -> Any:
     s = xs[0] * 0
@@ -294,7 +295,7 @@ def list_that_grows_in_a_step_that_fails(xp: Any, xs: Any) -> Any:
     return xp.stack([s.argmax(), *found])
 
 
-@program((floats(4, 3),), (floats(6, 4),), (floats(1, 2),), variants=3)
+@program((floats(4, 3),), (floats(6, 4),), (floats(1, 2),), variants=3, gives_up={"torch": (SIZES_IN_KEYS,)})
 def dictionary_by_the_number_of_the_step(xp: Any, xs: Any) -> Any:
     found = {}
     for i in range(len(xs)):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,13 +12,24 @@ Program = Callable[..., Any]  # of a framework's namespace, then arrays
 EVERYWHERE = ("numpy", "torch", "jax")
 IN_PLACE = ("numpy", "torch")
 
+# Ways to record that a program may have to give up.
+LISTS = "recording lists that traced loops append to as arrays"
+NUMBERS = "making numbers that Python reads inputs or symbols"
+SIZES_IN_KEYS = "keeping sizes in keys, sizes of kernels or views beside their owner symbolic"
+EQUAL_SIZES = "telling sizes that are equal in this call apart"
+# An item of a list is written to after the loop that appends it, so each length is recorded.
+WRITTEN_ITEMS = {"numpy": (LISTS,), "torch": (LISTS, NUMBERS)}
+
 
 @dataclass(frozen=True)
 class Row:
-    """A program with arguments at the recorded sizes, then at others; ``variants`` is the most that it may
-    need for all of them.
-    ``differentiable``: whether frameworks that run Python's steps give a gradient of its first result with
-    respect to its first argument.
+    """A program, and what it is called with.
+
+    calls: arguments at the recorded sizes, then at others.
+    variants: the most variants that all calls may need.
+    differentiable: True if frameworks that run Python's loops have a gradient of the first result with
+        respect to the first argument.
+    gives_up: for each source, the ways to record that are given up.
     """
 
     function: Program
@@ -26,6 +37,7 @@ class Row:
     sources: tuple[str, ...] = EVERYWHERE
     variants: int = 1
     differentiable: bool = False
+    gives_up: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 PROGRAMS: dict[str, Row] = {}
@@ -36,11 +48,12 @@ def program(
     sources: tuple[str, ...] = EVERYWHERE,
     variants: int = 1,
     differentiable: bool = False,
+    gives_up: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Callable[[Program], Program]:
     """Enters a program with its calls."""
 
     def enter(function: Program) -> Program:
-        PROGRAMS[function.__name__] = Row(function, calls, sources, variants, differentiable)
+        PROGRAMS[function.__name__] = Row(function, calls, sources, variants, differentiable, gives_up or {})
         return function
 
     return enter
