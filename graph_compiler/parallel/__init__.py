@@ -1,4 +1,4 @@
-"""Functions and graphs of any framework on many devices, by the framework's own means.
+"""Functions and graphs of any framework on many devices, using each framework's own parallelism.
 
 >>> import torch, jax, graph_compiler
 >>> from graph_compiler import parallel

@@ -1,4 +1,4 @@
-"""``psum`` and its like: what the devices of an axis exchange in the middle of a function."""
+"""Collectives over the devices of an axis: ``psum``, ``pmean``, ``pmax``, ``pmin``, ``all_gather``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def psum(x: T, axis_name: str) -> T:
     """Sum arrays and numbers over the devices of an axis, element by element. Shapes and dtypes stay.
 
     Works inside :class:`Parallel`, inside ``transforms.vmap(axis_name=)``, whose slices are the devices, and
-    in JAX inside ``jax.shard_map``. It is ``jax.lax.psum``, ``torch.distributed.all_reduce`` and
+    in JAX inside ``jax.shard_map``. Like ``jax.lax.psum``, ``torch.distributed.all_reduce`` and
     ``ReplicaContext.all_reduce``. Its gradient is the sum of the devices' gradients.
 
     Args:
@@ -33,7 +33,7 @@ def psum(x: T, axis_name: str) -> T:
         axis_name: Name of the axis.
 
     Raises:
-        InvalidOption: No function runs over such an axis here.
+        InvalidOption: The code does not run over such an axis.
         CollectiveFailed: Another process has ended or waits elsewhere.
         NotCompilable: The array is NumPy's, which runs on one device.
     """
@@ -42,22 +42,24 @@ def psum(x: T, axis_name: str) -> T:
 
 @public
 def pmean(x: T, axis_name: str) -> T:
-    """Average arrays over the devices of an axis; integers give floats. Errors as :func:`psum`."""
+    """Average arrays over the devices of an axis. Integers give floats. Raises the errors of :func:`psum`."""
     return _over("pmean", x, axis_name)
 
 
 @public
 def pmax(x: T, axis_name: str) -> T:
-    """Compute the maximum over the devices of an axis, element by element. It has no gradient in JAX. Errors
-    as :func:`psum`.
+    """Compute the elementwise maximum over the devices of an axis.
+
+    It has no gradient in JAX. Raises the errors of :func:`psum`.
     """
     return _over("pmax", x, axis_name)
 
 
 @public
 def pmin(x: T, axis_name: str) -> T:
-    """Compute the minimum over the devices of an axis, element by element. It has no gradient in JAX. Errors
-    as :func:`psum`.
+    """Compute the elementwise minimum over the devices of an axis.
+
+    It has no gradient in JAX. Raises the errors of :func:`psum`.
     """
     return _over("pmin", x, axis_name)
 
@@ -66,8 +68,8 @@ def pmin(x: T, axis_name: str) -> T:
 def all_gather(x: T, axis_name: str, *, axis: int = 0, tiled: bool = False) -> T:
     """Gather the arrays of all devices, in their order. The result has shape [devices, *shape].
 
-    In a recorded function the number of devices is a symbolic size. See ``jax.lax.all_gather``; errors as
-    :func:`psum`.
+    Like ``jax.lax.all_gather``. In a recorded function the number of devices is a symbolic size. Raises the
+    errors of :func:`psum`.
 
     Args:
         x: Arrays in any structure.
@@ -83,8 +85,8 @@ def all_gather(x: T, axis_name: str, *, axis: int = 0, tiled: bool = False) -> T
 def axis_index(x: Any, axis_name: str | None = None) -> Any:
     """Return the index of this device on an axis, an int32 array without axes.
 
-    ``axis_index(axis_name)``, or ``axis_index(x, axis_name)`` for an array of the framework of ``x``. Errors
-    as :func:`psum`.
+    ``axis_index(axis_name)``, or ``axis_index(x, axis_name)`` for an array of the framework of ``x``. Raises
+    the errors of :func:`psum`.
     """
     name = x if axis_name is None else axis_name
     if _is_recorded(name):
@@ -94,8 +96,9 @@ def axis_index(x: Any, axis_name: str | None = None) -> Any:
 
 @public
 def axis_size(axis_name: str) -> int:
-    """Return the number of devices on an axis; in a recorded function a symbolic size. Errors as
-    :func:`psum`.
+    """Return the number of devices on an axis; in a recorded function a symbolic size.
+
+    Raises the errors of :func:`psum`.
     """
     if not _is_recorded(axis_name):
         found: int = _of_axis("axis_size", axis_name, axis_name, False)
@@ -107,14 +110,12 @@ def axis_size(axis_name: str) -> int:
 
 
 def _is_recorded(axis_name: str) -> bool:
-    """Whether a function is recorded that does not run over the axis itself: the axis is there when its graph
-    runs over it.
-    """
+    """Return True if a function is being recorded that does not itself run over the axis."""
     return regions() is not None and axis_name not in running_axes()
 
 
 def _of_axis(name: str, x: Any, axis_name: str, has_array: bool) -> Any:
-    """What an engine that runs over the axis says of it."""
+    """Call the method ``name`` of the first engine that runs over the axis."""
     if not isinstance(axis_name, str):
         raise _no_axis(name, axis_name)
     for engine in (
@@ -148,7 +149,7 @@ def _mapped(name: str, x: T, axis_name: str, collective: Callable[[Parallelism, 
 
 
 def _recorded(name: str, item: Any, axis_name: str) -> Any:
-    """The call in a function that is recorded."""
+    """Add the collective to the function that is being recorded."""
     recording = regions()
     assert recording is not None
     backend_of(
@@ -158,7 +159,7 @@ def _recorded(name: str, item: Any, axis_name: str) -> Any:
 
 
 def _arranged(axis: int, tiled: bool, stacked: Any) -> Any:
-    """Arrays that were stacked along a first axis, along another one, or joined along it."""
+    """Move the first axis of ``stacked`` to ``axis``, or merge it into ``axis`` if ``tiled``."""
     if not hasattr(stacked, "dtype"):
         return stacked
     rank = len(stacked.shape) - tiled
@@ -179,7 +180,7 @@ def _arranged(axis: int, tiled: bool, stacked: Any) -> Any:
 
 
 def _engine(name: str, item: Any, axis_name: str) -> Parallelism:
-    """That of an array's framework; of numbers, and of NumPy's arrays, that of the axis."""
+    """Return the engine of the array's framework; for numbers and NumPy arrays that of the axis."""
     framework = owner_of(item) or running_axes().get(axis_name)
     if framework is None and not hasattr(item, "dtype"):
         raise _no_axis(name, axis_name)

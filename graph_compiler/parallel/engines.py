@@ -1,4 +1,4 @@
-"""The framework that a function runs on many devices in, and its means to do so."""
+"""Lookup of the framework and the parallel engine of a function or of arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..trees import iterate_structure
 
 
 def engine_named(framework: str, what: str) -> Parallelism:
-    """The means of a framework. ``NotCompilable`` where it has none."""
+    """Return the parallel engine of ``framework``. Raise ``NotCompilable`` if it runs on one device only."""
     found = backend_of(framework).parallelism()
     if found is None:
         others = [
@@ -32,7 +32,7 @@ def engine_named(framework: str, what: str) -> Parallelism:
 
 
 def framework_of_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """The framework that a graph is written for, or that a plain function runs in for these arguments."""
+    """Return the framework that a graph is written for, or that a function runs in for these arguments."""
     if not callable(function):
         raise NotCompilable(
             f"{function!r} cannot run on many devices: a function, a graph or a model is needed"
@@ -42,13 +42,12 @@ def framework_of_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, An
 
 
 def engine_of_arrays(value: Any, what: str) -> Parallelism:
-    """The means of the framework that the arrays in ``value`` are of."""
+    """Return the parallel engine for the first array in ``value``. NumPy has none: ``NotCompilable``."""
     owners = (owner for item in iterate_structure(value) if (owner := owner_of(item)) is not None)
     return engine_named(next(owners, "numpy"), what)
 
 
 def loaded_engines() -> Iterator[Parallelism]:
-    """Those of the frameworks that are imported."""
     for entry in backends.known().values():
         if entry.packages[0] in sys.modules and (found := backend_of(entry.name).parallelism()) is not None:
             yield found

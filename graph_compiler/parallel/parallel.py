@@ -1,4 +1,4 @@
-"""``Parallel``: a function of a batch, each device with its part of it."""
+"""``Parallel``: a function that runs on several devices, each with its part of a batch."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ none = REDUCTIONS[4]
 
 
 def require_reduction(reduce: Any) -> None:
-    """``InvalidOption`` for what is neither the name of a reduction nor a function."""
+    """Raise ``InvalidOption`` unless ``reduce`` is the name of a reduction or a function."""
     if reduce not in REDUCTIONS if isinstance(reduce, str) else not callable(reduce):
         close = nearest(reduce, REDUCTIONS) if isinstance(reduce, str) else ""
         raise InvalidOption(
@@ -46,8 +46,13 @@ __all__ = ["concat", "first", "mean", "none", "require_reduction", "sum"]
 
 
 class GivenCall:
-    """Arguments of a call: their arrays, and the rest. ``static`` are positions of what is part of the
-    program; ``is_flat``: there is nothing but arrays, by position, beside it.
+    """A call, split into its arrays and everything else.
+
+    static: static arguments by position.
+    places: positions of the other arguments.
+    is_flat: True if the non-static arguments are arrays passed by position.
+    leaves: the arrays.
+    tree: the structure of the non-static arguments.
     """
 
     def __init__(self, args: Sequence[Any], kwargs: dict[str, Any], static: Sequence[int]) -> None:
@@ -65,7 +70,7 @@ class GivenCall:
 
 @functools.lru_cache(maxsize=256)
 def _tree_of_arrays(count: int, names: tuple[str, ...]) -> tuple[list[int], Tree]:
-    """Of a call whose arguments are arrays and nothing else: so many, and these; and the order of the leaves."""
+    """Return the order of leaves and the structure of a call with ``count`` arrays and these keywords."""
     return flatten(
         (list(range(count)), dict(zip(names, range(count, count + len(names))))),
         lambda item: type(item) is int,
@@ -74,14 +79,14 @@ def _tree_of_arrays(count: int, names: tuple[str, ...]) -> tuple[list[int], Tree
 
 @dataclass(frozen=True)
 class Arguments:
-    """The arguments of a call without its arrays: programs keep it, and with it no array."""
+    """The arguments of a call without their arrays. Programs store them and keep no array alive."""
 
     static: dict[int, Any]
     tree: Tree
     is_flat: bool
 
     def of(self, arrays: Arrays) -> tuple[list[Any], dict[str, Any]]:
-        """By position and by name, with these arrays."""
+        """Rebuild the positional and keyword arguments around ``arrays``."""
         args, kwargs = ([*arrays], {}) if self.is_flat else unflatten(self.tree, arrays)
         for place in sorted(self.static):
             args.insert(place, self.static[place])
@@ -91,8 +96,8 @@ class Arguments:
 class SplitCall:
     """The arrays of a call, and for each whether it is split along its first axis.
 
-    ``replicated`` are positions of arguments that are whole on each device; None where their layout tells.
-    ``key`` is equal for calls that the same program serves.
+    ``replicated`` holds the positions of arguments that are whole on each device; None to decide by the
+    arrays' layouts.
     """
 
     def __init__(
@@ -123,7 +128,7 @@ class SplitCall:
 
     @functools.cached_property
     def key(self) -> Hashable:
-        """What a program is made for."""
+        """Equal for calls that the same program can run."""
         return (
             self.tree,
             self.split,
@@ -132,7 +137,6 @@ class SplitCall:
         )
 
     def unhashable(self, problem: TypeError) -> InvalidOption:
-        """The error for a static argument that cannot be hashed."""
         return InvalidOption(
             f"Parallel of {self._name}: static_argnums= names argument {', '.join(map(str, self.static))}, and what was given cannot be "
             f"hashed ({problem}); static arguments are numbers, texts and the like. An array that is the same for all devices goes "
@@ -140,7 +144,7 @@ class SplitCall:
         )
 
     def require_even(self, local_batch: bool) -> None:
-        """``CallMismatch`` where the first axes of what is split differ, or do not divide into the devices."""
+        """Raise ``CallMismatch`` if the split axes differ in size or do not divide into the devices."""
         count = self._axis.local if local_batch else self._axis.size
         batches = [place for place, is_split in enumerate(self.split) if is_split]
         for place in batches:
@@ -158,13 +162,13 @@ class SplitCall:
                 )
 
     def _words(self, place: int) -> str:
-        """``argument 0`` or ``argument 'x'``, and where in it."""
+        """Name the argument that array ``place`` belongs to, and the path in it."""
         path = self._paths[place]
         argument = repr(path[1]) if path[0] == 1 else str(self._places[path[1]])
         return f"argument {argument}" + "".join(f"[{key!r}]" for key in path[2:])
 
     def first_part(self) -> tuple[list[Any], dict[str, Any]]:
-        """Arguments as the first device gets them."""
+        """Return the arguments that the first device gets."""
         parts = [
             array[: array.shape[0] // self._axis.size] if is_split else array
             for array, is_split in zip(self.arrays, self.split)
@@ -176,9 +180,9 @@ _ALONE = flatten(0.0, is_value)[1]  # of a result that is one array
 
 
 class FlatFunction:
-    """A function as one of arrays, as a device runs it; :meth:`result` puts its result together from others.
+    """A function on a flat list of arrays, as a device runs it. It stores the structure of the last result.
 
-    The first ``names`` of the arrays are parameters, which the function takes as a dict in front.
+    The first ``len(names)`` arrays are parameters, which the function takes as a dict in front.
     """
 
     def __init__(
@@ -216,21 +220,21 @@ class FlatFunction:
         return native
 
     def result(self, arrays: Arrays) -> Any:
-        """What the function has returned, with these arrays."""
+        """Unflatten ``arrays`` into the structure of the last result."""
         assert self._result is not None
         return unflatten(self._result, arrays)
 
     def places(self) -> list[str]:
-        """Where each array stands in the result, in words."""
+        """Return the path of each array in the result as text, such as ``[0]['x']``."""
         assert self._result is not None
         return ["".join(f"[{key!r}]" for key in path) for path in paths(self._result)]
 
 
 @dataclass
 class _Program:
-    """A function of arrays on all devices.
+    """A function compiled for all devices.
 
-    ``is_checked``: results that have to be equal on all devices were found to be so.
+    is_checked: True once results under ``"first"`` were found equal on all devices.
     """
 
     flat: FlatFunction
@@ -240,26 +244,29 @@ class _Program:
 
 @dataclass(frozen=True)
 class _Sent:
-    """Parameters by name as a module or a graph gave them, and as they are on all devices."""
+    """Parameters of a module or graph, and the same parameters placed on all devices.
+
+    given: the module's own arrays by name.
+    placed: the arrays on all devices, in the same order.
+    """
 
     given: Mapping[str, Any]
     placed: Arrays
 
     def is_of(self, parameters: Mapping[str, Any]) -> bool:
-        """Whether they are these."""
+        """Return True if ``parameters`` are the same array objects under the same names."""
         return [*parameters] == [*self.given] and all(
             map(operator.is_, self.given.values(), parameters.values())
         )
 
 
 class _Means:
-    """Framework, devices and function of the calls of one `Parallel`.
+    """Framework, devices and function of the calls of one ``Parallel``.
 
     framework: name of the framework.
     engine: the framework's implementation of parallelism.
     axis: the devices.
-    opened: the function with its parameters as arguments, for functions that close over parameters; None
-        for others.
+    opened: the function with its parameters as arguments; None if the function needs no parameters passed.
     """
 
     def __init__(self, framework: str, engine: Parallelism, axis: DeviceAxis, opened: Opened | None) -> None:
@@ -268,17 +275,15 @@ class _Means:
         self._sent = _Sent({}, [])
 
     def sent(self) -> _Sent:
-        """Return the parameters on all devices.
-
-        Those sent before are reused while they are the same arrays.
-        """
+        """Return the parameters on all devices, placed again only if an array was replaced."""
         if self.opened is not None and not self._sent.is_of(parameters := dict(self.opened.parameters)):
             self._sent = _Sent(parameters, self.engine.everywhere(list(parameters.values()), self.axis))
         return self._sent
 
     def live(self) -> list[tuple[Callable[[], Any], Any]] | None:
-        """What tells that the parameters are the same as now, and what it gives as long as they are; None
-        where nothing does.
+        """Return pairs of a function and its result, which is the same object while no parameter is replaced.
+
+        None if the parameters cannot be read.
         """
         try:
             return [(live, live()) for live in self.opened.live()] if self.opened is not None else []
@@ -288,8 +293,10 @@ class _Means:
 
 @dataclass(frozen=True)
 class _Ready:
-    """What a call is run by: the next one, too, if its arguments are ``alike``, and the parameters are the
-    same.
+    """The program and the placed parameters of the last call, for calls that are like it.
+
+    alike: compared with the arguments of the next call.
+    live: pairs of a function and its result while no parameter is replaced; None if unknown.
     """
 
     means: _Means
@@ -299,7 +306,7 @@ class _Ready:
     program: _Program
 
     def is_current(self) -> bool:
-        """Whether the parameters are those that were placed."""
+        """Return True if no parameter was replaced since it was placed."""
         try:
             for live, given in self.live or ():
                 if live() is not given:
@@ -310,8 +317,7 @@ class _Ready:
 
 
 class Parallel:
-    """Function that runs on several devices, each with its part of the batch. It is called as the original
-    is.
+    """Function that runs on several devices, each with its part of the batch. It is called like the original.
 
     Arrays are split along their first axis, in the order of the devices. These are not split: what
     :func:`replicate` returned, arguments in ``replicated_argnums``, arrays without axes, Python numbers, and
@@ -324,10 +330,10 @@ class Parallel:
         function: Graph, torch module, or function of torch, JAX or TensorFlow.
         devices: A number, for the first devices; JAX devices, names of TensorFlow devices, or a torch
             ``DeviceMesh`` of one axis. Default: all.
-        reduce: What becomes of the results. ``"concat"`` joins them along the first axis, ``"mean"`` and
-            ``"sum"`` reduce over the devices, ``"first"`` returns results that are equal on all devices
-            (checked by the first call), ``"none"`` a list with one array for each device of this process. A
-            function gets the results stacked along a new first axis.
+        reduce: How the devices' results are combined. ``"concat"`` joins them along the first axis,
+            ``"mean"`` and ``"sum"`` reduce over the devices, ``"first"`` returns results that are equal on
+            all devices (checked by the first call), ``"none"`` a list with one array for each device of this
+            process. A function gets the results stacked along a new first axis.
         axis_name: Name of the axis for collectives.
         static_argnums: Positions of arguments that are part of the program.
         replicated_argnums: Positions of arguments that are not split. Default: told from the layout of the
@@ -343,7 +349,8 @@ class Parallel:
 
     >>> import jax.numpy as jnp
     >>> from graph_compiler import parallel
-    >>> parallel.Parallel(lambda x: x / parallel.psum(x.sum(), "device"), devices=jnp.ones(1).devices())(jnp.ones(4)).tolist()
+    >>> share = lambda x: x / parallel.psum(x.sum(), "device")
+    >>> parallel.Parallel(share, devices=jnp.ones(1).devices())(jnp.ones(4)).tolist()
     [0.25, 0.25, 0.25, 0.25]
     """
 
@@ -407,7 +414,7 @@ class Parallel:
         return results[0] if program.flat.is_of_one_array else program.flat.result(results)
 
     def _made_ready(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[_Ready, Arrays]:
-        """What a call is run by, and its arrays."""
+        """Check a call, record and compile what is missing, and return the program and the arrays."""
         given = self._given(args, kwargs)
         means = self._means_for(given, args, kwargs)
         call = self._split(means, given)
@@ -424,7 +431,7 @@ class Parallel:
         return ready, call.arrays
 
     def _means_for(self, given: GivenCall, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Means:
-        """Those of the framework, for which the classes of the arrays decide."""
+        """Return framework, devices and function for these arguments, cached by the classes of the arrays."""
         kinds = tuple(map(type, given.leaves))
         found = self._means.get(kinds) if kinds else None
         if found is None:
@@ -447,7 +454,7 @@ class Parallel:
         return GivenCall(args, kwargs, [_place(place, args, self.__name__) for place in self._static])
 
     def _check(self, call: SplitCall) -> None:
-        """A call of a new form is checked, and a graph recorded for it."""
+        """Check a call whose key is new, and record a graph for it if needed."""
         try:
             is_new = call.key not in self._known
         except TypeError as problem:
@@ -476,7 +483,7 @@ class Parallel:
         return _Program(flat, means.engine.spread(flat, how), self.reduce != first)
 
     def _reduction(self) -> str | Callable[[Any], Any]:
-        """``reduce=``, whose failure names it."""
+        """Return ``reduce=``; a function is wrapped so that its errors name this object."""
         given = self.reduce
         if isinstance(given, str):
             return given
@@ -504,8 +511,9 @@ class Parallel:
         )
 
     def _record(self, call: SplitCall, is_new: bool) -> bool:
-        """Records a graph for the part of one device, where this is a new form of a call, or elements decide,
-        and none of its variants fits; whether it did.
+        """Record the graph for the part of one device if no variant fits. Return True if a variant was added.
+
+        A call is looked at if it ``is_new``, or if variants depend on values of arrays.
         """
         graph = self.function
         if not isinstance(graph, Graph) or not (is_new or self._has_checks()):
@@ -518,7 +526,7 @@ class Parallel:
         return len(graph.variants) > before
 
     def _has_checks(self) -> bool:
-        """Whether elements decide which variant of a graph runs."""
+        """Return True if values of arrays decide which variant of the graph runs."""
         return isinstance(self.function, Graph) and any(
             variant.program.checks for variant in self.function.variants
         )
@@ -551,7 +559,7 @@ def _place(place: int, args: tuple[Any, ...], name: str) -> int:
 
 
 def _record_first(graph: Graph, call: SplitCall) -> None:
-    """Records a graph for the part of one device, where none of its variants fits."""
+    """Record ``graph`` for the part of one device, unless a variant fits or the arrays are traced."""
     args, kwargs = call.first_part()
     if all(variant.match(tuple(args), kwargs) is None for variant in graph.variants if not variant.state):
         target = graph.pipeline.target.target
@@ -567,15 +575,13 @@ class _OpenGraph:
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """Those of the moment, by name."""
         return self._graph.parameters
 
     def live(self) -> Sequence[Callable[[], Any]]:
-        """Those of each variant: nothing runs here that writes to them."""
         return [variant.parameters for variant in self._graph.variants]
 
     def __call__(self, parameters: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any:
-        """The result of a call that changes no state."""
+        """Call the graph with these parameters. Raise ``NotCompilable`` if the call changes state."""
         result, state = self._graph._purely(parameters, args, kwargs, kwargs.pop("rng", None))
         if state:
             changed = ", ".join(f"argument {key}" if str(key).isdigit() else key for key in state)

@@ -1,4 +1,4 @@
-"""``replicate`` and ``unreplicate``: arrays whole on every device, and back."""
+"""``replicate`` and ``unreplicate``: copy arrays to all devices, and back to one."""
 
 from __future__ import annotations
 
@@ -16,10 +16,7 @@ S = TypeVar("S", bound=TrainState)
 
 
 def with_training(state: S, engine: Training, held: Held) -> S:
-    """The state with steps by this engine, which hold these arrays.
-
-    The one that was given may go on by itself.
-    """
+    """Return a state that trains ``held`` with ``engine``. The given state is not consumed."""
     state.require_unused()
     return type(state)(replace(state.plan, engine=engine), held, state.step)
 
@@ -29,11 +26,11 @@ T = TypeVar("T")
 
 @public
 def replicate(tree: T, devices: Any = None, axis_name: str = "device", *, local_batch: bool = False) -> T:
-    """Return the same structure with its arrays replicated on every device, as :class:`Parallel` expects
-    arguments that are not split.
+    """Return the same structure with its arrays replicated on every device.
 
-    In JAX an array then has an empty ``PartitionSpec``. In torch it is a ``DTensor`` with placement
-    ``Replicate()`` and the values of the first process. TensorFlow copies arrays as they are used.
+    :class:`Parallel` does not split such arrays. In JAX an array then has an empty ``PartitionSpec``. In
+    torch it is a ``DTensor`` with placement ``Replicate()`` and the values of the first process. TensorFlow
+    copies arrays as they are used.
 
     A replicated ``TrainState`` takes data-parallel steps: ``training.single_train_step(replicate(state),
     batch)`` splits the batch over the devices. JAX computes what one device would. In torch and TensorFlow
@@ -68,8 +65,9 @@ def replicate(tree: T, devices: Any = None, axis_name: str = "device", *, local_
 
 @public
 def unreplicate(tree: T) -> T:
-    """Return the same structure with replicated or sharded arrays as plain ones on one device. A
-    ``TrainState`` trains there again.
+    """Return the same structure with replicated or sharded arrays as plain arrays on one device.
+
+    A ``TrainState`` trains on one device again.
     """
     if isinstance(tree, TrainState):
         engine = engine_named(tree.graph.pipeline.target.name, "parallel.unreplicate")

@@ -1,6 +1,4 @@
-"""Rules of how parameters lie over a mesh: for patterns of names, the axis of the mesh that each axis of the
-array is split over.
-"""
+"""Sharding rules: patterns of parameter names, with the mesh axes that the arrays are split over."""
 
 from __future__ import annotations
 
@@ -35,16 +33,16 @@ _CONV1D_BY_INPUTS = ("c_proj",)
 
 
 class Ready(dict[str, Rule]):
-    """Ready-made rules: some of them, not all, have to match a name."""
+    """Predefined rules. At least one pattern has to match a parameter, not every pattern."""
 
 
 def tensor_parallel(axis: str = "model") -> Ready:
-    """Tensor parallelism of decoder-only transformers with the names of Llama (Mistral, Qwen, Gemma) or
-    GPT-2, in torch and in JAX (``kernel``): Megatron-LM's layout, https://arxiv.org/abs/1909.08053.
+    """Return rules for tensor parallelism of decoder-only transformers (https://arxiv.org/abs/1909.08053).
 
-    Maps into heads and hidden units are split by their outputs, maps back by their inputs, embeddings by
-    their features, the head by the vocabulary. Biases of maps back, and norms, are whole on each device, and
-    so is an axis that the mesh does not divide.
+    They know the parameter names of Llama (Mistral, Qwen, Gemma) and GPT-2, in torch and in JAX (``kernel``).
+    Projections into heads and hidden units are split by their outputs, projections back by their inputs,
+    embeddings by their features, the head by the vocabulary. Biases of projections back, and norms, are
+    replicated, and so is an axis that the mesh does not divide.
 
     >>> from graph_compiler import parallel
     >>> parallel.rules.tensor_parallel("model")["*q_proj.weight"]
@@ -66,11 +64,10 @@ def tensor_parallel(axis: str = "model") -> Ready:
 
 
 def fsdp(axis: str = "data") -> Ready:
-    """Fully sharded data parallelism: every parameter is split along its longest axis that the size of the
-    mesh's axis divides.
+    """Return rules for fully sharded data parallelism, as in ZeRO (https://arxiv.org/abs/1910.02054).
 
-    The batch is split over the same axis of the mesh; parameters are gathered where they are used. See ZeRO,
-    https://arxiv.org/abs/1910.02054.
+    Every parameter is split along its longest axis that the size of the mesh axis divides. The batch is split
+    over the same mesh axis, and parameters are gathered when they are used.
     """
 
     def longest(shape: Sequence[int], sizes: Mapping[str, int], layout: Layout) -> Layout:
@@ -90,11 +87,12 @@ def fsdp(axis: str = "data") -> Ready:
 def layouts_of(
     shapes: Mapping[str, Sequence[int]], rules: Any, sizes: Mapping[str, int]
 ) -> dict[str, Layout]:
-    """The layout of each parameter: that of the first pattern that matches its name, or whole; of several
-    sets of rules one after the other.
+    """Return the layout of each parameter by the first pattern that matches its name; empty if none matches.
+
+    Several sets of rules are applied one after the other.
 
     Raises:
-        InvalidOption: a rule that matches no name, names no axis of the mesh, or is none; one that does not
+        InvalidOption: A rule matches no name, names an axis that the mesh lacks, is no layout, or does not
             fit the shape.
     """
     found: dict[str, Layout] = dict.fromkeys(shapes, ())
@@ -111,12 +109,12 @@ def layouts_of(
 
 
 def _fitting(shape: Sequence[int], layout: Layout, sizes: Mapping[str, int]) -> Layout:
-    """The layout with axes whole that do not divide: vocabularies are of any size."""
+    """Replace the entries of ``layout`` that do not divide their axis by None."""
     return tuple(entry if size % _count(entry, sizes) == 0 else None for entry, size in zip(layout, shape))
 
 
 def _count(entry: Any, sizes: Mapping[str, int]) -> int:
-    """The number of devices that an axis is split over."""
+    """Return the number of devices that an axis with this layout entry is split over."""
     return math.prod(sizes[name] for name in ((entry,) if isinstance(entry, str) else entry or ()))
 
 
@@ -145,7 +143,7 @@ def _require_rules(rules: Rules, names: Mapping[str, Any], sizes: Mapping[str, i
 
 
 def names_in(layout: Any, where: str) -> Iterator[str]:
-    """The axes of the mesh that a layout names. ``InvalidOption`` for what is no layout."""
+    """Yield the mesh axes that a layout names. Raise ``InvalidOption`` if it is no layout."""
     for entry in layout if isinstance(layout, (tuple, list)) else (3,):
         names = (entry,) if isinstance(entry, str) or entry is None else entry
         if not isinstance(names, (tuple, list)) or not all(
@@ -158,7 +156,7 @@ def names_in(layout: Any, where: str) -> Iterator[str]:
 
 
 def require_fit(what: str, shape: Sequence[int], layout: Layout, sizes: Mapping[str, int]) -> None:
-    """``InvalidOption`` where an array of this shape cannot be split so."""
+    """Raise ``InvalidOption`` if an array of this shape cannot be split by ``layout``."""
     if len(layout) > len(shape):
         raise InvalidOption(
             f"{what} has the shape {list(shape)}, and its layout {layout!r} more axes; leave some out"

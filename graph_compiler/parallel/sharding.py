@@ -1,4 +1,4 @@
-"""``shard``: a graph whose parameters lie over a mesh of devices, and which computes as if it ran on one."""
+"""``shard``: graphs whose parameters are split over a mesh of devices, with the results of one device."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class Sharded:
-    """Graph over a mesh of devices, called as the graph is. :func:`shard` returns it.
+    """Graph whose parameters are split over a mesh of devices. :func:`shard` returns it.
 
     Attributes:
         layouts: For each parameter, the mesh axes that its axes are split over.
@@ -52,12 +52,11 @@ class Sharded:
 
     @public
     def functional(self, parameters: Mapping[str, Any], /, *args: Any, rng: Any = None, **kwargs: Any) -> Any:
-        """``graph.functional`` over the mesh: the result, or ``(result, state)`` where the graph changes
-        state.
+        """Call ``graph.functional`` over the mesh. Return the result, or ``(result, state)``.
 
         Raises:
-            CallMismatch: a batch that does not divide into the devices.
-            UnsupportedOperation: an operation that the framework cannot run on arrays of such layouts.
+            CallMismatch: The batch does not divide into the devices.
+            UnsupportedOperation: The framework cannot run an operation on arrays of such layouts.
         """
         leaves, tree = flatten((args, kwargs, rng), is_array)
         arrays = list(map(self._engine.array, leaves))
@@ -69,7 +68,7 @@ class Sharded:
         return program(list(parameters.values()), arrays)
 
     def _split(self, arrays: Arrays) -> tuple[bool, ...]:
-        """Which arguments are batches: those whose first axis is that of the first array."""
+        """Return for each array whether its first axis is the batch, of the size of the first array's."""
         rows = next((array.shape[0] for array in arrays if array.shape), 0)
         count = 1
         for name in self._batch:
@@ -83,7 +82,7 @@ class Sharded:
 
 
 class _Program:
-    """A graph for one structure of arguments, as a function of arrays over the mesh."""
+    """A graph for one structure of arguments, as a function of flat arrays over the mesh."""
 
     def __init__(self, sharded: Sharded, tree: Tree, names: list[str], split: Sequence[bool]) -> None:
         engine, mesh = sharded._engine, sharded.mesh
@@ -163,10 +162,10 @@ def shard(
 @public
 def hint(x: T, layout: Layout) -> T:
     """Request a layout of arrays over the mesh that :func:`shard` runs the code over, and return them.
-    Without a mesh they are unchanged.
 
-    It is ``jax.lax.with_sharding_constraint`` and ``DTensor.redistribute``. Results do not depend on the
-    layout. In a recorded function of torch or JAX it is an operation of the graph.
+    Without a mesh they are unchanged. Like ``jax.lax.with_sharding_constraint`` and ``DTensor.redistribute``.
+    Results do not depend on the layout. In a recorded function of torch or JAX it is an operation of the
+    graph.
 
     Args:
         x: Arrays in any structure.
@@ -207,7 +206,7 @@ def _sharded_state(state: TrainState, mesh: Any, rules: Any, batch: Any, local_b
 
 
 def axes_of(engine: Parallelism, mesh: Any, what: str) -> Mapping[str, int]:
-    """Names and sizes of the axes of a mesh. ``InvalidOption`` for what is none."""
+    """Return the names and sizes of the mesh axes. Raise ``InvalidOption`` if it is no mesh of the target."""
     sizes = engine.mesh_axes(mesh)
     if sizes is None:
         raise InvalidOption(

@@ -1,7 +1,8 @@
-"""What leaves the public functions: the user's exceptions as they are, errors of this package, and bugs as
-``InternalError``.
+"""Exceptions on their way out of public functions.
 
-Tracebacks show the user's lines alone. ``GRAPH_COMPILER_TRACEBACK=full`` in the environment shows all frames.
+Exceptions of the user's code and errors of this package pass. Any other exception is a bug and becomes
+``InternalError``. Tracebacks show only the user's lines, unless ``GRAPH_COMPILER_TRACEBACK=full`` is set in
+the environment.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _REPORT = (
 
 
 def public(function: Public) -> Public:
-    """Return the function as users call it: exceptions leave it by :func:`leave`."""
+    """Decorate a public function so that its exceptions pass through :func:`leave`."""
 
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
@@ -43,12 +44,11 @@ def public(function: Public) -> Public:
 
 
 def leave(problem: Exception, doing: str) -> None:
-    """Prepare an exception, just caught in a public function, to be raised again. ``doing`` names the
-    function.
+    """Prepare an exception, just caught in the public function named ``doing``, to be raised again.
 
-    Raise ``InternalError`` in its place if it is a bug of this package. The traceback of what remains loses
-    the frames of this package. Inside of another public function nothing is done: that may have another way,
-    and prepares what leaves it.
+    Raise ``InternalError`` instead if it is a bug of this package. Otherwise remove the frames of this
+    package from the traceback. Inside another public function do nothing, because the outer one may handle
+    the exception.
     """
     if _is_nested(sys._getframe(1)):
         return
@@ -63,7 +63,7 @@ def leave(problem: Exception, doing: str) -> None:
 
 
 def as_told(problem: Exception, doing: str) -> Exception:
-    """Return ``InternalError`` for a bug of this package, and every other exception as it is."""
+    """Return ``InternalError`` for a bug of this package, and ``problem`` itself for any other exception."""
     trace = problem.__traceback__
     # In the first frame alone, the arguments do not fit the function that was called: the user's own
     # TypeError.
@@ -72,9 +72,7 @@ def as_told(problem: Exception, doing: str) -> Exception:
 
 
 def _is_nested(frame: FrameType) -> bool:
-    """Return True if the public function that runs in ``frame`` was called, however indirectly, by this
-    package.
-    """
+    """Return True if the public function of ``frame`` was called, directly or not, by this package."""
     above = frame.f_back
     while above is not None and (not _is_own(above) or above.f_code in PASSING):
         above = above.f_back
@@ -82,8 +80,9 @@ def _is_nested(frame: FrameType) -> bool:
 
 
 def shortened(problem: BaseException) -> TracebackType | None:
-    """Return the traceback of an exception without the frames of this package, nor those that a framework
-    runs between these and the user's. Of an error of this package only frames of the user remain.
+    """Return the traceback without frames of this package, and framework frames between these and the user's.
+
+    For an error of this package, only frames of the user remain.
     """
     frames = list(traceback.walk_tb(problem.__traceback__))
     owners = [owner_of_frame(frame) for frame, _ in frames]
@@ -112,10 +111,7 @@ def _is_own(frame: FrameType) -> bool:
 
 
 def _is_bug(problem: Exception) -> bool:
-    """Return True if this package has raised the exception, and not on purpose.
-
-    Errors of files are told by the operating system.
-    """
+    """Return True unless the exception is an error of this package, the user or the operating system."""
     return (
         not isinstance(problem, (GraphCompilerError, OSError, MemoryError))
         and owner_of_problem(problem) != "user"
@@ -123,7 +119,7 @@ def _is_bug(problem: Exception) -> bool:
 
 
 def _with_causes(problem: BaseException) -> Iterator[BaseException]:
-    """Yield an exception, and those that are shown above it; of a bug all frames are shown."""
+    """Yield an exception and those shown above it as causes; for ``InternalError`` only itself."""
     seen: set[int] = set()
     found: BaseException | None = problem
     while found is not None and id(found) not in seen and not (seen and isinstance(problem, InternalError)):
@@ -144,8 +140,10 @@ def _internal_error(problem: Exception, doing: str) -> InternalError:
 
 
 def _place(frames: list[FrameType], problem: Exception) -> str:
-    """Return the user's line that the bug has to do with: where the user's code ran, the origin of the node
-    that was looked at, or the line of the call.
+    """Return the user's line that a bug concerns, as ``file:line``.
+
+    This is the line where the user's code ran, else the origin of the node that a frame was looking at, else
+    the line of the call.
     """
     for frame, line in reversed(list(traceback.walk_tb(problem.__traceback__))):
         if _is_line_of_user(frame):

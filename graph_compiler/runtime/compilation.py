@@ -1,4 +1,4 @@
-"""Compilation of flat functions by the target's own compiler."""
+"""Compilation of generated functions by the target's own compiler."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ..contracts import Target
 
 @dataclass(frozen=True)
 class Compilation:
-    """The user's choice: ``return_backend_compiled_fn`` and ``compile_options``.
+    """The options ``return_backend_compiled_fn`` and ``compile_options``.
 
     is_wanted: True or False; None for the target's default.
-    options: those of the target's compiler.
+    options: options of the target's compiler.
     """
 
     is_wanted: bool | None = None
@@ -33,9 +33,7 @@ class Compilation:
         static: tuple[int, ...] = (),
         text: str | None = None,
     ) -> Callable[..., Any]:
-        """Return ``function`` compiled for ``target``, or ``function`` itself if it runs operation by
-        operation.
-        """
+        """Return ``function`` compiled for ``target``, or unchanged to run operation by operation."""
         options = self.options_for(target)
         if options is None:
             return function

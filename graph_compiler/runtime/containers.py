@@ -1,6 +1,4 @@
-"""Classes and modules whose functions are compiled when they are first called; what they are made from stays
-as it is.
-"""
+"""Classes and modules whose functions are compiled at their first call. The originals are not changed."""
 
 from __future__ import annotations
 
@@ -20,9 +18,9 @@ Compile = Callable[[Any], Any]
 
 
 class LazyMethod:
-    """A method that is compiled for each object at its first call.
+    """Descriptor of a method that is compiled for each instance at its first call.
 
-    While something else is being recorded it is the original.
+    While another function is being recorded it returns the original method.
     """
 
     def __init__(self, name: str, function: types.FunctionType, compile_one: Compile) -> None:
@@ -45,9 +43,9 @@ class LazyMethod:
 
 
 class Kept:
-    """The graph of one object's method.
+    """The graph of one instance's method, stored on the instance.
 
-    A copy of the object takes an empty one along, and its method is compiled anew.
+    A copied or pickled instance gets an empty one, so its method is compiled again.
     """
 
     def __init__(self, owner: Callable[[], Any] = lambda: None, graph: Any = None) -> None:
@@ -68,11 +66,10 @@ def _attributes(obj: Any) -> Mapping[str, Any]:
 
 
 def compile_class(cls: type, compile_one: Compile) -> type:
-    """A subclass whose own public methods, and ``__call__``, are compiled; those that come from another
-    package (the framework) are not.
+    """Return a subclass of ``cls`` whose public methods and ``__call__`` are compiled.
 
-    Of a framework's own class only what a call runs is compiled: its other methods are there to look after
-    it.
+    Methods inherited from another package, such as the framework, are not. Of a framework's own class only
+    the entry method or ``__call__`` is compiled.
     """
     own = [base for base in reversed(cls.__mro__[:-1]) if not _of_framework(base, cls)]
     members = {
@@ -103,17 +100,19 @@ def _of_framework(base: type, cls: type) -> bool:
 
 
 def compile_module(module: types.ModuleType, compile_one: Compile) -> types.ModuleType:
-    """A copy of a module, submodules included, whose functions and classes of layers are lazily compiled. The
-    original is not touched.
+    """Return a copy of a module and its submodules whose functions and classes are compiled lazily.
 
-    Inside of a compiled function the originals call each other, so that all is recorded in one graph.
+    Inside a compiled function the originals call each other, so that everything is recorded in one graph.
     """
     copied: types.ModuleType = _copy(module, module.__name__, compile_one, {})
     return copied
 
 
 def _copy(module: types.ModuleType, root: str, compile_one: Compile, done: dict[Any, Any]) -> Any:
-    """``done`` holds the copies of modules by their names, and what classes have become."""
+    """Copy a module.
+
+    done: copies of modules by name, and compiled classes by their original.
+    """
     if module.__name__ in done:
         return done[module.__name__]
     copied = done[module.__name__] = types.ModuleType(module.__name__, module.__doc__)
@@ -141,8 +140,9 @@ def _member(name: str, item: Any, root: str, compile_one: Compile, done: dict[An
 
 
 def _has_calls(cls: type) -> bool:
-    """Whether its objects are called as functions are, and methods of theirs run then: not so those of
-    ``torch.autograd.Function``.
+    """Return True if instances of ``cls`` are callable, and calls run only plain methods.
+
+    This is False for ``torch.autograd.Function``.
     """
     calls = [
         vars(base)[name]

@@ -1,4 +1,4 @@
-"""The pipeline of a callable whose framework only a call can tell."""
+"""Pipeline of a callable whose framework is unknown until its first call."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from .pipeline import Pipeline
 
 @dataclass
 class DeferredPipeline:
-    """Stands in the place of a pipeline until the first call: ``settle(args, kwargs)`` makes that of the
-    framework it belongs to.
+    """Placeholder for a pipeline until the first call.
+
+    settle(args, kwargs): creates the pipeline for the framework of these arguments.
     """
 
     has_original: ClassVar[bool] = True

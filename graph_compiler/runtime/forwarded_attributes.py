@@ -1,6 +1,4 @@
-"""Attributes of the original that a graph of it has as well: what pipelines of other libraries ask a model
-for (``config``, ``device``, ``encode``).
-"""
+"""Attributes of the original that its graph has too, such as ``config``, ``device`` and ``encode``."""
 
 from __future__ import annotations
 
@@ -13,11 +11,11 @@ _FUNCTIONS = (FunctionType, MethodType, BuiltinFunctionType)
 
 
 def passed_on(graph: Any, name: str) -> Any:
-    """An attribute of a model: plain ones as they are, and methods with the graph in the place of the model's
-    entry method.
+    """Return the attribute ``name`` of the original.
 
-    ``AttributeError`` of others, and where the graph is for another framework of methods too: they would run
-    the original, not the graph.
+    Plain attributes are returned unchanged. In the same framework, methods are bound to an object whose entry
+    method is the graph. For another framework methods raise ``AttributeError``, because they would run the
+    original.
     """
     original = vars(graph)["pipeline"].function if "pipeline" in vars(graph) else None
     if name.startswith("_") or isinstance(original, _FUNCTIONS):
@@ -41,7 +39,7 @@ def passed_on(graph: Any, name: str) -> Any:
 
 
 def _as_original(graph: Any, original: Any) -> Any:
-    """An object with everything that the original holds, of a class whose entry method is the graph."""
+    """Return an object that shares the original's attributes and whose entry method is the graph."""
     cls = type(original)
     methods = [name for name in trait("entry_methods") if hasattr(cls, name)]
     made: Any = object.__new__(

@@ -1,4 +1,4 @@
-"""Frontends and backends by name: each is imported when it is first needed, and held to its contract."""
+"""Lookup of frontends and backends by name. Each is imported and checked when it is first needed."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ..registration import backends, frontends
 
 
 def frontend_of(name: str) -> Frontend:
-    """The frontend of a name.
+    """Return the frontend ``name``.
 
-    Raises ``UnknownFramework``, ``FrameworkNotInstalled``, ``InvalidRegistration`` (it lacks members).
+    Raises ``UnknownFramework``, ``FrameworkNotInstalled``, or ``InvalidRegistration`` if it lacks members.
     """
     entry = frontends.get(name)
     entry.require()
@@ -27,7 +27,7 @@ def frontend_of(name: str) -> Frontend:
 
 
 def backend_of(name: str) -> Backend:
-    """The backend of a name; errors as :func:`frontend_of`."""
+    """Return the backend ``name``. Raises the errors of :func:`frontend_of`."""
     entry = backends.get(name)
     entry.require()
     found: Backend = _loaded(entry.name, entry.module, Backend)
@@ -42,7 +42,7 @@ def pretrained(source: str) -> Any:
 
 @functools.cache
 def _loaded(name: str, module: str, contract: type) -> Any:
-    """What the module of an entry is, or the object in it that is named behind a colon."""
+    """Import the module of an entry, or the object named after a colon in it, and check its contract."""
     file, _, inside = module.partition(":")
     with nullcontext() if file in sys.modules else host_state_kept():
         found: Any = importlib.import_module(file)
@@ -52,12 +52,13 @@ def _loaded(name: str, module: str, contract: type) -> Any:
 
 
 class MissingFrontend:
-    """In the place of a frontend: no array is one of this framework's, and no object of it can be read or
-    written.
+    """Frontend of a framework that is not installed.
+
+    No array belongs to it, and reading or writing one of its objects raises an error.
     """
 
     class Stamp:
-        """Of no array: nothing that is loaded has a twin in another framework."""
+        """Version of an array that never fits, because there are no converted arrays."""
 
         def __init__(self, array: Any) -> None:
             pass

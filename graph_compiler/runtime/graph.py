@@ -1,6 +1,4 @@
-"""The compiled object: a callable that holds one flat function a signature, and records again where none
-fits.
-"""
+"""``Graph``: a callable with one generated function for each signature, which records other calls."""
 
 from __future__ import annotations
 
@@ -49,7 +47,7 @@ if TYPE_CHECKING:
 
 
 class Inspected:
-    """Properties and methods of a graph that only read what was recorded."""
+    """Read-only properties and methods of a graph."""
 
     name: str
     _variants: list[Variant]
@@ -63,8 +61,7 @@ class Inspected:
 
     @property
     def program(self) -> IRGraph:
-        """Program of the first variant as it is written. Printed, it shows each operation with dtypes, shapes
-        and your line.
+        """Program of the first variant. Printed, it shows each operation with dtypes, shapes and your line.
 
         Walk it (``program.nodes``, ``node.regions``), run it with :class:`graph_compiler.passes.Interpreter`,
         or rewrite it by a pass of your own (``compile(..., passes=[...])``). Programs of other variants are
@@ -78,8 +75,7 @@ class Inspected:
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """Weights and persistent buffers that the graph uses, by ``state_dict`` names, as arrays of the
-        graph's framework.
+        """Weights and persistent buffers by ``state_dict`` names, as arrays of the graph's framework.
 
         Raises ``WeightsMissing`` if the model is on ``meta`` and has no weights yet.
         """
@@ -101,16 +97,15 @@ class Inspected:
 
     @property
     def trained(self) -> frozenset[str]:
-        """Names of the parameters that the original trains: no frozen ones and no buffers. In NumPy, no
-        arrays that calls write to.
+        """Names of the parameters that the original trains: neither frozen ones nor buffers.
+
+        In NumPy, arrays that calls write to are left out.
         """
         return self._differentiable - self.frozen
 
     @property
     def _differentiable(self) -> frozenset[str]:
-        """Names of the parameters that have derivatives, whether or not the original trains them:
-        :attr:`trained` and :attr:`frozen`.
-        """
+        """Names of the parameters that have derivatives: :attr:`trained` and :attr:`frozen` together."""
         owners, written = (
             {name: recording.weights for name, recording in self._recordings().items() if recording},
             set(self.state),
@@ -124,9 +119,7 @@ class Inspected:
 
     @property
     def frozen(self) -> frozenset[str]:
-        """Names of the parameters that the original currently excludes from training
-        (``requires_grad=False``).
-        """
+        """Names of the parameters that the original excludes from training now (``requires_grad=False``)."""
         owners = self._recordings()
         return frozenset(
             name
@@ -135,9 +128,7 @@ class Inspected:
         )
 
     def _recordings(self) -> Mapping[str, Any]:
-        """By the name of a parameter, the recording of the first variant that has it: of several models each
-        has its own.
-        """
+        """Return, for each parameter, the recording of the first variant that has it."""
         return {
             name: variant.recording
             for variant in reversed(self._variants)
@@ -154,8 +145,9 @@ class Inspected:
 
     @property
     def gave_up(self) -> Sequence[GaveUp]:
-        """More general or faster ways to record that were tried and abandoned; each says what and why.
-        Results are right all the same.
+        """More general or faster ways to record that were tried and abandoned, each with the reason.
+
+        Results are not affected.
         """
         return tuple(
             dict.fromkeys([*(each for variant in self._variants for each in variant.gave_up), *self._gave_up])
@@ -165,8 +157,9 @@ class Inspected:
         return self._variants[0].graph.to_networkx()
 
     def explain(self) -> str:
-        """Return a text that says, for each variant, what it was recorded with, why, and what it assumes; and
-        why the latest calls were refused.
+        """Describe each variant: what it was recorded with, why, and what it assumes.
+
+        The latest refused calls are listed too.
 
         >>> import torch, graph_compiler
         >>> print(graph_compiler.compile(torch.relu, args=(torch.ones(2),)).explain())
@@ -194,7 +187,7 @@ class Inspected:
 
 
 class Graph(Retraced, Inspected, Viewed):
-    """Function or model that was recorded and written for one framework. It is called as the original is.
+    """Function or model that was recorded and written for one framework. It is called like the original.
 
     A graph holds *variants*: flat functions, each with the signature (structure, dtypes, ranks, Python
     arguments) and guards that it was recorded under. A call runs the first variant that fits. If none fits,
@@ -235,19 +228,15 @@ class Graph(Retraced, Inspected, Viewed):
 
     @functools.cached_property
     def _spellings(self) -> Spellings:
-        """How the arguments of a call may be given: by position, by keyword, or not at all where they are
-        what is the default.
-        """
         return Spellings(self)
 
     def __getattr__(self, name: str) -> Any:
-        """A plain attribute of the original: see :func:`passed_on`."""
         # TensorFlow's AutoGraph does not rewrite the code of an object that has this attribute.
         return None if name == "autograph_info__" else passed_on(self, name)
 
     # ------------------------------------------------------------------------------ calling
     def __get__(self, obj: Any, cls: type | None = None) -> Any:
-        """In a class, a graph of a function is a method: each object has a graph of its own."""
+        """Bind like a function, with a graph per instance. A graph without ``_method`` returns itself."""
         return self if obj is None or self._method is None else self._method.__get__(obj, cls)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -275,13 +264,12 @@ class Graph(Retraced, Inspected, Viewed):
         args: Any = None,
         kwargs: Any = None,
     ) -> Verified:
-        """Run the original and every variant on fresh random inputs, and compare their results, arguments and
-        buffers. Restore all state.
+        """Run the original and every variant on new random inputs and compare what they compute.
 
-        Inputs have the recorded dtypes and ranks, values in the range seen while recording, and other sizes.
-        Sizes that were equal stay equal; sizes that the original refuses or a guard excludes are skipped.
-        Where a graph for another framework draws random numbers, only structure, shapes and dtypes are
-        compared.
+        Results, arguments and buffers are compared, and all state is restored after it. Inputs have the
+        recorded dtypes and ranks, values in the range seen while recording, and other sizes. Sizes that were
+        equal stay equal; sizes that the original rejects or a guard excludes are skipped. If a graph for
+        another framework draws random numbers, only structure, shapes and dtypes are compared.
 
         Args:
             runs: Number of inputs for each variant.
@@ -302,8 +290,8 @@ class Graph(Retraced, Inspected, Viewed):
             NotTraced: The graph was loaded from a file, so there is no original.
 
         >>> import torch, graph_compiler
-        >>> graph = graph_compiler.transpile(lambda x: torch.relu(x) + x.shape[0], to="jax", args=(torch.ones(2, 3),))
-        >>> graph.verify().sizes
+        >>> function, x = lambda x: torch.relu(x) + x.shape[0], torch.ones(2, 3)
+        >>> graph_compiler.transpile(function, to="jax", args=(x,)).verify().sizes
         (2, 3)
         """
         from .verify.verify import verify_graph
@@ -315,11 +303,10 @@ class Graph(Retraced, Inspected, Viewed):
 
     @public
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the graph to a zip file, or to a folder if ``path`` has no suffix: JSON and safetensors, no
-        code and no pickle.
+        """Write the graph to a zip file, or to a folder if ``path`` has no suffix.
 
-        The file holds all variants, and the current values of parameters and constants.
-        :func:`graph_compiler.load` reads it without the original.
+        The contents are JSON and safetensors, no code and no pickle: all variants, and the current values of
+        parameters and constants. :func:`graph_compiler.load` reads them without the original.
 
         Args:
             path: File or folder to write.
@@ -342,8 +329,7 @@ class Graph(Retraced, Inspected, Viewed):
 
     @public
     def load_weights(self, source: str | os.PathLike[str] | Mapping[str, Any]) -> Graph:
-        """Give weights to the original's modules, which were built on the device ``meta``, and return the
-        graph.
+        """Load weights into the original's modules, built on the device ``meta``, and return the graph.
 
         Args:
             source: A safetensors file, a folder of such files, or a dict of arrays of any framework by
@@ -354,7 +340,7 @@ class Graph(Retraced, Inspected, Viewed):
             WeightsMismatch: Names all arrays that are missing, unexpected, or of another shape or dtype.
                 Nothing was changed.
             InvalidFile: A file is not a safetensors file.
-            NotTraced: There is no torch model behind this graph, or nothing was recorded yet.
+            NotTraced: The graph was not recorded from a torch model, or nothing was recorded yet.
 
         >>> import torch, graph_compiler
         >>> with torch.device("meta"):
@@ -417,7 +403,7 @@ class Graph(Retraced, Inspected, Viewed):
         return self._written_by(self.pipeline.for_framework(framework))
 
     def _written_by(self, pipeline: Pipeline) -> Graph:
-        """The same recordings written by another pipeline of the same callable."""
+        """Return a graph of the same recordings, written by another pipeline for the same callable."""
         made = self._by(pipeline)
         with recording_lock:
             for variant in self._variants:
@@ -426,8 +412,7 @@ class Graph(Retraced, Inspected, Viewed):
 
     @public
     def with_passes(self, *passes: GraphPass) -> Graph:
-        """Return a graph of the same recordings in canonical operations, with these passes run after those of
-        this graph.
+        """Return a graph of the same recordings in canonical operations, with these passes run last.
 
         Args:
             passes: Functions from a program to ``(program, changed)``, as in :mod:`graph_compiler.passes`.
@@ -443,8 +428,7 @@ class Graph(Retraced, Inspected, Viewed):
         return self._written_by(self.pipeline.with_passes(passes))
 
     def list_missing(self, framework: str) -> list[str]:
-        """Return one string for each recorded call that cannot be written for ``framework``; an empty list if
-        all can.
+        """Return one string for each recorded call that cannot be written for ``framework``.
 
         Args:
             framework: Name of the target.
@@ -459,11 +443,11 @@ class Graph(Retraced, Inspected, Viewed):
 
     @public
     def as_module(self) -> Any:
-        """Return the graph as a trainable module of its framework: ``torch.nn.Module``, ``flax.nnx.Module``
-        or ``keras.Model``.
+        """Return the graph as a trainable module of its framework.
 
-        For NumPy, which has no derivatives, it is a callable whose parameters are read as ``module[name]``
-        and replaced as ``module[name] = array``.
+        This is a ``torch.nn.Module``, ``flax.nnx.Module`` or ``keras.Model``. For NumPy, which has no
+        derivatives, it is a callable whose parameters are read as ``module[name]`` and replaced as
+        ``module[name] = array``.
 
         In torch, the module of a torch graph holds the original's own tensors, so training one trains both.
         All other modules hold copies: ``nnx.Param`` and ``nnx.BatchStat`` in JAX, variables in TensorFlow,
@@ -471,7 +455,7 @@ class Graph(Retraced, Inspected, Viewed):
         modules. Each module draws random numbers from its own key.
 
         Raises:
-            NotCompilable: The graph keeps state outside buffers, for which a module has no place.
+            NotCompilable: The graph keeps state outside buffers, which a module cannot hold.
             FrameworkNotInstalled: flax is missing for a graph in JAX.
 
         >>> import torch, graph_compiler
@@ -490,9 +474,7 @@ class Graph(Retraced, Inspected, Viewed):
         return self.pipeline.module_of(self)
 
     def _call_signature(self) -> inspect.Signature | None:
-        """Return the signature of the original, or that of the first recorded call if the original is
-        missing, as for a loaded graph. Return None if it is unknown.
-        """
+        """Return the original's signature, or the recorded call's for a loaded graph; None if unknown."""
         known = self.__signature__
         return (
             call_signature(self._variants[0].graph)
@@ -505,16 +487,15 @@ class Graph(Retraced, Inspected, Viewed):
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the arguments of a call that passes all of them in one dict or list, as separate arguments.
 
-        Calls of an original that takes such a container itself are returned unchanged.
+        The call is unchanged if the original takes such a container itself.
         """
         return spread(self._variants, self._call_signature(), args, kwargs)
 
     def train(self, mode: bool = True) -> Graph:
-        """Set the training mode of the original's modules, and return the graph. The next call records a
-        variant for the mode if there is none.
+        """Set the training mode of the original's modules, and return the graph.
 
-        A graph that was loaded from a file selects among its saved variants; a call in a mode without one
-        raises ``GuardFailed``.
+        The next call records a variant for the mode if there is none. A graph that was loaded from a file
+        selects among its saved variants; a call in a mode without one raises ``GuardFailed``.
 
         Args:
             mode: True for training, False for evaluation.
@@ -542,10 +523,10 @@ class Graph(Retraced, Inspected, Viewed):
     # ------------------------------------------------------------------------------ as a pure function
     @public
     def functional(self, parameters: Mapping[str, Any], /, *args: Any, rng: Any = None, **kwargs: Any) -> Any:
-        """Call the graph as a pure function of its parameters and arguments, for ``jax.grad``, ``jax.jit``,
-        ``torch.func`` and optimizers.
+        """Call the graph as a pure function of its parameters and arguments.
 
-        Nothing is recorded and nothing is changed.
+        Nothing is recorded and nothing is changed. Use it with ``jax.grad``, ``jax.jit``, ``torch.func`` and
+        optimizers.
 
         Args:
             parameters: Arrays by name, as in :attr:`parameters`.
@@ -556,7 +537,7 @@ class Graph(Retraced, Inspected, Viewed):
 
         Returns:
             The result; or ``(result, state)`` if a call changes state. ``state`` is a dict of new values:
-            buffers and other state by name, changed arguments by their position.
+                buffers and other state by name, changed arguments by their position.
 
         Raises:
             GuardFailed: No recorded variant fits.
@@ -590,9 +571,12 @@ class Graph(Retraced, Inspected, Viewed):
         compiled: bool = False,
         in_place: bool = False,
     ) -> tuple[Any, dict[str, Any]]:
-        """:meth:`functional` that always gives ``(result, state)``; ``given`` is the state. ``compiled``: by
-        the target's compiler, if it has one, not as it is written, which all transformations take.
-        ``in_place``: what it writes to are the arrays themselves.
+        """Run :meth:`functional`, but always return ``(result, state)``.
+
+        given: the state to start from.
+        compiled: run the target's compiled program, which not all transforms accept, instead of the written
+            one.
+        in_place: write to the passed arrays themselves.
         """
         return purely(self, parameters, args, kwargs, rng, given, compiled, in_place)
 
@@ -606,12 +590,13 @@ class Graph(Retraced, Inspected, Viewed):
         training: bool | None,
         is_traced: bool,
     ) -> tuple[Any, dict[str, Any]]:
-        """``(result, state)`` of a call by a module that holds the arrays itself: ``held`` gives them, and
-        ``key`` a key where numbers are drawn.
+        """Return ``(result, state)`` of a call by a generated module that holds the arrays itself.
 
-        In the mode ``training`` of the original's modules (None: as they are), which are afterwards as
-        before. A call that fits nothing is recorded; while the target traces (``is_traced``) only a mode can
-        be, with arguments that are made up.
+        held(): returns the module's arrays by name.
+        key(): returns a random key; called only if the graph draws random numbers.
+        training: training mode of the original's modules during the call; None leaves it.
+        is_traced: True while the target traces. Then only a variant for another mode can be recorded, with
+            synthetic arguments.
         """
         from .calling.module_calls import step
 
@@ -624,13 +609,11 @@ class Graph(Retraced, Inspected, Viewed):
     def _follow(
         self, held: Mapping[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any], training: bool | None
     ) -> tuple[Any, dict[str, Any]] | None:
-        """As :meth:`_step`, of a call that the target's compiler follows (``torch.compile``): nothing is
-        recorded. None where it gives up.
-        """
+        """Run :meth:`_step` inside ``torch.compile``, which records nothing; None if no variant fits."""
         return follow_any(self, held, args, kwargs, training)
 
     def _hide_calls(self) -> None:
-        """Where calls run as they are, the target's compiler looks at nothing inside of them."""
+        """Exclude calls of graphs that run uncompiled from the tracing of the target's compiler."""
         if (tracer := tracer_of(self)) is not None:
             tracer.hide([type(self).__call__, Graph.__call__, Graph._step])
 
@@ -647,9 +630,7 @@ class Graph(Retraced, Inspected, Viewed):
         self.pipeline.target.target.seed(int(number))
 
     def __reduce__(self) -> Any:
-        """As the bytes of a saved graph, without code: what comes back has no original, as after
-        :func:`graph_compiler.load`.
-        """
+        """Pickle as the bytes of a saved graph, without code. The restored graph has no original."""
         from .saving.save import to_bytes
 
         with self._locked():
@@ -661,7 +642,7 @@ class Graph(Retraced, Inspected, Viewed):
         return made
 
     def _by(self, pipeline: Any) -> Graph:
-        """A graph with the same options and no variants."""
+        """Return a graph with the same options and no variants."""
         made = type(self)(pipeline, self.name, self._on_miss, *self._limit.options)
         made.__dict__.update({name: item for name, item in vars(self).items() if name not in vars(made)})
         return made

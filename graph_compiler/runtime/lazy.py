@@ -1,4 +1,4 @@
-"""A function that is compiled at its first call."""
+"""``LazyGraph``: a graph that is recorded at its first call."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from .graph import Graph
 
 
 class LazyGraph(Graph):
-    """Graph that its first call records, with the arguments of that call. Decorators and ``compile`` without
-    ``args`` return it.
+    """Graph that its first call records. Decorators and ``compile`` without ``args`` return it.
 
     Before the first call, properties such as ``source`` raise ``NotTraced``.
 
@@ -40,9 +39,7 @@ class LazyGraph(Graph):
         return super().__getattribute__(name)
 
     def __reduce__(self) -> Any:
-        """Before its first call there is nothing to save: by name, as functions are, where it stands under
-        its name in its Python module.
-        """
+        """Pickle an uncalled graph by its qualified name, or raise ``NotSerialisable`` if it has none."""
         if self._variants:
             return super().__reduce__()
         function = self.pipeline.function
@@ -57,7 +54,7 @@ class LazyGraph(Graph):
         return super().__copy__() if self._variants else self._by(self.pipeline)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        """Before its first call one of a copy of the original; functions are not copied."""
+        """Before the first call, return a lazy graph of a deep copy of the original."""
         if self._variants:
             return super().__copy__()
         made = memo[id(self)] = self._by(
@@ -70,7 +67,7 @@ class LazyGraph(Graph):
 
 
 def named(module: str, name: str) -> Graph:
-    """A decorated function, in a process that may not have called it yet."""
+    """Return the graph at a qualified name. Pickles of lazy graphs call it."""
     found = getattr(importlib.import_module(module), name)
     if not isinstance(found, Graph):
         raise InvalidFile(f"{module}.{name} is no graph")

@@ -1,4 +1,4 @@
-"""Recordings of functions that make new names (UUIDs), on which nothing may depend."""
+"""Recording of functions that create new names (UUIDs), on which a program must not depend."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ..recording.patches.new_names import patterns, watching_names
 
 
 def recorded_whatever_names(record: Callable[[Request], Recording], request: Request) -> Recording:
-    """Return the recording.
+    """Record a call; if it creates new names, record it again with others and compare the programs.
 
-    ``TracingError`` if the function makes new names and is another program with other names.
+    Raises ``TracingError`` if they differ.
     """
     with watching_names() as watch:
         recording = record(request)

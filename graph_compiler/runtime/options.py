@@ -1,4 +1,4 @@
-"""Whether the options of ``compile`` are ones, told before anything is recorded."""
+"""Validation of the options of ``compile`` before anything is recorded."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 def refusing_unknown(*also: Callable[..., Any]) -> Callable[[Decorated], Decorated]:
-    """A decorator: keywords that neither the function nor one of ``also`` has are an ``InvalidOption``, and
-    so is what :func:`check_options` refuses of those that are given.
+    """Return a decorator that raises ``InvalidOption`` for unknown keywords and invalid values.
+
+    Known are the keyword-only parameters of the function and of the functions ``also``.
 
     >>> refusing_unknown()(lambda *, seed=0: seed)(sead=1)
     Traceback (most recent call last):
@@ -58,7 +59,7 @@ def refusing_unknown(*also: Callable[..., Any]) -> Callable[[Decorated], Decorat
 
 
 def _with_options(function: Callable[..., Any], also: tuple[Callable[..., Any], ...]) -> inspect.Signature:
-    """Return the signature of a function with the options of ``also`` instead of ``**options``."""
+    """Return the signature of ``function`` with the options of ``also`` instead of ``**options``."""
     signature = inspect.signature(function)
     own = [p for p in signature.parameters.values() if not (also and p.kind is p.VAR_KEYWORD)]
     more = (p for one in also for p in inspect.signature(one).parameters.values() if p.kind is p.KEYWORD_ONLY)
@@ -66,8 +67,7 @@ def _with_options(function: Callable[..., Any], also: tuple[Callable[..., Any], 
 
 
 def check_options(options: Mapping[str, Any]) -> None:
-    """Raises ``InvalidOption`` for the first option that is none; None where that stands for nothing is in
-    order.
+    """Raise ``InvalidOption`` for the first invalid value.
 
     >>> check_options({"on_miss": "retrace", "max_variants": 3, "args": None})
     >>> check_options({"on_miss": "retry"})
@@ -84,7 +84,7 @@ def check_options(options: Mapping[str, Any]) -> None:
 
 
 def path_of(name: str, item: Any) -> Path:
-    """Return the path that a user has given, or raise ``InvalidOption``.
+    """Convert a user's path to ``Path``, or raise ``InvalidOption``.
 
     >>> path_of("path", 3)
     Traceback (most recent call last):
@@ -103,7 +103,7 @@ def require_function(user: str, item: Any) -> None:
 
 
 def shown(item: Any) -> str:
-    """An object as an error names it: as it is written where that is short, otherwise by its class.
+    """Return the ``repr`` of an object if it is short, otherwise its class, for an error message.
 
     >>> shown("retry"), shown([0] * 100)
     ("'retry'", 'an object of type list')
@@ -133,7 +133,7 @@ def _is_tolerance(item: Any) -> bool:
 
 
 def _one_or_more(kind: type | tuple[type, ...]) -> Callable[[Any], bool]:
-    """Whether it is one of these, or several of them; None for none."""
+    """Return a predicate that is true for None, an instance of ``kind``, or a collection of instances."""
 
     def fits(item: Any) -> bool:
         several = (
@@ -149,7 +149,7 @@ def _one_or_more(kind: type | tuple[type, ...]) -> Callable[[Any], bool]:
 
 
 def _paths_from(kind: type) -> Callable[[Any], bool]:
-    """Whether it is a list of paths whose first part is one of these."""
+    """Return a predicate that is true for None or a list of paths that begin with an instance of ``kind``."""
 
     def fits(item: Any) -> bool:
         paths = (

@@ -1,6 +1,4 @@
-"""Calls beyond ``max_variants``: the original runs itself, with its arguments in its own framework and its
-results in the target's.
-"""
+"""Calls beyond ``max_variants``, which the original runs itself."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ _REMEDY = "Raise max_variants, or pass what differs as an array"
 
 
 class Limit:
-    """How many variants a graph may have, and what calls do that would need one more."""
+    """Maximum number of variants of a graph, and what happens to calls that would need one more."""
 
     def __init__(self, variants: int = 16, on_limit: str = "original") -> None:
         self.options, self.calls = (variants, on_limit), 0  # how many calls the original has run
@@ -36,7 +34,6 @@ class Limit:
         return len(graph.variants) >= self.options[0]
 
     def lets_original_run(self, graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Whether the original runs in the place of one more variant."""
         return (
             self.is_reached(graph)
             and self.options[1] != "raise"
@@ -44,7 +41,7 @@ class Limit:
         )
 
     def run_original(self, graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The original's result, in arrays of the target; a warning at the first such call."""
+        """Run the original and convert its result to arrays of the target. The first such call warns."""
         self.calls += 1
         if self.calls == 1:
             _tell(graph, args, kwargs)
@@ -53,7 +50,6 @@ class Limit:
         )
 
     def refuse(self, graph: Graph, why: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """``TooManyVariants``, and why the original does not run."""
         because = None if self.options[1] == "raise" else _why_not(graph.pipeline, args, kwargs)
         also = f" ({because})" if because else ""
         raise TooManyVariants(
@@ -65,7 +61,6 @@ class Limit:
 
 
 def _why_not(pipeline: Pipeline, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
-    """Why the original cannot run in the place of a variant, in words; None where it can."""
     native, given = pipeline.target.target, list(iterate_structure((args, kwargs)))
     if not pipeline.has_original:
         return "there is no original"
@@ -83,7 +78,7 @@ def _why_not(pipeline: Pipeline, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 def _tell(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Warns that the original runs from now on, with the guard that fails for most variants."""
+    """Warn that the original runs from now on, with the most frequent reason why variants did not fit."""
     reason = _most_frequent(graph.variants, args, kwargs)
     warnings.warn(
         f"{graph.name} was recorded {len(graph.variants)} times, which is max_variants, and this call fits none: {reason}. For such calls "
@@ -94,7 +89,7 @@ def _tell(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
 
 
 def _most_frequent(variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """Of the reasons why the variants do not fit one that most of them have, numbers apart."""
+    """Return the most frequent reason why the variants do not fit, ignoring digits."""
     reasons = [why_missed(variant, args, kwargs) for variant in variants]
     kinds = [re.sub(r"\d+", "", reason) for reason in reasons]
     kind, count = collections.Counter(kinds).most_common(1)[0]
@@ -102,7 +97,7 @@ def _most_frequent(variants: Sequence[Variant], args: tuple[Any, ...], kwargs: d
 
 
 def level_of_user() -> int:
-    """Return how far above the caller, which is 1, the first frame outside of this package is."""
+    """Return the ``stacklevel`` of the first frame outside this package, counted from the caller as 1."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1

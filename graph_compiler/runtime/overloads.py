@@ -1,6 +1,4 @@
-"""The types of ``compile`` and ``transpile``, for type checkers: which kind of graph comes back depends on
-the arguments.
-"""
+"""Overloads of ``compile`` and ``transpile``, whose result has a class that depends on the arguments."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ Class = TypeVar("Class", bound=type)
 
 
 class CompileOptions(TypedDict, total=False):
-    """Options of ``compile`` and ``transpile`` that say nothing about the kind of graph."""
+    """Options of ``compile`` and ``transpile`` that do not affect the class of the result."""
 
     stateful: Sequence[Any] | None
     arg_stateful_idxs: Sequence[Any] | None
@@ -44,9 +42,7 @@ class CompileOptions(TypedDict, total=False):
 
 
 class Compiles(Protocol):
-    """A function that makes graphs: one of a callable, a tuple of several callables, and a decorator without
-    any.
-    """
+    """Signature of a function that compiles a callable or several, or acts as a decorator."""
 
     # A class is a callable, too: mypy takes the first that fits.
     @overload

@@ -1,4 +1,4 @@
-"""From a callable to a variant: record, simplify, lift, write, load."""
+"""Pipeline from a callable to a variant: record, simplify, lift, write, load."""
 
 from __future__ import annotations
 
@@ -71,9 +71,7 @@ _WORDS: Any = {"break_long_words": False, "break_on_hyphens": False}
 
 
 def header_of(pipeline: Pipeline, recorded: IRGraph, graph: IRGraph, counts: str) -> str:
-    """Return the docstring of a generated module; ``counts`` is what stands in front of the number of
-    operations.
-    """
+    """Return the docstring of a generated module. ``counts`` precedes the number of operations."""
     frontend, target = pipeline.frontend.name, pipeline.target.name
     what = (
         f"recorded in {frontend} and written for {target}"
@@ -107,7 +105,14 @@ def _conditions(graph: IRGraph) -> list[str]:
 
 @dataclass
 class Options:
-    """What a user can ask of a compilation; see :func:`graph_compiler.compile`."""
+    """Options of a compilation; see :func:`graph_compiler.compile`.
+
+    passes: the user's passes over the program that is written.
+    roll: ``"auto"`` rolls equal iterations into loops if the target benefits, ``"never"`` none, ``"scan"``
+        all.
+    traces_statements: convert control flow of the user's code; None to do so once a call misses.
+    numbers: treatment of 64-bit floats that the target lacks.
+    """
 
     array_caching: bool = True
     include_generators: bool = True
@@ -123,7 +128,10 @@ class Options:
 
 @dataclass
 class Pipeline:
-    """Makes variants of one callable. ``backend`` is None where the target is the source framework itself."""
+    """Creates variants of one callable for one target.
+
+    same_framework: True if recorded calls are written as they are, without lifting.
+    """
 
     has_original: ClassVar[bool] = True
     function: Callable[..., Any]
@@ -154,9 +162,7 @@ class Pipeline:
             return first_possible(self.name, Plan(), lambda run: self._recorded(run, args, kwargs, why))
 
     def _refuse_traced(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> None:
-        """``CallMismatch`` where the target traces the call: with arrays that have no elements another
-        framework's function cannot be recorded.
-        """
+        """Raise ``CallMismatch`` if the target traces the call, because tracers cannot be recorded."""
         target = self.target.target
         if not self.same_framework and any(map(target.is_traced, iterate_structure((args, kwargs)))):
             raise CallMismatch(
@@ -238,9 +244,10 @@ class Pipeline:
         )
 
     def fail_as_original(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Runs the original, whose recording for this call has ended with an exception of its own and was
-        undone: what it changes before it raises stays changed. Arguments of other frameworks it cannot be
-        given.
+        """Run the original after its recording ended with its own exception and was undone.
+
+        The original's changes before the exception then persist. Do nothing if the arguments are of another
+        framework.
         """
         reference = self.frontend.reference
         if not self.has_original or reference.saved is None:  # no array can be written to
@@ -250,8 +257,9 @@ class Pipeline:
             self.call(args, kwargs)
 
     def call_within(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """As :meth:`call`, while another function is recorded. ``TracingError`` if the original changes what
-        that recording does not look after.
+        """Call the original while another function is recorded.
+
+        Raises ``TracingError`` if it changes state that the other recording does not track.
         """
         owner = getattr(self.function, "__self__", self.function)
         with reserved() as locks:
@@ -272,7 +280,7 @@ class Pipeline:
         return result
 
     def written(self, recorded: Recorded, environment: EnvironmentGuards, why: str) -> Variant:
-        """A recording in the target framework."""
+        """Write a recording for the target framework and return it as a variant."""
         graph = recorded.graph
         is_lifted = graph.dialect == "canonical" or graph.demands.is_lifted
         as_recorded = (
@@ -334,7 +342,7 @@ class Pipeline:
         return self.written(recorded, variant.environment, variant.why)
 
     def missing(self, variant: Variant) -> list[str]:
-        """What keeps a variant from being written in this pipeline's target, in words."""
+        """Return why ``variant`` cannot be written for the target, one string for each problem."""
         try:
             self.rewritten(variant)
         except UnsupportedOperation as problem:
@@ -342,9 +350,7 @@ class Pipeline:
         return []
 
     def module_of(self, graph: Any) -> Any:
-        """A graph as a module of the target framework; ``FrameworkNotInstalled`` where the library that has
-        modules is not there.
-        """
+        """Return ``graph`` as a module of the target. Raise ``FrameworkNotInstalled`` without its library."""
         try:
             return self.target.as_module(graph)
         except ModuleNotFoundError as problem:
@@ -356,7 +362,7 @@ class Pipeline:
 
     # ------------------------------------------------------------------------------ passes
     def simplified(self, graph: IRGraph) -> IRGraph:
-        """The recorded graph without what contributes nothing or is the same at every call."""
+        """Run the passes over a recorded graph that remove unused and constant calls and form loops."""
         roll, keys = self.options.roll, Keys()
         graph = passed(
             graph, drop_snapshots, dce, *loops(self.target, roll, keys), *layers(self.target, roll, keys)
@@ -386,7 +392,7 @@ class Pipeline:
         )[0]
 
     def _passed_on(self, graph: IRGraph) -> IRGraph:
-        """The program after the user's own passes, which are checked whatever the environment says."""
+        """Run the user's own passes, verifying each result."""
         for each in self.options.passes:
             require_function("with_passes", each)
             found: Any = each(graph)
@@ -398,9 +404,7 @@ class Pipeline:
         return graph
 
     def source_text(self, graph: IRGraph, header: str) -> Program:
-        """A recorded graph as text of its own framework; of the target, where canonical operations were
-        recorded.
-        """
+        """Write a recorded graph in its own framework, or a canonical graph in the target."""
         if self.frontend.dialect is None:
             return write(graph, self.target.dialect, header)
         own = self.target if self.same_framework else self.backend_of(self.frontend.name)
@@ -419,7 +423,6 @@ class Pipeline:
 
     # ------------------------------------------------------------------------------ parameters
     def native_weights(self, recorded: Recorded, graph: IRGraph) -> Any:
-        """The weights of a variant that runs in another framework."""
         if not (graph.parameters or graph.effects):
             return NoWeights()
         return NativeWeights(
@@ -428,7 +431,7 @@ class Pipeline:
 
 
 def _extra_keywords(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> tuple[str, ...]:
-    """Keywords that ``**kwargs`` of the function takes, whose order it can see."""
+    """Return the keywords that go into ``**kwargs`` of ``function``, which can see their order."""
     if not kwargs:
         return ()
     try:

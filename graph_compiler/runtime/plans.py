@@ -1,4 +1,4 @@
-"""The ways to record a call, and which is tried after one that was not possible."""
+"""Ways to record a call, and which to try after one that failed."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .variant import Variant
 
 @dataclass(frozen=True)
 class Plan:
-    """How a call is recorded.
+    """How to record a call.
 
-    numbers: whether numbers that Python reads become symbols.
-    all_steps: whether all iterations of loops are recorded, not only as many as tell what each one does.
-    folds: whether recorded iterations become loops.
+    numbers: turn numbers that Python reads from arrays into symbols.
+    all_steps: record all iterations of loops, not only as many as show what each iteration does.
+    folds: turn recorded iterations into loops.
     """
 
     numbers: bool = True
@@ -27,7 +27,7 @@ class Plan:
     folds: bool = True
 
     def given_up_for(self, other: Plan) -> str:
-        """Return what this plan has and ``other`` has not, in words."""
+        """Describe what this plan does and ``other`` does not."""
         if self.folds and not other.folds:
             return "making loops of recorded iterations"
         if self.numbers and not other.numbers:
@@ -40,11 +40,11 @@ WRITTEN_OUT = Plan(numbers=False, all_steps=True, folds=False)
 
 @dataclass
 class Run:
-    """One plan while it is carried out.
+    """State of a plan that is being carried out.
 
-    is_recorded: whether the user's code has run to its end.
-    is_open: whether the recording has state, or symbols for numbers, that can be constants instead.
-    has_loops: whether it has loops that are folded.
+    is_recorded: True once the user's code has run to its end.
+    is_open: True if the recording has state, or symbols for numbers, that could be constants instead.
+    has_loops: True if it has loops to fold.
     gave_up: what the recording gave up.
     """
 
@@ -56,10 +56,7 @@ class Run:
 
 
 def first_possible(name: str, plan: Plan, carry_out: Callable[[Run], Variant]) -> Variant:
-    """Return the variant of the first plan that is possible.
-
-    What the others gave up stands in its ``gave_up``.
-    """
+    """Return the variant of the first plan that succeeds. Its ``gave_up`` lists what failed plans tried."""
     left: list[GaveUp] = []
     while True:
         run = Run(plan)
@@ -80,9 +77,9 @@ def first_possible(name: str, plan: Plan, carry_out: Callable[[Run], Variant]) -
 
 
 def _next_plan(run: Run, problem: Exception) -> Plan | None:
-    """Return how the call is recorded after ``problem`` has ended a plan; None if no other plan can help.
+    """Return the plan to try after ``problem`` ended a run; None if no other plan can help.
 
-    Once the user's code has run, only errors that say that this way is not possible count.
+    Once the user's code has run, only errors of this package and signals lead to another plan.
     """
     plan = run.plan
     if run.is_recorded and not isinstance(problem, (GraphCompilerError, Signal)):

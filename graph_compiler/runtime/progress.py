@@ -1,8 +1,7 @@
-"""Shows on stderr what takes long, in a terminal or notebook, and where ``GRAPH_COMPILER_PROGRESS`` is not 0.
-What is quick shows nothing.
+"""Progress display on stderr for slow operations, in a terminal or notebook.
 
-A thread waits and draws; the one that works only assigns names of stages. rich draws where it is installed,
-otherwise it is one plain line.
+``GRAPH_COMPILER_PROGRESS=0`` disables it. A thread draws, using ``rich`` if it is installed; the working
+thread only assigns names of stages.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _shown = threading.Lock()  # by one thread at a time
 
 
 def is_watched() -> bool:
-    """Whether somebody sees stderr, and has not asked for silence."""
+    """Return True if stderr is a terminal or notebook and ``GRAPH_COMPILER_PROGRESS`` is not 0."""
     if os.environ.get("GRAPH_COMPILER_PROGRESS") == "0" or sys.stderr is None:
         return False
     try:
@@ -37,7 +36,7 @@ def is_watched() -> bool:
 
 @contextmanager
 def converting(name: str, after: float = SECONDS) -> Iterator[None]:
-    """Shows the stage of the conversion inside of the block, once it has taken so many seconds."""
+    """Context manager that displays the stage of a conversion once it has taken ``after`` seconds."""
     try:
         with working(f"Converting {name}", stage.__str__, after):
             yield
@@ -52,9 +51,7 @@ def recorded_text(name: str, source: str, known: int, most: int, variant: Varian
 
 
 class working:
-    """A context: shows ``title`` and what ``doing`` says at the moment, once that has taken ``after``
-    seconds.
-    """
+    """Context manager that displays ``title`` and ``doing()`` once it has taken ``after`` seconds."""
 
     def __init__(self, title: str, doing: Callable[[], str] = str, after: float = 1.0) -> None:
         self._title, self._doing, self._after = title, doing, after
@@ -99,10 +96,7 @@ def _has_rich() -> bool:
 
 @contextmanager
 def _rich_line() -> Iterator[Callable[[str], Any]]:
-    """A line with a spinner that is gone afterwards.
-
-    It draws when it is told to, and leaves the streams of the process alone.
-    """
+    """Context manager that displays a spinner and removes it at the end."""
     from rich.console import Console
     from rich.live import Live
     from rich.spinner import Spinner

@@ -1,4 +1,4 @@
-"""What a variant was written from."""
+"""Recording that a variant was written from."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from ..ir.graph import Graph as IRGraph
 
 @dataclass
 class Recorded:
-    """What a variant was written from: enough to write it for another framework, and to check it.
+    """What is needed to write a variant for another framework, and to verify it.
 
-    ``graph`` is in the source framework's calls; ``weights`` tells where the user's model holds its arrays,
-    None where there is no model any more; ``ranges`` are the least and greatest elements of the arrays it was
-    recorded with.
+    graph: the recorded graph, in calls of the source framework.
+    weights: access to the arrays of the user's model; None if there is no model any more.
+    ranges: minimum and maximum of each array of the recorded call.
+    counts: text on the number of recorded calls.
     """
 
     graph: IRGraph

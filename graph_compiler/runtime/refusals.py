@@ -1,6 +1,4 @@
-"""Exceptions of the target's framework, told in the user's terms: which recorded call was refused, and where
-it stands.
-"""
+"""Translation of the target framework's exceptions to the recorded call that caused them."""
 
 from __future__ import annotations
 
@@ -17,11 +15,10 @@ if TYPE_CHECKING:
 
 
 def raise_refused(variant: Variant, problem: Exception) -> NoReturn:
-    """Raises an exception of a variant's flat function: ``TargetRefused`` for what another framework than the
-    original's does not take.
+    """Raise an exception of a variant's generated function again.
 
-    Errors of this package, of the original's own framework, and those by which the target tells compilers
-    something, are raised as they are.
+    It becomes ``TargetRefused`` if the target is not the original's framework and the target rejects the
+    arguments of an operation. Errors of this package and signals to compilers pass unchanged.
     """
     is_own = variant.is_own is None or isinstance(problem, GraphCompilerError)
     words = None if is_own else variant.target.refusal(problem)
@@ -34,7 +31,7 @@ def raise_refused(variant: Variant, problem: Exception) -> NoReturn:
 
 
 def _origin(program: Program, problem: Exception) -> Origin | None:
-    """The recorded call whose line of the flat function raised."""
+    """Return the origin of the recorded call whose line in the generated function raised."""
     lines = [
         line
         for frame, line in traceback.walk_tb(problem.__traceback__)

@@ -1,10 +1,9 @@
-"""One variant in the place of several for a function with loops, when a second call fits none.
+"""General variants of functions with loops, recorded once a second call fits no variant.
 
-A recording holds for the exits and the branches that its loops took. Where a second call of the same types
-misses, the function is recorded with its statements traced (:func:`..tracing.trace`): such a variant holds
-for all values and numbers of steps. It takes the place of those that were recorded for some, if it gives what
-the original gives for the call at hand. Where it does not, or cannot be made, the function is recorded as it
-runs.
+A recording holds for the loop exits and branches that it took. If a second call with the same dtypes misses,
+the function is recorded with its statements converted to traced control flow (:func:`trace`). Such a variant
+holds for all values and trip counts. It replaces the specific variants that it covers, if its result for the
+call agrees with the original's. Otherwise the function is recorded as it runs.
 """
 
 from __future__ import annotations
@@ -42,15 +41,13 @@ _NUMBERS = (bool, int, float, complex)
 
 
 class StatementsTraced:
-    """Of one graph: its variants whose statements are traced."""
+    """The variants of one graph that were recorded with traced statements."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph, self._made, self._left = graph, list[Variant](), _MOST
 
     def variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant | None:
-        """One for this call, which the graph has not taken yet; None where the function is better recorded as
-        it runs.
-        """
+        """Record a variant with traced statements; None if the function is better recorded as it runs."""
         if not self._left or not self._misses_a_step(args, kwargs):
             return None
         is_first = not self._graph.variants
@@ -68,8 +65,9 @@ class StatementsTraced:
         return self._made[-1]
 
     def _agreeing(self, made: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant:
-        """The variant, if it gives what the original gives; its results are numbers of Python where those
-        are.
+        """Return ``made`` if its result agrees with the original's; else raise an error.
+
+        Results that are Python numbers in the original become Python numbers.
         """
         assert made.recording is not None
         graph, recorded = self._graph, made.recording.graph
@@ -92,8 +90,11 @@ class StatementsTraced:
         return made
 
     def _loses_gradients(self, made: Variant) -> bool:
-        """Whether the function can be differentiated in the target as it runs alone; at a second call, in its
-        own framework too.
+        """Return True if ``made`` cannot be differentiated in reverse mode although unrolled variants can.
+
+        That is so if the target differentiates an unbounded ``while_loop`` in forward mode only (JAX),
+        ``made`` carries floats through one, and no recorded variant does. From the second variant on, it
+        counts only if the source framework has derivatives.
         """
         pipeline, is_first = self._graph.pipeline, not self._graph.variants
         if not pipeline.target.rows.forward_while or not (
@@ -111,7 +112,7 @@ class StatementsTraced:
         return any(variant is one for one in self._made)
 
     def _covers(self, new: Variant, old: Variant) -> bool:
-        """Whether a variant takes what another was recorded for: arguments of its types, and of its sizes."""
+        """Return True if ``new`` accepts arguments of the dtypes and sizes that ``old`` was recorded for."""
         same_types = list(map(_type_of, _arrays(new))) == list(map(_type_of, _arrays(old)))
         if (
             old.recording is None
@@ -123,7 +124,7 @@ class StatementsTraced:
         return new.match(*unflatten(old.graph.input_tree, leaves)) is not None
 
     def _misses_a_step(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Whether it is a function with loops, recorded with arrays of the same types before, if at all."""
+        """Return True if the function has loops, and no variant yet or one of the same dtypes and ranks."""
         graph = self._graph
         if not graph.pipeline.has_original or not _has_loops(graph.pipeline.function):
             return False
@@ -145,7 +146,7 @@ class StatementsTraced:
 
 
 def is_written_out(function: Any, nodes: Sequence[Node]) -> bool:
-    """Whether a line of the function's file stands so often in its recording that its loops are written out."""
+    """Return True if a line occurs more than ``LONG`` times in the recording, so its loops are unrolled."""
     if not isinstance(function, FunctionType):
         return False
     lines = Counter(node.origin.line for node in nodes if node.origin.file == function.__code__.co_filename)
@@ -153,7 +154,7 @@ def is_written_out(function: Any, nodes: Sequence[Node]) -> bool:
 
 
 def _has_open_loop(variant: Variant) -> bool:
-    """Whether floats are carried by a loop of which only its elements say how long it is at most."""
+    """Return True if a ``while_loop`` without a bound on its trip count carries floats."""
     loops = (
         node
         for node in every(variant.graph.nodes)
@@ -170,7 +171,7 @@ def _has_loops(function: Callable[..., Any]) -> bool:
 
 
 def _arrays(variant: Variant) -> list[Value]:
-    """The arrays among the arguments that were recorded."""
+    """Return the recorded arguments that are arrays."""
     assert variant.recording is not None
     leaves, values = leaves_of(variant.graph.input_tree), variant.graph.inputs_of_call
     return [

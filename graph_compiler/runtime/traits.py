@@ -1,6 +1,4 @@
-"""Which results of a graph are numbers of Python, which arrays its flat function writes to, and what it
-checks on the way.
-"""
+"""Properties of a graph that decide how its variant runs: numbers, writes and checks."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ from ..sizes import Size
 
 
 def numbers_of(graph: Graph) -> list[int]:
-    """Places of the outputs that are computed from numbers."""
+    """Return the indices of the outputs that are sizes computed from numbers."""
     sizes = ((place, item) for place, item in enumerate(graph.outputs) if isinstance(item, Size))
     return [
         place for place, size in sizes if any(symbol.kind in ("item", "number") for symbol in size.symbols())
@@ -23,7 +21,7 @@ def numbers_of(graph: Graph) -> list[int]:
 
 
 def arrays_written(graph: Graph) -> tuple[tuple[str, Any], ...]:
-    """The arrays that the flat function itself writes to, as (kind, place); a canonical graph writes to none."""
+    """Return the arrays that the flat function writes to, as ``(kind, key)``; empty for a canonical graph."""
     written = Aliases(graph).written
     if not written:
         return ()
@@ -36,8 +34,9 @@ def arrays_written(graph: Graph) -> tuple[tuple[str, Any], ...]:
 
 
 def written_back(graph: Graph, target: Target, number: int, array: Any, value: Any) -> None:
-    """Gives an array of the arguments the elements that the function has written to it; ``GuardFailed``, with
-    the line that writes, where it cannot be written to.
+    """Write the values in ``value`` to an array of the arguments.
+
+    Raises ``GuardFailed`` with the line that writes if the array is read-only.
     """
     try:
         target.write_back(array, value)
@@ -47,7 +46,7 @@ def written_back(graph: Graph, target: Target, number: int, array: Any, value: A
 
 
 def _writer(graph: Graph, number: int) -> Node | None:
-    """The node that writes to an argument, or makes what it holds after the call."""
+    """Return the last node that writes to an argument or computes its new value."""
     aliases, base = Aliases(graph), graph.inputs[number]
     held = {effect.value for effect in graph.effects if (effect.kind, effect.target) == ("argument", number)}
 
@@ -62,9 +61,7 @@ def has_inner_checks(graph: Graph) -> bool:
 
 
 def plain_number(target: Target, result: Any) -> Any:
-    """Return a result that is a number in the original as a number of Python; the array where the target
-    traces or differentiates.
-    """
+    """Return ``result`` as a Python number, or as it is if the target traces or differentiates it."""
     # numpy's float64 is a float, and an array to everybody else
     is_plain = type(result) in (bool, int, float, complex)
     return (

@@ -1,4 +1,4 @@
-"""One callable for several frameworks: each call runs where its arrays live."""
+"""``UnifiedGraph``: one callable for several frameworks."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from .graph import Graph
 
 
 class UnifiedGraph:
-    """Callable that runs in the framework of its arguments. ``graphs`` maps a framework to its graph, made at
-    the first use.
+    """Callable that runs in the framework of its arguments.
+
+    ``graphs`` maps a framework to its graph, which is made at the first call with arrays of the framework.
     """
 
     def __init__(self, name: str, source: str, graph_for: Callable[[str], Graph]) -> None:

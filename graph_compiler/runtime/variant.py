@@ -1,4 +1,4 @@
-"""One recording, lowered and loaded: the flat function, when it fits, and what a call of it does."""
+"""``Variant``: one recording as a loaded function, with its matching and the effects of a call."""
 
 from __future__ import annotations
 
@@ -49,8 +49,9 @@ Leading = tuple[Any, ...]
 
 
 def set_apart(variant: Variant, leading: Leading, leaves: Leading) -> tuple[Leading, Leading, dict[Any, Any]]:
-    """What the flat function of a variant takes, with copies of the arrays that it writes to, and these as
-    state.
+    """Return ``leading`` and ``leaves`` with copies of the arrays that the flat function writes to.
+
+    The third result maps names to these copies; they are part of the state that the call returns.
     """
     arrays = zip(variant.writes, variant.arrays_written(leading, leaves))
     written = [
@@ -66,8 +67,9 @@ def set_apart(variant: Variant, leading: Leading, leaves: Leading) -> tuple[Lead
 
 
 def _name(variant: Variant, kind: str, key: Any) -> Any:
-    """What an effect on an array would call it; None of arrays of places that are changed in other ways too,
-    which may refer to it.
+    """Return the name that state has for a written array.
+
+    None for an array of a place if calls also replace places, because these may hold the array.
     """
     count = len(variant.graph.inputs_of_call)
     if kind != "inputs" or key < count:
@@ -82,8 +84,16 @@ _NONE: Mapping[str, Any] = {}
 class Variant:
     """A graph for one signature.
 
-    ``parameters()`` gives the arrays of the moment by name. ``original_size`` is the number of calls that
-    were recorded.
+    parameters(): returns the current arrays by name.
+    saved(array): returns a function that restores an array that the flat function writes to.
+    store(name, value): replaces a buffer of the user's model or of the graph.
+    write_back: access to state in the user's objects; None if there is none to convert.
+    is_own(array): True for arrays of the source framework; None in that framework.
+    watch(arrays): returns a function that is True while none was written to.
+    methods: proxy classes for objects that hold arrays of the target; None in the original's framework.
+    folds_loops: the recording has loops folded from iterations, which hold for other trip counts.
+    gave_up: ways to record that were tried before and failed.
+    following: state that programs of the target's compiler read; None until they do.
     """
 
     graph: IRGraph
@@ -171,7 +181,7 @@ class Variant:
         self.turn = StateLock(owners) if owners else None  # of a graph without state, calls wait for nobody
 
     def _dispatcher(self) -> Attempt:
-        """:meth:`attempt` of a graph that only computes: without a look at what it has not, in one function."""
+        """Return :meth:`attempt` as one generated function, for a graph that only computes."""
         parameters: Any = self.parameters
         follows = parameters in self.environment.derived  # up to date once the condition holds
         leading = {
@@ -200,7 +210,7 @@ class Variant:
         return self._guarded(outcome[0], outcome[2])
 
     def _static(self) -> tuple[int, ...]:
-        """Positions of the arguments that are numbers from which sizes are computed."""
+        """Return the positions of arguments that are numbers from which sizes are computed."""
         numbers = self.graph.numbers_of_sizes()
         return tuple(
             len(self.program.arguments) + place
@@ -210,8 +220,9 @@ class Variant:
 
     @functools.cached_property
     def match(self) -> Any:
-        """See :func:`matcher`. Calls of a graph that only computes never ask for it: they match in the
-        function of :meth:`_dispatcher`.
+        """Function of :func:`matcher` that reads the state itself.
+
+        Calls of a graph that only computes do not use it: they match in the function of :meth:`_dispatcher`.
         """
         held = None if self.write_back is None else self.write_back.convert
         match, state = matcher(self.graph, self.target, held, self.is_own), self.state
@@ -224,9 +235,7 @@ class Variant:
         )
 
     def _drawing(self, match: Any, state: State) -> Any:
-        """As ``match``, with numbers that Python and numpy draw; as if they had not been drawn where the call
-        does not fit.
-        """
+        """Wrap ``match`` so that host random numbers it draws are rewound if the call does not fit."""
 
         def drawn(args: Any, kwargs: Any, held: Any = None) -> Any:
             self._host_state = host_state()
@@ -256,7 +265,7 @@ class Variant:
         return {place.name: natively(place.read()) for place in self.state.kept()} if self.state else {}
 
     def _leading_arguments(self) -> Callable[..., tuple[Any, ...]]:
-        """Gives what the flat function takes before the arrays: parameters, constants, both or neither."""
+        """Return the function that computes the leading arguments: parameters, constants, both or none."""
         read, parameters = self.as_read, cast(Any, self.parameters)
         held = (self.constants,) if "constants" in self.program.arguments else ()
         if "parameters" not in self.program.arguments:
@@ -268,9 +277,7 @@ class Variant:
         return lambda given=None: (read() if given is None else given, *held)
 
     def attempt(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """The result of a call, or :class:`Missed`: the arguments or the environment do not fit, a guard
-        fails, or the function does.
-        """
+        """Return the result, or :class:`Missed` if the call does not fit, a guard or the function fails."""
         if self._tracer is not None and self._tracer.is_following():
             return follow(self, args, kwargs)
         if self.turn is not None:
@@ -291,11 +298,10 @@ class Variant:
     def run(
         self, leaves: tuple[Any, ...], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] = _NONE
     ) -> Any:
-        """The result for array leaves that matched, or :class:`Missed` where a guard or the function fails;
-        then nothing was written.
+        """Run with matched leaves. Return the result, or :class:`Missed` if a guard or the function fails.
 
-        ``args`` and ``kwargs`` are those of the call, whose arrays and containers are changed as the original
-        changes them.
+        Nothing was written if it missed. Arrays and containers in ``args`` and ``kwargs`` are updated as the
+        original updates them.
         """
         if self.is_random:
             leaves = (*leaves, self.target.next_key(leaves))
@@ -352,8 +358,9 @@ class Variant:
         return result
 
     def as_numbers(self, result: Any) -> Any:
-        """The result, with arrays turned to Python's numbers where the original gives numbers, and no
-        compiler follows the call.
+        """Convert arrays in the result to Python numbers where the original returns numbers.
+
+        Arrays that a compiler traces stay arrays.
         """
         if not self._numbers:
             return result
@@ -370,9 +377,7 @@ class Variant:
         return unknown_matcher(self.graph, self.target) if self.target.size_of is not None else None
 
     def begin_following(self, reads_weights: bool, mode: bool | None) -> int:
-        """See :meth:`Following.begin`; run while the target's compiler follows a call, and not followed
-        itself.
-        """
+        """Run :meth:`Following.begin` during compilation, without being traced itself."""
         if self.following is None:
             self.following = Following(self)
             _ = self.match  # which is made here, where nothing follows
@@ -381,7 +386,7 @@ class Variant:
     begin_following._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
     def _update(self, new: tuple[Any, ...], arguments: Any) -> None:
-        """Containers and places hold what the call has given them."""
+        """Apply the updates of containers and places that a call makes."""
         if self.write_back is not None:
             self.write_back.leave(new, arguments)
             return
@@ -394,9 +399,10 @@ class Variant:
         return outcome if self._returns_more else (outcome, (), ())
 
     def _failed(self, problem: Exception, unwritten: Callable[[], bool] | None = None) -> Any:
-        """Return ``Missed``: a call that fails may go another way in the original (``try``), or fail there in
-        the user's own terms. Raise ``problem`` if the function has written to memory that nobody saved, or if
-        a bug of this package has raised it.
+        """Return ``Missed`` for an exception of the flat function.
+
+        Raise it if the function has already written to memory that was not saved, if it is a signal of the
+        target, or if it is a bug of this package.
         """
         if not isinstance(problem, GuardFailed):
             has_written = self.writes and not self._saves and not (unwritten is not None and unwritten())
@@ -421,9 +427,7 @@ class Variant:
         )
 
     def _guarded(self, result: Any, checks: tuple[Any, ...]) -> Any:
-        """``result``, once the guards on elements hold; while the target traces, they become operations of
-        the program that it writes.
-        """
+        """Check the guards on values and return ``result``. While the target traces, its program checks."""
         if any(map(self.target.is_traced, checks)):
             if len(self.siblings) > 1 and self._only_computes and self.target.either is not None:
                 raise Undecided(
@@ -465,9 +469,7 @@ class Variant:
                 self.constants[effect.target] = value  # type: ignore[index]
 
     def _write(self, index: int, array: Any, value: Any, arguments: Any) -> None:
-        """An array of the arguments holds other elements; one that nobody can write to is replaced in the
-        container that holds it.
-        """
+        """Write to an array of the arguments, or replace a read-only array in the container that holds it."""
         try:
             written_back(self.graph, self.target, index, array, value)
         except GuardFailed:
@@ -476,9 +478,11 @@ class Variant:
                 raise
 
     def _traced(self, leading: tuple[Any, ...], leaves: tuple[Any, ...], compiled: bool) -> Any:
-        """What the flat function gives. ``GuardFailed`` where Python has to know a size (``math.sqrt``) that
-        is unknown while it is traced, ``CallMismatch`` for a missing parameter, ``TargetRefused`` where only
-        the original's framework takes such arguments.
+        """Call the flat function.
+
+        Raises ``GuardFailed`` if Python needs a size that is unknown during tracing (``math.sqrt``),
+        ``CallMismatch`` for a missing parameter, ``TargetRefused`` if only the original's framework accepts
+        such arguments.
         """
         try:
             return (self.function if compiled else self.flat)(*leading, *leaves)
@@ -512,8 +516,10 @@ class Variant:
         compiled: bool = False,
         in_place: bool = True,
     ) -> tuple[tuple[Any, dict[str, Any]], tuple[Any, ...]]:
-        """As :meth:`pure`, and the arrays whose elements its guards look at, apart. Not ``in_place``, the
-        arrays that the flat function writes to stay as they are, and what it writes is state.
+        """Run :meth:`pure` without checking guards; return ``((result, state), checks)``.
+
+        Unless ``in_place``, arrays that the flat function writes to are copied before, and the copies are
+        part of the state.
         """
         if self.is_random:
             if rng is None:
@@ -533,7 +539,7 @@ class Variant:
         return (result, state), checks
 
     def _target_of(self, effect: Effect) -> Any:
-        """What an effect changes: of a place its name."""
+        """Return the name, number or place name that an effect changes."""
         return (
             self.write_back.name_of(effect.target)
             if effect.kind == "place" and self.write_back is not None
@@ -541,5 +547,4 @@ class Variant:
         )
 
 
-def _nothing() -> None:
-    """Rewinds a graph that draws from no generator."""
+def _nothing() -> None: ...

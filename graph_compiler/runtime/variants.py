@@ -1,4 +1,4 @@
-"""Calls that fit none of the variants of a graph: one more is recorded, and what fits after all runs."""
+"""Recording of calls that fit no variant of a graph."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ log = logging.getLogger("graph_compiler")
 class Retraced:
     """The part of a graph that records.
 
-    Calls of what is recorded wait for no recording, but where they share state with what it runs.
+    Calls that fit a variant do not wait for a recording, unless they share state with the code that it runs.
     """
 
     name: str
@@ -59,9 +59,10 @@ class Retraced:
         return cast("Graph", self)
 
     def _miss(self, known: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Records a variant, unless one fits after all: the call in another spelling, or one that another
-        thread has made since the first ``known`` were tried, or that did not fit while another thread
-        recorded.
+        """Handle a call that fits none of the first ``known`` variants.
+
+        Try it with its arguments passed otherwise, and with variants that other threads have added. Then run
+        the original beyond the limit, or record a variant.
         """
         if (tracer := tracer_of(self._graph)) is not None and tracer.is_following():
             give_up(self._graph, tracer)
@@ -77,9 +78,7 @@ class Retraced:
             return self._recorded_or_run(args, kwargs) if isinstance(result, Missed) else result
 
     def _other_calls(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Variant, Call]]:
-        """What the same call may have been recorded as. A function of JAX is recorded inside of a
-        transformation too, with the keys that it has there.
-        """
+        """Yield variants recorded with another spelling or key order, each with the call in that form."""
         yield from self._graph._spellings.others(self._variants, args, kwargs)
         if self._variants and not self.pipeline.same_framework:
             yield from in_recorded_order(self._variants, args, kwargs)
@@ -88,8 +87,9 @@ class Retraced:
         return nullcontext() if is_mine() else self._lock
 
     def _tried_again(self, known: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The result of a variant, of those after the first ``known``; of all, where there are other threads:
-        recordings of theirs, which change what functions see and put it back, are waited for.
+        """Attempt the variants added since the first ``known``; all variants if other threads run.
+
+        The recordings of other threads are waited for, because they temporarily change what functions see.
         """
         has_others = threading.active_count() > 1
         with recording_lock if has_others else nullcontext():
@@ -114,8 +114,9 @@ class Retraced:
             return self._limit.run_original(self._graph, args, kwargs)
 
     def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
-        """``(result,)`` of a call that the target traces with sizes that are unknown, or with elements that
-        decide between variants, with guards as operations of the traced function; None of others.
+        """Return ``(result,)`` of a call that the target traces with unknown sizes or values; else None.
+
+        Guards become operations of the traced function.
         """
         target = self._variants[0].target if self._variants else None
         if target is None or target.size_of is None and (target.either is None or len(self._variants) == 1):
@@ -170,9 +171,7 @@ class Retraced:
     def _recorded_in_turn(
         self, turns: ExitStack, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, folds: bool = True
     ) -> Variant:
-        """A new variant. From before it is recorded until it has run, other calls leave the state as it is:
-        it was recorded with it.
-        """
+        """Record a variant, and hold its state lock until ``turns`` closes."""
         with recording_lock:
             self._take_turns(turns)
             made = self._recorded(args, kwargs, why, folds, is_called=True)
@@ -190,7 +189,7 @@ class Retraced:
             yield
 
     def _require_leave(self, why: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Raises where no further variant may be recorded for a call that missed."""
+        """Raise an error if no variant may be recorded for a call that missed."""
         if self._variants and self._on_miss == "error":
             raise GuardFailed(
                 f"{self.name}: this call fits no recorded variant: {why}. Record one for it with add_variant(args, kwargs), or allow "
@@ -220,8 +219,9 @@ class Retraced:
 
     @public
     def add_variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str = "asked for") -> Variant:
-        """Record the original with these arguments, and return the new variant. The original runs; the graph
-        does not.
+        """Record the original with these arguments, and return the new variant.
+
+        The original runs; the graph does not.
 
         Args:
             args: Positional arguments.
@@ -240,9 +240,9 @@ class Retraced:
         folds: bool = True,
         is_called: bool = False,
     ) -> Variant:
-        """A variant that is not among those of the graph yet.
+        """Record a variant without adding it to the graph.
 
-        ``is_called``: by a call that missed, not asked for.
+        is_called: True for a call that missed. If the graph has variants, its statements may then be traced.
         """
         self.pipeline = self.pipeline.settled(args, kwargs)
         args, kwargs = with_recorded_types(self._variants, args, kwargs)
@@ -286,7 +286,7 @@ class Retraced:
         self._gave_up.append(gave_up(self.name, way, problem))
 
     def _adopt(self, variant: Variant) -> Variant:
-        """Takes a variant that was made elsewhere."""
+        """Add a variant to the graph, dropping variants that it covers."""
         hold_back(variant)
         variant.siblings = self._variants
         if self._statements_traced is not None:
@@ -297,7 +297,7 @@ class Retraced:
     def _why_missed(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], given: Mapping[str, Any] | None = None
     ) -> str:
-        """Why a call, with the state that is ``given`` by name, fits none of the variants, in words."""
+        """Describe why a call fits none of the variants. ``given`` is state by name."""
         from .calling.mismatch import why_missed
 
         return (

@@ -1,4 +1,4 @@
-"""What a graph shows of itself. The drawing stands in a room above this one, which ``api`` names."""
+"""Methods that display a graph. The renderer is set by a package above this one."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from typing import Any, ClassVar, Protocol
 
 
 class Views(Protocol):
-    """The room that draws and counts graphs."""
+    """Renderer of graphs, implemented by the package ``visualise``."""
 
     def show(self, graph: Any, path: str | os.PathLike[str] | None, open: bool | None) -> Path:
-        """Writes a page."""
+        """Write an HTML page and return its path."""
 
     def summary(self, graph: Any, depth: int | None, variant: int) -> Any:
-        """A table."""
+        """Return a table of the modules."""
 
     def notebook_html(self, graph: Any) -> str:
-        """A graph as the value of a notebook's cell."""
+        """Return the HTML of a graph as the value of a notebook cell."""
 
 
 class Viewed:
-    """The methods of a graph that show it."""
+    """The methods of a graph that display it."""
 
     _views: ClassVar[Callable[[], Views]]  # loads the room at its first use
 
     def show(self, path: str | os.PathLike[str] | None = None, open: bool | None = None) -> Path:
         """Write the graph as one self-contained HTML page, and return its path.
 
-        Modules are groups that open by a click. An operation shows its shapes, its generated line and yours.
-        Guards, state and a search are beside it.
+        Modules are groups that a click expands. An operation shows its shapes, its generated line and yours.
+        Guards, state and a search are next to it.
 
         Args:
             path: File to write. Default: a file in a temporary folder.
@@ -45,11 +45,10 @@ class Viewed:
         return type(self)._views().show(self, path, open)
 
     def summary(self, depth: int | None = None, variant: int = 0) -> Any:
-        """Return a table of the modules: class, operations, output shapes, parameters and multiply-adds at
-        the recorded sizes.
+        """Return a table of the modules with operations, shapes, parameters and multiply-adds.
 
-        ``str()`` of the table is text; rich and notebooks draw it. ``rows`` holds the data of all levels, and
-        ``to_dicts()`` returns it as dicts.
+        Shapes and multiply-adds are those at the recorded sizes. ``str()`` of the table is text; rich and
+        notebooks draw it. ``rows`` holds the data of all levels, and ``to_dicts()`` returns it as dicts.
 
         Args:
             depth: Number of levels of modules to show. Default: all.

@@ -1,4 +1,4 @@
-"""A batch, ``(inputs, target)``, as a call of the model with arrays of the target framework."""
+"""Conversion of a batch ``(inputs, target)`` to a call of the model with arrays of the target framework."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ from ..trees import Tree, flatten, likeness, unflatten
 
 @dataclass(frozen=True)
 class Batch:
-    """The arrays of a batch as they were given, and as those of the target, and the rest of it, by which
-    compiled steps are known.
+    """A flattened batch.
+
+    given: arrays as they were passed.
+    arrays: the same as arrays of the target framework.
+    tree: structure of the batch. Compiled steps are cached by it.
     """
 
     given: list[Any]
@@ -26,15 +29,13 @@ class Batch:
 
     @property
     def unplaced(self) -> list[Any]:
-        """The arrays as given, tensors of the CPU as arrays of NumPy, which a recording brings to where the
-        model is.
-        """
+        """The arrays as given, with CPU tensors as NumPy arrays, which a recording moves to the device."""
         plain = {id(leaf): _unplaced(leaf) for leaf in self.given}  # what is one array stays one
         return [plain[id(leaf)] for leaf in self.given]
 
 
 class Batches:
-    """Those of a graph: one that is like the last one is not taken apart again."""
+    """Flattens the batches of a graph. A batch that is like the previous one reuses its structure."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph, self._target = graph, graph.pipeline.target.target
@@ -42,7 +43,7 @@ class Batches:
         self._last: tuple[list[Any], int, Tree] | None = None
 
     def taken_apart(self, batch: Any) -> Batch:
-        """The arrays of the target in ``(inputs, target)``. ``CallMismatch`` for what is no such pair."""
+        """Flatten ``(inputs, target)``. Raise ``CallMismatch`` if ``batch`` is no such pair."""
         arrays: list[Any] = []
         alike, known, last = likeness([batch], self._kinds, arrays), len(self._graph.variants), self._last
         if last is not None and last[0] == alike and last[1] == known:
@@ -69,9 +70,9 @@ def _taken_apart(batch: Any, graph: Graph, target: Target) -> Batch:
 
 
 def _converted(leaf: Any, target: Target) -> Any:
-    """The array as one of the target.
+    """Convert ``leaf`` to an array of ``target``.
 
-    ``CallMismatch`` where that has none for it: texts, objects, types that it does not know.
+    Raises ``CallMismatch`` if the target has no array for it, such as for strings and objects.
     """
     try:
         array = target.convert(leaf)
@@ -86,15 +87,12 @@ def _converted(leaf: Any, target: Target) -> Any:
 
 
 def put_together(tree: Tree, arrays: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
-    """The arguments of the model, by position and by keyword, and the target."""
     (args, kwargs), wanted = unflatten(tree, arrays)
     return args, kwargs, wanted
 
 
 def _call(inputs: Any, graph: Graph) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """A list or a dict is itself the argument of a model that was recorded so, as those of Keras with several
-    inputs.
-    """
+    """Return the positional and keyword arguments of the model for ``inputs``."""
     if not isinstance(inputs, tuple) and takes_whole(graph.variants, inputs):
         return (inputs,), {}
     if isinstance(inputs, (tuple, list)):

@@ -1,6 +1,4 @@
-"""Batches of any loader as arrays of the target on its device, brought there by a thread while the step
-before is computed.
-"""
+"""Batches of any loader as arrays on the target's device, copied by a thread while the step before runs."""
 
 from __future__ import annotations
 
@@ -60,11 +58,11 @@ class DeviceIterator:
         self._own: _Pass | None = None
 
     def __iter__(self) -> Iterator[Any]:
-        """A new loop over the loader."""
+        """Start a new loop over the loader."""
         return _Pass(self._loader, self._engine, self._where, self._prefetch)
 
     def __next__(self) -> Any:
-        """The next batch of a loop of its own, which begins at the first call."""
+        """Return the next batch of the iterator's own loop, which the first call starts."""
         if self._own is None:
             self._own = _Pass(self._loader, self._engine, self._where, self._prefetch)
         return next(self._own)
@@ -73,17 +71,14 @@ class DeviceIterator:
         return len(self._loader)  # type: ignore[arg-type]
 
     def close(self) -> None:
-        """End the loop that ``next`` has begun, and its thread."""
+        """End the loop that ``next`` started, and its thread."""
         if self._own is not None:
             self._own.close()
             self._own = None
 
 
 class _Pass:
-    """One loop over a loader.
-
-    The thread knows the queue, and not this object, so that it ends where nobody holds that any more.
-    """
+    """One loop over a loader."""
 
     def __init__(self, loader: Iterable[Any], engine: Training, where: Any, prefetch: int) -> None:
         self._batches: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(prefetch)
@@ -106,7 +101,6 @@ class _Pass:
         return map_structure(lambda item: self._engine.received(item) if _is_array(item) else item, batch)
 
     def close(self) -> None:
-        """Ends the loop and its thread."""
         self._stopped.set()
         self._thread.join()
 
@@ -114,7 +108,7 @@ class _Pass:
 def _read(
     loader: Iterable[Any], engine: Training, where: Any, batches: queue.Queue[Any], stopped: threading.Event
 ) -> None:
-    """Puts batches into the queue until the loader ends or fails, or nobody wants more."""
+    """Put batches into the queue until the loader ends or fails, or ``stopped`` is set."""
     try:
         for batch in loader:
             placed = map_structure(
@@ -129,9 +123,10 @@ def _read(
 
 
 def _placed(engine: Training, item: Any, where: Any) -> Any:
-    """The array on its device.
+    """Copy an array of a batch to its device.
 
-    ``CallMismatch`` where the framework refuses: no such device here, sizes that a sharding does not divide.
+    Raises ``CallMismatch`` if the framework fails to, for example if there is no such device or a sharding
+    does not divide the sizes.
     """
     try:
         return engine.placed(item, where)
@@ -146,7 +141,7 @@ def _placed(engine: Training, item: Any, where: Any) -> Any:
 
 
 def _put(batches: queue.Queue[Any], item: Any, stopped: threading.Event) -> bool:
-    """Whether the item was put before nobody wanted it any more."""
+    """Return True once ``item`` is in the queue, or False if ``stopped`` is set before."""
     while not stopped.is_set():
         try:
             batches.put(item, timeout=_WAIT)
@@ -161,7 +156,7 @@ def _is_array(item: Any) -> bool:
 
 
 def _place(where: Any) -> tuple[Training, Any]:
-    """The engine of a framework, and the device as it knows it; None for its first one."""
+    """Return the engine of the framework that ``where`` belongs to, and the device (None: the first)."""
     if isinstance(where, TrainState):
         return where.plan.engine, where.plan.engine.device_of(where.held)
     known = [entry for entry in backends.own.values() if entry.has_derivatives]

@@ -1,4 +1,4 @@
-"""What code of the user raises in a step: the model's own, or that of a loss."""
+"""Errors that the user's code raises in a training step."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ..trees import iterate_structure
 
 
 class telling:
-    """What is raised inside of the block is a ``CallMismatch`` that tells which arguments ``what`` was called
-    with; where a ``target`` traces the block, not what it says to itself thereby. A class, as each step
-    enters two: less runs than of a generator.
+    """Context manager that turns exceptions of the user's code into ``CallMismatch``, with its arguments.
+
+    With a ``target``, only exceptions that the target's tracing does not use itself are turned.
 
     >>> import numpy as np
     >>> with telling("the model Net", (np.zeros(3), None), ""):
@@ -38,6 +38,6 @@ class telling:
 
 
 def _shown(item: Any) -> str:
-    """The arrays in something, or itself where it has none."""
+    """Describe the dtypes and shapes of the arrays in ``item``; its ``repr`` if there are no arrays."""
     arrays = [leaf for leaf in iterate_structure(item) if hasattr(leaf, "shape") and hasattr(leaf, "dtype")]
     return ", ".join(f"{dtype_name(array)}{list(array.shape)}" for array in arrays) if arrays else repr(item)

@@ -1,7 +1,4 @@
-"""A state in one safetensors file, with the rest of it as JSON in the header.
-
-What stands at the path stays whole until all is written.
-"""
+"""Training states as safetensors files, with everything but the arrays as JSON in the header."""
 
 from __future__ import annotations
 
@@ -28,7 +25,6 @@ _GROUPS = tuple(field.name for field in fields(Held) if field.name not in ("opti
 
 
 def save(plan: Plan, held: Held, step: int, path: str | os.PathLike[str]) -> None:
-    """See :meth:`TrainState.save`."""
     target: Target = plan.graph.pipeline.target.target
     arrays = _arrays(plan, held)
     about = {
@@ -51,7 +47,7 @@ def save(plan: Plan, held: Held, step: int, path: str | os.PathLike[str]) -> Non
 
 
 def load(plan: Plan, like: Held, path: str | os.PathLike[str]) -> tuple[Held, int]:
-    """What is held, and the step. See :meth:`TrainState.load`."""
+    """Read what a state holds, and its step. See :meth:`TrainState.load`."""
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
@@ -80,7 +76,7 @@ def load(plan: Plan, like: Held, path: str | os.PathLike[str]) -> tuple[Held, in
 
 # ------------------------------------------------------------------------------------- writing
 def _arrays(plan: Plan, held: Held) -> Arrays:
-    """All that is held, by group and name."""
+    """Return all arrays of ``held`` under ``group/name``."""
     engine = plan.engine
     found = {
         f"{group}/{name}": engine.storable(array)
@@ -99,9 +95,7 @@ def _spec(array: Any) -> list[Any]:
 
 
 def _stored_spec(plan: Plan, array: Any) -> list[Any]:
-    """Of an array as a file holds it, which may be one that a step has used up: it has a shape and a type
-    then, and no elements.
-    """
+    """Return ``[dtype, *shape]`` of ``array`` as a file stores it."""
     return plan.engine.stored_spec(array) or _spec(array)
 
 
@@ -113,7 +107,7 @@ def _digest(pieces: Iterable[bytes]) -> str:
 
 
 def _replace(path: Path, pieces: Iterable[bytes]) -> None:
-    """Writes a file beside, down to the disk, and puts it in the place of what stood at the path."""
+    """Write ``pieces`` to a temporary file in the same folder, flush it to disk, and move it to ``path``."""
     if not path.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {path.parent} to save {path.name} in")
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -132,7 +126,7 @@ def _replace(path: Path, pieces: Iterable[bytes]) -> None:
 
 # ------------------------------------------------------------------------------------- reading
 def _about(path: Path, file: IO[bytes]) -> dict[str, Any]:
-    """What the header says; the file is at its beginning then."""
+    """Read the JSON of the header, and rewind ``file``. Raise ``InvalidFile`` for another format."""
     length = int.from_bytes(file.read(8), "little")
     if length > path.stat().st_size:
         raise InvalidFile(f"{path} is no saved state, or a damaged one: it has no header")
@@ -164,7 +158,7 @@ def _native(path: Path, file: Hashed, about: Mapping[str, Any], target: Target) 
 
 
 def _require_same(plan: Plan, like: Held, about: Mapping[str, Any], path: Path) -> None:
-    """``InvalidFile`` where the file is of another training."""
+    """Raise ``InvalidFile`` if the file has another target, optimizer or other arrays than ``like``."""
     found = {"target": plan.graph.pipeline.target.name, "optimizer": plan.optimizer_name}
     wrong = [
         f"its {name} is {about[name]}, and that of the state {own}"

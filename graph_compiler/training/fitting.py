@@ -1,4 +1,4 @@
-"""The loop over epochs and batches, with a progress bar and the metrics of each epoch."""
+"""Training loop over epochs and batches, with a progress bar and the metrics of each epoch."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def fit(
 
 
 def _epoch(state: TrainState, batches: Iterator[Any], epoch: int) -> tuple[TrainState, Metrics]:
-    """One loop over the data. Sums stay on the device, so that no step waits for the metrics of another."""
+    """Train on all batches once and return the state and the mean metrics."""
     begin, steps = time.perf_counter(), 0
     sums: dict[str, Any] = {}
     counts: dict[str, int] = {}
@@ -91,7 +91,7 @@ def _epoch(state: TrainState, batches: Iterator[Any], epoch: int) -> tuple[Train
 
 
 def _summand(state: TrainState, value: Any) -> Any:
-    """A metric whose sum over an epoch is exact enough: booleans and half precision as float32."""
+    """Return a metric to be summed over an epoch: booleans and half precision are cast to float32."""
     if not any(name in str(value.dtype) for name in _NARROW):
         return value
     derivatives = backend_of(state.graph.pipeline.target.name).derivatives()
@@ -100,21 +100,20 @@ def _summand(state: TrainState, value: Any) -> Any:
 
 
 class _Quiet:
-    """Shows nothing."""
+    """Progress bar that shows nothing."""
 
     def over(self, data: Iterable[Any], words: str, history: list[Metrics]) -> Iterator[Any]:
-        """The batches."""
+        """Iterate over ``data``."""
         return iter(data)
 
 
 class _Bar(_Quiet):
-    """A bar for each epoch."""
+    """Progress bar with one line for each epoch."""
 
     def __init__(self, progress: Any) -> None:
         self._progress = progress
 
     def over(self, data: Iterable[Any], words: str, history: list[Metrics]) -> Iterator[Any]:
-        """The batches, counted on the bar."""
         told = f", loss {history[-1]['loss']:.4g} before" if history else ""
         yield from self._progress.track(data, total=_length(data), description=words + told)
 
@@ -139,7 +138,7 @@ def _bar(is_shown: bool) -> AbstractContextManager[_Quiet]:
 
 
 class _Shown(AbstractContextManager[_Quiet]):
-    """A bar of rich, shown inside of the block."""
+    """Context manager that displays ``rich`` progress and returns a :class:`_Bar`."""
 
     def __init__(self, progress: Any) -> None:
         self._progress = progress

@@ -1,6 +1,4 @@
-"""The loss of a step: a function of the outputs and the target, in the words of the framework that is trained
-in or of the model's.
-"""
+"""Loss functions of a training step, written in the target framework or in the model's."""
 
 from __future__ import annotations
 
@@ -31,11 +29,11 @@ _OWN = (
 
 
 class FramedLoss:
-    """A loss as it is called with arrays of the target.
+    """A loss function, callable with arrays of the target.
 
-    Code of another framework is recorded, at the first batch and wherever later ones fit nothing that was
-    recorded. Code that names no framework is called as it is, and where that fails taken for code of the
-    model's. Arguments called ``(y_true, y_pred)``, as Keras has them, are given in this order.
+    A function of another framework is recorded at the first batch, and again for batches that fit no variant.
+    A function that names no framework is called directly; if that fails, it is recorded as code of the
+    model's framework. Parameters called ``(y_true, y_pred)``, as in Keras, are passed in that order.
     """
 
     def __init__(self, function: Any, source: str, target: str) -> None:
@@ -58,18 +56,17 @@ class FramedLoss:
 
     @property
     def variants(self) -> Sequence[Any]:
-        """What was recorded of it."""
+        """Variants recorded of the loss; empty if it is called directly."""
         return () if self._graph is None else self._graph.variants
 
     def arguments(self, outputs: Any, wanted: Any) -> tuple[Any, Any]:
-        """As the function takes them."""
+        """Return the outputs and the target in the order of the function's parameters."""
         return (wanted, outputs) if self._is_reversed else (outputs, wanted)
 
     def record(self, outputs: Any, wanted: Any) -> None:
-        """Records a loss of another framework for arrays like these, which have elements.
+        """Record a loss of another framework for concrete arrays like these.
 
-        Where it refuses integers of 32 bits, as JAX has them, it is recorded with those of 64, which it was
-        written for.
+        If it fails with 32-bit integers, record it with 64-bit ones.
         """
         assert self._graph is not None
         why, wide = "the loss of a training step", map_structure(_widened, wanted)
@@ -83,9 +80,10 @@ class FramedLoss:
                 self._graph.add_variant(self.arguments(outputs, wide), {}, why)
 
     def __call__(self, outputs: Any, wanted: Any) -> tuple[Any, dict[str, Any]]:
-        """The loss, and what it tells beside.
+        """Return the loss and a dict of further metrics.
 
-        ``CallMismatch`` where it is no number; ``GuardFailed`` where a recorded one does not fit.
+        Raises ``CallMismatch`` if the loss is not a number, and ``GuardFailed`` if it is not recorded for
+        these arrays.
         """
         given = self.arguments(outputs, wanted)
         if self._graph is not None:
@@ -126,7 +124,7 @@ class FramedLoss:
         return found, more
 
     def _require_metric(self, name: Any, metric: Any) -> None:
-        """``CallMismatch`` for what is no number, and for a name that steps tell something else under."""
+        """Raise ``CallMismatch`` if a metric is no number, or has a name that training itself uses."""
         what = None
         if name in _OWN:
             what = "under a name that training itself uses: give it another one"
@@ -142,7 +140,7 @@ class FramedLoss:
 
 
 def _is_reversed(function: Any) -> bool:
-    """Whether the function is written as Keras writes losses."""
+    """Return True if the parameters of ``function`` are named as in Keras losses."""
     try:
         names = [parameter.name for parameter in inspect.signature(function).parameters.values()]
     except (TypeError, ValueError):
@@ -151,5 +149,5 @@ def _is_reversed(function: Any) -> bool:
 
 
 def _widened(item: Any) -> Any:
-    """An array of 32-bit integers as one of 64 bits of NumPy."""
+    """Convert an array of 32-bit integers to a NumPy array of 64-bit ones; return anything else unchanged."""
     return np.asarray(item).astype(np.int64) if str(getattr(item, "dtype", "")).endswith("int32") else item

@@ -39,7 +39,7 @@ class Schedule:
     options: Mapping[str, float]
 
     def __call__(self, step: int) -> float:
-        """The rate of the update after ``step`` others."""
+        """Return the learning rate of the update that follows ``step`` others."""
         peak = 1.0 if self.learning_rate is None else self.learning_rate
         warmup, steps = self.options["warmup"], self.options["steps"]
         if step < warmup:
@@ -61,8 +61,8 @@ def schedule(name: str, learning_rate: float | None = None, **options: float) ->
             end; ``power`` of ``polynomial``.
 
     Raises:
-        InvalidOption: The name or an option is unknown, ``steps`` is missing, or ``exponential`` has
-            ``end=0``.
+        InvalidOption: The name or an option is unknown, a value is not a number of at least 0, ``steps`` is
+            missing or not above ``warmup``, or ``exponential`` has ``end=0``.
 
     >>> from graph_compiler import training
     >>> rate = training.schedule("linear", 0.1, steps=6, warmup=2)
@@ -101,8 +101,9 @@ def schedule(name: str, learning_rate: float | None = None, **options: float) ->
 
 
 def rate_of(given: Any, own: Any, has_rate: bool) -> Rate | None:
-    """The rate of each update: what is ``given`` to the state, else the optimizer's ``own``; None where the
-    optimizer has it itself.
+    """Return the function from step to learning rate: ``given`` to the state, else the optimizer's ``own``.
+
+    None if the optimizer holds its rate itself.
     """
     if given is None:
         return None if own is None else _function(own)
@@ -135,7 +136,7 @@ def _function(own: Any) -> Rate:
 
 @forwards
 def called(rate: Rate, step: int) -> float:
-    """The rate of an update, as a float. ``InvalidOption`` where the function gives none."""
+    """Evaluate ``rate`` at ``step``. Raise ``InvalidOption`` if it fails or is not a finite number."""
     try:
         found = float(rate(step))
     # The schedule is the user's function, and may raise anything.
@@ -203,23 +204,23 @@ class Optimizer:
 
 @public
 def optimizer(name: str, **options: Any) -> Optimizer:
-    """Return an optimizer by name: ``sgd``, ``adam``, ``adamw``, ``rmsprop``, ``adagrad``, ``adadelta``,
-    ``adamax``, ``nadam`` or ``lion``.
+    """Return the optimizer ``name``, with options that mean the same in every framework.
 
-    It becomes the optimizer of ``optax``, ``torch.optim`` or ``keras.optimizers``. All compute what
-    ``torch.optim`` does, to 1e-5 step by step in float32; ``lion``, which torch lacks, follows
-    https://arxiv.org/abs/2302.06675.
+    Names are ``sgd``, ``adam``, ``adamw``, ``rmsprop``, ``adagrad``, ``adadelta``, ``adamax``, ``nadam`` and
+    ``lion``. The target decides what it is built from: optax transformations, a class of ``torch.optim`` or a
+    Keras optimizer. Its updates agree with those of ``torch.optim`` to 1e-5 in float32. ``lion`` follows its
+    paper (https://arxiv.org/abs/2302.06675) and is not available in torch.
 
     Args:
         name: One of these names. For another optimizer, pass the framework's own object to
             ``TrainState.create``.
         options: ``learning_rate`` (a number, or a function of the number of updates), ``weight_decay``,
             ``momentum``, ``nesterov``, ``b1``, ``b2``, ``eps``, ``amsgrad``, ``decay``, ``centered``,
-            ``momentum_decay``, ``initial_accumulator``. The names of torch and Keras are
-            accepted, too: ``lr``, ``betas``, ``beta_1``, ``epsilon``, ``alpha``, ``rho``.
+            ``momentum_decay``, ``initial_accumulator``. The names of torch and Keras are accepted, too:
+            ``lr``, ``betas``, ``beta_1``, ``epsilon``, ``alpha``, ``rho``.
 
     Raises:
-        InvalidOption: The name is unknown, or the optimizer has no such option, or its value is not a number.
+        InvalidOption: The name is unknown, or the optimizer has no such option or does not accept its value.
 
     >>> from graph_compiler import training
     >>> training.optimizer("sgd", learning_rate=0.1, momentum=0.9).options["nesterov"]
@@ -243,8 +244,9 @@ def optimizer(name: str, **options: Any) -> Optimizer:
 
 
 def made(item: Any, engine: Training, target: str) -> tuple[Callable[..., Any], str, Any]:
-    """The optimizer as the engine makes it, its name, and its learning rate: a number, a function, or None
-    where the optimizer has its own.
+    """Return the optimizer's constructor for the engine, its name, and its learning rate.
+
+    The rate is a number, a function of the step, or None if the optimizer holds it itself.
     """
     found = optimizer(item) if isinstance(item, str) else item
     if isinstance(found, Optimizer):
@@ -259,19 +261,19 @@ def made(item: Any, engine: Training, target: str) -> tuple[Callable[..., Any], 
 
 
 def _described(found: Any) -> str:
-    """A class, or that of an object, with the library that it is of."""
+    """Name the class of ``found``, prefixed with its top-level package."""
     cls = found if isinstance(found, type) else type(found)
     return f"{cls.__module__.partition('.')[0]}.{cls.__name__}"
 
 
 def _name(own: Any) -> str:
-    """Of a framework's optimizer: that of its class, behind partials."""
+    """Return the class name of a framework's optimizer, which may be a partial of its class."""
     own = getattr(own, "func", own)
     return str(own.__name__ if hasattr(own, "__name__") else type(own).__name__)
 
 
 def _spelt(option: str, value: Any) -> list[tuple[str, Any]]:
-    """An option under the names of the table."""
+    """Translate an option's name from torch or Keras to the names used here."""
     if option == "betas" and isinstance(value, (tuple, list)) and len(value) == 2:
         return [("b1", value[0]), ("b2", value[1])]
     return [(_ALSO_CALLED.get(option, option), value)]

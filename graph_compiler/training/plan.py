@@ -1,7 +1,4 @@
-"""What one training step computes: a function of all that is held, and of a batch.
-
-It is the same for every framework.
-"""
+"""One training step as a function of a state and a batch, the same for every framework."""
 
 from __future__ import annotations
 
@@ -30,11 +27,10 @@ _NEAR_ZERO = 1e-6  # as torch.nn.utils.clip_grad_norm_ adds it to the norm
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """How a model is trained: everything of a state that never changes.
+    """Everything of a training state that never changes: the model, the optimizer and the options.
 
-    :meth:`step`, :meth:`compute` and :meth:`apply` change no object of Python. In JAX they are pure functions
-    of arrays (``Held`` is a pytree), which may be wrapped in transformations and compiled by whoever likes
-    to.
+    :meth:`step`, :meth:`compute` and :meth:`apply` mutate no Python object. In JAX they are pure functions of
+    arrays (``Held`` is a pytree), which can be transformed and compiled.
     """
 
     graph: Graph
@@ -50,31 +46,30 @@ class Plan:
 
     @functools.cached_property
     def batches(self) -> Batches:
-        """Those of steps."""
         return Batches(self.graph)
 
     @property
     def compile_options(self) -> Mapping[str, Any] | None:
-        """Those of the target's compiler, of a graph that is compiled; else None."""
+        """Compiler options of the target if the graph is compiled; else None."""
         return self.graph.variants[0].compile_options
 
     @property
     def decided_by_elements(self) -> int:
-        """How many recorded variants, of the model and the loss, hold for certain elements alone."""
+        """Number of recorded variants, of the model and the loss, that check values of arrays."""
         return sum(bool(variant.program.checks) for variant in (*self.graph.variants, *self.loss.variants))
 
     @property
     def draws(self) -> bool:
-        """Whether a call of the model draws random numbers by a key."""
+        """True if a call of the model draws random numbers from a key."""
         return any(variant.is_random for variant in self.graph.variants)
 
     # ------------------------------------------------------------------------------ pure functions of arrays
     def step(
         self, held: Held, arrays: list[Any], rate: Any, tree: Tree, is_last: bool
     ) -> tuple[Held, Arrays]:
-        """One training step: what is held then, and metrics.
+        """Return the next state and the metrics of one training step.
 
-        ``is_last`` of the batches whose gradients are added up for one update.
+        ``is_last`` marks the last of the batches whose gradients are accumulated for one update.
         """
         held, (gradients, metrics) = self.compute(held, arrays, rate, tree)
         held, more = self.apply(held, gradients, rate, is_last)
@@ -83,8 +78,9 @@ class Plan:
     def compute(
         self, held: Held, arrays: list[Any], rate: Any, tree: Tree
     ) -> tuple[Held, tuple[Arrays, Arrays]]:
-        """Gradients by name and metrics, and what is held after the model was called: buffers and random
-        numbers.
+        """Return the state after a call of the model, the gradients by name, and the metrics.
+
+        Buffers and random state change, and weights that the model itself writes to.
         """
         engine = self.engine
         args, kwargs, wanted = put_together(tree, arrays)
@@ -116,8 +112,9 @@ class Plan:
         return held, engine.agreed(gradients, metrics)
 
     def apply(self, held: Held, gradients: Arrays, rate: Any, is_last: bool) -> tuple[Held, Arrays]:
-        """What is held after one update with these gradients, or after they were added to those before; and
-        metrics.
+        """Update the parameters with ``gradients``, or only accumulate them unless ``is_last``.
+
+        Return the next state and the metrics.
         """
         engine, metrics = self.engine, {}
         if self.accumulate > 1:
@@ -144,7 +141,7 @@ class Plan:
     def outputs(
         self, parameters: Arrays, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any, places: Arrays
     ) -> tuple[Any, Arrays]:
-        """The model's outputs in training mode, and what the call changes, by name."""
+        """Return the model's outputs in training mode, and the arrays that the call changes, by name."""
         compiled = self.engine.compiles_models and self.compile_options is not None
         with in_mode(self.graph, True):
             draws = any(variant.is_random for variant in self.graph.variants if variant.environment.holds())
@@ -160,9 +157,7 @@ class Plan:
 
     # ------------------------------------------------------------------------------ parts
     def _require_differentiable(self, value: Any) -> None:
-        """``CallMismatch`` for a loss of integers, booleans or complex numbers: its gradients would be zeros
-        in some frameworks.
-        """
+        """Raise ``CallMismatch`` unless the loss is a real floating-point number."""
         if not self.engine.is_floating(value):
             raise CallMismatch(
                 f"the loss {self.loss.name} gives a number of the type {dtype_name(value)}, which has no gradient: it has to be a real "
@@ -170,11 +165,10 @@ class Plan:
             )
 
     def _metric(self, item: Any) -> Any:
-        """A number of Python as an array."""
         return self.engine.number(item) if isinstance(item, (int, float)) else self.engine.detached(item)
 
     def _summed(self, held: Held, gradients: Arrays, is_last: bool) -> tuple[Held, Arrays]:
-        """Gradients are added up; at the last batch their mean counts, and the sum begins again."""
+        """Accumulate gradients. On the last batch, return their mean and reset the sum."""
         engine = self.engine
         total = engine.added(engine.values(held.accumulated), gradients)
         if not is_last:
@@ -184,7 +178,7 @@ class Plan:
         return replace(held, accumulated=engine.put(held.accumulated, nothing)), mean
 
     def _rescaled(self, scaling: Arrays, is_finite: Any) -> Arrays:
-        """The scale of the loss after an update, or after one that was left out."""
+        """Return the next loss scale and the number of finite updates in a row."""
         where, scale, good = self.engine.where, scaling["scale"], scaling["good"]
         none = good * 0
         due = where(
@@ -193,6 +187,5 @@ class Plan:
         return where(is_finite, due, {"scale": scale * 0.5, "good": none})
 
     def first_scaling(self) -> Arrays:
-        """The scale of the loss before the first step."""
         number = self.engine.number
         return {"scale": number(_FIRST_SCALE), "good": number(0)} if self.is_scaled else {}

@@ -1,4 +1,4 @@
-"""A model that is trained: parameters, buffers, random numbers and the state of the optimizer."""
+"""Training state of a model: parameters, buffers, random state and optimizer state."""
 
 from __future__ import annotations
 
@@ -36,16 +36,14 @@ _HALF = {
 
 
 def precision_of(name: Any) -> str | None:
-    """The half type of a precision; None of float32."""
+    """Return the half-precision dtype of a ``precision=`` option; None for float32."""
     if not isinstance(name, str) or name not in _HALF:
         raise InvalidOption(f"precision= is {name!r}, and has to be 'float32', 'bf16' or 'f16'")
     return _HALF[name]
 
 
 def with_precision(graph: Graph, half: str | None) -> Graph:
-    """The graph with its products in the half type: the same recordings, written as canonical operations, for
-    the pass knows those.
-    """
+    """Return ``graph`` with its matrix products in the dtype ``half``; unchanged if it is None."""
     if half is None:
         return graph
     pipeline: Any = graph.pipeline
@@ -54,8 +52,10 @@ def with_precision(graph: Graph, half: str | None) -> Graph:
 
 
 def replaced(plan: Plan, held: Held, parameters: Mapping[str, Any]) -> Held:
-    """What is held with copies of these. Trained arrays are new ones, with the optimizer's state of those
-    before; others are where they were, so that compiled steps go on with them.
+    """Return ``held`` with copies of ``parameters``.
+
+    Trained arrays become new objects, and the optimizer state is kept. Frozen parameters and buffers go
+    through ``engine.put``, so that compiled steps keep working.
     """
     engine = plan.engine
     arrays = _like(plan, engine.values(held.parameters), parameters)
@@ -79,9 +79,9 @@ def _kept(plan: Plan, group: Arrays, arrays: Arrays) -> Arrays:
 
 
 def _like(plan: Plan, known: Arrays, parameters: Mapping[str, Any]) -> Arrays:
-    """The given arrays as those of the target.
+    """Convert ``parameters`` to arrays of the target.
 
-    ``CallMismatch`` for a name, a shape or a type that is not that of a parameter.
+    Raises ``CallMismatch`` for an unknown name or another shape or dtype.
     """
     found = {name: plan.graph.pipeline.target.target.convert(array) for name, array in parameters.items()}
     wrong = [
@@ -122,7 +122,6 @@ def created(
     ema: float | None,
     freeze: Sequence[str],
 ) -> tuple[Plan, Held]:
-    """See :meth:`TrainState.create`."""
     _check(accumulate, clip_norm, ema)
     half = precision_of(precision)
     if loss is None:
@@ -154,7 +153,7 @@ def _check(accumulate: Any, clip_norm: Any, ema: Any) -> None:
 
 # ------------------------------------------------------------------------------------- the graph
 def _graph_of(model: Any, to: str | None, given: Given) -> Graph:
-    """The model as a graph of the target, with a variant for training."""
+    """Return ``model`` as a graph for ``to``. Given example inputs, record a variant in training mode."""
     args, kwargs, parameters = given
     if to is not None:
         _engine_of(backends.get(to).name)
@@ -180,7 +179,7 @@ def _graph_of(model: Any, to: str | None, given: Given) -> Graph:
 
 
 def _engine_of(target: str) -> Training:
-    """``NotCompilable`` of a target without derivatives."""
+    """Return the training engine of ``target``. Raise ``NotCompilable`` if it has no derivatives."""
     engine = backend_of(target).training_engine()
     if engine is None:
         others = ", ".join(repr(entry.name) for entry in backends.own.values() if entry.has_derivatives)
@@ -193,7 +192,7 @@ def _engine_of(target: str) -> Training:
 
 # ------------------------------------------------------------------------------------- its arrays
 def _held(plan: Plan, patterns: Sequence[str]) -> Held:
-    """The arrays of a graph, copied."""
+    """Copy the arrays of the plan's graph into the groups of a new ``Held``."""
     graph, engine = plan.graph, plan.engine
     places = {name: _place(graph, name, item) for name, item in state_of(graph.variants).items()}
     arrays, written = graph.parameters, set(graph.state) - set(places)
@@ -242,7 +241,7 @@ def _place(graph: Graph, name: str, item: Any) -> Any:
 
 
 def _frozen(names: Sequence[str], patterns: Sequence[str]) -> set[str]:
-    """The names that a pattern fits. ``InvalidOption`` for one that fits none."""
+    """Return the names that match a pattern. Raise ``InvalidOption`` for a pattern that matches no name."""
     if isinstance(patterns, str):
         raise InvalidOption(
             f"freeze= is {patterns!r}, and has to be a list of patterns: freeze=[{patterns!r}]"
@@ -256,9 +255,7 @@ def _frozen(names: Sequence[str], patterns: Sequence[str]) -> set[str]:
 
 
 def _refuse_complex(graph: Graph, arrays: Mapping[str, Any], names: set[str]) -> None:
-    """``InvalidOption`` for parameters of complex numbers: optimizers of the targets do not agree on a step
-    of one.
-    """
+    """Raise ``InvalidOption`` if ``names`` is not empty."""
     for name in sorted(names):
         raise InvalidOption(
             f"{name} of {graph.name} is {arrays[name].dtype}, and training steps are for real parameters: keep its real and imaginary part "
@@ -282,11 +279,11 @@ def _why_none(graph: Graph, names: Sequence[str]) -> str:
 class TrainState:
     """Everything that training changes: parameters, buffers, optimizer state, random state and the step.
 
-    A step consumes a state and returns the next one: its memory is reused, as ``jax.jit`` does with donated
-    arrays. :meth:`create` makes the first.
+    A step consumes a state and returns the next one, reusing its memory like donated arrays in ``jax.jit``.
+    :meth:`create` returns the first state.
 
     Attributes:
-        plan: How the model is trained; it never changes.
+        plan: Model, optimizer and options. It never changes.
         held: Arrays of the target that training changes.
         step: Number of batches so far.
     """
@@ -375,15 +372,17 @@ class TrainState:
     # ------------------------------------------------------------------------------ what it holds
     @property
     def parameters(self) -> Arrays:
-        """Copies of all parameters and buffers by name, for ``graph.functional``. Later steps do not change
-        them.
+        """Copies of all parameters and buffers by name, for ``graph.functional``.
+
+        Later steps do not change them.
         """
         return dict(self._copied("parameters", lambda held: held.parameters))
 
     @property
     def ema(self) -> Arrays:
-        """As :attr:`parameters`, with running means instead of the trained parameters. Raises
-        ``InvalidOption`` without ``ema=``.
+        """Like :attr:`parameters`, with running means instead of the trained parameters.
+
+        Raises ``InvalidOption`` without ``ema=``.
         """
         if self.plan.ema is None:
             raise InvalidOption(
@@ -393,7 +392,7 @@ class TrainState:
 
     @property
     def graph(self) -> Any:
-        """Graph that is trained."""
+        """The trained graph."""
         return self.plan.graph
 
     @property
@@ -402,7 +401,7 @@ class TrainState:
         return (self.step + 1) % self.plan.accumulate == 0
 
     def _copied(self, name: str, arrays: Any) -> Arrays:
-        """Copies, made once: a state that is used up still has those that were asked for."""
+        """Return copies of ``arrays(self.held)``, cached so that they outlive the state's consumption."""
         if name not in self._copies:
             self.require_unused()
             snapshot = self.plan.engine.snapshot
@@ -425,8 +424,9 @@ class TrainState:
 
     @public
     def to_source(self, ema: bool = False) -> None:
-        """Write the trained weights and buffers into the original model, as
-        :meth:`graph_compiler.Graph.to_source` does.
+        """Write the trained weights and buffers into the original model.
+
+        See :meth:`graph_compiler.Graph.to_source`.
 
         Args:
             ema: Write the running means of the weights instead.
@@ -435,7 +435,8 @@ class TrainState:
         >>> from graph_compiler import training
         >>> model = torch.nn.Linear(1, 1, bias=False)
         >>> rule = training.optimizer("sgd", learning_rate=1.0)
-        >>> state = training.TrainState.create(model, rule, loss=lambda y, target: (y - target).sum(), to="jax", args=(torch.ones(1, 1),))
+        >>> loss = lambda y, target: (y - target).sum()
+        >>> state = training.TrainState.create(model, rule, loss=loss, to="jax", args=(torch.ones(1, 1),))
         >>> before = model.weight.item()
         >>> state, _ = training.single_train_step(state, (torch.ones(1, 1), torch.ones(1, 1)))
         >>> state.to_source()
@@ -446,18 +447,17 @@ class TrainState:
 
     @public
     def with_parameters(self, parameters: Mapping[str, Any]) -> TrainState:
-        """Return a state with copies of these arrays as parameters and buffers of their names. All else, such
-        as optimizer state, is kept.
+        """Return a state with copies of these arrays as its parameters and buffers of the same names.
 
-        This state is consumed. Two networks that train each other have a state each, in which the other's
-        weights are frozen.
+        Everything else, such as optimizer state, is kept. This state is consumed. To train two networks
+        against each other, give each a state in which the other's weights are frozen.
 
         Args:
             parameters: Arrays of any framework by name.
 
         Raises:
-            CallMismatch: A name is unknown, an array has another shape or dtype, or the state was used
-                before.
+            CallMismatch: A name is unknown, an array has another shape or dtype, or the state was already
+                consumed.
 
         >>> import torch
         >>> from graph_compiler import training
@@ -478,18 +478,18 @@ class TrainState:
     # ------------------------------------------------------------------------------ files
     @public
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the whole state to one safetensors file, with the step and names as JSON in its header.
-        Training resumes from it bit by bit.
+        """Write the whole state to one safetensors file, from which training resumes bit by bit.
 
-        The file is written beside ``path`` and renamed once it is on the disk, so a killed process leaves the
-        old file whole.
+        The step and the names are JSON in the header. The file is written next to ``path`` and renamed once
+        it is on the disk, so that a killed process leaves the old file intact.
 
         Args:
             path: File to write.
 
         >>> import os, tempfile, torch
         >>> from graph_compiler import training
-        >>> state = training.TrainState.create(torch.nn.Linear(2, 1), "adam", loss=torch.nn.MSELoss(), args=(torch.ones(1, 2),))
+        >>> options = {"loss": torch.nn.MSELoss(), "args": (torch.ones(1, 2),)}
+        >>> state = training.TrainState.create(torch.nn.Linear(2, 1), "adam", **options)
         >>> state, _ = training.single_train_step(state, (torch.ones(3, 2), torch.ones(3, 1)))
         >>> path = os.path.join(tempfile.mkdtemp(), "state.safetensors")
         >>> state.save(path)

@@ -1,4 +1,4 @@
-"""Gradients, updates, and both at once, of a state and a batch."""
+"""Gradients, updates and full training steps for a state and a batch."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from .state import TrainState
 
 @public
 def compute_gradients(state: TrainState, batch: Any) -> tuple[Arrays, Arrays, TrainState]:
-    """Compute the gradients for a batch ``(inputs, target)`` and return ``(gradients, metrics, state)``. No
-    parameter is updated.
+    """Compute the gradients for a batch ``(inputs, target)`` and return ``(gradients, metrics, state)``.
 
-    Gradients are arrays of the target by parameter name, without frozen ones. The returned state has the
-    buffers (batch norm) and random state after the call; the given one is consumed.
+    No parameter is updated. Gradients are arrays of the target by parameter name, without frozen parameters.
+    The returned state has the buffers (batch norm) and random state after the call; the given one is
+    consumed.
 
     Args:
         state: State to consume.
@@ -31,13 +31,12 @@ def compute_gradients(state: TrainState, batch: Any) -> tuple[Arrays, Arrays, Tr
 
     Raises:
         CallMismatch: The batch is not such a pair; the model or loss fails, or returns no number; or the
-            state was used before.
+            state was already consumed.
 
     >>> import torch
     >>> from graph_compiler import training
-    >>> state = training.TrainState.create(
-    ...     torch.nn.Linear(2, 1), "sgd", loss=lambda outputs, target: (outputs - target).square().mean(), args=(torch.ones(1, 2),)
-    ... )
+    >>> loss = lambda outputs, target: (outputs - target).square().mean()
+    >>> state = training.TrainState.create(torch.nn.Linear(2, 1), "sgd", loss=loss, args=(torch.ones(1, 2),))
     >>> gradients, metrics, state = training.compute_gradients(state, (torch.zeros(3, 2), torch.zeros(3, 1)))
     >>> gradients["weight"].tolist()
     [[0.0, 0.0]]
@@ -49,15 +48,17 @@ def compute_gradients(state: TrainState, batch: Any) -> tuple[Arrays, Arrays, Tr
 
 @public
 def apply_gradients(state: TrainState, gradients: Arrays) -> TrainState:
-    """Update the parameters with these gradients and return the next state. With ``accumulate=n``, every n-th
-    call updates.
+    """Apply one optimizer update with ``gradients`` and return the next state. ``state`` is consumed.
+
+    With ``accumulate=n``, gradients are summed, and every n-th call updates the parameters with their mean.
 
     Args:
         state: State to consume.
         gradients: Arrays by parameter name, as :func:`compute_gradients` returns them.
 
     Raises:
-        CallMismatch: Names or shapes are not those of the trained parameters, or the state was used before.
+        CallMismatch: Names or shapes are not those of the trained parameters, or the state was already
+            consumed.
 
     >>> import torch
     >>> from graph_compiler import training
@@ -98,13 +99,13 @@ def single_train_step(state: TrainState, batch: Any) -> tuple[TrainState, Arrays
 
     Raises:
         CallMismatch: The batch is not such a pair; the model or loss fails, or returns no number; or the
-            state was used before.
+            state was already consumed.
 
     >>> import torch
     >>> from graph_compiler import training
-    >>> rule = training.optimizer("sgd", learning_rate=0.1)
-    >>> loss = lambda outputs, target: ((outputs - target) ** 2).mean()
-    >>> state = training.TrainState.create(torch.nn.Linear(2, 1), rule, loss=loss, to="jax", args=(torch.ones(1, 2),))
+    >>> rule, loss = training.optimizer("sgd", learning_rate=0.1), lambda y, target: ((y - target) ** 2).mean()
+    >>> model = torch.nn.Linear(2, 1)
+    >>> state = training.TrainState.create(model, rule, loss=loss, to="jax", args=(torch.ones(1, 2),))
     >>> batch = (torch.eye(2), torch.zeros(2, 1))
     >>> state, first = training.single_train_step(state, batch)
     >>> state, second = training.single_train_step(state, batch)
@@ -117,7 +118,7 @@ def single_train_step(state: TrainState, batch: Any) -> tuple[TrainState, Arrays
 
 
 def _begun(state: TrainState, batch: Any) -> Batch:
-    """The batch, beside what is held."""
+    """Flatten a batch and place its arrays where the state's arrays are."""
     state.require_unused()
     engine, taken = state.plan.engine, state.plan.batches.taken_apart(batch)
     if (where := engine.device_of(state.held)) is None:
@@ -127,7 +128,7 @@ def _begun(state: TrainState, batch: Any) -> Batch:
 
 
 def _program(state: TrainState, kind: str, taken: Batch) -> tuple[Held, Any]:
-    """Runs a step, which is compiled once for each form of a batch."""
+    """Run the program of a step, compiled once for each batch structure."""
     plan, is_last = state.plan, state.is_last
     key = (kind, taken.tree, is_last, plan.decided_by_elements)
     if key not in state.programs:
@@ -141,17 +142,13 @@ def _program(state: TrainState, kind: str, taken: Batch) -> tuple[Held, Any]:
 
 
 def _rate(state: TrainState) -> float | None:
-    """The learning rate of the update that this batch belongs to."""
+    """Return the learning rate for this batch; None if the optimizer holds it itself."""
     plan = state.plan
     return None if plan.rate is None else called(plan.rate, state.step // plan.accumulate)
 
 
 def _recorded_if_new(state: TrainState, taken: Batch, run: Callable[[], Any]) -> Any:
-    """Runs a step; where the model or the loss is not recorded for such a batch, after it was.
-
-    A program of a whole step cannot tell that elements decide otherwise than recorded: it would give NaN, and
-    the state would be lost. The model and the loss are called once before there.
-    """
+    """Run a step. If the model or the loss is not recorded for such a batch, record it first."""
     if not state.plan.engine.compiles_models and state.plan.decided_by_elements:
         _record(state, taken)
     try:
@@ -162,9 +159,7 @@ def _recorded_if_new(state: TrainState, taken: Batch, run: Callable[[], Any]) ->
 
 
 def _record(state: TrainState, taken: Batch) -> None:
-    """Records the model and the loss for a batch, in training mode, where they are not recorded for such a
-    one.
-    """
+    """Record the model and the loss in training mode for a batch that fits none of their variants."""
     plan, graph, engine, held = state.plan, state.plan.graph, state.plan.engine, state.held
     copies = {
         id(array): engine.snapshot(array) for array in taken.arrays
@@ -204,7 +199,7 @@ def _record(state: TrainState, taken: Batch) -> None:
 
 
 def _require_like(state: TrainState, gradients: Arrays) -> None:
-    """``CallMismatch`` where gradients are not those of the parameters."""
+    """Raise ``CallMismatch`` if names or shapes of ``gradients`` are not those of the trained parameters."""
     trained = state.held.trained
     wrong = [
         *(f"missing: {name}" for name in trained if name not in gradients),

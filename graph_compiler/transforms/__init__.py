@@ -1,13 +1,13 @@
-"""Derivatives and vectorisation of graphs and functions of any framework, in the words of JAX.
+"""Derivatives and vectorization of graphs and functions of any framework, with the names that JAX uses.
 
-Each transform takes a graph, a graph's ``functional``, a function of torch, JAX or TensorFlow, or one of
-NumPy, and gives a function that may be transformed again. Derivatives are the framework's own.
+Each transform takes a graph, a graph's ``functional``, or a function of torch, JAX, TensorFlow or NumPy. It
+returns a function that may be transformed again. Derivatives are computed by the framework itself.
 
 >>> import torch, graph_compiler
 >>> from graph_compiler import transforms
 >>> graph = graph_compiler.transpile(torch.nn.Linear(2, 1), to="jax", args=(torch.ones(1, 2),))
->>> gradient = transforms.grad(lambda weights, x: graph.functional(weights, x).sum())(graph.parameters, torch.ones(1, 2))
->>> gradient["weight"].tolist()
+>>> loss = lambda weights, x: graph.functional(weights, x).sum()
+>>> transforms.grad(loss)(graph.parameters, torch.ones(1, 2))["weight"].tolist()
 [[1.0, 1.0]]
 """
 

@@ -1,6 +1,4 @@
-"""The graphs that a function of the user's calls: where they are of one framework, it is that of the
-function.
-"""
+"""Search for the graphs that a user's function calls."""
 
 from __future__ import annotations
 
@@ -13,7 +11,9 @@ from ..runtime import Graph
 
 
 def called_graphs(function: Any) -> Iterator[Graph]:
-    """Those that its code names, and that of the functions that it calls; also behind a transform.
+    """Yield the graphs named by the code of ``function`` and of the user's functions that it calls.
+
+    Functions wrapped by a transform are searched too.
 
     >>> import torch, graph_compiler
     >>> graph = graph_compiler.compile(torch.sin, args=(torch.ones(2),))

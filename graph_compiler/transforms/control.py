@@ -1,4 +1,4 @@
-"""Loops: ``scan`` and ``fori_loop``, in functions of every framework, with little memory for gradients."""
+"""``scan``, ``fori_loop``, ``checkpoint`` and ``stop_gradient`` for functions of every framework."""
 
 from __future__ import annotations
 
@@ -24,10 +24,9 @@ POLICIES = ("nothing", "dots", "everything", "min_cut")
 
 @public
 def checkpoint(function: Any, policy: str | Iterable[str] = "nothing") -> Transformed:
-    """Return a function whose backward pass stores only some intermediate results and computes the rest
-    again.
+    """Return ``function`` with a backward pass that recomputes intermediate results instead of storing them.
 
-    It is ``jax.checkpoint`` and ``torch.utils.checkpoint``. TensorFlow stores nothing under any policy except
+    Like ``jax.checkpoint`` and ``torch.utils.checkpoint``. TensorFlow stores nothing under any policy except
     ``"everything"``.
 
     Args:
@@ -37,7 +36,7 @@ def checkpoint(function: Any, policy: str | Iterable[str] = "nothing") -> Transf
             matrix product; or a collection of names given by :func:`name`.
 
     Raises:
-        InvalidOption: Another policy.
+        InvalidOption: The policy is none of these.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -65,11 +64,10 @@ def checkpoint(function: Any, policy: str | Iterable[str] = "nothing") -> Transf
 
 
 def name(value: T, name: str) -> T:
-    """Name arrays for ``checkpoint(f, policy={name})``, and return them unchanged
-    (``jax.ad_checkpoint.checkpoint_name``).
+    """Name arrays for ``checkpoint(f, policy={name})``, and return them unchanged.
 
-    In a recorded function, transforms of the function itself know the name, and so do graphs of JAX functions
-    for JAX.
+    Like ``jax.ad_checkpoint.checkpoint_name``. In a recorded function the name is known to transforms of the
+    function itself, and to graphs of JAX functions for JAX.
 
     Args:
         value: Arrays in any structure, of any framework.
@@ -86,10 +84,10 @@ def _named(owner: str, item: Any, name: str) -> Any:
 
 
 def stop_gradient(value: T) -> T:
-    """Return the same arrays as constants for derivatives: ``jax.lax.stop_gradient``, ``Tensor.detach``,
-    ``tf.stop_gradient``.
+    """Return ``value`` with its arrays as constants for derivatives.
 
-    Works in functions of torch, JAX and TensorFlow, recorded or not. NumPy arrays are returned unchanged.
+    Like ``jax.lax.stop_gradient``, ``Tensor.detach`` and ``tf.stop_gradient``. Works in functions of torch,
+    JAX and TensorFlow, recorded or not. NumPy arrays are returned unchanged.
 
     Args:
         value: Arrays in any structure.
@@ -132,11 +130,10 @@ def scan(
     length: int | None = None,
     checkpoint: Checkpoint = False,
 ) -> tuple[Any, Any]:
-    """Compute ``carry, y = f(carry, x)`` for each row ``x`` of ``xs``; return the last carry and the stacked
-    ``y`` (``jax.lax.scan``).
+    """Iterate ``carry, y = f(carry, x)`` over the rows of ``xs``; return the last carry and stacked ``y``.
 
-    Takes arrays of torch, JAX, TensorFlow and NumPy. Recorded, it is one ``scan``; in NumPy, equal iterations
-    become a loop.
+    Like ``jax.lax.scan``, for arrays of torch, JAX, TensorFlow and NumPy. It is recorded as one ``scan``; in
+    NumPy the iterations are recorded one by one, and equal ones become a loop.
 
     Args:
         f: Function of the carry and a row of ``xs``. Returns the next carry, of the same structure, shapes
@@ -149,7 +146,8 @@ def scan(
             segments of that many iterations. ``"steps"``: the carry into each iteration.
 
     Raises:
-        CallMismatch: Arrays differ in length, or the carry changes its structure, shape or dtype.
+        CallMismatch: Arrays differ in length, there are no rows, or the carry changes its structure, shape or
+            dtype.
         InvalidOption: ``checkpoint`` is something else, or both ``xs`` and ``length`` are missing.
 
     >>> import torch
@@ -167,8 +165,9 @@ def scan(
 def fori_loop(
     low: int, high: int, body: Callable[[Any, Any], Any], init: Any, checkpoint: Checkpoint = False
 ) -> Any:
-    """Compute ``state = body(i, state)`` for ``i`` from ``low`` to ``high - 1``, with gradients, and return
-    the last state (``jax.lax.fori_loop``).
+    """Compute ``state = body(i, state)`` for ``i`` from ``low`` to ``high - 1`` and return the last state.
+
+    Like ``jax.lax.fori_loop``, and differentiable in reverse mode.
 
     Args:
         low: First ``i``.
@@ -180,7 +179,7 @@ def fori_loop(
 
     Raises:
         CallMismatch: The state changes its structure, shape or dtype.
-        InvalidOption: ``checkpoint`` is invalid.
+        InvalidOption: ``low`` or ``high`` is not an integer, or ``checkpoint`` is invalid.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -202,7 +201,10 @@ def fori_loop(
 
 
 def _segment(checkpoint: Checkpoint, length: int) -> int | None:
-    """How many steps a segment has: 0 where each is computed again by itself, None where all are kept."""
+    """Return the number of iterations of a checkpointed segment.
+
+    None if no iteration is recomputed, and 0 if each iteration is a checkpoint of its own.
+    """
     if checkpoint is False or checkpoint is None:
         return None
     if checkpoint == "steps":
@@ -241,7 +243,7 @@ def _length(f: Any, rows: Sequence[Any], length: int | None) -> int:
 
 
 class _Loop:
-    """One loop, as steps of lists of arrays."""
+    """A loop whose carry and rows are flattened to lists of arrays."""
 
     def __init__(
         self,
@@ -273,7 +275,6 @@ class _Loop:
         self.outputs: Tree | None = None
 
     def run(self) -> tuple[Any, Any]:
-        """The last carry, and the outputs."""
         if not self.length:
             raise CallMismatch(
                 f"{self.words}: there is no step, so nobody knows the outputs; leave the loop out{where(self.named)}"
@@ -287,7 +288,7 @@ class _Loop:
         return unflatten(self.tree, state), unflatten(self.outputs, outputs)
 
     def step(self, state: Arrays, row: Arrays) -> tuple[Arrays, Arrays]:
-        """One step of the user's function."""
+        """Call the user's function on a flat carry and row, check its result, and flatten it."""
         given = unflatten(self.rows_tree, row) if self.has_rows else None
         made = self.f(unflatten(self.tree, state), given)
         if not (isinstance(made, tuple) and len(made) == 2):
@@ -310,9 +311,7 @@ class _Loop:
         return new, list(map(self.derivatives.array, outputs))
 
     def _in_segments(self) -> tuple[Arrays, Arrays]:
-        """All whole segments, as one loop of loops that are computed again, then one of the steps that are
-        left.
-        """
+        """Scan over the full segments, each a checkpointed inner scan, then over a shorter last one."""
         size = min(int(self.segment or 1), self.length)
         count, whole = self.length // size, self.length // size * size
         reshape = self.derivatives.reshape
@@ -330,30 +329,24 @@ class _Loop:
 
 
 class Plain:
-    """Loops of NumPy, which has no derivatives: as they are, or recorded step by step."""
+    """The part of ``Derivatives`` that loops use, for NumPy, which has no derivatives."""
 
     def array(self, item: Any) -> Any:
-        """An array."""
         return item if hasattr(item, "shape") else np.asarray(item)
 
     def size(self, array: Any, axis: int) -> Any:
-        """Of its shape."""
         return array.shape[axis]
 
     def move_axis(self, array: Any, source: int, destination: int) -> Any:
-        """``numpy.moveaxis``."""
         return np.moveaxis(array, source, destination)
 
     def reshape(self, array: Any, shape: Sequence[int]) -> Any:
-        """``numpy.reshape``."""
         return array.reshape(tuple(shape))
 
     def concatenate(self, arrays: Sequence[Any]) -> Any:
-        """``numpy.concatenate``."""
         return np.concatenate(list(arrays))
 
     def scanned(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
-        """A loop of Python."""
         outputs: list[Arrays] = []
         for place in range(rows[0].shape[0]):
             state, made = step(state, [array[place] for array in rows])

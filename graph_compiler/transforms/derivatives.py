@@ -1,7 +1,4 @@
-"""Vector mode: ``jacfwd``, ``jacrev``, ``hessian``.
-
-All directions are taken at once, by the framework's own vectorisation.
-"""
+"""Derivatives: gradients, vjp, jvp, linearization, Jacobians and Hessians."""
 
 from __future__ import annotations
 
@@ -47,8 +44,11 @@ Chosen = tuple[Sequence[int], Sequence[str]]
 
 
 class Strong(Wrapped):
-    """A function whose derivatives keep zeros. Python's numbers in the ``chosen`` arguments, those that
-    derivatives are taken of (None: all), are arrays of its recording.
+    """A function whose derivatives use strong zeros: zero times infinity or NaN is zero.
+
+    ``chosen`` holds the positions and the names of the arguments to differentiate with respect to; None means
+    all of them. Python floats and complex numbers in them are converted to arrays, so that the recording
+    takes them as inputs instead of constants.
     """
 
     def __init__(self, function: Any, chosen: Chosen | None) -> None:
@@ -57,7 +57,6 @@ class Strong(Wrapped):
         self.function, self.chosen, self.__name__ = function, chosen, name_of(function)
 
     def found(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
-        """The graph of the function with the pass; of what a transform has given, the transform of that."""
         inner = self.function
         if isinstance(inner, Transformed):
             return Transformed(Strong(inner.function, None), inner.rule, inner.words, inner.inner).found(
@@ -110,7 +109,7 @@ class Strong(Wrapped):
 
 
 def _closed_over(function: Any) -> list[str]:
-    """Names of variables around a function that hold arrays."""
+    """Return the names of the closure variables of ``function`` that hold arrays."""
     code, cells = getattr(function, "__code__", None), getattr(function, "__closure__", None) or ()
     named = zip(code.co_freevars if code is not None else (), cells)
     return [
@@ -135,14 +134,13 @@ _graphs: WeakKeyDictionary[Graph, Graph] = WeakKeyDictionary()
 
 
 def strong_graph(graph: Graph) -> Graph:
-    """The graph with the pass."""
+    """Return ``graph`` with the pass ``strong_zero``, cached by the identity of ``graph``."""
     if graph not in _graphs:
         _graphs[graph] = graph.with_passes(strong_zero)
     return _graphs[graph]
 
 
 def strongly(function: Any, strong_zero: bool, chosen: Chosen | None = None) -> Any:
-    """The function as a transform takes it."""
     return Strong(function, chosen) if strong_zero else function
 
 
@@ -202,8 +200,9 @@ def value_and_grad(
     has_aux: bool = False,
     strong_zero: bool = False,
 ) -> Transformed:
-    """Return a function that computes ``(value, gradient)``, or ``((value, aux), gradient)``. Takes the
-    options of :func:`grad`.
+    """Return a function that computes ``(value, gradient)``; with ``has_aux``, ``((value, aux), gradient)``.
+
+    It takes the options of :func:`grad`.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -266,7 +265,7 @@ def _rule(words: str, argnums: Any, argnames: Any, has_aux: bool, finished: Fini
 
 
 def _one(call: Call, results: Arrays, handed: Arrays) -> Any:
-    """The cotangent 1 of the only result; ``CallMismatch`` where it is not a real number."""
+    """Return the cotangent 1 of the result. Raise ``CallMismatch`` unless it is one real number."""
     derivatives = call.function.derivatives
     result = call.result(results, handed)
     is_number = len(results) == 1 and result is results[0] and tuple(result.shape) == ()
@@ -300,16 +299,15 @@ def jvp(
     has_aux: bool = False,
     strong_zero: bool = False,
 ) -> Any:
-    """Call ``function`` and return ``(result, tangent)``: the result and its directional derivative. With
-    ``has_aux`` also aux.
+    """Call ``function`` and return ``(result, tangent)``, the result and its directional derivative.
 
-    The tangent of a result without derivatives is zero.
+    The tangent of a result without a derivative is zero.
 
     Args:
         function: As in :func:`grad`.
         primals: Tuple of the arguments.
         tangents: Tuple with a tangent for each argument, of the argument's structure and shapes.
-        has_aux: ``function`` returns ``(result, aux)``.
+        has_aux: ``function`` returns ``(result, aux)``, and ``(result, tangent, aux)`` is returned.
         strong_zero: As in :func:`grad`.
 
     Raises:
@@ -330,8 +328,9 @@ def jvp(
 
 @public
 def linearize(function: Any, *primals: Any, strong_zero: bool = False) -> tuple[Any, Callable[..., Any]]:
-    """Call ``function`` and return ``(result, push)``. ``push`` maps tangents, one for each argument, to the
-    tangent of the result.
+    """Call ``function`` and return ``(result, push)``: the result, and the linearization there.
+
+    ``push(*tangents)`` takes one tangent for each argument and returns the tangent of the result.
 
     Args:
         function: As in :func:`grad`.
@@ -356,8 +355,9 @@ def linearize(function: Any, *primals: Any, strong_zero: bool = False) -> tuple[
 
 @public
 def hvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], strong_zero: bool = False) -> Any:
-    """Return the Hessian of a function with one real result, multiplied by ``tangents`` (forward over
-    reverse). For several arguments, a tuple.
+    """Return the Hessian of ``function`` at ``primals`` multiplied by ``tangents``, forward over reverse.
+
+    The result of ``function`` is one real number. For several arguments a tuple is returned.
 
     Args:
         function: As in :func:`grad`.
@@ -378,10 +378,7 @@ def hvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], strong_z
 
 
 def _arguments(words: str, function: Any, **given: Any) -> Iterator[tuple[Any, ...]]:
-    """Arguments and tangents as tuples.
-
-    ``CallMismatch`` for an array, whose rows would be taken for arguments.
-    """
+    """Return the values of ``given`` as tuples, or raise ``CallMismatch`` if one is no tuple or list."""
     for option, items in given.items():
         if not isinstance(items, (tuple, list)):
             raise CallMismatch(
@@ -399,12 +396,12 @@ def jacrev(
     has_aux: bool = False,
     strong_zero: bool = False,
 ) -> Transformed:
-    """Return a function that computes the Jacobian in reverse mode, one pass for each element of the result:
-    for few results of many numbers.
+    """Return a function that computes the Jacobian in reverse mode, one pass for each element of the result.
 
-    The Jacobian has the structure of the result, with that of the argument inside, and arrays of shape
-    [*result, *argument]. Options and errors are those of :func:`grad`. Each row of a complex result is the
-    derivative of a holomorphic function.
+    This is the cheaper mode if the result is smaller than the argument. The Jacobian has the structure of the
+    result, with the structure of the argument inside, and arrays of shape [*result, *argument]. Options and
+    errors are those of :func:`grad`. Each row of a complex result is the derivative of a holomorphic
+    function.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -429,10 +426,10 @@ def jacfwd(
     has_aux: bool = False,
     strong_zero: bool = False,
 ) -> Transformed:
-    """Return a function that computes the Jacobian in forward mode, one pass for each element of the
-    argument: for many results of few numbers.
+    """Return a function that computes the Jacobian in forward mode, one pass for each argument element.
 
-    Structure, options and errors are those of :func:`jacrev`.
+    This is the cheaper mode if the argument is smaller than the result. Structure, options and errors are
+    those of :func:`jacrev`.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -458,7 +455,7 @@ def hessian(
 ) -> Transformed:
     """Return a function that computes second derivatives: ``jacfwd(jacrev(function))``.
 
-    For several arguments, the structure of the arguments inside that of the arguments.
+    For several arguments, the result has the structure of the arguments twice, one inside the other.
 
     Args:
         function: As in :func:`grad`.
@@ -547,7 +544,7 @@ def _shapes(arrays: Arrays) -> Shapes:
 
 
 def _mapped(derivatives: Any, function: Callable[[Arrays], Arrays], basis: Any) -> Arrays:
-    """The function of all directions at once; one direction is no reason to map."""
+    """Vectorize ``function`` over the directions in ``basis``; a single direction needs no mapping."""
     if basis.shape[0] == 1:
         return [array[None] for array in function([basis[0]])]
     found: Arrays = derivatives.mapped(function, Mapping((0,), basis.shape[0]))([basis])

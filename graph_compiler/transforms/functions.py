@@ -1,6 +1,4 @@
-"""What is transformed: a graph, a plain function of some framework, or what another transform has given; and
-the derivatives of the framework that it runs in.
-"""
+"""Functions to transform, resolved to a callable of one framework and the derivatives of that framework."""
 
 from __future__ import annotations
 
@@ -48,12 +46,15 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 @dataclass(frozen=True)
 class Function:
-    """``call`` takes and gives arrays of one framework, whose ``derivatives`` are used; ``hand_back`` makes
-    of a result what the caller gets.
+    """A callable on arrays of one framework, and how to differentiate it.
 
-    ``untrained`` are names of parameters, in the first argument of a graph's ``functional``, that the
-    original does not train. ``number`` makes of a number of Python what the source framework computes with;
-    ``prepare(args, kwargs)`` records a graph for arguments in which numbers have become arrays.
+    call: takes and returns arrays of ``framework``.
+    derivatives: transforms of ``framework``.
+    untrained: names of parameters in the first argument of ``graph.functional`` that the original does not
+        train.
+    hand_back(result): converts a result to what the caller gets.
+    number(item): converts a Python number to what the source framework computes with.
+    prepare(args, kwargs): records a graph for arguments in which numbers have become arrays.
     """
 
     call: Callable[..., Any]
@@ -66,7 +67,7 @@ class Function:
     prepare: Callable[[tuple[Any, ...], dict[str, Any]], None] = lambda args, kwargs: None
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
-        """Calls it, as a transform does that follows its arrays."""
+        """Call the function with :func:`is_inside` true."""
         before = _inside.set(True)
         try:
             return self.call(*args, **kwargs)
@@ -78,13 +79,13 @@ _inside: ContextVar[bool] = ContextVar("inside of a transform", default=False)
 
 
 def is_inside() -> bool:
-    """Whether a function that a transform follows is running."""
+    """Return True while a transform runs the function that it differentiates or maps."""
     return _inside.get()
 
 
 @dataclass(frozen=True)
 class _Ruled:
-    """The rule of a transform over what is transformed, as a function."""
+    """A transform's rule applied to ``inner``, as a function that another transform can call."""
 
     rule: Rule
     inner: Function
@@ -94,12 +95,12 @@ class _Ruled:
 
 
 class Wrapped:
-    """A function that is made of another one, ``function``; ``found`` gives what it is for some arguments."""
+    """A callable that wraps ``function`` and resolves it itself."""
 
     function: Any
 
     def found(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
-        """As :func:`found_for`."""
+        """Resolve the wrapped function for these arguments, as :func:`found_for` does."""
         raise NotImplementedError
 
 
@@ -108,7 +109,7 @@ class Transformed(Wrapped):
 
     Attributes:
         function: The function that was transformed.
-        words: How the transform is written, for messages.
+        words: Name of the transform, for messages.
         inner: Maps arguments of this function to arguments of ``function``. A graph that was not called yet
             is recorded with them, because arrays that a transform passes have no values.
     """
@@ -141,7 +142,6 @@ class Transformed(Wrapped):
         return found.hand_back(self.rule(found, args, kwargs))
 
     def found(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
-        """The rule of the transform, over what is transformed."""
         inner = found_for(self.function, *self.inner(*args, **kwargs))
         return replace(inner, call=_Ruled(self.rule, inner), name=self.__name__)
 
@@ -150,17 +150,16 @@ class Transformed(Wrapped):
 
     @public
     def verify(self, *args: Any, rtol: float | None = None, seed: int = 0, **kwargs: Any) -> Any:
-        """Compares a derivative for these arguments with central differences in a random direction, in
-        float64 where the function takes it. Without arguments, that of a graph for some like those that it
-        was recorded with.
+        """Compare a derivative with central differences in a random direction.
 
-        Returns the type that was computed in, and the relative difference. Of ``grad``, ``value_and_grad``,
-        ``jacrev``, ``jacfwd`` and ``hessian``.
+        Works for ``grad``, ``value_and_grad``, ``jacrev``, ``jacfwd`` and ``hessian``, in float64 if the
+        function takes it. Without arguments, the derivative of a graph is computed for random ones like those
+        of its recording. Returns the dtype of the computation and the relative difference.
 
         Raises:
-            VerificationFailed: they differ by more than ``rtol`` (by default 7e-7 in float64).
-            NotCompilable: of a transform that is no derivative.
-            CallMismatch: no arguments, of what is no graph or was not recorded yet.
+            VerificationFailed: They differ by more than ``rtol`` (by default 7e-7 in float64).
+            NotCompilable: The transform is not a derivative.
+            CallMismatch: No arguments were passed, and the function is not a graph or was not recorded yet.
 
         >>> import torch
         >>> from graph_compiler import transforms
@@ -179,9 +178,7 @@ class Transformed(Wrapped):
 
     @property
     def source(self) -> str:
-        """How the framework's function is called, and the source of the graph that is transformed, where it
-        is one.
-        """
+        """Name of the transform as a comment, and the source of the transformed graph if there is one."""
         graph = graph_of(self.function)
         inner = (
             self.function.source
@@ -194,9 +191,11 @@ class Transformed(Wrapped):
 
 
 def found_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
-    """The function, for these arguments.
+    """Resolve ``function`` for these arguments.
 
-    Raises ``NotCompilable`` where its framework has no derivatives, or it is no function.
+    A graph that fits no variant is recorded first. A function of a framework without derivatives is recorded
+    for one that has some. Raises ``NotCompilable`` if ``function`` is not callable, or is a graph written for
+    a framework without derivatives.
     """
     if isinstance(function, Wrapped):
         return function.found(args, kwargs)
@@ -228,9 +227,11 @@ def found_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> F
 
 
 def framework_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """The framework that a plain function runs in for these arguments: that of the graphs that its code
-    calls, if it is one and the code names no other; else that of the arrays, which have the derivatives; of
-    several, the one that its code names, or the first.
+    """Return the name of the framework that a plain function runs in for these arguments.
+
+    If all graphs that its code calls are of one framework and the code names no other, it is that one.
+    Otherwise it is the framework of the arrays in the arguments; if there are several, the one that the code
+    names, or the first.
     """
     owners = list(
         dict.fromkeys(
@@ -246,18 +247,18 @@ def framework_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 def targets_called(function: Any) -> list[str]:
-    """The frameworks that the graphs are written for which its code calls."""
+    """Return the target frameworks of the graphs that the code of ``function`` calls."""
     pipelines: list[Any] = [graph.pipeline for graph in called_graphs(function)]
     return list(dict.fromkeys(one.target.name for one in pipelines if not isinstance(one, DeferredPipeline)))
 
 
 def owner_of(item: Any) -> str | None:
-    """The framework with derivatives that an array is of; None for everything else."""
+    """Return the name of the framework with derivatives that ``item`` is an array of, or None."""
     return next((name for name, derivatives in _loaded() if derivatives.owns(item)), None)
 
 
 def _loaded() -> list[tuple[str, Derivatives]]:
-    """Frameworks with derivatives that are imported: others have no arrays."""
+    """Return the imported frameworks that have derivatives."""
     names = [
         entry.name
         for entry in backends.known().values()
@@ -267,8 +268,9 @@ def _loaded() -> list[tuple[str, Derivatives]]:
 
 
 def _of_another(function: Any, framework: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
-    """A function of a framework without derivatives, recorded into one that has some; its results are handed
-    back as arrays of its own.
+    """Record a function of a framework without derivatives for one that has some.
+
+    Results are converted back to arrays of ``framework``.
     """
     written = recorded(function, framework, by_itself())
     derivatives = backend_of(written.pipeline.target.name).derivatives()
@@ -288,8 +290,9 @@ def _of_another(function: Any, framework: str, args: tuple[Any, ...], kwargs: di
 
 
 def _numbers_of(graph: Graph | None) -> Callable[[Any], Any]:
-    """Return how a graph takes numbers of Python: in 64 bits where the source framework has no derivatives,
-    as NumPy does.
+    """Return the function that converts Python numbers in the arguments of ``graph``.
+
+    If the source framework has no derivatives (NumPy), numbers become 64-bit arrays.
     """
     pipeline: Any = None if graph is None else graph.pipeline
     source = None if pipeline is None or isinstance(pipeline, DeferredPipeline) else pipeline.frontend.name
@@ -304,7 +307,7 @@ def _wide(item: Any) -> Any:
 
 
 def handing_back(graph: Graph, framework: str) -> Callable[[Any], Any]:
-    """Makes the arrays in a result of a graph those of a framework."""
+    """Return a function that converts the arrays in a result of ``graph`` to arrays of ``framework``."""
     target, own = backend_of(graph.pipeline.target.name), backend_of(framework).target
     return functools.partial(
         map_structure,
@@ -318,7 +321,7 @@ def _is_array(backend: Any, item: Any) -> bool:
 
 @functools.lru_cache(maxsize=256)
 def recorded(function: Any, framework: str, to: str) -> Graph:
-    """The function of one framework as a graph for another, which its first call records."""
+    """Return a cached graph of ``function`` for ``to``. Its first call records it."""
     graph: Graph = compile(
         function, source=framework, to=to, trace_control_flow=False
     )  # whose gradient some targets have not
@@ -326,8 +329,9 @@ def recorded(function: Any, framework: str, to: str) -> Graph:
 
 
 def record_first(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Records a graph for arguments that fit no variant, while they have elements; what these decide in it
-    only a call can tell.
+    """Record a graph for arguments that fit no variant, before a transform replaces their arrays by tracers.
+
+    Do nothing if an array is already traced, or ``function`` is no graph.
     """
     if not isinstance(function, Graph) or any(map(_is_followed, iterate_structure((args, kwargs)))):
         return
@@ -343,9 +347,7 @@ def record_first(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 
 def _is_followed(item: Any) -> bool:
-    """Whether a compiler or a transform of the item's framework follows it, so that it has no elements to
-    look at.
-    """
+    """Return True if ``item`` is a tracer of a transform or a compiler, without values to read."""
     owner = owner_of(item)
     return owner is not None and bool(
         _derivatives_of(owner).is_followed(item) or backend_of(owner).target.is_traced(item)
@@ -359,9 +361,7 @@ def _derivatives_of(framework: str) -> Derivatives:
 
 
 def _require_own(graph: Graph, framework: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """``CallMismatch`` where an array whose derivative another framework follows is an argument: its
-    derivative would end here.
-    """
+    """Raise ``CallMismatch`` if an argument is a tracer of a framework other than ``framework``."""
     for item in iterate_structure((args, kwargs)):
         if owner_of(item) not in (None, framework) and _is_followed(item):
             raise CallMismatch(
@@ -371,9 +371,7 @@ def _require_own(graph: Graph, framework: str, args: tuple[Any, ...], kwargs: di
 
 
 def untrained_of(function: Any) -> frozenset[str]:
-    """Of ``graph.functional`` the buffers among the parameters: the original trains none, and torch has no
-    derivatives of some.
-    """
+    """Return the names of buffers in the parameters of ``graph.functional``; empty for other functions."""
     graph = graph_of(function)
     if graph is None or getattr(function, "__func__", None) is not Graph.functional or not graph.variants:
         return frozenset()
@@ -381,15 +379,13 @@ def untrained_of(function: Any) -> frozenset[str]:
 
 
 def graph_of(function: Any) -> Graph | None:
-    """The graph that a function is, or is a method of (``graph.functional``)."""
+    """Return the graph that ``function`` is, or is a method of (``graph.functional``); else None."""
     found = getattr(function, "__self__", function)
     return found if isinstance(found, Graph) else None
 
 
 def target_of(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """The framework that a graph is written for; of one that waits for its first call, that for these
-    arguments.
-    """
+    """Return the target framework of ``graph``. A pipeline that waits for the first call is resolved."""
     pipeline: Any = graph.pipeline
     found: str = (
         pipeline.settled(args, kwargs) if isinstance(pipeline, DeferredPipeline) else pipeline
@@ -398,13 +394,12 @@ def target_of(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> st
 
 
 def name_of(function: Any) -> str:
-    """As errors name it."""
     graph = graph_of(function)
     return graph.name if graph is not None else getattr(function, "__name__", type(function).__name__)
 
 
 def where(function: Any) -> str:
-    """Where a function was written, for an error: its file and line, or nothing."""
+    """Return the file and line of ``function`` for an error message; empty if unknown."""
     if isinstance(function, (Wrapped, _Ruled)):
         return where(function.function if isinstance(function, Wrapped) else function.inner.call)
     graph = graph_of(function)
@@ -412,9 +407,7 @@ def where(function: Any) -> str:
 
 
 def by_itself() -> str:
-    """The framework that differentiates what belongs to no framework that does: the first one that is
-    installed.
-    """
+    """Return the first installed framework with derivatives, for functions of frameworks without any."""
     known = with_derivatives()
     found = next((entry.name for entry in known if importlib.util.find_spec(entry.packages[0])), None)
     if found is None:
@@ -425,15 +418,15 @@ def by_itself() -> str:
 
 
 def with_derivatives() -> list[BackendEntry]:
-    """The own backends whose frameworks have derivatives."""
     return [entry for entry in backends.own.values() if entry.has_derivatives]
 
 
 @contextmanager
 def refusing(words: str, function: Function) -> Iterator[None]:
-    """``GradientRefused``, with the transform, the function and its place, where the framework refuses a
-    derivative; ``CallMismatch`` of a function of one framework that calls a graph of another. A transform
-    inside of another one leaves that to the outer one, which may have another way to the derivative.
+    """Turn the framework's refusal of a derivative into ``GradientRefused``, naming transform and function.
+
+    If the function calls a graph of another framework, raise ``CallMismatch`` instead. Inside another
+    transform the exception passes unchanged: the outer transform may reach the derivative in another way.
     """
     try:
         yield
@@ -458,9 +451,7 @@ def refusing(words: str, function: Function) -> Iterator[None]:
 
 
 def _require_graphs_of(words: str, function: Function, problem: Exception) -> None:
-    """``CallMismatch`` where the function calls a graph for another framework than that whose derivatives are
-    taken.
-    """
+    """Raise ``CallMismatch`` if the function calls a graph of a framework other than its own."""
     own = function.framework
     if others := [name for name in targets_called(function.call) if name != own]:
         raise CallMismatch(
@@ -471,7 +462,7 @@ def _require_graphs_of(words: str, function: Function, problem: Exception) -> No
 
 
 class Flat:
-    """Called with arrays; :meth:`result` then puts the result together from others in their place."""
+    """A function on a flat list of arrays. It stores the structure of the last result."""
 
     def __init__(self, function: Function, words: str, tree: Tree) -> None:
         self._function, self._words, self._tree = function, words, tree
@@ -483,15 +474,15 @@ class Flat:
         return native(self._function, self._words, leaves)
 
     def result(self, arrays: Arrays) -> Any:
-        """What the function has returned, with these arrays."""
+        """Unflatten ``arrays`` into the structure of the last result."""
         assert self._result is not None
         return unflatten(self._result, arrays)
 
 
 def native(function: Function, words: str, leaves: list[Any]) -> Arrays:
-    """The arrays of a result as those of the framework.
+    """Convert the arrays of a result to those of the framework.
 
-    ``CallMismatch`` for one of another framework, which carries no derivative.
+    Raises ``CallMismatch`` for an array of another framework, because it carries no derivative.
     """
     for leaf in leaves:
         if not function.derivatives.carries(leaf):
@@ -504,12 +495,11 @@ def native(function: Function, words: str, leaves: list[Any]) -> Arrays:
 
 
 def is_array(item: Any) -> bool:
-    """An array of any framework; no class."""
     return hasattr(item, "dtype") and hasattr(item, "shape") and not isinstance(item, type)
 
 
 def is_value(item: Any) -> bool:
-    """An array, or a number of Python that has derivatives."""
+    """Return True for an array, or a Python float or complex number."""
     return isinstance(item, (float, complex)) or is_array(item)
 
 
@@ -525,9 +515,9 @@ _OF_ALL = (
 def positions(
     argnums: int | Sequence[int] | None, argnames: str | Names | None
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Which arguments are meant: the first one where nothing is said.
+    """Return ``(positions, names)`` of the differentiated arguments; by default the first argument.
 
-    ``InvalidOption`` for what is neither a number nor a name.
+    Raises ``InvalidOption`` for anything but integers and strings.
     """
     if argnums is None:
         argnums = () if argnames is not None else 0
@@ -541,7 +531,7 @@ def positions(
 
 
 def position_of(function: Any, name: str, args: Sequence[Any]) -> int | None:
-    """Where an argument of that name stands in ``args``; None where it does not."""
+    """Return the position in ``args`` of the parameter ``name``; None if ``args`` does not reach it."""
     try:
         names = list(inspect.signature(function).parameters)
     except (TypeError, ValueError):
@@ -550,10 +540,10 @@ def position_of(function: Any, name: str, args: Sequence[Any]) -> int | None:
 
 
 class Call:
-    """One call of a function: ``arrays`` are those of the chosen arguments that have derivatives.
+    """One call, as a function of the differentiable arrays of its differentiated arguments.
 
-    As a function of such arrays it gives the results that have derivatives, and everything else that the
-    function has given.
+    ``arrays`` are these arrays. Calling the object returns the differentiable results, and everything else
+    that the function returned.
     """
 
     def __init__(
@@ -583,7 +573,11 @@ class Call:
         return self._args if isinstance(place, int) else self._kwargs
 
     def _place(self, key: int | str) -> int | str:
-        """Where an argument stands in the call; one that is named may be given by position."""
+        """Return the index or the keyword of the argument ``key``.
+
+        A named argument that was passed by position becomes an index. Raises ``CallMismatch`` if it was not
+        passed.
+        """
         if isinstance(key, int) and -len(self._args) <= key < len(self._args):
             return key % len(self._args)
         if isinstance(key, str) and (
@@ -622,8 +616,12 @@ class Call:
                 )
 
     def like_arguments(self, arrays: Sequence[Any], leading: Sequence[int] = ()) -> list[Any]:
-        """Each chosen argument with other arrays, which have these ``leading`` axes more, in the place of
-        those with derivatives; zeros in the place of the others.
+        """Unflatten ``arrays`` into the differentiated arguments; return one pytree for each argument.
+
+        ``arrays`` replace the differentiable leaves in order. Every other leaf becomes zeros of shape
+        ``(*leading, *leaf.shape)``, and Python ints and bools become 0 and False. ``leading`` is the shape
+        that ``arrays`` have in front of the leaf shapes: the result's shape for a Jacobian, empty for a
+        gradient.
         """
         given, zeros = iter(arrays), self.function.derivatives.zeros_like
         leaves = [next(given) if has else zeros(leaf, leading) for leaf, has in zip(self._leaves, self._has)]
@@ -631,13 +629,13 @@ class Call:
         return found
 
     def places_with_derivatives(self) -> list[int]:
-        """Which of all arrays in the chosen arguments :attr:`arrays` are."""
+        """Return the indices of :attr:`arrays` among all leaves of the differentiated arguments."""
         return [place for place, has in enumerate(self._has) if has]
 
     def tangents(self, given: Sequence[Any]) -> Arrays:
-        """Tangents for :attr:`arrays`, out of structures as the chosen arguments have them.
+        """Flatten tangents with the structure of the differentiated arguments to tangents of :attr:`arrays`.
 
-        ``CallMismatch`` where they differ.
+        Raises ``CallMismatch`` if the number of arrays or a shape differs.
         """
         leaves, tree = flatten(list(given), is_value)
         if tree != self._tree and len(leaves) != len(self._leaves):
@@ -652,7 +650,7 @@ class Call:
 
     # ------------------------------------------------------------------------------ its derivatives
     def pulled(self) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """As :meth:`Derivatives.pulled`."""
+        """Compute the results and the pullback, as :meth:`Derivatives.pulled`."""
         if not self.arrays:
             return *self(self.arrays), lambda cotangents: []
         with self._refusing():
@@ -660,7 +658,7 @@ class Call:
         return results, handed, self._refusing()(pull)
 
     def pushed(self, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
-        """As :meth:`Derivatives.pushed`."""
+        """Compute the results and their tangents, as :meth:`Derivatives.pushed`."""
         if not self.arrays:
             results, handed = self(self.arrays)
             return results, list(map(self.function.derivatives.zeros_like, results)), handed
@@ -668,7 +666,7 @@ class Call:
             return self.function.derivatives.pushed(self, self.arrays, tangents)
 
     def linearised(self) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """As :meth:`Derivatives.linearised`."""
+        """Linearize the function, as :meth:`Derivatives.linearised`."""
         with self._refusing():
             results, handed, push = self.function.derivatives.linearised(self, self.arrays)
         return results, handed, self._refusing()(push)
@@ -678,12 +676,12 @@ class Call:
 
     # ------------------------------------------------------------------------------ the function
     def __call__(self, arrays: Arrays) -> tuple[Arrays, Arrays]:
-        """Results with a derivative; results without, and what is handed on beside them."""
+        """Return the differentiable results, and the other results followed by the arrays of aux."""
         args, kwargs = self._with(arrays)
         return self._taken_apart(self.function.run(*args, **kwargs))
 
     def _with(self, arrays: Arrays) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the arguments of the function with these arrays in the place of those with derivatives."""
+        """Return the arguments of the function with ``arrays`` instead of the differentiable leaves."""
         args, kwargs = list(self._args), dict(self._kwargs)
         given = iter(arrays)
         found = unflatten(
@@ -718,28 +716,27 @@ class Call:
         return [array for array, one in zip(results, has) if one], [*others, *map(derivatives.array, handed)]
 
     def result(self, results: Arrays, handed: Arrays) -> Any:
-        """What the function has returned, put together from its arrays."""
+        """Unflatten the results into the structure that the function returned."""
         tree, has = self._of_result()
         with_derivative, others = iter(results), iter(handed)
         return unflatten(tree, [next(with_derivative if one else others) for one in has])
 
     def like_result(self, results: Arrays, handed: Arrays) -> Any:
-        """The same with zeros in the place of results without derivatives: their tangents."""
+        """Unflatten tangents like the result, with zeros for results that have no derivative."""
         return self.result(results, list(map(self.function.derivatives.zeros_like, handed)))
 
     def results_without(self) -> int:
-        """How many results have no derivative."""
+        """Return the number of results that have no derivative."""
         return self._of_result()[1].count(False)
 
     def aux(self, handed: Arrays) -> Any:
-        """What is handed on beside the result."""
         assert self._aux is not None
         return unflatten(self._aux, handed[self.results_without() :])
 
     def cotangents(self, given: Any, results: Arrays) -> Arrays:
-        """Cotangents of the results with derivatives, out of a structure as the result has it.
+        """Flatten cotangents that have the structure of the result to those of the differentiable results.
 
-        ``CallMismatch`` where it differs.
+        Raises ``CallMismatch`` if the number of arrays or a shape differs.
         """
         _, has = self._of_result()
         leaves, _ = flatten(given, is_value)
@@ -759,7 +756,7 @@ class Call:
 
 
 def _with_zeros(tree: Tree) -> Tree:
-    """The structure with zeros for its whole numbers, which have no derivative."""
+    """Replace Python ints and bools in a structure by 0 and False, because they have no derivative."""
     if isinstance(tree, Static):
         return Static(type(tree.value)(0)) if type(tree.value) in (int, bool) else tree
     return (
@@ -768,9 +765,7 @@ def _with_zeros(tree: Tree) -> Tree:
 
 
 def matching(call: Call, kind: str, place: int, item: Any, array: Any) -> Any:
-    """A tangent or cotangent as an array of the type and shape of the array that it belongs to;
-    ``CallMismatch`` where it has others.
-    """
+    """Convert ``item`` to an array of the dtype of ``array``. Raise ``CallMismatch`` if shapes differ."""
     found = call.function.derivatives.array(item)
     if tuple(found.shape) != tuple(array.shape):
         raise CallMismatch(
@@ -786,8 +781,9 @@ def _shown(array: Any) -> str:
 
 
 def single(items: Sequence[Any], argnums: Any, argnames: Any) -> Any:
-    """Derivatives of several arguments as they were asked for: one alone where one is, a tuple, a dict of
-    those that are named, or both.
+    """Arrange the derivatives of several arguments as ``argnums`` and ``argnames`` ask.
+
+    One alone for one argument, a tuple by position, a dict by name, or a pair of both.
     """
     numbers, names = positions(argnums, argnames)
     by_position = items[0] if isinstance(argnums, int) or argnums is None else tuple(items[: len(numbers)])

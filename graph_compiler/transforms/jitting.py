@@ -1,4 +1,4 @@
-"""``jit``: a function of any framework, compiled by its framework's own compiler."""
+"""``jit``: compile a function of any framework with the framework's own compiler."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .functions import Function, Wrapped, found_for, framework_for, is_array, na
 
 
 class Jitted(Wrapped):
-    """Function that its first call records for the framework of the arguments, and compiles."""
+    """Function that is recorded and compiled at its first call, for the framework of the arguments."""
 
     def __init__(self, function: Callable[..., Any], static: dict[str, Any], device: Any) -> None:
         functools.update_wrapper(self, function, updated=())
@@ -30,7 +30,6 @@ class Jitted(Wrapped):
         return graph(*args, **kwargs)
 
     def found(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
-        """The graph for these arguments, which is recorded before a transform follows them."""
         return found_for(*self._chosen(args, kwargs))
 
     def _chosen(

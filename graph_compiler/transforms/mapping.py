@@ -1,4 +1,4 @@
-"""``vmap``: a function of one example over many."""
+"""``vmap``: run a function over an axis of its arguments."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ def vmap(
 ) -> Transformed:
     """Return a function that runs ``function`` over an axis of its arguments, all slices at once.
 
-    It is ``jax.vmap``, ``torch.func.vmap`` and ``tf.vectorized_map``.
+    Like ``jax.vmap``, ``torch.func.vmap`` and ``tf.vectorized_map``.
 
     Args:
         function: As in :func:`grad`.
         in_axes: Mapped axis of the positional arguments: a number, None for arguments that are not mapped, or
             a tuple with one for each, which may be a structure for the arrays inside. Keyword arguments are
             mapped over their first axis.
-        out_axes: Position of the mapped axis in the results: one for all, or a structure as the result's.
+        out_axes: Position of the mapped axis in the results: a number for all results, or a structure like
+            the result.
         axis_name: Name by which collectives inside the function (``parallel.psum``) address the slices.
         axis_size: Number of slices, if no argument is mapped.
         randomness: Random numbers of the slices: ``"different"``, ``"same"`` or ``"error"``. JAX functions
@@ -47,7 +48,7 @@ def vmap(
         CallMismatch: Mapped axes differ in size, an array lacks its axis, or random numbers are drawn under
             ``"error"``.
         InvalidOption: ``in_axes`` or ``out_axes`` do not have the structure of the arguments or results; or
-            ``batch_axis`` is passed as well.
+            both ``in_axes`` and ``batch_axis`` are passed.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -84,7 +85,7 @@ def vmap(
 
 
 def _slice(array: Any, axis: int | None) -> Any:
-    """The first slice; the whole array where it has none."""
+    """Return the first slice of ``array`` along ``axis``; all of it if ``axis`` is None, missing or empty."""
     if axis is None or not -len(array.shape) <= axis < len(array.shape) or not array.shape[axis]:
         return array
     return array[(slice(None),) * (axis % len(array.shape)) + (0,)]
@@ -108,7 +109,6 @@ def _put_together(found: Function, how: How, flat: Flat, arrays: Arrays, out_axe
 
 
 def _axes(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Any) -> tuple[int | None, ...]:
-    """The axis of each array of the call."""
     if isinstance(in_axes, (tuple, list)) and len(in_axes) != len(args):
         raise InvalidOption(
             f"vmap of {name}: in_axes= has {len(in_axes)} entries for {len(args)} arguments by position"
@@ -120,7 +120,7 @@ def _axes(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Any
 
 
 def _spread(axes: Any, item: Any, option: str) -> Iterator[int | None]:
-    """An axis for each array in ``item``, from axes that may stand for whole containers."""
+    """Yield the axis of each array in ``item``. An axis may apply to a whole container."""
     if axes is None or isinstance(axes, int) and not isinstance(axes, bool):
         yield from (axes for _ in flatten(item, is_array)[0])
     elif isinstance(axes, Mapping) and isinstance(item, Mapping) and axes.keys() == item.keys():
@@ -136,7 +136,7 @@ def _spread(axes: Any, item: Any, option: str) -> Iterator[int | None]:
 
 
 def _size(found: Function, arrays: Arrays, axes: Sequence[int | None], axis_size: int | None) -> int | None:
-    """How many slices there are; None where the framework traces arrays whose sizes it does not know yet."""
+    """Return the number of slices, or None if the framework traces arrays of unknown size."""
     sizes: dict[int, int | None] = {}
     for place, (array, axis) in enumerate(zip(arrays, axes)):
         if axis is not None:

@@ -1,6 +1,4 @@
-"""``verify`` of derivatives: they are compared with central differences, in float64 where the function takes
-it.
-"""
+"""Comparison of derivatives with central differences, in float64 if the function takes it."""
 
 from __future__ import annotations
 
@@ -32,8 +30,10 @@ Chosen = tuple[Sequence[int], Sequence[str]]
 
 @dataclass(frozen=True)
 class Verified:
-    """A derivative that agrees with central differences: the type they were computed in, and how far they are
-    apart, relative to the larger one of the two.
+    """Result of a verified derivative.
+
+    dtype: dtype that the derivative and the differences were computed in.
+    error: largest difference between the two, relative to the larger one.
     """
 
     dtype: str
@@ -42,7 +42,10 @@ class Verified:
 
 @dataclass(frozen=True)
 class How:
-    """How a transform differentiates: ``is_jacobian`` tells an array for each result from a gradient alone."""
+    """Options of the transform to verify.
+
+    is_jacobian: the result is one array for each pair of a result and an argument, not one for each argument.
+    """
 
     chosen: Chosen
     has_aux: bool
@@ -53,7 +56,6 @@ class How:
 def verified(
     transformed: Transformed, args: Any, kwargs: Any, how: How, rtol: float | None, seed: int
 ) -> Verified:
-    """See :meth:`graph_compiler.transforms.Transformed.verify`."""
     derivatives = found_for(transformed.function, *transformed.inner(*args, **kwargs)).derivatives
     with derivatives.wide():
         try:
@@ -70,9 +72,10 @@ def verified(
 
 
 def recorded_call(transformed: Transformed) -> Arguments:
-    """Arguments like those of the recording of the graph whose derivative this is.
+    """Return synthetic ``(args, kwargs)`` like those that the differentiated graph was recorded with.
 
-    ``CallMismatch`` where there is none.
+    For ``graph.functional``, the graph's parameters come first. Raises ``CallMismatch`` if the differentiated
+    function is not a graph, or the graph has no recording.
     """
     function = _differentiated(transformed)
     graph = graph_of(function)
@@ -90,14 +93,14 @@ def recorded_call(transformed: Transformed) -> Arguments:
 
 
 def _differentiated(function: Any) -> Any:
-    """What a derivative, which may be one of a derivative, is of: it takes the same arguments."""
+    """Return the innermost function under nested derivatives. It takes the same arguments."""
     while isinstance(function, Transformed) and function.differences is not None:
         function = function.function
     return function
 
 
 def _wide(derivatives: Any, item: Any) -> Any:
-    """A number or an array in float64, or complex128."""
+    """Convert a differentiable array to float64 or complex128; return anything else unchanged."""
     if isinstance(item, (float, complex)) or not is_array(item):
         return item
     array = derivatives.array(item)
@@ -140,9 +143,7 @@ def _compared(
 
 
 def _narrowest(transformed: Transformed, own: list[Any], args: Any, kwargs: Any) -> Any:
-    """The type with the fewest digits that is computed in: a function of JAX computes with 32 bits what it is
-    given with 64.
-    """
+    """Return the least precise floating dtype among the differentiated arrays and the results."""
     found = found_for(_differentiated(transformed), args, kwargs)
     results = [
         _numpy(found.derivatives.array(item)) for item in flatten(found.call(*args, **kwargs), is_value)[0]
@@ -160,7 +161,7 @@ def _direction(random: np.random.Generator, array: Any) -> Any:
 def _differences(
     found: Function, call: Call, own: list[Any], directions: list[Any], precision: float
 ) -> list[Any]:
-    """Of each result along the directions, by four calls: the error is of the fourth order of the step."""
+    """Return the directional derivative of each result by fourth-order central differences, in four calls."""
     largest = max((float(np.abs(array).max(initial=0)) for array in own), default=0.0)
     step = precision**0.2 * max(1.0, largest) * 0.5
 
@@ -176,7 +177,7 @@ def _differences(
 
 
 def _jacobian_along(leaves: list[Any], places: list[int], directions: list[Any], results: int) -> list[Any]:
-    """The Jacobians of each result times the directions."""
+    """Return, for each result, the sum of its Jacobians times the directions."""
     count = len(leaves) // results
     rows = [leaves[result * count : (result + 1) * count] for result in range(results)]
     return [

@@ -1,5 +1,7 @@
-"""Calls inside of JAX's transformations, which hand dicts over with their keys sorted: in which order they
-were is lost there.
+"""Matching of a call's arguments to the way that a variant's arguments were recorded.
+
+A call may pass by keyword what was recorded by position, leave out defaults, pass its arguments in one
+container, or, inside JAX's transforms, have dicts with sorted keys.
 """
 
 from __future__ import annotations
@@ -44,14 +46,17 @@ _VALUES = (
 
 
 class Spelling(NamedTuple):
-    """How many arguments are given by position, and which by keyword."""
+    """How arguments are passed.
+
+    positional: number of arguments passed by position.
+    keywords: names of the arguments passed by keyword.
+    """
 
     positional: int
     keywords: tuple[str, ...]
 
 
 def spelling_of(call: Tree) -> Spelling:
-    """The spelling of a recorded call."""
     assert isinstance(call, Branch)
     positional, keywords = call.children
     return Spelling(
@@ -61,8 +66,9 @@ def spelling_of(call: Tree) -> Spelling:
 
 
 class Binding:
-    """The parameters that a callable binds its arguments to. ``seen`` tells of a name whether something sees
-    how that argument is given.
+    """The parameters that a callable binds its arguments to.
+
+    seen: parameters for which a decorator may see whether they are passed by position or by keyword.
 
     >>> binding = Binding.of(lambda x, scale=1, *, shift=0: None)
     >>> binding.respelt(((2,), {"scale": 3}), Spelling(2, ()))
@@ -89,9 +95,7 @@ class Binding:
 
     @classmethod
     def of(cls, function: Callable[..., Any], static: frozenset[str] = frozenset()) -> Binding | None:
-        """Of a function, method, partial or module; None where its parameters cannot be told, or the spelling
-        may be seen.
-        """
+        """Return the binding of a function, method, partial or module; None if its parameters are unknown."""
         if isinstance(function, Absent):
             told = function.binding
             return None if told is None else cls(told.parameters, told.seen, static)
@@ -99,7 +103,7 @@ class Binding:
         return None if found is None else cls(found[0], found[1], static)
 
     def respelt(self, call: Call, recorded: Spelling) -> Call | None:
-        """The same call in another spelling; None where there is none."""
+        """Return the same call with its arguments passed as in ``recorded``; None if that is not possible."""
         bound = self._bound(*call)
         if bound is None:
             return None
@@ -127,8 +131,9 @@ class Binding:
     def _bound(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[dict[str, Any], tuple[Any, ...], dict[str, Any]] | None:
-        """The arguments by the names of parameters, those of ``*args`` and those of ``**kwargs``; None for a
-        call that Python would refuse.
+        """Return the arguments by parameter name, the rest of ``*args``, and the rest of ``**kwargs``.
+
+        None if a parameter is passed twice.
         """
         given = dict(zip(self._order, args))
         if any(name in given for name in kwargs if name in self._keywords):
@@ -141,7 +146,7 @@ class Binding:
         )
 
     def _has_defaults(self, given: Mapping[str, Any], wanted: list[str]) -> bool:
-        """Whether arguments that one of the spellings leaves out are, in the other, what is their default."""
+        """Return True if each argument that one call leaves out has its default value in the other."""
         left_out = (name for name in given if name not in wanted)
         is_filled = all(
             name in given or self._by_name[name].default is not inspect.Parameter.empty for name in wanted
@@ -162,7 +167,7 @@ class Binding:
 
 
 class Absent:
-    """In the place of the original of a graph that was loaded: its parameters, as far as the file tells them."""
+    """Stand-in for the original function of a loaded graph, with the parameters that the file stores."""
 
     def __init__(self, binding: Binding | None) -> None:
         self.binding = binding
@@ -173,7 +178,7 @@ class Absent:
 
 
 class Spellings:
-    """Of one graph, calls that spell their arguments otherwise than its variants were recorded with."""
+    """Search for variants of one graph that were recorded with their arguments passed differently."""
 
     def __init__(self, graph: Graph, static: frozenset[str] = frozenset()) -> None:
         self._graph, self._static = graph, static
@@ -185,7 +190,7 @@ class Spellings:
     def others(
         self, variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Iterator[tuple[Variant, Call]]:
-        """Variants that were recorded with another spelling than the call's, each with the call spelt so."""
+        """Yield variants recorded with another spelling, each with the call respelled for it."""
         binding = None if not variants or has_hooks(self._graph.pipeline.function) else self.binding
         if binding is None:
             return
@@ -214,7 +219,10 @@ def _is_default(default: Any, item: Any) -> bool:
 
 
 def _signature(function: Any) -> tuple[tuple[inspect.Parameter, ...], frozenset[str]] | None:
-    """The parameters that a call binds to, and texts by which decorators in front may know some of them."""
+    """Return the parameters that a call binds to, and strings by which decorators may look some of them up.
+
+    None if they are unknown.
+    """
     if isinstance(function, functools.partial):
         return _of_partial(function)
     called = _called(function)
@@ -246,7 +254,7 @@ def _parameters(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...] |
 
 
 def _called(function: Any) -> Any:
-    """The function or method that runs when an object is called; None where that cannot be told."""
+    """Return the function or method that runs when ``function`` is called; None if unknown."""
     if inspect.isroutine(function) or hasattr(function, "__wrapped__"):
         return function
     call = type(function).__call__
@@ -261,8 +269,9 @@ def spread(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments that one dict holds by name, or one list by position; the call as it is where the
-    original takes such a container itself.
+    """Return the call with the items of its only argument as arguments: a dict by name, a list by position.
+
+    The call is unchanged if the original was recorded with such a container as its argument.
     """
     if len(args) != 1 or kwargs or not isinstance(args[0], (Mapping, list, tuple)):
         return args, kwargs
@@ -280,9 +289,7 @@ def spread(
 
 
 def takes_whole(variants: Iterable[Variant], held: Any) -> bool:
-    """Whether a recorded call has such a container as its only argument, and does not take what is in it for
-    its arguments.
-    """
+    """Return True if a recorded call has such a container as its only argument."""
     recorded = [variant.graph.input_tree for variant in variants]
     return any(
         _takes_one(tree, held) and spelling_of(tree).positional == 1 and not spelling_of(tree).keywords
@@ -306,8 +313,9 @@ def _are_names(held: Mapping[Any, Any], signature: inspect.Signature | None, rec
 def in_recorded_order(
     variants: Iterable[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Iterator[tuple[Variant, Call]]:
-    """Variants that were recorded with keys in another order, with the call as it was recorded; none where
-    the target does not trace the call.
+    """Yield variants recorded with dict keys in another order, with the call's keys in that order.
+
+    Yield nothing if the target does not trace the call: only tracing loses the order, by sorting the keys.
     """
     for variant in variants:
         if variant.target.sorts_keys and any(
@@ -319,8 +327,9 @@ def in_recorded_order(
 
 
 def reordered(tree: Tree, value: Any) -> Any:
-    """``value`` with the keys of its dicts in the order of the tree's; None where they are in this order
-    already, or are other keys.
+    """Return ``value`` with the keys of its dicts in the order of ``tree``.
+
+    None if they are in this order already, or the keys differ.
 
     >>> from graph_compiler.trees import flatten
     >>> _, tree = flatten(({"w": 1.5, "b": 2.5},), lambda item: isinstance(item, float))

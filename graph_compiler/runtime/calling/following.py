@@ -1,8 +1,7 @@
-"""Calls of a graph that the target's compiler follows, instruction by instruction (``torch.compile``): plain
-code, for all of it is compiled.
+"""Calls of a graph inside ``torch.compile``, written in code that Dynamo can trace.
 
-The compiler guards by itself on the call, and on whatever plain code reads here. For all else that a
-recording relies on, the compiled program asks again whenever it runs (``still_holds``).
+The compiler guards on the call and on what traced code reads here. Everything else that a recording relies on
+is checked by the compiled program each time it runs (``still_holds``).
 """
 
 from __future__ import annotations
@@ -20,8 +19,10 @@ if TYPE_CHECKING:
 
 
 class Following:
-    """What compiled programs hold of a variant. They are compiled anew after a check has failed, for they
-    read how often one has (``failures``).
+    """State of one variant that compiled programs read.
+
+    failures: number of failed checks. Compiled programs read it, so a failed check makes the compiler compile
+        again.
     """
 
     def __init__(self, variant: Variant) -> None:
@@ -32,8 +33,9 @@ class Following:
         self.holds_simply = variant.environment.simple.function()
 
     def begin(self, reads_weights: bool, mode: bool | None) -> int:
-        """The number under which a compiled program asks :meth:`still_holds`; -1 where the variant is for
-        something else.
+        """Return the number under which a compiled program runs :meth:`still_holds`.
+
+        Return -1 if the variant's environment does not hold.
         """
         variant = self._variant
         with self._in_mode(mode):
@@ -51,7 +53,7 @@ class Following:
         return self._current if live.read is None else live.read()
 
     def still_holds(self, reads_weights: bool, mode: bool | None) -> None:
-        """``GuardFailed`` where something is no longer as it was when the program was compiled."""
+        """Raise ``GuardFailed`` if something that the recording relies on has changed since compilation."""
         variant, live = self._variant, self._variant.parameters
         with self._in_mode(mode):
             changed = "" if variant.environment.lasting.holds() else variant.environment.reason()
@@ -81,7 +83,7 @@ class Following:
 
 
 def follow(variant: Variant, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """:meth:`Variant.attempt` in plain steps."""
+    """Run :meth:`Variant.attempt` in code that the compiler can trace."""
     from .matcher import NO_FIT
 
     found = follow_purely(variant, args, kwargs, None, None)
@@ -100,8 +102,9 @@ def follow_purely(
     weights: Mapping[str, Any] | None,
     mode: bool | None,
 ) -> tuple[Any, dict[str, Any]] | None:
-    """``(result, state)`` with these weights, or with those of the original; None where the call does not
-    fit.
+    """Return ``(result, state)`` with these weights, or with the original's if ``weights`` is None.
+
+    None if the call does not fit the variant.
     """
     number = variant.begin_following(weights is None, mode)
     following: Any = variant.following
@@ -122,7 +125,6 @@ def follow_any(
     kwargs: Mapping[str, Any],
     mode: bool | None,
 ) -> tuple[Any, dict[str, Any]] | None:
-    """See :meth:`Graph._follow`."""
     for variant in graph.variants:
         found = follow_purely(variant, args, kwargs, weights, mode)
         if found is not None:
@@ -137,7 +139,7 @@ def tracer_of(graph: Graph) -> Tracer | None:
 
 
 def give_up(graph: Graph, tracer: Any) -> None:
-    """The call runs as it is, where the compiler allows that."""
+    """Let the call run uncompiled, if the compiler allows a graph break."""
     graph._hide_calls()
     tracer.leave(
         f"{graph.name}: no recorded variant fits this call. Call it once with such arguments before it is compiled, so that one is recorded"

@@ -1,10 +1,4 @@
-"""The whole call of a variant that only computes, as one function: what it relies on, whether the call fits,
-and the flat function.
-
-As functions of their own these cost a call of a small model 4 microseconds more: after a model has run,
-nothing of them is left in the processor's caches, and each has code, constants and a frame to be fetched from
-further away.
-"""
+"""Generated functions that check whether a call fits a variant, extract its arrays, and run it."""
 
 from __future__ import annotations
 
@@ -50,9 +44,10 @@ from ..traits import arrays_written, written_back
 
 @dataclass(frozen=True)
 class Missed:
-    """A call that did not run to its end: a guard inside does not hold, or the ``problem`` that was raised.
+    """Result of a call that did not complete and wrote nothing.
 
-    Nothing was written.
+    reason: the guard that does not hold, in words.
+    problem: the exception that was raised, if any.
     """
 
     reason: str
@@ -63,9 +58,7 @@ NO_FIT = Missed("the call does not fit")
 
 
 class Undecided(GuardFailed):
-    """Whether a guard on elements holds is not known while the target traces, and another variant may fit as
-    well.
-    """
+    """Raised while the target traces, if a guard on values is unknown and another variant may fit too."""
 
 
 Match = Callable[..., "tuple[Any, ...] | None"]
@@ -84,9 +77,12 @@ _SPELLED = (bool, int, str, type(None))
 
 
 class Matching(NamedTuple):
-    """``lines`` of a function over ``args`` and ``kwargs``, with names ``bound``, which return ``misfit`` or
-    raise one of ``unlike`` where a call does not fit; else the arrays of the call, native, and its numbers,
-    have these ``names``.
+    """Source lines that match ``args`` and ``kwargs`` against a recording.
+
+    lines: code that returns ``misfit`` or raises one of ``unlike`` if the call does not fit.
+    names: variables that hold the call's native arrays and numbers after ``lines``.
+    bound: objects that the lines refer to, by name.
+    misfit: expression to return if the call does not fit.
     """
 
     lines: list[str]
@@ -105,21 +101,19 @@ def matcher(
     held: Callable[[Any], Any] | None = None,
     is_own: Callable[[Any], bool] | None = None,
 ) -> Match:
-    """``match(args, kwargs, state)``: the arrays of a call and of the state, native, and its numbers, in
-    order; None where it does not fit.
+    """Return ``match(args, kwargs, state)``, which returns the native arrays and numbers, or None.
 
-    ``held`` converts the arrays of the state, where they are others than the target's. ``is_own`` tells
-    arrays of the source framework: those have the very data type that was recorded, also where the target has
-    one type for several (JAX without 64-bit types).
+    The match is None if the call does not fit. ``held`` converts the arrays of the state if they are not the
+    target's. ``is_own`` tells arrays of the source framework. Their dtype has to be the recorded one, even if
+    the target has one dtype for several (JAX without 64-bit types).
     """
     return _Matcher(graph, target, held, is_own).function()
 
 
 def unknown_matcher(graph: Graph, target: Target) -> UnknownMatch:
-    """As :func:`matcher`, for arrays whose sizes may be unknown while the target traces a function.
+    """Like :func:`matcher`, for arrays whose sizes may be unknown while the target traces a function.
 
-    Gives the leaves, and what is left to be checked when the traced function runs: a condition of the target,
-    and its text.
+    The match returns the leaves, and a list of ``(condition, text)`` to check when the traced function runs.
     """
     return _UnknownMatcher(graph, target).function()
 
@@ -254,9 +248,7 @@ class _Matcher:
             self._require(f"type({name}) is {bound}")
 
     def _scalar(self, cls: type, access: str) -> None:
-        """A scalar of numpy enters as an array without axes, and counts as one unless the function writes to
-        it.
-        """
+        """Match a NumPy scalar, converted to an array without axes unless the function writes to it."""
         number = len(self.names)
         has_effect = any(
             effect.kind == "argument" and effect.target == number for effect in self.graph.effects
@@ -307,7 +299,7 @@ class _Matcher:
             self._tree(child, self._child_access(cls, name, i, key))
 
     def _registered(self, tree: Branch, name: str) -> None:
-        """A container of a class that was registered is read as that says."""
+        """Match a container of a registered class by the parts that its registration returns."""
         self.bound["parts_of"] = parts_of
         self.lines.append(f"keys, {name} = parts_of({name})")
         self._require(f"keys == {self._bind('keys', tree.keys)}")
@@ -315,9 +307,7 @@ class _Matcher:
             self._tree(child, f"{name}[{i}]")
 
     def _own_attributes(self, tree: Branch, name: str) -> None:
-        """An object has no attributes but those known, which could hide some of its class; a list or dict
-        none beside its items.
-        """
+        """Require that an object has only recorded attributes, and a list or dict none besides its items."""
         cls = tree.type
         if not issubclass(cls, (list, tuple, deque, Mapping)):
             self._require(f"{name}.__dict__.keys() <= {self._bind('keys', frozenset(tree.keys))}")
@@ -369,7 +359,7 @@ class _Matcher:
 
 
 class _UnknownMatcher(_Matcher):
-    """Guards on sizes that are unknown yet are kept for later."""
+    """Matcher that collects conditions on unknown sizes instead of deciding them."""
 
     def matching(self) -> Matching:
         self.bound["size_of"] = self.target.size_of
@@ -418,11 +408,11 @@ def dispatcher(
     bound: Mapping[str, Any],
     is_followed: Callable[[], bool] | None = None,
 ) -> Attempt:
-    """``attempt(args, kwargs)``: what ``call`` gives, an expression over the names of the arrays that
-    matched.
+    """Return ``attempt(args, kwargs)``, which evaluates ``call`` over the names of the arrays that matched.
 
-    What the condition or the matching does not hold of gives ``matching.misfit``, an error in the call what
-    ``failed`` in ``bound`` makes of it, and a call that a compiler follows what ``followed`` does.
+    It returns ``matching.misfit`` if the condition or the match fails, ``failed(problem)`` (from ``bound``)
+    if the call raises, and ``followed(args, kwargs)`` if ``is_followed`` says that a compiler traces the
+    call.
     """
     known = {**condition.bound, **matching.bound, **bound, "gone": GONE, "is_followed": is_followed}
     followed = "if is_followed(): return followed(args, kwargs)" if is_followed else "pass"

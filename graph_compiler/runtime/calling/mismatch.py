@@ -1,4 +1,4 @@
-"""Why a call fits a variant or not, in words."""
+"""Explanations of why a call does not fit a variant."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from .structure import OUTSIDE, s, structure_differences
 def why_missed(
     variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any], given: Mapping[str, Any] | None = None
 ) -> str:
-    """The first reason why a call does not fit a variant; ``given`` is state by name, instead of what the
-    places hold.
+    """Return the first reason why a call does not fit ``variant``.
+
+    ``given`` maps names to state that replaces the current one.
     """
     if not variant.environment.holds():
         return variant.environment.reason()
@@ -39,7 +40,7 @@ def why_missed(
 def _differences(
     variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any], given: Mapping[str, Any] | None
 ) -> Iterator[str]:
-    """All reasons; each is asked for only where those before it found nothing."""
+    """Yield the reasons why a call does not fit."""
     held = [(place, old, (given or {}).get(place.name, item)) for place, old, item in _held(variant)]
     yield from structure_differences(
         variant.graph.input_tree, (args, kwargs), (), lambda item: variant.target.convert(item) is not None
@@ -55,9 +56,7 @@ def _differences(
 
 
 def outdated(variant: Variant) -> str:
-    """Why no call fits now, whatever its arguments: what is read outside of them is another, ``None`` may
-    have become an array. Empty where calls may fit.
-    """
+    """Return why no call can fit, whatever its arguments, because outside state has changed; else ""."""
     if not variant.environment.holds():
         return variant.environment.reason()
     return next(_state_differences(variant, _held(variant)), "")
@@ -110,7 +109,7 @@ def _rank(array: Any) -> int | None:
 
 @dataclass(frozen=True)
 class _MissedCall:
-    """A call as assumptions look at it; see :class:`~graph_compiler.ir.assumption.Call`."""
+    """Implementation of :class:`~graph_compiler.ir.assumption.Call` for a call that did not fit."""
 
     variant: Variant
     leaves: Sequence[Any]
@@ -125,7 +124,7 @@ class _MissedCall:
         return self.variant.target.undecided
 
     def size(self, symbol: Symbol) -> Any:
-        """A size or a step of one of its arrays, or one of its numbers."""
+        """Return the value of ``symbol``: a size or stride of an array, or a number."""
         leaf = self.leaves[self.inputs.index(symbol.source)]
         if symbol.kind == "size":
             return leaf.shape[symbol.axis]
@@ -143,8 +142,11 @@ def explain(
     beyond: str = "",
     gave_up: Iterable[object] = (),
 ) -> str:
-    """Return all variants in words, the calls that were ``refused``, what is said of those ``beyond`` the
-    limit, and what of no variant was given up.
+    """Describe all variants of a graph.
+
+    refused: reasons of calls that were refused.
+    beyond: text on calls beyond the limit of variants.
+    gave_up: optimizations given up that belong to no variant.
     """
     lines = [f"{name}: {len(variants)} variant{s(len(variants))}"]
     for number, variant in enumerate(variants):

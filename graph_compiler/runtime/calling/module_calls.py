@@ -1,4 +1,4 @@
-"""Calls of a graph by a module of the target, which holds the arrays itself and has a mode of its own."""
+"""Calls of a graph by a generated module of the target, which holds the arrays and a training mode."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ def step(
     training: bool | None,
     is_traced: bool,
 ) -> tuple[Any, dict[str, Any]]:
-    """See :meth:`Graph._step`."""
-
     def run() -> tuple[Any, dict[str, Any]]:
         draws = any(variant.is_random for variant in graph.variants if variant.environment.holds())
         return graph._purely(held(), args, kwargs, key() if draws else None, in_place=True)
@@ -46,7 +44,7 @@ def step(
 
 
 def _alike(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant:
-    """The variant whose arguments are like these, of a mode or setting that does not hold at the moment."""
+    """Return the variant whose arguments are like these, even if its environment does not hold now."""
 
     def fits(variant: Variant) -> bool:
         return variant.match(args, kwargs) is not None or bool(
@@ -57,7 +55,7 @@ def _alike(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Varia
 
 
 def _record_like(graph: Graph, variant: Variant) -> None:
-    """Records what the original does now with arguments like a variant's: those of the call have no elements."""
+    """Record the original in its current mode, with synthetic arguments like those of ``variant``."""
     if variant.recording is not None and graph.pipeline.has_original:
         with variant.target.untraced():  # what a recording keeps outlives the trace
             graph.add_variant(
@@ -68,7 +66,7 @@ def _record_like(graph: Graph, variant: Variant) -> None:
 
 @contextmanager
 def in_mode(graph: Graph, training: bool | None) -> Iterator[None]:
-    """Inside of the block the original's modules are in this mode; None for the one they are in."""
+    """Context manager that sets the training mode of the original's modules; None leaves it."""
     with ExitStack() as stack:
         for variant in graph.variants if training is not None else ():
             if variant.recording is not None:

@@ -1,4 +1,4 @@
-"""Tells users which arguments a target without 64-bit floats computes with in 32 bits."""
+"""Warnings about 64-bit floats that a target computes with in 32 bits."""
 
 from __future__ import annotations
 
@@ -17,15 +17,17 @@ _MOST_NAMES = 5
 
 @dataclass
 class Numbers:
-    """How a compilation treats 64-bit floats that its target does not have: it warns once a graph, or refuses
-    (``"strict"``).
+    """How a compilation treats 64-bit floats that its target lacks.
+
+    mode: ``"target"`` warns once for each graph, ``"strict"`` raises.
+    told: names of the graphs that were warned about.
     """
 
     mode: str = "target"
     told: set[str] = field(default_factory=set, compare=False)
 
     def check(self, name: str, graph: Graph, target: Target) -> None:
-        """Warn, or raise ``UnsupportedOperation``, where the target narrows inputs or parameters of a graph."""
+        """Warn or raise ``UnsupportedOperation`` if the target narrows inputs or parameters of ``graph``."""
         if name in self.told or not narrows(target):
             return
         inputs = [value.name for value in graph.inputs if value.dtype in _WIDE]

@@ -1,8 +1,8 @@
-"""Calls of a graph by a function that is recorded, compiled or differentiated itself.
+"""Calls of a graph inside a function that is itself recorded, compiled or differentiated.
 
-Called with arrays of its original's framework, the original is recorded with the function. Called with
-others, the graph runs as it is written for their framework: the recording sees its operations, and relies on
-its parameters.
+With arrays of the original's framework, the original is recorded as part of the function. With other arrays,
+the graph runs as written for their framework: its operations are recorded, and the recording relies on its
+parameters.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 
 def call_nested(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Return the result of a call of ``graph`` while another function is recorded."""
+    """Call ``graph`` while another function is recorded.
+
+    Raises ``TracingError`` if it would change state that the recording cannot see.
+    """
     pipeline = graph.pipeline.settled(args, kwargs)
     framework = active.framework
     if framework is None or not _is_foreign(pipeline, framework, args, kwargs):
@@ -40,9 +43,7 @@ def call_nested(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 
 
 def _is_foreign(pipeline: Pipeline, framework: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-    """Return True if the arrays of a call belong to a recording of ``framework``, and not to the framework of
-    the original.
-    """
+    """Return True if the arrays of a call belong to ``framework`` and not to the original's framework."""
     if pipeline.frontend.name == framework:
         return False
     leaves = [
@@ -65,7 +66,7 @@ def _stands_for_array(item: Any) -> bool:
 def _written_for(
     graph: Graph, pipeline: Pipeline, framework: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Graph:
-    """Return the graph, or the same recordings written for another framework, which are kept."""
+    """Return ``graph``, or a cached copy with the same recordings that is written for ``framework``."""
     if pipeline.target.target.name == framework:
         return graph
     if not graph.variants:
@@ -116,7 +117,7 @@ def _purely(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tupl
 
 
 def _assume_parameters(graph: Graph, held: Mapping[str, Any]) -> None:
-    """Have the recording rely on the parameters that the graph has now."""
+    """Make the open recordings rely on the current parameter objects of ``graph``."""
 
     def are_the_same() -> bool:
         now = graph.parameters
@@ -128,7 +129,7 @@ def _assume_parameters(graph: Graph, held: Mapping[str, Any]) -> None:
 
 @contextmanager
 def _outside() -> Iterator[None]:
-    """Nothing inside the block is part of the recordings of this thread."""
+    """Context manager in which nothing is added to the recordings of this thread."""
     with ExitStack() as stack:
         sessions = sessions_here()
         stack.enter_context(paused())

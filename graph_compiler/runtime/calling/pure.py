@@ -1,4 +1,4 @@
-"""Calls of a graph as a pure function of its parameters: nothing is recorded, and nothing is changed."""
+"""Calls of a graph as a pure function of its parameters, which record and change nothing."""
 
 from __future__ import annotations
 
@@ -27,9 +27,12 @@ _MOST = 1 << 31  # what the narrowest type for whole numbers does not hold
 
 
 class Alternative(NamedTuple):
-    """A variant whose recording fits a call, if the ``checks``, arrays without elements, are as expected.
-    ``found`` is its result with the state. ``run`` gives both once more, where a branch of the program has to
-    trace them itself.
+    """A variant that fits a traced call if its ``checks`` on array values hold.
+
+    found: its result and state.
+    checks: traced arrays, without values yet.
+    run: computes ``(result, state)`` and the checks again, for a branch of the program that traces them
+        itself.
     """
 
     variant: Variant
@@ -39,10 +42,11 @@ class Alternative(NamedTuple):
 
 
 def joined(name: str, alternatives: Sequence[Alternative]) -> tuple[Any, dict[str, Any]]:
-    """The result and state of the first alternative whose guards hold; that of the last one, which nobody
-    takes for right, where none does. A number of Python's that is another one in each is an array.
+    """Return the result and state of the first alternative whose checks hold, selected in the traced program.
 
-    ``CallMismatch`` where they differ in structure, sizes or types, so that no program gives either.
+    If no checks hold, the last alternative is selected, and ``Target.checked`` rejects it. A Python number
+    that differs between alternatives becomes an array. Raises ``CallMismatch`` if the alternatives differ in
+    structure, shapes or dtypes.
     """
     target = alternatives[0].variant.target
     if len(alternatives) == 1 or target.either is None:
@@ -77,7 +81,7 @@ def joined(name: str, alternatives: Sequence[Alternative]) -> tuple[Any, dict[st
 
 
 def _expect_any(recording: Regions, alternatives: Sequence[Alternative]) -> None:
-    """Have a function that is recorded rely on it that one of the alternatives is right."""
+    """Make the function being recorded rely on the checks of at least one alternative."""
     target = alternatives[0].variant.target
     assert target.either is not None
     holds: Callable[[], list[Any]] = functools.partial(_truth, target, False)
@@ -142,7 +146,6 @@ def purely(
     compiled: bool = False,
     in_place: bool = False,
 ) -> tuple[Any, dict[str, Any]]:
-    """See :meth:`Graph._purely`."""
     if not isinstance(parameters, Mapping):
         raise CallMismatch(
             f"{graph.name}: parameters come first, a dict of arrays by their names: functional(graph.parameters, ...)"
@@ -181,17 +184,17 @@ def purely(
 def _spelt(
     graph: Graph, variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Iterator[tuple[Variant, Call]]:
-    """The variants with the call as it is given, then those that were recorded with another spelling, or
-    order of keys, with the call spelt so.
-    """
+    """Yield the variants with the call as given, then those recorded with other spellings or key orders."""
     yield from ((variant, (args, kwargs)) for variant in variants)
     yield from graph._spellings.others(variants, args, kwargs)
     yield from in_recorded_order(variants, args, kwargs)
 
 
 def _held(variant: Variant, given: Any) -> tuple[Any, ...]:
-    """What the places of a variant hold; of what is ``given``, arrays where it has numbers of Python, which
-    compiled functions give back, as numbers.
+    """Return the state of a variant, from ``given`` or from where it is stored.
+
+    Arrays in ``given`` become Python numbers where those were recorded, because compiled functions return
+    arrays.
     """
     if variant.state is None:
         return ()

@@ -1,4 +1,4 @@
-"""Which arguments a callable has, as far as it says."""
+"""Parameters of a callable, as far as its signature is known."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...registration import entry_method
 
 
 def positional(function: Callable[..., Any]) -> list[str]:
-    """Names of the arguments that may be given by position, in order.
+    """Return the names of the parameters that may be passed by position, in order.
 
     >>> positional(lambda x, /, y, *, z: None)
     ['x', 'y']
@@ -25,7 +25,7 @@ def is_open_ended(function: Callable[..., Any]) -> bool:
 
 
 def known_names(function: Callable[..., Any]) -> list[str] | None:
-    """Names of its arguments; None where it takes any (``**kwargs``), or does not say which."""
+    """Return the parameter names of ``function``; None if it takes ``**kwargs`` or they are unknown."""
     parameters = _parameters(function)
     if not parameters or any(p.kind is p.VAR_KEYWORD for p in parameters):
         return None
@@ -33,7 +33,7 @@ def known_names(function: Callable[..., Any]) -> list[str] | None:
 
 
 def require_arguments(function: Callable[..., Any], option: str, names: Iterable[str]) -> None:
-    """Raises ``CallMismatch`` where an ``option`` names an argument that the function has not."""
+    """Raise ``CallMismatch`` if ``names`` has one that is no parameter of ``function``."""
     known = known_names(function)
     unknown = [name for name in names if known is not None and name not in known]
     if unknown:
@@ -43,7 +43,7 @@ def require_arguments(function: Callable[..., Any], option: str, names: Iterable
 
 
 def signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
-    """The signature of a function, or of a model's entry method; None where it has none that can be told.
+    """Return the signature of a function, or of a model's entry method; None if unknown.
 
     >>> signature_of(lambda x, *, y=2: None), signature_of(dict)
     (<Signature (x, *, y=2)>, None)

@@ -1,4 +1,4 @@
-"""Arguments that are part of the program: one variant a value."""
+"""Static arguments: arguments that are part of the program, with one variant for each value."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 
 class Statics:
-    """Which arguments of a function are static: positions and names, each telling the other where the
-    signature does.
+    """Positions and names of the static arguments of a function.
+
+    A name is translated to its position and the other way round, as far as the signature is known.
 
     >>> Statics(lambda x, axis: None, 1, None).names
     frozenset({'axis'})
@@ -52,7 +53,7 @@ class Statics:
         return made
 
     def marked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The call with its static arguments wrapped, so that they are compared and never taken for arrays."""
+        """Wrap the static arguments in ``Fixed``, so that they are compared and never taken for arrays."""
         marked = tuple(_fixed(item, i) if i in self.numbers else item for i, item in enumerate(args))
         return marked, {
             name: _fixed(item, name) if name in self.names else item for name, item in kwargs.items()
@@ -72,8 +73,9 @@ def _fixed(item: Any, where: Any) -> Any:
 
 
 def those_it_has(function: Callable[..., Any], argnums: Any, argnames: Any) -> tuple[Any, Any]:
-    """Of static arguments that are asked of all functions of a class or Python module, those that one of them
-    has; None for none.
+    """Return the static arguments that ``function`` has, of those requested for a whole class or module.
+
+    None for positions or names if it has none.
     """
     order, named = positional(function), known_names(function)
     numbers = [
@@ -89,7 +91,7 @@ def _several(item: Any) -> Iterable[Any]:
 
 
 class StaticGraph(LazyGraph):
-    """A graph some of whose arguments are static. Lazy where it holds no variant yet."""
+    """Graph with static arguments."""
 
     statics: Statics
 

@@ -1,6 +1,4 @@
-"""How the structure of a call differs from the one that was recorded, in words: what the generated matcher
-compares, with the place of the difference.
-"""
+"""Descriptions of how the structure of a call differs from the recorded one."""
 
 from __future__ import annotations
 
@@ -34,7 +32,7 @@ _DEEPEST = 5  # attributes of attributes, where two objects are compared
 
 
 def structure_differences(old: Tree, value: Any, path: Path, is_array: IsArray) -> Iterator[str]:
-    """What of ``value`` is not as in the recorded tree, each with its place."""
+    """Yield each difference between ``value`` and the recorded tree, with its path."""
     if isinstance(old, Branch):
         yield from _branch_differences(old, value, path, is_array)
     elif isinstance(old, Static):
@@ -89,8 +87,9 @@ def _of_other_keys(path: Path, old: Branch, keys: tuple[Any, ...]) -> str:
 
 
 def _other_static(old: Any, value: Any, path: Path, is_array: IsArray) -> str:
-    """Two objects that are not the same. Of objects with attributes, and where both have one text, an
-    attribute tells them apart, or that they are two.
+    """Describe how a static value differs from the recorded one.
+
+    Values of one class that look alike, or that have attributes, are told apart by an attribute.
     """
     now, before = _describe(value, is_array), _describe_static(old)
     if type(old) is not type(value) or now != before and not _has_parts(unfixed(value)):
@@ -99,7 +98,7 @@ def _other_static(old: Any, value: Any, path: Path, is_array: IsArray) -> str:
 
 
 def _what_differs(old: Any, value: Any) -> str:
-    """The first attribute whose text tells the two apart, else the first that has no value to be compared by."""
+    """Describe the first attribute whose text differs, else the first that is compared by identity."""
     unlike = list(_unlike_parts(old, value, "", _DEEPEST))
     for where, one, other in unlike:
         if _without_address(one) != _without_address(other):
@@ -117,7 +116,7 @@ def _without_address(value: Any) -> str:
 
 
 def _unlike_parts(old: Any, value: Any, where: str, depth: int) -> Iterator[tuple[str, Any, Any]]:
-    """The attributes and items of two objects that are not equal, innermost first."""
+    """Yield ``(path, old, new)`` for the attributes and items that are not equal, innermost first."""
     if same_static(old, value):
         return
     parts = items_of(value) if _has_parts(value) and depth else []
@@ -150,8 +149,10 @@ def _step(value: Any, key: Any) -> str:
 
 
 def place(path: Path) -> str:
-    """An argument, or what is inside of one: the path begins with 0 and a position, with 1 and a keyword, or
-    with 2 and a place outside of the arguments.
+    """Name the argument, or the part of one, at ``path``.
+
+    The path begins with 0 and a position, with 1 and a keyword, or with ``OUTSIDE`` and the name of outside
+    state.
     """
     if len(path) < 2:
         return f"what is given by {'keyword' if path == (1,) else 'position'}"

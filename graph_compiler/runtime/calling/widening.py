@@ -1,6 +1,4 @@
-"""Arrays that a target without 64-bit types has narrowed, as the original is to get them: in the types that
-were recorded in their places.
-"""
+"""Conversion of arrays that a target without 64-bit dtypes has narrowed, back to the recorded dtypes."""
 
 from __future__ import annotations
 
@@ -19,8 +17,9 @@ Call = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def recorded_types(variants: Sequence[Variant]) -> Mapping[Path, str]:
-    """The wide types of the arguments of recorded calls, by their places; none where the target has them, or
-    where variants differ.
+    """Return the recorded 64-bit dtypes of arguments by path.
+
+    Arguments are left out if variants disagree. The result is empty if the target has 64-bit dtypes.
     """
     if not variants or not narrows(variants[0].target):
         return {}
@@ -36,8 +35,9 @@ def recorded_types(variants: Sequence[Variant]) -> Mapping[Path, str]:
 
 
 def widened(array: Any, wide: str | None, target: Target) -> Any:
-    """An array of the target as one of numpy in a wide type, where it has the type that the target has for
-    it; anything else as it is.
+    """Convert an array of the target from the narrowed dtype to a NumPy array of dtype ``wide``.
+
+    Anything else, and a traced array, is returned unchanged.
     """
     is_narrowed = (
         wide is not None and isinstance(array, target.array_types) and dtype_name(array) == NARROWED[wide]
@@ -46,9 +46,7 @@ def widened(array: Any, wide: str | None, target: Target) -> Any:
 
 
 def with_recorded_types(variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
-    """The call as it is recorded: JAX's int32 is int64 where that was recorded, which the original's
-    framework tells apart.
-    """
+    """Return the call with narrowed arrays in their recorded dtypes, which the original may tell apart."""
     types = recorded_types(variants)
     if not types:
         return args, kwargs

@@ -1,5 +1,6 @@
-"""Calls of the original's own code with arrays of a graph's framework: they become its own on the way in, and
-the target's on the way out.
+"""Calls of the original's own code with arrays of the target's framework.
+
+Arrays are converted to the original's framework before the call, and the results to the target's after it.
 """
 
 from __future__ import annotations
@@ -27,11 +28,13 @@ def is_inside() -> bool:
 
 
 class Border:
-    """Takes calls across. Containers and objects among the arguments stay the ones that they are; arrays in
-    them are replaced, and put back.
+    """Converts calls between the target's and the original's framework.
 
-    ``made`` gives for the tree of a result, and ``take`` makes of an object among the arguments that has got
-    arrays of the target, what a graph gives.
+    Containers and objects in the arguments keep their identity; arrays in them are replaced for the call and
+    put back after it.
+
+    made(tree): maps the structure of a result to the structure to return.
+    take(item): is called with each object in the arguments that receives an array of the target.
     """
 
     def __init__(
@@ -57,8 +60,9 @@ class Border:
         kwargs: Mapping[str, Any],
         types: Mapping[Path, str] = _NO_TYPES,
     ) -> Any:
-        """What a function of the original's framework gives. ``types`` are those that arrays had which the
-        target has narrowed, by their places.
+        """Call a function of the original's framework and convert its result.
+
+        types: dtypes by path of arrays that the target has narrowed.
         """
         crossing = _Crossing(self, types)
         given: list[Any] = [list(args), dict(kwargs)]
@@ -72,7 +76,7 @@ class Border:
         return result if self.same_framework else crossing.result(result, given)
 
     def native(self, array: Any) -> Any:
-        """An array of the original's as one of the target, in memory of its own."""
+        """Convert an array of the original's framework to one of the target that shares no memory with it."""
         native = self.target.convert(
             array.__array__()
             if hasattr(type(array), "__array__") and not hasattr(array, "__setitem__")
@@ -82,7 +86,7 @@ class Border:
 
 
 class _Crossing:
-    """One call: its arrays, as they were given and as the original has them."""
+    """One converted call, with the arrays passed and their converted arrays."""
 
     def __init__(self, border: Border, types: Mapping[Path, str]) -> None:
         self._types = types
@@ -114,8 +118,10 @@ class _Crossing:
         return own
 
     def leaving(self, array: Any, path: Path) -> Any:
-        """What stands in the place of an array after the call: the one that was given, with what was written
-        to it, or a new one of the target.
+        """Return the array to put in place of ``array`` after the call.
+
+        This is the array that was passed, updated if the call wrote to its converted copy, or a new array of
+        the target.
         """
         if id(array) in self._entered:
             own, given, stamp = self._entered[id(array)]
@@ -131,7 +137,7 @@ class _Crossing:
         return array if id(array) in self._own or self._border.same_framework else self._border.native(array)
 
     def result(self, result: Any, given: list[Any]) -> Any:
-        """A result in arrays of the target, in new containers and objects except those of the arguments."""
+        """Convert the arrays in a result, in new containers and objects except those of the arguments."""
         known = {id(item): item for item in _held(given)}
 
         def is_leaf(item: Any) -> bool:
@@ -150,7 +156,7 @@ class _Crossing:
         )
 
     def _put(self, given: list[Any], path: tuple[Any, ...], item: Any) -> None:
-        """Puts something at a path; a tuple on the way is made anew."""
+        """Set the item at ``path``, rebuilding tuples on the way."""
         container = at(given, path[:-1])
         if isinstance(container, tuple):
             pairs = [(key, item if key == path[-1] else child) for key, child in items_of(container)]
@@ -179,7 +185,7 @@ def _is_opened(item: Any) -> bool:
 
 
 def _held(value: Any) -> Iterator[Any]:
-    """The containers and objects in a value."""
+    """Yield the containers and objects in ``value``."""
     waiting, seen = [value], set[int]()
     while waiting:
         item = waiting.pop()

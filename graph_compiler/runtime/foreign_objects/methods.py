@@ -1,5 +1,7 @@
-"""Objects that come out of a graph for another framework: their methods, written for arrays of the original's
-framework, are called across the border.
+"""Methods of objects that a graph for another framework returns.
+
+Such objects hold arrays of the target, while their methods expect arrays of the original's framework, so
+method calls are converted.
 """
 
 from __future__ import annotations
@@ -21,11 +23,9 @@ _OPERATORS = frozenset({"__len__", "__getitem__", "__call__", "__contains__"})
 
 
 class Methods:
-    """Of one pair of frameworks, the classes whose objects hold arrays of the target: as the original's, but
-    that methods are given its arrays.
+    """Proxy classes, for one pair of frameworks, whose methods convert the arrays that they are called with.
 
-    A cache of keys and values says how long it is by ``self.keys.numel()``, which is a method of a tensor and
-    not of a JAX array.
+    For example, a key-value cache reports its length by ``self.keys.numel()``, a method that JAX arrays lack.
     """
 
     def __init__(self, frontend: Frontend, target: Target) -> None:
@@ -33,7 +33,7 @@ class Methods:
         self._classes: dict[type, type] = {}
 
     def tree(self, tree: Tree) -> Tree:
-        """The structure of a result with these classes, where objects hold arrays."""
+        """Replace the classes of objects that hold arrays by proxy classes in the structure of a result."""
         if not isinstance(tree, Branch):
             return tree
         children = tuple(map(self.tree, tree.children))
@@ -45,9 +45,7 @@ class Methods:
                 object.__setattr__(item, "__class__", cls)
 
     def taking(self, updates: Iterable[Update]) -> Callable[[Any], None] | None:
-        """A function that takes the objects that a call changes, of ``(args, kwargs, ...)``; None where it
-        changes none.
-        """
+        """Return a function that sets the proxy class of the objects that a call updates; None if none."""
         changed = [
             update.path
             for update in updates
@@ -82,7 +80,7 @@ class Methods:
 
 
 def _holds_arrays(tree: Branch) -> bool:
-    """Whether arrays stand in an object itself, or in lists and dicts that it holds."""
+    """Return True if the object itself holds arrays, directly or in lists and dicts."""
     if is_container(tree.type):
         return False
     waiting = list(tree.children)
@@ -128,7 +126,7 @@ def _with_methods(cls: type, border: Border) -> type:
 
 @contextmanager
 def _unheard(cls: type) -> Iterator[None]:
-    """Inside of the block a class is not told of a subclass, of which its library may keep a list."""
+    """Context manager that disables ``cls.__init_subclass__``, where a library may register subclasses."""
     own = vars(cls).get("__init_subclass__")
     type.__setattr__(cls, "__init_subclass__", classmethod(lambda cls: None))
     try:
@@ -147,7 +145,7 @@ def _members(cls: type) -> dict[str, Any]:
 
 
 def _member(item: Any, border: Border) -> Any:
-    """A method or property across the border; None for what stays."""
+    """Return a converting method or property; None for any other attribute."""
     if isinstance(item, property):
         read, write, delete = (
             None if part is None else _across(part, border) for part in (item.fget, item.fset, item.fdel)

@@ -1,5 +1,6 @@
-"""Attributes that a first call sets and later calls find as they are (``config.problem_type`` of a
-classifier): no state from then on.
+"""State that calls keep in the original's objects, as opposed to attributes that only a first call sets.
+
+For example, a classifier sets ``config.problem_type`` in its first call, and later calls only read it.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ _MOST_CALLS = 3
 
 
 def state_of(variants: Sequence[Variant]) -> dict[str, Any]:
-    """Return what the places hold in which calls keep state, by name, with arrays of the graph's framework.
+    """Return the state that calls keep, by name, with arrays of the graph's framework.
 
-    A value of Python that a variant takes for granted, and leaves, is no state: neither are the places of a
-    first call that is past.
+    A Python value that a variant assumes and leaves unchanged is no state, nor is anything that only a past
+    first call sets.
     """
     settled = _settled(variants)
     current = [
@@ -38,10 +39,9 @@ def state_of(variants: Sequence[Variant]) -> dict[str, Any]:
 
 
 def settle(graph: Graph, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-    """Leave in the original what a call leaves there, where these are values of Python, and record a variant
-    for that.
+    """Write the Python values that a call sets into the original, and record a variant for them.
 
-    Nothing changes where a second call would leave other values: such a place is state.
+    If a second call would set other values, these are state, and everything is restored.
     """
     for _ in range(_MOST_CALLS):
         settled = _settled(graph.variants)
@@ -65,9 +65,7 @@ def settle(graph: Graph, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> No
 
 
 def _settled(variants: Sequence[Variant]) -> dict[tuple[int, Any], Place]:
-    """Return the places that hold a value of Python which a variant takes for granted, and which no variant
-    for it replaces.
-    """
+    """Return the places that hold a Python value assumed by a variant, and that no such variant replaces."""
     found: dict[tuple[int, Any], Place] = {}
     replaced = set()
     for variant in variants:
@@ -91,7 +89,7 @@ def _places(variant: Variant) -> list[Place]:
 
 
 def _values_before(variant: Variant) -> Iterator[tuple[Place, Any]]:
-    """Yield the places that hold a value of Python before a call of the variant, with the value."""
+    """Yield the places that hold a Python value before a call of ``variant``, with the value."""
     trees = variant.state.tree.children if variant.state and isinstance(variant.state.tree, Branch) else ()
     yield from (
         (place, tree.value) for place, tree in zip(_places(variant), trees) if isinstance(tree, Static)
@@ -99,7 +97,7 @@ def _values_before(variant: Variant) -> Iterator[tuple[Place, Any]]:
 
 
 def _values_after(variant: Variant) -> Iterator[tuple[Place, Any]]:
-    """Yield the places in which a call replaces a value of Python by another, with the other."""
+    """Yield the places in which a call replaces a Python value by another, with the new value."""
     if not variant.state or not variant.state.replaced or not isinstance(variant.graph.output_tree, Branch):
         return
     before = {place.identity for place, _ in _values_before(variant)}

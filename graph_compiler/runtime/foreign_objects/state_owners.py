@@ -1,4 +1,4 @@
-"""The objects in which calls of a variant keep state, for which they wait on each other."""
+"""Objects that hold the state of a variant; calls that change the same object wait for each other."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ Written = Iterable[tuple[str, Any]]  # kind and key of the arrays that the flat 
 
 
 class Owning(Protocol):
-    """Where the user's model keeps its arrays."""
+    """Lookup of the objects that hold the arrays of the user's model."""
 
     def owner_of(self, name: str) -> Any:
-        """The object that holds a buffer: graphs that change what it holds take turns."""
+        """Return the object that holds a buffer."""
 
 
 def owners_of(
     graph: Graph, written: Written, weights: Owning | None, constants: Mapping[str, Any]
 ) -> list[Any]:
-    """The objects that hold buffers, captured arrays and places which a call changes; of numbers that Python
-    draws, its generator.
+    """Return the objects that hold buffers, captured arrays and places which a call changes.
+
+    For numbers that Python draws, this is the module ``random``.
     """
     if not (written or graph.effects or graph.state.places):
         return []

@@ -1,4 +1,4 @@
-"""State of a graph for another framework: it lives in the user's objects, as arrays of their framework."""
+"""State of a graph for another framework, which stays in the user's objects as arrays of their framework."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ _STATE = 2  # the place of the state in ``(args, kwargs, state)``
 
 
 class _Form(NamedTuple):
-    """An output of a graph: the ``first`` one that was the same object while recording, its data type (None
-    of a number), and whether it is a scalar of numpy, which is no array.
+    """How an output of a graph is written back.
+
+    first: index of the first output that was the same object while recording.
+    dtype: dtype of the array; None for a number.
+    is_scalar: True for a NumPy scalar.
     """
 
     first: int
@@ -29,11 +32,11 @@ class _Form(NamedTuple):
 
 
 class WriteBack:
-    """Reads the places for a graph and leaves there what its calls make of them.
+    """Reads a graph's state from the user's objects and writes what a call makes of it back.
 
-    What is left is a new array of the user's framework; an array that the original writes to gets other
-    elements. The user's objects are the truth: whatever is done to them between two calls counts. ``copied``
-    knows the arrays of the target that were left last.
+    A replaced array becomes a new array of the user's framework; an array that the original writes to is
+    updated in place. Nothing is cached but conversions, so changes that the user makes between two calls
+    count.
     """
 
     def __init__(self, graph: Graph, array_access: ArrayAccess, target: Target, copied: Converted) -> None:
@@ -50,18 +53,18 @@ class WriteBack:
         return self._copied.of(array) if self._array_access.is_own(array) else self._target.convert(array)
 
     def natively(self, held: Any) -> Any:
-        """What a place holds, with arrays of the target."""
+        """Convert the arrays in ``held`` to arrays of the target."""
         leaves, tree = flatten(
             held, lambda item: self._array_access.is_own(item) or isinstance(item, self._target.array_types)
         )
         return unflatten(tree, map(self.convert, leaves)) if leaves else held
 
     def leave(self, new: Sequence[Any], arguments: Any) -> None:
-        """Containers and places hold what a call has given them: places arrays of the user's framework,
-        arguments those of the graph's.
+        """Apply the updates of a call to containers and places.
 
-        Objects are told apart by where they stand in ``new``: what are two arrays of the original may be one
-        in a framework whose arrays never change.
+        Places get arrays of the user's framework, arguments arrays of the graph's. Objects are identified by
+        their index in ``new``, because two arrays of the original may be one object in a framework with
+        immutable arrays.
         """
         made: dict[int, Any] = {}
         left = [self._left(number, item, made, arguments) for number, item in enumerate(new)]
@@ -91,8 +94,9 @@ class WriteBack:
         return self._state.name_of(number - self._first)
 
     def _left(self, number: int, item: Any, made: dict[int, Any], arguments: Any) -> Any:
-        """What the user's objects get for one of the ``new`` ones; ``made`` are the arrays made so far, by
-        the first output that is the same one.
+        """Convert one new object for the user's framework.
+
+        made: arrays converted so far, by the first output that is the same object.
         """
         path = self._written.get(number)
         if path is not None:
@@ -102,7 +106,7 @@ class WriteBack:
         return arrays[0] if isinstance(tree, Leaf) else unflatten(tree, arrays)
 
     def _array(self, item: Any, form: _Form, made: dict[int, Any]) -> Any:
-        """An array once, however often it is left; numbers as they are."""
+        """Convert an array once for all outputs that are the same object; return numbers unchanged."""
         if form.dtype is None:
             return item
         if form.first not in made:
@@ -120,7 +124,7 @@ class WriteBack:
         return array
 
     def _put(self, number: int, item: Any, held: Any) -> Any:
-        """Gives an array that is in a place, or those in a tuple there, other elements."""
+        """Write ``item`` into the array, or the tuple of arrays, at a place."""
         tree, forms = self._forms[number]
         for array, native, form in zip(leaves_at(tree, held), leaves_at(tree, item), forms):
             if form.dtype is not None:
@@ -133,9 +137,7 @@ class WriteBack:
 
 
 def elements_of(target: Target, native: Any) -> Any:
-    """The elements of what is left in the user's objects; ``CallMismatch`` while the target traces a
-    function, when there are none.
-    """
+    """Convert ``native`` to NumPy. Raise ``CallMismatch`` if it is traced, so that it has no values."""
     try:
         return target.to_numpy(native)
     # Each framework has exceptions of its own for arrays without elements.
@@ -149,7 +151,7 @@ def elements_of(target: Target, native: Any) -> Any:
 
 
 def _forms(graph: Graph) -> Iterator[tuple[Tree, list[_Form]]]:
-    """Of every object that a call gives for updates its structure, and the arrays and numbers in it."""
+    """Yield, for each new object of a call, its structure and the forms of its leaves."""
     assert isinstance(graph.output_tree, Branch)
     result, new = graph.output_tree.children
     is_array = [

@@ -1,6 +1,4 @@
-"""From the JSON of a saved graph to graphs: what ``load`` reads, and what ``save`` reads back before it
-writes.
-"""
+"""Decoding of the JSON of saved graphs, for ``load`` and for the check that ``save`` makes."""
 
 from __future__ import annotations
 
@@ -37,7 +35,7 @@ _PLAIN = (bool, int, float, str, type(None))
 
 
 class _Unknown:
-    """A default that the file does not hold: no argument is equal to it, and no call can be filled with it."""
+    """Placeholder for a parameter's default that the file does not hold. No argument equals it."""
 
     def __repr__(self) -> str:
         return "..."
@@ -47,8 +45,9 @@ UNKNOWN = _Unknown()
 
 
 def binding_to_json(binding: Binding | None) -> Any:
-    """``[[name, kind, default?], ...]`` and the names that something looks at; None where calls have one
-    spelling only.
+    """Encode the parameters of a binding as ``[[name, kind, default?], ...]``, and the names in ``seen``.
+
+    None if there is no binding.
     """
     if binding is None:
         return None
@@ -59,7 +58,7 @@ def binding_to_json(binding: Binding | None) -> Any:
 
 
 def binding_from_json(data: Any) -> Binding | None:
-    """What :func:`binding_to_json` wrote. ``InvalidFile`` for what it does not write."""
+    """Decode what :func:`binding_to_json` encoded. Raise an error for anything else."""
     if data is None:
         return None
     parameters = tuple(_from_json(entry) for entry in data["parameters"])
@@ -108,7 +107,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def checked_index(text: bytes) -> Any:
-    """What the JSON of a saved graph says, once it is of this version."""
+    """Parse the JSON of a saved graph. Raise ``InvalidFile`` unless it has this format and version."""
     data = read_json(text)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise InvalidFile("it was not written by graph_compiler")
@@ -122,7 +121,7 @@ def checked_index(text: bytes) -> Any:
 
 
 def graphs_of(data: Any, arrays: Mapping[str, Any], frontend: Any, backend: Any) -> list[IRGraph]:
-    """The graphs of all variants, with these arrays, by their names in the file, as constants."""
+    """Return the graphs of all variants. ``arrays`` holds constants and parameters by name in the file."""
     known = KnownClasses()
     return [
         _graph_of(body, number, arrays, frontend, backend, known)
@@ -142,9 +141,9 @@ def _graph_of(
 
 
 def modes_of(data: Any) -> tuple[bool | None, list[list[bool]]]:
-    """The mode of training that the model was in, and those that each variant answers in.
+    """Return the model's training mode, and for each variant the modes that it answers in.
 
-    The first files do not say, and take both.
+    Files without this entry answer in both modes.
     """
     training, modes = data.get("training"), data.get("modes", [[True, False]] * len(data["variants"]))
     if len(modes) != len(data["variants"]) or any(type(mode) is not bool for each in modes for mode in each):
@@ -155,7 +154,7 @@ def modes_of(data: Any) -> tuple[bool | None, list[list[bool]]]:
 
 
 def statics_of(data: Any) -> Statics | None:
-    """Which arguments are static, where some are. The first files do not say."""
+    """Return the static arguments; None if there are none, or the file has no such entry."""
     if data.get("static") is None:
         return None
     names, numbers = data["static"]
@@ -165,7 +164,7 @@ def statics_of(data: Any) -> Statics | None:
 
 
 def dtypes_of(data: Any) -> dict[str, str]:
-    """Names in the safetensors file -> dtypes of the graph."""
+    """Return the graph's dtype of each array in the safetensors file."""
     return {
         name: dtype
         for number, body in enumerate(data["variants"])
@@ -190,7 +189,7 @@ def require_stored(encoded: str, dtype: str) -> None:
 def require_readable(
     text: bytes, arrays: Mapping[str, Any], dtypes: Mapping[str, str], frontend: Any, backend: Any
 ) -> None:
-    """An error where a graph whose JSON this is, beside these arrays of these types, could not be loaded."""
+    """Raise an error if a graph with this JSON and these arrays could not be loaded."""
     data = read_json(text)
     for name, dtype in dtypes_of(data).items():
         if data["array_shapes"][name] != list(arrays[name].shape):

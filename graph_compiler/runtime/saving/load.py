@@ -1,4 +1,4 @@
-"""Reads graphs from the files that ``saving`` writes. Nothing in them is executed."""
+"""Loading of saved graphs. Nothing in the files is executed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from .stored_arrays import Hashed, stored_arrays
 
 @dataclass
 class LoadedPipeline(Pipeline):
-    """Writes what was recorded elsewhere; records nothing."""
+    """Pipeline of a loaded graph. It writes recordings for targets and records nothing."""
 
     has_original: ClassVar[bool] = False
     _arrays: dict[str, Any] = field(
@@ -53,7 +53,6 @@ class LoadedPipeline(Pipeline):
     )  # of all variants, in the target's framework
 
     def native_weights(self, recorded: Recorded, graph: IRGraph) -> Any:
-        """The arrays of the file: there are no objects of the user's that hold them."""
         for name, array in recorded.weights.arrays.items():
             if name not in self._arrays:
                 self._arrays[name] = self.target.target.adopt(array)
@@ -66,7 +65,7 @@ class LoadedPipeline(Pipeline):
 
 
 class _Arrays(Live):
-    """Called, the arrays of these names; nobody but the graph itself replaces one."""
+    """Weights of a loaded graph, which only the graph itself replaces."""
 
     dicts: tuple[dict[str, Any], ...] = ()
 
@@ -81,8 +80,7 @@ class _Arrays(Live):
             else {name: self._arrays[name] for name in self._names}
         )
 
-    def refresh(self) -> None:
-        """Nothing has changed."""
+    def refresh(self) -> None: ...
 
     def leave(self, name: str, array: Any) -> None:
         self._arrays[name] = array
@@ -92,9 +90,11 @@ class _Arrays(Live):
 
 
 class Held(Weights):
-    """Arrays in the place of a model's weights, of which these are trained, and those could be; in the place
-    of its modules a mode, which says which variants answer. ``training`` is the mode that the model was in,
-    None where it had none.
+    """Weights and training mode of a loaded graph.
+
+    training: the mode in which the model was saved; None if it had none.
+    mode: the mode set by ``train()`` or ``eval()``; None until then, so that the first variant that fits
+        answers.
     """
 
     def __init__(
@@ -219,9 +219,7 @@ def _graph_in(
 
 
 def _frontend(name: str, data: Any, frontend_of: Callable[[str], Frontend]) -> Any:
-    """The frontend of the framework that was recorded; where that is not installed, a stand-in will do for
-    canonical graphs.
-    """
+    """Return the frontend ``name``, or a placeholder if it is not installed and all graphs are canonical."""
     try:
         return frontend_of(name)
     except FrameworkNotInstalled as problem:
@@ -267,7 +265,7 @@ def _whole(opened: _Opened, name: str) -> bytes:
 
 
 def _index(opened: _Opened, digests: Any) -> Any:
-    """What the JSON of the graph says, once it is whole and of this version."""
+    """Parse the JSON of the graph and check its digest."""
     text = _whole(opened, FILES[0])
     data = checked_index(text)
     if digests.get(FILES[0]) != hashlib.sha256(text).hexdigest():
@@ -281,9 +279,7 @@ def _native(data: Any, backend: Backend, target: Backend) -> Target:
 
 
 def _arrays(data: Any, opened: _Opened, digests: Any, native: Target) -> dict[str, Any]:
-    """Name in the file -> native array, each read into memory that becomes the array's where the framework
-    takes it.
-    """
+    """Return the native arrays by name in the file, each read into memory that the framework can adopt."""
     dtypes, arrays = dtypes_of(data), {}
     with opened(FILES[1]) as file:
         hashed = Hashed(file)
@@ -296,7 +292,7 @@ def _arrays(data: Any, opened: _Opened, digests: Any, native: Target) -> dict[st
 def _graphs(
     data: Any, arrays: dict[str, Any], frontend: Any, backend: Backend
 ) -> tuple[list[IRGraph], dict[str, Any]]:
-    """The graphs and their parameters."""
+    """Return the graphs, and the parameters by name."""
     graphs = graphs_of(data, arrays, frontend, backend)
     return graphs, {
         name.removeprefix("parameters/"): array

@@ -1,6 +1,4 @@
-"""The files of a saved graph, written piece by piece: memory then holds one weight twice, and not all of them
-three times.
-"""
+"""Files of a saved graph, written in pieces, so that memory holds a copy of one weight at a time."""
 
 from __future__ import annotations
 
@@ -32,9 +30,7 @@ _partial: set[str] = set()  # folders that files are being written into
 def safetensors_of(
     arrays: Mapping[str, Any], to_bytes: Callable[[Any], bytes], metadata: Mapping[str, str] | None = None
 ) -> Iterator[bytes]:
-    """A safetensors file, written here: the library's own writer takes other arguments in every second
-    release.
-    """
+    """Yield the pieces of a safetensors file."""
     header: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
     place = 0
     for name, array in arrays.items():
@@ -54,11 +50,9 @@ def safetensors_of(
 
 
 def write(path: Path, files: Mapping[str, Iterable[bytes]]) -> None:
-    """Each file piece by piece, then the digests of all; what stood there stays until all are written. An
-    existing folder is written into.
+    """Write ``files`` and their digests to a zip file, or to a folder if ``path`` has no suffix or is one.
 
-    They are written in a folder of their own beside: others may save to this path at the same time, or have
-    put a link where it would be.
+    Existing contents stay until everything is written.
     """
     is_file = path.suffix != "" and not path.is_dir()
     is_new = not is_file and not path.exists()
@@ -92,9 +86,7 @@ def _partial_folder(inside: Path) -> Iterator[Path]:
 
 
 def _place(partial: Path, path: Path) -> None:
-    """Move all files to where they belong, also if Ctrl-C comes in between: the files of two graphs must not
-    lie side by side.
-    """
+    """Move all files to ``path``, even on Ctrl-C, because files of two graphs must not be mixed."""
     with _placing:
         try:
             for name in FILES:

@@ -1,6 +1,6 @@
-"""Writes graphs to files: JSON and safetensors in a zip or a folder.
+"""Saving of graphs as JSON and safetensors in a zip file or a folder.
 
-No pickle, and no source: it is written anew from the graph.
+Neither pickles nor source code are stored; the source is written again from the graph.
 """
 
 from __future__ import annotations
@@ -28,14 +28,12 @@ if TYPE_CHECKING:
 
 
 def save(graph: Graph, path: str | os.PathLike[str]) -> None:
-    """Writes all variants of a graph, those for globals and modes as they are now first: into a zip file
-    where ``path`` has a suffix, otherwise into a folder.
-    """
+    """Write all variants of ``graph`` to ``path``, a zip file if it has a suffix, else a folder."""
     write(path_of("path", path), _files_of(graph))
 
 
 def to_bytes(graph: Graph) -> bytes:
-    """The zip file as bytes. ``NotSerialisable`` where a file cannot hold the graph."""
+    """Return the zip file as bytes. Raise ``NotSerialisable`` if a file cannot hold the graph."""
     held = io.BytesIO()
     try:
         write_zip(held, _files_of(graph))
@@ -88,8 +86,9 @@ def _files_of(graph: Graph) -> dict[str, Iterable[bytes]]:
 
 
 def _modes_of(variant: Variant) -> list[bool]:
-    """The modes of training in which it answers calls: both where none matters, none where something else has
-    changed since.
+    """Return the training modes in which ``variant`` answers calls.
+
+    Both if it does not depend on the mode, and none if anything else that it assumes has changed.
     """
     modes = []
     for mode in (True, False):
@@ -104,9 +103,7 @@ def _mode_of(variant: Variant) -> bool | None:
 
 
 def _read_back(graph: Graph, text: bytes, arrays: Mapping[str, Any]) -> None:
-    """``InvalidFile`` where what is to be written could not be loaded: what stands in the file's place stays
-    there then.
-    """
+    """Raise ``InvalidFile`` if what is about to be written could not be loaded."""
     dtypes = {name: dtype_name(array) for name, array in arrays.items()}
     try:
         require_readable(text, arrays, dtypes, graph.pipeline.frontend, graph.pipeline.target)

@@ -1,6 +1,4 @@
-"""The arrays of a saved graph, read piece by piece, each into its own memory: the file as a whole never
-stands in memory.
-"""
+"""Reading of safetensors files array by array, so that the whole file is never in memory."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ _WIDTHS = {
 
 
 class Hashed:
-    """A file that is read once from its beginning to its end, and the SHA-256 digest of what was read."""
+    """A file that is read once from beginning to end, with the SHA-256 digest of what was read."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file, self._digest = file, hashlib.sha256()
@@ -35,7 +33,7 @@ class Hashed:
         return self.memory(count).tobytes()
 
     def memory(self, count: int) -> np.ndarray[Any, Any]:
-        """The next ``count`` bytes, in aligned memory of their own. ``InvalidFile`` where there are fewer."""
+        """Read ``count`` bytes into new, aligned memory. Raise ``InvalidFile`` if the file ends before."""
         held = np.empty(count + _ALIGNED, np.uint8)
         begin = -held.ctypes.data % _ALIGNED
         filled = held[begin : begin + count]
@@ -58,7 +56,7 @@ class Hashed:
 
 
 class Stored(NamedTuple):
-    """An array of a file: its bytes, in aligned memory of their own."""
+    """An array of a safetensors file, in aligned memory of its own."""
 
     encoded: str
     shape: tuple[int, ...]
@@ -70,7 +68,7 @@ def stored_arrays(file: Hashed) -> Iterator[tuple[str, str, np.ndarray[Any, Any]
 
 
 def shaped_arrays(file: Hashed) -> Iterator[tuple[str, Stored]]:
-    """Name and array of each array of a safetensors file, in the order in which they stand there."""
+    """Yield the name and the array of each entry of a safetensors file, in the order of the file."""
     length = int.from_bytes(file.bytes(8), "little")
     if length > _LONGEST:
         raise InvalidFile(f"a header of {length} bytes is no header")

@@ -1,6 +1,4 @@
-"""What a graph from outside must keep to: names that are names, places that there are, and nothing that could
-call.
-"""
+"""Validation of graphs from files: valid names and references, and nothing that could call a function."""
 
 from __future__ import annotations
 
@@ -25,9 +23,7 @@ _TEXTS = {"message": LINE}  # parameters that are sentences, and stand in the so
 
 
 def validate(graph: IRGraph, parameters: dict[str, Any], frontend: Frontend, backend: Backend) -> None:
-    """``InvalidFile`` where a graph that was read, with these arrays for its parameters, is none that
-    ``save`` could have written.
-    """
+    """Raise ``InvalidFile`` if ``save`` could not have written ``graph`` with these parameters."""
     for value in graph.sources():
         if value.dtype not in ITEMSIZE and (value.dtype not in KEYS or value not in graph.inputs):
             raise InvalidFile(f"{value.dtype!r} is no data type")
@@ -79,7 +75,7 @@ def _check_trees(graph: IRGraph) -> None:
 
 
 def _check_results(graph: IRGraph) -> None:
-    """What a recorded call gives is where its source takes names from."""
+    """Check that results of recorded calls hold their outputs, because the source takes names from them."""
     for node in every(graph.nodes):
         if node.regions and not runs_blocks(node.op):
             raise InvalidFile(f"{node.op:.80} runs no blocks")

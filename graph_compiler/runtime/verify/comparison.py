@@ -1,4 +1,4 @@
-"""Whether two results are the same within rounding, in words where they are not."""
+"""Comparison of two results within rounding."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ _TAKEN_FOR_WIDER = "bfloat16"  # whose elements numpy gets as float32
 
 @dataclass(frozen=True)
 class Tolerance:
-    """``|actual - expected| <= atol + rtol * |expected|``; None: by the narrower of the two dtypes."""
+    """``|actual - expected| <= atol + rtol * |expected|``. None selects that of the less precise dtype."""
 
     rtol: float | None = None
     atol: float | None = None
 
     def allowed(self, actual: Any, expected: Any, width: int) -> Any:
-        """The largest difference for every element, of which the narrower of the two types takes ``width``
-        bytes at most.
+        """Return the largest allowed difference of each element.
+
+        width: upper bound of the item size, in bytes, of the less precise dtype.
         """
         import numpy as np
 
@@ -37,10 +38,10 @@ class Tolerance:
 
 
 class Types(dict[str, str]):
-    """Label -> name of the data type: one of a framework without 64-bit types may stand for the wider one."""
+    """Names of dtypes by label. A narrowed dtype counts as the 64-bit one."""
 
     def difference(self, expected: Types) -> str:
-        """The first that is another, in words."""
+        """Describe the first dtype that differs from ``expected``; "" if none does."""
         for label, wanted in expected.items():
             if self.get(label) not in (wanted, NARROWED.get(wanted)):
                 return f"of {label} is {self.get(label)} where the original gives {wanted}"
@@ -54,10 +55,10 @@ def difference(
     numbers: bool,
     widths: Mapping[str, int] = MappingProxyType({}),
 ) -> str:
-    """Return the first part that differs, in words; an empty text where none does. ``numbers=False`` compares
-    all but the elements.
+    """Describe the first part that differs; "" if none does.
 
-    ``widths`` gives for a label the narrowest float, in bytes, that was computed on the way to this part.
+    numbers: compare values too, not only structure, shapes and dtypes.
+    widths: item size of the narrowest float computed on the way to each part, by label.
     """
     if actual.keys() != expected.keys():
         return f"it gives {len(actual) - 1} arrays where the original gives {len(expected) - 1}"

@@ -1,4 +1,4 @@
-"""The lowest precision that a recorded graph computes in on the way to each of its values."""
+"""Lowest floating-point precision on the way to each value of a recorded graph."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ def width_of(dtype: str) -> int:
 
 
 def widths_of(graph: IRGraph) -> dict[Value, int]:
-    """Return for each value of a recorded graph the narrowest float, in bytes, that the calls on the way to
-    it compute.
+    """Return, for each value, the item size of the narrowest float computed on the way to it, in bytes.
 
     Arguments and views of them are exact, so they do not count.
     """
@@ -85,7 +84,7 @@ def _narrowest(items: Iterable[Any], widths: dict[Value, int]) -> int:
 
 
 def _operands(structure: Any) -> Iterator[Value]:
-    """Yield the values that nested arguments hold, and the numbers that sizes among them read of elements."""
+    """Yield the values in nested arguments, and those that sizes in them read numbers from."""
     for item in iterate_structure(structure):
         if isinstance(item, Value):
             yield item

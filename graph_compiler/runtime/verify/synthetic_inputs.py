@@ -1,4 +1,4 @@
-"""Arguments like those that a variant was recorded with, made up."""
+"""Random arguments like those that a variant was recorded with."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def recorded_inputs(recorded: Recorded) -> list[Value]:
 
 
 def synthetic_leaves(recorded: Recorded, reference: Any, sizes: Mapping[int, int], seed: int) -> list[Any]:
-    """Random arrays of the recorded dtypes and ranks, with elements from the ranges that were seen, and
-    ``sizes`` in the place of others; numbers as recorded.
+    """Return random arrays of the recorded dtypes and ranks, and the recorded numbers.
 
-    What was one array is one, and all have the facts that were asked for.
+    Values lie in the recorded ranges. ``sizes`` maps recorded sizes to others. Arguments that were one array
+    stay one, and all have the properties that the recording assumes.
     """
     graph, ranges = recorded.graph, iter(recorded.ranges)
     kinds = leaves_of(graph.input_tree)

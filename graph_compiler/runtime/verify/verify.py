@@ -1,4 +1,4 @@
-"""Runs the original and a graph side by side on fresh inputs, and finds the first call where they part."""
+"""Verification of a graph against its original, and search for the first call that differs."""
 
 from __future__ import annotations
 
@@ -47,11 +47,13 @@ _FREEDOMS = {
 
 @dataclass(frozen=True)
 class Verified:
-    """What a verification did: ``runs`` agreed; ``skipped`` inputs were refused by the original or by the
-    graph's guards.
+    """Result of a verification.
 
-    ``numbers`` is False where the graph draws random numbers of another framework: then only structure,
-    shapes and types were compared.
+    runs: number of inputs for which graph and original agree.
+    skipped: number of inputs that the original or the graph's guards rejected.
+    sizes: recorded sizes that were varied.
+    numbers: False if the graph draws random numbers in another framework, so that only structure, shapes and
+        dtypes were compared.
     """
 
     runs: int
@@ -61,7 +63,7 @@ class Verified:
 
 
 class Verification:
-    """The verification of one variant."""
+    """Verification of one variant."""
 
     def __init__(self, name: str, pipeline: Pipeline, variant: Variant, tolerance: Tolerance) -> None:
         assert variant.recording is not None
@@ -78,9 +80,7 @@ class Verification:
 
     @functools.cached_property
     def widths_of_parts(self) -> dict[str, int]:
-        """The narrowest float, in bytes, that the original computes on the way to each part of an outcome, by
-        its label.
-        """
+        """Item size of the narrowest float that the original computes on the way to each part, by label."""
         graph = self.recording.graph
         results = outputs_of(graph, self.widths)
         labels = [_label_of_result(place, len(results)) for place in range(len(results))]
@@ -95,9 +95,7 @@ class Verification:
 
     # ------------------------------------------------------------------------------ which inputs
     def run(self, runs: int, seed: int) -> Verified:
-        """Draws inputs of the recorded specs at ``runs`` seeds, and at other sizes as far as the original
-        takes them.
-        """
+        """Verify with ``runs`` seeds at the recorded sizes, and at others that the original accepts."""
         specs = [value.spec.hints for value in recorded_inputs(self.recording)]
         known = sorted({size for shape in specs for size in shape})
         movable = [
@@ -118,7 +116,7 @@ class Verification:
         return Verified(self.runs, self.skipped, tuple(movable), self.numbers)
 
     def try_sizes(self, sizes: Sizes, seed: int) -> bool:
-        """Verifies at these other sizes; False where the original refuses them or a guard does not hold."""
+        """Verify with these sizes. Return False if the original rejects them or a guard fails."""
         leaves = synthetic_leaves(self.recording, self.reference, sizes, seed)
         fits = self.check(leaves, seed)
         self.skipped += not fits
@@ -126,7 +124,7 @@ class Verification:
 
     # ------------------------------------------------------------------------------ one run
     def check(self, leaves: list[Any], seed: int) -> bool:
-        """Compares one run with these arrays."""
+        """Verify with these leaves. Return False if the original rejects them or a guard fails."""
         if self._matched(leaves) is None:
             return False
         try:
@@ -139,7 +137,10 @@ class Verification:
         return self.agrees(expected, leaves, seed)
 
     def agrees(self, expected: Outcome, leaves: list[Any], seed: int) -> bool:
-        """Compares one run with what the original gives; False where a guard does not hold."""
+        """Compare a run of the graph with the original's outcome. Return False if a guard fails.
+
+        Raises ``VerificationFailed`` if they differ.
+        """
         try:
             actual = self._graph(leaves, seed)
         except GuardFailed:
@@ -180,7 +181,7 @@ class Verification:
         return self.variant.match(args, kwargs)
 
     def original(self, leaves: list[Any], seed: int) -> Outcome:
-        """What the original gives for these arrays and numbers; nothing of what it changes stays changed."""
+        """Run the original and restore everything that it changes."""
         mine = self._copied(leaves)
         args, kwargs = self._call(mine)
         with host_state_seeded(seed), self.reference.undone(self.recording.weights, seed):
@@ -221,7 +222,7 @@ class Verification:
         ).parts
 
     def _held(self, names: list[str]) -> dict[str, Any]:
-        """The original's arrays of the moment for the graph; buffers in memory of their own."""
+        """Return the original's current weights for the graph, with copies of buffers."""
         live, own = (
             self.recording.weights.live(names)(),
             {id(tensor) for tensor in self.recording.weights.buffers()},
@@ -237,7 +238,7 @@ class Verification:
 
     # ------------------------------------------------------------------------------ where they part
     def _blame(self, leaves: list[Any], seed: int) -> str:
-        """The first recorded call whose result differs, in words."""
+        """Describe the first recorded call whose result differs."""
         try:
             pairs = self._pairs(leaves, seed)
             for value, actual, expected, written in pairs:
@@ -261,7 +262,7 @@ class Verification:
             yield from self._observed(leaves, seed)
 
     def _recorded_values(self, leaves: list[Any], seed: int) -> dict[Value, Any]:
-        """What every call of the recording gives for these arrays, in the source framework."""
+        """Run the recording in its source framework and return every intermediate array, as NumPy."""
         graph, values = self.reference.with_intermediates(self.recording.graph)
         program = self.pipeline.source_text(graph, "Intermediate results.")
         live = self.recording.weights.live(list(graph.parameters))()
@@ -274,7 +275,7 @@ class Verification:
         return {value: self.reference.to_numpy(array) for value, array in zip(values, arrays)}
 
     def _lifted(self, leaves: list[Any], seed: int) -> Iterator[tuple[Value, Any, Any, str]]:
-        """Recorded calls against what they became, both on the same inputs."""
+        """Yield pairs of results of recorded calls and of the canonical operations written for them."""
         recorded = self._recorded_values(leaves, seed)
         graph, target = self.variant.graph, self.variant.target
         lifted = graph.debug.lifted
@@ -301,7 +302,7 @@ class Verification:
             )
 
     def _observed(self, leaves: list[Any], seed: int) -> Iterator[tuple[Value, Any, Any, str]]:
-        """Calls of the recording against the calls that the original makes."""
+        """Yield pairs of results of recorded calls and of the calls that the original makes now."""
         recorded = self._recorded_values(leaves, seed)
         args, kwargs = self._call(self._copied(leaves))
         with host_state_seeded(seed), self.reference.undone(self.recording.weights, seed):
@@ -319,7 +320,6 @@ class Verification:
 def verify_graph(
     graph: Graph, runs: int, tolerance: Tolerance, seed: int, args: Any, kwargs: Any
 ) -> Verified:
-    """See :meth:`Graph.verify`."""
     if args is not None or kwargs is not None:
         args, kwargs = tuple(args or ()), dict(kwargs or {})
         if not any(variant.match(args, kwargs) for variant in graph.variants):
@@ -343,7 +343,7 @@ def verify_graph(
 def _verified(
     graph: Graph, runs: int, tolerance: Tolerance, seed: int, args: Any, kwargs: Any
 ) -> list[Verified]:
-    """What was done of each variant that fits."""
+    """Return the verification of each variant that fits."""
     done: list[Verified] = []
     for variant in graph.variants:
         if variant.recording is None or not variant.recording.ranges and variant.why == "loaded":
@@ -358,9 +358,7 @@ def _verified(
 
 
 def verify_variant(graph: Graph, variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Checks a variant that was just recorded: with the arguments it was recorded with, then with fresh ones
-    where that is possible.
-    """
+    """Verify a new variant with its own arguments, then with random ones if the original accepts them."""
     verification = Verification(graph.name, graph.pipeline, variant, Tolerance())
     verification.check_call(args, kwargs, 0)
     try:
@@ -370,9 +368,7 @@ def verify_variant(graph: Graph, variant: Variant, args: tuple[Any, ...], kwargs
 
 
 class Outcome:
-    """A result and everything that a call may have changed, as numpy arrays by label; containers and plain
-    values by structure.
-    """
+    """All that a call returns or may have changed: NumPy arrays by label, and the result's structure."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Arrays of the user's framework and what they were converted to, so that nothing is converted twice."""
+"""Caches of arrays converted from the user's framework to the target's."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ...errors import NotCompilable
 
 
 def twin_of(array: Any, convert: Callable[[Any], Any]) -> Any:
-    """An array that a function holds, in another framework.
+    """Convert an array that a function holds.
 
-    ``NotCompilable`` where its class is one that no other framework has.
+    Raises ``NotCompilable`` if ``convert`` returns None, because the array is of an unknown class.
     """
     twin = convert(array)
     if twin is None:
@@ -32,7 +32,10 @@ class _Twin:
 
 
 class Converted:
-    """Array -> its twin in another framework, for as long as the array lives and is as it was (``stamp``).
+    """Cache of arrays converted to another framework, keyed by the identity of the source array.
+
+    An entry is valid while the source array is alive and its stamp fits, that is, until the array is written
+    to.
 
     >>> from graph_compiler.frontends.numpy.array_access import Stamp
     >>> import numpy as np
@@ -57,7 +60,7 @@ class Converted:
         return self.note(array, twin_of(array, self._convert)) if known is None else known
 
     def note(self, array: Any, native: Any) -> Any:
-        """``native`` holds what ``array`` holds now."""
+        """Store ``native`` as the current conversion of ``array``."""
         number, twins = id(array), self._twins
 
         def forget(reference: weakref.ref[Any]) -> None:
@@ -71,9 +74,7 @@ class Converted:
 
 
 class Shared(Converted):
-    """As :class:`Converted`, where what is converted shares its memory: it is made anew each time, which
-    costs less than a look at the array.
-    """
+    """A :class:`Converted` that stores nothing, for conversions that share memory."""
 
     def known(self, array: Any) -> Any:
         return twin_of(array, self._convert)

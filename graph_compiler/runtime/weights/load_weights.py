@@ -1,4 +1,4 @@
-"""Gives the modules of a graph their weights, from files or from arrays: all of them, or none."""
+"""Loading of weights from files or arrays into a graph's modules: either all of them or none."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ _DTYPES = {code: dtype for dtype, code in ENCODED.items() if not dtype.startswit
 
 
 def load_weights(graph: Graph, source: str | os.PathLike[str] | Mapping[str, Any]) -> None:
-    """See :meth:`Graph.load_weights`."""
     if not isinstance(source, (str, os.PathLike, Mapping)):
         raise InvalidOption(
             f"source is {shown(source)}, and has to be a safetensors file, a folder of them, or a dict of arrays by name"
@@ -43,7 +42,7 @@ def load_weights(graph: Graph, source: str | os.PathLike[str] | Mapping[str, Any
 
 
 def _owners(graph: Graph) -> list[Any]:
-    """Where the user's model holds its weights, as each variant knows it."""
+    """Return the access to the user's model of each variant. Raise ``NotTraced`` if there is none."""
     found = [
         variant.recording.weights.fillable for variant in graph.variants if variant.recording is not None
     ]
@@ -57,7 +56,7 @@ def _owners(graph: Graph) -> list[Any]:
 
 
 def _recomputed(expected: Mapping[str, Any], named: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arrays for the weights that no file holds, that are not given, and that their modules determine."""
+    """Return the non-persistent buffers that were not given and that their modules can compute."""
     missing = [
         name
         for name, owner in expected.items()

@@ -1,6 +1,4 @@
-"""Variants of models on the device ``meta``: they wait for their weights, and say so where they are called
-before.
-"""
+"""Variants of models on the device ``meta``, which raise ``WeightsMissing`` until weights are loaded."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ def waiting(variant: Variant) -> list[str]:
 
 
 def _weights_of(variant: Variant) -> tuple[Any, Iterable[str]]:
-    """Where the weights are held, and the names of those that a variant reads or writes."""
+    """Return the access to a variant's weights, and the names of those that it reads or writes."""
     written = (effect.target for effect in variant.graph.effects if effect.kind == "buffer")
     return variant.recording and variant.recording.weights, dict.fromkeys(
         (*variant.graph.parameters, *written)
@@ -35,10 +33,7 @@ def _weights_of(variant: Variant) -> tuple[Any, Iterable[str]]:
 
 
 def require_weights(variants: Iterable[Variant]) -> None:
-    """``WeightsMissing`` where one of the variants that are held back waits for weights.
-
-    While another thread records, zeros stand in the places of what is missing: it is waited for.
-    """
+    """Raise ``WeightsMissing`` if a held-back variant still waits for weights."""
     for variant in variants:
         if isinstance(vars(variant).get("attempt"), _HeldBack):
             with recording_lock:
@@ -59,9 +54,7 @@ def _refuse(name: str, names: list[str]) -> None:
 
 
 def hold_back(variant: Variant) -> None:
-    """Calls of a variant that waits are refused until its weights are there, however they came; afterwards
-    they cost what they cost ever.
-    """
+    """Make calls of a variant raise ``WeightsMissing`` until its weights are loaded."""
     if (variant.graph.parameters or variant.graph.effects) and waiting(variant):
         variant.attempt = _HeldBack(variant)  # type: ignore[method-assign]
 

@@ -1,4 +1,4 @@
-"""Weights of layers that a program reads stacked, stacked once: until one of them changes."""
+"""Weights of equal layers, stacked for programs that loop over the layers."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ _NONE: Mapping[str, Any] = {}
 
 
 class StackedWeights:
-    """Called, the weights of the moment as a program with ``stacks`` takes them: stacked, and those that are
-    stacked left out.
+    """Callable that returns the current weights, with stacked ones cached until one is replaced.
 
-    ``written`` are the buffers whose arrays calls replace.
+    written: names of buffers that calls replace.
     """
 
     def __init__(
@@ -46,9 +45,7 @@ class StackedWeights:
 def as_read(
     parameters: Live, program: Program, graph: Graph, flat: Callable[..., Any]
 ) -> Callable[[], Mapping[str, Any]]:
-    """What gives the weights as the ``flat`` function of a program reads them: ``parameters`` itself where
-    none are stacked.
-    """
+    """Return the function that returns the weights in the form that the flat function reads them."""
     if not program.stacks:
         return parameters
     written = (effect.target for effect in graph.effects if effect.kind == "buffer")
@@ -56,10 +53,7 @@ def as_read(
 
 
 def captured(parameters: Live, program: Program, flat: Callable[..., Any]) -> Callable[..., Any] | None:
-    """The ``flat`` function for a compiler that reads the weights itself: without the argument for them.
-
-    None where it does not.
-    """
+    """Return the flat function with its weights read inside, for a compiler that captures them; else None."""
     if program.stacks or program.arguments[:1] != ("parameters",) or not parameters.is_captured:
         return None
 

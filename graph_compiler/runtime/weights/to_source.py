@@ -1,6 +1,4 @@
-"""Gives the original's variables the numbers that a module of its graph, or a dict of parameters, holds: all
-of them, or none.
-"""
+"""Writing of trained values into the original model's variables: either all of them or none."""
 
 from __future__ import annotations
 
@@ -20,7 +18,6 @@ _KEY = "key<"  # types of keys of random numbers
 
 
 def to_source(graph: Graph, values: Any) -> None:
-    """See :meth:`Graph.to_source`."""
     owners, target = _owners(graph), graph.pipeline.target.target
     held = {name: weights.live([name])()[name] for name, weights in owners.items()}
     given = _native(_by_name(graph, values), target)
@@ -40,7 +37,7 @@ def to_source(graph: Graph, values: Any) -> None:
 
 
 def _owners(graph: Graph) -> dict[str, Any]:
-    """For each parameter that a variant has, where the user's model holds it."""
+    """Return the access to the user's model for each parameter."""
     if not graph.variants:
         raise NotTraced(
             f"{graph.name}: nothing is recorded yet; call the graph once, or pass args=, before to_source"
@@ -58,7 +55,7 @@ def _owners(graph: Graph) -> dict[str, Any]:
 
 
 def _by_name(graph: Graph, values: Any) -> dict[str, Any]:
-    """The arrays by name that a module of a graph, or a mapping, holds."""
+    """Return the arrays by name of a generated module or a mapping."""
     if isinstance(values, Mapping):
         return dict(values)
     if hasattr(values, "arrays_by_name"):
@@ -70,7 +67,7 @@ def _by_name(graph: Graph, values: Any) -> dict[str, Any]:
 
 
 def _native(given: Mapping[str, Any], target: Target) -> dict[str, Any]:
-    """Arrays of any framework as those of the target, which can give their elements."""
+    """Convert arrays of any framework to the target's, if it can convert them."""
     made = {
         name: array if isinstance(array, target.array_types) else target.convert(array)
         for name, array in given.items()

@@ -1,4 +1,4 @@
-"""The weights of a graph for another framework: the user's arrays, converted."""
+"""Weights of a graph for another framework: the user's arrays, converted."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ def lacking(graph: Graph, name: str) -> CallMismatch:
 
 
 def require_shapes(of: str, shapes: Mapping[str, tuple[int, ...]], parameters: Mapping[str, Any]) -> None:
-    """``GuardFailed`` where a weight has another shape than while recording, which took that one for granted;
-    ``of`` names the graph.
+    """Raise ``GuardFailed`` if a weight has another shape than while recording.
+
+    Raises ``CallMismatch`` if it is no array.
     """
     for name, recorded in shapes.items():
         shape = getattr(parameters.get(name), "shape", None)
@@ -38,7 +39,12 @@ _NONE: Mapping[str, Any] = {}
 
 
 class _Native(NamedTuple):
-    """Arrays as they were ``seen``, which were converted; ``watched`` tells whether one was written to since."""
+    """The last conversion of a variant's weights.
+
+    seen: the mapping that was converted, compared by identity to find replaced arrays.
+    watched: detects in-place writes to the arrays that no call of the graph writes to.
+    native: arrays of the target by name.
+    """
 
     seen: Mapping[str, Any]
     watched: Watch
@@ -46,7 +52,7 @@ class _Native(NamedTuple):
 
 
 class NoWeights(Live):
-    """Of a graph that reads and writes none."""
+    """Weights of a graph that reads and writes none."""
 
     is_counted = False
 
@@ -58,12 +64,11 @@ class NoWeights(Live):
 
 
 class NativeWeights(Live):
-    """Called, the weights of a variant as arrays of the target; what a call makes of buffers is left in the
-    user's objects.
+    """Callable that returns the weights of a variant as arrays of the target.
 
-    A weight that no call writes to is converted at the first call (``adopted``: it may share the user's
-    memory), and again where the user has written to it or replaced it. Buffers are copies (``copied``), for
-    they are written to while the target may still compute.
+    A weight that no call writes to is converted at the first call, and again once the user writes to it or
+    replaces it. The conversion of a trained weight (``adopted``) may share the user's memory; other weights
+    and buffers are copies (``copied``). :meth:`leave` writes a buffer's new value into the user's objects.
     """
 
     def __init__(
@@ -94,7 +99,7 @@ class NativeWeights(Live):
         return converted.native
 
     def _all_converted(self, native: Mapping[str, Any]) -> _Native:
-        """In a dict of its own: other threads have what was converted before, or all of this."""
+        """Convert all weights into a new dict, so that other threads see either the old or all new ones."""
         seen, watched = self._live(), self._watch_of(self._steady)
         made = dict(native)
         with self._target.untraced():  # the first call may be one that the target traces, and they are kept
