@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from ...ir.builder import Body, Builder
 from ...ir.node import Block, Node, Value, values_in
 from ...ir.rewrite import Rewriter
+from ...ops.axes import ELEMENTWISE
 from ...ops.dtypes import is_integer
-from ...ops.rules import ELEMENTWISE
 from ..driver import Pass
 from ..masking.ragged import Agreed
 from .open_loops import OpenLoop

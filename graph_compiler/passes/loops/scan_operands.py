@@ -16,10 +16,11 @@ from ...ir.builder import Body, Builder
 from ...ir.node import Block, Node, Value, values_in
 from ...ir.rewrite import Rewriter
 from ...ops.array_api.manipulation import keyed_shape
+from ...ops.axes import ROWS
+from ...ops.axes import WHOLE as WHOLE_AXIS
 from ...ops.bounds import length, nonnegative, position
 from ...ops.registry import ArraySpec
-from ...ops.rules import ROWS, normalise_axes
-from ...ops.rules import WHOLE as WHOLE_AXIS
+from ...ops.rules import normalise_axes
 from ...sizes import Size, apply
 from ..driver import Pass
 from .open_loops import WHOLE, History, OpenLoop

@@ -15,9 +15,9 @@ from ...ir.builder import Builder
 from ...ir.graph import Graph
 from ...ir.node import Block, Node, Value, values_in
 from ...ir.rewrite import Rewriter
+from ...ops.axes import ROWS, WHOLE, Order
 from ...ops.layouts import CHANNELS_LAST, to_first, to_last, weight_to_first
 from ...ops.registry import ArraySpec, Unknown
-from ...ops.rules import ROWS, WHOLE, Order
 from ...sizes import Size, Symbol, hint_of
 from ..driver import Pass
 

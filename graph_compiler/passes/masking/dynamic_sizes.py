@@ -20,10 +20,11 @@ from ...ir.builder import Builder
 from ...ir.graph import Graph, Guard
 from ...ir.node import Block, Node, Value, values_in
 from ...ir.rewrite import Rewriter
+from ...ops.axes import WHOLE
 from ...ops.dtypes import is_inexact
 from ...ops.indexing import gathered_shape
 from ...ops.registry import get
-from ...ops.rules import WHOLE, normalise_axes
+from ...ops.rules import normalise_axes
 from ...sizes import Size, Symbol, comparison, product, substitute
 from ...sizes.bounds import Compared, isolate
 from ..autodiff.strong_zero import SINGULAR

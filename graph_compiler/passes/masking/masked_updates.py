@@ -16,8 +16,8 @@ from typing import Any
 from ...ir.graph import Graph, Guard
 from ...ir.node import Block, Node, Origin, Region, Value, values_in
 from ...ir.rewrite import Rewriter
+from ...ops.axes import WHOLE
 from ...ops.dtypes import is_bool, is_integer
-from ...ops.rules import WHOLE
 from ...sizes import Size, apply, hint_of
 from ..driver import only_with
 from .ragged import BY_ELEMENT, FINITE, ROWS, Agreed, Moment, NotWhole, Ragged, Span, Wide

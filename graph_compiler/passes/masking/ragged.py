@@ -16,10 +16,11 @@ from typing import Any, Protocol, TypeVar
 from ...errors import UnsupportedOperation
 from ...ir.builder import Builder
 from ...ir.node import Node, Value
+from ...ops.axes import WHOLE
 from ...ops.bounds import nonnegative, position
 from ...ops.dtypes import is_bool, is_floating, is_integer
 from ...ops.registry import ArraySpec, Unknown
-from ...ops.rules import WHOLE, normalise_axes
+from ...ops.rules import normalise_axes
 from ...sizes import Apply, Size, product
 
 FINITE = "finite"

@@ -174,7 +174,7 @@ def _folders() -> Iterator[tuple[str, str]]:
 _ASKING = frozenset({"logging", "warnings", "linecache", "inspect", "importlib", "tempfile"})
 
 
-_MECHANISM = __name__.rpartition(".")[0]
+_MECHANISM = f"{OWN}.recording.patches"
 
 
 def behind(frame: FrameType) -> FrameType:
