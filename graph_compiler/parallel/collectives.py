@@ -111,6 +111,7 @@ def axis_size(axis_name: str) -> int:
 
 def _is_recorded(axis_name: str) -> bool:
     """Return True if a function is being recorded that does not itself run over the axis."""
+    # The axis need not exist while recording, only when the graph runs.
     return regions() is not None and axis_name not in running_axes()
 
 
@@ -149,12 +150,10 @@ def _mapped(name: str, x: T, axis_name: str, collective: Callable[[Parallelism, 
 
 
 def _recorded(name: str, item: Any, axis_name: str) -> Any:
-    """Add the collective to the function that is being recorded."""
     recording = regions()
     assert recording is not None
-    backend_of(
-        recording.module.__name__.partition(".")[0]
-    ).parallelism()  # which has operators for it in torch
+    # Importing the engine registers the operators of collectives in torch.
+    backend_of(recording.module.__name__.partition(".")[0]).parallelism()
     return recording.collective(name, item, axis_name=axis_name)
 
 

@@ -162,7 +162,6 @@ class SplitCall:
                 )
 
     def _words(self, place: int) -> str:
-        """Name the argument that array ``place`` belongs to, and the path in it."""
         path = self._paths[place]
         argument = repr(path[1]) if path[0] == 1 else str(self._places[path[1]])
         return f"argument {argument}" + "".join(f"[{key!r}]" for key in path[2:])
@@ -176,7 +175,8 @@ class SplitCall:
         return self.arguments.of(parts)
 
 
-_ALONE = flatten(0.0, is_value)[1]  # of a result that is one array
+# Structure of a result that is one array.
+_ALONE = flatten(0.0, is_value)[1]
 
 
 class FlatFunction:
@@ -201,7 +201,8 @@ class FlatFunction:
             framework,
         )
         self._result: Tree | None = None
-        self.is_of_one_array = False  # what it has returned
+        # True if the last result was one array.
+        self.is_of_one_array = False
 
     def __call__(self, arrays: Arrays) -> Arrays:
         count = len(self._names or ())
@@ -287,7 +288,8 @@ class _Means:
         """
         try:
             return [(live, live()) for live in self.opened.live()] if self.opened is not None else []
-        except GuardFailed:  # of weights that were replaced by others of another shape
+        except GuardFailed:
+            # A weight was replaced by one of another shape.
             return None
 
 
@@ -381,9 +383,11 @@ class Parallel:
         self._replicated = (
             None if replicated_argnums is None else _positions("replicated_argnums", replicated_argnums)
         )
-        self._means: dict[tuple[type, ...], _Means] = {}  # classes of arrays in the arguments ->
+        # Keyed by the classes of the arrays in the arguments.
+        self._means: dict[tuple[type, ...], _Means] = {}
         self._programs: dict[Hashable, _Program] = {}
-        self._known: set[Hashable] = set()  # keys of calls that were checked
+        # Keys of calls that were checked.
+        self._known: set[Hashable] = set()
         self._ready: _Ready | None = None
         self.__name__ = f"Parallel({name_of(function)})"
         self.__doc__ = getattr(function, "__doc__", None)
@@ -431,7 +435,6 @@ class Parallel:
         return ready, call.arrays
 
     def _means_for(self, given: GivenCall, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Means:
-        """Return framework, devices and function for these arguments, cached by the classes of the arrays."""
         kinds = tuple(map(type, given.leaves))
         found = self._means.get(kinds) if kinds else None
         if found is None:
@@ -454,7 +457,6 @@ class Parallel:
         return GivenCall(args, kwargs, [_place(place, args, self.__name__) for place in self._static])
 
     def _check(self, call: SplitCall) -> None:
-        """Check a call whose key is new, and record a graph for it if needed."""
         try:
             is_new = call.key not in self._known
         except TypeError as problem:
@@ -526,7 +528,6 @@ class Parallel:
         return len(graph.variants) > before
 
     def _has_checks(self) -> bool:
-        """Return True if values of arrays decide which variant of the graph runs."""
         return isinstance(self.function, Graph) and any(
             variant.program.checks for variant in self.function.variants
         )
@@ -559,7 +560,6 @@ def _place(place: int, args: tuple[Any, ...], name: str) -> int:
 
 
 def _record_first(graph: Graph, call: SplitCall) -> None:
-    """Record ``graph`` for the part of one device, unless a variant fits or the arrays are traced."""
     args, kwargs = call.first_part()
     if all(variant.match(tuple(args), kwargs) is None for variant in graph.variants if not variant.state):
         target = graph.pipeline.target.target
@@ -578,6 +578,8 @@ class _OpenGraph:
         return self._graph.parameters
 
     def live(self) -> Sequence[Callable[[], Any]]:
+        # The identity of the arrays is enough: no call writes to them, because ``__call__`` rejects calls
+        # that change state.
         return [variant.parameters for variant in self._graph.variants]
 
     def __call__(self, parameters: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any:

@@ -15,6 +15,7 @@ Rule = Union[Layout, Callable[[Sequence[int], Mapping[str, int], Layout], Layout
 Rules = Mapping[str, Rule]
 
 # How a linear map is split: by its outputs, or by its inputs, after which the devices' results are added up.
+# Weights of Llama and similar models are [outputs, inputs].
 _BY_OUTPUTS = (
     "q_proj",
     "k_proj",
@@ -22,13 +23,16 @@ _BY_OUTPUTS = (
     "gate_proj",
     "up_proj",
     "lm_head",
-)  # Llama and its like, whose weights are [outputs, inputs]
+)
 _BY_INPUTS = ("o_proj", "down_proj")
+# Embeddings are [words, features]. They are split by features, because torch cannot use rows that are split
+# over words twice.
 _EMBEDDINGS = (
     "embed_tokens",
     "wte",
-)  # [words, features]; torch cannot use rows that are split over words twice
-_CONV1D_BY_OUTPUTS = ("c_attn", "c_fc")  # GPT-2, whose weights are [inputs, outputs]
+)
+# Weights of GPT-2 are [inputs, outputs].
+_CONV1D_BY_OUTPUTS = ("c_attn", "c_fc")
 _CONV1D_BY_INPUTS = ("c_proj",)
 
 
@@ -110,11 +114,11 @@ def layouts_of(
 
 def _fitting(shape: Sequence[int], layout: Layout, sizes: Mapping[str, int]) -> Layout:
     """Replace the entries of ``layout`` that do not divide their axis by None."""
+    # Axes such as vocabularies have sizes that a mesh need not divide.
     return tuple(entry if size % _count(entry, sizes) == 0 else None for entry, size in zip(layout, shape))
 
 
 def _count(entry: Any, sizes: Mapping[str, int]) -> int:
-    """Return the number of devices that an axis with this layout entry is split over."""
     return math.prod(sizes[name] for name in ((entry,) if isinstance(entry, str) else entry or ()))
 
 

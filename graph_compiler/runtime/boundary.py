@@ -58,7 +58,8 @@ def leave(problem: Exception, doing: str) -> None:
     if os.environ.get("GRAPH_COMPILER_TRACEBACK") != "full":
         for each in _with_causes(problem):
             each.__traceback__ = shortened(each)
-        if sys.version_info < (3, 11):  # where a bare raise brings the old traceback back
+        # Before Python 3.11 a bare raise restores the old traceback.
+        if sys.version_info < (3, 11):
             raise problem
 
 
@@ -119,7 +120,6 @@ def _is_bug(problem: Exception) -> bool:
 
 
 def _with_causes(problem: BaseException) -> Iterator[BaseException]:
-    """Yield an exception and those shown above it as causes; for ``InternalError`` only itself."""
     seen: set[int] = set()
     found: BaseException | None = problem
     while found is not None and id(found) not in seen and not (seen and isinstance(problem, InternalError)):

@@ -32,10 +32,12 @@ class LazyMethod:
             return self
         if active.recording:
             return types.MethodType(self.function, obj)
-        kept = _attributes(obj).get(self.name)  # on the object itself, so that both live equally long
+        # The graph is stored on the instance, so that both live equally long.
+        kept = _attributes(obj).get(self.name)
         if kept is None or kept.owner() is not obj:
             kept = Kept(weakref.ref(obj), self._compile(types.MethodType(self.function, obj)))
-            if isinstance(obj, type):  # of a class method
+            # A class method is bound to the class, whose ``__dict__`` is read-only.
+            if isinstance(obj, type):
                 setattr(obj, self.name, kept)
             else:
                 vars(obj)[self.name] = kept
@@ -109,10 +111,6 @@ def compile_module(module: types.ModuleType, compile_one: Compile) -> types.Modu
 
 
 def _copy(module: types.ModuleType, root: str, compile_one: Compile, done: dict[Any, Any]) -> Any:
-    """Copy a module.
-
-    done: copies of modules by name, and compiled classes by their original.
-    """
     if module.__name__ in done:
         return done[module.__name__]
     copied = done[module.__name__] = types.ModuleType(module.__name__, module.__doc__)

@@ -21,7 +21,8 @@ def passed_on(graph: Any, name: str) -> Any:
     if name.startswith("_") or isinstance(original, _FUNCTIONS):
         raise AttributeError(f"{type(graph).__name__!r} object has no attribute {name!r}")
     item = getattr(original, name)
-    if name in trait("entry_methods"):  # which is asked for its signature, and may be called
+    # Other libraries inspect the signature of the entry method and may call it, so it is the graph.
+    if name in trait("entry_methods"):
         return graph
     if isinstance(getattr(item, "__self__", item), type) or not callable(item):
         return item

@@ -42,7 +42,6 @@ def pretrained(source: str) -> Any:
 
 @functools.cache
 def _loaded(name: str, module: str, contract: type) -> Any:
-    """Import the module of an entry, or the object named after a colon in it, and check its contract."""
     file, _, inside = module.partition(":")
     with nullcontext() if file in sys.modules else host_state_kept():
         found: Any = importlib.import_module(file)
@@ -66,9 +65,11 @@ class MissingFrontend:
         def fits(self, array: Any) -> bool:
             return False
 
-    saved = watching = None  # there is no original to compare with
+    # There is no original to compare with.
+    saved = watching = None
     where_parameters_are = ""
-    refuses_outside = False  # as far as is known: axes without elements stay as they are
+    # Unknown for a missing framework, so that graphs do not check computed indices.
+    refuses_outside = False
 
     def __init__(self, name: str, problem: FrameworkNotInstalled) -> None:
         self.name, self._problem = name, problem

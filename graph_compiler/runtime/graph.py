@@ -82,7 +82,8 @@ class Inspected:
         require_weights(self._variants)
         found: dict[str, Any] = {}
         for variant in self._variants:
-            with suppress(GuardFailed):  # of weights that were replaced by others of another shape
+            # Weights that were replaced by others of another shape are left out.
+            with suppress(GuardFailed):
                 found.update(variant.parameters())
         return found
 
@@ -203,8 +204,10 @@ class Graph(Retraced, Inspected, Viewed):
     (torch.Size([20]), 1)
     """
 
-    _from_bytes: ClassVar[Callable[[bytes], Graph]]  # what a pickle calls
-    _method: LazyMethod | None = None  # of a function: what it is as a method
+    # Called to restore a pickle. A package above this one sets it.
+    _from_bytes: ClassVar[Callable[[bytes], Graph]]
+    # Descriptor that binds a graph of a function as a method.
+    _method: LazyMethod | None = None
 
     def __init__(
         self,
@@ -217,14 +220,14 @@ class Graph(Retraced, Inspected, Viewed):
         self.pipeline, self.name = pipeline, name
         self._on_miss, self._limit, self._statements_traced = on_miss, Limit(max_variants, on_limit), None
         self._variants: list[Variant] = []
-        # the latest calls that no variant was recorded for, and why; and the latest ways to record that
-        # failed, of no variant
+        # The reasons of the latest refused calls, and the latest failed ways to record that belong to no
+        # variant.
         self._refused, self._gave_up = deque[str](maxlen=16), deque[GaveUp](maxlen=16)
-        self._lock = (
-            threading.RLock()
-        )  # of the thread that records and runs for the first time; calls of what is recorded need none
+        # Held by the thread that records and runs for the first time. Calls that fit a variant need no lock.
+        self._lock = threading.RLock()
         self.__name__, self.__doc__ = name, getattr(pipeline.function, "__doc__", None)
-        self.__signature__ = signature_of(pipeline.function)  # which tf.function and others ask for
+        # ``tf.function`` and others inspect the signature.
+        self.__signature__ = signature_of(pipeline.function)
 
     @functools.cached_property
     def _spellings(self) -> Spellings:
@@ -240,7 +243,9 @@ class Graph(Retraced, Inspected, Viewed):
         return self if obj is None or self._method is None else self._method.__get__(obj, cls)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        try:  # costs nothing until something is raised
+        # ``leave`` replaces the decorator ``public`` here, because a try block costs nothing until something
+        # is raised.
+        try:
             # A call within the recording of another function records the original with it.
             if active.anywhere and active.recording and self.pipeline.has_original:
                 return call_nested(self, args, kwargs)
@@ -403,7 +408,6 @@ class Graph(Retraced, Inspected, Viewed):
         return self._written_by(self.pipeline.for_framework(framework))
 
     def _written_by(self, pipeline: Pipeline) -> Graph:
-        """Return a graph of the same recordings, written by another pipeline for the same callable."""
         made = self._by(pipeline)
         with recording_lock:
             for variant in self._variants:

@@ -16,7 +16,8 @@ _ON_MISS = ("retrace", "error")
 _ON_LIMIT = ("original", "raise")
 _NUMBERS = ("target", "strict")
 _ROLL = ("auto", "never", "scan")
-_ALSO_CALLED = {  # what other libraries call an option -> ours
+# Names of options in other libraries, mapped to the names used here.
+_ALSO_CALLED = {
     "target": "to", "backend": "to", "framework": "to", "inputs": "args", "example_inputs": "args", "example_args": "args",
     "sample_inputs": "args", "example_kwargs": "kwargs", "static_args": "static_argnums", "frontend": "source",
 }  # fmt: skip
@@ -42,7 +43,7 @@ def refusing_unknown(*also: Callable[..., Any]) -> Callable[[Decorated], Decorat
             if p.kind is p.KEYWORD_ONLY
         ]
 
-        @functools.wraps(function)  # whose signature names the options of ``also``, too
+        @functools.wraps(function)
         def checked(*objs: Any, **options: Any) -> Any:
             for name in options:
                 if name not in known:
@@ -133,8 +134,6 @@ def _is_tolerance(item: Any) -> bool:
 
 
 def _one_or_more(kind: type | tuple[type, ...]) -> Callable[[Any], bool]:
-    """Return a predicate that is true for None, an instance of ``kind``, or a collection of instances."""
-
     def fits(item: Any) -> bool:
         several = (
             item
@@ -149,8 +148,6 @@ def _one_or_more(kind: type | tuple[type, ...]) -> Callable[[Any], bool]:
 
 
 def _paths_from(kind: type) -> Callable[[Any], bool]:
-    """Return a predicate that is true for None or a list of paths that begin with an instance of ``kind``."""
-
     def fits(item: Any) -> bool:
         paths = (
             [path if isinstance(path, (tuple, list)) else (path,) for path in item or ()]
@@ -162,7 +159,7 @@ def _paths_from(kind: type) -> Callable[[Any], bool]:
     return fits
 
 
-# option -> whether something is one, and what is wanted in words
+# Option -> predicate of valid values, and their description.
 _WANTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "args": (_is_list, "a tuple or list of the arguments: args=(x,)"),
     "kwargs": (_is_names, "a dict of arguments by their names: kwargs={'x': x}"),

@@ -28,7 +28,8 @@ class Limit:
     """Maximum number of variants of a graph, and what happens to calls that would need one more."""
 
     def __init__(self, variants: int = 16, on_limit: str = "original") -> None:
-        self.options, self.calls = (variants, on_limit), 0  # how many calls the original has run
+        # ``calls`` counts the calls that the original has run.
+        self.options, self.calls = (variants, on_limit), 0
 
     def is_reached(self, graph: Graph) -> bool:
         return len(graph.variants) >= self.options[0]
@@ -78,7 +79,6 @@ def _why_not(pipeline: Pipeline, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 def _tell(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Warn that the original runs from now on, with the most frequent reason why variants did not fit."""
     reason = _most_frequent(graph.variants, args, kwargs)
     warnings.warn(
         f"{graph.name} was recorded {len(graph.variants)} times, which is max_variants, and this call fits none: {reason}. For such calls "

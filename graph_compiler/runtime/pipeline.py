@@ -120,10 +120,10 @@ class Options:
     verify: bool = False
     stateful: Stateful = field(default_factory=Stateful)
     compilation: Compilation = field(default_factory=Compilation)
-    passes: tuple[GraphPass, ...] = ()  # the user's own, over the program that is written
-    roll: str = "auto"  # whether equal steps become loops: as the target asks, "never", or all ("scan")
-    traces_statements: bool | None = None  # None: once a call misses
-    numbers: Numbers = field(default_factory=Numbers)  # what is done where the target has no 64-bit floats
+    passes: tuple[GraphPass, ...] = ()
+    roll: str = "auto"
+    traces_statements: bool | None = None
+    numbers: Numbers = field(default_factory=Numbers)
 
 
 @dataclass
@@ -162,7 +162,6 @@ class Pipeline:
             return first_possible(self.name, Plan(), lambda run: self._recorded(run, args, kwargs, why))
 
     def _refuse_traced(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> None:
-        """Raise ``CallMismatch`` if the target traces the call, because tracers cannot be recorded."""
         target = self.target.target
         if not self.same_framework and any(map(target.is_traced, iterate_structure((args, kwargs)))):
             raise CallMismatch(
@@ -250,7 +249,8 @@ class Pipeline:
         framework.
         """
         reference = self.frontend.reference
-        if not self.has_original or reference.saved is None:  # no array can be written to
+        # ``saved`` is None if no array of the framework can be written to.
+        if not self.has_original or reference.saved is None:
             return
         given = [item for item in iterate_structure((args, kwargs)) if reference.is_array(item)]
         if all(item is one for item, one in zip(given, reference.leaves(args, kwargs))):
@@ -392,7 +392,6 @@ class Pipeline:
         )[0]
 
     def _passed_on(self, graph: IRGraph) -> IRGraph:
-        """Run the user's own passes, verifying each result."""
         for each in self.options.passes:
             require_function("with_passes", each)
             found: Any = each(graph)

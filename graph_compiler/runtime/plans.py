@@ -84,6 +84,7 @@ def _next_plan(run: Run, problem: Exception) -> Plan | None:
     plan = run.plan
     if run.is_recorded and not isinstance(problem, (GraphCompilerError, Signal)):
         return None
+    # The recorded iterations do not show what each one does.
     if isinstance(problem, StepsMissing):
         return replace(plan, all_steps=True)
     if plan.folds and (isinstance(problem, NotWhole) or run.has_loops and isinstance(problem, SizesUnknown)):

@@ -19,9 +19,11 @@ from typing import Any
 from ..recording.stage import stage
 from .variant import Variant
 
-SECONDS = 2.0  # of a conversion before it is shown
+# Duration of a conversion after which it is displayed.
+SECONDS = 2.0
 _REDRAWN = 0.2
-_shown = threading.Lock()  # by one thread at a time
+# Only one thread draws at a time.
+_shown = threading.Lock()
 
 
 def is_watched() -> bool:
@@ -30,7 +32,8 @@ def is_watched() -> bool:
         return False
     try:
         return sys.stderr.isatty() or "ipykernel" in sys.modules
-    except ValueError:  # closed
+    except ValueError:
+        # ``isatty`` of a closed stream raises.
         return False
 
 
@@ -70,7 +73,8 @@ class working:
     ) -> None:
         if self._thread is not None:
             self._ended.set()
-            if self._is_drawing:  # what is drawn has to be gone before the next line is written
+            # The drawing must be removed before the next line is written.
+            if self._is_drawing:
                 self._thread.join()
 
     def _watch(self) -> None:

@@ -31,16 +31,14 @@ def raise_refused(variant: Variant, problem: Exception) -> NoReturn:
 
 
 def _origin(program: Program, problem: Exception) -> Origin | None:
-    """Return the origin of the recorded call whose line in the generated function raised."""
     lines = [
         line
         for frame, line in traceback.walk_tb(problem.__traceback__)
         if frame.f_code.co_filename.startswith(f"<graph_compiler {program.name} ")
     ]
     known = sorted((*program.origins, *program.inner_origins), key=lambda pair: pair[0])
-    for line in reversed(
-        lines
-    ):  # a nested function, or a helper in front of the function, whose lines are none of a call
+    # The innermost line may lie in a helper before the function, which belongs to no call.
+    for line in reversed(lines):
         place = bisect.bisect_right(known, line, key=lambda pair: pair[0])
         if place:
             return known[place - 1][1]

@@ -34,8 +34,10 @@ from .verify.verify import Verification
 if TYPE_CHECKING:
     from .graph import Graph
 
-_MOST = 3  # where so many do not serve all calls, one more does not either
-LONG = 128  # nodes of one line
+# If this many do not cover all calls, one more does not either.
+_MOST = 3
+# Number of nodes recorded for one line above which its loops count as unrolled.
+LONG = 128
 _LOOPS = (ast.For, ast.While)
 _NUMBERS = (bool, int, float, complex)
 
@@ -54,8 +56,7 @@ class StatementsTraced:
         self._left -= not is_first
         try:
             self._made.append(self._agreeing(self._pipeline()(args, kwargs, why), args, kwargs))
-        # The user's code runs, and may raise anything where its statements are traced: the function as it
-        # runs is the measure.
+        # The user's code may raise anything while its statements are traced. Then it is recorded as it runs.
         except Exception as problem:
             if is_fault(problem):
                 raise
@@ -93,8 +94,8 @@ class StatementsTraced:
         """Return True if ``made`` cannot be differentiated in reverse mode although unrolled variants can.
 
         That is so if the target differentiates an unbounded ``while_loop`` in forward mode only (JAX),
-        ``made`` carries floats through one, and no recorded variant does. From the second variant on, it
-        counts only if the source framework has derivatives.
+        ``made`` carries floats through one, and no recorded variant does. If the graph has variants already,
+        this counts only if the source framework has derivatives.
         """
         pipeline, is_first = self._graph.pipeline, not self._graph.variants
         if not pipeline.target.rows.forward_while or not (
@@ -136,9 +137,8 @@ class StatementsTraced:
             (dtype_name(array), len(array.shape))
             for array in graph.pipeline.frontend.reference.leaves(args, kwargs)
         ]
-        known = (
-            one for one in graph.variants if one.environment.holds()
-        )  # others miss for what is outside of the call
+        # Variants whose environment does not hold miss for other reasons than the call's arguments.
+        known = (one for one in graph.variants if one.environment.holds())
         return any(given == [_type_of(value) for value in _arrays(one)] for one in known)
 
     def _pipeline(self) -> Pipeline:
@@ -171,7 +171,6 @@ def _has_loops(function: Callable[..., Any]) -> bool:
 
 
 def _arrays(variant: Variant) -> list[Value]:
-    """Return the recorded arguments that are arrays."""
     assert variant.recording is not None
     leaves, values = leaves_of(variant.graph.input_tree), variant.graph.inputs_of_call
     return [

@@ -46,7 +46,6 @@ def written_back(graph: Graph, target: Target, number: int, array: Any, value: A
 
 
 def _writer(graph: Graph, number: int) -> Node | None:
-    """Return the last node that writes to an argument or computes its new value."""
     aliases, base = Aliases(graph), graph.inputs[number]
     held = {effect.value for effect in graph.effects if (effect.kind, effect.target) == ("argument", number)}
 
@@ -62,7 +61,7 @@ def has_inner_checks(graph: Graph) -> bool:
 
 def plain_number(target: Target, result: Any) -> Any:
     """Return ``result`` as a Python number, or as it is if the target traces or differentiates it."""
-    # numpy's float64 is a float, and an array to everybody else
+    # The class is compared exactly, because NumPy's float64 is a subclass of float and an array elsewhere.
     is_plain = type(result) in (bool, int, float, complex)
     return (
         result

@@ -38,7 +38,8 @@ class UnifiedGraph:
     def _framework_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         leaves, _ = flatten((args, kwargs), self._is_framework_array)
         found = sorted({name for leaf in leaves for name in self._frameworks_of(leaf)})
-        if len(found) > 1:  # arrays that go everywhere are data for the others
+        # NumPy arrays are accepted by all frameworks, so they count as data of the others.
+        if len(found) > 1:
             everywhere = {name for name, entry in frontends.known().items() if entry.is_everywhere}
             found = [name for name in found if name not in everywhere]
         if len(found) > 1:
@@ -57,9 +58,8 @@ class UnifiedGraph:
             return False
         import numpy as np
 
-        return not isinstance(item, np.generic) and bool(
-            self._frameworks_of(item)
-        )  # numpy's scalars are numbers
+        # NumPy scalars count as numbers.
+        return not isinstance(item, np.generic) and bool(self._frameworks_of(item))
 
     def __repr__(self) -> str:
         return f"<unified graph of {self.name}, used in {', '.join(self.graphs) or 'no framework yet'}>"

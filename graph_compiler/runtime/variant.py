@@ -105,31 +105,20 @@ class Variant:
     why: str = "first call"
     compilation: Compilation = field(default_factory=Compilation)
     recording: Recorded | None = None
-    saved: Callable[[Any], Callable[[], None]] | None = (
-        None  # gives what puts back an array that the flat function writes to
-    )
-    store: Callable[[str, Any], None] = lambda name, value: (
-        None
-    )  # gives a buffer of the user's model, or of the graph, another array
-    write_back: WriteBack | None = (
-        None  # of state in the user's objects, which hold arrays of another framework
-    )
-    is_own: Callable[[Any], bool] | None = (
-        None  # tells arrays of the source framework; None of a graph that was loaded
-    )
-    watch: Callable[[Sequence[Any]], Callable[[], bool]] | None = (
-        None  # of arrays: tells later whether they are still unwritten
-    )
-    methods: Methods | None = (
-        None  # of objects that hold arrays of the target; None in the original's framework
-    )
-    folds_loops: bool = False  # of the user's code, for other lengths too
-    gave_up: tuple[GaveUp, ...] = ()  # what was tried before it and failed
-    following: Following | None = None  # what programs of the target's compiler hold of this variant
+    saved: Callable[[Any], Callable[[], None]] | None = None
+    store: Callable[[str, Any], None] = lambda name, value: None
+    write_back: WriteBack | None = None
+    is_own: Callable[[Any], bool] | None = None
+    watch: Callable[[Sequence[Any]], Callable[[], bool]] | None = None
+    methods: Methods | None = None
+    folds_loops: bool = False
+    gave_up: tuple[GaveUp, ...] = ()
+    following: Following | None = None
 
     def __post_init__(self) -> None:
         self.flat = flat = self.target.placed(load(self.program), self.graph, self.program)
-        self.compile_options = self.compilation.options_for(self.target)  # None: operation by operation
+        # None if the function runs operation by operation.
+        self.compile_options = self.compilation.options_for(self.target)
         self.function = self.compilation.compile(self.target, flat, self._static(), self.program.whole)
         reading = (
             None
@@ -143,13 +132,13 @@ class Variant:
         self._host_state: Any = None
         self._tracer = self.target.tracer
         self._expected = [(guard.expected, guard.rounding) for guard in self.program.checks]
-        self._updates = (
-            self.graph.state.updates
-        )  # None where a call changes no container and no place; else () at least
+        # None if a call changes neither a container nor a place; at least () otherwise.
+        self._updates = self.graph.state.updates
         self._take = self.methods.taking(self._updates) if self.methods and self._updates else None
         self._shapes = {name: value.spec.hints for name, value in self.graph.parameters.items()}
         self._returns_more = bool(self.graph.effects or self.program.checks)
-        self._changes = bool(self.graph.effects or self._updates is not None)  # more than its own arrays
+        # True if a call changes more than the arrays that the flat function writes to.
+        self._changes = bool(self.graph.effects or self._updates is not None)
         self._leading = self._leading_arguments()
         self._numbers = [
             *self.graph.number_outputs,
@@ -159,10 +148,10 @@ class Variant:
         self._saves = bool(self.writes and (self.program.checks or has_inner_checks(self.graph)))
         self._watches = bool(self.writes) and self.watch is not None
         self.is_random = self.graph.randomness.key is not None
-        self.siblings: Sequence[Variant] = ()  # all variants of its graph
-        self._draws = any(
-            node.is_random for node in every(self.graph.nodes)
-        )  # from a generator that the framework holds
+        # All variants of the graph that this variant belongs to.
+        self.siblings: Sequence[Variant] = ()
+        # True if the flat function draws from a generator that the framework holds.
+        self._draws = any(node.is_random for node in every(self.graph.nodes))
         self.last_failure = ""
         self._only_computes = not any(
             (
@@ -178,12 +167,14 @@ class Variant:
         owners = owners_of(
             self.graph, self.writes, self.recording.weights if self.recording else None, self.constants
         )
-        self.turn = StateLock(owners) if owners else None  # of a graph without state, calls wait for nobody
+        # Calls of a graph without state wait for nobody.
+        self.turn = StateLock(owners) if owners else None
 
     def _dispatcher(self) -> Attempt:
         """Return :meth:`attempt` as one generated function, for a graph that only computes."""
         parameters: Any = self.parameters
-        follows = parameters in self.environment.derived  # up to date once the condition holds
+        # Derived parameters are current once the environment's condition was evaluated.
+        follows = parameters in self.environment.derived
         leading = {
             "parameters": "parameters.current" if follows else "parameters()",
             "constants": "constants",
@@ -265,7 +256,6 @@ class Variant:
         return {place.name: natively(place.read()) for place in self.state.kept()} if self.state else {}
 
     def _leading_arguments(self) -> Callable[..., tuple[Any, ...]]:
-        """Return the function that computes the leading arguments: parameters, constants, both or none."""
         read, parameters = self.as_read, cast(Any, self.parameters)
         held = (self.constants,) if "constants" in self.program.arguments else ()
         if "parameters" not in self.program.arguments:
@@ -308,7 +298,8 @@ class Variant:
         rewind = self.target.rewinding(leaves) if self._draws else _nothing
         changes = self._changes or self._saves
         result = self._run_and_apply(leaves, args, kwargs) if changes else self._run_pure(leaves)
-        if isinstance(result, Missed):  # the next try draws the same numbers
+        # The next attempt must draw the same random numbers.
+        if isinstance(result, Missed):
             rewind()
             if self._host_state is not None:
                 restore_host_state(self._host_state)
@@ -380,13 +371,13 @@ class Variant:
         """Run :meth:`Following.begin` during compilation, without being traced itself."""
         if self.following is None:
             self.following = Following(self)
-            _ = self.match  # which is made here, where nothing follows
+            # The matcher is generated now, because it cannot be while the compiler traces.
+            _ = self.match
         return self.following.begin(reads_weights, mode)
 
     begin_following._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
     def _update(self, new: tuple[Any, ...], arguments: Any) -> None:
-        """Apply the updates of containers and places that a call makes."""
         if self.write_back is not None:
             self.write_back.leave(new, arguments)
             return
@@ -409,9 +400,8 @@ class Variant:
             if has_written or self.target.is_signal(problem) or is_fault(problem):
                 raise problem
             self.last_failure = f"it fails with {type(problem).__name__}: {problem}"
-            return Missed(
-                self.last_failure, problem
-            )  # not kept here: its traceback holds the arrays of the call
+            # The exception is not stored on the variant, because its traceback holds the arrays of the call.
+            return Missed(self.last_failure, problem)
         self.last_failure = str(problem)
         return Missed(self.last_failure)
 
@@ -539,7 +529,6 @@ class Variant:
         return (result, state), checks
 
     def _target_of(self, effect: Effect) -> Any:
-        """Return the name, number or place name that an effect changes."""
         return (
             self.write_back.name_of(effect.target)
             if effect.kind == "place" and self.write_back is not None

@@ -52,7 +52,8 @@ class Retraced:
     _limit: Limit
     _on_miss: str
     _statements_traced: StatementsTraced | None
-    _lock: threading.RLock  # of the thread that records and runs for the first time
+    # Held by the thread that records and runs for the first time.
+    _lock: threading.RLock
 
     @property
     def _graph(self) -> Graph:
@@ -64,6 +65,7 @@ class Retraced:
         Try it with its arguments passed otherwise, and with variants that other threads have added. Then run
         the original beyond the limit, or record a variant.
         """
+        # Nothing can be recorded while the compiler traces.
         if (tracer := tracer_of(self._graph)) is not None and tracer.is_following():
             give_up(self._graph, tracer)
         for variant, call in self._other_calls(args, kwargs):
@@ -127,7 +129,8 @@ class Retraced:
             result, state = purely(
                 self._graph, self._graph.parameters, args, kwargs, None, None, in_place=True
             )
-        except GuardFailed:  # a variant that fits is recorded, or it is said why it cannot be
+        except GuardFailed:
+            # The caller records a variant that fits, or raises the reason why it cannot.
             return None
         if state:
             raise CallMismatch(
@@ -162,10 +165,11 @@ class Retraced:
                 if not variant.folds_loops:
                     raise
                 self._note_given_up("making loops of recorded iterations", problem)
-                # a step may do what the others, of which the loop was made, do not
+                # An iteration may do what those that the loop was made of do not, so record it unrolled.
                 variant = self._recorded_in_turn(turns, args, kwargs, why, folds=False)
                 result = self._first_result(variant, args, kwargs)
-            self._adopt(variant)  # now that it has run: other threads take what they find here
+            # Adopt the variant only after its first run, because other threads call what they find here.
+            self._adopt(variant)
             return result
 
     def _recorded_in_turn(
@@ -189,7 +193,6 @@ class Retraced:
             yield
 
     def _require_leave(self, why: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Raise an error if no variant may be recorded for a call that missed."""
         if self._variants and self._on_miss == "error":
             raise GuardFailed(
                 f"{self.name}: this call fits no recorded variant: {why}. Record one for it with add_variant(args, kwargs), or allow "
@@ -297,7 +300,6 @@ class Retraced:
     def _why_missed(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], given: Mapping[str, Any] | None = None
     ) -> str:
-        """Describe why a call fits none of the variants. ``given`` is state by name."""
         from .calling.mismatch import why_missed
 
         return (

@@ -24,7 +24,9 @@ class Views(Protocol):
 class Viewed:
     """The methods of a graph that display it."""
 
-    _views: ClassVar[Callable[[], Views]]  # loads the room at its first use
+    # Imports the package that draws at its first use. ``api`` sets it, because ``runtime`` ranks below
+    # ``visualise``.
+    _views: ClassVar[Callable[[], Views]]
 
     def show(self, path: str | os.PathLike[str] | None = None, open: bool | None = None) -> Path:
         """Write the graph as one self-contained HTML page, and return its path.

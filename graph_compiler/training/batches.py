@@ -30,7 +30,8 @@ class Batch:
     @property
     def unplaced(self) -> list[Any]:
         """The arrays as given, with CPU tensors as NumPy arrays, which a recording moves to the device."""
-        plain = {id(leaf): _unplaced(leaf) for leaf in self.given}  # what is one array stays one
+        # The same array object must stay one object.
+        plain = {id(leaf): _unplaced(leaf) for leaf in self.given}
         return [plain[id(leaf)] for leaf in self.given]
 
 
@@ -70,10 +71,6 @@ def _taken_apart(batch: Any, graph: Graph, target: Target) -> Batch:
 
 
 def _converted(leaf: Any, target: Target) -> Any:
-    """Convert ``leaf`` to an array of ``target``.
-
-    Raises ``CallMismatch`` if the target has no array for it, such as for strings and objects.
-    """
     try:
         array = target.convert(leaf)
     except (TypeError, ValueError):
@@ -93,13 +90,13 @@ def put_together(tree: Tree, arrays: list[Any]) -> tuple[tuple[Any, ...], dict[s
 
 def _call(inputs: Any, graph: Graph) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the positional and keyword arguments of the model for ``inputs``."""
+    # A Keras model with several inputs takes them in one list or dict.
     if not isinstance(inputs, tuple) and takes_whole(graph.variants, inputs):
         return (inputs,), {}
     if isinstance(inputs, (tuple, list)):
         return tuple(inputs), {}
-    if isinstance(inputs, dict) or hasattr(
-        inputs, "keys"
-    ):  # a batch of a tokenizer is a mapping of its own class
+    # Tokenizers return batches of their own mapping class.
+    if isinstance(inputs, dict) or hasattr(inputs, "keys"):
         return (), {str(name): inputs[name] for name in inputs}
     return (inputs,), {}
 
@@ -107,7 +104,8 @@ def _call(inputs: Any, graph: Graph) -> tuple[tuple[Any, ...], dict[str, Any]]:
 def _unplaced(leaf: Any) -> Any:
     try:
         return leaf.numpy() if getattr(leaf, "is_cpu", False) else leaf
-    except (TypeError, RuntimeError):  # NumPy has no such type, or it wants a gradient
+    except (TypeError, RuntimeError):
+        # The tensor has a dtype that NumPy lacks, or requires a gradient.
         return leaf
 
 

@@ -19,7 +19,8 @@ from ..trees import map_structure
 from .state import TrainState
 
 _END = object()
-_WAIT = 0.05  # seconds after which a waiting thread looks whether it is still wanted
+# Seconds between two checks of a blocked thread whether it was stopped.
+_WAIT = 0.05
 
 
 class DeviceIterator:
@@ -83,6 +84,8 @@ class _Pass:
     def __init__(self, loader: Iterable[Any], engine: Training, where: Any, prefetch: int) -> None:
         self._batches: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(prefetch)
         self._stopped, self._engine = threading.Event(), engine
+        # The thread gets the queue and not this object, so that it ends when nobody refers to the object any
+        # more.
         arguments = (loader, engine, where, self._batches, self._stopped)
         self._thread = threading.Thread(target=_read, args=arguments, name="DeviceIterator", daemon=True)
         self._finalizer = weakref.finalize(self, self._stopped.set)
@@ -108,7 +111,6 @@ class _Pass:
 def _read(
     loader: Iterable[Any], engine: Training, where: Any, batches: queue.Queue[Any], stopped: threading.Event
 ) -> None:
-    """Put batches into the queue until the loader ends or fails, or ``stopped`` is set."""
     try:
         for batch in loader:
             placed = map_structure(
@@ -123,11 +125,6 @@ def _read(
 
 
 def _placed(engine: Training, item: Any, where: Any) -> Any:
-    """Copy an array of a batch to its device.
-
-    Raises ``CallMismatch`` if the framework fails to, for example if there is no such device or a sharding
-    does not divide the sizes.
-    """
     try:
         return engine.placed(item, where)
     # Frameworks refuse devices and layouts by exceptions of all kinds.

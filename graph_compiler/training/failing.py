@@ -10,6 +10,7 @@ from ..ops.dtypes import dtype_name
 from ..trees import iterate_structure
 
 
+# A class, because each step enters two of these and a generator would be slower.
 class telling:
     """Context manager that turns exceptions of the user's code into ``CallMismatch``, with its arguments.
 
@@ -38,6 +39,5 @@ class telling:
 
 
 def _shown(item: Any) -> str:
-    """Describe the dtypes and shapes of the arrays in ``item``; its ``repr`` if there are no arrays."""
     arrays = [leaf for leaf in iterate_structure(item) if hasattr(leaf, "shape") and hasattr(leaf, "dtype")]
     return ", ".join(f"{dtype_name(array)}{list(array.shape)}" for array in arrays) if arrays else repr(item)

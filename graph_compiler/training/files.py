@@ -76,7 +76,6 @@ def load(plan: Plan, like: Held, path: str | os.PathLike[str]) -> tuple[Held, in
 
 # ------------------------------------------------------------------------------------- writing
 def _arrays(plan: Plan, held: Held) -> Arrays:
-    """Return all arrays of ``held`` under ``group/name``."""
     engine = plan.engine
     found = {
         f"{group}/{name}": engine.storable(array)
@@ -96,6 +95,7 @@ def _spec(array: Any) -> list[Any]:
 
 def _stored_spec(plan: Plan, array: Any) -> list[Any]:
     """Return ``[dtype, *shape]`` of ``array`` as a file stores it."""
+    # No values are read: ``load(like=)`` accepts a state that a step has consumed.
     return plan.engine.stored_spec(array) or _spec(array)
 
 
@@ -158,7 +158,6 @@ def _native(path: Path, file: Hashed, about: Mapping[str, Any], target: Target) 
 
 
 def _require_same(plan: Plan, like: Held, about: Mapping[str, Any], path: Path) -> None:
-    """Raise ``InvalidFile`` if the file has another target, optimizer or other arrays than ``like``."""
     found = {"target": plan.graph.pipeline.target.name, "optimizer": plan.optimizer_name}
     wrong = [
         f"its {name} is {about[name]}, and that of the state {own}"

@@ -14,7 +14,8 @@ from .state import TrainState
 from .steps import single_train_step
 
 Metrics = dict[str, float]
-_NARROW = ("bool", "float16")  # bfloat16 has the name, too
+# Substrings of dtype names; "float16" is part of "bfloat16", too.
+_NARROW = ("bool", "float16")
 Callback = Callable[[TrainState, Metrics], Any]
 
 
@@ -71,8 +72,8 @@ def fit(
 
 
 def _epoch(state: TrainState, batches: Iterator[Any], epoch: int) -> tuple[TrainState, Metrics]:
-    """Train on all batches once and return the state and the mean metrics."""
     begin, steps = time.perf_counter(), 0
+    # Sums stay on the device, so that no step waits for the metrics of the step before.
     sums: dict[str, Any] = {}
     counts: dict[str, int] = {}
     for batch in batches:
@@ -95,7 +96,8 @@ def _summand(state: TrainState, value: Any) -> Any:
     if not any(name in str(value.dtype) for name in _NARROW):
         return value
     derivatives = backend_of(state.graph.pipeline.target.name).derivatives()
-    assert derivatives is not None  # without them nothing is trained
+    # Only targets with derivatives train.
+    assert derivatives is not None
     return derivatives.cast(value, state.plan.engine.number(0.0))
 
 

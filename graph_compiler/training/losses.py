@@ -18,6 +18,7 @@ from ..trees import map_structure
 from .failing import telling
 
 Loss = Callable[[Any, Any], Any]
+# Names of metrics that steps and :func:`fit` return themselves.
 _OWN = (
     "loss",
     "gradient_norm",
@@ -25,7 +26,7 @@ _OWN = (
     "epoch",
     "steps",
     "seconds",
-)  # what steps and :func:`fit` tell under these names
+)
 
 
 class FramedLoss:
@@ -49,9 +50,8 @@ class FramedLoss:
         if self._graph is None and written_in not in (None, target):
             self._graph = transpile(function, source=written_in, to=target)
         self._target = target
-        self._source = (
-            source if self._graph is None and written_in is None and source != target else None
-        )  # which it may be code of
+        # Framework that the loss may be written in, if its code names none.
+        self._source = source if self._graph is None and written_in is None and source != target else None
         self.place = place_of(function)
 
     @property
@@ -124,7 +124,6 @@ class FramedLoss:
         return found, more
 
     def _require_metric(self, name: Any, metric: Any) -> None:
-        """Raise ``CallMismatch`` if a metric is no number, or has a name that training itself uses."""
         what = None
         if name in _OWN:
             what = "under a name that training itself uses: give it another one"
@@ -140,7 +139,6 @@ class FramedLoss:
 
 
 def _is_reversed(function: Any) -> bool:
-    """Return True if the parameters of ``function`` are named as in Keras losses."""
     try:
         names = [parameter.name for parameter in inspect.signature(function).parameters.values()]
     except (TypeError, ValueError):
@@ -149,5 +147,4 @@ def _is_reversed(function: Any) -> bool:
 
 
 def _widened(item: Any) -> Any:
-    """Convert an array of 32-bit integers to a NumPy array of 64-bit ones; return anything else unchanged."""
     return np.asarray(item).astype(np.int64) if str(getattr(item, "dtype", "")).endswith("int32") else item

@@ -261,19 +261,16 @@ def made(item: Any, engine: Training, target: str) -> tuple[Callable[..., Any], 
 
 
 def _described(found: Any) -> str:
-    """Name the class of ``found``, prefixed with its top-level package."""
     cls = found if isinstance(found, type) else type(found)
     return f"{cls.__module__.partition('.')[0]}.{cls.__name__}"
 
 
 def _name(own: Any) -> str:
-    """Return the class name of a framework's optimizer, which may be a partial of its class."""
     own = getattr(own, "func", own)
     return str(own.__name__ if hasattr(own, "__name__") else type(own).__name__)
 
 
 def _spelt(option: str, value: Any) -> list[tuple[str, Any]]:
-    """Translate an option's name from torch or Keras to the names used here."""
     if option == "betas" and isinstance(value, (tuple, list)) and len(value) == 2:
         return [("b1", value[0]), ("b2", value[1])]
     return [(_ALSO_CALLED.get(option, option), value)]

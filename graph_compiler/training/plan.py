@@ -18,11 +18,14 @@ from .failing import telling
 from .losses import FramedLoss
 from .optimizers import Rate
 
+# The first loss scale, and the number of finite updates after which it doubles, as in
+# ``torch.amp.GradScaler``. It halves if a gradient is not finite.
 _FIRST_SCALE, _GROWS_AFTER = (
     2.0**16,
     2000,
-)  # of torch.amp.GradScaler; it is doubled then, and halved where a gradient is not finite
-_NEAR_ZERO = 1e-6  # as torch.nn.utils.clip_grad_norm_ adds it to the norm
+)
+# ``torch.nn.utils.clip_grad_norm_`` adds the same number to the norm.
+_NEAR_ZERO = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,9 +104,8 @@ class Plan:
         held = replace(
             held, rng=rng, buffers=engine.put(held.buffers, changed), places=engine.put(held.places, changed)
         )
-        if (
-            changed.keys() & held.trained.keys()
-        ):  # weights that the model itself writes to, as those of spectral norm
+        # The model may write to trained weights itself, for example in spectral normalization.
+        if changed.keys() & held.trained.keys():
             held = replace(held, trained=engine.put(held.trained, changed))
         metrics = {
             "loss": engine.detached(value),
@@ -157,7 +159,7 @@ class Plan:
 
     # ------------------------------------------------------------------------------ parts
     def _require_differentiable(self, value: Any) -> None:
-        """Raise ``CallMismatch`` unless the loss is a real floating-point number."""
+        # Some frameworks would return gradients of zeros instead of an error.
         if not self.engine.is_floating(value):
             raise CallMismatch(
                 f"the loss {self.loss.name} gives a number of the type {dtype_name(value)}, which has no gradient: it has to be a real "

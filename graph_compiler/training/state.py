@@ -48,6 +48,7 @@ def with_precision(graph: Graph, half: str | None) -> Graph:
         return graph
     pipeline: Any = graph.pipeline
     options = replace(pipeline.options, passes=(*pipeline.options.passes, half_products(half)))
+    # The pass knows canonical operations only, so the recordings are lifted even in their own framework.
     return graph._written_by(replace(pipeline, same_framework=False, options=options))
 
 
@@ -79,10 +80,6 @@ def _kept(plan: Plan, group: Arrays, arrays: Arrays) -> Arrays:
 
 
 def _like(plan: Plan, known: Arrays, parameters: Mapping[str, Any]) -> Arrays:
-    """Convert ``parameters`` to arrays of the target.
-
-    Raises ``CallMismatch`` for an unknown name or another shape or dtype.
-    """
     found = {name: plan.graph.pipeline.target.target.convert(array) for name, array in parameters.items()}
     wrong = [
         f"{name!r} is none of its parameters{nearest(name, list(known))}"
@@ -179,7 +176,6 @@ def _graph_of(model: Any, to: str | None, given: Given) -> Graph:
 
 
 def _engine_of(target: str) -> Training:
-    """Return the training engine of ``target``. Raise ``NotCompilable`` if it has no derivatives."""
     engine = backend_of(target).training_engine()
     if engine is None:
         others = ", ".join(repr(entry.name) for entry in backends.own.values() if entry.has_derivatives)
@@ -241,7 +237,6 @@ def _place(graph: Graph, name: str, item: Any) -> Any:
 
 
 def _frozen(names: Sequence[str], patterns: Sequence[str]) -> set[str]:
-    """Return the names that match a pattern. Raise ``InvalidOption`` for a pattern that matches no name."""
     if isinstance(patterns, str):
         raise InvalidOption(
             f"freeze= is {patterns!r}, and has to be a list of patterns: freeze=[{patterns!r}]"
@@ -255,7 +250,7 @@ def _frozen(names: Sequence[str], patterns: Sequence[str]) -> set[str]:
 
 
 def _refuse_complex(graph: Graph, arrays: Mapping[str, Any], names: set[str]) -> None:
-    """Raise ``InvalidOption`` if ``names`` is not empty."""
+    # The optimizers of the targets do not agree on the update of a complex parameter.
     for name in sorted(names):
         raise InvalidOption(
             f"{name} of {graph.name} is {arrays[name].dtype}, and training steps are for real parameters: keep its real and imaginary part "
@@ -357,8 +352,6 @@ class TrainState:
         >>> state
         <TrainState of Sequential in jax: step 0, 2 of 4 parameters trained>
         """
-        # moved
-
         options = {
             "accumulate": accumulate,
             "clip_norm": clip_norm,
@@ -467,8 +460,6 @@ class TrainState:
         >>> state.parameters["bias"]
         tensor([1.])
         """
-        # moved
-
         self.require_unused()
         held = replaced(self.plan, self.held, parameters)
         keeps = self.plan.engine.is_pure or not parameters.keys() & self.held.trained.keys()

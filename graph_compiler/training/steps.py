@@ -123,7 +123,8 @@ def _begun(state: TrainState, batch: Any) -> Batch:
     engine, taken = state.plan.engine, state.plan.batches.taken_apart(batch)
     if (where := engine.device_of(state.held)) is None:
         return taken
-    placed = {id(array): engine.placed(array, where) for array in taken.arrays}  # what is one array stays one
+    # The same array object must stay one object.
+    placed = {id(array): engine.placed(array, where) for array in taken.arrays}
     return replace(taken, arrays=[placed[id(array)] for array in taken.arrays])
 
 
@@ -142,13 +143,14 @@ def _program(state: TrainState, kind: str, taken: Batch) -> tuple[Held, Any]:
 
 
 def _rate(state: TrainState) -> float | None:
-    """Return the learning rate for this batch; None if the optimizer holds it itself."""
     plan = state.plan
     return None if plan.rate is None else called(plan.rate, state.step // plan.accumulate)
 
 
 def _recorded_if_new(state: TrainState, taken: Batch, run: Callable[[], Any]) -> Any:
     """Run a step. If the model or the loss is not recorded for such a batch, record it first."""
+    # The program of a whole step cannot raise ``GuardFailed`` for values: it would return NaN, and the state
+    # would be lost. So the model and the loss are called once before.
     if not state.plan.engine.compiles_models and state.plan.decided_by_elements:
         _record(state, taken)
     try:
@@ -159,18 +161,15 @@ def _recorded_if_new(state: TrainState, taken: Batch, run: Callable[[], Any]) ->
 
 
 def _record(state: TrainState, taken: Batch) -> None:
-    """Record the model and the loss in training mode for a batch that fits none of their variants."""
     plan, graph, engine, held = state.plan, state.plan.graph, state.plan.engine, state.held
-    copies = {
-        id(array): engine.snapshot(array) for array in taken.arrays
-    }  # beside the parameters; what is one array stays one
+    # The arrays are copied, so that nothing shares memory with the parameters. The same array object stays
+    # one object.
+    copies = {id(array): engine.snapshot(array) for array in taken.arrays}
     args, kwargs, wanted = put_together(taken.tree, [copies[id(array)] for array in taken.arrays])
-    parameters = {
-        name: engine.snapshot(array) for name, array in held.parameters.items()
-    }  # a graph may write to its buffers
-    rng = engine.with_rng_arrays(
-        engine.rng_arrays(held.rng), next(iter(parameters.values()))
-    )  # the step draws the same numbers anew
+    # A graph may write to its buffers, so it gets copies.
+    parameters = {name: engine.snapshot(array) for name, array in held.parameters.items()}
+    # The step must draw the same numbers again, so the recording uses a copy of the generator.
+    rng = engine.with_rng_arrays(engine.rng_arrays(held.rng), next(iter(parameters.values())))
 
     def outputs() -> Any:
         key = engine.key(rng)[0]
@@ -199,7 +198,6 @@ def _record(state: TrainState, taken: Batch) -> None:
 
 
 def _require_like(state: TrainState, gradients: Arrays) -> None:
-    """Raise ``CallMismatch`` if names or shapes of ``gradients`` are not those of the trained parameters."""
     trained = state.held.trained
     wrong = [
         *(f"missing: {name}" for name in trained if name not in gradients),

@@ -22,6 +22,7 @@ def called_graphs(function: Any) -> Iterator[Graph]:
     """
     called = (one for space in spaces_of([entry_of(function)]) for one in space.functions)
     for item in (item for one in dict.fromkeys((*layers(function), *called)) for item in named(one)):
-        item = getattr(item, "__self__", item)  # graph.functional
+        # A bound method such as ``graph.functional`` belongs to its graph.
+        item = getattr(item, "__self__", item)
         if isinstance(item, Graph):
             yield item

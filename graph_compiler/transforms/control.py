@@ -193,6 +193,7 @@ def fori_loop(
         )
     rows, tree = flatten(np.arange(low, max(low, high)), is_value)
     count = len(rows[0])
+    # Check the option even if the loop does not run.
     if not count:
         _segment(checkpoint, count)
         return init
@@ -236,8 +237,7 @@ def _length(f: Any, rows: Sequence[Any], length: int | None) -> int:
         raise CallMismatch(
             f"scan of {name_of(f)}: the arrays of xs and length= have {sorted(sizes)} rows, and need one number{where(f)}"
         )
-    # Of a size that TensorFlow does not know while it traces, which it may be told then, Python says what it
-    # says of the user's own int.
+    # TensorFlow may not know the size while it traces; then the error is that of the user's own ``int``.
     count: int = forward(int, sizes.pop())
     return count
 

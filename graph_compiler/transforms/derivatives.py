@@ -122,7 +122,8 @@ def _closed_over(function: Any) -> list[str]:
 def _content(cell: Any) -> Any:
     try:
         return cell.cell_contents
-    except ValueError:  # a variable without a value yet
+    except ValueError:
+        # The closure variable has no value yet.
         return None
 
 
@@ -378,8 +379,8 @@ def hvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], strong_z
 
 
 def _arguments(words: str, function: Any, **given: Any) -> Iterator[tuple[Any, ...]]:
-    """Return the values of ``given`` as tuples, or raise ``CallMismatch`` if one is no tuple or list."""
     for option, items in given.items():
+        # The rows of an array would be taken for arguments.
         if not isinstance(items, (tuple, list)):
             raise CallMismatch(
                 f"{words} of {name_of(function)}: {option} are a tuple with one for each argument, ({option[0]},) for one, and not a "

@@ -122,9 +122,8 @@ class Transformed(Wrapped):
         inner: Callable[..., Arguments] = lambda *args, **kwargs: (args, kwargs),
         differences: Any = None,
     ) -> None:
-        if not isinstance(
-            function, Wrapped
-        ):  # a wrapper is found by its arguments, and need not be callable itself
+        # A wrapper is resolved by its arguments and need not be callable.
+        if not isinstance(function, Wrapped):
             require_function(words, function)
         self.function, self.rule, self.words, self.inner, self.differences = (
             function,
@@ -258,7 +257,6 @@ def owner_of(item: Any) -> str | None:
 
 
 def _loaded() -> list[tuple[str, Derivatives]]:
-    """Return the imported frameworks that have derivatives."""
     names = [
         entry.name
         for entry in backends.known().values()
@@ -322,9 +320,8 @@ def _is_array(backend: Any, item: Any) -> bool:
 @functools.lru_cache(maxsize=256)
 def recorded(function: Any, framework: str, to: str) -> Graph:
     """Return a cached graph of ``function`` for ``to``. Its first call records it."""
-    graph: Graph = compile(
-        function, source=framework, to=to, trace_control_flow=False
-    )  # whose gradient some targets have not
+    # Some targets cannot differentiate traced loops in reverse mode.
+    graph: Graph = compile(function, source=framework, to=to, trace_control_flow=False)
     return graph
 
 
@@ -342,6 +339,7 @@ def record_first(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     ]
     if not fits:
         function.add_variant(args, kwargs, "a transform of this call")
+    # Values decide which variant fits, and only a call evaluates them.
     elif fits and all(variant.program.checks for variant in fits):
         function(*args, **kwargs)
 
@@ -361,8 +359,8 @@ def _derivatives_of(framework: str) -> Derivatives:
 
 
 def _require_own(graph: Graph, framework: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Raise ``CallMismatch`` if an argument is a tracer of a framework other than ``framework``."""
     for item in iterate_structure((args, kwargs)):
+        # The derivative of the other framework would end at this graph.
         if owner_of(item) not in (None, framework) and _is_followed(item):
             raise CallMismatch(
                 f"{graph.name} is written for {framework}, and is given an array that a transform of {owner_of(item)} follows: a "
@@ -375,6 +373,7 @@ def untrained_of(function: Any) -> frozenset[str]:
     graph = graph_of(function)
     if graph is None or getattr(function, "__func__", None) is not Graph.functional or not graph.variants:
         return frozenset()
+    # The original does not train them, and torch cannot differentiate some of them.
     return frozenset(graph.parameters) - graph._differentiable
 
 
@@ -451,7 +450,6 @@ def refusing(words: str, function: Function) -> Iterator[None]:
 
 
 def _require_graphs_of(words: str, function: Function, problem: Exception) -> None:
-    """Raise ``CallMismatch`` if the function calls a graph of a framework other than its own."""
     own = function.framework
     if others := [name for name in targets_called(function.call) if name != own]:
         raise CallMismatch(
@@ -505,11 +503,12 @@ def is_value(item: Any) -> bool:
 
 Names = Sequence[str]
 
+# These differentiate with respect to all arguments, some of which may have no derivative.
 _OF_ALL = (
     "jvp",
     "vjp",
     "linearize",
-)  # which are taken of all arguments, of which some may have no derivative
+)
 
 
 def positions(
@@ -607,7 +606,8 @@ class Call:
                 if is_value(item)
             ]
             if is_container(type(argument)) and not [*iterate_structure(argument)]:
-                continue  # the gradient of a graph's parameters where it has none
+                # A graph may have no parameters: the gradient is an empty dict.
+                continue
             if not any(map(self.function.derivatives.is_differentiable, found)):
                 what = ", ".join(map(_shown, found)) or repr(argument)
                 raise CallMismatch(
@@ -681,7 +681,6 @@ class Call:
         return self._taken_apart(self.function.run(*args, **kwargs))
 
     def _with(self, arrays: Arrays) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the arguments of the function with ``arrays`` instead of the differentiable leaves."""
         args, kwargs = list(self._args), dict(self._kwargs)
         given = iter(arrays)
         found = unflatten(

@@ -85,7 +85,6 @@ def vmap(
 
 
 def _slice(array: Any, axis: int | None) -> Any:
-    """Return the first slice of ``array`` along ``axis``; all of it if ``axis`` is None, missing or empty."""
     if axis is None or not -len(array.shape) <= axis < len(array.shape) or not array.shape[axis]:
         return array
     return array[(slice(None),) * (axis % len(array.shape)) + (0,)]

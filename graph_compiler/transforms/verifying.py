@@ -100,7 +100,6 @@ def _differentiated(function: Any) -> Any:
 
 
 def _wide(derivatives: Any, item: Any) -> Any:
-    """Convert a differentiable array to float64 or complex128; return anything else unchanged."""
     if isinstance(item, (float, complex)) or not is_array(item):
         return item
     array = derivatives.array(item)
@@ -148,6 +147,7 @@ def _narrowest(transformed: Transformed, own: list[Any], args: Any, kwargs: Any)
     results = [
         _numpy(found.derivatives.array(item)) for item in flatten(found.call(*args, **kwargs), is_value)[0]
     ]
+    # JAX may compute in 32 bits with arguments of 64 bits.
     types = [np.result_type(*own), *(array.dtype for array in results if array.dtype.kind in "fc")]
     return max(types, key=lambda dtype: float(np.finfo(dtype).eps))
 
@@ -177,7 +177,6 @@ def _differences(
 
 
 def _jacobian_along(leaves: list[Any], places: list[int], directions: list[Any], results: int) -> list[Any]:
-    """Return, for each result, the sum of its Jacobians times the directions."""
     count = len(leaves) // results
     rows = [leaves[result * count : (result + 1) * count] for result in range(results)]
     return [

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+# Defaults of these classes are compared by value, all others by identity.
 _VALUES = (
     bool,
     int,
@@ -42,7 +43,7 @@ _VALUES = (
     str,
     bytes,
     type(None),
-)  # a default of these is the same where it is equal
+)
 
 
 class Spelling(NamedTuple):
@@ -146,7 +147,6 @@ class Binding:
         )
 
     def _has_defaults(self, given: Mapping[str, Any], wanted: list[str]) -> bool:
-        """Return True if each argument that one call leaves out has its default value in the other."""
         left_out = (name for name in given if name not in wanted)
         is_filled = all(
             name in given or self._by_name[name].default is not inspect.Parameter.empty for name in wanted

@@ -28,9 +28,8 @@ def why_missed(
     if not variant.environment.holds():
         return variant.environment.reason()
     if given is None and variant.match(args, kwargs) is not None:
-        return (
-            variant.last_failure.strip().partition("\n")[0] or "it fits"
-        )  # the rest of a framework's error is advice for its own users
+        # Only the first line: the rest of a framework's error is advice for its own users.
+        return variant.last_failure.strip().partition("\n")[0] or "it fits"
     return next(
         _differences(variant, args, kwargs, given),
         "an object among the arguments has attributes of its own that it had not while recording",
@@ -40,7 +39,6 @@ def why_missed(
 def _differences(
     variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any], given: Mapping[str, Any] | None
 ) -> Iterator[str]:
-    """Yield the reasons why a call does not fit."""
     held = [(place, old, (given or {}).get(place.name, item)) for place, old, item in _held(variant)]
     yield from structure_differences(
         variant.graph.input_tree, (args, kwargs), (), lambda item: variant.target.convert(item) is not None
@@ -82,7 +80,8 @@ def _places(variant: Variant) -> Iterator[tuple[Place, Tree]]:
 def _leaf_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
     for value, leaf in zip(variant.graph.inputs, leaves):
         native = variant.target.convert(leaf)
-        if native is None:  # a number
+        # Numbers have no dtype or rank to compare.
+        if native is None:
             continue
         if (axes := _rank(native)) is None:
             yield f"how many axes {value.name} has is not known yet; it was recorded with {value.ndim or 'none'}"
@@ -103,7 +102,8 @@ def _leaf_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
 def _rank(array: Any) -> int | None:
     try:
         return len(array.shape)
-    except ValueError:  # of TensorFlow, inside of a function that it traces
+    except ValueError:
+        # TensorFlow raises this for an array of unknown rank inside a traced function.
         return None
 
 

@@ -55,9 +55,9 @@ def _alike(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Varia
 
 
 def _record_like(graph: Graph, variant: Variant) -> None:
-    """Record the original in its current mode, with synthetic arguments like those of ``variant``."""
     if variant.recording is not None and graph.pipeline.has_original:
-        with variant.target.untraced():  # what a recording keeps outlives the trace
+        # Arrays that a recording stores outlive the trace, so they must not be tracers.
+        with variant.target.untraced():
             graph.add_variant(
                 *synthetic_call(variant, graph.pipeline.frontend.reference),
                 "called as a module in another mode",

@@ -66,7 +66,6 @@ def _stands_for_array(item: Any) -> bool:
 def _written_for(
     graph: Graph, pipeline: Pipeline, framework: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Graph:
-    """Return ``graph``, or a cached copy with the same recordings that is written for ``framework``."""
     if pipeline.target.target.name == framework:
         return graph
     if not graph.variants:
@@ -82,7 +81,7 @@ def _written_for(
 def _add_variant(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     concrete = sessions_here()[-1].concrete if sessions_here() else lambda leaf: leaf
     with _outside():
-        # In these arrays no element is what it will be: what decides on elements becomes a guard.
+        # The arrays have made-up values, so what decides on values becomes a guard.
         args, kwargs = map_structure(
             lambda leaf: concrete(leaf) if hasattr(leaf, "dtype") else leaf, (args, kwargs)
         )
@@ -104,6 +103,7 @@ def _purely(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tupl
         raise GuardFailed(f"{graph.name} has no variant yet")
     with _outside():
         held = dict(graph.parameters)
+    # The recording may hold the parameters as inputs of its own. Otherwise it has to assume that they stay.
     given = None if not held or not sessions_here() else sessions_here()[-1].hold(graph, held)
     if given is not held:
         _assume_parameters(graph, held)
@@ -117,8 +117,6 @@ def _purely(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tupl
 
 
 def _assume_parameters(graph: Graph, held: Mapping[str, Any]) -> None:
-    """Make the open recordings rely on the current parameter objects of ``graph``."""
-
     def are_the_same() -> bool:
         now = graph.parameters
         return now.keys() == held.keys() and all(array is held[name] for name, array in now.items())

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 
 _NUMBERS = (bool, int, float, complex)
-_MOST = 1 << 31  # what the narrowest type for whole numbers does not hold
+# Larger integers do not fit the narrowest integer dtype of a target (int32).
+_MOST = 1 << 31
 
 
 class Alternative(NamedTuple):
@@ -53,7 +54,8 @@ def joined(name: str, alternatives: Sequence[Alternative]) -> tuple[Any, dict[st
         return _checked(alternatives[0], alternatives[0].found, alternatives[0].checks)
     *others, last = alternatives
     trees: list[Tree] = []
-    numbers: list[set[tuple[str, Any]]] = []  # of Python's, for each leaf those that the variants give
+    # The Python numbers that the variants return, for each leaf.
+    numbers: list[set[tuple[str, Any]]] = []
 
     def arrays(found: Any) -> list[Any]:
         leaves, tree = flatten(found, lambda item: _is_number(item) or target.convert(item) is not None)
@@ -65,7 +67,8 @@ def joined(name: str, alternatives: Sequence[Alternative]) -> tuple[Any, dict[st
                 f"{name}: {target.name} traces this call, and recorded variants for it differ in the structure of results"
             )
         for seen, leaf in zip(numbers, leaves):
-            seen.add((repr(leaf), leaf) if _is_number(leaf) else ("", None))  # -0.0 and 0.0 are equal
+            # The repr is part of the key because -0.0 and 0.0 are equal.
+            seen.add((repr(leaf), leaf) if _is_number(leaf) else ("", None))
         return [target.convert(np.asarray(leaf) if _is_number(leaf) else leaf) for leaf in leaves]
 
     if (recording := regions()) is not None:
@@ -164,7 +167,8 @@ def purely(
                     open_ones.append(Alternative(variant, whole, checks, run))
                 else:
                     return variant.target.checked(whole, checks, variant.program.checks) if checks else whole
-            except GuardFailed as failed:  # on elements; another variant may be for these
+            except GuardFailed as failed:
+                # A guard on values failed; another variant may fit these.
                 problem = failed
     if open_ones:
         return joined(graph.name, open_ones)

@@ -26,9 +26,11 @@ from ...trees import (
     unfixed,
 )
 
-OUTSIDE = 2  # how the path of a place outside of the arguments begins
+# First element of the path of a place outside the arguments.
+OUTSIDE = 2
 IsArray = Callable[[Any], bool]
-_DEEPEST = 5  # attributes of attributes, where two objects are compared
+# Maximum depth of attributes when two objects are compared.
+_DEEPEST = 5
 
 
 def structure_differences(old: Tree, value: Any, path: Path, is_array: IsArray) -> Iterator[str]:
@@ -87,10 +89,6 @@ def _of_other_keys(path: Path, old: Branch, keys: tuple[Any, ...]) -> str:
 
 
 def _other_static(old: Any, value: Any, path: Path, is_array: IsArray) -> str:
-    """Describe how a static value differs from the recorded one.
-
-    Values of one class that look alike, or that have attributes, are told apart by an attribute.
-    """
     now, before = _describe(value, is_array), _describe_static(old)
     if type(old) is not type(value) or now != before and not _has_parts(unfixed(value)):
         return f"{place(path)} is {now} and was recorded as {before}"

@@ -95,12 +95,10 @@ class _Crossing:
             border.frontend.reference,
             border.frontend.array_access,
         )
-        self._own: dict[
-            int, Any
-        ] = {}  # arrays of the original's framework that the call is given: they stay what they are
-        self._entered: dict[
-            int, tuple[Any, Any, Any]
-        ] = {}  # an array made for the original, what it was made of, and its stamp then
+        # Arrays that are of the original's framework already. They are passed and returned unchanged.
+        self._own: dict[int, Any] = {}
+        # By the id of a converted array: that array, the array it was converted from, and its stamp.
+        self._entered: dict[int, tuple[Any, Any, Any]] = {}
 
     def replace(self, given: list[Any], change: Callable[[Any, Path], Any]) -> None:
         leaves, tree = flatten(given, self._reference.is_array, _is_opened)
@@ -130,7 +128,8 @@ class _Crossing:
             try:
                 self._border.target.write_back(given, self._border.native(own))
             except GuardFailed:
-                if len(path) == 2:  # an argument, which no container holds
+                # A path of two keys is an argument itself, which no container holds and nothing can replace.
+                if len(path) == 2:
                     raise
             else:
                 return given
@@ -185,7 +184,6 @@ def _is_opened(item: Any) -> bool:
 
 
 def _held(value: Any) -> Iterator[Any]:
-    """Yield the containers and objects in ``value``."""
     waiting, seen = [value], set[int]()
     while waiting:
         item = waiting.pop()

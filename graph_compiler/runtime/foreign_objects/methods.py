@@ -41,7 +41,8 @@ class Methods:
 
     def take(self, item: Any) -> None:
         if (cls := self._class(type(item))) is not type(item):
-            with suppress(TypeError):  # of a class that lays its objects out in a way of its own
+            # The class of an object with another memory layout (``__slots__``) cannot be replaced.
+            with suppress(TypeError):
                 object.__setattr__(item, "__class__", cls)
 
     def taking(self, updates: Iterable[Update]) -> Callable[[Any], None] | None:
@@ -119,7 +120,8 @@ def _with_methods(cls: type, border: Border) -> type:
         "__doc__": cls.__doc__,
         STANDS_FOR: cls,
     }
-    with _unheard(cls), suppress(TypeError):  # of a class that has no subclasses
+    # Some classes cannot be subclassed; their objects keep their class.
+    with _unheard(cls), suppress(TypeError):
         return type(cls)(cls.__name__, (cls,), {**found, **told, "__slots__": (), "__reduce_ex__": _reduced})
     return cls
 
@@ -145,7 +147,6 @@ def _members(cls: type) -> dict[str, Any]:
 
 
 def _member(item: Any, border: Border) -> Any:
-    """Return a converting method or property; None for any other attribute."""
     if isinstance(item, property):
         read, write, delete = (
             None if part is None else _across(part, border) for part in (item.fget, item.fset, item.fdel)

@@ -58,6 +58,7 @@ def settle(graph: Graph, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> No
         for place, value in places.values():
             place.write(value)
         graph.add_variant(tuple(args), dict(kwargs), "values that a first call leaves in the model")
+        # A second call sets other values, so these are state.
         if not places.keys() <= _settled(graph.variants).keys():
             for place, item in before:
                 place.write(item)
@@ -89,7 +90,6 @@ def _places(variant: Variant) -> list[Place]:
 
 
 def _values_before(variant: Variant) -> Iterator[tuple[Place, Any]]:
-    """Yield the places that hold a Python value before a call of ``variant``, with the value."""
     trees = variant.state.tree.children if variant.state and isinstance(variant.state.tree, Branch) else ()
     yield from (
         (place, tree.value) for place, tree in zip(_places(variant), trees) if isinstance(tree, Static)

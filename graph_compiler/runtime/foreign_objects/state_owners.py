@@ -9,7 +9,8 @@ from typing import Any, Protocol
 from ...ir.graph import Graph
 from ...recording.state.places import Place, State
 
-Written = Iterable[tuple[str, Any]]  # kind and key of the arrays that the flat function itself writes to
+# Kind and key of the arrays that the flat function itself writes to.
+Written = Iterable[tuple[str, Any]]
 
 
 class Owning(Protocol):

@@ -15,7 +15,8 @@ from ...recording.state.places import State, replaced_places
 from ...trees import Branch, Leaf, Tree, count_leaves, flatten, leaves_at, unflatten
 from ..weights.conversion_cache import Converted
 
-_STATE = 2  # the place of the state in ``(args, kwargs, state)``
+# Index of the state in ``(args, kwargs, state)``.
+_STATE = 2
 
 
 class _Form(NamedTuple):
@@ -47,7 +48,8 @@ class WriteBack:
         self._forms = list(_forms(graph)) if graph.state.updates is not None else []
         self._written = dict(self._state.written)
         self._children = self._state.tree.children if isinstance(self._state.tree, Branch) else ()
-        self._first = len(graph.inputs_of_call)  # of the inputs that stand in places
+        # Index of the first input that is state.
+        self._first = len(graph.inputs_of_call)
 
     def convert(self, array: Any) -> Any:
         return self._copied.of(array) if self._array_access.is_own(array) else self._target.convert(array)
@@ -124,7 +126,6 @@ class WriteBack:
         return array
 
     def _put(self, number: int, item: Any, held: Any) -> Any:
-        """Write ``item`` into the array, or the tuple of arrays, at a place."""
         tree, forms = self._forms[number]
         for array, native, form in zip(leaves_at(tree, held), leaves_at(tree, item), forms):
             if form.dtype is not None:
@@ -151,7 +152,6 @@ def elements_of(target: Target, native: Any) -> Any:
 
 
 def _forms(graph: Graph) -> Iterator[tuple[Tree, list[_Form]]]:
-    """Yield, for each new object of a call, its structure and the forms of its leaves."""
     assert isinstance(graph.output_tree, Branch)
     result, new = graph.output_tree.children
     is_array = [

@@ -62,7 +62,8 @@ def binding_from_json(data: Any) -> Binding | None:
     if data is None:
         return None
     parameters = tuple(_from_json(entry) for entry in data["parameters"])
-    inspect.Signature(parameters)  # in an order that Python takes, and none twice
+    # The constructor raises if the order of parameters is invalid or a name occurs twice.
+    inspect.Signature(parameters)
     return Binding(parameters, frozenset(matching(NAME, name) for name in data["seen"]))
 
 

@@ -48,9 +48,8 @@ class LoadedPipeline(Pipeline):
     """Pipeline of a loaded graph. It writes recordings for targets and records nothing."""
 
     has_original: ClassVar[bool] = False
-    _arrays: dict[str, Any] = field(
-        init=False, default_factory=dict
-    )  # of all variants, in the target's framework
+    # Arrays of all variants, in the target's framework.
+    _arrays: dict[str, Any] = field(init=False, default_factory=dict)
 
     def native_weights(self, recorded: Recorded, graph: IRGraph) -> Any:
         for name, array in recorded.weights.arrays.items():
@@ -101,7 +100,7 @@ class Held(Weights):
         self, arrays: dict[str, Any], trained: frozenset[str], frozen: frozenset[str], training: bool | None
     ) -> None:
         self.arrays, self._trained, self._frozen, self._training = arrays, trained, frozen, training
-        self.mode: bool | None = None  # until somebody sets it, the first variant that fits a call answers
+        self.mode: bool | None = None
 
     def guards(self, modes: list[bool]) -> EnvironmentGuards:
         what = "the mode of training (by train() or eval())"
@@ -146,7 +145,8 @@ class Held(Weights):
         return name in self._frozen
 
 
-_Opened = Callable[[str], IO[bytes]]  # a file of the graph, by its name
+# Opens a file of the graph by its name.
+_Opened = Callable[[str], IO[bytes]]
 _DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, MemoryError, GraphCompilerError,
            zipfile.BadZipFile, EOFError, OSError, NotImplementedError, SyntaxError, StopIteration)  # fmt: skip
 
@@ -188,7 +188,8 @@ def _graph_in(
         graphs, arrays = _graphs(
             data, _arrays(data, opened, digests, _native(data, backend, target)), frontend, backend
         )
-        trained = frozenset(map(str, data.get("trained", arrays)))  # the first files do not say
+        # Files of the first versions lack this entry.
+        trained = frozenset(map(str, data.get("trained", arrays)))
         frozen = frozenset(map(str, data.get("frozen", ())))
         training, modes = modes_of(data)
         statics = statics_of(data)
@@ -238,7 +239,8 @@ def _opened(path: Path) -> Iterator[_Opened]:
         return
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
-    if not path.is_file():  # a pipe would be waited for
+    # Reading a named pipe would block.
+    if not path.is_file():
         raise InvalidFile(f"{path} is no file")
     with _zip_opened(path, path) as opened:
         yield opened
@@ -265,7 +267,6 @@ def _whole(opened: _Opened, name: str) -> bytes:
 
 
 def _index(opened: _Opened, digests: Any) -> Any:
-    """Parse the JSON of the graph and check its digest."""
     text = _whole(opened, FILES[0])
     data = checked_index(text)
     if digests.get(FILES[0]) != hashlib.sha256(text).hexdigest():
@@ -292,7 +293,6 @@ def _arrays(data: Any, opened: _Opened, digests: Any, native: Target) -> dict[st
 def _graphs(
     data: Any, arrays: dict[str, Any], frontend: Any, backend: Backend
 ) -> tuple[list[IRGraph], dict[str, Any]]:
-    """Return the graphs, and the parameters by name."""
     graphs = graphs_of(data, arrays, frontend, backend)
     return graphs, {
         name.removeprefix("parameters/"): array
@@ -313,9 +313,8 @@ def _array(encoded: str, stored: np.ndarray[Any, Any], dtype: str, shape: Any, n
         and len(stored) * 2 == width * count
         and width == ITEMSIZE[NARROWED.get(dtype, dtype)] * 2
     ):
-        stored = (
-            stored.view(NARROWED[dtype]).astype(dtype).view(np.uint8)
-        )  # saved from a framework without the wide type
+        # The file was saved from a framework that lacks the 64-bit dtype.
+        stored = stored.view(NARROWED[dtype]).astype(dtype).view(np.uint8)
     elif len(stored) != width * count:
         raise InvalidFile(f"an array of type {dtype} and shape {shape} has {len(stored)} bytes")
     return native.from_bytes(stored, dtype, tuple(shape))

@@ -23,14 +23,17 @@ ENCODED = {
     "uint8": "U8", "uint16": "U16", "uint32": "U32", "uint64": "U64",
     "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64", "complex64": "F32", "complex128": "F64",
 }  # fmt: skip
-_placing = threading.RLock()  # the files of one folder are those of one graph
-_partial: set[str] = set()  # folders that files are being written into
+# Held while files move, so that a folder never mixes files of two graphs.
+_placing = threading.RLock()
+# Temporary folders of files being written.
+_partial: set[str] = set()
 
 
 def safetensors_of(
     arrays: Mapping[str, Any], to_bytes: Callable[[Any], bytes], metadata: Mapping[str, str] | None = None
 ) -> Iterator[bytes]:
     """Yield the pieces of a safetensors file."""
+    # The library's own writer changes its arguments from release to release.
     header: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
     place = 0
     for name, array in arrays.items():
@@ -44,7 +47,7 @@ def safetensors_of(
     for name, array in arrays.items():
         try:
             yield to_bytes(array)
-        # What JAX raises for an array that was deleted, or whose memory was given away.
+        # JAX raises this for an array that was deleted or donated.
         except RuntimeError as problem:
             raise InvalidFile(f"{name} cannot be written: {problem}. Nothing was written") from problem
 
@@ -61,6 +64,8 @@ def write(path: Path, files: Mapping[str, Iterable[bytes]]) -> None:
     elif not path.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {path.parent} to save {path.name} in")
     try:
+        # The files are written in a temporary folder first, because others may save to this path at the same
+        # time or have put a link there.
         with _partial_folder(path.parent if is_file else path) as partial:
             if is_file:
                 write_zip(partial / path.name, files)
@@ -70,7 +75,8 @@ def write(path: Path, files: Mapping[str, Iterable[bytes]]) -> None:
             _place(partial, path)
     except BaseException:
         if is_new:
-            with suppress(OSError):  # not empty: others have saved there
+            # The folder is not empty if others have saved there meanwhile.
+            with suppress(OSError):
                 path.rmdir()
         raise
 

@@ -46,8 +46,8 @@ def _files_of(graph: Graph) -> dict[str, Iterable[bytes]]:
     parameters = graph.parameters
     arrays = {f"parameters/{name}": array for name, array in parameters.items()}
     bodies = []
-    # What a variant assumes of globals and attributes does not go into a file, and the first that fits a call
-    # answers it there.
+    # A file does not hold what variants assume of globals and attributes, and a loaded graph runs the first
+    # variant that fits. So the variants that hold now come first.
     variants = sorted(graph.variants, key=lambda variant: not variant.environment.holds())
     for number, variant in enumerate(variants):
         encoder = Encoder(variant.graph, graph.pipeline.frontend.files.spell)
@@ -103,7 +103,6 @@ def _mode_of(variant: Variant) -> bool | None:
 
 
 def _read_back(graph: Graph, text: bytes, arrays: Mapping[str, Any]) -> None:
-    """Raise ``InvalidFile`` if what is about to be written could not be loaded."""
     dtypes = {name: dtype_name(array) for name, array in arrays.items()}
     try:
         require_readable(text, arrays, dtypes, graph.pipeline.frontend, graph.pipeline.target)

@@ -13,11 +13,11 @@ from ...errors import InvalidFile
 from .decode import read_json
 from .pieces import ENCODED
 
-_ALIGNED = (
-    64  # JAX and TensorFlow take memory that begins at a multiple of this as it is, and copy other memory
-)
+# JAX and TensorFlow adopt memory that is aligned to this many bytes, and copy other memory.
+_ALIGNED = 64
 _PIECE = 1 << 22
-_LONGEST = 100_000_000  # of a header, as the safetensors library has it
+# Maximum length of a header in the safetensors library.
+_LONGEST = 100_000_000
 _WIDTHS = {
     code: 1 if code == "BOOL" else int("".join(filter(str.isdigit, code))) // 8 for code in ENCODED.values()
 }

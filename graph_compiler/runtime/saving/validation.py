@@ -16,10 +16,10 @@ from ...ops.dtypes import ITEMSIZE, KEYS
 from ...sizes import Size
 from ...trees import Branch, count_leaves, iterate_structure
 
-_WORDS = re.compile(
-    r"[\w ,.>+*/\-]*", re.ASCII
-)  # what a parameter of an operation may say: nothing that could call
-_TEXTS = {"message": LINE}  # parameters that are sentences, and stand in the source in quotes
+# Characters allowed in a string parameter of an operation: none that could form a call.
+_WORDS = re.compile(r"[\w ,.>+*/\-]*", re.ASCII)
+# These parameters are sentences, which the source contains in quotes.
+_TEXTS = {"message": LINE}
 
 
 def validate(graph: IRGraph, parameters: dict[str, Any], frontend: Frontend, backend: Backend) -> None:

@@ -9,10 +9,11 @@ from typing import Any
 
 from ...ops.dtypes import NARROWED
 
-# bytes of a real element -> (relative, absolute as a part of the largest element)
+# Item size of a real dtype -> relative tolerance, and absolute tolerance as a fraction of the largest value.
 _BY_WIDTH = {2: (2e-2, 2e-2), 4: (1e-4, 2e-5), 8: (1e-7, 1e-9)}
 _WIDEST = 8
-_TAKEN_FOR_WIDER = "bfloat16"  # whose elements numpy gets as float32
+# NumPy holds values of this dtype as float32.
+_TAKEN_FOR_WIDER = "bfloat16"
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,9 @@ def synthetic_leaves(recorded: Recorded, reference: Any, sizes: Mapping[int, int
         own = {one.fact: one.expected[i] for one in facts if i < len(one.expected)}
         leaf = reference.with_facts(reference.fresh(shape, value.dtype, next(ranges), seed * 100 + i), own)
         kind = kinds[i]
-        leaf = kind.type(leaf) if isinstance(kind, TypedLeaf) else leaf  # numpy's own numbers
+        # NumPy scalars were recorded with their class.
+        leaf = kind.type(leaf) if isinstance(kind, TypedLeaf) else leaf
+        # Arguments that were one array while recording stay one.
         leaves.append(leaves[firsts[i]] if firsts[i] < i else leaf)
     return leaves
 

@@ -35,7 +35,7 @@ log = logging.getLogger("graph_compiler")
 Sizes = dict[int, int]
 _NUMBERS = (int, float)
 _SIGN = "its vectors are unique only up to a sign, or a phase for complex numbers"
-# Operations whose results frameworks may give otherwise, and both are right.
+# Operations whose results may differ between frameworks, with both being right.
 _FREEDOMS = {
     "eigh": _SIGN,
     "eig": f"the order of its eigenvalues is open, and {_SIGN}",
@@ -192,7 +192,8 @@ class Verification:
 
     def _graph(self, leaves: list[Any], seed: int) -> dict[str, Any]:
         variant, target = self.variant, self.variant.target
-        with host_state_seeded(seed):  # whose numbers are drawn where a call is matched
+        # Host random numbers are drawn while a call is matched.
+        with host_state_seeded(seed):
             mine = list(self._matched(self._copied(leaves)))
         parameters, constants = self._held(list(variant.graph.parameters)), self._constants(variant)
         with self.reference.undone(self.recording.weights, seed):
@@ -308,7 +309,8 @@ class Verification:
         with host_state_seeded(seed), self.reference.undone(self.recording.weights, seed):
             calls = iter(self.reference.observe(self.pipeline.function, args, kwargs))
         for node in self.recording.graph.nodes:
-            if node.outputs and recorded.keys().isdisjoint(node.outputs):  # numbers
+            # Results that are numbers were not recorded as arrays.
+            if node.outputs and recorded.keys().isdisjoint(node.outputs):
                 continue
             seen = next((arrays for name, arrays in calls if name == node.op), None)
             if seen is None:
@@ -343,7 +345,6 @@ def verify_graph(
 def _verified(
     graph: Graph, runs: int, tolerance: Tolerance, seed: int, args: Any, kwargs: Any
 ) -> list[Verified]:
-    """Return the verification of each variant that fits."""
     done: list[Verified] = []
     for variant in graph.variants:
         if variant.recording is None or not variant.recording.ranges and variant.why == "loaded":

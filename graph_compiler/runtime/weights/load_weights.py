@@ -42,7 +42,6 @@ def load_weights(graph: Graph, source: str | os.PathLike[str] | Mapping[str, Any
 
 
 def _owners(graph: Graph) -> list[Any]:
-    """Return the access to the user's model of each variant. Raise ``NotTraced`` if there is none."""
     found = [
         variant.recording.weights.fillable for variant in graph.variants if variant.recording is not None
     ]

@@ -13,7 +13,8 @@ from ...recording.lock import recording_lock
 if TYPE_CHECKING:
     from ..variant import Variant
 
-_SHOWN = 5  # names in a message
+# Maximum number of names in a message.
+_SHOWN = 5
 
 
 def awaited_of(weights: Weights | None, names: Iterable[str]) -> list[str]:
@@ -25,7 +26,6 @@ def waiting(variant: Variant) -> list[str]:
 
 
 def _weights_of(variant: Variant) -> tuple[Any, Iterable[str]]:
-    """Return the access to a variant's weights, and the names of those that it reads or writes."""
     written = (effect.target for effect in variant.graph.effects if effect.kind == "buffer")
     return variant.recording and variant.recording.weights, dict.fromkeys(
         (*variant.graph.parameters, *written)
@@ -36,6 +36,7 @@ def require_weights(variants: Iterable[Variant]) -> None:
     """Raise ``WeightsMissing`` if a held-back variant still waits for weights."""
     for variant in variants:
         if isinstance(vars(variant).get("attempt"), _HeldBack):
+            # While another thread records, missing weights are replaced by zeros, so wait for it.
             with recording_lock:
                 require_loaded(variant.graph.name, *_weights_of(variant))
 

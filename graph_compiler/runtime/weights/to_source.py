@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from ..graph import Graph
 
 
-_KEY = "key<"  # types of keys of random numbers
+# Prefix of the dtypes of random keys.
+_KEY = "key<"
 
 
 def to_source(graph: Graph, values: Any) -> None:
@@ -24,7 +25,8 @@ def to_source(graph: Graph, values: Any) -> None:
     for name in [
         name for name, array in held.items() if dtype_name(array).startswith(_KEY) and name not in graph.state
     ]:
-        del held[name]  # nothing writes to it, and other frameworks have words in its place
+        # Calls never write to such a key, and other frameworks store it as integers.
+        del held[name]
         given.pop(name, None)
     if problems := [*_names_wrong(held, given), *_arrays_wrong(held, given)]:
         raise WeightsMismatch(
@@ -37,7 +39,6 @@ def to_source(graph: Graph, values: Any) -> None:
 
 
 def _owners(graph: Graph) -> dict[str, Any]:
-    """Return the access to the user's model for each parameter."""
     if not graph.variants:
         raise NotTraced(
             f"{graph.name}: nothing is recorded yet; call the graph once, or pass args=, before to_source"
@@ -55,7 +56,6 @@ def _owners(graph: Graph) -> dict[str, Any]:
 
 
 def _by_name(graph: Graph, values: Any) -> dict[str, Any]:
-    """Return the arrays by name of a generated module or a mapping."""
     if isinstance(values, Mapping):
         return dict(values)
     if hasattr(values, "arrays_by_name"):
@@ -67,7 +67,6 @@ def _by_name(graph: Graph, values: Any) -> dict[str, Any]:
 
 
 def _native(given: Mapping[str, Any], target: Target) -> dict[str, Any]:
-    """Convert arrays of any framework to the target's, if it can convert them."""
     made = {
         name: array if isinstance(array, target.array_types) else target.convert(array)
         for name, array in given.items()

@@ -102,14 +102,17 @@ class NativeWeights(Live):
         """Convert all weights into a new dict, so that other threads see either the old or all new ones."""
         seen, watched = self._live(), self._watch_of(self._steady)
         made = dict(native)
-        with self._target.untraced():  # the first call may be one that the target traces, and they are kept
+        # The target may trace the first call, but the conversions are stored beyond it.
+        with self._target.untraced():
             made.update((name, self._tables[name].of(seen[name])) for name in self._steady)
         return _Native(seen, watched, made)
 
     def _buffer(self, name: str, array: Any) -> Any:
+        # Buffers are copied, because calls write to them while the target may still compute.
         known = self._copied.known(array)
         if known is None:
-            self._watch_of([name])  # of the recorded shape and type?
+            # This raises if the array no longer has the recorded shape and dtype.
+            self._watch_of([name])
             known = self._copied.of(array)
         return known
 
