@@ -164,7 +164,8 @@ def _arranged(axis: int, tiled: bool, stacked: Any) -> Any:
     rank = len(stacked.shape) - tiled
     if not -rank <= axis < rank:
         raise InvalidOption(
-            f"parallel.all_gather: axis= is {axis}, and the result has {rank} axes; pass one of {-rank} to {rank - 1}"
+            f"parallel.all_gather: axis= is {axis}, and the result has {rank} axes; pass one of {-rank} to "
+            f"{rank - 1}"
         )
     owner = owner_of(stacked)
     words = (backend_of(owner).derivatives() if owner is not None else None) or Plain()
@@ -191,6 +192,7 @@ def _no_axis(name: str, axis_name: Any) -> InvalidOption:
         f"it runs over {', '.join(map(repr, running_axes()))}" if running_axes() else "it runs on one device"
     )
     return InvalidOption(
-        f"parallel.{name}: axis_name= is {axis_name!r}, and the code here runs over no such axis; {known}. Call the function by "
-        f"parallel.Parallel(function, axis_name={axis_name!r}) or transforms.vmap(function, axis_name={axis_name!r})"
+        f"parallel.{name}: axis_name= is {axis_name!r}, and the code here runs over no such axis; {known}. "
+        f"Call the function by parallel.Parallel(function, axis_name={axis_name!r}) or "
+        f"transforms.vmap(function, axis_name={axis_name!r})"
     )

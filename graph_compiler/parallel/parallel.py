@@ -21,7 +21,10 @@ from ..trees import Path, Tree, flatten, likeness, paths, unflatten
 from .engines import engine_named, framework_of_call, name_of
 
 concat = REDUCTIONS[0]
-"""Value of ``reduce=``: join the devices' results along the first axis. Numbers become an array with one for each device."""
+"""Value of ``reduce=``: join the devices' results along the first axis.
+
+Numbers become an array with one for each device.
+"""
 mean = REDUCTIONS[1]
 """Value of ``reduce=``: the mean over the devices."""
 sum = REDUCTIONS[2]
@@ -37,8 +40,8 @@ def require_reduction(reduce: Any) -> None:
     if reduce not in REDUCTIONS if isinstance(reduce, str) else not callable(reduce):
         close = nearest(reduce, REDUCTIONS) if isinstance(reduce, str) else ""
         raise InvalidOption(
-            f"reduce= is {reduce!r}, and has to be one of {', '.join(map(repr, REDUCTIONS))}, or a function of the results of all devices, "
-            f"stacked along a first axis{close}"
+            f"reduce= is {reduce!r}, and has to be one of {', '.join(map(repr, REDUCTIONS))}, or a function "
+            f"of the results of all devices, stacked along a first axis{close}"
         )
 
 
@@ -138,9 +141,10 @@ class SplitCall:
 
     def unhashable(self, problem: TypeError) -> InvalidOption:
         return InvalidOption(
-            f"Parallel of {self._name}: static_argnums= names argument {', '.join(map(str, self.static))}, and what was given cannot be "
-            f"hashed ({problem}); static arguments are numbers, texts and the like. An array that is the same for all devices goes "
-            "through parallel.replicate, or replicated_argnums="
+            f"Parallel of {self._name}: static_argnums= names argument {', '.join(map(str, self.static))}, "
+            f"and what was given cannot be hashed ({problem}); static arguments are numbers, texts and the "
+            "like. An array that is the same for all devices goes through parallel.replicate, or "
+            "replicated_argnums="
         )
 
     def require_even(self, local_batch: bool) -> None:
@@ -151,14 +155,15 @@ class SplitCall:
             shape, first = self.arrays[place].shape, self.arrays[batches[0]].shape[0]
             if shape[0] % count:
                 raise CallMismatch(
-                    f"Parallel of {self._name}: {self._words(place)} has the shape {list(shape)}, and its first axis, of {shape[0]}, does "
-                    f"not divide into {count} devices; pass a multiple of {count}, or, where it is no batch, give it by parallel.replicate "
-                    "or replicated_argnums="
+                    f"Parallel of {self._name}: {self._words(place)} has the shape {list(shape)}, and its "
+                    f"first axis, of {shape[0]}, does not divide into {count} devices; pass a multiple of "
+                    f"{count}, or, where it is no batch, give it by parallel.replicate or replicated_argnums="
                 )
             if shape[0] != first:
                 raise CallMismatch(
-                    f"Parallel of {self._name}: {self._words(batches[0])} has a first axis of {first}, and {self._words(place)} the shape "
-                    f"{list(shape)}; all batches have one size. What is no batch goes through parallel.replicate or replicated_argnums="
+                    f"Parallel of {self._name}: {self._words(batches[0])} has a first axis of {first}, and "
+                    f"{self._words(place)} the shape {list(shape)}; all batches have one size. What is no "
+                    "batch goes through parallel.replicate or replicated_argnums="
                 )
 
     def _words(self, place: int) -> str:
@@ -216,7 +221,8 @@ class FlatFunction:
             if array is None:
                 name = getattr(self._function, "__name__", "the function")
                 raise CallMismatch(
-                    f"Parallel of {name}: it gives a {type(leaf).__name__}, which is no array of {self._framework}"
+                    f"Parallel of {name}: it gives a {type(leaf).__name__}, which is no array of "
+                    f"{self._framework}"
                 )
         return native
 
@@ -508,8 +514,8 @@ class Parallel:
 
     def _misreduced(self, what: str, stacked: Any) -> CallMismatch:
         return CallMismatch(
-            f"{self.__name__}: the function reduce= {what}; it is given the results of all devices, stacked along a first axis: "
-            f"{list(stacked.shape)}"
+            f"{self.__name__}: the function reduce= {what}; it is given the results of all devices, stacked "
+            f"along a first axis: {list(stacked.shape)}"
         )
 
     def _record(self, call: SplitCall, is_new: bool) -> bool:
@@ -537,8 +543,9 @@ class Parallel:
         if any(differ):
             where = ", ".join(f"result{place}" for place, found in zip(flat.places(), differ) if found)
             raise CallMismatch(
-                f"{self.__name__}: reduce= is 'first', and {where} differs between the devices; take parallel.pmean(result, "
-                f"{self.axis_name!r}) inside of the function, or reduce='mean', 'concat' or 'none'"
+                f"{self.__name__}: reduce= is 'first', and {where} differs between the devices; take "
+                f"parallel.pmean(result, {self.axis_name!r}) inside of the function, or reduce='mean', "
+                "'concat' or 'none'"
             )
 
 
@@ -589,7 +596,7 @@ class _OpenGraph:
             changed = ", ".join(f"argument {key}" if str(key).isdigit() else key for key in state)
             raise NotCompilable(
                 f"Parallel of {self._graph.name}: each device would change {changed} in its own way. Call "
-                "graph.functional(parameters, x) in a function of yours, and return the result and parallel.pmean(state, axis_name); or "
-                "set the model to eval()"
+                "graph.functional(parameters, x) in a function of yours, and return the result and "
+                "parallel.pmean(state, axis_name); or set the model to eval()"
             )
         return result

@@ -128,8 +128,8 @@ def _require_rules(rules: Rules, names: Mapping[str, Any], sizes: Mapping[str, i
         known = [*names][:8]
         more = f" and {len(names) - 8} more" if len(names) > 8 else ""
         raise InvalidOption(
-            f"rules= has {', '.join(map(repr, unused[:4]))}, which matches no parameter{nearest(unused[0], names)}; parameters are "
-            f"{', '.join(known)}{more}"
+            f"rules= has {', '.join(map(repr, unused[:4]))}, which matches no "
+            f"parameter{nearest(unused[0], names)}; parameters are {', '.join(known)}{more}"
         )
     for pattern, rule in rules.items():
         axes = (
@@ -142,7 +142,8 @@ def _require_rules(rules: Rules, names: Mapping[str, Any], sizes: Mapping[str, i
         for axis in axes:
             if axis not in sizes:
                 raise InvalidOption(
-                    f"rules= has for {pattern!r} the axis {axis!r}; axes of the mesh are {', '.join(map(repr, sizes))}"
+                    f"rules= has for {pattern!r} the axis {axis!r}; axes of the mesh are "
+                    f"{', '.join(map(repr, sizes))}"
                 )
 
 
@@ -154,7 +155,8 @@ def names_in(layout: Any, where: str) -> Iterator[str]:
             name is None or isinstance(name, str) for name in names
         ):
             raise InvalidOption(
-                f"{where} {layout!r}; a layout is a tuple with the name of an axis of the mesh, or None, for each axis"
+                f"{where} {layout!r}; a layout is a tuple with the name of an axis of the mesh, or None, for "
+                "each axis"
             )
         yield from (name for name in names if name is not None)
 
@@ -174,6 +176,7 @@ def require_fit(what: str, shape: Sequence[int], layout: Layout, sizes: Mapping[
         count = _count(entry, sizes)
         if shape[place] % count:
             raise InvalidOption(
-                f"{what} has the shape {list(shape)}, and axis {place}, of {shape[place]}, does not divide into the {count} devices of "
-                f"{entry!r}; leave that axis whole (None), or take a mesh that divides it"
+                f"{what} has the shape {list(shape)}, and axis {place}, of {shape[place]}, does not divide "
+                f"into the {count} devices of {entry!r}; leave that axis whole (None), or take a mesh that "
+                "divides it"
             )

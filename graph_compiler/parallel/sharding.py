@@ -75,8 +75,8 @@ class Sharded:
             count *= self._sizes[name]
         if rows % count and not self._local_batch:
             raise CallMismatch(
-                f"shard of {self.graph.name}: a batch of {rows} does not divide into the {count} devices of {', '.join(self._batch)}; "
-                f"pass a multiple of {count}, or batch=() to leave it whole"
+                f"shard of {self.graph.name}: a batch of {rows} does not divide into the {count} devices of "
+                f"{', '.join(self._batch)}; pass a multiple of {count}, or batch=() to leave it whole"
             )
         return tuple(bool(self._batch) and bool(array.shape) and array.shape[0] == rows for array in arrays)
 
@@ -154,7 +154,8 @@ def shard(
         return _sharded_state(graph, mesh, rules, batch, local_batch)
     if not isinstance(graph, Graph):
         raise NotCompilable(
-            f"parallel.shard takes a graph or a TrainState, not a {type(graph).__name__}: graph_compiler.transpile(model, to=..., args=...)"
+            f"parallel.shard takes a graph or a TrainState, not a {type(graph).__name__}: "
+            "graph_compiler.transpile(model, to=..., args=...)"
         )
     return Sharded(graph, mesh, rules, batch, local_batch)
 
@@ -210,7 +211,8 @@ def axes_of(engine: Parallelism, mesh: Any, what: str) -> Mapping[str, int]:
     sizes = engine.mesh_axes(mesh)
     if sizes is None:
         raise InvalidOption(
-            f"shard of {what}: mesh= is {mesh!r}, and has to be a mesh of the target whose axes have names: {engine.a_mesh}"
+            f"shard of {what}: mesh= is {mesh!r}, and has to be a mesh of the target whose axes have names: "
+            f"{engine.a_mesh}"
         )
     return sizes
 

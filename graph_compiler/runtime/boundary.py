@@ -24,8 +24,8 @@ from ..recording.stage import stage
 
 Public = TypeVar("Public", bound=Callable[..., Any])
 _REPORT = (
-    "This is a bug of graph_compiler, not of your code. Please report it with the traceback that GRAPH_COMPILER_TRACEBACK=full shows, the "
-    "code at that line, and what `graph-compiler doctor` prints"
+    "This is a bug of graph_compiler, not of your code. Please report it with the traceback that "
+    "GRAPH_COMPILER_TRACEBACK=full shows, the code at that line, and what `graph-compiler doctor` prints"
 )
 
 

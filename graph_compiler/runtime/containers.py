@@ -60,8 +60,8 @@ class Kept:
 def _attributes(obj: Any) -> Mapping[str, Any]:
     if not hasattr(obj, "__dict__"):
         raise NotCompilable(
-            f"a compiled method keeps a graph with each object, and one of the class {type(obj).__name__} has no __dict__; compile a "
-            "function"
+            f"a compiled method keeps a graph with each object, and one of the class {type(obj).__name__} "
+            "has no __dict__; compile a function"
         )
     found: Mapping[str, Any] = vars(obj)
     return found

@@ -34,8 +34,9 @@ def passed_on(graph: Any, name: str) -> Any:
     if is_method and getattr(graph.pipeline, "same_framework", False):
         return MethodType(item.__func__, _as_original(graph, original))
     raise AttributeError(
-        f"{name} of the original {graph.name} would run that and not its graph, which has its plain attributes (config, device, dtype), "
-        f"and in the same framework its methods. Call {name} of the original"
+        f"{name} of the original {graph.name} would run that and not its graph, which has its plain "
+        f"attributes (config, device, dtype), and in the same framework its methods. Call {name} of the "
+        "original"
     )
 
 

@@ -177,7 +177,8 @@ class Inspected:
         """Return how often each operation occurs in all variants together, most frequent first.
 
         >>> import torch, graph_compiler
-        >>> graph_compiler.compile(lambda x: (x.sin() + 1).sin(), args=(torch.ones(2),)).function_frequencies()
+        >>> graph = graph_compiler.compile(lambda x: (x.sin() + 1).sin(), args=(torch.ones(2),))
+        >>> graph.function_frequencies()
         {'torch.Tensor.sin': 2, 'torch.Tensor.add': 1}
         """
         return dict(
@@ -423,7 +424,8 @@ class Graph(Retraced, Inspected, Viewed):
 
         >>> import torch, graph_compiler
         >>> from graph_compiler.passes import strong_zero
-        >>> graph = graph_compiler.compile(lambda x: torch.where(x > 0, x.log(), 0), args=(torch.tensor(1.0),))
+        >>> function = lambda x: torch.where(x > 0, x.log(), 0)
+        >>> graph = graph_compiler.compile(function, args=(torch.tensor(1.0),))
         >>> torch.func.grad(graph.with_passes(strong_zero))(torch.tensor(0.0))
         tensor(0.)
         """
@@ -469,8 +471,9 @@ class Graph(Retraced, Inspected, Viewed):
         """
         if kept := state_of(self._variants):
             raise NotCompilable(
-                f"{self.name} keeps state in {', '.join(kept)}, which no module of {self.pipeline.target.name} holds: "
-                "call the graph itself, or functional with state=, or register it as a buffer"
+                f"{self.name} keeps state in {', '.join(kept)}, which no module of "
+                f"{self.pipeline.target.name} holds: call the graph itself, or functional with state=, or "
+                "register it as a buffer"
             )
         told = self.pipeline.frontend.where_parameters_are
         if told and not self.parameters:
@@ -653,4 +656,7 @@ class Graph(Retraced, Inspected, Viewed):
 
     def __repr__(self) -> str:
         target = self._variants[0].target.name if self._variants else "?"
-        return f"<graph of {self.name} for {target}, {len(self._variants)} variant{'s' if len(self._variants) != 1 else ''}>"
+        return (
+            f"<graph of {self.name} for {target}, {len(self._variants)} "
+            f"variant{'s' if len(self._variants) != 1 else ''}>"
+        )

@@ -31,10 +31,12 @@ class LazyGraph(Graph):
         if name in _NEED_A_VARIANT and not self._variants:
             if self._refused:
                 raise NotTraced(
-                    f"{self.name} has no {name}, for nothing of it is recorded: its last call was refused. explain() says why"
+                    f"{self.name} has no {name}, for nothing of it is recorded: its last call was refused. "
+                    "explain() says why"
                 )
             raise NotTraced(
-                f"{self.name} has not been called yet, so it has no {name}; call it once, or compile it with args="
+                f"{self.name} has not been called yet, so it has no {name}; call it once, or compile it with "
+                "args="
             )
         return super().__getattribute__(name)
 
@@ -46,7 +48,8 @@ class LazyGraph(Graph):
         module, name = str(getattr(function, "__module__", "")), str(getattr(function, "__qualname__", ""))
         if module not in sys.modules or getattr(sys.modules[module], name, None) is not self:
             raise NotSerialisable(
-                f"{self.name} has not been called yet, so that there is nothing of it to pickle; call it once, or compile it with args="
+                f"{self.name} has not been called yet, so that there is nothing of it to pickle; call it "
+                "once, or compile it with args="
             )
         return named, (module, name)
 
@@ -75,6 +78,7 @@ def named(module: str, name: str) -> Graph:
 
 
 _NEED_A_VARIANT = frozenset({
-    "source", "parameters", "constants", "guards", "to_networkx", "functional", "verify", "save", "to", "list_missing",
-    "function_frequencies", "state", "trained", "_differentiable", "frozen", "as_module", "train", "eval", "show", "summary",
+    "source", "parameters", "constants", "guards", "to_networkx", "functional", "verify", "save", "to",
+    "list_missing", "function_frequencies", "state", "trained", "_differentiable", "frozen", "as_module",
+    "train", "eval", "show", "summary",
 })  # fmt: skip

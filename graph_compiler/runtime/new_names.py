@@ -25,8 +25,8 @@ def recorded_whatever_names(record: Callable[[Request], Recording], request: Req
             again = record(request)
         if not same_program(recording.graph, again.graph, _are_equal):
             raise TracingError(
-                f"{watch.origin} gives something else at each call, and what {request.name} computes depends on it, so it would become a "
-                "constant. Pass what it gives as an argument"
+                f"{watch.origin} gives something else at each call, and what {request.name} computes depends "
+                "on it, so it would become a constant. Pass what it gives as an argument"
             )
     return recording
 

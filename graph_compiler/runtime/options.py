@@ -18,8 +18,9 @@ _NUMBERS = ("target", "strict")
 _ROLL = ("auto", "never", "scan")
 # Names of options in other libraries, mapped to the names used here.
 _ALSO_CALLED = {
-    "target": "to", "backend": "to", "framework": "to", "inputs": "args", "example_inputs": "args", "example_args": "args",
-    "sample_inputs": "args", "example_kwargs": "kwargs", "static_args": "static_argnums", "frontend": "source",
+    "target": "to", "backend": "to", "framework": "to",
+    "inputs": "args", "example_inputs": "args", "example_args": "args", "sample_inputs": "args",
+    "example_kwargs": "kwargs", "static_args": "static_argnums", "frontend": "source",
 }  # fmt: skip
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -48,7 +49,8 @@ def refusing_unknown(*also: Callable[..., Any]) -> Callable[[Decorated], Decorat
             for name in options:
                 if name not in known:
                     raise InvalidOption(
-                        f"{function.__name__} has no option {name}={nearest(_ALSO_CALLED.get(name, name), known)}"
+                        f"{function.__name__} has no option "
+                        f"{name}={nearest(_ALSO_CALLED.get(name, name), known)}"
                     )
             check_options(options)
             return function(*objs, **options)
@@ -80,7 +82,8 @@ def check_options(options: Mapping[str, Any]) -> None:
             raise InvalidOption(f"{name}= is {shown(item)}, and has to be {_WANTED[name][1]}")
     if options.get("compile_options") and not options.get("return_backend_compiled_fn"):
         raise InvalidOption(
-            "compile_options= are for the compiler of the target, which is only used with return_backend_compiled_fn=True"
+            "compile_options= are for the compiler of the target, which is only used with "
+            "return_backend_compiled_fn=True"
         )
 
 
@@ -89,7 +92,7 @@ def path_of(name: str, item: Any) -> Path:
 
     >>> path_of("path", 3)
     Traceback (most recent call last):
-    graph_compiler.errors.InvalidOption: path is 3, and has to be the name of a file or folder, as a text or pathlib.Path
+    graph_compiler.errors.InvalidOption: path is 3, and has to be the name of a file or folder, ...
     """
     if isinstance(item, (str, os.PathLike)) and os.fspath(item):
         return Path(item)

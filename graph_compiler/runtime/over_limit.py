@@ -54,7 +54,8 @@ class Limit:
         because = None if self.options[1] == "raise" else _why_not(graph.pipeline, args, kwargs)
         also = f" ({because})" if because else ""
         raise TooManyVariants(
-            f"{graph.name} was recorded {len(graph.variants)} times and this call fits none: {why}{also}. {_REMEDY}"
+            f"{graph.name} was recorded {len(graph.variants)} times and this call fits none: {why}{also}. "
+            f"{_REMEDY}"
         )
 
     def explain(self) -> str:
@@ -81,8 +82,9 @@ def _why_not(pipeline: Pipeline, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 def _tell(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     reason = _most_frequent(graph.variants, args, kwargs)
     warnings.warn(
-        f"{graph.name} was recorded {len(graph.variants)} times, which is max_variants, and this call fits none: {reason}. For such calls "
-        f"the original runs from now on, uncompiled. {_REMEDY}; on_limit='raise' makes it an error",
+        f"{graph.name} was recorded {len(graph.variants)} times, which is max_variants, and this call fits "
+        f"none: {reason}. For such calls the original runs from now on, uncompiled. {_REMEDY}; "
+        "on_limit='raise' makes it an error",
         RuntimeWarning,
         stacklevel=level_of_user(),
     )

@@ -165,9 +165,10 @@ class Pipeline:
         target = self.target.target
         if not self.same_framework and any(map(target.is_traced, iterate_structure((args, kwargs)))):
             raise CallMismatch(
-                f"{self.name}: {target.name} traces this call, which fits no recorded variant ({why}), and the original cannot be "
-                "recorded with arrays that have no elements. Record a variant for such arguments before, with add_variant(args, kwargs); "
-                "where elements decide in one that is there, call functional(parameters, ...) instead, which looks at them while it runs"
+                f"{self.name}: {target.name} traces this call, which fits no recorded variant ({why}), and "
+                "the original cannot be recorded with arrays that have no elements. Record a variant for "
+                "such arguments before, with add_variant(args, kwargs); where elements decide in one that is "
+                "there, call functional(parameters, ...) instead, which looks at them while it runs"
             )
 
     def written_out(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
@@ -273,9 +274,9 @@ class Pipeline:
         if changed := [change.where for change in world.changes() if not active.knows(change.held.item)]:
             world.restore()
             raise TracingError(
-                f"{self.name} keeps state ({', '.join(dict.fromkeys(changed))}) and is compiled by itself, where the function that calls "
-                "it cannot be seen to reach it, so this cannot be recorded; call the original there, or hold the compiled one in an "
-                "attribute, a closure or a global"
+                f"{self.name} keeps state ({', '.join(dict.fromkeys(changed))}) and is compiled by itself, "
+                "where the function that calls it cannot be seen to reach it, so this cannot be recorded; "
+                "call the original there, or hold the compiled one in an attribute, a closure or a global"
             )
         return result
 
@@ -321,8 +322,8 @@ class Pipeline:
         )
         reference = self.frontend.reference
         return Variant(
-            graph, program, native, parameters, constants, environment, why, self.options.compilation, recorded, reference.saved, store,
-            write_back,
+            graph, program, native, parameters, constants, environment, why, self.options.compilation,
+            recorded, reference.saved, store, write_back,
             None if self.same_framework else self.frontend.array_access.is_own,
             reference.watching(graph) if as_recorded and reference.watching is not None else None,
             methods=self.methods,
@@ -356,8 +357,8 @@ class Pipeline:
         except ModuleNotFoundError as problem:
             package = (problem.name or "").partition(".")[0]
             raise FrameworkNotInstalled(
-                f"{self.name}: a module of {self.target.name} is one of {package}, which is not installed here; install it with: pip "
-                f"install {package}"
+                f"{self.name}: a module of {self.target.name} is one of {package}, which is not installed "
+                f"here; install it with: pip install {package}"
             ) from None
 
     # ------------------------------------------------------------------------------ passes
@@ -397,7 +398,8 @@ class Pipeline:
             found: Any = each(graph)
             if not (isinstance(found, tuple) and found and isinstance(found[0], IRGraph)):
                 raise InvalidOption(
-                    f"the pass {getattr(each, '__name__', each)} gives {shown(found)}, and has to give (graph, whether it has changed it)"
+                    f"the pass {getattr(each, '__name__', each)} gives {shown(found)}, and has to give "
+                    "(graph, whether it has changed it)"
                 )
             graph = verify(found[0])
         return graph

@@ -241,7 +241,10 @@ class Variant:
         inputs = ", ".join(
             f"{value.name} {value.dtype}{list(value.spec.hints)}" for value in self.graph.inputs
         )
-        return f"<variant of {self.graph.name} for {self.target.name}: {inputs or 'no arrays'}; {count_all(self.graph.nodes)} operations>"
+        return (
+            f"<variant of {self.graph.name} for {self.target.name}: {inputs or 'no arrays'}; "
+            f"{count_all(self.graph.nodes)} operations>"
+        )
 
     @property
     def source(self) -> str:
@@ -435,7 +438,8 @@ class Variant:
                     guard.origin for guard, check in zip(self.program.checks, checks) if check is value
                 )
                 raise GuardFailed(
-                    f"elements handed to Python were {expected!r} while recording and are {seen!r} now, read by {origin}"
+                    f"elements handed to Python were {expected!r} while recording and are {seen!r} now, read "
+                    f"by {origin}"
                 )
 
     def _apply(
@@ -484,7 +488,8 @@ class Variant:
             if not (is_open and isinstance(problem, (TypeError, AttributeError))):
                 raise_refused(self, problem)
             raise GuardFailed(
-                f"{self.graph.name}: Python has to know a size that is not known yet ({problem}); give the shapes"
+                f"{self.graph.name}: Python has to know a size that is not known yet ({problem}); give the "
+                "shapes"
             ) from problem
 
     def pure(
@@ -514,7 +519,8 @@ class Variant:
         if self.is_random:
             if rng is None:
                 raise CallMismatch(
-                    f"{self.graph.name} draws random numbers: pass a key, rng={self.target.a_key}, another at each call"
+                    f"{self.graph.name} draws random numbers: pass a key, rng={self.target.a_key}, another "
+                    "at each call"
                 )
             leaves = (*leaves, rng)
         require_shapes(self.graph.name, self._shapes, parameters)

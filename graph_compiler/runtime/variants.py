@@ -134,8 +134,8 @@ class Retraced:
             return None
         if state:
             raise CallMismatch(
-                f"{self.name}: {target.name} traces this call, which changes {', '.join(map(str, state))}: call functional, which gives "
-                "what it is then"
+                f"{self.name}: {target.name} traces this call, which changes {', '.join(map(str, state))}: "
+                "call functional, which gives what it is then"
             )
         return (result,)
 
@@ -195,8 +195,8 @@ class Retraced:
     def _require_leave(self, why: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if self._variants and self._on_miss == "error":
             raise GuardFailed(
-                f"{self.name}: this call fits no recorded variant: {why}. Record one for it with add_variant(args, kwargs), or allow "
-                "on_miss='retrace'"
+                f"{self.name}: this call fits no recorded variant: {why}. Record one for it with "
+                "add_variant(args, kwargs), or allow on_miss='retrace'"
             )
         if self._limit.is_reached(self._graph):
             self._limit.refuse(self._graph, why, args, kwargs)
@@ -208,15 +208,17 @@ class Retraced:
 
             why = why_missed(variant, args, kwargs)
             raise CallMismatch(
-                f"{self.name}: the call does not fit the graph just recorded from it ({why}); an argument may change while it is read"
+                f"{self.name}: the call does not fit the graph just recorded from it ({why}); an argument "
+                "may change while it is read"
             )
         result = variant.run(leaves, args, kwargs)
         if isinstance(result, Missed):
             if result.problem is not None:
                 raise_refused(variant, result.problem)
             raise GuardFailed(
-                f"{self.name}: a guard fails on the very call that was recorded: {result.reason}. Where each step of a loop has other "
-                "elements, they cannot decide in Python: compute with the array instead (where, cond)"
+                f"{self.name}: a guard fails on the very call that was recorded: {result.reason}. Where each "
+                "step of a loop has other elements, they cannot decide in Python: compute with the array "
+                "instead (where, cond)"
             )
         return result
 

@@ -3,8 +3,9 @@
 >>> import torch
 >>> from graph_compiler import training
 >>> model = torch.nn.Linear(2, 1)
+>>> rule = training.optimizer("adamw", learning_rate=0.05)
 >>> state = training.TrainState.create(
-...     model, training.optimizer("adamw", learning_rate=0.05), loss=torch.nn.MSELoss(), to="jax", args=(torch.ones(1, 2),)
+...     model, rule, loss=torch.nn.MSELoss(), to="jax", args=(torch.ones(1, 2),)
 ... )
 >>> batch = (torch.eye(2), torch.ones(2, 1))
 >>> for _ in range(100):

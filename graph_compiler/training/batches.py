@@ -58,8 +58,8 @@ class Batches:
 def _taken_apart(batch: Any, graph: Graph, target: Target) -> Batch:
     if not (isinstance(batch, (tuple, list)) and len(batch) == 2):
         raise CallMismatch(
-            f"a batch is (inputs, target), and this one is {_shown(batch)}; inputs are an array, a tuple of arguments or a dict of "
-            "keywords, and a model that computes its own loss takes (inputs, None)"
+            f"a batch is (inputs, target), and this one is {_shown(batch)}; inputs are an array, a tuple of "
+            "arguments or a dict of keywords, and a model that computes its own loss takes (inputs, None)"
         )
     inputs, wanted = batch
     leaves, tree = flatten((_call(inputs, graph), wanted), _is_array)
@@ -77,8 +77,8 @@ def _converted(leaf: Any, target: Target) -> Any:
         array = None
     if array is None:
         raise CallMismatch(
-            f"a batch holds a {type(leaf).__name__} {dtype_name(leaf)}{list(leaf.shape)}, a type that {target.name} has no array for: give "
-            "arrays of numbers"
+            f"a batch holds a {type(leaf).__name__} {dtype_name(leaf)}{list(leaf.shape)}, a type that "
+            f"{target.name} has no array for: give arrays of numbers"
         )
     return array
 

@@ -132,8 +132,9 @@ def _placed(engine: Training, item: Any, where: Any) -> Any:
         if is_fault(problem):
             raise
         raise CallMismatch(
-            f"an array {dtype_name(item)}{list(item.shape)} of a batch cannot be put on {'a device' if where is None else where}: "
-            f"{type(problem).__name__}: {problem}; give a device of this machine, and arrays of numbers whose sizes a sharding divides"
+            f"an array {dtype_name(item)}{list(item.shape)} of a batch cannot be put on "
+            f"{'a device' if where is None else where}: {type(problem).__name__}: {problem}; give a device "
+            "of this machine, and arrays of numbers whose sizes a sharding divides"
         ) from problem
 
 
@@ -168,6 +169,7 @@ def _place(where: Any) -> tuple[Training, Any]:
         if engine is not None and engine.is_device(where):
             return engine, where
     raise InvalidOption(
-        f"{where!r} is no device: give a device of a framework that is imported, or its name as that framework writes it, a sharding, the "
-        f"name of a framework ({', '.join(entry.name for entry in known)}), or a TrainState"
+        f"{where!r} is no device: give a device of a framework that is imported, or its name as that "
+        "framework writes it, a sharding, the name of a framework "
+        f"({', '.join(entry.name for entry in known)}), or a TrainState"
     )

@@ -20,7 +20,7 @@ class telling:
     >>> with telling("the model Net", (np.zeros(3), None), ""):
     ...     1 / 0
     Traceback (most recent call last):
-    graph_compiler.errors.CallMismatch: the model Net fails with ZeroDivisionError: division by zero; it was called with float64[3] and None
+    graph_compiler.errors.CallMismatch: the model Net fails with ZeroDivisionError: division by zero; ...
     """
 
     def __init__(self, what: str, given: Any, place: str, target: Target | None = None) -> None:
@@ -34,7 +34,8 @@ class telling:
         if self._target is None or self._target.refusal(problem) is not None:
             shown = " and ".join(map(_shown, self._given))
             raise CallMismatch(
-                f"{self._what} fails with {type(problem).__name__}: {problem}; it was called with {shown}{self._place}"
+                f"{self._what} fails with {type(problem).__name__}: {problem}; it was called with "
+                f"{shown}{self._place}"
             ) from problem
 
 

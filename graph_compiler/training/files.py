@@ -150,7 +150,8 @@ def _native(path: Path, file: Hashed, about: Mapping[str, Any], target: Target) 
         arrays[name] = target.from_bytes(stored, dtype, tuple(shape))
         if _spec(arrays[name]) != specs[name]:
             raise InvalidFile(
-                f"{path} holds {name} as {dtype}, which {target.name} has as {_spec(arrays[name])[0]} as it is set up here"
+                f"{path} holds {name} as {dtype}, which {target.name} has as {_spec(arrays[name])[0]} as it "
+                "is set up here"
             )
     if digest.hexdigest() != about["sha256"] or arrays.keys() != specs.keys():
         raise InvalidFile(f"{path} was altered or damaged since it was saved")

@@ -47,8 +47,10 @@ def fit(
 
     >>> import torch
     >>> from graph_compiler import training
-    >>> state = training.TrainState.create(torch.nn.Linear(2, 1), "adam", loss=torch.nn.MSELoss(), args=(torch.ones(1, 2),))
-    >>> state, history = training.fit(state, [(torch.ones(4, 2), torch.ones(4, 1))] * 5, epochs=2, progress=False)
+    >>> options = {"loss": torch.nn.MSELoss(), "args": (torch.ones(1, 2),)}
+    >>> state = training.TrainState.create(torch.nn.Linear(2, 1), "adam", **options)
+    >>> batches = [(torch.ones(4, 2), torch.ones(4, 1))] * 5
+    >>> state, history = training.fit(state, batches, epochs=2, progress=False)
     >>> [epoch["steps"] for epoch in history], history[1]["loss"] < history[0]["loss"]
     ([5, 5], True)
     """
@@ -58,7 +60,8 @@ def fit(
     for callback in given:
         if not callable(callback):
             raise InvalidOption(
-                f"callbacks= has {callback!r}, which cannot be called: a callback is a function of the state and the metrics"
+                f"callbacks= has {callback!r}, which cannot be called: a callback is a function of the state "
+                "and the metrics"
             )
     history: list[Metrics] = []
     with _bar(progress) as bar:
@@ -85,7 +88,8 @@ def _epoch(state: TrainState, batches: Iterator[Any], epoch: int) -> tuple[Train
             counts[name] = counts.get(name, 0) + 1
     if not steps:
         raise InvalidOption(
-            f"the data of epoch {epoch} is empty; a generator can be looped over only once: give a list or a loader, or one epoch"
+            f"the data of epoch {epoch} is empty; a generator can be looped over only once: give a list or a "
+            "loader, or one epoch"
         )
     means = {name: float(value) / counts[name] for name, value in sums.items()}
     return state, {"epoch": epoch, "steps": steps, "seconds": time.perf_counter() - begin, **means}

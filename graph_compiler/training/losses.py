@@ -40,8 +40,8 @@ class FramedLoss:
     def __init__(self, function: Any, source: str, target: str) -> None:
         if isinstance(function, str) or not callable(function) or isinstance(function, type):
             raise InvalidOption(
-                f"loss= is {function!r}, and has to be a function of the outputs of the model and the target, loss=lambda outputs, "
-                "target: ..."
+                f"loss= is {function!r}, and has to be a function of the outputs of the model and the "
+                "target, loss=lambda outputs, target: ..."
             )
         self._function, self._is_reversed = function, _is_reversed(function)
         self.name = getattr(function, "__name__", type(function).__name__)
@@ -116,8 +116,8 @@ class FramedLoss:
                 f"an array of the shape {list(shape)}" if shape is not None else f"a {type(found).__name__}"
             )
             raise CallMismatch(
-                f"the loss {self.name} has to give one number, or that and a dict of metrics, and gives {what}; take the mean or sum of it"
-                f"{self.place}"
+                f"the loss {self.name} has to give one number, or that and a dict of metrics, and gives "
+                f"{what}; take the mean or sum of it{self.place}"
             )
         for name, metric in more.items():
             self._require_metric(name, metric)

@@ -26,7 +26,7 @@ _SHARES: Mapping[str, Callable[[float, Mapping[str, float]], float]] = {
     ),
     "exponential": lambda done, options: options["end"] ** done,
 }
-"""The share of the peak where a part ``done`` (0 to 1) of the steps after the warm-up is over."""
+"""Learning rate as a fraction of the highest one, by the fraction ``done`` of the steps after the warm-up."""
 _OPTIONS = {"steps": 0, "warmup": 0, "end": 0.0, "power": 1.0}
 
 
@@ -95,7 +95,8 @@ def schedule(name: str, learning_rate: float | None = None, **options: float) ->
         )
     if name == "exponential" and not found["end"]:
         raise InvalidOption(
-            "the schedule 'exponential' never ends at 0: give end=, the share of the rate that is left after all steps"
+            "the schedule 'exponential' never ends at 0: give end=, the share of the rate that is left after "
+            "all steps"
         )
     return Schedule(name, learning_rate, found)
 
@@ -109,21 +110,24 @@ def rate_of(given: Any, own: Any, has_rate: bool) -> Rate | None:
         return None if own is None else _function(own)
     if not has_rate:
         raise InvalidOption(
-            "schedule= goes with an optimizer whose learning rate can be set: a name, or an optimizer that has a rate. Give the schedule "
-            "to this optimizer itself"
+            "schedule= goes with an optimizer whose learning rate can be set: a name, or an optimizer that "
+            "has a rate. Give the schedule to this optimizer itself"
         )
     if isinstance(given, str):
         raise InvalidOption(
-            f"schedule= is {given!r}: a name needs its steps, schedule=training.schedule({given!r}, steps=...)"
+            f"schedule= is {given!r}: a name needs its steps, schedule=training.schedule({given!r}, "
+            "steps=...)"
         )
     if not callable(given):
         raise InvalidOption(
-            f"schedule= is {given!r}, and has to be training.schedule(name, ...) or a function of the step that gives a rate"
+            f"schedule= is {given!r}, and has to be training.schedule(name, ...) or a function of the step "
+            "that gives a rate"
         )
     if isinstance(given, Schedule) and given.learning_rate is None:
         if not isinstance(own, (int, float)):
             raise InvalidOption(
-                f"the schedule {given.name!r} needs the highest rate: training.schedule({given.name!r}, learning_rate, ...)"
+                f"the schedule {given.name!r} needs the highest rate: training.schedule({given.name!r}, "
+                "learning_rate, ...)"
             )
         return Schedule(given.name, float(own), given.options)
     found: Rate = given
@@ -174,15 +178,15 @@ ROWS: Mapping[str, Mapping[str, Any]] = {
     "nadam": {"learning_rate": 2e-3, **_BETAS, "momentum_decay": 4e-3, "weight_decay": 0.0},
     "lion": {"learning_rate": 1e-4, "b1": 0.9, "b2": 0.99, "weight_decay": 0.0},
 }
-"""Names, and options with their defaults: those of ``torch.optim``, of ``lion`` those of its paper.
+"""Names of optimizers, and their options with the defaults of ``torch.optim``, or for ``lion`` of its paper.
 
-``weight_decay`` is added to the gradient (L2), but for ``adamw`` and ``lion``, which take ``learning_rate * weight_decay`` of the parameter
-itself.
+``weight_decay`` is added to the gradient (L2), except for ``adamw`` and ``lion``, which multiply the parameter
+by ``1 - learning_rate * weight_decay``.
 """
 
 _ALSO_CALLED = {
-    "lr": "learning_rate", "beta_1": "b1", "beta1": "b1", "beta_2": "b2", "beta2": "b2", "epsilon": "eps", "alpha": "decay", "rho": "decay",
-    "initial_accumulator_value": "initial_accumulator",
+    "lr": "learning_rate", "beta_1": "b1", "beta1": "b1", "beta_2": "b2", "beta2": "b2", "epsilon": "eps",
+    "alpha": "decay", "rho": "decay", "initial_accumulator_value": "initial_accumulator",
 }  # fmt: skip
 _NOT_ALIKE = {
     "adafactor": "each framework has its own step sizes, factored second moments and clipping for it"
@@ -227,11 +231,12 @@ def optimizer(name: str, **options: Any) -> Optimizer:
     False
     >>> training.optimizer("adamm")
     Traceback (most recent call last):
-    graph_compiler.errors.InvalidOption: there is no optimizer 'adamm'; did you mean 'adam' or 'nadam' or 'adamw'?
+    graph_compiler.errors.InvalidOption: there is no optimizer 'adamm'; did you mean 'adam' ...
     """
     if name in _NOT_ALIKE:
         raise InvalidOption(
-            f"there is no {name!r} that is the same everywhere: {_NOT_ALIKE[name]}. Pass the framework's own optimizer"
+            f"there is no {name!r} that is the same everywhere: {_NOT_ALIKE[name]}. Pass the framework's own "
+            "optimizer"
         )
     if name not in ROWS:
         raise InvalidOption(
@@ -280,14 +285,16 @@ def _check(name: str, option: str, value: Any) -> None:
     known = ROWS[name]
     if option not in known:
         raise InvalidOption(
-            f"the optimizer {name!r} has no option {option}={nearest(option, known)}; it has {', '.join(known)}"
+            f"the optimizer {name!r} has no option {option}={nearest(option, known)}; it has "
+            f"{', '.join(known)}"
         )
     if option == "learning_rate" and callable(value):
         return
     is_flag = isinstance(known[option], bool)
     if is_flag is not isinstance(value, bool) or not is_flag and not _is_number(value):
         raise InvalidOption(
-            f"{option}= of the optimizer {name!r} is {value!r}, and has to be {'a bool' if is_flag else 'a number >= 0'}"
+            f"{option}= of the optimizer {name!r} is {value!r}, and has to be "
+            f"{'a bool' if is_flag else 'a number >= 0'}"
         )
 
 

@@ -162,8 +162,8 @@ class Plan:
         # Some frameworks would return gradients of zeros instead of an error.
         if not self.engine.is_floating(value):
             raise CallMismatch(
-                f"the loss {self.loss.name} gives a number of the type {dtype_name(value)}, which has no gradient: it has to be a real "
-                f"floating-point number{self.loss.place}"
+                f"the loss {self.loss.name} gives a number of the type {dtype_name(value)}, which has no "
+                f"gradient: it has to be a real floating-point number{self.loss.place}"
             )
 
     def _metric(self, item: Any) -> Any:

@@ -162,7 +162,8 @@ def _graph_of(model: Any, to: str | None, given: Given) -> Graph:
         graph.add_variant(tuple(args or ()), dict(kwargs or {}), "args= of TrainState.create")
     if not graph.variants:
         raise InvalidOption(
-            f"{graph.name} is not recorded yet: give an example of its inputs, args=(x,), or call the graph once before"
+            f"{graph.name} is not recorded yet: give an example of its inputs, args=(x,), or call the graph "
+            "once before"
         )
     _engine_of(graph.pipeline.target.name)
     with in_mode(graph, True):
@@ -180,8 +181,8 @@ def _engine_of(target: str) -> Training:
     if engine is None:
         others = ", ".join(repr(entry.name) for entry in backends.own.values() if entry.has_derivatives)
         raise NotCompilable(
-            f"{target} has no derivatives, so nothing can be trained in it: train in one of {others}, to=, and give the weights back with "
-            "state.to_source()"
+            f"{target} has no derivatives, so nothing can be trained in it: train in one of {others}, to=, "
+            "and give the weights back with state.to_source()"
         )
     return engine
 
@@ -230,8 +231,8 @@ def _place(graph: Graph, name: str, item: Any) -> Any:
     array = graph.pipeline.target.target.convert(item)
     if array is None or isinstance(item, (bool, int, float)):
         raise NotCompilable(
-            f"{graph.name} keeps {name} = {item!r} from call to call, which is no array, so that a compiled step cannot change it: "
-            "register it as a buffer, or keep it outside of the model"
+            f"{graph.name} keeps {name} = {item!r} from call to call, which is no array, so that a compiled "
+            "step cannot change it: register it as a buffer, or keep it outside of the model"
         )
     return array
 
@@ -244,7 +245,8 @@ def _frozen(names: Sequence[str], patterns: Sequence[str]) -> set[str]:
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
             raise InvalidOption(
-                f"freeze= has {pattern!r}, which fits no parameter{nearest(pattern, names)}; they are {', '.join(names)}"
+                f"freeze= has {pattern!r}, which fits no parameter{nearest(pattern, names)}; they are "
+                f"{', '.join(names)}"
             )
     return {name for name in names for pattern in patterns if fnmatchcase(name, pattern)}
 
@@ -253,8 +255,8 @@ def _refuse_complex(graph: Graph, arrays: Mapping[str, Any], names: set[str]) ->
     # The optimizers of the targets do not agree on the update of a complex parameter.
     for name in sorted(names):
         raise InvalidOption(
-            f"{name} of {graph.name} is {arrays[name].dtype}, and training steps are for real parameters: keep its real and imaginary part "
-            f"as two parameters, or leave it as it is, freeze=[{name!r}]"
+            f"{name} of {graph.name} is {arrays[name].dtype}, and training steps are for real parameters: "
+            f"keep its real and imaginary part as two parameters, or leave it as it is, freeze=[{name!r}]"
         )
 
 
@@ -262,11 +264,15 @@ def _why_none(graph: Graph, names: Sequence[str]) -> str:
     if names:
         return "freeze= fits all of them"
     if graph.frozen:
-        return f"the model itself keeps all of them from training, {', '.join(sorted(graph.frozen)[:3])} and so on: let it train some first"
+        return (
+            f"the model itself keeps all of them from training, {', '.join(sorted(graph.frozen)[:3])} and so "
+            "on: let it train some first"
+        )
     told: Any = graph.pipeline.frontend.where_parameters_are
     return str(
         told
-        or "arrays of numbers that its code refers to are constants; make those that are to be trained parameters of a module"
+        or "arrays of numbers that its code refers to are constants; make those that are to be trained "
+        "parameters of a module"
     )
 
 
@@ -347,7 +353,7 @@ class TrainState:
         >>> from graph_compiler import training
         >>> model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1))
         >>> state = training.TrainState.create(
-        ...     model, "adamw", loss=torch.nn.MSELoss(), to="jax", args=(torch.ones(1, 2),), freeze=["0.*"], clip_norm=1.0
+        ...     model, "adamw", loss=torch.nn.MSELoss(), to="jax", args=(torch.ones(1, 2),), freeze=["0.*"]
         ... )
         >>> state
         <TrainState of Sequential in jax: step 0, 2 of 4 parameters trained>
@@ -406,8 +412,9 @@ class TrainState:
         """Raise ``CallMismatch`` if a step has consumed this state."""
         if self._is_used:
             raise CallMismatch(
-                f"this state of step {self.step} was used up by a training step, which took over its memory: go on with the state that the "
-                "step has returned, state, metrics = single_train_step(state, batch)"
+                f"this state of step {self.step} was used up by a training step, which took over its memory: "
+                "go on with the state that the step has returned, state, metrics = single_train_step(state, "
+                "batch)"
             )
 
     def followed(self, held: Held, step: int) -> TrainState:
@@ -514,4 +521,7 @@ class TrainState:
         graph, held = self.plan.graph, self.held
         known = len(held.trained) + len(held.fixed)
         target = graph.pipeline.target.name
-        return f"<TrainState of {graph.name} in {target}: step {self.step}, {len(held.trained)} of {known} parameters trained>"
+        return (
+            f"<TrainState of {graph.name} in {target}: step {self.step}, {len(held.trained)} of {known} "
+            "parameters trained>"
+        )

@@ -103,8 +103,8 @@ def single_train_step(state: TrainState, batch: Any) -> tuple[TrainState, Arrays
 
     >>> import torch
     >>> from graph_compiler import training
-    >>> rule, loss = training.optimizer("sgd", learning_rate=0.1), lambda y, target: ((y - target) ** 2).mean()
-    >>> model = torch.nn.Linear(2, 1)
+    >>> loss = lambda outputs, target: ((outputs - target) ** 2).mean()
+    >>> model, rule = torch.nn.Linear(2, 1), training.optimizer("sgd", learning_rate=0.1)
     >>> state = training.TrainState.create(model, rule, loss=loss, to="jax", args=(torch.ones(1, 2),))
     >>> batch = (torch.eye(2), torch.zeros(2, 1))
     >>> state, first = training.single_train_step(state, batch)
@@ -187,8 +187,8 @@ def _record(state: TrainState, taken: Batch) -> None:
                 graph.add_variant(*given, "a training step")
             if more := [name for name in graph.parameters if name not in parameters]:
                 raise NotCompilable(
-                    f"{graph.name}: this batch takes a way through the model that uses {', '.join(more)}, which the state does not hold: "
-                    "create it with args= of such a batch, too"
+                    f"{graph.name}: this batch takes a way through the model that uses {', '.join(more)}, "
+                    "which the state does not hold: create it with args= of such a batch, too"
                 ) from None
             found = outputs()
         try:

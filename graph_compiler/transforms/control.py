@@ -49,7 +49,8 @@ def checkpoint(function: Any, policy: str | Iterable[str] = "nothing") -> Transf
     names = None if isinstance(policy, str) or not isinstance(policy, Iterable) else tuple(policy)
     if policy not in POLICIES if names is None else not all(isinstance(item, str) for item in names):
         raise InvalidOption(
-            f"policy= is {policy!r}, and has to be one of {', '.join(map(repr, POLICIES))}, or a collection of names"
+            f"policy= is {policy!r}, and has to be one of {', '.join(map(repr, POLICIES))}, or a collection "
+            "of names"
         )
 
     def rule(found: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -110,8 +111,9 @@ def _stopped(item: Any) -> Any:
         return backend_of(owner).derivatives().stop(item)  # type: ignore[union-attr]
     if active.anywhere and active.recording and hasattr(item, "dtype") and hasattr(item, "shape"):
         raise UnsupportedOperation(
-            "stop_gradient of an array of a framework without derivatives cannot be recorded: a derivative in another framework would not "
-            "stop there. Take the array as an argument of its own, and differentiate by the others"
+            "stop_gradient of an array of a framework without derivatives cannot be recorded: a derivative "
+            "in another framework would not stop there. Take the array as an argument of its own, and "
+            "differentiate by the others"
         )
     return item
 
@@ -152,7 +154,8 @@ def scan(
 
     >>> import torch
     >>> from graph_compiler import transforms
-    >>> transforms.scan(lambda total, x: (total + x, total * x), torch.tensor(0.0), torch.tensor([1.0, 2.0, 3.0]))
+    >>> step = lambda total, x: (total + x, total * x)
+    >>> transforms.scan(step, torch.tensor(0.0), torch.tensor([1.0, 2.0, 3.0]))
     (tensor(6.), tensor([0., 2., 9.]))
     """
     require_function("scan", f)
@@ -227,7 +230,8 @@ def _length(f: Any, rows: Sequence[Any], length: int | None) -> int:
     }
     if any(not getattr(item, "shape", ()) for item in rows):
         raise CallMismatch(
-            f"scan of {name_of(f)}: xs has an array without axes; its rows are those of the first axis{where(f)}"
+            f"scan of {name_of(f)}: xs has an array without axes; its rows are those of the first "
+            f"axis{where(f)}"
         )
     if length is not None:
         sizes.add(length)
@@ -235,7 +239,8 @@ def _length(f: Any, rows: Sequence[Any], length: int | None) -> int:
         raise InvalidOption(f"scan of {name_of(f)}: there is nothing to go through; pass xs= or length=")
     if len(sizes) > 1:
         raise CallMismatch(
-            f"scan of {name_of(f)}: the arrays of xs and length= have {sorted(sizes)} rows, and need one number{where(f)}"
+            f"scan of {name_of(f)}: the arrays of xs and length= have {sorted(sizes)} rows, and need one "
+            f"number{where(f)}"
         )
     # TensorFlow may not know the size while it traces; then the error is that of the user's own ``int``.
     count: int = forward(int, sizes.pop())
@@ -277,7 +282,8 @@ class _Loop:
     def run(self) -> tuple[Any, Any]:
         if not self.length:
             raise CallMismatch(
-                f"{self.words}: there is no step, so nobody knows the outputs; leave the loop out{where(self.named)}"
+                f"{self.words}: there is no step, so nobody knows the outputs; leave the loop "
+                f"out{where(self.named)}"
             )
         state, outputs = (
             self._in_segments()
@@ -298,14 +304,15 @@ class _Loop:
         new, _ = flatten(made[0], is_value)
         if len(new) != len(state):
             raise CallMismatch(
-                f"{self.words}: a step gives {len(new)} arrays to carry, and is given {len(state)}{where(self.named)}"
+                f"{self.words}: a step gives {len(new)} arrays to carry, and is given "
+                f"{len(state)}{where(self.named)}"
             )
         new = list(map(self.derivatives.array, new))
         for place, (array, old) in enumerate(zip(new, state)):
             if tuple(array.shape) != tuple(old.shape):
                 raise CallMismatch(
-                    f"{self.words}: carried array {place} has the shape {list(array.shape)} after a step, and {list(old.shape)} before; "
-                    f"what is carried keeps its shape{where(self.named)}"
+                    f"{self.words}: carried array {place} has the shape {list(array.shape)} after a step, "
+                    f"and {list(old.shape)} before; what is carried keeps its shape{where(self.named)}"
                 )
         outputs, self.outputs = flatten(made[1], is_value)
         return new, list(map(self.derivatives.array, outputs))

@@ -84,9 +84,10 @@ class Strong(Wrapped):
             ]
         ):
             raise CallMismatch(
-                f"{self.__name__} is recorded for strong_zero=True inside of another transform, and holds arrays beside its arguments "
-                f"({', '.join(held)}): a derivative would take them for constants. Make them arguments, or take strong_zero=True in the "
-                f"outermost transform{where(self.function)}"
+                f"{self.__name__} is recorded for strong_zero=True inside of another transform, and holds "
+                f"arrays beside its arguments ({', '.join(held)}): a derivative would take them for "
+                "constants. Make them arguments, or take strong_zero=True in the outermost "
+                f"transform{where(self.function)}"
             )
         return found if has_derivatives else replace(found, hand_back=handing_back(graph, framework))
 
@@ -207,7 +208,8 @@ def value_and_grad(
 
     >>> import torch
     >>> from graph_compiler import transforms
-    >>> transforms.value_and_grad(lambda x, y: (x * y).sum(), argnums=(0, 1))(torch.ones(2), torch.full((2,), 3.0))
+    >>> function = transforms.value_and_grad(lambda x, y: (x * y).sum(), argnums=(0, 1))
+    >>> function(torch.ones(2), torch.full((2,), 3.0))
     (tensor(6.), (tensor([3., 3.]), tensor([1., 1.])))
     """
     function = strongly(function, strong_zero, chosen := positions(argnums, argnames))
@@ -279,7 +281,8 @@ def _one(call: Call, results: Arrays, handed: Arrays) -> Any:
     elif not hasattr(result, "shape"):
         what, remedy = f"a {type(result).__name__}", "return the number alone, and the rest with has_aux=True"
     raise CallMismatch(
-        f"{call.words} of {call.function.name}: the result has to be one real number, and is {what}; {remedy}{where(call.function.call)}"
+        f"{call.words} of {call.function.name}: the result has to be one real number, and is {what}; "
+        f"{remedy}{where(call.function.call)}"
     )
 
 
@@ -383,8 +386,8 @@ def _arguments(words: str, function: Any, **given: Any) -> Iterator[tuple[Any, .
         # The rows of an array would be taken for arguments.
         if not isinstance(items, (tuple, list)):
             raise CallMismatch(
-                f"{words} of {name_of(function)}: {option} are a tuple with one for each argument, ({option[0]},) for one, and not a "
-                f"{type(items).__name__}{where(function)}"
+                f"{words} of {name_of(function)}: {option} are a tuple with one for each argument, "
+                f"({option[0]},) for one, and not a {type(items).__name__}{where(function)}"
             )
     return map(tuple, given.values())
 
@@ -494,7 +497,8 @@ def _jacobian_rule(
         found, shapes, handed = jacobians(call)
         if call.results_without():
             raise CallMismatch(
-                f"{words} of {function.name}: a result has no derivative, for it is no floating-point array{where(function.call)}"
+                f"{words} of {function.name}: a result has no derivative, for it is no floating-point "
+                f"array{where(function.call)}"
             )
         arguments = [call.like_arguments(arrays, shape) for arrays, shape in zip(found, shapes)]
         jacobian = call.result([single(each, argnums, argnames) for each in arguments], [])

@@ -169,7 +169,8 @@ class Transformed(Wrapped):
 
         if self.differences is None:
             raise NotCompilable(
-                f"{self.__name__} is no derivative: verify compares grad, value_and_grad, jacrev, jacfwd and hessian"
+                f"{self.__name__} is no derivative: verify compares grad, value_and_grad, jacrev, jacfwd and "
+                "hessian"
             )
         if not args and not kwargs:
             args, kwargs = recorded_call(self)
@@ -220,7 +221,8 @@ def found_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> F
     if graph is not None:
         instead = ", ".join(f"graph.to({entry.name!r})" for entry in with_derivatives())
         raise NotCompilable(
-            f"{framework} has no derivatives: transform one of {instead} in the place of this graph of {graph.name}"
+            f"{framework} has no derivatives: transform one of {instead} in the place of this graph of "
+            f"{graph.name}"
         )
     return _of_another(function, framework, args, kwargs)
 
@@ -363,8 +365,9 @@ def _require_own(graph: Graph, framework: str, args: tuple[Any, ...], kwargs: di
         # The derivative of the other framework would end at this graph.
         if owner_of(item) not in (None, framework) and _is_followed(item):
             raise CallMismatch(
-                f"{graph.name} is written for {framework}, and is given an array that a transform of {owner_of(item)} follows: a "
-                f"derivative would end there. Give the transforms around it arrays of {framework}{where(graph)}"
+                f"{graph.name} is written for {framework}, and is given an array that a transform of "
+                f"{owner_of(item)} follows: a derivative would end there. Give the transforms around it "
+                f"arrays of {framework}{where(graph)}"
             )
 
 
@@ -444,8 +447,8 @@ def refusing(words: str, function: Function) -> Iterator[None]:
             raise
         reason, _, _ = str(problem).partition("\n")
         raise GradientRefused(
-            f"{words} of {function.name}: its framework has no such derivative ({reason}). Take another one, or transform a graph of it "
-            f"that is written for another framework{where(function.call)}"
+            f"{words} of {function.name}: its framework has no such derivative ({reason}). Take another one, "
+            f"or transform a graph of it that is written for another framework{where(function.call)}"
         ) from problem
 
 
@@ -453,9 +456,10 @@ def _require_graphs_of(words: str, function: Function, problem: Exception) -> No
     own = function.framework
     if others := [name for name in targets_called(function.call) if name != own]:
         raise CallMismatch(
-            f"{words} of {function.name}: its code or its arrays are of {own}, and it calls a graph that is written for {others[0]}, where "
-            f"the derivative would end. Write what is around the graph in {others[0]} and give it arrays of {others[0]}, or take the graph "
-            f"for {own}, graph.to({own!r}){where(function.call)}"
+            f"{words} of {function.name}: its code or its arrays are of {own}, and it calls a graph that is "
+            f"written for {others[0]}, where the derivative would end. Write what is around the graph in "
+            f"{others[0]} and give it arrays of {others[0]}, or take the graph for {own}, "
+            f"graph.to({own!r}){where(function.call)}"
         ) from problem
 
 
@@ -486,8 +490,8 @@ def native(function: Function, words: str, leaves: list[Any]) -> Arrays:
         if not function.derivatives.carries(leaf):
             found = f"{type(leaf).__module__.partition('.')[0]}.{type(leaf).__name__}"
             raise CallMismatch(
-                f"{words} of {function.name}: it gives {found}, which has no derivative in the framework that it is transformed in; "
-                f"compute in one framework{where(function.call)}"
+                f"{words} of {function.name}: it gives {found}, which has no derivative in the framework "
+                f"that it is transformed in; compute in one framework{where(function.call)}"
             )
     return list(map(function.derivatives.array, leaves))
 
@@ -586,7 +590,8 @@ class Call:
         what = f"argument {key}" if isinstance(key, int) else f"argument {key!r}"
         given = ", ".join((f"{len(self._args)} by position", *map(repr, self._kwargs)))
         raise CallMismatch(
-            f"{self.words} of {self.function.name}: there is no {what}; given are {given}{where(self.function.call)}"
+            f"{self.words} of {self.function.name}: there is no {what}; given are "
+            f"{given}{where(self.function.call)}"
         )
 
     def _has_derivative(self, leaf: Any, path: Path) -> bool:
@@ -611,8 +616,9 @@ class Call:
             if not any(map(self.function.derivatives.is_differentiable, found)):
                 what = ", ".join(map(_shown, found)) or repr(argument)
                 raise CallMismatch(
-                    f"{self.words} of {self.function.name}: argument {place!r} is {what}, which has no derivative; pass floating-point "
-                    f"numbers, or name another argument, argnums={where(self.function.call)}"
+                    f"{self.words} of {self.function.name}: argument {place!r} is {what}, which has no "
+                    "derivative; pass floating-point numbers, or name another argument, "
+                    f"argnums={where(self.function.call)}"
                 )
 
     def like_arguments(self, arrays: Sequence[Any], leading: Sequence[int] = ()) -> list[Any]:
@@ -640,7 +646,8 @@ class Call:
         leaves, tree = flatten(list(given), is_value)
         if tree != self._tree and len(leaves) != len(self._leaves):
             raise CallMismatch(
-                f"{self.words} of {self.function.name}: tangents have {len(leaves)} arrays, and the arguments {len(self._leaves)}"
+                f"{self.words} of {self.function.name}: tangents have {len(leaves)} arrays, and the "
+                f"arguments {len(self._leaves)}"
             )
         tangents = [array for array, has in zip(leaves, self._has) if has]
         return [
@@ -696,8 +703,8 @@ class Call:
         if self.has_aux:
             if not (isinstance(result, tuple) and len(result) == 2):
                 raise CallMismatch(
-                    f"{self.words} of {self.function.name}: with has_aux=True it has to return a pair (result, aux), and returned "
-                    f"{type(result).__name__}{where(self.function.call)}"
+                    f"{self.words} of {self.function.name}: with has_aux=True it has to return a pair "
+                    f"(result, aux), and returned {type(result).__name__}{where(self.function.call)}"
                 )
             result, aux = result
         leaves, tree = flatten(result, is_value)
@@ -706,8 +713,8 @@ class Call:
         if not any(has):
             what = ", ".join(map(_shown, results)) or f"a {type(result).__name__}"
             raise CallMismatch(
-                f"{self.words} of {self.function.name}: its result is {what}, which has no derivative; return floating-point numbers"
-                f"{where(self.function.call)}"
+                f"{self.words} of {self.function.name}: its result is {what}, which has no derivative; "
+                f"return floating-point numbers{where(self.function.call)}"
             )
         handed, self._aux = flatten(aux, is_value)
         self._result = tree, has
@@ -741,7 +748,8 @@ class Call:
         leaves, _ = flatten(given, is_value)
         if len(leaves) != len(has):
             raise CallMismatch(
-                f"{self.words} of {self.function.name}: {len(leaves)} cotangents were given for {len(has)} results"
+                f"{self.words} of {self.function.name}: {len(leaves)} cotangents were given for {len(has)} "
+                "results"
             )
         chosen = [array for array, one in zip(leaves, has) if one]
         return [
@@ -768,8 +776,8 @@ def matching(call: Call, kind: str, place: int, item: Any, array: Any) -> Any:
     found = call.function.derivatives.array(item)
     if tuple(found.shape) != tuple(array.shape):
         raise CallMismatch(
-            f"{call.words} of {call.function.name}: {kind} {place} has the shape {list(found.shape)}, and what it belongs to "
-            f"{list(array.shape)}"
+            f"{call.words} of {call.function.name}: {kind} {place} has the shape {list(found.shape)}, and "
+            f"what it belongs to {list(array.shape)}"
         )
     return found if found.dtype == array.dtype else call.function.derivatives.cast(found, array)
 

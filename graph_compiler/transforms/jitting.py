@@ -40,8 +40,9 @@ class Jitted(Wrapped):
         if derivatives is None:
             targets = " or ".join(f"to={entry.name!r}" for entry in with_derivatives())
             raise NotCompilable(
-                f"jit of {name_of(self.function)}: {framework} has no compiler; write it for a framework that has one: "
-                f"graph_compiler.transpile(f, {targets}, return_backend_compiled_fn=True){where(self.function)}"
+                f"jit of {name_of(self.function)}: {framework} has no compiler; write it for a framework "
+                f"that has one: graph_compiler.transpile(f, {targets}, "
+                f"return_backend_compiled_fn=True){where(self.function)}"
             )
         if self.device is not None:
             place = functools.partial(map_structure, functools.partial(self._placed, derivatives))

@@ -64,7 +64,8 @@ def vmap(
     if batch_axis is not None:
         if in_axes != 0:
             raise InvalidOption(
-                f"in_axes= is {in_axes!r}, and batch_axis= {batch_axis!r}: two words for one option; pass one of them"
+                f"in_axes= is {in_axes!r}, and batch_axis= {batch_axis!r}: two words for one option; pass "
+                "one of them"
             )
         in_axes = batch_axis
 
@@ -96,13 +97,14 @@ def _put_together(found: Function, how: How, flat: Flat, arrays: Arrays, out_axe
     axes = list(_spread(out_axes, flat.result(results), "out_axes"))
     if None in axes:
         raise InvalidOption(
-            f"vmap of {found.name}: out_axes= is {out_axes!r}; every result has an axis for its slices{where(found.call)}"
+            f"vmap of {found.name}: out_axes= is {out_axes!r}; every result has an axis for its "
+            f"slices{where(found.call)}"
         )
     for place, (array, axis) in enumerate(zip(results, axes)):
         if not -len(array.shape) <= axis < len(array.shape):  # type: ignore[operator]
             raise CallMismatch(
-                f"vmap of {found.name}: out_axes= is {out_axes!r}, and result {place} has {len(array.shape)} axes with that of the slices"
-                f"{where(found.call)}"
+                f"vmap of {found.name}: out_axes= is {out_axes!r}, and result {place} has {len(array.shape)} "
+                f"axes with that of the slices{where(found.call)}"
             )
     return flat.result([found.derivatives.move_axis(array, 0, axis) for array, axis in zip(results, axes)])  # type: ignore[arg-type]
 
@@ -130,7 +132,8 @@ def _spread(axes: Any, item: Any, option: str) -> Iterator[int | None]:
             yield from _spread(one, part, option)
     else:
         raise InvalidOption(
-            f"{option}= has {axes!r} where there is {type(item).__name__}; it takes a number, None, or a structure like it"
+            f"{option}= has {axes!r} where there is {type(item).__name__}; it takes a number, None, or a "
+            "structure like it"
         )
 
 
@@ -141,7 +144,8 @@ def _size(found: Function, arrays: Arrays, axes: Sequence[int | None], axis_size
         if axis is not None:
             if not -len(array.shape) <= axis < len(array.shape):
                 raise CallMismatch(
-                    f"vmap of {found.name}: array {place} has the shape {list(array.shape)}, and no axis {axis}"
+                    f"vmap of {found.name}: array {place} has the shape {list(array.shape)}, and no axis "
+                    f"{axis}"
                 )
             sizes[place] = array.shape[axis]
     if axis_size is None and not sizes:

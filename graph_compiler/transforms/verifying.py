@@ -86,7 +86,8 @@ def recorded_call(transformed: Transformed) -> Arguments:
     )
     if graph is None or variant is None:
         raise CallMismatch(
-            f"{transformed.__name__}.verify(): nothing is recorded that tells its arguments; pass some, as to a call of it"
+            f"{transformed.__name__}.verify(): nothing is recorded that tells its arguments; pass some, as "
+            "to a call of it"
         )
     args, kwargs = synthetic_call(variant, graph.pipeline.frontend.reference)
     return ((graph.parameters,) if function is not graph else ()) + args, kwargs
@@ -194,7 +195,8 @@ def _agreed(
         worst = max(worst, float(np.abs(np.asarray(one) - other).max(initial=0)) / size)
     if not worst <= wanted:
         raise VerificationFailed(
-            f"{transformed.__name__} differs from central differences by {worst:.2g} of the larger (allowed: {wanted:.2g}, in {dtype}): "
-            "at a kink, a jump or a point where it is steep no difference is a derivative; verify at other arguments"
+            f"{transformed.__name__} differs from central differences by {worst:.2g} of the larger (allowed: "
+            f"{wanted:.2g}, in {dtype}): at a kink, a jump or a point where it is steep no difference is a "
+            "derivative; verify at other arguments"
         )
     return Verified(str(dtype), worst)

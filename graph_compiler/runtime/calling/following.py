@@ -62,7 +62,8 @@ class Following:
         if changed:
             self.failures += 1
             raise GuardFailed(
-                f"{variant.graph.name}: {changed}, as the compiler could not see; the next call is compiled anew"
+                f"{variant.graph.name}: {changed}, as the compiler could not see; the next call is compiled "
+                "anew"
             )
 
     def _replaced(self) -> str:
@@ -142,5 +143,6 @@ def give_up(graph: Graph, tracer: Any) -> None:
     """Let the call run uncompiled, if the compiler allows a graph break."""
     graph._hide_calls()
     tracer.leave(
-        f"{graph.name}: no recorded variant fits this call. Call it once with such arguments before it is compiled, so that one is recorded"
+        f"{graph.name}: no recorded variant fits this call. Call it once with such arguments before it is "
+        "compiled, so that one is recorded"
     )

@@ -219,14 +219,15 @@ class _Matcher:
             f"    {name} = {self.convert}({name})",
             f"    if {name} is None: return {self.misfit}",
         ]
-        # The flat function writes to the converted array, so its values are copied back.
+        # The flat function writes to the converted array. Writing its values to the argument now raises
+        # ``GuardFailed`` if the argument is read-only.
         if ("inputs", number) in self.written:
-            self.lines.append(
-                f"    {self._bind('write', partial(written_back, self.graph, self.target, number))}(given_{number}, {name})"
-            )
+            write = self._bind("write", partial(written_back, self.graph, self.target, number))
+            self.lines.append(f"    {write}(given_{number}, {name})")
         if self.narrows:
             self.lines.append(
-                f"    if is_own(given_{number}) and dtype_name(given_{number}) != {spec.dtype!r}: return {self.misfit}"
+                f"    if is_own(given_{number}) and dtype_name(given_{number}) != {spec.dtype!r}: return "
+                f"{self.misfit}"
             )
         dtype = self.target.dtype(spec.dtype)
         self._require(

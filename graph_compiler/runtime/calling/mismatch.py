@@ -84,9 +84,15 @@ def _leaf_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
         if native is None:
             continue
         if (axes := _rank(native)) is None:
-            yield f"how many axes {value.name} has is not known yet; it was recorded with {value.ndim or 'none'}"
+            yield (
+                f"how many axes {value.name} has is not known yet; it was recorded with "
+                f"{value.ndim or 'none'}"
+            )
         elif axes != value.ndim:
-            yield f"{value.name} has {axes or 'no'} ax{'i' if axes == 1 else 'e'}s and was recorded with {value.ndim or 'none'}"
+            yield (
+                f"{value.name} has {axes or 'no'} ax{'i' if axes == 1 else 'e'}s and was recorded with "
+                f"{value.ndim or 'none'}"
+            )
         elif (dtype := variant.target.dtype(value.dtype)) is None or native.dtype != dtype:
             order = " in another order of bytes" if dtype_name(native) == value.dtype else ""
             yield f"{value.name} is {dtype_name(native)}{order} and was recorded as {value.dtype}"
@@ -152,9 +158,8 @@ def explain(
     for number, variant in enumerate(variants):
         graph = variant.graph
         lines.append(f"variant {number}, recorded because: {variant.why}")
-        lines.append(
-            f"  inputs: {', '.join(f'{value.name} {value.dtype}{list(value.spec.hints)}' for value in graph.inputs) or 'none'}"
-        )
+        inputs = ", ".join(f"{value.name} {value.dtype}{list(value.spec.hints)}" for value in graph.inputs)
+        lines.append(f"  inputs: {inputs or 'none'}")
         counts = {
             "operation": count_all(graph.nodes),
             "parameter": len(graph.parameters),

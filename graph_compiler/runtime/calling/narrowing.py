@@ -37,7 +37,10 @@ class Numbers:
         shown = ", ".join(names[:_MOST_NAMES]) + (
             f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
         )
-        text = f"{name}: {shown} {'has' if len(names) == 1 else 'have'} 64-bit floats, with which {target.name} computes in 32 bits"
+        text = (
+            f"{name}: {shown} {'has' if len(names) == 1 else 'have'} 64-bit floats, with which {target.name} "
+            "computes in 32 bits"
+        )
         if self.mode == "strict":
             raise UnsupportedOperation(f"{text}, and numbers='strict' refuses that. {target.widening}")
         self.told.add(name)

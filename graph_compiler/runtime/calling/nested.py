@@ -36,8 +36,9 @@ def call_nested(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     result, state = _run(_written_for(graph, pipeline, framework, args, kwargs), args, kwargs)
     if state:
         raise TracingError(
-            f"{graph.name} changes {', '.join(map(str, state))} and is called with arrays of {framework} by a function that is being "
-            f"recorded, which cannot be seen to reach them. Call its functional there, which returns what it changes beside the result"
+            f"{graph.name} changes {', '.join(map(str, state))} and is called with arrays of {framework} by "
+            "a function that is being recorded, which cannot be seen to reach them. Call its functional "
+            "there, which returns what it changes beside the result"
         )
     return result
 
@@ -110,8 +111,9 @@ def _purely(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tupl
     target = graph.variants[0].target
     if any(variant.is_random for variant in graph.variants) and target.next_key() is not None:
         raise CallMismatch(
-            f"{graph.name} draws random numbers and is called by a function that is being recorded, in which {target.name} needs a key for "
-            "them: call its functional(parameters, ..., rng=key) there, with a key that is an argument of that function"
+            f"{graph.name} draws random numbers and is called by a function that is being recorded, in which "
+            f"{target.name} needs a key for them: call its functional(parameters, ..., rng=key) there, with "
+            "a key that is an argument of that function"
         )
     return graph._purely(held if given is None else given, args, kwargs, None, in_place=False)
 

@@ -64,7 +64,8 @@ def joined(name: str, alternatives: Sequence[Alternative]) -> tuple[Any, dict[st
         trees.append(tree)
         if tree != trees[0]:
             raise CallMismatch(
-                f"{name}: {target.name} traces this call, and recorded variants for it differ in the structure of results"
+                f"{name}: {target.name} traces this call, and recorded variants for it differ in the "
+                "structure of results"
             )
         for seen, leaf in zip(numbers, leaves):
             # The repr is part of the key because -0.0 and 0.0 are equal.
@@ -132,9 +133,9 @@ def _either(
         raise
     except (TypeError, ValueError) as problem:
         raise CallMismatch(
-            f"{name}: {target.name} traces this call, in which elements decide between recorded variants that give arrays of other sizes "
-            f"or types ({str(problem).splitlines()[0]}): no program gives either. Let all ways through the function give the same, or call "
-            "it outside of what traces it"
+            f"{name}: {target.name} traces this call, in which elements decide between recorded variants "
+            f"that give arrays of other sizes or types ({str(problem).splitlines()[0]}): no program gives "
+            "either. Let all ways through the function give the same, or call it outside of what traces it"
         ) from problem
     return found
 
@@ -151,7 +152,8 @@ def purely(
 ) -> tuple[Any, dict[str, Any]]:
     if not isinstance(parameters, Mapping):
         raise CallMismatch(
-            f"{graph.name}: parameters come first, a dict of arrays by their names: functional(graph.parameters, ...)"
+            f"{graph.name}: parameters come first, a dict of arrays by their names: "
+            "functional(graph.parameters, ...)"
         )
     variants = [variant for variant in graph.variants if variant.environment.holds()]
     problem: GuardFailed | None = None

@@ -38,7 +38,8 @@ def require_arguments(function: Callable[..., Any], option: str, names: Iterable
     unknown = [name for name in names if known is not None and name not in known]
     if unknown:
         raise CallMismatch(
-            f"{option}: the function has no argument {', '.join(map(repr, unknown))}; it has {', '.join(known or ())}"
+            f"{option}: the function has no argument {', '.join(map(repr, unknown))}; it has "
+            f"{', '.join(known or ())}"
         )
 
 

@@ -67,7 +67,8 @@ def _fixed(item: Any, where: Any) -> Any:
         hash(item)
     except TypeError:
         raise CallMismatch(
-            f"the static argument {where!r} of type {type(item).__name__} cannot be hashed, so calls cannot be told apart by it"
+            f"the static argument {where!r} of type {type(item).__name__} cannot be hashed, so calls cannot "
+            "be told apart by it"
         ) from None
     return Fixed(item)
 

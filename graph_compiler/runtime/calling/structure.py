@@ -80,19 +80,31 @@ def _of_other_class(old: Branch, value: Any, path: Path, is_array: IsArray) -> s
 
 def _of_other_keys(path: Path, old: Branch, keys: tuple[Any, ...]) -> str:
     if path == (0,):
-        return f"the call has {len(keys) or 'no'} positional argument{s(len(keys))} and was recorded with {len(old.keys) or 'none'}"
+        return (
+            f"the call has {len(keys) or 'no'} positional argument{s(len(keys))} and was recorded with "
+            f"{len(old.keys) or 'none'}"
+        )
     if path == (1,):
         now, before = (", ".join(map(str, names)) for names in (keys, old.keys))
-        return f"the call has {f'the keywords {now}' if now else 'no keywords'} and was recorded with {before or 'none'}"
+        return (
+            f"the call has {f'the keywords {now}' if now else 'no keywords'} and was recorded with "
+            f"{before or 'none'}"
+        )
     order = ", the keys in another order" if set(keys) == set(old.keys) else ""
-    return f"{place(path)} has the structure {_keys(old.type, keys)} and was recorded with {_keys(old.type, old.keys)}{order}"
+    return (
+        f"{place(path)} has the structure {_keys(old.type, keys)} and was recorded with "
+        f"{_keys(old.type, old.keys)}{order}"
+    )
 
 
 def _other_static(old: Any, value: Any, path: Path, is_array: IsArray) -> str:
     now, before = _describe(value, is_array), _describe_static(old)
     if type(old) is not type(value) or now != before and not _has_parts(unfixed(value)):
         return f"{place(path)} is {now} and was recorded as {before}"
-    return f"{place(path)} is another {type(value).__name__} than the one that was recorded{_what_differs(unfixed(old), unfixed(value))}"
+    return (
+        f"{place(path)} is another {type(value).__name__} than the one that was "
+        f"recorded{_what_differs(unfixed(old), unfixed(value))}"
+    )
 
 
 def _what_differs(old: Any, value: Any) -> str:
@@ -104,8 +116,8 @@ def _what_differs(old: Any, value: Any) -> str:
     where, _, other = next(iter(unlike), ("", old, value))
     part = f"{where} is a {type(other).__name__}, and two of these" if where else "two of these"
     return (
-        f": {part} are the same only where they are one object. Pass the same object again, or static_argnames with a class that has "
-        "__eq__ and __hash__"
+        f": {part} are the same only where they are one object. Pass the same object again, or "
+        "static_argnames with a class that has __eq__ and __hash__"
     )
 
 

@@ -146,8 +146,9 @@ def elements_of(target: Target, native: Any) -> Any:
         if not target.is_traced(native):
             raise
         raise CallMismatch(
-            f"a call of this graph leaves state in the objects of the original, which it cannot while {target.name} traces a function; "
-            "use graph.functional, which gives the state back beside the result"
+            "a call of this graph leaves state in the objects of the original, which it cannot while "
+            f"{target.name} traces a function; use graph.functional, which gives the state back beside the "
+            "result"
         ) from problem
 
 

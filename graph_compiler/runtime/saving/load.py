@@ -59,7 +59,8 @@ class LoadedPipeline(Pipeline):
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
         raise GuardFailed(
-            f"{self.name} was loaded from a file, so there is no original to record again, and this call fits none of its variants: {why}"
+            f"{self.name} was loaded from a file, so there is no original to record again, and this call "
+            f"fits none of its variants: {why}"
         )
 
 
@@ -147,8 +148,10 @@ class Held(Weights):
 
 # Opens a file of the graph by its name.
 _Opened = Callable[[str], IO[bytes]]
-_DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, MemoryError, GraphCompilerError,
-           zipfile.BadZipFile, EOFError, OSError, NotImplementedError, SyntaxError, StopIteration)  # fmt: skip
+_DAMAGE = (
+    KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError,
+    MemoryError, GraphCompilerError, zipfile.BadZipFile, EOFError, OSError, NotImplementedError, SyntaxError, StopIteration,
+)  # fmt: skip
 
 
 def load(

@@ -21,7 +21,8 @@ FILES = ("graph.json", "arrays.safetensors", "digest.json")
 ENCODED = {
     "bool": "BOOL", "int8": "I8", "int16": "I16", "int32": "I32", "int64": "I64",
     "uint8": "U8", "uint16": "U16", "uint32": "U32", "uint64": "U64",
-    "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64", "complex64": "F32", "complex128": "F64",
+    "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64",
+    "complex64": "F32", "complex128": "F64",
 }  # fmt: skip
 # Held while files move, so that a folder never mixes files of two graphs.
 _placing = threading.RLock()

@@ -108,5 +108,6 @@ def _read_back(graph: Graph, text: bytes, arrays: Mapping[str, Any]) -> None:
         require_readable(text, arrays, dtypes, graph.pipeline.frontend, graph.pipeline.target)
     except GraphCompilerError as problem:
         raise InvalidFile(
-            f"{graph.name} cannot be saved, for it could not be loaded again: {type(problem).__name__}: {problem}. Nothing was written"
+            f"{graph.name} cannot be saved, for it could not be loaded again: {type(problem).__name__}: "
+            f"{problem}. Nothing was written"
         ) from problem

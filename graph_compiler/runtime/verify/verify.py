@@ -111,7 +111,8 @@ class Verification:
             self.try_sizes(changed, seed + 2000 + number)
         if not self.runs:
             raise GuardFailed(
-                f"{self.name} could not be verified: no random input meets the guards and is taken by the original; pass args="
+                f"{self.name} could not be verified: no random input meets the guards and is taken by the "
+                "original; pass args="
             )
         return Verified(self.runs, self.skipped, tuple(movable), self.numbers)
 
@@ -150,12 +151,14 @@ class Verification:
             if is_fault(problem):
                 raise
             raise VerificationFailed(
-                f"{self.name}: the graph alone raises {type(problem).__name__}: {problem}\n  with {_described(leaves)}"
+                f"{self.name}: the graph alone raises {type(problem).__name__}: {problem}\n  with "
+                f"{_described(leaves)}"
             ) from problem
         found = difference(actual, expected.parts, self.tolerance, self.numbers, self.widths_of_parts)
         if found:
             raise VerificationFailed(
-                f"{self.name}: graph and original differ: {found}\n  with {_described(leaves)}\n  {self._blame(leaves, seed)}"
+                f"{self.name}: graph and original differ: {found}\n  with {_described(leaves)}\n  "
+                f"{self._blame(leaves, seed)}"
             )
         self.runs += 1
         return True
@@ -253,7 +256,10 @@ class Verification:
         # The message about the mismatch matters more than where it is, and tells what went wrong here.
         except Exception as problem:
             return f"the call where it begins could not be found ({type(problem).__name__}: {problem})"
-        return "every call agrees by itself: what differs is the form, an effect, or a value taken over from the recording"
+        return (
+            "every call agrees by itself: what differs is the form, an effect, or a value taken over from "
+            "the recording"
+        )
 
     def _pairs(self, leaves: list[Any], seed: int) -> Iterator[tuple[Value, Any, Any, str]]:
         if self.pipeline.same_framework:

@@ -19,7 +19,8 @@ def twin_of(array: Any, convert: Callable[[Any], Any]) -> Any:
     twin = convert(array)
     if twin is None:
         raise NotCompilable(
-            f"the function holds a {type(array).__name__}, a class of arrays of its own; let it hold np.asarray of it"
+            f"the function holds a {type(array).__name__}, a class of arrays of its own; let it hold "
+            "np.asarray of it"
         )
     return twin
 

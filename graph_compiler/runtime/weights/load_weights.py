@@ -22,7 +22,8 @@ _DTYPES = {code: dtype for dtype, code in ENCODED.items() if not dtype.startswit
 def load_weights(graph: Graph, source: str | os.PathLike[str] | Mapping[str, Any]) -> None:
     if not isinstance(source, (str, os.PathLike, Mapping)):
         raise InvalidOption(
-            f"source is {shown(source)}, and has to be a safetensors file, a folder of them, or a dict of arrays by name"
+            f"source is {shown(source)}, and has to be a safetensors file, a folder of them, or a dict of "
+            "arrays by name"
         )
     owners = _owners(graph)
     given = dict(source) if isinstance(source, Mapping) else dict(_in_files(path_of("source", source)))
@@ -47,7 +48,8 @@ def _owners(graph: Graph) -> list[Any]:
     ]
     if not graph.variants:
         raise NotTraced(
-            f"{graph.name}: nothing is recorded yet; pass args= or kwargs=, or call the graph once, before load_weights"
+            f"{graph.name}: nothing is recorded yet; pass args= or kwargs=, or call the graph once, before "
+            "load_weights"
         )
     if not graph.pipeline.has_original or None in found:
         raise NotTraced(f"{graph.name}: there is no model behind this graph that could be given weights")
@@ -75,9 +77,9 @@ def _names_wrong(expected: Mapping[str, Any], named: Mapping[str, Any]) -> Itera
             yield f"missing: {name}"
         elif name not in named and owner.awaited([name]):
             yield (
-                f"missing: {name}, a non-persistent buffer, which no checkpoint holds, and neither an initialiser (_init_weights, "
-                "reset_parameters) nor a constructor whose arguments its module keeps can make it again; give it by its name, or build "
-                "the model's buffers on the CPU"
+                f"missing: {name}, a non-persistent buffer, which no checkpoint holds, and neither an "
+                "initialiser (_init_weights, reset_parameters) nor a constructor whose arguments its module "
+                "keeps can make it again; give it by its name, or build the model's buffers on the CPU"
             )
     yield from (f"unexpected: {name}" for name in named if name not in expected)
 
@@ -117,5 +119,6 @@ def _in_file(path: Path) -> Iterator[tuple[str, Any]]:
             yield from shaped_arrays(Hashed(file))
     except (InvalidFile, ValueError, KeyError, TypeError, AttributeError) as problem:
         raise InvalidFile(
-            f"{path} is no readable safetensors file: {problem!r}. What torch.save wrote, pass as torch.load(path, weights_only=True)"
+            f"{path} is no readable safetensors file: {problem!r}. What torch.save wrote, pass as "
+            "torch.load(path, weights_only=True)"
         ) from problem

@@ -49,8 +49,9 @@ def require_loaded(name: str, weights: Any, names: Iterable[str]) -> None:
 def _refuse(name: str, names: list[str]) -> None:
     shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
     raise WeightsMissing(
-        f"{name} was recorded with its model on the device meta, and its weights are missing: {shown}. Give them with "
-        "graph.load_weights(source), a safetensors file, a folder of such files or a dict of arrays by their names in the model"
+        f"{name} was recorded with its model on the device meta, and its weights are missing: {shown}. Give "
+        "them with graph.load_weights(source), a safetensors file, a folder of such files or a dict of "
+        "arrays by their names in the model"
     )
 
 

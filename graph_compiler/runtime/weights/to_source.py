@@ -45,7 +45,8 @@ def _owners(graph: Graph) -> dict[str, Any]:
         )
     if not graph.pipeline.has_original:
         raise NotTraced(
-            f"{graph.name} was loaded from a file: there is no original whose variables could change. Save what is held instead"
+            f"{graph.name} was loaded from a file: there is no original whose variables could change. Save "
+            "what is held instead"
         )
     return {
         name: variant.recording.weights
@@ -61,8 +62,8 @@ def _by_name(graph: Graph, values: Any) -> dict[str, Any]:
     if hasattr(values, "arrays_by_name"):
         return dict(values.arrays_by_name())
     raise InvalidOption(
-        f"{graph.name}: to_source takes a module that as_module gave, or a dict of arrays by the names in graph.parameters, "
-        f"not a {type(values).__name__}"
+        f"{graph.name}: to_source takes a module that as_module gave, or a dict of arrays by the names in "
+        f"graph.parameters, not a {type(values).__name__}"
     )
 
 

@@ -14,7 +14,8 @@ from .conversion_cache import Converted
 
 def lacking(graph: Graph, name: str) -> CallMismatch:
     return CallMismatch(
-        f"{graph.name}: there is no weight {name!r} among the parameters; it needs {', '.join(graph.parameters)}"
+        f"{graph.name}: there is no weight {name!r} among the parameters; it needs "
+        f"{', '.join(graph.parameters)}"
     )
 
 
