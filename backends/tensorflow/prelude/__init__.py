@@ -1,8 +1,7 @@
-"""Helpers that generated TensorFlow source uses; each is copied into the source that needs it, one file a
-section here.
+"""Helper functions that generated TensorFlow source uses.
 
-They are ordinary functions over arrays: no import of this package, only ``tf``, ``np``, ``math`` and
-``itertools``.
+Generated source contains a copy of each helper that it calls, so a helper imports only ``tf``, ``np``,
+``math``, ``itertools`` and other helpers.
 """
 
 from ...common import positions, prefixes, preludes

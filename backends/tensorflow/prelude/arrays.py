@@ -1,6 +1,7 @@
-"""Order, search and sets.
+"""Sizes, ranges, indexing, padding, sorting and sets.
 
-TensorFlow sorts through ``tf.math.top_k``, which keeps the order of equal elements and leaves NaN open.
+TensorFlow sorts with ``tf.math.top_k``, which is stable but does not define the order of NaN, so floats
+are sorted by integer keys.
 """
 
 from __future__ import annotations
@@ -15,47 +16,50 @@ from .control import custom_gradient
 
 
 def size(x: tf.Tensor, axis: int) -> Any:
-    """A size: a number where it is known, a scalar where it is not."""
+    """Return the size of ``axis``: a Python int if it is static, otherwise a scalar tensor."""
     known = x.shape[axis]
     return tf.shape(x)[axis] if known is None else known
 
 
 def sizes(x: tf.Tensor) -> list[Any]:
-    """All sizes: numbers where they are known, scalars where they are not."""
+    """Return all sizes of ``x``: Python ints where they are static, otherwise scalar tensors."""
     return [size(x, axis) for axis in range(len(x.shape))]
 
 
 def item(x: tf.Tensor) -> Any:
-    """The only element of ``x``: a number where it is known, a scalar where it is not."""
+    """Return the only element of ``x`` as a Python number; in a graph, return ``x`` itself."""
     return x.numpy().item() if hasattr(x, "numpy") else x
 
 
 def scalar(number: Any, dtype: tf.DType) -> tf.Tensor:
-    """A number of this type; made of a size, which may be unknown."""
+    """Convert ``number`` to a scalar tensor of ``dtype``; it may be a tensor already."""
     return tf.cast(number, dtype) if tf.is_tensor(number) else tf.constant(number, dtype)
 
 
 def numbers_as(data: Any, dtype: tf.DType) -> tf.Tensor:
-    """Numbers in nested tuples as an array of this type; some may be made of unknown sizes."""
+    """Convert nested tuples of numbers to one tensor of ``dtype``; some may be scalar tensors."""
     if isinstance(data, tuple):
         return tf.stack([numbers_as(part, dtype) for part in data])
     return tf.cast(tf.constant(data, tf.float64) if isinstance(data, float) else data, dtype)
 
 
 def cast_each(arrays: Any, dtypes: tuple[tf.DType, ...]) -> list[tf.Tensor]:
-    """Each array as its type."""
+    """Cast each array to the dtype at the same position."""
     return [tf.cast(array, dtype) for array, dtype in zip(arrays, dtypes)]
 
 
 def spaced(start: Any, stop: Any, step: Any, dtype: tf.DType) -> tf.Tensor:
-    """``start + i * step`` up to but not including ``stop``, rounded once."""
+    """Compute ``start + i * step`` up to but excluding ``stop`` in float64, and cast to ``dtype``."""
     start, stop, step = (scalar(number, tf.float64) for number in (start, stop, step))
     count = tf.cast(tf.maximum(tf.math.ceil((stop - start) / step), 0), tf.int64)
     return tf.cast(start + tf.cast(tf.range(count), tf.float64) * step, dtype)
 
 
 def linspace(start: Any, stop: Any, num: Any, dtype: tf.DType) -> tf.Tensor:
-    """``num`` numbers from ``start`` to ``stop``, counted from the nearer end."""
+    """Compute ``num`` evenly spaced numbers from ``start`` to ``stop``.
+
+    The second half is computed from ``stop``, so both ends are exact. Integer results are truncated.
+    """
     wide = tf.complex128 if dtype.is_complex else tf.float64
     start, stop = (
         tf.cast(end, wide) if tf.is_tensor(end) else tf.constant(end, wide) for end in (start, stop)
@@ -68,40 +72,40 @@ def linspace(start: Any, stop: Any, num: Any, dtype: tf.DType) -> tf.Tensor:
 
 
 def below_diagonal(n_rows: Any, n_cols: Any, k: Any) -> tf.Tensor:
-    """Whether each element of a matrix lies on or below diagonal ``k``."""
+    """Return a mask of the matrix elements on or below diagonal ``k``."""
     return tf.range(n_cols) - tf.range(n_rows)[:, None] <= k
 
 
 def triangle(x: tf.Tensor, k: Any, *, upper: bool) -> tf.Tensor:
-    """Matrices with zeros above diagonal ``k``, or with ``upper`` below it."""
+    """Set the elements of matrices above diagonal ``k`` to zero, or, with ``upper``, those below it."""
     keeps = below_diagonal(size(x, -2), size(x, -1), k - 1 if upper else k)
     zeros = tf.zeros_like(x)
     return tf.where(keeps, zeros, x) if upper else tf.where(keeps, x, zeros)
 
 
 def triangle_indices(n_rows: Any, n_cols: Any, k: Any, dtype: tf.DType, *, upper: bool) -> tf.Tensor:
-    """Row and column numbers of a triangle of a matrix, row by row."""
+    """Return the row and column numbers of a triangle of a matrix in row-major order."""
     keeps = below_diagonal(n_rows, n_cols, k - 1 if upper else k)
     return tf.cast(tf.transpose(tf.where(tf.logical_not(keeps) if upper else keeps)), dtype)
 
 
 def shifted_eye(n_rows: Any, n_cols: Any, k: Any, dtype: tf.DType) -> tf.Tensor:
-    """Ones on diagonal ``k``."""
+    """Return a matrix with ones on diagonal ``k`` and zeros elsewhere."""
     return tf.cast(tf.equal(tf.range(n_cols) - tf.range(n_rows)[:, None], k), dtype)
 
 
 def larger(a: Any, b: Any) -> Any:
-    """The larger of two sizes."""
+    """Return the larger of two sizes, a Python int if both are."""
     return tf.maximum(a, b) if tf.is_tensor(a) or tf.is_tensor(b) else max(a, b)
 
 
 def smaller(a: Any, b: Any) -> Any:
-    """The smaller of two sizes."""
+    """Return the smaller of two sizes, a Python int if both are."""
     return tf.minimum(a, b) if tf.is_tensor(a) or tf.is_tensor(b) else min(a, b)
 
 
 def nonnegative(indices: tf.Tensor, count: Any) -> tf.Tensor:
-    """Indices counted from the front."""
+    """Add ``count`` to negative indices."""
     return (
         indices
         if indices.dtype.is_unsigned
@@ -110,17 +114,17 @@ def nonnegative(indices: tf.Tensor, count: Any) -> tf.Tensor:
 
 
 def as_index(indices: tf.Tensor) -> tf.Tensor:
-    """Indices of a type that TensorFlow looks up."""
+    """Cast ``indices`` to int64 unless they are int32 or int64, which TensorFlow requires."""
     return indices if indices.dtype in (tf.int32, tf.int64) else tf.cast(indices, tf.int64)
 
 
 def take(x: tf.Tensor, indices: tf.Tensor, axis: int = 0) -> tf.Tensor:
-    """The slices of ``x`` along ``axis`` that ``indices`` name; negative ones count from the end."""
+    """Select slices of ``x`` along ``axis``; negative indices count from the end."""
     return tf.gather(x, nonnegative(as_index(indices), size(x, axis)), axis=axis)
 
 
 def dynamic_update_slice(x: tf.Tensor, update: tf.Tensor, start: Any) -> tf.Tensor:
-    """``x`` with ``update`` written at ``start``, moved inside where it would end outside."""
+    """Return ``x`` with ``update`` written at ``start``, which is clamped so that ``update`` fits."""
     shape = tf.shape(update)
     first = tf.clip_by_value(tf.cast(start, "int32"), 0, tf.shape(x) - shape)
     places = [tf.range(shape[axis]) + first[axis] for axis in range(len(update.shape))]
@@ -128,7 +132,7 @@ def dynamic_update_slice(x: tf.Tensor, update: tf.Tensor, start: Any) -> tf.Tens
 
 
 def moved_axis(x: tf.Tensor, source: int, target: int) -> tf.Tensor:
-    """``x`` with one axis moved to another place."""
+    """Move the axis at ``source`` to ``target``."""
     rank = len(x.shape)
     order = [axis for axis in range(rank) if axis != source % rank]
     order.insert(target % rank, source % rank)
@@ -136,7 +140,7 @@ def moved_axis(x: tf.Tensor, source: int, target: int) -> tf.Tensor:
 
 
 def take_along_axis(x: tf.Tensor, indices: tf.Tensor, axis: int) -> tf.Tensor:
-    """Picks from each row along ``axis``; the other axes broadcast."""
+    """Select elements along ``axis`` by ``indices``, which may be negative; the other axes broadcast."""
     indices = nonnegative(as_index(indices), size(x, axis))
     x, indices = moved_axis(x, axis, -1), moved_axis(indices, axis, -1)
     rank = len(x.shape)
@@ -149,13 +153,17 @@ def take_along_axis(x: tf.Tensor, indices: tf.Tensor, axis: int) -> tf.Tensor:
 
 
 def axes_first(x: tf.Tensor, axes: Sequence[int]) -> tuple[tf.Tensor, list[int]]:
-    """``x`` with ``axes`` in front of the others, and the permutation that does it."""
+    """Move ``axes`` in front of the others; return the result and the permutation."""
     order = [*axes, *(axis for axis in range(len(x.shape)) if axis not in axes)]
     return (x if order == list(range(len(order))) else tf.transpose(x, order)), order
 
 
 def meeting_indices(x: tf.Tensor, indices: Sequence[tf.Tensor], axes: Sequence[int]) -> tf.Tensor:
-    """Index arrays for ``axes``, broadcast and side by side, counted from the front."""
+    """Broadcast index arrays against each other and stack them along a new last axis.
+
+    Each index array belongs to the axis of ``x`` at the same position in ``axes``; negative indices count
+    from the end.
+    """
     indices = [
         tf.cast(nonnegative(as_index(index), size(x, axis)), tf.int64) for index, axis in zip(indices, axes)
     ]
@@ -168,8 +176,10 @@ def meeting_indices(x: tf.Tensor, indices: Sequence[tf.Tensor], axes: Sequence[i
 
 
 def gather_at(x: tf.Tensor, indices: Sequence[tf.Tensor], axes: tuple[int, ...]) -> tf.Tensor:
-    """``x[.., indices[0], .., indices[1], ..]``: index arrays at ``axes``, their axes in the place of
-    neighbours, otherwise in front.
+    """Compute ``x[.., indices[0], .., indices[1], ..]`` with index arrays at ``axes``.
+
+    The axes of the index arrays replace ``axes`` if these are adjacent, and come first otherwise, as in
+    NumPy.
     """
     places = meeting_indices(x, indices, axes)
     found = tf.gather_nd(axes_first(x, axes)[0], places)
@@ -189,7 +199,11 @@ def scatter_at(
     reduce: str | None = None,
     include_self: bool = True,
 ) -> tf.Tensor:
-    """``x`` with ``values``, broadcast, written to the elements that ``gather_at`` reads."""
+    """Return ``x`` with ``values``, broadcast, written to the elements that ``gather_at`` reads.
+
+    ``reduce`` is "sum", "mean", "prod", "max" or "min" and combines several values for one element. With
+    ``include_self``, the old element takes part. If ``reduce`` is None, values overwrite.
+    """
     places = meeting_indices(x, indices, axes)
     turned, order = axes_first(x, axes)
     common, first = len(places.shape) - 1, axes[0]
@@ -218,8 +232,9 @@ def scatter_along(
     reduce: str | None = None,
     include_self: bool = True,
 ) -> tf.Tensor:
-    """``x`` with ``values[i, j, ..]`` written to ``x[i, indices[i, j, ..], ..]``, the index in the place of
-    ``axis``.
+    """Return ``x`` with ``values`` written to the elements that ``take_along_axis`` reads.
+
+    ``reduce`` combines several values for one element, together with the old element if ``include_self``.
     """
     if len(x.shape) == 0:
         return scatter_along(
@@ -241,8 +256,12 @@ def scatter_along(
 def scatter_reduced(
     x: tf.Tensor, places: tf.Tensor, values: tf.Tensor, reduce: str | None, include_self: bool
 ) -> tf.Tensor:
-    """``x`` with ``values`` at ``places`` along its first axes; what meets at one place is reduced."""
-    if 0 in x.shape:  # TensorFlow refuses to write nothing to it
+    """Return ``x`` with ``values`` written at the index tuples ``places`` into its first axes.
+
+    ``reduce`` combines several values for one element, together with the old element if ``include_self``.
+    """
+    # TensorFlow raises an error for a scatter into an empty tensor.
+    if 0 in x.shape:
         return x
     if len(places.shape) == 1:
         places, values = places[None], values[None]
@@ -284,8 +303,10 @@ def scatter_reduced(
 def scatter_extreme(
     segments: Any, x: tf.Tensor, values: tf.Tensor, rows: tf.Tensor, seen: tf.Tensor, include_self: bool
 ) -> tf.Tensor:
-    """``x`` with the extreme of the ``values`` of each of ``rows``, which count its places row by row; equal
-    elements share the gradient.
+    """Reduce ``values`` into the flattened first axes of ``x``; equal elements share the gradient.
+
+    ``segments`` is ``tf.math.unsorted_segment_max`` or ``tf.math.unsorted_segment_min``. ``rows`` holds
+    the flat index of each value, and ``seen`` is True for the elements that a value is written to.
     """
     function = tf.maximum if segments is tf.math.unsorted_segment_max else tf.minimum
     count = tf.size(seen)
@@ -309,7 +330,7 @@ def scatter_extreme(
 
 
 def updated(x: tf.Tensor, key: tuple[Any, ...], value: Any) -> tf.Tensor:
-    """``x`` with ``value``, broadcast, in the place of ``x[key]``; a key holds integers, slices and None."""
+    """Return ``x`` with ``x[key]`` replaced by ``value``; ``key`` holds integers, slices and None."""
     begin, end, strides, taken = [], [], [], []
     masks = {"begin_mask": 0, "end_mask": 0, "shrink_axis_mask": 0, "new_axis_mask": 0}
     for place, part in enumerate(key):
@@ -327,7 +348,8 @@ def updated(x: tf.Tensor, key: tuple[Any, ...], value: Any) -> tf.Tensor:
     begin, end, strides = (tf.cast(bounds, tf.int32) for bounds in (begin, end, strides))
     taken = tf.shape(tf.strided_slice(x, begin, end, strides, **masks))
     value = tf.broadcast_to(tf.convert_to_tensor(value, x.dtype), taken)
-    if not in_turn:  # XLA writes to no slices with gaps
+    # XLA cannot write to a slice with a step, so the elements are scattered.
+    if not in_turn:
         places = tf.strided_slice(tf.reshape(tf.range(tf.size(x)), tf.shape(x)), begin, end, strides, **masks)
         return tf.reshape(
             tf.tensor_scatter_nd_update(tf.reshape(x, [-1]), places[..., None], value), tf.shape(x)
@@ -338,16 +360,17 @@ def updated(x: tf.Tensor, key: tuple[Any, ...], value: Any) -> tf.Tensor:
 
 
 def masked_scatter(x: tf.Tensor, mask: tf.Tensor, source: tf.Tensor) -> tf.Tensor:
-    """``x`` with the elements of ``source``, in order, in the places where ``mask`` is true."""
+    """Replace the elements of ``x`` where ``mask`` is True by the elements of ``source`` in order."""
     flat = tf.reshape(source, [-1])
-    flat = tf.concat([flat, tf.zeros([1], flat.dtype)], 0)  # where there are none, none is taken
+    # The zero allows gathering index 0 from an empty source; no masked element uses it.
+    flat = tf.concat([flat, tf.zeros([1], flat.dtype)], 0)
     place = tf.cumsum(tf.cast(tf.reshape(mask, [-1]), tf.int32)) - 1
     place = tf.reshape(tf.where(tf.reshape(mask, [-1]), place, tf.zeros_like(place)), tf.shape(mask))
     return tf.where(mask, tf.gather(flat, place), x)
 
 
 def diag_embed(x: tf.Tensor, offset: int = 0, axis1: int = -2, axis2: int = -1) -> tf.Tensor:
-    """Zeros with ``x`` on a diagonal over two new axes."""
+    """Return zeros with ``x`` on a diagonal over two new axes."""
     matrices = tf.linalg.diag(x, k=offset)
     rank = len(matrices.shape)
     order = list(range(rank - 2))
@@ -357,7 +380,7 @@ def diag_embed(x: tf.Tensor, offset: int = 0, axis1: int = -2, axis2: int = -1) 
 
 
 def diagonal(x: tf.Tensor, offset: int = 0, axis1: int = -2, axis2: int = -1) -> tf.Tensor:
-    """The elements of a diagonal over two axes, which become the last axis."""
+    """Return a diagonal over two axes as the last axis."""
     rank = len(x.shape)
     pair = [axis1 % rank, axis2 % rank]
     order = [*(axis for axis in range(rank) if axis not in pair), *pair]
@@ -371,14 +394,15 @@ def diagonal(x: tf.Tensor, offset: int = 0, axis1: int = -2, axis2: int = -1) ->
 
 
 def index_pairs(x: tf.Tensor, rows: tf.Tensor, columns: tf.Tensor) -> tf.Tensor:
-    """Pairs of row and column for each matrix of ``x``."""
+    """Stack ``rows`` and ``columns`` to index pairs, repeated for each matrix of ``x``."""
     pairs = tf.stack([rows, columns], axis=-1)
     return tf.broadcast_to(pairs, tf.concat([tf.shape(x)[:-2], tf.shape(pairs)], 0))
 
 
 def sliding_window(x: tf.Tensor, axis: int, size: Any, step: Any = 1) -> tf.Tensor:
-    """All windows of ``size`` elements along ``axis``, every ``step`` elements; the elements of a window
-    become the last axis.
+    """Return all windows of ``size`` elements along ``axis``, ``step`` apart.
+
+    The elements of a window are in a new last axis.
     """
     if len(x.shape) == 0:
         return tf.broadcast_to(x, [size])
@@ -387,8 +411,9 @@ def sliding_window(x: tf.Tensor, axis: int, size: Any, step: Any = 1) -> tf.Tens
 
 
 def as_strided(x: tf.Tensor, shape: Sequence[Any], strides: Sequence[Any], offset: Any = 0) -> tf.Tensor:
-    """Element ``i, j, ..`` of the result is element ``offset + i * strides[0] + j * strides[1] + ..`` of the
-    flattened ``x``.
+    """Return an array whose element ``i, j, ..`` is a fixed element of the flattened ``x``.
+
+    The index of that element is ``offset + i * strides[0] + j * strides[1] + ..``.
     """
     positions = tf.fill([1] * len(shape), offset)
     for axis, (count, stride) in enumerate(zip(shape, strides)):
@@ -397,7 +422,7 @@ def as_strided(x: tf.Tensor, shape: Sequence[Any], strides: Sequence[Any], offse
 
 
 def bitcast(x: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
-    """The bytes of ``x`` read as another type; where the types differ in size, so does the last axis."""
+    """Reinterpret the bytes of ``x`` as ``dtype``; the last axis changes if the item sizes differ."""
     x = tf.cast(x, tf.uint8) if x.dtype.is_bool else x
     have, want = x.dtype.size, (tf.uint8 if dtype.is_bool else dtype).size
     if want > have:
@@ -409,7 +434,7 @@ def bitcast(x: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
 
 
 def resized(x: tf.Tensor, padding: Sequence[Sequence[Any]], value: Any = None) -> tf.Tensor:
-    """``tf.pad`` where negative amounts cut elements off."""
+    """Pad ``x`` with ``value`` (default 0); negative amounts remove elements."""
     amounts = tf.convert_to_tensor(padding)
     cut = tf.maximum(-amounts, 0)
     x = tf.slice(x, cut[:, 0], tf.shape(x) - cut[:, 0] - cut[:, 1])
@@ -419,9 +444,7 @@ def resized(x: tf.Tensor, padding: Sequence[Sequence[Any]], value: Any = None) -
 
 
 def pad_with_elements(x: tf.Tensor, padding: Sequence[Sequence[Any]], *, mode: str) -> tf.Tensor:
-    """``x`` padded with its own elements: reflected at its ends, the last ones ("edge"), or those of the
-    other end ("wrap").
-    """
+    """Pad ``x`` with its own elements: mirrored ("reflect"), the outermost ("edge"), or periodic ("wrap")."""
     for axis, (before, after) in enumerate(padding):
         if isinstance(before, int) and isinstance(after, int) and before == after == 0:
             continue
@@ -440,7 +463,7 @@ def pad_with_elements(x: tf.Tensor, padding: Sequence[Sequence[Any]], *, mode: s
 
 
 def order_key(x: tf.Tensor) -> tf.Tensor:
-    """Integers in the order of ``x``, with NaN as the largest number and -0.0 equal to 0.0."""
+    """Return integers that compare like ``x``, with NaN as the largest and -0.0 equal to 0.0."""
     if not x.dtype.is_floating:
         return tf.cast(x, tf.int32) if x.dtype.is_bool else x
     kind = tf.int64 if x.dtype.size == 8 else tf.int32
@@ -451,7 +474,7 @@ def order_key(x: tf.Tensor) -> tf.Tensor:
 
 
 def argsort(x: tf.Tensor, *, axis: int = -1, descending: bool = False) -> tf.Tensor:
-    """The indices that sort ``x`` along ``axis``; equal elements keep their order, NaN counts as the largest."""
+    """Return the indices that sort ``x`` along ``axis``; the sort is stable, and NaN is the largest."""
     if len(x.shape) == 0:
         return tf.zeros_like(x, tf.int64)
     order = tf.argsort(
@@ -463,17 +486,18 @@ def argsort(x: tf.Tensor, *, axis: int = -1, descending: bool = False) -> tf.Ten
 def sort_with_indices(
     x: tf.Tensor, *, axis: int = -1, descending: bool = False
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """The elements in order along ``axis``, and where they were."""
+    """Return the sorted elements along ``axis`` and their indices."""
     order = argsort(x, axis=axis, descending=descending)
     return (x, order) if len(x.shape) == 0 else (take_along_axis(x, order, axis), order)
 
 
 def top_k(x: tf.Tensor, *, k: Any, axis: int = -1, largest: bool = True) -> tuple[tf.Tensor, tf.Tensor]:
-    """The ``k`` largest or smallest elements along ``axis`` in order, and where they were."""
+    """Return the ``k`` largest or smallest elements along ``axis`` in sorted order, and their indices."""
     if len(x.shape) == 0:
         return x, tf.zeros_like(x, tf.int64)
     if largest:
-        found = tf.math.top_k(moved_axis(order_key(x), axis, -1), k).indices  # int32, which TFLite has too
+        # The indices are int32, because TFLite has no int64 top_k.
+        found = tf.math.top_k(moved_axis(order_key(x), axis, -1), k).indices
         order = moved_axis(tf.cast(found, tf.int64), -1, axis)
     else:
         order = argsort(x, axis=axis)
@@ -482,7 +506,7 @@ def top_k(x: tf.Tensor, *, k: Any, axis: int = -1, largest: bool = True) -> tupl
 
 
 def kth_value(x: tf.Tensor, *, k: Any, axis: int = -1, keepdims: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
-    """The ``k``-th smallest element along ``axis``, counted from 1, and where it was."""
+    """Return the ``k``-th smallest element along ``axis``, counted from 1, and its index."""
     if len(x.shape) == 0:
         return x, tf.zeros_like(x, tf.int64)
     values, order = sort_with_indices(x, axis=axis)
@@ -493,9 +517,7 @@ def kth_value(x: tf.Tensor, *, k: Any, axis: int = -1, keepdims: bool = False) -
 def place_of_extreme(
     function: Callable[..., tf.Tensor], x: tf.Tensor, axis: int | None, keepdims: bool = False
 ) -> tf.Tensor:
-    """``tf.argmax`` or ``tf.argmin``; the first NaN wins, and without ``axis`` the place is that in the
-    flattened array.
-    """
+    """Compute ``tf.argmax`` or ``tf.argmin``, where NaN is the extreme; None as ``axis`` flattens ``x``."""
     rank = len(x.shape)
     flat = tf.reshape(x, [-1]) if axis is None else x
     nan = tf.math.is_nan(flat) if x.dtype.is_floating else None
@@ -515,7 +537,7 @@ def place_of_extreme(
 
 
 def argwhere(x: tf.Tensor, count: Any, fill_value: int) -> tf.Tensor:
-    """The indices of what is not zero: ``count`` rows, cut or filled."""
+    """Return the indices of the non-zero elements, cut to ``count`` rows or padded with ``fill_value``."""
     if len(x.shape) == 0:
         return tf.zeros([count, 0], tf.int64)
     found = tf.where(x)[:count]
@@ -525,7 +547,7 @@ def argwhere(x: tf.Tensor, count: Any, fill_value: int) -> tf.Tensor:
 
 
 def isin(x1: tf.Tensor, x2: tf.Tensor, *, invert: bool = False) -> tf.Tensor:
-    """Whether each element of ``x1`` is among those of ``x2``."""
+    """Return for each element of ``x1`` whether it is among the elements of ``x2``; ``invert`` negates."""
     found = tf.reduce_any(tf.expand_dims(x1, -1) == tf.reshape(x2, [-1]), axis=-1)
     return ~found if invert else found
 
@@ -533,7 +555,10 @@ def isin(x1: tf.Tensor, x2: tf.Tensor, *, invert: bool = False) -> tf.Tensor:
 def searchsorted(
     x1: tf.Tensor, x2: tf.Tensor, sorter: tf.Tensor | None = None, *, side: str = "left"
 ) -> tf.Tensor:
-    """Where to insert ``x2`` into the sorted last axis of ``x1``, row by row where both have rows."""
+    """Return the indices at which to insert ``x2`` into the sorted last axis of ``x1``.
+
+    If ``x1`` has several rows, each row of ``x2`` is searched for in the corresponding row.
+    """
     if sorter is not None:
         x1 = take_along_axis(x1, sorter, -1)
     x1, x2 = order_key(x1), order_key(x2)
@@ -545,7 +570,7 @@ def searchsorted(
 
 
 def row_order(rows: tf.Tensor) -> tf.Tensor:
-    """The indices that sort the rows of a matrix by their first element, then the second, and so on."""
+    """Return the indices that sort the rows of a matrix lexicographically."""
     order = tf.range(tf.shape(rows)[0], dtype=tf.int64)
     for column in tf.reverse(tf.transpose(rows), [0]):
         order = tf.gather(order, argsort(tf.gather(column, order)))
@@ -553,8 +578,9 @@ def row_order(rows: tf.Tensor) -> tf.Tensor:
 
 
 def unique_all(x: tf.Tensor, *, axis: int | None = None) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
-    """The sorted unique elements (or slices along ``axis``), where each comes first, where it is in the
-    result, and how often it comes.
+    """Return the sorted unique elements, or slices along ``axis``, with three index arrays.
+
+    These are the index of the first occurrence of each, the inverse that rebuilds ``x``, and the counts.
     """
     slices = tf.reshape(x, [-1]) if axis is None else moved_axis(x, axis, 0)
     rows = order_key(tf.reshape(slices, [tf.shape(slices)[0], -1]))
@@ -568,8 +594,9 @@ def unique_all(x: tf.Tensor, *, axis: int | None = None) -> tuple[tf.Tensor, tf.
 
 
 def unique_consecutive(x: tf.Tensor, *, axis: int | None = None) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """The first of each run of equal elements (or slices along ``axis``), the run of each element, the
-    lengths of the runs.
+    """Return the first of each run of equal elements, or slices along ``axis``, with two index arrays.
+
+    These are the number of the run that each element belongs to, and the lengths of the runs.
     """
     slices = tf.reshape(x, [-1]) if axis is None else moved_axis(x, axis, 0)
     changed = tf.reduce_any(

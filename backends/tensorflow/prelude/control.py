@@ -1,4 +1,4 @@
-"""Loops whose steps are written once."""
+"""Custom gradients, loops and scans."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from ...common.prefixes import prefixes, section
 
 
 def custom_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``tf.custom_gradient`` whose rule reads arrays of the graph that it is called in: of a branch in a
-    loop, those of the loop are out of its reach.
-    """
+    """Wrap ``function`` in ``tf.custom_gradient``, for use inside loops and branches, too."""
+    # The rule may read only arrays of the graph that it is called in: inside a branch, arrays of an enclosing
+    # loop are out of its reach, so they are passed through an identity.
     ruled: Callable[..., Any] = tf.custom_gradient(function)
     return ruled if tf.executing_eagerly() else lambda *arrays: ruled(*map(tf.identity, arrays))
 
 
 def with_gradient(value: tf.Tensor, *pairs: tf.Tensor) -> tf.Tensor:
-    """``value``; ``pairs`` are sources and slopes: the gradient of a source is that of the value times its
-    slope.
+    """Return ``value`` with a custom gradient.
+
+    ``pairs`` alternates sources and slopes. The gradient of a source is the gradient of the value times
+    its slope; ``value`` itself gets no gradient.
     """
 
     @custom_gradient
@@ -38,8 +40,9 @@ def with_gradient(value: tf.Tensor, *pairs: tf.Tensor) -> tf.Tensor:
 def with_slopes(
     function: Callable[..., tf.Tensor], slopes: Sequence[Callable[..., tf.Tensor]], *arrays: tf.Tensor
 ) -> tf.Tensor:
-    """``function(*arrays)``, element by element; its derivative by each array is what the slope of that
-    number gives for the same arrays.
+    """Compute the element-wise ``function(*arrays)`` with custom derivatives.
+
+    ``slopes`` holds one function for each array; it takes all arrays and returns the derivative.
     """
 
     @custom_gradient
@@ -53,7 +56,7 @@ def with_slopes(
 
 
 def summed_to(gradient: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
-    """The gradient of a broadcast array as that of ``x`` itself."""
+    """Sum the gradient of a broadcast array to the shape of ``x``."""
     if x.shape.is_fully_defined() and gradient.shape == x.shape:
         return gradient
     axes, _ = tf.raw_ops.BroadcastGradientArgs(s0=tf.shape(x), s1=tf.shape(gradient))
@@ -61,7 +64,7 @@ def summed_to(gradient: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
 
 
 def refuse_gradient(*arrays: tf.Tensor, message: str) -> tf.Tensor:
-    """The first array; ``GradientRefused`` where a gradient is taken of it."""
+    """Return the first array; raise ``GradientRefused`` with ``message`` if a gradient of it is computed."""
 
     @custom_gradient
     def refused(*arrays: tf.Tensor) -> Any:
@@ -74,8 +77,9 @@ def refuse_gradient(*arrays: tf.Tensor, message: str) -> tf.Tensor:
 
 
 def strong_zero(function: Callable[..., tf.Tensor], *arrays: tf.Tensor) -> tf.Tensor:
-    """``function(*arrays)``, element by element; a tangent or cotangent that is zero stays zero, whatever the
-    slope is.
+    """Compute the element-wise ``function(*arrays)`` such that a zero tangent or cotangent stays zero.
+
+    This also holds if the derivative of the function is infinite or NaN.
     """
 
     @custom_gradient
@@ -94,10 +98,10 @@ def strong_zero(function: Callable[..., tf.Tensor], *arrays: tf.Tensor) -> tf.Te
 
 
 def slope_of(function: Callable[..., tf.Tensor], place: int, arrays: Sequence[tf.Tensor]) -> tf.Tensor:
-    """The derivative of a function, element by element, by the array at a place; itself one that keeps zeros.
+    """Compute the derivative of the element-wise ``function`` by the array at ``place``, with strong zeros.
 
-    It is a graph of TensorFlow, made once for each function: forward mode looks into no tape, and takes it
-    for constant.
+    The derivative is a ``tf.function``, cached on ``function``: forward mode does not see through a tape
+    and would take its result for a constant.
     """
     slopes = vars(function).setdefault("slopes", {})
     if place not in slopes:
@@ -121,7 +125,10 @@ def slope_of(function: Callable[..., tf.Tensor], place: int, arrays: Sequence[tf
 
 
 def strong_product(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
-    """``x * y``, and 0 where one of them is 0, whatever the other is; so are its derivatives."""
+    """Compute ``x * y``, which is 0 if one of them is 0, even if the other is infinite or NaN.
+
+    The derivatives follow the same rule.
+    """
 
     @custom_gradient
     def product(x: tf.Tensor, y: tf.Tensor) -> Any:
@@ -136,9 +143,11 @@ def strong_product(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
 
 
 def unwatched(*arrays: tf.Tensor) -> list[tf.Tensor]:
-    """Arrays for what a function with a gradient of its own computes: eagerly forward mode would go by that,
-    and tapes would keep it. While a graph is traced forward mode sees no gradients of functions, and goes by
-    what they compute.
+    """Return ``arrays`` as inputs of the computation inside a function with a custom gradient.
+
+    Eagerly, gradients are stopped: otherwise forward mode would differentiate that computation, and tapes
+    would store it. While a graph is traced, forward mode does not see custom gradients and has to
+    differentiate the computation.
     """
     return [tf.stop_gradient(array) for array in arrays] if tf.executing_eagerly() else list(arrays)
 
@@ -146,13 +155,13 @@ def unwatched(*arrays: tf.Tensor) -> list[tf.Tensor]:
 def while_loop(
     goes_on: Callable[..., tf.Tensor], body: Callable[..., tuple[tf.Tensor, ...]], state: tuple[Any, ...]
 ) -> tuple[tf.Tensor, ...]:
-    """``state = body(*state)`` while ``goes_on(*state)``; what is carried keeps its shape."""
+    """Repeat ``state = body(*state)`` while ``goes_on(*state)``; the state keeps its shapes."""
     start = tuple(tf.convert_to_tensor(array) for array in state)
     return tuple(tf.while_loop(goes_on, lambda *old: keep_shapes(body(*old), old), start))
 
 
 def keep_shapes(new: tuple[tf.Tensor, ...], old: tuple[tf.Tensor, ...]) -> tuple[tf.Tensor, ...]:
-    """The new arrays, with what is known of the shapes of the old ones."""
+    """Return ``new`` with the static shapes of ``old``."""
     return tuple(
         array if array.shape == known.shape else tf.ensure_shape(array, known.shape)
         for array, known in zip(new, old)
@@ -168,10 +177,12 @@ def scan(
     reverse: bool = False,
     checkpoint: tuple[Any, ...] | None = None,
 ) -> tuple[tuple[tf.Tensor, ...], tuple[tf.Tensor, ...]]:
-    """``state, outputs = body(*state, *rows)`` for all rows of the sequences: the last state, and the outputs
-    stacked. ``specs`` are shape and type of each output; a shape may be None where all steps give the same.
+    """Run ``state, outputs = body(*state, *rows)`` over all rows.
 
-    With ``checkpoint``, the arrays that ``body`` takes besides, each step is computed again for a gradient.
+    Return the last state and the stacked outputs.
+
+    specs: the shape and dtype of each output; a shape of None is the same, but unknown, in all iterations.
+    checkpoint: further arguments of ``body``; if given, each iteration is recomputed for a gradient.
     """
     run = body if checkpoint is None else run_again(body)
     captured = checkpoint or ()
@@ -188,7 +199,8 @@ def scan(
             tuple(array.write(place, item) for array, item in zip(outputs, made)),
         )
 
-    if isinstance(length, int) and length == 0:  # XLA compiles the step, which takes a row
+    # XLA would compile the body of an empty loop, which indexes a row that does not exist.
+    if isinstance(length, int) and length == 0:
         rows = [tf.zeros(sequence.shape[1:], sequence.dtype) for sequence in sequences]
         shapes = (
             [shape for shape, _ in specs]
@@ -207,22 +219,23 @@ def scan(
 
 
 def shapes_of(body: Callable[..., Any], *arrays: tf.Tensor) -> list[list[int]]:
-    """The shapes of the outputs of a step, which is traced and not run: it may look for a row that is not
-    there.
-    """
+    """Return the output shapes of ``body``, which is traced but not run."""
     specs = (tf.TensorSpec(array.shape, array.dtype) for array in arrays)
     traced = tf.function(lambda *arrays: body(*arrays)[1], autograph=False).get_concrete_function(*specs)
     return [[size or 0 for size in output.shape] for output in traced.structured_outputs]
 
 
 def run_again(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, of which a tape keeps the arguments alone, and computes the rest again:
-    ``tf.recompute_grad``, with derivatives of derivatives. ``NotImplementedError`` in forward mode, to which
-    what a tape inside of a gradient gives is a constant.
+    """Return ``function`` such that a tape stores only the arguments and recomputes the rest for a gradient.
+
+    Unlike ``tf.recompute_grad``, it has higher derivatives. In forward mode it raises
+    ``NotImplementedError``, because forward mode takes the results of a tape inside a gradient for
+    constants.
     """
 
     def again(*arrays: tf.Tensor) -> Any:
-        asked = True  # while the function runs, forward mode alone asks for gradients
+        # While the function runs, only forward mode evaluates the gradient.
+        asked = True
 
         @custom_gradient
         def recomputed(*arrays: tf.Tensor) -> Any:
@@ -248,12 +261,14 @@ def run_again(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def behind(earlier: tf.Tensor, arrays: tuple[tf.Tensor, ...]) -> tuple[tf.Tensor, ...]:
-    """The arrays, in a traced graph computed with an element of what is computed earlier, so that XLA does
-    not take it for what it has.
+    """Make ``arrays`` depend on ``earlier`` in a traced graph, with values unchanged.
+
+    Without this, XLA would merge the recomputation with the original computation.
     """
     if tf.executing_eagerly():
         return arrays
     element = tf.cast(tf.reduce_max(tf.reshape(earlier, [-1])[:1]), tf.bool)
+    # The bool equals itself, so this is 0, but XLA does not know that.
     nothing = tf.where(element == element, 0.0, math.nan)
     return tuple(
         array + tf.cast(nothing, array.dtype) if array.dtype.is_floating else array for array in arrays
@@ -261,13 +276,14 @@ def behind(earlier: tf.Tensor, arrays: tuple[tf.Tensor, ...]) -> tuple[tf.Tensor
 
 
 def element_shape(shape: tuple[Any, ...] | None) -> tf.TensorShape:
-    """A shape as far as it is known while TensorFlow traces."""
+    """Return the static part of ``shape``."""
     return tf.TensorShape(None if shape is None else [static(dim) for dim in shape])
 
 
 def stacked(array: tf.TensorArray, length: Any, shape: tuple[Any, ...] | None) -> tf.Tensor:
-    """The elements of an array along a new first axis; of none too, where sizes are not known before the
-    call.
+    """Stack the elements of ``array`` along a new first axis.
+
+    If ``shape`` is given, ``array`` may be empty, even if some of these sizes are dynamic.
     """
     if shape is None:
         return array.stack()
@@ -279,18 +295,17 @@ def stacked(array: tf.TensorArray, length: Any, shape: tuple[Any, ...] | None) -
 
 
 def static(dim: Any) -> int | None:
-    """A size where it is known while TensorFlow traces, else None."""
+    """Return ``dim`` if it is static, else None."""
     return dim if isinstance(dim, int) else None
 
 
 def associative_scan(
     combine: Callable[..., tuple[Any, ...]], arrays: tuple[tf.Tensor, ...], axis: int, reverse: bool = False
 ) -> tuple[tf.Tensor, ...]:
-    """The elements along ``axis``, each combined with all before it, or, with ``reverse``, with all behind
-    it.
-    """
+    """Compute all prefix combinations along ``axis``, or with ``reverse`` all suffix combinations."""
     ordered = tuple(tf.reverse(array, [axis]) for array in arrays) if reverse else arrays
-    if arrays[0].shape[axis] is None:  # the number of steps is known when they run
+    # The trip count is known only at run time.
+    if arrays[0].shape[axis] is None:
         made = doubled(combine, ordered, axis)
     else:
         made = prefixes(
@@ -302,8 +317,9 @@ def associative_scan(
 def doubled(
     combine: Callable[..., tuple[Any, ...]], arrays: tuple[tf.Tensor, ...], axis: int
 ) -> tuple[tf.Tensor, ...]:
-    """All prefixes, of a length that is not known before the call: after a step each element is combined with
-    twice as many before it.
+    """Compute all prefix combinations along an axis of unknown length.
+
+    After each iteration, an element combines twice as many elements before it.
     """
     length = tf.shape(arrays[0])[axis]
 
@@ -317,7 +333,7 @@ def doubled(
 
 
 def interleaved(even: tf.Tensor, odd: tf.Tensor, axis: int) -> tf.Tensor:
-    """The elements of two tensors in turn."""
+    """Return the elements of ``even`` and ``odd`` in turn along ``axis``."""
     count, now = odd.shape[axis], tf.shape(odd)
     sizes = [now[place] if dim is None else dim for place, dim in enumerate(odd.shape)]
     pairs = tf.stack((section(even, axis, 0, count), odd), axis + 1)

@@ -1,4 +1,7 @@
-"""Convolutions, and windows as columns. TensorFlow's kernels for CPU want the channels last."""
+"""Convolutions, and windows as columns.
+
+TensorFlow's CPU kernels support only the channels-last layout.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +26,9 @@ def conv(
     groups: int = 1,
     layout: str = "channels_first",
 ) -> tf.Tensor:
-    """Convolution of ``x`` with ``weight[out, in // groups, *kernel]``, one stride, pair of padding and
-    dilation an axis of space.
+    """Convolve ``x`` with ``weight[out, in // groups, *kernel]``.
+
+    ``strides``, ``padding`` and ``dilation`` have one entry for each spatial axis.
     """
     rank = len(x.shape) - 2
     if layout == "channels_first":
@@ -46,7 +50,7 @@ def conv_channels_last(
     dilation: Sequence[int] | None = None,
     groups: int = 1,
 ) -> tf.Tensor:
-    """Convolution of ``x[batch, *space, channels]`` with ``kernel[*kernel, in // groups, out]``."""
+    """Convolve ``x[batch, *space, channels]`` with ``kernel[*kernel, in // groups, out]``."""
     rank = len(x.shape) - 2
     if padding:
         x = resized(x, [[0, 0], *padding, [0, 0]])
@@ -55,12 +59,12 @@ def conv_channels_last(
 
 
 def channels_last(x: tf.Tensor) -> tf.Tensor:
-    """``[batch, channels, *space]`` as ``[batch, *space, channels]``."""
+    """Transpose ``[batch, channels, *space]`` to ``[batch, *space, channels]``."""
     return tf.transpose(x, [0, *range(2, len(x.shape)), 1])
 
 
 def channels_first(x: tf.Tensor) -> tf.Tensor:
-    """``[batch, *space, channels]`` as ``[batch, channels, *space]``."""
+    """Transpose ``[batch, *space, channels]`` to ``[batch, channels, *space]``."""
     rank = len(x.shape)
     return tf.transpose(x, [0, rank - 1, *range(1, rank - 1)])
 
@@ -68,7 +72,7 @@ def channels_first(x: tf.Tensor) -> tf.Tensor:
 def conv_unpadded(
     x: tf.Tensor, kernel: tf.Tensor, strides: Sequence[int], dilation: Sequence[int], groups: int
 ) -> tf.Tensor:
-    """Convolution of ``x[batch, *space, in]`` with ``kernel[*kernel, in // groups, out]``, without padding."""
+    """Convolve ``x[batch, *space, in]`` with ``kernel[*kernel, in // groups, out]`` without padding."""
     if x.dtype.is_complex:
         (a, b), (c, d) = ((tf.math.real(z), tf.math.imag(z)) for z in (x, kernel))
         ac, bd, ad, bc = (
@@ -76,9 +80,9 @@ def conv_unpadded(
         )
         return tf.complex(ac - bd, ad + bc)
     rank = len(x.shape) - 2
-    if (
-        x.shape[0] == 0
-    ):  # for which the kernels of some CPUs give the sizes of x; padding would become one kernel with the convolution
+    # The kernels of some CPUs return the sizes of x for an empty batch, so one row is appended and dropped
+    # again. It is concatenated, because padding would be fused with the convolution.
+    if x.shape[0] == 0:
         one = tf.concat([x, tf.zeros([1, *sizes(x)[1:]], x.dtype)], axis=0)
         return conv_unpadded(one, kernel, strides, dilation, groups)[:0]
     if rank == 3 and set(dilation) != {1}:
@@ -100,17 +104,17 @@ def conv_unpadded(
     ):
         by_channel = tf.transpose(kernel, [0, 1, 3, 2])
         return tf.nn.depthwise_conv2d(x, by_channel, [1, *strides, 1], "VALID", dilations=list(dilation))
-    parts = zip(
-        tf.split(x, groups, axis=-1), tf.split(kernel, groups, axis=-1)
-    )  # grouped kernels have no gradient on a CPU
+    # Grouped kernels have no gradient on CPU.
+    parts = zip(tf.split(x, groups, axis=-1), tf.split(kernel, groups, axis=-1))
     return tf.concat([conv_unpadded(*part, strides, dilation, 1) for part in parts], axis=-1)
 
 
 def grouped_conv2d(
     x: tf.Tensor, kernel: tf.Tensor, *, groups: int, dilations: Sequence[int], **options: Any
 ) -> tf.Tensor:
-    """``tf.raw_ops.Conv2D`` in groups; its gradient, for which TensorFlow has no kernel on a CPU, by
-    convolutions of one group.
+    """Call ``tf.raw_ops.Conv2D`` with several groups, and compute its gradient group by group.
+
+    TensorFlow has no CPU kernel for its own gradient.
     """
 
     @custom_gradient
@@ -127,8 +131,9 @@ def grouped_conv2d(
 
 
 def by_xla(operation: Any) -> Any:
-    """Return a raw operation compiled by XLA, for processors on which TensorFlow has no kernel for it; the
-    same one at each call.
+    """Return ``operation`` compiled by XLA, for devices on which TensorFlow has no kernel for it.
+
+    The compiled function is cached by the operation's name.
     """
 
     def called(**given: Any) -> Any:
@@ -150,7 +155,10 @@ def conv_by_groups(
     data_format: str,
     **options: Any,
 ) -> tf.Tensor:
-    """The same by a convolution of each channel, where a group is a channel, or of each group."""
+    """Compute a grouped convolution as a depthwise convolution or group by group.
+
+    It is depthwise if each group has one channel.
+    """
     channels = data_format.index("C")
     down, across = (step for place, step in enumerate(strides) if place not in (0, channels))
     kernel = dilated(kernel, [step for place, step in enumerate(dilations) if place not in (0, channels)])
@@ -170,8 +178,10 @@ def conv_by_groups(
 def dilated_conv(
     x: tf.Tensor, kernel: tf.Tensor, strides: Sequence[int], dilation: Sequence[int]
 ) -> tf.Tensor:
-    """A convolution of one or two axes of space with a dilated kernel; its gradient, which TensorFlow lacks
-    on a CPU, by way of zeros.
+    """Convolve one or two spatial axes with a dilated kernel.
+
+    The gradient is computed with a zero-filled kernel, because TensorFlow lacks the dilated gradient on
+    CPU.
     """
 
     @custom_gradient
@@ -190,7 +200,7 @@ def dilated_conv(
 
 
 def dilated(kernel: tf.Tensor, dilation: Sequence[int]) -> tf.Tensor:
-    """``kernel[*kernel, in, out]`` with zeros between its elements."""
+    """Insert ``dilation - 1`` zeros between neighbouring elements of ``kernel[*kernel, in, out]``."""
     for axis, step in enumerate(dilation):
         if step > 1:
             apart = tf.expand_dims(kernel, axis + 1)
@@ -216,8 +226,9 @@ def conv_transpose(
     groups: int = 1,
     layout: str = "channels_first",
 ) -> tf.Tensor:
-    """Transposed convolution with ``weight[in, out // groups, *kernel]``: the gradient of a convolution, cut
-    or padded to its size.
+    """Compute the transposed convolution with ``weight[in, out // groups, *kernel]``.
+
+    This is the gradient of a convolution with respect to its input, cut or padded to size.
     """
     rank = len(x.shape) - 2
     strides, padding, more = (
@@ -241,8 +252,9 @@ def conv_transpose(
 
 
 def conv_spread(x: tf.Tensor, kernel: tf.Tensor, strides: Sequence[int]) -> tf.Tensor:
-    """``x[batch, *space, in]`` spread out by ``strides`` and met with ``kernel[*kernel, out, in]``, at all
-    places where they meet.
+    """Compute the unpadded transposed convolution of ``x[batch, *space, in]``.
+
+    ``kernel`` has the axes ``[*kernel, out, in]``.
     """
     if x.dtype.is_complex:
         (a, b), (c, d) = ((tf.math.real(z), tf.math.imag(z)) for z in (x, kernel))
@@ -257,8 +269,9 @@ def conv_spread(x: tf.Tensor, kernel: tf.Tensor, strides: Sequence[int]) -> tf.T
 def column_windows(
     space: Sequence[Any], kernel: Sequence[int], strides: Sequence[int], dilation: Sequence[int]
 ) -> list[tf.Tensor]:
-    """For each axis of space the places of all elements of all windows, shaped ``[*kernel, *windows]`` but
-    for other axes, which are 1.
+    """Return for each spatial axis the indices of all elements of all windows.
+
+    They have the axes ``[*kernel, *windows]``, of which those of other spatial axes have size 1.
     """
     rank, places = len(kernel), []
     for axis, (n, k, stride, step) in enumerate(zip(space, kernel, strides, dilation)):
@@ -279,7 +292,7 @@ def im2col(
     padding: Sequence[Sequence[Any]],
     dilation: Sequence[int],
 ) -> tf.Tensor:
-    """All windows of ``x[batch, channels, *space]`` as columns [batch, channels * window, windows]."""
+    """Return all windows of ``x[batch, channels, *space]`` as columns [batch, channels * window, windows]."""
     x = resized(x, [[0, 0], [0, 0], *padding])
     batch, channels, *space = sizes(x)
     place = flat_places(column_windows(space, kernel, strides, dilation), space)
@@ -288,7 +301,7 @@ def im2col(
 
 
 def flat_places(places: Sequence[tf.Tensor], space: Sequence[Any]) -> tf.Tensor:
-    """Places in row-major order."""
+    """Convert one index array for each axis to row-major indices."""
     total = tf.constant(0)
     for place, n in zip(places, space):
         total = total * n + place
@@ -303,9 +316,7 @@ def col2im(
     padding: Sequence[Sequence[Any]],
     dilation: Sequence[int],
 ) -> tf.Tensor:
-    """The sum of the columns that ``im2col`` makes of an array [batch, channels, *size], each element at its
-    place.
-    """
+    """Sum columns into an array [batch, channels, *size]: the adjoint of ``im2col``."""
     space = [n + before + after for n, (before, after) in zip(size, padding)]
     place = tf.reshape(flat_places(column_windows(space, kernel, strides, dilation), space), [-1])
     batch, channels = sizes(x)[0], sizes(x)[1] // math.prod(kernel)

@@ -1,6 +1,4 @@
-"""Element-wise functions that TensorFlow lacks, or whose results or gradients differ there from those of the
-vocabulary.
-"""
+"""Element-wise functions that TensorFlow lacks, or whose results or gradients differ there."""
 
 from __future__ import annotations
 
@@ -13,22 +11,19 @@ from .control import with_slopes
 
 
 def absolute(x: tf.Tensor) -> tf.Tensor:
-    """The absolute value; its slope at 0 is 1."""
+    """Compute the absolute value, with derivative 1 at 0."""
     return with_slopes(tf.abs, [lambda x: tf.where(x >= 0, tf.ones_like(x), -tf.ones_like(x))], x)
 
 
 def atan2(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """The angle of a point; no gradient flows from the origin."""
+    """Compute the angle of the point ``(x2, x1)``; no gradient flows from the origin."""
     origin = (x1 == 0) & (x2 == 0)
     x1, x2 = (x if isinstance(x, float) else tf.where(origin, tf.stop_gradient(x), x) for x in (x1, x2))
     return tf.atan2(x1, x2)
 
 
 def clip(x: tf.Tensor, low: Any = None, high: Any = None) -> tf.Tensor:
-    """``x`` kept between two bounds; at a bound the whole gradient is that of ``x``.
-
-    A bound that is NaN wins.
-    """
+    """Clamp ``x`` to two bounds; at a bound the gradient goes to ``x``. A bound of NaN gives NaN."""
     if low is not None:
         low = tf.convert_to_tensor(low, x.dtype)
         x = tf.where((x < low) | (low != low), low, x)
@@ -39,42 +34,42 @@ def clip(x: tf.Tensor, low: Any = None, high: Any = None) -> tf.Tensor:
 
 
 def signbit(x: tf.Tensor) -> tf.Tensor:
-    """Whether the sign bit is set."""
+    """Return whether the sign bit is set, element by element."""
     if not x.dtype.is_floating:
         return tf.zeros_like(x, tf.bool) if x.dtype.is_unsigned or x.dtype.is_bool else x < 0
     return tf.bitcast(x, {2: tf.int16, 4: tf.int32, 8: tf.int64}[x.dtype.size]) < 0
 
 
 def in_one_type(x: Any, y: Any) -> tuple[tf.Tensor, tf.Tensor]:
-    """Both as arrays; a number takes the type of the array."""
+    """Convert both arguments to tensors; a Python number takes the dtype of the other argument."""
     dtype = x.dtype if tf.is_tensor(x) else y.dtype
     return tf.convert_to_tensor(x, dtype), tf.convert_to_tensor(y, dtype)
 
 
 def maximum(x1: Any, x2: Any) -> tf.Tensor:
-    """The larger one; both share the gradient where they are equal."""
+    """Compute the maximum; at a tie each argument gets half of the gradient."""
     return with_slopes(tf.maximum, [share_above, share_below], *in_one_type(x1, x2))
 
 
 def minimum(x1: Any, x2: Any) -> tf.Tensor:
-    """The smaller one; both share the gradient where they are equal."""
+    """Compute the minimum; at a tie each argument gets half of the gradient."""
     return with_slopes(tf.minimum, [share_below, share_above], *in_one_type(x1, x2))
 
 
 def share_above(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """0 where ``x1`` is below ``x2``, one half where they are equal, 1 elsewhere."""
+    """Return 0 if ``x1 < x2``, 1/2 if they are equal, and 1 otherwise."""
     return tf.where(
         x1 < x2, tf.zeros_like(x1), tf.where(tf.equal(x1, x2), tf.ones_like(x1) / 2, tf.ones_like(x1))
     )
 
 
 def share_below(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """0 where ``x2`` is below ``x1``, one half where they are equal, 1 elsewhere."""
+    """Return 0 if ``x2 < x1``, 1/2 if they are equal, and 1 otherwise."""
     return share_above(x2, x1)
 
 
 def copysign(x1: tf.Tensor, x2: Any) -> tf.Tensor:
-    """The magnitude of ``x1`` with the sign of ``x2``; no gradient flows from ``x1`` at 0."""
+    """Return the magnitude of ``x1`` with the sign of ``x2``; no gradient flows from ``x1`` at 0."""
     x1 = tf.convert_to_tensor(x1)
     x2 = tf.convert_to_tensor(x2, x1.dtype)
     result = tf.where(tf.equal(signbit(x1), signbit(x2)), x1, -x1)
@@ -82,7 +77,7 @@ def copysign(x1: tf.Tensor, x2: Any) -> tf.Tensor:
 
 
 def floor_divide(x1: Any, x2: Any) -> tf.Tensor:
-    """``x1 // x2`` of floats: the rest is exact, and ``x1 / x2`` stands where ``x2`` is 0."""
+    """Compute ``x1 // x2`` of floats from the exact remainder; the result is ``x1 / x2`` if ``x2`` is 0."""
     rest = tf.math.floormod(x1, x2)
     infinite = tf.math.is_inf(rest)
     quotient = tf.round((x1 - tf.where(infinite, tf.zeros_like(rest), rest)) / x2)
@@ -91,7 +86,10 @@ def floor_divide(x1: Any, x2: Any) -> tf.Tensor:
 
 
 def fmod(x1: Any, x2: Any) -> tf.Tensor:
-    """The rest of ``x1 / x2`` rounded towards 0, with the gradient that TensorFlow's own lacks."""
+    """Compute the remainder of ``x1 / x2`` rounded towards 0, with a gradient.
+
+    ``tf.truncatemod`` has none.
+    """
     dtype = x1.dtype if tf.is_tensor(x1) else x2.dtype
     x1, x2 = tf.convert_to_tensor(x1, dtype), tf.convert_to_tensor(x2, dtype)
     if not dtype.is_floating:
@@ -104,14 +102,14 @@ def fmod(x1: Any, x2: Any) -> tf.Tensor:
 
 
 def hypot(x1: tf.Tensor, x2: Any) -> tf.Tensor:
-    """``sqrt(x1 ** 2 + x2 ** 2)`` without overflow on the way; the derivative is ``x1 / hypot(x1, x2)``."""
+    """Compute ``sqrt(x1 ** 2 + x2 ** 2)`` without overflow; the derivative is ``x1 / hypot(x1, x2)``."""
     return with_slopes(
         length_of, [lambda x, y: x / hypot(x, y), lambda x, y: y / hypot(x, y)], *in_one_type(x1, x2)
     )
 
 
 def length_of(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """``sqrt(x1 ** 2 + x2 ** 2)`` by way of the larger one."""
+    """Compute ``sqrt(x1 ** 2 + x2 ** 2)``, scaled by the larger argument."""
     x1, x2 = tf.abs(x1), tf.abs(x2)
     large, small = tf.maximum(x1, x2), tf.minimum(x1, x2)
     safe = tf.where((large == 0) | tf.math.is_inf(large), tf.ones_like(large), large)
@@ -120,7 +118,7 @@ def length_of(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 
 
 def integer_power(x1: Any, x2: Any) -> tf.Tensor:
-    """``x1 ** x2`` of integers; negative exponents give 0 but for bases 1 and -1."""
+    """Compute ``x1 ** x2`` of integers; a negative exponent gives 0 unless the base is 1 or -1."""
     dtype = x1.dtype if tf.is_tensor(x1) else x2.dtype
     wide = tf.uint64 if dtype == tf.uint64 else tf.int64
     base, exponent = (tf.cast(x, tf.int64) if tf.is_tensor(x) else tf.constant(x, tf.int64) for x in (x1, x2))
@@ -132,7 +130,7 @@ def integer_power(x1: Any, x2: Any) -> tf.Tensor:
 
 
 def left_shift(x1: Any, x2: Any) -> tf.Tensor:
-    """``x1`` moved left; all bits leave where ``x2`` is as large as the type."""
+    """Shift the bits of ``x1`` left; a count outside the width of the dtype gives 0."""
     dtype = x1.dtype if tf.is_tensor(x1) else x2.dtype
     x1, x2 = tf.convert_to_tensor(x1, dtype), tf.convert_to_tensor(x2, dtype)
     gone = (x2 < 0) | (x2 >= dtype.size * 8)
@@ -140,7 +138,7 @@ def left_shift(x1: Any, x2: Any) -> tf.Tensor:
 
 
 def right_shift(x1: Any, x2: Any) -> tf.Tensor:
-    """``x1`` moved right; copies of the sign are all that is left where ``x2`` is as large as the type."""
+    """Shift the bits of ``x1`` right; a count outside the width of the dtype leaves copies of the sign."""
     dtype = x1.dtype if tf.is_tensor(x1) else x2.dtype
     x1, x2 = tf.convert_to_tensor(x1, dtype), tf.convert_to_tensor(x2, dtype)
     most = tf.constant(dtype.size * 8 - 1, dtype)
@@ -149,7 +147,7 @@ def right_shift(x1: Any, x2: Any) -> tf.Tensor:
 
 
 def log_to_base(x: tf.Tensor, base: int) -> tf.Tensor:
-    """Logarithm to ``base``, exact for its powers."""
+    """Compute the logarithm to ``base``, exact for powers of it."""
     quotient = tf.math.log(x) / math.log(base)
     if x.dtype.is_complex:
         return quotient
@@ -159,8 +157,9 @@ def log_to_base(x: tf.Tensor, base: int) -> tf.Tensor:
 
 
 def logaddexp(x1: tf.Tensor, x2: Any) -> tf.Tensor:
-    """``log(exp(x1) + exp(x2))`` without overflow; the slopes are sigmoids of the difference, NaN where both
-    are the same infinity.
+    """Compute ``log(exp(x1) + exp(x2))`` without overflow.
+
+    The derivatives are sigmoids of the difference, which are NaN if both arguments are the same infinity.
     """
 
     def value(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
@@ -173,7 +172,7 @@ def logaddexp(x1: tf.Tensor, x2: Any) -> tf.Tensor:
 
 
 def nextafter(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """The next float after ``x1`` on the way to ``x2``."""
+    """Return the next representable number after ``x1`` towards ``x2``."""
     x1 = tf.convert_to_tensor(x1)
     x2 = tf.convert_to_tensor(x2, x1.dtype)
     if x1.dtype.size > 2:
@@ -186,8 +185,9 @@ def nextafter(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 
 
 def power(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """``x1 ** x2`` of floats; where ``x2`` is 0, no gradient flows to ``x1``, and where ``x1`` is, none to an
-    ``x2`` that is not negative.
+    """Compute ``x1 ** x2`` of floats.
+
+    If ``x2`` is 0, no gradient flows to ``x1``; if ``x1`` is 0 and ``x2 >= 0``, none flows to ``x2``.
     """
 
     def by_base(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
@@ -200,5 +200,5 @@ def power(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 
 
 def trunc(x: tf.Tensor) -> tf.Tensor:
-    """The integral number next to ``x`` on the way to 0."""
+    """Round towards 0."""
     return tf.where(x < 0, tf.math.ceil(x), tf.floor(x))

@@ -1,4 +1,4 @@
-"""Linear algebra: what ``tf.linalg`` lacks, or has with other conventions."""
+"""Linear algebra and Fourier transforms that ``tf.linalg`` and ``tf.signal`` lack or define differently."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .statistics import vector_norm
 
 # ---------------------------------------------------------------------------------------------- products
 def vecdot(x1: tf.Tensor, x2: tf.Tensor, *, axis: int = -1) -> tf.Tensor:
-    """The dot product along ``axis`` of the conjugate of ``x1`` with ``x2``."""
+    """Compute the dot product of the conjugate of ``x1`` with ``x2`` along ``axis``."""
     return tf.reduce_sum(tf.math.conj(x1) * x2, axis)
 
 
 def cross(x1: tf.Tensor, x2: tf.Tensor, *, axis: int = -1) -> tf.Tensor:
-    """The cross product of vectors of three along ``axis``."""
+    """Compute the cross product of 3-element vectors along ``axis``."""
     rank = max(len(x1.shape), len(x2.shape))
     a0, a1, a2 = (tf.gather(x1, i, axis=axis % rank - rank + len(x1.shape)) for i in range(3))
     b0, b1, b2 = (tf.gather(x2, i, axis=axis % rank - rank + len(x2.shape)) for i in range(3))
@@ -26,22 +26,23 @@ def cross(x1: tf.Tensor, x2: tf.Tensor, *, axis: int = -1) -> tf.Tensor:
 
 
 def kron(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """The Kronecker product: blocks of ``x2`` scaled by the elements of ``x1``."""
+    """Compute the Kronecker product of ``x1`` and ``x2``."""
     rank = max(len(x1.shape), len(x2.shape))
     left, right = ([1] * (rank - len(x.shape)) + sizes(x) for x in (x1, x2))
-    pairs = tf.reshape(
-        tf.reshape(x1, [-1, 1]) * tf.reshape(x2, [1, -1]), left + right
-    )  # TensorFlow cannot broadcast 6 axes in turn
+    # TensorFlow cannot broadcast over six alternating axes, so the products are computed as an outer product.
+    pairs = tf.reshape(tf.reshape(x1, [-1, 1]) * tf.reshape(x2, [1, -1]), left + right)
     blocks = tf.transpose(pairs, [axis for pair in zip(range(rank), range(rank, 2 * rank)) for axis in pair])
     return tf.reshape(blocks, [a * b for a, b in zip(left, right)])
 
 
 def broadcast_einsum(equation: str, *arrays: tf.Tensor) -> tf.Tensor:
-    """``tf.einsum`` in which axes of size 1 fit others: they are dropped where they do."""
+    """Compute ``tf.einsum`` and broadcast axes of size 1 against larger axes that have the same label."""
     inputs, _, result = equation.partition("->")
     labels, found = inputs.split(","), []
     places = [
-        {label: labels[i].index(label) if "." not in labels[i].partition(label)[0] else labels[i].index(label) - len(labels[i])
+        {label: labels[i].index(label)
+         if "." not in labels[i].partition(label)[0]
+         else labels[i].index(label) - len(labels[i])
          for label in labels[i] if label != "."}
         for i in range(len(arrays))
     ]  # fmt: skip
@@ -56,7 +57,10 @@ def broadcast_einsum(equation: str, *arrays: tf.Tensor) -> tf.Tensor:
 
 
 def matrix_power(x: tf.Tensor, n: int) -> tf.Tensor:
-    """``x @ x @ ... @ x``, by repeated squaring; of the inverse for negative ``n``."""
+    """Compute ``x @ x @ ... @ x`` with ``n`` factors by repeated squaring.
+
+    A negative ``n`` takes the inverse of ``x``.
+    """
     square = tf.linalg.inv(x) if n < 0 else x
     result = tf.eye(size(x, -1), batch_shape=tf.shape(x)[:-2], dtype=x.dtype)
     for place, bit in enumerate(reversed(bin(abs(n))[2:])):
@@ -67,7 +71,7 @@ def matrix_power(x: tf.Tensor, n: int) -> tf.Tensor:
 
 # -------------------------------------------------------------------------------------------- norms and ranks
 def matrix_norm(x: tf.Tensor, *, ord: float | str = "fro", keepdims: bool = False) -> tf.Tensor:
-    """The norm of the matrices in the last two axes."""
+    """Compute the norm of the matrices in the last two axes."""
     if ord == "fro":
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     if ord in (2, -2, "nuc"):
@@ -80,12 +84,12 @@ def matrix_norm(x: tf.Tensor, *, ord: float | str = "fro", keepdims: bool = Fals
 
 
 def greatest(x: tf.Tensor, axis: Any, keepdims: bool = False) -> tf.Tensor:
-    """The largest of elements that are not negative; 0 of none."""
+    """Compute the maximum of non-negative elements over ``axis``; the maximum of an empty axis is 0."""
     return tf.maximum(tf.reduce_max(x, axis, keepdims=keepdims), tf.zeros((), x.dtype))
 
 
 def condition_number(x: tf.Tensor, *, ord: float | str = 2) -> tf.Tensor:
-    """The condition number of the matrices in the last two axes; 0 of nothing."""
+    """Compute the condition number of the matrices in the last two axes; that of an empty matrix is 0."""
     if ord in (2, -2):
         values = tf.linalg.svd(x, compute_uv=False)
         largest, least = tf.reduce_sum(values[..., :1], -1), tf.reduce_sum(values[..., -1:], -1)
@@ -96,7 +100,11 @@ def condition_number(x: tf.Tensor, *, ord: float | str = 2) -> tf.Tensor:
 
 
 def singular_cutoff(x: tf.Tensor, largest: tf.Tensor, rtol: Any, atol: Any) -> tf.Tensor:
-    """Up to where singular values count as zero: ``max(atol, rtol * largest)``."""
+    """Return ``max(atol, rtol * largest)``; singular values up to it are treated as zero.
+
+    If both tolerances are None, ``rtol`` is the larger matrix size times the machine epsilon. Otherwise a
+    tolerance of None is left out.
+    """
     if rtol is None and atol is None:
         epsilon = 2.0**-52 if x.dtype in (tf.float64, tf.complex128) else 2.0**-23
         rtol = tf.cast(tf.maximum(size(x, -2), size(x, -1)), largest.dtype) * epsilon
@@ -105,7 +113,10 @@ def singular_cutoff(x: tf.Tensor, largest: tf.Tensor, rtol: Any, atol: Any) -> t
 
 
 def matrix_rank(x: tf.Tensor, rtol: Any = None, atol: Any = None, *, hermitian: bool = False) -> tf.Tensor:
-    """How many singular values are above ``max(atol, rtol * largest)``."""
+    """Count the singular values above ``max(atol, rtol * largest)``.
+
+    ``hermitian`` computes them from eigenvalues.
+    """
     values = tf.abs(eigh(x)[0]) if hermitian else tf.linalg.svd(x, compute_uv=False)
     values = tf.math.real(values)
     largest = tf.reduce_max(tf.pad(values, [[0, 0]] * (len(values.shape) - 1) + [[0, 1]]), -1)
@@ -113,7 +124,7 @@ def matrix_rank(x: tf.Tensor, rtol: Any = None, atol: Any = None, *, hermitian: 
 
 
 def pinv(x: tf.Tensor, rtol: Any = None, atol: Any = None, *, hermitian: bool = False) -> tf.Tensor:
-    """The pseudo-inverse; singular values up to ``max(atol, rtol * largest)`` count as zero."""
+    """Compute the pseudo-inverse; singular values up to ``max(atol, rtol * largest)`` are treated as zero."""
     if hermitian:
         values, left = eigh(x)
         size_of, right = tf.abs(values), left
@@ -129,7 +140,7 @@ def pinv(x: tf.Tensor, rtol: Any = None, atol: Any = None, *, hermitian: bool = 
 
 # ---------------------------------------------------------------------------------------------- solutions
 def with_same_batch(x1: tf.Tensor, x2: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Both with their leading axes broadcast, the last two as they are."""
+    """Broadcast the axes of ``x1`` and ``x2`` before the last two against each other."""
     if x1.shape[:-2].is_fully_defined() and x1.shape[:-2] == x2.shape[:-2]:
         return x1, x2
     batch = tf.broadcast_dynamic_shape(tf.shape(x1)[:-2], tf.shape(x2)[:-2])
@@ -138,7 +149,7 @@ def with_same_batch(x1: tf.Tensor, x2: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]
 
 
 def solve(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """The solution of ``x1 @ x == x2``."""
+    """Solve ``x1 @ x == x2`` for ``x``; ``x2`` may be a single vector."""
     if len(x2.shape) == 1:
         column = tf.broadcast_to(x2[:, None], tf.concat([tf.shape(x1)[:-1], [1]], 0))
         return tf.linalg.solve(x1, column)[..., 0]
@@ -154,7 +165,11 @@ def solve_triangular(
     transpose: bool = False,
     unit_diagonal: bool = False,
 ) -> tf.Tensor:
-    """The solution of ``x1 @ x == x2`` (or ``x @ x1 == x2``) for triangular ``x1``, or its transpose."""
+    """Solve ``x1 @ x == x2`` for triangular ``x1``, or ``x @ x1 == x2`` if ``left`` is False.
+
+    With ``transpose``, ``x1`` is replaced by its transpose. With ``unit_diagonal``, its diagonal is taken
+    as ones.
+    """
     if not left:
         turned = solve_triangular(
             x1,
@@ -172,82 +187,88 @@ def solve_triangular(
 
 
 def cholesky_solve(x1: tf.Tensor, x2: tf.Tensor, *, upper: bool = False) -> tf.Tensor:
-    """The solution of ``A @ x == x2`` where ``x1`` is the Cholesky factor of A."""
+    """Solve ``A @ x == x2`` for ``x``, where ``x1`` is the Cholesky factor of ``A``."""
     factor = tf.linalg.adjoint(x1) if upper else x1
     return tf.linalg.cholesky_solve(*with_same_batch(factor, x2))
 
 
 def cholesky_inverse(x: tf.Tensor, *, upper: bool = False) -> tf.Tensor:
-    """The inverse of the matrix whose Cholesky factor is ``x``."""
+    """Compute the inverse of the matrix whose Cholesky factor is ``x``."""
     return cholesky_solve(x, tf.eye(size(x, -1), dtype=x.dtype), upper=upper)
 
 
 def lstsq(x1: tf.Tensor, x2: tf.Tensor, *, rcond: float | None = None) -> tuple[tf.Tensor, tf.Tensor]:
-    """The least-norm solution of least ``|x1 @ x - x2|``, and the rank of ``x1``."""
+    """Return the minimum-norm least-squares solution of ``x1 @ x == x2`` and the rank of ``x1``."""
     return pinv(x1, rcond) @ x2, matrix_rank(x1, rcond)
 
 
 def tensor_solve(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """The solution of ``tensordot(x1, x, x.ndim) == x2``."""
+    """Solve ``tensordot(x1, x, x.ndim) == x2`` for ``x``."""
     count = tf.size(x2)
     solution = tf.linalg.solve(tf.reshape(x1, [count, count]), tf.reshape(x2, [count, 1]))
     return tf.reshape(solution, sizes(x1)[len(x2.shape) :])
 
 
 def tensor_inverse(x: tf.Tensor, ind: int) -> tf.Tensor:
-    """The inverse for ``tensordot``: the first ``ind`` axes are the rows, the others the columns."""
+    """Compute the inverse with respect to ``tensordot``.
+
+    The first ``ind`` axes are the rows, the others the columns.
+    """
     rows, columns = sizes(x)[:ind], sizes(x)[ind:]
     return tf.reshape(tf.linalg.inv(tf.reshape(x, [math.prod(rows), math.prod(columns)])), [*columns, *rows])
 
 
 # --------------------------------------------------------------------------------------------- decompositions
 def slogdet(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """The sign and the logarithm of the absolute value of the determinant."""
+    """Return the sign and the logarithm of the absolute value of the determinant."""
     sign, logarithm = tf.linalg.slogdet(x)
     return sign, tf.math.real(logarithm)
 
 
 def svd(x: tf.Tensor, *, full_matrices: bool = True) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """U, the singular values from large to small, and V^H."""
+    """Return U, the singular values in descending order, and the adjoint of V."""
     values, left, right = tf.linalg.svd(x, full_matrices=full_matrices)
     return left, values, tf.linalg.adjoint(right)
 
 
 def eigh(x: tf.Tensor, *, upper: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
-    """Eigenvalues, ascending, and eigenvectors, of one triangle. The gradient, which TensorFlow gives to this
-    triangle, is Hermitian as torch's.
+    """Return ascending eigenvalues, and eigenvectors, of Hermitian matrices.
+
+    Only one triangle is read, but the gradient with respect to ``x`` is Hermitian.
     """
     lower = tf.linalg.adjoint(x) if upper else x
-    told = tf.stop_gradient(
-        tf.linalg.band_part(lower, -1, 0)
-    )  # TensorFlow reads no more, but refuses infinities in the other one
+    # TensorFlow reads only the lower triangle, but raises an error for infinities in the upper one, so this
+    # is dropped.
+    told = tf.stop_gradient(tf.linalg.band_part(lower, -1, 0))
     zeros = tf.where(tf.math.is_finite(tf.abs(lower)), lower - tf.stop_gradient(lower), tf.zeros_like(lower))
     values, vectors = tf.linalg.eigh(told + (zeros + tf.linalg.adjoint(zeros)) / 2)
     return tf.math.real(values), vectors
 
 
 def identity_permutation(x: tf.Tensor) -> tf.Tensor:
-    """The row numbers of each matrix."""
+    """Return the row numbers of each matrix."""
     return tf.broadcast_to(tf.range(size(x, -2)), tf.shape(x)[:-1])
 
 
 def cholesky_ex(x: tf.Tensor, *, upper: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
-    """The Cholesky factor, NaN where there is none, and the order of the first leading minor that is not
-    positive, or 0.
+    """Return the Cholesky factor and an error code for each matrix.
+
+    The code is 0 for a positive definite matrix. Otherwise it is the order of the first leading minor that
+    is not positive, and the factor is NaN.
     """
     lower = tf.linalg.adjoint(x) if upper else x
     factor = tf.linalg.cholesky(lower)
-    fits = tf.reduce_all(
-        tf.math.real(tf.linalg.diag_part(factor)) > 0
-    )  # where there is none: NaN, of complex numbers 0
+    # A failed factorization has NaN on its diagonal, or 0 if it is complex.
+    fits = tf.reduce_all(tf.math.real(tf.linalg.diag_part(factor)) > 0)
     first = tf.cond(~fits, lambda: first_indefinite(lower), lambda: tf.zeros(tf.shape(x)[:-2], tf.int32))
     factor = tf.where((first != 0)[..., None, None], tf.cast(math.nan, x.dtype), factor)
     return tf.linalg.adjoint(factor) if upper else factor, first
 
 
 def first_indefinite(x: tf.Tensor) -> tf.Tensor:
-    """For each Hermitian matrix, told by its lower triangle, the first step of elimination whose pivot is not
-    positive, counted from 1, or 0.
+    """Return for each Hermitian matrix the order of its first leading minor that is not positive, or 0.
+
+    Only the lower triangle is read.
     """
     lower = tf.stop_gradient(tf.linalg.band_part(x, -1, 0))
     strict = lower - tf.linalg.band_part(lower, 0, 0)
@@ -266,7 +287,10 @@ def first_indefinite(x: tf.Tensor) -> tf.Tensor:
 
 
 def lu_factor(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """L and U in one matrix, and the rows swapped at each step, counted from 1."""
+    """Return L and U in one matrix, and the pivots.
+
+    A pivot is the number of the row, from 1, that is swapped with the current one at an elimination step.
+    """
     rows, columns = size(x, -2), size(x, -1)
     steps = tf.minimum(rows, columns)
     row, column = tf.range(rows), tf.range(columns)
@@ -296,7 +320,7 @@ def lu_factor(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def lu_unpack(lu: tf.Tensor, pivots: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """P, L and U from both in one matrix and the swapped rows."""
+    """Return P, L and U from the result of ``lu_factor``; their product is the factorized matrix."""
     rows = size(lu, -2)
     inner = tf.minimum(rows, size(lu, -1))
     row = tf.range(rows)
@@ -317,15 +341,16 @@ def lu_unpack(lu: tf.Tensor, pivots: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, t
 
 
 def lu_decomposition(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """A permutation, a unit lower and an upper triangular matrix whose product is ``x``."""
+    """Return a permutation, a unit lower triangular and an upper triangular matrix whose product is ``x``."""
     return lu_unpack(*lu_factor(x))
 
 
 def lu_solve(
     lu: tf.Tensor, pivots: tf.Tensor, x2: tf.Tensor, *, left: bool = True, adjoint_of: bool = False
 ) -> tf.Tensor:
-    """The solution of ``A @ x == x2`` (or ``x @ A == x2``, or with A's adjoint) from the factors and pivots
-    of A.
+    """Solve ``A @ x == x2`` from the LU factors and pivots of ``A``, or ``x @ A == x2`` if ``left`` is False.
+
+    With ``adjoint_of``, ``A`` is replaced by its adjoint.
     """
     if not left:
         return tf.linalg.adjoint(lu_solve(lu, pivots, tf.linalg.adjoint(x2), adjoint_of=not adjoint_of))
@@ -339,7 +364,11 @@ def lu_solve(
 
 
 def householder_product(x: tf.Tensor, tau: tf.Tensor) -> tf.Tensor:
-    """The first columns of the product of the reflections whose vectors are below the diagonal of ``x``."""
+    """Compute the first columns of the product of Householder reflections.
+
+    The vectors of the reflections are below the diagonal of ``x``, with an implied 1 on the diagonal;
+    ``tau`` holds their factors.
+    """
     rows = size(x, -2)
     row = tf.range(rows)
 
@@ -354,7 +383,7 @@ def householder_product(x: tf.Tensor, tau: tf.Tensor) -> tf.Tensor:
 
 
 def geqrf(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """R, the Householder vectors below its diagonal, and their factors."""
+    """Return R with the Householder vectors below its diagonal, and the factors of the reflections."""
     rows, columns = size(x, -2), size(x, -1)
     steps = tf.minimum(rows, columns)
     row, column = tf.range(rows), tf.range(columns)
@@ -390,8 +419,9 @@ def geqrf(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 def ormqr(
     x: tf.Tensor, tau: tf.Tensor, x2: tf.Tensor, *, left: bool = True, transpose: bool = False
 ) -> tf.Tensor:
-    """The product of the whole Q that the reflections make, or its adjoint, with ``x2``."""
-    x = x[..., : size(x, -2)]  # further columns hold no reflections
+    """Multiply ``x2`` by the full Q of the reflections or its adjoint, from the left or the right."""
+    # Columns beyond the number of rows hold no reflections.
+    x = x[..., : size(x, -2)]
     missing = size(x, -2) - size(x, -1)
     whole = householder_product(tf.pad(x, [[0, 0]] * (len(x.shape) - 1) + [[0, missing]]), tau)
     whole = tf.linalg.adjoint(whole) if transpose else whole
@@ -399,7 +429,7 @@ def ormqr(
 
 
 def fitted(x: tf.Tensor, n: Any) -> tf.Tensor:
-    """``x`` cut or padded with zeros to ``n`` elements along its last axis."""
+    """Cut or zero-pad the last axis of ``x`` to ``n`` elements; if ``n`` is None, return ``x``."""
     if n is None:
         return x
     x = x[..., :n]
@@ -407,12 +437,12 @@ def fitted(x: tf.Tensor, n: Any) -> tf.Tensor:
 
 
 def as_complex(x: tf.Tensor) -> tf.Tensor:
-    """``x`` as complex numbers of as many digits."""
+    """Convert ``x`` to complex128 if it is float64, and any other real ``x`` to complex64."""
     return x if x.dtype.is_complex else tf.cast(x, tf.complex128 if x.dtype == tf.float64 else tf.complex64)
 
 
 def scaled(x: tf.Tensor, n: Any, norm: str, undivided: str) -> tf.Tensor:
-    """``x`` divided as ``norm`` says; ``undivided`` is the name for no division."""
+    """Scale a sum over ``n`` elements according to ``norm``; ``undivided`` is the one that does not scale."""
     if norm == undivided:
         return x
     count = tf.cast(n, x.dtype)
@@ -420,27 +450,27 @@ def scaled(x: tf.Tensor, n: Any, norm: str, undivided: str) -> tf.Tensor:
 
 
 def fft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> tf.Tensor:
-    """The discrete Fourier transform along ``axis``."""
+    """Compute the discrete Fourier transform along ``axis``."""
     x = fitted(moved_axis(as_complex(x), axis, -1), n)
     return moved_axis(scaled(tf.signal.fft(x), size(x, -1), norm, "backward"), -1, axis)
 
 
 def ifft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> tf.Tensor:
-    """The inverse of ``fft``."""
+    """Compute the inverse discrete Fourier transform along ``axis``."""
     x = fitted(moved_axis(as_complex(x), axis, -1), n)
     count = tf.cast(size(x, -1), x.dtype)
     return moved_axis(scaled(tf.signal.ifft(x) * count, size(x, -1), norm, "forward"), -1, axis)
 
 
 def rfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> tf.Tensor:
-    """The first half of the Fourier transform of real ``x``."""
+    """Compute the non-negative frequencies of the Fourier transform of real ``x``."""
     x = x if x.dtype in (tf.float32, tf.float64) else tf.cast(x, tf.float32)
     x = fitted(moved_axis(x, axis, -1), n)
     return moved_axis(scaled(tf.signal.rfft(x), size(x, -1), norm, "backward"), -1, axis)
 
 
 def irfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> tf.Tensor:
-    """The inverse of ``rfft``."""
+    """Compute the inverse of ``rfft``; the result has ``n`` elements, an even number by default."""
     x = moved_axis(as_complex(x), axis, -1)
     n = 2 * (size(x, -1) - 1) if n is None else n
     x = fitted(x, n // 2 + 1)
@@ -449,55 +479,55 @@ def irfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -
 
 
 def hfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> tf.Tensor:
-    """The real Fourier transform of a signal of which ``x`` is the first half."""
+    """Compute the real Fourier transform of a Hermitian-symmetric signal whose first half is ``x``."""
     return irfft(tf.math.conj(x), n, axis, {"backward": "forward", "forward": "backward"}.get(norm, norm))
 
 
 def ihfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> tf.Tensor:
-    """The inverse of ``hfft``."""
+    """Compute the inverse of ``hfft``."""
     return tf.math.conj(rfft(x, n, axis, {"backward": "forward", "forward": "backward"}.get(norm, norm)))
 
 
 def fftn(x: tf.Tensor, s: Any = None, axes: tuple[int, ...] = (), norm: str = "backward") -> tf.Tensor:
-    """The discrete Fourier transform over ``axes``."""
+    """Compute the discrete Fourier transform over ``axes``."""
     for place, axis in enumerate(axes):
         x = fft(x, None if s is None else s[place], axis, norm)
     return x
 
 
 def ifftn(x: tf.Tensor, s: Any = None, axes: tuple[int, ...] = (), norm: str = "backward") -> tf.Tensor:
-    """The inverse of ``fftn``."""
+    """Compute the inverse discrete Fourier transform over ``axes``."""
     for place, axis in enumerate(axes):
         x = ifft(x, None if s is None else s[place], axis, norm)
     return x
 
 
 def rfftn(x: tf.Tensor, s: Any = None, axes: tuple[int, ...] = (), norm: str = "backward") -> tf.Tensor:
-    """``rfft`` along the last of ``axes``, ``fft`` along the others."""
+    """Compute ``rfft`` along the last of ``axes`` and ``fft`` along the others."""
     x = rfft(x, None if s is None else s[-1], axes[-1], norm)
     return fftn(x, None if s is None else s[:-1], axes[:-1], norm)
 
 
 def irfftn(x: tf.Tensor, s: Any = None, axes: tuple[int, ...] = (), norm: str = "backward") -> tf.Tensor:
-    """The inverse of ``rfftn``."""
+    """Compute the inverse of ``rfftn``."""
     x = ifftn(x, None if s is None else s[:-1], axes[:-1], norm)
     return irfft(x, None if s is None else s[-1], axes[-1], norm)
 
 
 def fftfreq(n: Any, d: float, dtype: tf.DType) -> tf.Tensor:
-    """The frequencies of the elements that ``fft`` gives."""
+    """Return the frequencies of the elements of ``fft``."""
     counted = tf.range(n)
     counted = tf.where(counted < (n + 1) // 2, counted, counted - n)
     return tf.cast(tf.cast(counted, tf.float64) / (tf.cast(n, tf.float64) * d), dtype)
 
 
 def rfftfreq(n: Any, d: float, dtype: tf.DType) -> tf.Tensor:
-    """The frequencies of the elements that ``rfft`` gives."""
+    """Return the frequencies of the elements of ``rfft``."""
     return tf.cast(tf.cast(tf.range(n // 2 + 1), tf.float64) / (tf.cast(n, tf.float64) * d), dtype)
 
 
 def centered_window(window: tf.Tensor | None, n_fft: int, dtype: tf.DType) -> tf.Tensor:
-    """``window`` in the middle of ``n_fft`` zeros; ones where there is none."""
+    """Zero-pad ``window`` on both sides to ``n_fft`` elements; None is a window of ones."""
     if window is None:
         return tf.ones([n_fft], dtype)
     missing = n_fft - size(window, 0)
@@ -515,7 +545,10 @@ def stft(
     normalized: bool = False,
     onesided: bool = True,
 ) -> tf.Tensor:
-    """The Fourier transforms of the overlapping parts of ``x`` (last axis): frequencies x parts."""
+    """Compute the short-time Fourier transform along the last axis.
+
+    The result has the axes [.., frequencies, frames].
+    """
     if center:
         widths = [(0, 0)] * (len(x.shape) - 1) + [(n_fft // 2, n_fft // 2)]
         if pad_mode == "constant":
@@ -527,9 +560,8 @@ def stft(
     starts = tf.range(0, size(x, -1) - n_fft + 1, hop_length)
     parts = tf.gather(x, starts[:, None] + tf.range(n_fft), axis=-1)
     if window is not None:
-        wide = (
-            window.dtype if window.dtype.size > parts.dtype.size else parts.dtype
-        )  # half precision meets a window in single
+        # Half precision is promoted to the dtype of a float32 window.
+        wide = window.dtype if window.dtype.size > parts.dtype.size else parts.dtype
         parts = tf.cast(parts, wide) * centered_window(window, n_fft, wide)
     return tf.linalg.matrix_transpose(
         (rfft if onesided else fft)(parts, norm="ortho" if normalized else "backward")
@@ -548,7 +580,10 @@ def istft(
     length: Any = None,
     as_complex: bool = False,
 ) -> tf.Tensor:
-    """The signal that has these transforms: the parts are added and divided by the squares of the windows."""
+    """Compute the inverse of ``stft`` by overlap-add, divided by the sum of the squared windows.
+
+    ``length`` cuts or zero-pads the signal. ``as_complex`` returns a complex signal.
+    """
     norm = "ortho" if normalized else "backward"
     spectrum = tf.linalg.matrix_transpose(x)
     parts = (

@@ -1,4 +1,7 @@
-"""Normalisation layers. Half precision is computed in float32."""
+"""Activations, attention, embeddings, losses and normalization.
+
+Half precision is normalized in float32.
+"""
 
 from __future__ import annotations
 
@@ -14,24 +17,24 @@ from .statistics import vector_norm
 
 
 def hard_tanh(x: tf.Tensor, minimum: float, maximum: float) -> tf.Tensor:
-    """``x`` limited to [minimum, maximum]; no gradient at the limits."""
+    """Clamp ``x`` to [minimum, maximum], with gradient 0 at both bounds."""
     low, high = tf.constant(minimum, x.dtype), tf.constant(maximum, x.dtype)
     return tf.where(x <= low, low, tf.where(x >= high, high, x))
 
 
 def threshold(x: tf.Tensor, limit: Any, value: Any) -> tf.Tensor:
-    """``value`` where ``x <= limit``, ``x`` elsewhere."""
+    """Replace ``x`` by ``value`` if ``x <= limit``."""
     return tf.where(x <= scalar(limit, x.dtype), scalar(value, x.dtype), x)
 
 
 def slope_of_exponential(x: tf.Tensor, at_zero: float, rate: float = 1.0) -> tf.Tensor:
-    """1 above 0, ``at_zero * exp(rate * x)`` elsewhere; it has slope 0 at 0."""
+    """Return 1 for positive ``x``, otherwise ``at_zero * exp(rate * x)``; the derivative at 0 is 0."""
     below = at_zero * tf.exp(rate * tf.where(x < 0, x, tf.zeros_like(x)))
     return tf.where(x > 0, tf.ones_like(x), below)
 
 
 def elu(x: tf.Tensor, alpha: float) -> tf.Tensor:
-    """``x`` above 0, ``alpha * expm1(x)`` elsewhere; its second derivative at 0 is 0."""
+    """Compute ``x`` for positive ``x``, otherwise ``alpha * expm1(x)``; the second derivative at 0 is 0."""
 
     def value(x: tf.Tensor) -> tf.Tensor:
         return tf.where(x > 0, x, alpha * tf.math.expm1(tf.where(x > 0, tf.zeros_like(x), x)))
@@ -40,20 +43,24 @@ def elu(x: tf.Tensor, alpha: float) -> tf.Tensor:
 
 
 def selu(x: tf.Tensor) -> tf.Tensor:
-    """``1.05 * elu(x, 1.67)``, the constants of self-normalising networks; the slope at 0 is that of the left
-    side.
+    """Compute ``1.05 * elu(x, 1.67)``, the activation of self-normalizing networks.
+
+    The derivative at 0 is that from the left.
     """
     scale, alpha = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
     return with_slopes(tf.nn.selu, [lambda x: scale * slope_of_exponential(x, alpha)], x)
 
 
 def soft_sign(x: tf.Tensor) -> tf.Tensor:
-    """``x / (1 + abs(x))``, with derivatives of all orders."""
+    """Compute ``x / (1 + abs(x))``, with derivatives of all orders."""
     return with_slopes(tf.nn.softsign, [lambda x: 1 / tf.square(1 + tf.abs(x))], x)
 
 
 def celu(x: tf.Tensor, alpha: float) -> tf.Tensor:
-    """``x`` above 0, ``alpha * expm1(x / alpha)`` elsewhere; its second derivative at 0 is 0."""
+    """Compute ``x`` for positive ``x``, otherwise ``alpha * expm1(x / alpha)``.
+
+    The second derivative at 0 is 0.
+    """
 
     def value(x: tf.Tensor) -> tf.Tensor:
         return tf.where(x > 0, x, alpha * tf.math.expm1(tf.where(x > 0, tf.zeros_like(x), x) / alpha))
@@ -62,32 +69,30 @@ def celu(x: tf.Tensor, alpha: float) -> tf.Tensor:
 
 
 def gelu(x: tf.Tensor, *, approximate: bool) -> tf.Tensor:
-    """``x`` times the normal distribution function of ``x``; ``approximate`` takes tanh for it."""
+    """Compute ``x`` times the normal distribution function of ``x``, or an approximation by tanh."""
     if approximate:
         return x / 2 * (1 + tf.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
     return x / 2 * tf.math.erfc(-math.sqrt(0.5) * x)
 
 
 def softplus(x: tf.Tensor, beta: float, threshold: float) -> tf.Tensor:
-    """``log1p(exp(beta * x)) / beta``, and ``x`` itself where ``beta * x`` is above the threshold."""
+    """Compute ``log1p(exp(beta * x)) / beta``, or ``x`` if ``beta * x`` exceeds ``threshold``."""
     return tf.where(x * beta > threshold, x, tf.nn.softplus(x * beta) / beta)
 
 
 def soft_shrink(x: tf.Tensor, threshold: float) -> tf.Tensor:
-    """``x`` moved towards 0 by ``threshold``; NaN stays NaN."""
+    """Move ``x`` towards 0 by at most ``threshold``; NaN stays NaN."""
     return tf.where(x > threshold, x - threshold, tf.where(x < -threshold, x + threshold, x * 0))
 
 
 def glu(x: tf.Tensor, axis: int) -> tf.Tensor:
-    """The first half along ``axis`` times the sigmoid of the second."""
+    """Multiply the first half along ``axis`` by the sigmoid of the second."""
     value, gate = tf.split(x, 2, axis)
     return value * tf.sigmoid(gate)
 
 
 def grouped_matmul(x: tf.Tensor, weight: tf.Tensor, offsets: tf.Tensor) -> tf.Tensor:
-    """Rows ``offsets[g - 1]:offsets[g]`` of ``x`` times matrix ``g`` of ``weight``; rows after all of them
-    give 0.
-    """
+    """Multiply rows ``offsets[g - 1]:offsets[g]`` of ``x`` by ``weight[g]``; rows after all groups give 0."""
     ends = tf.cast(offsets, tf.int32)
 
     def step(g: tf.Tensor, parts: tf.TensorArray) -> tuple[tf.Tensor, tf.TensorArray]:
@@ -110,7 +115,7 @@ def scaled_dot_product_attention(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> tf.Tensor:
-    """``softmax(query @ key.T * scale + mask) @ value``; a row without any kept score gives 0."""
+    """Compute ``softmax(query @ key.T * scale + mask) @ value``; a fully masked row gives 0."""
     return attention_weights(query, key, mask, is_causal=is_causal, scale=scale) @ value
 
 
@@ -122,7 +127,7 @@ def attention_weights(
     is_causal: bool = False,
     scale: Any = None,
 ) -> tf.Tensor:
-    """``softmax(query @ key.T * scale + mask)``."""
+    """Compute ``softmax(query @ key.T * scale + mask)``."""
     if scale is None:
         scale = (
             1 / tf.sqrt(tf.cast(size(query, -1), query.dtype))
@@ -137,8 +142,9 @@ def attention_weights(
 
 
 def masked_softmax(scores: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
-    """Softmax over the last axis of the scores that a bool mask keeps, or that a float mask is added to; 0
-    where nothing is kept.
+    """Compute the softmax over the last axis; a row whose scores are all masked gives 0.
+
+    A bool ``mask`` is True for the scores to keep; a float ``mask`` is added.
     """
     lowest = tf.constant(-math.inf, scores.dtype)
     scores = tf.where(mask, scores, lowest) if mask.dtype.is_bool else scores + mask
@@ -157,7 +163,7 @@ def grouped_query_attention(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> tf.Tensor:
-    """Attention in which groups of consecutive query heads (axis -3) share a head of key and value."""
+    """Compute attention in which consecutive query heads (axis -3) share a head of key and value."""
     heads, shared = size(query, -3), size(key, -3)
     groups = tf.reshape(query, [*sizes(query)[:-3], shared, heads // shared, *sizes(query)[-2:]])
     if mask is not None and len(mask.shape) > 2:
@@ -169,7 +175,7 @@ def grouped_query_attention(
 
 
 def padded_embedding(weight: tf.Tensor, indices: tf.Tensor, padding_idx: int) -> tf.Tensor:
-    """Rows of ``weight``; no gradient reaches the row ``padding_idx``."""
+    """Look up rows of ``weight``; no gradient reaches the row ``padding_idx``."""
     rows = tf.gather(weight, indices)
     return tf.where((indices == padding_idx)[..., None], tf.stop_gradient(rows), rows)
 
@@ -183,7 +189,10 @@ def embedding_bag(
     padding_idx: int | None,
     include_last_offset: bool,
 ) -> tf.Tensor:
-    """Sum, mean or max of the rows of each bag; bag ``i`` is ``indices[offsets[i]:offsets[i + 1]]``."""
+    """Compute the sum, mean or maximum of the rows of each bag ``indices[offsets[i]:offsets[i + 1]]``.
+
+    Indices equal to ``padding_idx`` are ignored, and an empty bag gives 0.
+    """
     starts = tf.cast(offsets[:-1] if include_last_offset else offsets, tf.int64)
     bags = tf.size(starts, tf.int64)
     place = tf.range(tf.size(indices, tf.int64))
@@ -191,7 +200,8 @@ def embedding_bag(
     if include_last_offset:
         bag = tf.where(place < tf.cast(offsets[-1], tf.int64), bag, -1)
     if padding_idx is not None:
-        bag = tf.where(indices == padding_idx, tf.constant(-1, tf.int64), bag)  # no such bag: dropped
+        # A segment sum drops rows of bag -1.
+        bag = tf.where(indices == padding_idx, tf.constant(-1, tf.int64), bag)
     rows = tf.gather(weight, indices)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights[:, None]
@@ -212,8 +222,9 @@ def nll_loss(
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> tf.Tensor:
-    """``-weight[target] * log_probabilities[target]``, classes on axis 1; 0 where the target is
-    ``ignore_index``.
+    """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1.
+
+    Targets equal to ``ignore_index`` contribute 0. The mean is weighted by ``weight``.
     """
     rank = len(log_probabilities.shape)
     last = tf.transpose(log_probabilities, [0, *range(2, rank), 1]) if rank > 2 else log_probabilities
@@ -238,8 +249,9 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> tf.Tensor:
-    """Cross entropy of ``softmax(logits)`` against class indices; a share ``label_smoothing`` falls on all
-    classes alike.
+    """Compute the cross entropy of ``softmax(logits)`` against class indices.
+
+    ``label_smoothing`` is the share of the target probability that is spread over all classes.
     """
     axis = min(1, len(logits.shape) - 1)
     logs = tf.nn.log_softmax(logits, axis)
@@ -261,8 +273,9 @@ def cross_entropy(
 
 
 def binary_cross_entropy(probability: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
-    """``-(target * log(probability) + (1 - target) * log(1 - probability))``, each logarithm at least -100,
-    with finite gradients.
+    """Compute ``-(target * log(probability) + (1 - target) * log(1 - probability))``.
+
+    Each logarithm is at least -100, and gradients with respect to ``probability`` are finite.
     """
 
     @custom_gradient
@@ -287,11 +300,11 @@ def ctc_loss(
     target_lengths: tf.Tensor,
     blank: int = 0,
 ) -> tf.Tensor:
-    """``-log p(targets)`` of each sequence, summed over all alignments by the forward recursion.
+    """Compute ``-log p(targets)`` of each sequence, summed over all alignments by the forward recursion.
 
-    Its gradient is that of this sum; torch's assumes a log_softmax before it, and is the same after that.
-    What cannot be reached has a very small logarithm and not that of 0, whose gradient is NaN; where no
-    alignment fits, the loss is infinite and the gradient 0.
+    The loss is infinite, and its gradient 0, if no alignment fits. The gradient is that of the sum over
+    alignments; torch's gradient assumes that ``log_probabilities`` come from a log_softmax, and after one
+    both agree.
     """
     time, batch = size(log_probabilities, 0), size(log_probabilities, 1)
     targets, input_lengths, target_lengths = (
@@ -332,24 +345,24 @@ def ctc_loss(
 
 
 def widened(x: tf.Tensor) -> tf.Tensor:
-    """``x``, half precision as float32."""
+    """Cast half precision to float32."""
     return tf.cast(x, tf.float32) if x.dtype in (tf.float16, tf.bfloat16) else x
 
 
 def over_channels(vector: tf.Tensor, ndim: int, axis: int = 1) -> tf.Tensor:
-    """A vector shaped to be broadcast over ``axis`` of ``ndim``, half precision as float32."""
+    """Reshape a vector to broadcast along ``axis`` of ``ndim`` axes, and cast half precision to float32."""
     vector = widened(vector)
     return vector if axis == ndim - 1 else tf.reshape(vector, [-1 if i == axis else 1 for i in range(ndim)])
 
 
 def standardised(x: tf.Tensor, axis: Any, epsilon: float) -> tf.Tensor:
-    """``(x - mean) / sqrt(variance + epsilon)`` over ``axis``."""
+    """Compute ``(x - mean) / sqrt(variance + epsilon)`` over ``axis``."""
     centred = x - tf.reduce_mean(x, axis, keepdims=True)
     return centred * tf.math.rsqrt(tf.reduce_mean(tf.square(centred), axis, keepdims=True) + epsilon)
 
 
 def affine_over(x: tf.Tensor, weight: tf.Tensor | None, bias: tf.Tensor | None) -> tf.Tensor:
-    """``x * weight + bias``, each as far as there is one; in the type of ``x``."""
+    """Compute ``x * weight + bias`` in the dtype of ``x``; a missing weight or bias is skipped."""
     x = x if weight is None else x * tf.cast(weight, x.dtype)
     return x if bias is None else x + tf.cast(bias, x.dtype)
 
@@ -364,7 +377,7 @@ def batch_norm(
     axis: int = 1,
     epsilon: float,
 ) -> tf.Tensor:
-    """``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors over ``axis``."""
+    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors along ``axis``."""
     rank, wide = len(x.shape), widened(x)
     scale = tf.math.rsqrt(tf.cast(variance, wide.dtype) + epsilon)
     if weight is not None:
@@ -383,12 +396,12 @@ def layer_norm(
     axis: Any = -1,
     epsilon: float,
 ) -> tf.Tensor:
-    """``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with mean and variance over ``axis``."""
+    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with the moments over ``axis``."""
     return tf.cast(affine_over(standardised(widened(x), axis, epsilon), weight, bias), x.dtype)
 
 
 def rms_norm(x: tf.Tensor, weight: tf.Tensor | None = None, *, axis: Any = -1, epsilon: float) -> tf.Tensor:
-    """``x / sqrt(mean(x ** 2) + epsilon) * weight`` with the mean over ``axis``."""
+    """Compute ``x / sqrt(mean(x ** 2) + epsilon) * weight`` with the mean over ``axis``."""
     wide = widened(x)
     result = wide * tf.math.rsqrt(tf.reduce_mean(tf.square(wide), axis, keepdims=True) + epsilon)
     return tf.cast(affine_over(result, weight, None), x.dtype)
@@ -403,7 +416,7 @@ def group_norm(
     groups: int,
     epsilon: float,
 ) -> tf.Tensor:
-    """Normalises each of ``groups`` groups of channels, which stand in ``axis``, with all axes but the first."""
+    """Normalize each of ``groups`` groups of channels, which are in ``axis``, over all axes but the first."""
     shape, rank = sizes(x), len(x.shape)
     grouped = tf.reshape(widened(x), [*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :]])
     result = tf.reshape(
@@ -423,7 +436,7 @@ def instance_norm(
     axis: int = 1,
     epsilon: float,
 ) -> tf.Tensor:
-    """Normalises each channel of each sample over the axes of space."""
+    """Normalize each channel of each sample over the spatial axes."""
     rank = len(x.shape)
     weight, bias = (
         None if vector is None else over_channels(vector, rank, axis) for vector in (weight, bias)
@@ -433,7 +446,7 @@ def instance_norm(
 
 
 def local_response_norm(x: tf.Tensor, *, size: int, alpha: float, beta: float, k: float) -> tf.Tensor:
-    """``x / (k + alpha * mean of x ** 2 over size neighbouring channels) ** beta``."""
+    """Compute ``x / (k + alpha * mean of x ** 2 over size neighbouring channels) ** beta``."""
     wide = widened(x)
     squares = tf.pad(tf.square(wide), [[0, 0], [size // 2, (size - 1) // 2]] + [[0, 0]] * (len(x.shape) - 2))
     channels = sizes(x)[1]
@@ -442,7 +455,7 @@ def local_response_norm(x: tf.Tensor, *, size: int, alpha: float, beta: float, k
 
 
 def normalize(x: tf.Tensor, *, ord: float = 2, axis: Any, epsilon: float) -> tf.Tensor:
-    """``x / max(norm, epsilon)`` with the ``ord``-norm over ``axis``; zeros have a gradient of 0 in the norm."""
+    """Compute ``x / max(norm, epsilon)`` with the ``ord``-norm over ``axis``."""
     wide = widened(x)
     norm = tf.maximum(vector_norm(wide, axis=axis, ord=ord, keepdims=True), epsilon)
     return tf.cast(wide / tf.cast(norm, wide.dtype), x.dtype)

@@ -1,6 +1,6 @@
-"""Pooling over the last axes.
+"""Pooling and resampling over spatial axes.
 
-TensorFlow's own pooling of maxima loses NaN, and takes images with the channels last only.
+``tf.nn.max_pool`` loses NaN and supports only the channels-last layout.
 """
 
 from __future__ import annotations
@@ -20,15 +20,17 @@ from .statistics import power_of
 
 
 def least_of(dtype: tf.DType) -> tf.Tensor:
-    """The number that no other of this type is below."""
+    """Return the smallest value of ``dtype``, -inf for floats."""
     return tf.constant(-math.inf if dtype.is_floating else dtype.min, dtype)
 
 
 def window_count(
     n: Any, kernel: Any, stride: Any, padding: Sequence[Any], dilation: int, ceil_mode: bool
 ) -> Any:
-    """How many windows there are; with ``ceil_mode`` a last one may reach beyond the end, if it starts
-    within.
+    """Return the number of windows along an axis.
+
+    With ``ceil_mode``, a last window may end outside the padded axis if it starts inside the axis or
+    before it.
     """
     before, after = padding
     reach = dilation * (kernel - 1)
@@ -44,7 +46,7 @@ def padding_for_windows(
     dilation: Sequence[int],
     ceil_mode: bool,
 ) -> list[list[Any]]:
-    """``padding``, with as much more behind as the last window needs."""
+    """Return ``padding``, enlarged at the end so that it covers the last window of ``ceil_mode``."""
     if not ceil_mode:
         return [list(pair) for pair in padding]
     found = []
@@ -55,7 +57,7 @@ def padding_for_windows(
 
 
 def windows_along(x: tf.Tensor, axis: int, kernel: Any, stride: Any, dilation: int) -> tf.Tensor:
-    """All windows along ``axis``, their elements in a new axis behind it."""
+    """Return all windows along ``axis``, with their elements in a new axis after it."""
     windows = (size(x, axis) - dilation * (kernel - 1) - 1) // stride + 1
     return tf.gather(x, tf.range(windows)[:, None] * stride + tf.range(kernel) * dilation, axis=axis)
 
@@ -63,7 +65,11 @@ def windows_along(x: tf.Tensor, axis: int, kernel: Any, stride: Any, dilation: i
 def reduced_along(
     join: Any, reduce: Any, x: tf.Tensor, axis: int, kernel: Any, stride: Any, dilation: int
 ) -> tf.Tensor:
-    """The windows along ``axis`` reduced to one element each: by joining shifted slices where these are few."""
+    """Reduce the windows along ``axis`` to one element each.
+
+    Up to 16 elements are combined by ``join`` as strided slices; larger windows are gathered for
+    ``reduce``.
+    """
     if tf.is_tensor(kernel) or kernel > 16:
         return reduce(windows_along(x, axis, kernel, stride, dilation), axis + 1)
     reach = (size(x, axis) - dilation * (kernel - 1) - 1) // stride * stride + 1
@@ -84,9 +90,7 @@ def pooled(
     dilation: Sequence[int],
     lead: int,
 ) -> tf.Tensor:
-    """Windows over the axes from ``lead`` on reduced to one element each, one axis after the other from the
-    last.
-    """
+    """Reduce windows over the axes from ``lead`` on to one element each, one axis at a time from the last."""
     for axis in reversed(range(len(kernel))):
         x = reduced_along(join, reduce, x, lead + axis, kernel[axis], strides[axis], dilation[axis])
     return x
@@ -101,7 +105,7 @@ def max_pool(
     ceil_mode: bool = False,
     layout: str = "channels_first",
 ) -> tf.Tensor:
-    """The largest element of each window over ``len(kernel)`` axes."""
+    """Compute the maximum of each window over ``len(kernel)`` axes."""
     rank = len(kernel)
     padding, dilation = padding or ((0, 0),) * rank, dilation or (1,) * rank
     lead = len(x.shape) - rank - (layout == "channels_last")
@@ -109,8 +113,8 @@ def max_pool(
     x = padded(x, around, lead, least_of(x.dtype))
     if not has_kernel(x, kernel, strides, dilation):
         return pooled(tf.maximum, tf.reduce_max, x, kernel, strides, dilation, lead)
-    # TensorFlow's own passes over NaN, and begins with the lowest finite number: a pooling of flags tells
-    # where that is wrong
+    # TensorFlow's kernel ignores NaN and starts from the lowest finite number, so a pooling of flags tells
+    # which windows contain NaN or only -inf.
     flags = tf.where(tf.math.is_nan(x), 2.0, tf.where(x == -math.inf, 0.0, 1.0))
     kind = native_pool(tf.nn.max_pool, flags, kernel, strides, lead)
     spoilt = tf.where(kind == 2, tf.constant(math.nan, x.dtype), tf.constant(-math.inf, x.dtype))
@@ -118,7 +122,7 @@ def max_pool(
 
 
 def padded(x: tf.Tensor, padding: Sequence[Sequence[Any]], lead: int, filled: tf.Tensor) -> tf.Tensor:
-    """``x`` with ``padding`` around its axes from ``lead`` on."""
+    """Pad the axes of ``x`` from ``lead`` on with the value ``filled``."""
     if not any(tf.is_tensor(amount) or amount != 0 for pair in padding for amount in pair):
         return x
     behind = len(x.shape) - lead - len(padding)
@@ -128,11 +132,11 @@ def padded(x: tf.Tensor, padding: Sequence[Sequence[Any]], lead: int, filled: tf
 
 
 def has_kernel(x: tf.Tensor, kernel: Sequence[Any], strides: Sequence[Any], dilation: Sequence[int]) -> bool:
-    """Whether TensorFlow has a pooling for this: floats, windows of known size without holes over one to
-    three axes.
+    """Return True if TensorFlow has a kernel for this pooling.
 
-    The gradient of its maxima over an empty array ends the process (oneDNN, TensorFlow 2.21).
+    It has kernels for floats and for static windows without dilation over one to three axes.
     """
+    # In TensorFlow 2.21, the gradient of maxima over an empty array ends the process (oneDNN).
     known = not any(tf.is_tensor(number) for number in (*kernel, *strides)) and 0 not in x.shape.as_list()
     floats = (tf.float32,) if len(kernel) == 3 else (tf.float16, tf.float32, tf.float64)
     return known and x.dtype in floats and set(dilation) == {1} and len(kernel) <= 3
@@ -141,10 +145,12 @@ def has_kernel(x: tf.Tensor, kernel: Sequence[Any], strides: Sequence[Any], dila
 def native_pool(
     pool: Any, x: tf.Tensor, kernel: Sequence[int], strides: Sequence[int], lead: int
 ) -> tf.Tensor:
-    """``tf.nn.max_pool`` or ``tf.nn.avg_pool`` over the axes from ``lead`` on, those before them and behind
-    them as one axis each.
+    """Call ``tf.nn.max_pool`` or ``tf.nn.avg_pool`` over the axes from ``lead`` on.
+
+    The axes before them are flattened to one axis, and so are the axes after them.
     """
-    layout = f"N{'DHW'[-len(kernel) :]}C"  # without a name, gradients over three axes fail
+    # Without a layout, gradients over three axes fail.
+    layout = f"N{'DHW'[-len(kernel) :]}C"
     if lead == 1 and len(x.shape) == len(kernel) + 2:
         return pool(x, kernel, strides, "VALID", layout)
     shape, end = sizes(x), lead + len(kernel)
@@ -158,7 +164,7 @@ def native_pool(
 def window_sums(
     x: tf.Tensor, kernel: Sequence[Any], strides: Sequence[Any], padding: Sequence[Sequence[Any]], lead: int
 ) -> tf.Tensor:
-    """The sum of each window over the axes from ``lead`` on."""
+    """Compute the sum of each window over the axes from ``lead`` on."""
     x = padded(x, padding, lead, tf.zeros([], x.dtype))
     if has_kernel(x, kernel, strides, (1,)):
         return native_pool(tf.nn.avg_pool, x, kernel, strides, lead) * math.prod(kernel)
@@ -168,9 +174,7 @@ def window_sums(
 def window_places(
     n: Any, kernel: Any, stride: Any, padding: Sequence[Any], dilation: int, ceil_mode: bool
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """The places [windows, kernel] of the elements of each window of an axis, and which of them lie inside of
-    the array.
-    """
+    """Return the element indices [windows, kernel] of the windows of an axis, and a mask of valid ones."""
     windows = window_count(n, kernel, stride, padding, dilation, ceil_mode)
     places = tf.range(windows)[:, None] * stride + tf.range(kernel) * dilation - padding[0]
     return tf.clip_by_value(places, 0, n - 1), (places >= 0) & (places < n)
@@ -179,10 +183,9 @@ def window_places(
 def max_over_windows(
     x: tf.Tensor, axes: Sequence[tuple[tf.Tensor, tf.Tensor]]
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """The first largest element of each window (NaN above all), and its place in the last axes in row-major
-    order.
+    """Return the first maximum of each window and its row-major index in the last axes; NaN is the maximum.
 
-    ``axes`` holds (places, inside) for each of the last axes, see ``window_places``.
+    ``axes`` holds for each of the last axes element indices and a mask, as ``window_places`` returns them.
     """
     rank = len(axes)
     lead, space = sizes(x)[:-rank], sizes(x)[-rank:]
@@ -202,8 +205,10 @@ def max_over_windows(
 
 
 def chosen_elements(elements: tf.Tensor, place: tf.Tensor, inside: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """The first largest of ``elements`` along the last axis, NaN above all and only from ``inside``, and its
-    ``place``.
+    """Return the first maximum of ``elements`` along the last axis and its ``place``; NaN is the maximum.
+
+    ``inside`` masks the valid elements. If no valid element is above the smallest value, the first of them
+    is taken.
     """
     score = elements if elements.dtype.is_floating else tf.cast(elements, tf.int64)
     nan = score != score
@@ -225,7 +230,7 @@ def max_pool_with_indices(
     dilation: Sequence[int] | None = None,
     ceil_mode: bool = False,
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """The largest element of each window, and its place in the pooled axes in row-major order."""
+    """Return the maximum of each window and its row-major index in the pooled axes."""
     rank = len(kernel)
     of_axes = zip(sizes(x)[-rank:], kernel, strides, padding or ((0, 0),) * rank, dilation or (1,) * rank)
     return max_over_windows(x, [window_places(*of_axis, ceil_mode) for of_axis in of_axes])
@@ -241,7 +246,7 @@ def avg_pool(
     divisor_override: int | None = None,
     layout: str = "channels_first",
 ) -> tf.Tensor:
-    """The mean of each window over ``len(kernel)`` axes; integers are divided towards zero."""
+    """Compute the mean of each window over ``len(kernel)`` axes; integers are divided towards zero."""
     rank, wide = len(kernel), widened(x)
     padding = padding or ((0, 0),) * rank
     lead = len(x.shape) - rank - (layout == "channels_last")
@@ -265,13 +270,13 @@ def avg_pool(
 def lp_pool(
     x: tf.Tensor, ord: float, kernel: Sequence[Any], strides: Sequence[Any], ceil_mode: bool = False
 ) -> tf.Tensor:
-    """The ``ord``-norm of each window; negative sums keep their sign under the root, as in torch."""
+    """Compute the ``ord``-norm of each window; a negative sum keeps its sign under the root, as in torch."""
     mean = avg_pool(tf.pow(x, ord), kernel, strides, None, ceil_mode)
     return power_of(tf.sign(mean) * tf.nn.relu(tf.abs(mean)) * tf.cast(math.prod(kernel), x.dtype), 1 / ord)
 
 
 def max_unpool(x: tf.Tensor, indices: tf.Tensor, space: Sequence[Any]) -> tf.Tensor:
-    """Zeros of spatial size ``space`` with the elements of ``x`` at ``indices``."""
+    """Return zeros of spatial size ``space`` with the elements of ``x`` at ``indices``."""
     lead = sizes(x)[: len(x.shape) - len(space)]
     rows, count = math.prod(lead), math.prod(space)
     places = tf.reshape(indices, [rows, -1]) + tf.range(tf.cast(rows, tf.int64))[:, None] * tf.cast(
@@ -284,8 +289,9 @@ def max_unpool(x: tf.Tensor, indices: tf.Tensor, space: Sequence[Any]) -> tf.Ten
 
 
 def adaptive_places(n: Any, windows: Any) -> tuple[tf.Tensor, tf.Tensor]:
-    """The places [windows, longest] of windows that cover an axis evenly, and which of them belong to their
-    window.
+    """Return the element indices [windows, longest] of windows that cover an axis evenly.
+
+    The second result is a mask of the valid ones, since windows differ in length by one.
     """
     index = tf.range(windows)
     starts, ends = index * n // windows, -(-(index + 1) * n // windows)
@@ -294,7 +300,7 @@ def adaptive_places(n: Any, windows: Any) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def adaptive_avg_pool(x: tf.Tensor, space: Sequence[Any], layout: str = "channels_first") -> tf.Tensor:
-    """Means over ``space`` windows that cover the axes of space evenly."""
+    """Compute the means over ``space`` windows that cover the spatial axes evenly."""
     result = widened(x)
     for axis, windows in enumerate(space, len(x.shape) - len(space) - (layout == "channels_last")):
         n = size(result, axis)
@@ -310,21 +316,19 @@ def adaptive_avg_pool(x: tf.Tensor, space: Sequence[Any], layout: str = "channel
 
 
 def adaptive_max_pool(x: tf.Tensor, space: Sequence[Any]) -> tf.Tensor:
-    """Largest elements over the windows of ``adaptive_avg_pool``."""
+    """Compute the maxima over the windows of ``adaptive_avg_pool``."""
     return adaptive_max_pool_with_indices(x, space)[0]
 
 
 def adaptive_max_pool_with_indices(x: tf.Tensor, space: Sequence[Any]) -> tuple[tf.Tensor, tf.Tensor]:
-    """Largest elements over the windows of ``adaptive_avg_pool``, and their places in row-major order."""
+    """Return the maxima over the windows of ``adaptive_avg_pool`` and their row-major indices."""
     return max_over_windows(
         x, [adaptive_places(n, windows) for n, windows in zip(sizes(x)[-len(space) :], space)]
     )
 
 
 def fractional_starts(samples: tf.Tensor, n: Any, windows: Any, kernel: Any) -> tf.Tensor:
-    """Where the windows of a fractional pooling start: ``windows`` steps of uneven length, shifted by each of
-    ``samples``.
-    """
+    """Return the start indices of ``windows`` unevenly spaced windows, shifted by each of ``samples``."""
     last = tf.cast(tf.fill([*sizes(samples), 1], n - kernel), tf.int32)
     if windows == 1:
         return last
@@ -338,7 +342,7 @@ def fractional_starts(samples: tf.Tensor, n: Any, windows: Any, kernel: Any) -> 
 def fractional_max_pool(
     x: tf.Tensor, samples: tf.Tensor, kernel: Sequence[Any], space: Sequence[Any]
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the largest elements and their places over windows that start where ``fractional_starts`` says.
+    """Return the maxima, and their row-major indices, over windows that start at ``fractional_starts``.
 
     As in torch, the samples of two axes are in reverse order, and those of three axes in the order of the
     axes.
@@ -363,16 +367,17 @@ def fractional_max_pool(
 
 
 def step_between(n: Any, out: Any, scale: float | None, align_corners: bool, real: tf.DType) -> tf.Tensor:
-    """How far the position in the source moves for one step in the output."""
+    """Return the distance in the source between two neighbouring output elements."""
     if align_corners:
         return tf.cast(n - 1, real) / tf.cast(tf.maximum(out - 1, 1), real)
     return tf.constant(1 / scale, real) if scale else tf.cast(n, real) / tf.cast(out, real)
 
 
 def nearest_elements(n: Any, out: Any, scale: float | None, exact: bool, small: Any) -> tf.Tensor:
-    """The nearest source element for each output element: by its start, or with ``exact`` by its centre.
+    """Return the index of the nearest source element for each output element.
 
-    Of ``small`` images, torch leaves the factor out where an axis keeps its size or doubles it.
+    An output element is located by its start, or with ``exact`` by its centre. For ``small`` images, as in
+    torch, ``scale`` is ignored if the axis keeps its size or doubles it.
     """
     index = tf.range(out)
     positions = tf.cast(index, tf.float32) + (0.5 if exact else 0)
@@ -387,8 +392,9 @@ def nearest_elements(n: Any, out: Any, scale: float | None, exact: bool, small: 
 
 
 def cubic_taps(t: tf.Tensor, a: float = -0.75) -> list[tf.Tensor]:
-    """The weights of the four neighbours of a point at ``t`` between the second and the third (cubic
-    convolution).
+    """Return the cubic convolution weights of four neighbours of a point.
+
+    The point is at ``t`` between the second and the third of them.
     """
 
     def near(d: tf.Tensor) -> tf.Tensor:
@@ -403,9 +409,7 @@ def cubic_taps(t: tf.Tensor, a: float = -0.75) -> list[tf.Tensor]:
 def weighted_neighbours(
     n: Any, out: Any, method: str, scale: float | None, align_corners: bool, real: tf.DType
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Places and weights [out, taps] of the source elements that make each output element; method linear or
-    cubic.
-    """
+    """Return indices and weights [out, taps] of the source elements for linear or cubic resampling."""
     step = step_between(n, out, scale, align_corners, real)
     index = tf.cast(tf.range(out), real)
     positions = index * step if align_corners else step * (index + 0.5) - 0.5
@@ -419,7 +423,7 @@ def weighted_neighbours(
 
 
 def filter_at(method: str, x: tf.Tensor) -> tf.Tensor:
-    """Triangle, cubic (a = -0.5) or Lanczos (3 lobes) filter at distances ``x``."""
+    """Compute the triangle, cubic (a = -0.5) or Lanczos (3 lobes) filter at distances ``x``."""
     x, zero = tf.abs(x), tf.zeros([], x.dtype)
     if method == "linear":
         return tf.maximum(1 - x, zero)
@@ -435,7 +439,7 @@ def filter_at(method: str, x: tf.Tensor) -> tf.Tensor:
 def filtered_neighbours(
     n: Any, out: Any, method: str, scale: float | None, align_corners: bool, real: tf.DType
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Places and weights [out, taps] with a filter that is as wide as one output element."""
+    """Return indices and weights [out, taps] of a filter that widens with the output spacing."""
     step = step_between(n, out, scale, align_corners, real)
     width = tf.maximum(step, 1)
     support = {"linear": 1, "cubic": 2, "lanczos": 3}[method] * width
@@ -449,7 +453,7 @@ def filtered_neighbours(
 
 
 def weighted_sums(x: tf.Tensor, axis: int, places: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
-    """The weighted sums over the elements at ``places`` [out, taps] of ``axis``, which becomes ``out`` long."""
+    """Replace ``axis`` by weighted sums over its elements at ``places`` [out, taps]."""
     elements = tf.gather(x, places, axis=axis)
     shape = [1] * axis + sizes(weights) + [1] * (len(x.shape) - axis - 1)
     return tf.reduce_sum(elements * tf.reshape(weights, shape), axis + 1)
@@ -464,9 +468,7 @@ def interpolate_bytes(
     antialias: bool,
     first: int,
 ) -> tf.Tensor:
-    """``interpolate`` of uint8 in fixed point, one axis after the other from the last, each rounded: the very
-    numbers that torch gives.
-    """
+    """Resample uint8 in fixed point, exactly as torch: one axis at a time from the last, each rounded."""
     taps = antialias_taps if antialias else sample_taps
     for axis, out, scale in reversed(list(zip(range(first, len(x.shape)), space, scales))):
         if out == x.shape[axis]:
@@ -488,8 +490,9 @@ def interpolate(
     antialias: bool = False,
     layout: str = "channels_first",
 ) -> tf.Tensor:
-    """``x`` with its axes of space resampled to ``space``; ``scales`` are the factors that positions are
-    computed with.
+    """Resample the spatial axes of ``x`` to ``space``.
+
+    ``scales`` holds the factors that positions are computed with; None computes them from the sizes.
     """
     scales = scales or (None,) * len(space)
     first = len(x.shape) - len(space) - (layout == "channels_last")
@@ -509,15 +512,18 @@ def interpolate(
             or tf.is_tensor(out)
             or out != n
             or (method == "cubic" and not antialias and scale)
-        ):  # torch leaves others
+        ):
+            # torch leaves an axis that keeps its size unchanged.
             neighbours = filtered_neighbours if antialias else weighted_neighbours
             result = weighted_sums(result, axis, *neighbours(n, out, method, scale, align_corners, real))
     return tf.cast(result, x.dtype)
 
 
 def reflected(position: tf.Tensor, n: Any, align_corners: bool) -> tf.Tensor:
-    """Positions reflected at the ends of an axis, at the centres or at the outer edges of its first and last
-    elements.
+    """Reflect positions at the ends of an axis.
+
+    They are reflected at the centres of the end elements with ``align_corners``, and at their outer edges
+    otherwise.
     """
     start = 0.0 if align_corners else -0.5
     span = tf.cast(n - 1 if align_corners else n, position.dtype)
@@ -528,8 +534,9 @@ def reflected(position: tf.Tensor, n: Any, align_corners: bool) -> tf.Tensor:
 
 
 def padded_position(position: tf.Tensor, n: Any, padding: str, align_corners: bool) -> tf.Tensor:
-    """Positions inside of the array, as far as ``padding`` brings them there; no gradient flows at the ends
-    and beyond.
+    """Move positions into the array as ``padding`` demands.
+
+    No gradient flows at the ends of the array and outside of it.
     """
     if padding == "reflection":
         position = reflected(position, n, align_corners)
@@ -540,8 +547,9 @@ def padded_position(position: tf.Tensor, n: Any, padding: str, align_corners: bo
 
 
 def elements_at(x: tf.Tensor, places: Sequence[tf.Tensor]) -> tf.Tensor:
-    """``x[batch, channels, *space]`` at integer ``places``, one array [batch, *out] for each axis of space; 0
-    outside.
+    """Return the elements of ``x[batch, channels, *space]`` at integer indices, and 0 outside the array.
+
+    ``places`` has one array [batch, *out] for each spatial axis.
     """
     inside, within = tf.constant(True), []
     for place, n in zip(places, sizes(x)[2:]):
@@ -555,8 +563,9 @@ def elements_at(x: tf.Tensor, places: Sequence[tf.Tensor]) -> tf.Tensor:
 def grid_sample(
     x: tf.Tensor, grid: tf.Tensor, method: str = "linear", padding: str = "zeros", align_corners: bool = False
 ) -> tf.Tensor:
-    """``x[batch, channels, *space]`` at the positions ``grid[batch, *out, axes]``, -1 to 1 over each axis,
-    the last axis first.
+    """Sample ``x[batch, channels, *space]`` at the positions ``grid[batch, *out, axes]``.
+
+    Positions range from -1 to 1 over each axis; the last axis comes first.
     """
     space = sizes(x)[2:]
     positions = []
@@ -582,8 +591,9 @@ def grid_sample(
 
 
 def affine_grid(theta: tf.Tensor, space: Sequence[Any], align_corners: bool = False) -> tf.Tensor:
-    """The positions ``[batch, *space, axes]`` under the affine maps ``theta[batch, axes, axes + 1]``, the
-    last axis first.
+    """Return the positions ``[batch, *space, axes]`` under the affine maps ``theta[batch, axes, axes + 1]``.
+
+    The last axis comes first.
     """
     lines = []
     for n in space:

@@ -1,6 +1,4 @@
-"""Special functions that TensorFlow lacks, or whose values or gradients at the edges of their domain differ
-there.
-"""
+"""Special functions that TensorFlow lacks, or whose values or gradients differ at edges of the domain."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ from .elementwise import in_one_type, logaddexp, signbit
 
 
 def airy_ai(x: tf.Tensor) -> tf.Tensor:
-    """Airy function Ai: waves below -3, a decay above 3, a series between."""
+    """Compute the Airy function Ai: by waves below -3, by a decay above 3, and by a series between them."""
     series = airy_between(tf.clip_by_value(x, -3, 3) / 3)
     return tf.where(
         x < -3, airy_waves(tf.maximum(-x, 3)), tf.where(x > 3, airy_decay(tf.maximum(x, 3)), series)
@@ -31,12 +29,12 @@ def airy_ai(x: tf.Tensor) -> tf.Tensor:
 
 
 def airy_decay(x: tf.Tensor) -> tf.Tensor:
-    """Ai(x) for ``x`` from 3 on."""
+    """Compute ``Ai(x)`` for ``x >= 3``."""
     return airy_far_right(2 * (3 / x) ** 1.5 - 1) * tf.exp(-2 / 3 * x**1.5) / x**0.25
 
 
 def airy_waves(x: tf.Tensor) -> tf.Tensor:
-    """Ai(-x) for ``x`` from 3 on."""
+    """Compute ``Ai(-x)`` for ``x >= 3``."""
     phase = 2 / 3 * x**1.5
     t = 24 / (phase * phase) - 1
     angle = phase + math.pi / 4
@@ -44,22 +42,24 @@ def airy_waves(x: tf.Tensor) -> tf.Tensor:
 
 
 def like(number: float, x: tf.Tensor) -> tf.Tensor:
-    """A number of the type of ``x``."""
+    """Return ``number`` as a scalar of the dtype of ``x``."""
     return tf.constant(number, x.dtype)
 
 
 def betainc(*arguments: Any) -> tf.Tensor:
-    """Regularised incomplete beta function of ``(a, b, x)``, broadcast, with its limits for parameters at 0
-    and at infinity.
+    """Compute the regularized incomplete beta function of ``a, b, x``, broadcast.
+
+    Parameters of 0 or infinity give the limits.
     """
     dtype = next(item.dtype for item in arguments if isinstance(item, tf.Tensor))
     a, b, x = (tf.convert_to_tensor(item, dtype) for item in arguments)
     shape = tf.broadcast_dynamic_shape(tf.broadcast_dynamic_shape(tf.shape(a), tf.shape(b)), tf.shape(x))
     a, b, x = (tf.broadcast_to(item, shape) for item in (a, b, x))
+    # The whole mass of the distribution lies at 0, or at 1.
     starts, ends = (
         (a == 0) | (b == math.inf),
         (b == 0) | (a == math.inf),
-    )  # all of its mass lies at 0, or at 1
+    )
     wrong = ~((a >= 0) & (b >= 0) & (x >= 0) & (x <= 1)) | (starts & ends)
     limit = tf.where(wrong, like(math.nan, x), tf.cast((starts & (x > 0)) | (x == 1), dtype))
     at_limit = wrong | starts | ends
@@ -68,12 +68,12 @@ def betainc(*arguments: Any) -> tf.Tensor:
 
 
 def digamma(x: tf.Tensor) -> tf.Tensor:
-    """Logarithmic derivative of the gamma function; -inf at 0.0, inf at -0.0."""
+    """Compute the logarithmic derivative of the gamma function: -inf at 0.0 and inf at -0.0."""
     return tf.where(x == 0, tf.where(signbit(x), like(math.inf, x), like(-math.inf, x)), tf.math.digamma(x))
 
 
 def entr(x: tf.Tensor) -> tf.Tensor:
-    """``-x * log(x)``: 0 at 0, where the slope is infinite, -inf below."""
+    """Compute ``-x * log(x)``: 0 at 0, where the derivative is infinite, and -inf for negative ``x``."""
 
     def value(x: tf.Tensor) -> tf.Tensor:
         return tf.where(x < 0, like(-math.inf, x), -xlogy(x, x))
@@ -82,7 +82,7 @@ def entr(x: tf.Tensor) -> tf.Tensor:
 
 
 def erfcx(x: tf.Tensor) -> tf.Tensor:
-    """``exp(x ** 2) * erfc(x)``: the product up to 2, above it a continued fraction."""
+    """Compute ``exp(x ** 2) * erfc(x)``: directly for ``x < 2``, by a continued fraction from there on."""
     near = tf.minimum(x, like(2, x))
     far = tf.maximum(x, like(2, x))
     rest = far
@@ -92,17 +92,17 @@ def erfcx(x: tf.Tensor) -> tf.Tensor:
 
 
 def fmax(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """The larger one; the other one where one is NaN, the first where they are equal."""
+    """Compute the maximum and ignore NaN; at a tie the result, and its gradient, is that of ``x1``."""
     return tf.where((x1 >= x2) | (x2 != x2), x1, x2)
 
 
 def fmin(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """The smaller one; the other one where one is NaN, the first where they are equal."""
+    """Compute the minimum and ignore NaN; at a tie the result, and its gradient, is that of ``x1``."""
     return tf.where((x1 <= x2) | (x2 != x2), x1, x2)
 
 
 def frexp(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Mantissa from 0.5 to 1 and int32 exponent."""
+    """Return the mantissa, with magnitude in [0.5, 1), and the int32 exponent."""
     plain = (x == 0) | ~tf.math.is_finite(x)
     wide = tf.cast(tf.where(plain, tf.ones_like(x), x), tf.float64)
     exponent = (tf.bitcast(tf.abs(wide), tf.int64) // (1 << 52)) - 1022
@@ -111,7 +111,7 @@ def frexp(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def gammainc(a: Any, x: Any) -> tf.Tensor:
-    """Regularised lower incomplete gamma function, with its limits for ``a`` at 0 and at infinity."""
+    """Compute the regularized lower incomplete gamma function; ``a`` of 0 or infinity gives the limit."""
     a, x = in_one_type(a, x)
     of_zero = tf.where(x > 0, like(1, x), like(math.nan, x))
     limit = tf.where(a == 0, of_zero, tf.where(tf.math.is_inf(x), like(math.nan, x), like(0, x)))
@@ -121,7 +121,7 @@ def gammainc(a: Any, x: Any) -> tf.Tensor:
 
 
 def gammaincc(a: Any, x: Any) -> tf.Tensor:
-    """Regularised upper incomplete gamma function, with its limits for ``a`` at 0 and at infinity."""
+    """Compute the regularized upper incomplete gamma function; ``a`` of 0 or infinity gives the limit."""
     a, x = in_one_type(a, x)
     of_zero = tf.where(x > 0, like(0, x), like(math.nan, x))
     limit = tf.where(a == 0, of_zero, tf.where(tf.math.is_inf(x), like(math.nan, x), like(1, x)))
@@ -131,11 +131,12 @@ def gammaincc(a: Any, x: Any) -> tf.Tensor:
 
 
 def gamma_far(a: tf.Tensor, x: tf.Tensor, sign: int) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """The incomplete gamma function, upper for ``sign`` 1 and lower for -1, of large ``a`` and ``x`` near it,
-    NaN elsewhere; and the arguments that are left.
+    """Compute an incomplete gamma function for large ``a`` and ``x`` near ``a``.
 
-    TensorFlow's own loop ends before such arguments are summed up.
+    It is the upper one for ``sign`` 1 and the lower one for -1. Return the value, which is NaN for all other
+    arguments, and ``a`` and ``x`` with the arguments that were handled replaced by 1.
     """
+    # TensorFlow's own series stops before it converges for such arguments.
     is_far = (a >= 200) & (tf.abs(x - a) < (0.4 if x.dtype == tf.float64 else 0.6) * a)
     far_a, far_x = tf.where(is_far, a, like(200, a)), tf.where(is_far, x, like(200, x))
     mu = (far_x - far_a) / far_a
@@ -151,7 +152,7 @@ def gamma_far(a: tf.Tensor, x: tf.Tensor, sign: int) -> tuple[tf.Tensor, tf.Tens
 
 
 def gcd(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """Greatest common divisor, by Euclid's algorithm."""
+    """Compute the greatest common divisor by Euclid's algorithm."""
     x1 = tf.convert_to_tensor(x1)
     x2 = tf.convert_to_tensor(x2, x1.dtype)
     shape = tf.broadcast_dynamic_shape(tf.shape(x1), tf.shape(x2))
@@ -166,24 +167,23 @@ def gcd(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 
 
 def lcm(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """Least common multiple."""
     divisor = gcd(x1, x2)
     product = x1 // tf.where(divisor == 0, tf.ones_like(divisor), divisor) * x2
     return product if product.dtype.is_unsigned else tf.abs(product)
 
 
 def i0(x: tf.Tensor) -> tf.Tensor:
-    """Modified Bessel function of the first kind, order 0; its slope at 0 is 0."""
+    """Compute the modified Bessel function of the first kind of order 0, with derivative 0 at 0."""
     return tf.exp(tf.abs(x)) * tf.math.special.bessel_i0e(x)
 
 
 def i1(x: tf.Tensor) -> tf.Tensor:
-    """Modified Bessel function of the first kind, order 1; its slope at 0 is one half."""
+    """Compute the modified Bessel function of the first kind of order 1, with derivative 1/2 at 0."""
     return with_slopes(tf.math.special.bessel_i1, [lambda x: i0(x) - quotient_at(i1, x)], x)
 
 
 def i1e(x: tf.Tensor) -> tf.Tensor:
-    """``i1(x) * exp(-abs(x))``; its slope at 0 is one half."""
+    """Compute ``i1(x) * exp(-abs(x))``, with derivative 1/2 at 0."""
     return with_slopes(
         tf.math.special.bessel_i1e,
         [lambda x: tf.math.special.bessel_i0e(x) - tf.sign(x) * i1e(x) - quotient_at(i1e, x)],
@@ -192,7 +192,7 @@ def i1e(x: tf.Tensor) -> tf.Tensor:
 
 
 def quotient_at(function: Callable[[tf.Tensor], tf.Tensor], x: tf.Tensor) -> tf.Tensor:
-    """``function(x) / x``, one half at 0."""
+    """Compute ``function(x) / x``, and 1/2 near 0."""
     near = tf.abs(x) < 1e-6
     safe = tf.where(near, tf.ones_like(x), x)
     return tf.where(near, like(0.5, x), function(safe) / safe)
@@ -201,7 +201,7 @@ def quotient_at(function: Callable[[tf.Tensor], tf.Tensor], x: tf.Tensor) -> tf.
 def isclose(
     x1: Any, x2: Any, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> tf.Tensor:
-    """Whether ``abs(x1 - x2) <= atol + rtol * abs(x2)``."""
+    """Return whether ``abs(x1 - x2) <= atol + rtol * abs(x2)``, element by element."""
     x1 = tf.convert_to_tensor(x1)
     x2 = tf.convert_to_tensor(x2, x1.dtype)
     same = x1 == x2
@@ -214,19 +214,22 @@ def isclose(
 
 
 def logaddexp2(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """``log2(2 ** x1 + 2 ** x2)`` without overflow."""
+    """Compute ``log2(2 ** x1 + 2 ** x2)`` without overflow."""
     return logaddexp(x1 * math.log(2), x2 * math.log(2)) / math.log(2)
 
 
 def logit(x: tf.Tensor, eps: float | None = None) -> tf.Tensor:
-    """``log(x / (1 - x))``, of ``x`` kept between ``eps`` and ``1 - eps``; infinitely steep at 0 and 1."""
+    """Compute ``log(x / (1 - x))``, with ``x`` clamped to ``[eps, 1 - eps]`` if ``eps`` is given.
+
+    The derivative at 0 and 1 is infinite.
+    """
     if eps is not None:
         x = tf.where(x < eps, like(eps, x), tf.where(x > 1 - eps, like(1 - eps, x), x))
     return with_slopes(lambda x: tf.math.log(x / (1 - x)), [lambda x: 1 / (x * (1 - x))], x)
 
 
 def log_ndtr(x: tf.Tensor) -> tf.Tensor:
-    """Logarithm of the distribution function of the standard normal distribution, without underflow."""
+    """Compute the logarithm of the standard normal distribution function without underflow."""
     below, near = tf.minimum(x, like(-1, x)), tf.maximum(x, like(-1, x))
     tail = tf.math.log(erfcx(-below * math.sqrt(0.5)) / 2) - tf.square(below) / 2
     return tf.where(x < -1, tail, tf.math.log1p(-tf.math.erfc(near * math.sqrt(0.5)) / 2))
@@ -235,7 +238,7 @@ def log_ndtr(x: tf.Tensor) -> tf.Tensor:
 def nan_to_num(
     x: tf.Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> tf.Tensor:
-    """Other numbers for NaN and the infinities; None is the largest and smallest finite number."""
+    """Replace NaN and infinities; None replaces an infinity by the largest or smallest finite number."""
     if not x.dtype.is_floating:
         return tf.identity(x)
     largest, smallest = (
@@ -246,8 +249,9 @@ def nan_to_num(
 
 
 def orthogonal_polynomial(x: Any, n: Any, kind: str) -> tf.Tensor:
-    """The polynomial of degree ``n``, by the recurrence of its family; 0 for degrees that are negative or not
-    finite.
+    """Compute the orthogonal polynomial of degree ``n`` by its recurrence.
+
+    ``n`` is rounded towards 0. A negative or infinite degree gives 0.
     """
     dtype = x.dtype if tf.is_tensor(x) else n.dtype
     x, n = tf.convert_to_tensor(x, dtype), tf.convert_to_tensor(n, dtype)
@@ -281,25 +285,25 @@ def orthogonal_polynomial(x: Any, n: Any, kind: str) -> tf.Tensor:
 
 
 def of_positive(function: Callable[[tf.Tensor], tf.Tensor], x: tf.Tensor, at_zero: float) -> tf.Tensor:
-    """``function(x)`` above 0, ``at_zero`` at 0, NaN below."""
+    """Compute ``function(x)`` for positive ``x``, ``at_zero`` for 0 and NaN for negative ``x``."""
     value = function(tf.where(x > 0, x, tf.ones_like(x)))
     return tf.where(x > 0, value, tf.where(x == 0, like(at_zero, x), like(math.nan, x)))
 
 
 def polygamma(x: tf.Tensor, n: int) -> tf.Tensor:
-    """The ``n``-th derivative of the logarithmic derivative of the gamma function."""
+    """Compute the ``n``-th derivative of the digamma function."""
     if n == 1:
         return trigamma(x)
     return (-1) ** (n + 1) * math.factorial(n) * zeta(like(n + 1, x), x)
 
 
 def real_angle(x: tf.Tensor) -> tf.Tensor:
-    """pi for negative numbers, 0 for others, NaN of NaN."""
+    """Compute the complex angle of real numbers: pi for negative numbers, NaN for NaN, otherwise 0."""
     return tf.where(x != x, x, tf.where(x < 0, like(math.pi, x), tf.zeros_like(x)))
 
 
 def sine_quotient(x: tf.Tensor) -> tf.Tensor:
-    """``sin(x) / x``, near 0 by its series, whose gradient is exact there."""
+    """Compute ``sin(x) / x``; near 0 by a series, so that the gradient is exact there."""
     if x.dtype.is_complex:
         return tf.where(x == 0, tf.ones_like(x), tf.sin(x) / tf.where(x == 0, tf.ones_like(x), x))
     near = tf.abs(x) < 0.05
@@ -308,13 +312,15 @@ def sine_quotient(x: tf.Tensor) -> tf.Tensor:
 
 
 def spherical_bessel_j0(x: tf.Tensor) -> tf.Tensor:
-    """``sin(x) / x``, 0 at infinity."""
+    """Compute ``sin(x) / x``; the result is 0 at infinity."""
     return tf.where(tf.math.is_inf(x), tf.zeros_like(x), sine_quotient(x))
 
 
 def trigamma(x: tf.Tensor) -> tf.Tensor:
-    """The first derivative of ``digamma``; below 0.5 reflected as in torch, which at negative integers gives
-    what the sine of ``pi * x`` rounds to.
+    """Compute the derivative of ``digamma``.
+
+    Arguments below 0.5 are reflected. As in torch, the result at a negative integer is finite, since
+    ``sin(pi * x)`` is not rounded to 0 there.
     """
     below = x < 0.5
     sine = tf.sin(math.pi * tf.where(below, x, like(0.5, x)))
@@ -324,8 +330,9 @@ def trigamma(x: tf.Tensor) -> tf.Tensor:
 
 
 def xlog1py(x: Any, y: Any) -> tf.Tensor:
-    """``x * log1p(y)``, 0 where ``x`` is 0; NaN where ``y`` is. Its slopes are ``log1p(y)``, 0 where both are
-    at their ends, and ``x / (1 + y)``.
+    """Compute ``x * log1p(y)``: 0 if ``x`` is 0, and NaN if ``y`` is NaN.
+
+    The derivatives are ``log1p(y)``, or 0 if ``x`` is 0 and ``y <= -1``, and ``x / (1 + y)``.
     """
 
     def value(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
@@ -346,9 +353,9 @@ def xlog1py(x: Any, y: Any) -> tf.Tensor:
 
 
 def xlogy(x: Any, y: Any) -> tf.Tensor:
-    """``x * log(y)``, 0 where ``x`` is 0; NaN where ``y`` is.
+    """Compute ``x * log(y)``: 0 if ``x`` is 0, and NaN if ``y`` is NaN.
 
-    Its slopes are ``log(y)``, 0 where both are at their ends, and ``x / y``.
+    The derivatives are ``log(y)``, or 0 if ``x`` is 0 and ``y <= 0``, and ``x / y``.
     """
 
     def value(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
@@ -367,8 +374,10 @@ def xlogy(x: Any, y: Any) -> tf.Tensor:
 
 
 def zeta(x: Any, q: Any) -> tf.Tensor:
-    """Hurwitz zeta; infinite where ``x`` is 1 and at the poles 0, -1, -2, ..., NaN where ``x`` is below 1 or
-    ``q`` infinite.
+    """Compute the Hurwitz zeta function.
+
+    The result is infinite if ``x`` is 1 and at the poles ``q`` = 0, -1, -2, ... It is NaN if ``x < 1`` or
+    ``q`` is infinite.
     """
     x, q = in_one_type(x, q)
     below = q < 0
@@ -379,7 +388,10 @@ def zeta(x: Any, q: Any) -> tf.Tensor:
 
 
 def zeta_below(x: tf.Tensor, q: tf.Tensor) -> tf.Tensor:
-    """Hurwitz zeta for negative ``q``, raised to positive numbers term by term; without a gradient."""
+    """Compute the Hurwitz zeta function for negative ``q``, by adding terms until ``q`` is not negative.
+
+    No gradient flows through the result.
+    """
     shape = tf.broadcast_dynamic_shape(tf.shape(x), tf.shape(q))
     x, q = (tf.stop_gradient(tf.broadcast_to(array, shape)) for array in (x, q))
 

@@ -1,4 +1,4 @@
-"""Random numbers that ``tf.random`` has no one stateless call for."""
+"""Statistics, order statistics, cumulative operations, histograms, distances and random numbers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .control import custom_gradient
 
 
 def safe_sqrt(x: tf.Tensor) -> tf.Tensor:
-    """The square root, with derivative 0 at 0."""
+    """Compute the square root, with derivative 0 at 0."""
     zero = x == 0
     return tf.where(zero, tf.zeros_like(x), tf.sqrt(tf.where(zero, tf.ones_like(x), x)))
 
@@ -33,7 +33,7 @@ def safe_sqrt(x: tf.Tensor) -> tf.Tensor:
 def variance_over(
     x: tf.Tensor, axis: Any = None, *, correction: float = 0, keepdims: bool = False
 ) -> tf.Tensor:
-    """The variance over ``axis``, divided by ``max(0, N - correction)``."""
+    """Compute the variance over ``axis``, divided by ``max(0, N - correction)``."""
     centred = x - tf.reduce_mean(x, axis, keepdims=True)
     squares = tf.math.real(centred * tf.math.conj(centred))
     axes = range(len(x.shape)) if axis is None else [axis] if isinstance(axis, int) else axis
@@ -44,12 +44,12 @@ def variance_over(
 def standard_deviation(
     x: tf.Tensor, *, axis: Any = None, correction: float = 0, keepdims: bool = False
 ) -> tf.Tensor:
-    """The square root of the variance, with derivative 0 where it is 0."""
+    """Compute the standard deviation over ``axis``, with derivative 0 where it is 0."""
     return safe_sqrt(variance_over(x, axis, correction=correction, keepdims=keepdims))
 
 
 def vector_norm(x: tf.Tensor, *, axis: Any = None, ord: float = 2.0, keepdims: bool = False) -> tf.Tensor:
-    """The vector norm over ``axis``, with derivative 0 where it is 0."""
+    """Compute the vector norm over ``axis``, with derivative 0 where it is 0."""
     if ord == 2:
         return safe_sqrt(tf.reduce_sum(tf.math.real(x * tf.math.conj(x)), axis, keepdims=keepdims))
     length = tf.abs(x)
@@ -65,21 +65,21 @@ def vector_norm(x: tf.Tensor, *, axis: Any = None, ord: float = 2.0, keepdims: b
 
 
 def power_of(x: tf.Tensor, exponent: float) -> tf.Tensor:
-    """``x ** exponent``, with derivative 0 at 0."""
+    """Compute ``x ** exponent``, with derivative 0 at 0."""
     zero = x == 0
     at_zero = tf.constant(0 if exponent > 0 else math.inf, x.dtype)
     return tf.where(zero, at_zero, tf.pow(tf.where(zero, tf.ones_like(x), x), exponent))
 
 
 def nan_mean(x: tf.Tensor, *, axis: Any = None, keepdims: bool = False) -> tf.Tensor:
-    """The mean over ``axis`` of what is not NaN."""
+    """Compute the mean over ``axis`` and ignore NaN."""
     missing = x != x
     total = tf.reduce_sum(tf.where(missing, tf.zeros_like(x), x), axis, keepdims=keepdims)
     return total / tf.reduce_sum(tf.cast(~missing, x.dtype), axis, keepdims=keepdims)
 
 
 def difference(x: tf.Tensor, *, n: int = 1, axis: int = -1) -> tf.Tensor:
-    """The ``n``-th difference of neighbours along ``axis``; of bools whether they differ."""
+    """Compute the ``n``-th difference of neighbours along ``axis``; bools are combined by exclusive or."""
     x = moved_axis(x, axis, -1)
     for _ in range(n):
         x = x[..., 1:] ^ x[..., :-1] if x.dtype.is_bool else x[..., 1:] - x[..., :-1]
@@ -90,8 +90,9 @@ def difference(x: tf.Tensor, *, n: int = 1, axis: int = -1) -> tf.Tensor:
 def lower_median(
     x: tf.Tensor, *, axis: int, keepdims: bool = False, skip_nan: bool = False
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """The lower median along ``axis``, and where it was: the first NaN where there is one, unless they are
-    skipped.
+    """Return the lower median along ``axis`` and its index.
+
+    If a slice contains NaN, the result is the first NaN. With ``skip_nan``, NaN is ignored.
     """
     if len(x.shape) == 0:
         return x, tf.zeros_like(x, tf.int64)
@@ -105,13 +106,13 @@ def lower_median(
 
 
 def picked_along(x: tf.Tensor, index: tf.Tensor, axis: int, keepdims: bool) -> tf.Tensor:
-    """One element of each row along ``axis``."""
+    """Select one element along ``axis`` by ``index``; drop the axis unless ``keepdims``."""
     found = take_along_axis(x, index, axis)
     return found if keepdims else tf.squeeze(found, [axis])
 
 
 def places_along(x: tf.Tensor, axis: int) -> tf.Tensor:
-    """The place of each element along ``axis``."""
+    """Return the index of each element along ``axis``, in the shape of ``x``."""
     count = tf.range(size(x, axis), dtype=tf.int64)
     return tf.broadcast_to(
         tf.reshape(count, [-1 if i == axis % len(x.shape) else 1 for i in range(len(x.shape))]), tf.shape(x)
@@ -119,7 +120,10 @@ def places_along(x: tf.Tensor, axis: int) -> tf.Tensor:
 
 
 def most_frequent(x: tf.Tensor, *, axis: int, keepdims: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
-    """The most frequent element along ``axis``, the smallest of several, and where it was last."""
+    """Return the most frequent element along ``axis`` and the index of its last occurrence.
+
+    If several are equally frequent, the smallest is returned.
+    """
     if len(x.shape) == 0:
         return x, tf.zeros_like(x, tf.int64)
     values, order = sort_with_indices(x, axis=axis)
@@ -131,7 +135,7 @@ def most_frequent(x: tf.Tensor, *, axis: int, keepdims: bool = False) -> tuple[t
 
 
 def cumulative_prod(x: tf.Tensor, axis: int) -> tf.Tensor:
-    """``tf.math.cumprod`` with a gradient that is right where elements are 0, too."""
+    """Compute ``tf.math.cumprod``, with a gradient that is right at zeros, too."""
 
     @custom_gradient
     def computed(x: tf.Tensor) -> tuple[tf.Tensor, Any]:
@@ -147,7 +151,7 @@ def cumulative_prod(x: tf.Tensor, axis: int) -> tf.Tensor:
 
 
 def product(x: tf.Tensor, axis: Any = None, *, keepdims: bool = False) -> tf.Tensor:
-    """``tf.reduce_prod``, with derivatives of all orders where elements are 0, too."""
+    """Compute ``tf.reduce_prod``, with derivatives of all orders that are right at zeros, too."""
     rank = len(x.shape)
     axes = (
         list(range(rank))
@@ -175,16 +179,19 @@ def product(x: tf.Tensor, axis: Any = None, *, keepdims: bool = False) -> tf.Ten
 
 
 def product_before(x: tf.Tensor, reverse: bool) -> tf.Tensor:
-    """The product of the elements before each along the last axis, or after it."""
+    """Compute for each element the product of those before it along the last axis.
+
+    With ``reverse``, compute the product of those after it.
+    """
     x = tf.reverse(x, [-1]) if reverse else x
     before = tf.concat([tf.ones_like(x[..., :1]), cumulative_prod(x, -1)[..., :-1]], -1)
     return tf.reverse(before, [-1]) if reverse else before
 
 
 def first_extreme(function: Any, place: Any, x: tf.Tensor, axis: int, keepdims: bool = False) -> tf.Tensor:
-    """``tf.reduce_max`` or ``tf.reduce_min`` along one axis; of equal elements the first has the gradient.
+    """Compute ``tf.reduce_max`` or ``tf.reduce_min`` along ``axis``.
 
-    ``place`` finds it.
+    The gradient goes to the first of equal elements. ``place`` is ``tf.argmax`` or ``tf.argmin``.
     """
 
     @custom_gradient
@@ -199,7 +206,7 @@ def first_extreme(function: Any, place: Any, x: tf.Tensor, axis: int, keepdims: 
 
 
 def complex_logsumexp(x: tf.Tensor, axis: Any = None, keepdims: bool = False) -> tf.Tensor:
-    """``log(sum(exp(x)))`` of complex numbers over ``axis``, without overflow."""
+    """Compute ``log(sum(exp(x)))`` of complex numbers over ``axis`` without overflow."""
     peak = tf.stop_gradient(tf.reduce_max(tf.math.real(x), axis, keepdims=True))
     peak = tf.cast(tf.where(tf.math.is_finite(peak), peak, tf.zeros_like(peak)), x.dtype)
     total = tf.math.log(tf.reduce_sum(tf.exp(x - peak), axis, keepdims=True)) + peak
@@ -207,7 +214,7 @@ def complex_logsumexp(x: tf.Tensor, axis: Any = None, keepdims: bool = False) ->
 
 
 def cumulative_logsumexp(x: tf.Tensor, axis: int) -> tf.Tensor:
-    """``tf.math.cumulative_logsumexp``, NaN from the first NaN on."""
+    """Compute ``tf.math.cumulative_logsumexp``; the result is NaN from the first NaN on."""
     missing = tf.math.is_nan(x)
     return running_logsumexp(x, axis) + tf.stop_gradient(
         tf.cumsum(tf.where(missing, x, tf.zeros_like(x)), axis)
@@ -215,8 +222,9 @@ def cumulative_logsumexp(x: tf.Tensor, axis: int) -> tf.Tensor:
 
 
 def running_logsumexp(x: tf.Tensor, axis: int) -> tf.Tensor:
-    """``tf.math.cumulative_logsumexp`` with derivatives of every order: those of its gradient's logarithms
-    are no numbers at 0.
+    """Compute ``tf.math.cumulative_logsumexp``, with derivatives of every order.
+
+    TensorFlow's gradient computes logarithms, whose derivative is NaN at 0.
     """
 
     @custom_gradient
@@ -227,8 +235,10 @@ def running_logsumexp(x: tf.Tensor, axis: int) -> tf.Tensor:
 
 
 def sums_of_shares(y: tf.Tensor, x: tf.Tensor, axis: int, reverse: bool) -> tf.Tensor:
-    """The sums over ``i <= j``, of ``y[i] * share[i, j]`` for each j, or, in ``reverse``, of ``y[j] *
-    share[i, j]`` for each i, where ``share[i, j]`` is ``exp(x[i] - logsumexp(x[: j + 1]))``.
+    """Compute for each j the sum over ``i <= j`` of ``y[i] * share[i, j]``.
+
+    ``share[i, j]`` is ``exp(x[i] - logsumexp(x[: j + 1]))``. With ``reverse``, compute for each i the sum
+    over ``j >= i`` of ``y[j] * share[i, j]``.
     """
 
     def of_positive(y: tf.Tensor) -> tf.Tensor:
@@ -252,16 +262,17 @@ def sums_of_shares(y: tf.Tensor, x: tf.Tensor, axis: int, reverse: bool) -> tf.T
 
 
 def running_recurrence(factors: tf.Tensor, terms: tf.Tensor) -> tf.Tensor:
-    """``s[i] = terms[i] + factors[i] * s[i + 1]`` along the last axis, in as many steps as its size has
-    binary digits.
+    """Compute ``s[i] = terms[i] + factors[i] * s[i + 1]`` along the last axis.
+
+    The number of steps is logarithmic in the size of the axis.
     """
     count = size(terms, -1)
     place = tf.range(count)
 
     def double(by: tf.Tensor, factors: tf.Tensor, terms: tf.Tensor) -> tuple[tf.Tensor, ...]:
-        later = tf.minimum(
-            place + by, count - 1
-        )  # XLA takes indices that change in a loop, but no such sizes
+        # XLA requires constant sizes in a loop, so elements are gathered at clamped indices instead of
+        # sliced.
+        later = tf.minimum(place + by, count - 1)
         later_factors, later_terms = (
             tf.where(place + by < count, tf.gather(x, later, axis=-1), 0) for x in (factors, terms)
         )
@@ -271,17 +282,18 @@ def running_recurrence(factors: tf.Tensor, terms: tf.Tensor) -> tf.Tensor:
 
 
 def running_extreme(function: Any, x: tf.Tensor, axis: int) -> tf.Tensor:
-    """``function`` (``tf.maximum`` or ``tf.minimum``) of all elements so far along ``axis``, in steps of 1,
-    2, 4, ... elements.
+    """Compute the cumulative ``tf.maximum`` or ``tf.minimum`` along ``axis``.
+
+    The number of steps is logarithmic in the size of the axis.
     """
     x = moved_axis(x, axis, -1)
     count = tf.shape(x)[-1]
     place = tf.range(count)
 
     def step(distance: tf.Tensor, x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        before = tf.gather(
-            x, tf.maximum(place - distance, 0), axis=-1
-        )  # XLA takes indices that change in a loop, but no such sizes
+        # XLA requires constant sizes in a loop, so elements are gathered at clamped indices instead of
+        # sliced.
+        before = tf.gather(x, tf.maximum(place - distance, 0), axis=-1)
         return distance * 2, tf.where(place < distance, x, function(x, before))
 
     _, x = tf.while_loop(lambda distance, _: distance < count, step, (tf.constant(1), x))
@@ -289,17 +301,20 @@ def running_extreme(function: Any, x: tf.Tensor, axis: int) -> tf.Tensor:
 
 
 def cummax(x: tf.Tensor, *, axis: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """The largest element so far along ``axis``, and where it was last."""
+    """Return the cumulative maximum along ``axis`` and the index of its last occurrence."""
     return last_seen(tf.maximum, x, axis)
 
 
 def cummin(x: tf.Tensor, *, axis: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """The smallest element so far along ``axis``, and where it was last."""
+    """Return the cumulative minimum along ``axis`` and the index of its last occurrence."""
     return last_seen(tf.minimum, x, axis)
 
 
 def last_seen(function: Any, x: tf.Tensor, axis: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """Running extremes, and where they were last."""
+    """Return the cumulative extreme along ``axis`` and the index of its last occurrence.
+
+    ``function`` is ``tf.maximum`` or ``tf.minimum``.
+    """
     if len(x.shape) == 0:
         return x, tf.zeros_like(x, tf.int64)
     plain = tf.cast(x, tf.int32) if x.dtype.is_bool else x
@@ -318,7 +333,10 @@ def quantile(
     method: str = "linear",
     skip_nan: bool = False,
 ) -> tf.Tensor:
-    """The ``q``-th quantiles along ``axis``; the axes of ``q`` come first."""
+    """Compute the ``q``-th quantiles along ``axis``; the axes of ``q`` come first.
+
+    A slice that contains NaN gives NaN; with ``skip_nan``, NaN is ignored.
+    """
     rank, q = len(x.shape), tf.convert_to_tensor(q, x.dtype)
     rows = tf.reshape(x, [-1]) if axis is None else moved_axis(x, axis, -1)
     values, _ = sort_with_indices(rows)
@@ -355,7 +373,7 @@ def quantile(
 
 # ----------------------------------------------------------------------------------- integrals and histograms
 def trapezoid_areas(y: tf.Tensor, x: tf.Tensor | None = None, *, dx: Any = 1.0, axis: int = -1) -> tf.Tensor:
-    """The areas between neighbours of ``y`` along ``axis``, at points ``x`` or ``dx`` apart."""
+    """Compute the trapezoid between neighbours of ``y`` along ``axis``, at points ``x`` or ``dx`` apart."""
     values = moved_axis(y, axis, -1)
     steps = (
         scalar(dx, y.dtype) if x is None else difference(x if len(x.shape) == 1 else moved_axis(x, axis, -1))
@@ -364,15 +382,16 @@ def trapezoid_areas(y: tf.Tensor, x: tf.Tensor | None = None, *, dx: Any = 1.0, 
 
 
 def bincount(x: tf.Tensor, weights: tf.Tensor | None = None, *, minlength: Any = 0) -> tf.Tensor:
-    """How often each of 0, 1, 2 ... is in ``x``, or the sum of ``weights`` there."""
+    """Count how often each of 0, 1, 2 ... occurs in ``x``, or sum the ``weights`` of its occurrences."""
     x = tf.cast(x, tf.int64)
     count = tf.maximum(tf.reduce_max(tf.concat([x, [-1]], 0)) + 1, tf.cast(minlength, tf.int64))
     return tf.math.unsorted_segment_sum(tf.ones_like(x) if weights is None else weights, x, count)
 
 
 def histc(x: tf.Tensor, *, bins: int, min: float, max: float) -> tf.Tensor:
-    """How many elements are in each of ``bins`` equal parts of ``[min, max]``, or of the range of ``x`` where
-    both are equal.
+    """Count the elements in ``bins`` equal bins over ``[min, max]``.
+
+    If ``min`` equals ``max``, the bins cover the range of ``x``.
     """
     flat = tf.reshape(x, [-1])
     if flat.shape[0] == 0:
@@ -391,7 +410,7 @@ def histc(x: tf.Tensor, *, bins: int, min: float, max: float) -> tf.Tensor:
 
 
 def histogram_bin_edges(x: tf.Tensor, *, bins: int, range: tuple[float, float] | None = None) -> tf.Tensor:
-    """The ``bins + 1`` edges of equal bins over ``range``, or the range of ``x``."""
+    """Return the ``bins + 1`` edges of equal bins over ``range``, by default the range of ``x``."""
     if range is not None:
         low, high = (tf.constant(end, x.dtype) for end in range)
     elif 0 in x.shape:
@@ -406,7 +425,7 @@ def histogram_bin_edges(x: tf.Tensor, *, bins: int, range: tuple[float, float] |
 def histogram_counts(
     x: tf.Tensor, bin_edges: tf.Tensor, weights: tf.Tensor | None = None, *, density: bool = False
 ) -> tf.Tensor:
-    """How many elements, or what weight of them, are between the edges."""
+    """Count the elements, or sum their weights, between neighbouring edges; the last edge is inclusive."""
     flat = tf.reshape(x, [-1])
     bins = size(bin_edges, 0) - 1
     place = searchsorted(bin_edges, flat, side="right") - 1
@@ -426,7 +445,7 @@ def covariance(
     fweights: tf.Tensor | None = None,
     aweights: tf.Tensor | None = None,
 ) -> tf.Tensor:
-    """The covariances of the rows of ``x``."""
+    """Compute the covariance matrix of the rows of ``x``."""
     rows = tf.reshape(x, [1, -1]) if len(x.shape) < 2 else x
     weights = tf.ones([size(rows, 1)], rows.dtype)
     for given in (fweights, aweights):
@@ -443,7 +462,7 @@ def covariance(
 
 
 def corrcoef(x: tf.Tensor) -> tf.Tensor:
-    """Pearson's correlations of the rows of ``x``."""
+    """Compute the Pearson correlation matrix of the rows of ``x``."""
     covariances = covariance(x)
     if len(x.shape) < 2:
         return covariances / covariances
@@ -457,7 +476,10 @@ def corrcoef(x: tf.Tensor) -> tf.Tensor:
 
 
 def cosine_similarity(x1: tf.Tensor, x2: tf.Tensor, *, axis: int, epsilon: float = 1e-8) -> tf.Tensor:
-    """The cosine of the angle between ``x1`` and ``x2`` along ``axis``."""
+    """Compute the cosine of the angle between ``x1`` and ``x2`` along ``axis``.
+
+    Each norm is replaced by ``epsilon`` if it is smaller.
+    """
     shape = tf.broadcast_dynamic_shape(tf.shape(x1), tf.shape(x2))
     x1, x2 = (tf.broadcast_to(x, shape) for x in (x1, x2))
     unit1, unit2 = (x / tf.maximum(vector_norm(x, axis=axis, keepdims=True), epsilon) for x in (x1, x2))
@@ -465,20 +487,21 @@ def cosine_similarity(x1: tf.Tensor, x2: tf.Tensor, *, axis: int, epsilon: float
 
 
 def cdist(x1: tf.Tensor, x2: tf.Tensor, *, p: float = 2.0) -> tf.Tensor:
-    """The ``p``-distances between all rows of ``x1`` and all rows of ``x2``."""
+    """Compute the ``p``-distances between all rows of ``x1`` and all rows of ``x2``."""
     return vector_norm(tf.expand_dims(x1, -2) - tf.expand_dims(x2, -3), axis=-1, ord=p)
 
 
 def pdist(x: tf.Tensor, *, p: float = 2.0) -> tf.Tensor:
-    """The ``p``-distances between all pairs of rows of ``x``."""
+    """Compute the ``p``-distances between all pairs of rows of ``x``."""
     rows = tf.range(size(x, 0))
     pairs = tf.where(rows > rows[:, None])
     return vector_norm(tf.gather(x, pairs[:, 0]) - tf.gather(x, pairs[:, 1]), axis=-1, ord=p)
 
 
 def dropout(key: tf.Tensor, x: tf.Tensor, rate: float, shared_axes: tuple[int, ...] = ()) -> tf.Tensor:
-    """``x`` with a share ``rate`` of its elements set to 0, the others scaled up; ``shared_axes`` live or die
-    together.
+    """Set each element of ``x`` to 0 with probability ``rate`` and divide the others by ``1 - rate``.
+
+    All elements along ``shared_axes`` are set to 0 together.
     """
     if rate == 1:
         return tf.zeros_like(x)
@@ -488,7 +511,7 @@ def dropout(key: tf.Tensor, x: tf.Tensor, rate: float, shared_axes: tuple[int, .
 
 
 def random_bernoulli(key: tf.Tensor, probability: Any, shape: Any) -> tf.Tensor:
-    """True with the given probability."""
+    """Sample bools that are True with the given ``probability``."""
     probability = tf.convert_to_tensor(probability)
     drawn = tf.random.stateless_uniform(
         tf.broadcast_dynamic_shape(tf.shape(probability), tf.cast(shape, tf.int32)), key, dtype=tf.float64
@@ -497,18 +520,18 @@ def random_bernoulli(key: tf.Tensor, probability: Any, shape: Any) -> tf.Tensor:
 
 
 def random_permutation(key: tf.Tensor, n: Any, dtype: tf.DType) -> tf.Tensor:
-    """The integers from 0 to ``n - 1`` in random order."""
+    """Return the integers from 0 to ``n - 1`` in random order."""
     return tf.cast(argsort(tf.random.stateless_uniform([n], key, None, None, dtype=tf.int64)), dtype)
 
 
 def random_gumbel(key: tf.Tensor, shape: Any, dtype: tf.DType) -> tf.Tensor:
-    """Numbers of the standard Gumbel distribution."""
+    """Sample from the standard Gumbel distribution."""
     drawn = tf.random.stateless_uniform(shape, key, dtype=tf.float64)
     return tf.cast(-tf.math.log(-tf.math.log(tf.maximum(drawn, 2.0**-1022))), dtype)
 
 
 def random_complex_normal(key: tf.Tensor, shape: Any, dtype: tf.DType) -> tf.Tensor:
-    """Complex normal numbers of variance 1 in all."""
+    """Sample complex normal numbers of variance 1; the real and the imaginary part have variance 1/2."""
     parts = tf.random.stateless_normal(
         [2, *shape], key, dtype=tf.float64 if dtype == tf.complex128 else tf.float32
     )
@@ -516,7 +539,7 @@ def random_complex_normal(key: tf.Tensor, shape: Any, dtype: tf.DType) -> tf.Ten
 
 
 def random_binomial(key: tf.Tensor, count: tf.Tensor, probability: tf.Tensor) -> tf.Tensor:
-    """How many of ``count`` trials succeed, each with ``probability``."""
+    """Sample the number of successes in ``count`` trials that succeed with ``probability``."""
     shape = tf.broadcast_dynamic_shape(tf.shape(count), tf.shape(probability))
     drawn = tf.random.stateless_binomial(
         shape, key, tf.cast(count, tf.float64), tf.cast(probability, tf.float64), tf.float64
@@ -525,7 +548,7 @@ def random_binomial(key: tf.Tensor, count: tf.Tensor, probability: tf.Tensor) ->
 
 
 def random_categorical(key: tf.Tensor, weights: tf.Tensor, samples: Any, replacement: bool) -> tf.Tensor:
-    """Indices along the last axis in proportion to ``weights``."""
+    """Sample indices along the last axis with probabilities proportional to ``weights``."""
     logits = tf.math.log(weights)
     shape = [samples, *sizes(weights)] if replacement else sizes(weights)
     scores = logits + random_gumbel(key, shape, weights.dtype)
@@ -535,8 +558,9 @@ def random_categorical(key: tf.Tensor, weights: tf.Tensor, samples: Any, replace
 
 
 def philox(keys: tf.Tensor, counts: tf.Tensor) -> tf.Tensor:
-    """Philox-4x32 with 10 rounds: four random words for each key of two words and count of four, which stand
-    along the last axis.
+    """Compute Philox-4x32 with 10 rounds: four random words for each key of two words and counter of four.
+
+    Words are along the last axis.
     """
     mask, half = tf.constant(0xFFFFFFFF, tf.uint64), tf.constant(32, tf.uint64)
     both, xor, right_shift = tf.bitwise.bitwise_and, tf.bitwise.bitwise_xor, tf.bitwise.right_shift
@@ -560,8 +584,9 @@ def philox(keys: tf.Tensor, counts: tf.Tensor) -> tf.Tensor:
 
 
 def threefry(keys: tf.Tensor, counts: tf.Tensor) -> tf.Tensor:
-    """Threefry-2x32 with 20 rounds: two random words for each key and count, which are words along the last
-    axis.
+    """Compute Threefry-2x32 with 20 rounds: two random words for each key of two words and counter of two.
+
+    Words are along the last axis.
     """
     left, right = tf.bitwise.left_shift, tf.bitwise.right_shift
     first, second = keys[..., 0], keys[..., 1]

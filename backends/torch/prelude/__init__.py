@@ -1,7 +1,7 @@
-"""Helpers that generated torch source uses; each is copied into the source that needs it, one file a section
-here.
+"""Helper functions that generated torch source uses.
 
-They are ordinary functions over tensors: no import of this package, only ``torch``, ``F`` and ``math``.
+Generated source contains a copy of each helper that it calls, so a helper imports only ``torch``, ``F``,
+``math`` and other helpers.
 """
 
 from ...common import prefixes, preludes

@@ -1,4 +1,4 @@
-"""Sets."""
+"""Casts, padding, indexing, scatters and sets."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ import torch
 
 
 def converted(parts: tuple[torch.Tensor, ...], *dtypes: torch.dtype | None) -> tuple[torch.Tensor, ...]:
-    """Each of several tensors as its data type; as it is for None."""
+    """Cast each tensor to the dtype at the same position; None leaves it unchanged."""
     return tuple(part if dtype is None else part.to(dtype) for part, dtype in zip(parts, dtypes, strict=True))
 
 
 def as_strided(
     x: torch.Tensor, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0
 ) -> torch.Tensor:
-    """Element ``i, j, ..`` of the result is element ``offset + i * strides[0] + j * strides[1] + ..`` of the
-    flattened ``x``.
+    """Return a tensor whose element ``i, j, ..`` is a fixed element of the flattened ``x``.
+
+    The index of that element is ``offset + i * strides[0] + j * strides[1] + ..``.
     """
     return x.contiguous().view(-1)[offset:].as_strided(shape, strides)
 
 
 def pad_with_elements(x: torch.Tensor, padding: tuple[tuple[int, int], ...], mode: str) -> torch.Tensor:
-    """``x`` made larger by its own elements, over any axes and of any type; negative amounts cut elements
-    off.
+    """Pad ``x`` with its own elements: mirrored ("reflect"), the outermost ("edge"), or periodic ("wrap").
+
+    Negative amounts remove elements.
     """
     for axis, (before, after) in enumerate(padding):
         size = x.shape[axis]
@@ -42,16 +44,14 @@ def pad_with_elements(x: torch.Tensor, padding: tuple[tuple[int, int], ...], mod
 
 
 def updated(x: torch.Tensor, key: Any, value: torch.Tensor | float) -> torch.Tensor:
-    """``x`` with ``value`` in the place of ``x[key]``."""
+    """Return a copy of ``x`` with ``x[key]`` replaced by ``value``."""
     result = x.clone()
     result[key] = value
     return result
 
 
 def take_along_axis(x: torch.Tensor, indices: torch.Tensor, axis: int) -> torch.Tensor:
-    """``x`` at ``indices`` along an axis, the others broadcast; negative indices count from the end, others
-    outside are an error.
-    """
+    """Select elements along ``axis`` by ``indices``, which may be negative; the other axes broadcast."""
     size = x.shape[axis]
     others = torch.broadcast_shapes(
         *((*part.shape[:axis], 1, *part.shape[axis + 1 :]) for part in (x, indices))
@@ -66,8 +66,9 @@ def take_along_axis(x: torch.Tensor, indices: torch.Tensor, axis: int) -> torch.
 def scatter_reduce_at(
     x: torch.Tensor, key: Any, values: torch.Tensor, reduce: str, include_self: bool
 ) -> torch.Tensor:
-    """``x`` with the values that meet at each place of ``x[key]`` reduced to one, together with the old
-    element if ``include_self``.
+    """Return ``x`` with the ``values`` for each element of ``x[key]`` reduced to one by ``reduce``.
+
+    With ``include_self``, the old element takes part.
     """
     places = torch.arange(x.numel(), device=x.device).reshape(x.shape)[key]
     values = values.broadcast_to(places.shape).reshape(-1)
@@ -87,12 +88,14 @@ def scatter_reduce_at(
 def scatter_product(
     x: torch.Tensor, axis: int, indices: torch.Tensor, values: torch.Tensor, include_self: bool
 ) -> torch.Tensor:
-    """``torch.scatter_reduce`` with ``"prod"``; ``NotImplementedError`` in forward mode, where torch gives it
-    the tangent 0.
+    """Call ``torch.scatter_reduce`` with ``"prod"``; in forward mode, raise ``NotImplementedError``.
+
+    In forward mode, torch would return the tangent 0.
     """
     if torch.autograd.forward_ad._current_level >= 0 and (x.is_floating_point() or x.is_complex()):
         raise NotImplementedError(
-            "torch has no forward mode of products that are scattered; take graph_compiler.transforms, or reverse mode"
+            "torch has no forward mode of products that are scattered; take graph_compiler.transforms, "
+            "or reverse mode"
         )
     return torch.scatter_reduce(x, axis, indices, values, "prod", include_self=include_self)
 
@@ -100,8 +103,9 @@ def scatter_product(
 def unique_with_first(
     x: torch.Tensor, dim: int | None = None
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-    """The sorted unique elements (or slices along ``dim``), where each comes first, where it is in the
-    result, how often it comes.
+    """Return the sorted unique elements, or slices along ``dim``, with three index tensors.
+
+    These are the index of the first occurrence of each, the inverse that rebuilds ``x``, and the counts.
     """
     values, inverse, counts = torch.unique(x, return_inverse=True, return_counts=True, dim=dim)
     flat = inverse.reshape(-1)

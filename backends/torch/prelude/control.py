@@ -1,4 +1,4 @@
-"""Loops."""
+"""Custom gradients and scans."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ def associative_scan(
     axis: int,
     reverse: bool = False,
 ) -> tuple[torch.Tensor, ...]:
-    """The elements along ``axis``, each combined with all before it, or, with ``reverse``, with all behind
-    it, in new tensors.
+    """Compute all prefix combinations along ``axis``, or with ``reverse`` all suffix combinations.
+
+    The results are new tensors.
     """
     if arrays[0].shape[axis] < 2:
         return tuple(array.clone() for array in arrays)
@@ -31,9 +32,9 @@ def associative_scan(
 
 
 def run_again(body: Callable[..., Any], *arrays: torch.Tensor) -> Any:
-    """``body(*arrays)``, of which a gradient keeps the arrays alone, and computes the rest again.
+    """Call ``body(*arrays)`` such that autograd stores only ``arrays`` and recomputes the rest.
 
-    ``torch.func`` can do without.
+    Under the transforms of ``torch.func``, ``body`` is called directly.
     """
     if torch.is_grad_enabled() and (
         torch.compiler.is_compiling() or torch._C._functorch.peek_interpreter_stack() is None
@@ -43,15 +44,17 @@ def run_again(body: Callable[..., Any], *arrays: torch.Tensor) -> Any:
 
 
 def interleaved(even: torch.Tensor, odd: torch.Tensor, axis: int) -> torch.Tensor:
-    """The elements of two tensors in turn."""
+    """Return the elements of ``even`` and ``odd`` in turn along ``axis``."""
     count = odd.shape[axis]
     pairs = torch.stack((section(even, axis, 0, count), odd), axis + 1).flatten(axis, axis + 1)
     return pairs if even.shape[axis] == count else torch.cat((pairs, section(even, axis, count, None)), axis)
 
 
 def with_gradient(value: torch.Tensor, *pairs: torch.Tensor) -> torch.Tensor:
-    """``value``; ``pairs`` are sources and slopes: the gradient of a source is that of the value times its
-    slope.
+    """Return ``value`` with a custom gradient.
+
+    ``pairs`` alternates sources and slopes. The gradient of a source is the gradient of the value times
+    its slope; ``value`` itself gets no gradient.
     """
 
     class Ruled(torch.autograd.Function):
@@ -63,9 +66,8 @@ def with_gradient(value: torch.Tensor, *pairs: torch.Tensor) -> torch.Tensor:
 
         @staticmethod
         def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-            ctx.set_materialize_grads(
-                False
-            )  # zeros times a slope would be a path to it for second derivatives
+            # Materialized zeros times a slope would connect the slope to second derivatives.
+            ctx.set_materialize_grads(False)
             ctx.save_for_backward(*inputs[2::2])
 
         @staticmethod
@@ -80,7 +82,7 @@ def with_gradient(value: torch.Tensor, *pairs: torch.Tensor) -> torch.Tensor:
 
 
 def refuse_gradient(*arrays: torch.Tensor, message: str) -> torch.Tensor:
-    """The first array; ``GradientRefused`` where a gradient is taken of it."""
+    """Return the first array; raise ``GradientRefused`` with ``message`` if a gradient of it is computed."""
 
     class Refused(torch.autograd.Function):
         generate_vmap_rule = True
@@ -103,8 +105,9 @@ def refuse_gradient(*arrays: torch.Tensor, message: str) -> torch.Tensor:
 
 
 def strong_zero(function: Callable[..., torch.Tensor], *arrays: torch.Tensor) -> torch.Tensor:
-    """``function(*arrays)``, element by element; a tangent or cotangent that is zero stays zero, whatever the
-    slope is.
+    """Compute the element-wise ``function(*arrays)`` such that a zero tangent or cotangent stays zero.
+
+    This also holds if the derivative of the function is infinite or NaN.
     """
 
     class StrongZero(torch.autograd.Function):
@@ -141,7 +144,7 @@ def strong_zero(function: Callable[..., torch.Tensor], *arrays: torch.Tensor) ->
 def slope_of(
     function: Callable[..., torch.Tensor], place: int, arrays: Sequence[torch.Tensor]
 ) -> torch.Tensor:
-    """The derivative of a function, element by element, by the array at a place; itself one that keeps zeros."""
+    """Compute the derivative of the element-wise ``function`` by array ``place``, with strong zeros."""
 
     def slope(*arrays: torch.Tensor) -> torch.Tensor:
         before, array, after = arrays[:place], arrays[place], arrays[place + 1 :]
@@ -152,7 +155,10 @@ def slope_of(
 
 
 def strong_product(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """``x * y``, and 0 where one of them is 0, whatever the other is; so are its derivatives."""
+    """Compute ``x * y``, which is 0 if one of them is 0, even if the other is infinite or NaN.
+
+    The derivatives follow the same rule.
+    """
 
     class StrongProduct(torch.autograd.Function):
         generate_vmap_rule = True

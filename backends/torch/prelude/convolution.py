@@ -15,7 +15,7 @@ def im2col(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> torch.Tensor:
-    """All windows of ``x[batch, channels, *space]`` as columns [batch, channels * window, windows]."""
+    """Return all windows of ``x[batch, channels, *space]`` as columns [batch, channels * window, windows]."""
     rank = len(kernel)
     windows = F.pad(x, [amount for pair in reversed(padding) for amount in pair])
     for axis, (size, stride, step) in enumerate(zip(kernel, strides, dilation)):
@@ -32,9 +32,7 @@ def col2im(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> torch.Tensor:
-    """The sum of the columns that ``im2col`` makes of an array [batch, channels, *size], each element at its
-    place.
-    """
+    """Sum columns into an array [batch, channels, *size]: the adjoint of ``im2col``."""
     batch, channels = x.shape[0], x.shape[1] // math.prod(kernel)
     places = torch.arange(1, math.prod(size) + 1, device=x.device).reshape(1, 1, *size)
     places = im2col(places, kernel, strides, padding, dilation).reshape(-1)  # 0 in the padding

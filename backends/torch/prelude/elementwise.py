@@ -1,4 +1,4 @@
-"""Element-wise functions whose slopes at some point differ in torch from those of the vocabulary."""
+"""Element-wise functions whose derivatives differ in torch, and arithmetic of uint64."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import torch
 
 
 def absolute(x: torch.Tensor) -> torch.Tensor:
-    """The absolute value; its slope at 0 is 1."""
+    """Compute the absolute value, with derivative 1 at 0."""
     return torch.where(x < 0, -x, x + 0) if x.requires_grad else torch.abs(x)
 
 
 def signed(x: Any) -> torch.Tensor:
-    """The bits of unsigned integers of 64 bits, or of a number, as a signed integer."""
+    """Reinterpret a uint64 tensor, or a Python number, as int64."""
     return x.view(torch.int64) if isinstance(x, torch.Tensor) else torch.tensor((x + 2**63) % 2**64 - 2**63)
 
 
 def shifted_right(x: Any, count: Any) -> torch.Tensor:
-    """Unsigned integers of 64 bits moved to the right, with zeros from the left."""
+    """Shift the bits of uint64 right and insert zeros; a count outside 0 to 63 gives 0."""
     bits, places = signed(x), signed(count)
     moved = (bits >> places) & ~(torch.full_like(bits, -1) << (64 - places))
     return torch.where((places >= 0) & (places < 64), torch.where(places == 0, bits, moved), 0).view(
@@ -27,16 +27,15 @@ def shifted_right(x: Any, count: Any) -> torch.Tensor:
 
 
 def is_less(x: Any, y: Any) -> torch.Tensor:
-    """Whether unsigned integers of 64 bits are less than others."""
+    """Return whether ``x < y`` for uint64, element by element."""
     return (signed(x) ^ -(2**63)) < (signed(y) ^ -(2**63))
 
 
 def divided(x: Any, y: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    """Quotient and remainder of unsigned integers of 64 bits; those by 0 are 0 and the number."""
+    """Return quotient and remainder of uint64; division by 0 gives quotient 0 and remainder ``x``."""
     number, divisor = signed(x), signed(y)
-    half = shifted_right(x, 1).view(
-        torch.int64
-    )  # what it is divided by fits; a divisor that does not goes in once at most
+    # The halved number fits int64. A divisor that does not fit is contained at most once.
+    half = shifted_right(x, 1).view(torch.int64)
     quotient = torch.where(
         divisor > 0, torch.div(half, torch.where(divisor > 0, divisor, 1), rounding_mode="floor") << 1, 0
     )

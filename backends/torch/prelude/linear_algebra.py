@@ -6,15 +6,13 @@ import torch
 
 
 def eig(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """``torch.linalg.eig``, and NaN for matrices that are not finite, at which LAPACK can end the process."""
+    """Compute ``torch.linalg.eig``; a matrix that is not finite, which may crash LAPACK, gives NaN."""
     unknown = (x * 0).sum((-2, -1))
     values, vectors = torch.linalg.eig(torch.where(unknown.isnan()[..., None, None], 0, x))
     return values + unknown[..., None], vectors + unknown[..., None, None]
 
 
 def eigvals(x: torch.Tensor) -> torch.Tensor:
-    """``torch.linalg.eigvals``, and NaN for matrices that are not finite, at which LAPACK can end the
-    process.
-    """
+    """Compute ``torch.linalg.eigvals``; a matrix that is not finite, which may crash LAPACK, gives NaN."""
     unknown = (x * 0).sum((-2, -1))
     return torch.linalg.eigvals(torch.where(unknown.isnan()[..., None, None], 0, x)) + unknown[..., None]

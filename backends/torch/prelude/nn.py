@@ -1,4 +1,4 @@
-"""Recurrent layers: torch's own, one layer in one direction, arrays [time, batch, features]."""
+"""Activations, attention, normalization and recurrent layers."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import torch.nn.functional as F
 
 
 def leaky_relu(x: torch.Tensor, negative_slope: float) -> torch.Tensor:
-    """``x`` above 0, ``negative_slope * x`` below; the slope at 0 is 1."""
+    """Compute ``x`` for ``x >= 0``, otherwise ``negative_slope * x``; the derivative at 0 is 1."""
     return torch.where(x >= 0, x, x * negative_slope) if x.requires_grad else F.leaky_relu(x, negative_slope)
 
 
 def grouped_matmul(x: torch.Tensor, weight: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
-    """Rows ``offsets[g - 1]:offsets[g]`` of ``x`` times ``weight[g]``; rows after all of them give 0."""
+    """Multiply rows ``offsets[g - 1]:offsets[g]`` of ``x`` by ``weight[g]``; rows after all groups give 0."""
     ends = offsets.tolist()
     parts = [x[start:end] @ matrix for start, end, matrix in zip([0, *ends], ends, weight)]
     return torch.cat([*parts, x.new_zeros(x.shape[0] - ends[-1], weight.shape[2])])
@@ -30,7 +30,7 @@ def attention_weights(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> torch.Tensor:
-    """``softmax(query @ key.T * scale + mask)``; a row without any kept score gives 0."""
+    """Compute ``softmax(query @ key.T * scale + mask)``; a row whose scores are all masked gives 0."""
     if enable_gqa:
         key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
     scores = query @ key.mT * (query.shape[-1] ** -0.5 if scale is None else scale)
@@ -51,8 +51,9 @@ def normalised_by(
     axis: int = 1,
     epsilon: float,
 ) -> torch.Tensor:
-    """``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors over ``axis``; half precision is
-    computed in float32.
+    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors along ``axis``.
+
+    Half precision is computed in float32.
     """
     shape = [-1 if i == axis else 1 for i in range(x.ndim)]
     wide = torch.promote_types(x.dtype, torch.float32)
@@ -73,7 +74,10 @@ def whole_layer(
     biases: bool,
     reverse: bool = False,
 ) -> tuple[torch.Tensor, ...]:
-    """torch's own ``layer`` over the whole sequence: (outputs, *last states)."""
+    """Run a recurrent layer of torch over a whole sequence [time, batch, features] in one direction.
+
+    Return the outputs and the last states.
+    """
     start = tuple(part[None] for part in state)
     sequence = x.flip(0) if reverse else x
     outputs, *last = layer(

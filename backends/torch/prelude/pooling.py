@@ -13,7 +13,7 @@ import torch.nn.functional as F
 def over_leading_axes(
     pool: Callable[..., Any], x: torch.Tensor, rank: int, *args: Any, **options: Any
 ) -> Any:
-    """``pool`` over the last ``rank`` axes, whatever number of axes stands before them."""
+    """Apply ``pool`` over the last ``rank`` axes, with any number of axes before them."""
     lead = x.shape[: x.ndim - rank]
     result = pool(x.reshape(math.prod(lead), *x.shape[x.ndim - rank :]), *args, **options)
     if isinstance(result, tuple):
@@ -22,7 +22,7 @@ def over_leading_axes(
 
 
 def max_unpool(x: torch.Tensor, indices: torch.Tensor, size: tuple[int, ...]) -> torch.Tensor:
-    """Zeros of spatial ``size`` with the elements of ``x`` at ``indices``."""
+    """Return zeros of spatial ``size`` with the elements of ``x`` at ``indices``."""
     lead = x.shape[: x.ndim - len(size)]
     zeros = x.new_zeros(*lead, math.prod(size))
     flat = (*lead, math.prod(x.shape[len(lead) :]))
@@ -32,7 +32,7 @@ def max_unpool(x: torch.Tensor, indices: torch.Tensor, size: tuple[int, ...]) ->
 def avg_pool_inside(
     pool: Callable[..., Any], x: torch.Tensor, padding: tuple[int, ...], kernel: Any, strides: Any
 ) -> torch.Tensor:
-    """The means of what each window sees of ``x`` itself, where the padding differs between the sides."""
+    """Compute the mean of each window without the padding, which may be asymmetric."""
     inside = F.pad(torch.ones_like(x[:1]), padding)
     return pool(F.pad(x, padding), kernel, strides) / pool(inside, kernel, strides)
 
@@ -40,7 +40,7 @@ def avg_pool_inside(
 def with_places_of(
     pooled: tuple[torch.Tensor, torch.Tensor], x: torch.Tensor, padding: list[tuple[int, int]]
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """What a padded array pooled to, with places counted in ``x``, which the padding is around."""
+    """Convert the indices of a pooling of padded ``x`` to indices into ``x``."""
     values, places = pooled
     sizes = x.shape[-len(padding) :]
     found = torch.zeros_like(places)

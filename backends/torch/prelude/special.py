@@ -1,4 +1,4 @@
-"""Special functions that torch lacks."""
+"""Special functions, or derivatives of them, that torch lacks."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from .control import with_gradient
 
 
 def betainc(a: torch.Tensor, b: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """Regularised incomplete beta function, with its limits for parameters at 0 and at infinity."""
+    """Compute the regularized incomplete beta function; parameters of 0 or infinity give the limits."""
     dtype = x.dtype
     a, b, x = (
         item.to(torch.promote_types(dtype, torch.float32)) for item in torch.broadcast_tensors(a, b, x)
     )
+    # The whole mass of the distribution lies at 0, or at 1.
     starts, ends = (
         (a == 0) | (b == math.inf),
         (b == 0) | (a == math.inf),
-    )  # all of its mass lies at 0, or at 1
+    )
     wrong = ~((a >= 0) & (b >= 0) & (x >= 0) & (x <= 1)) | (starts & ends)
     inside = ~(wrong | starts | ends) & (x > 0) & (x < 1)
     near_a, near_b, near_x = torch.where(inside, a, 1), torch.where(inside, b, 1), torch.where(inside, x, 0.5)
@@ -33,8 +34,10 @@ def betainc(a: torch.Tensor, b: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
 
 
 def beta_fraction(a: torch.Tensor, b: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """The function inside of its domain, by a continued fraction (https://dlmf.nist.gov/8.17.E22) on the side
-    where that is short.
+    """Compute the incomplete beta function inside its domain by a continued fraction.
+
+    See https://dlmf.nist.gov/8.17.E22. The fraction is computed for ``x`` or for ``1 - x``, whichever
+    converges faster.
     """
     is_short = x < (a + 1) / (a + b + 2)
     p, q, y = torch.where(is_short, a, b), torch.where(is_short, b, a), torch.where(is_short, x, 1 - x)
@@ -52,9 +55,7 @@ def beta_fraction(a: torch.Tensor, b: torch.Tensor, x: torch.Tensor) -> torch.Te
 def incomplete_gamma(
     function: Callable[..., torch.Tensor], sign: int, a: torch.Tensor, x: torch.Tensor
 ) -> torch.Tensor:
-    """``torch.special.gammainc`` (``sign`` 1) or ``gammaincc`` (-1), with the derivative by ``a`` that torch
-    lacks.
-    """
+    """Compute ``torch.special.gammainc`` (``sign`` 1) or ``gammaincc`` (-1), with the derivative by ``a``."""
     if not (isinstance(a, torch.Tensor) and a.requires_grad):
         return function(a, x)
 
@@ -74,8 +75,9 @@ def incomplete_gamma(
 
 
 def gammainc_slope(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """The derivative of ``gammainc`` by ``a``: that of ``exp(-x) * sum(x ** (a + n) / gamma(a + n + 1))``,
-    term by term.
+    """Compute the derivative of ``gammainc`` by ``a``.
+
+    It differentiates the series ``exp(-x) * sum(x ** (a + n) / gamma(a + n + 1))`` term by term.
     """
     kind = torch.promote_types(a.dtype, x.dtype)
     a, x = torch.broadcast_tensors(a.double(), x.double())

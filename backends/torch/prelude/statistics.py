@@ -1,4 +1,4 @@
-"""Dropout from a generator of one's own."""
+"""Random numbers."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import torch
 def dropout(
     generator: torch.Generator | None, x: torch.Tensor, rate: float, shared_axes: tuple[int, ...] = ()
 ) -> torch.Tensor:
-    """``x`` with a share ``rate`` of its elements set to 0, the others scaled up; ``shared_axes`` live or die
-    together.
+    """Set each element of ``x`` to 0 with probability ``rate`` and divide the others by ``1 - rate``.
+
+    All elements along ``shared_axes`` are set to 0 together.
     """
     shape = [1 if axis in shared_axes else size for axis, size in enumerate(x.shape)]
     kept = torch.rand(shape, generator=generator, device=x.device) >= rate
@@ -17,10 +18,13 @@ def dropout(
 
 
 def philox(keys: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
-    """Philox-4x32 with 10 rounds: four random words for each key of two words and count of four, which stand
-    along the last axis.
+    """Compute Philox-4x32 with 10 rounds: four random words for each key of two words and counter of four.
+
+    Words are along the last axis.
     """
-    mask = 0xFFFFFFFF  # int64 stands for uint32, which torch has no kernels for; of a product that wraps around, all 64 bits are right
+    # torch has no kernels for uint32, so words are int64; a product that overflows still has the right 64
+    # bits.
+    mask = 0xFFFFFFFF
     first, second = keys.long().unbind(-1)
     words = list(counts.long().unbind(-1))
     for turn in range(10):
@@ -36,10 +40,12 @@ def philox(keys: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
 
 
 def threefry(keys: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
-    """Threefry-2x32 with 20 rounds: two random words for each key and count, which are words along the last
-    axis.
+    """Compute Threefry-2x32 with 20 rounds: two random words for each key of two words and counter of two.
+
+    Words are along the last axis.
     """
-    mask = 0xFFFFFFFF  # int64 stands for uint32, which torch has no kernels for
+    # torch has no kernels for uint32, so words are int64.
+    mask = 0xFFFFFFFF
     first, second = keys.long().unbind(-1)
     words = (first, second, first ^ second ^ 0x1BD11BDA)
     x, y = (word + key & mask for word, key in zip(counts.long().unbind(-1), words))
