@@ -54,7 +54,7 @@ FUNCTIONAL: list[
     tuple[str, Callable[[Any], Any], int, Any, Any, str]
 ] = [  # with the line of the function that is refused
     ("numpy", inverse, 2, torch.eye(2), SINGULAR, "LinAlgError: Singular matrix"),
-    ("numpy", below_long_lines, 2, torch.eye(2), SINGULAR, "LinAlgError: Singular matrix"),
+    ("numpy", below_long_lines, 3, torch.eye(2), SINGULAR, "LinAlgError: Singular matrix"),
     ("numpy", solved, 1, torch.eye(2), SINGULAR, "LinAlgError"),
     ("numpy", root, 1, torch.eye(2), -np.eye(2, dtype=np.float32), "not positive definite"),
     ("tensorflow", inverse, 2, torch.eye(2), SINGULAR, "not invertible"),
@@ -156,7 +156,7 @@ def test_a_refusal_in_the_body_of_a_loop_names_the_line_in_the_body(to: str) -> 
         return jax.lax.scan(step, 0.0, x)[0]
 
     graph = graph_compiler.compile(function, to=to, args=(jax.numpy.stack([jax.numpy.eye(2)] * 3),))
-    line = step.__code__.co_firstlineno + 2
+    line = step.__code__.co_firstlineno + 3
     with pytest.raises(TargetRefused, match=rf"cholesky at .*test_refusals\.py:{line}: {to} refuses"):
         graph(
             -np.stack([np.eye(2, dtype=np.float32)] * 3)

@@ -294,13 +294,14 @@ def _nan_to_num(b: NumpyBuilder, x: Any, copy: bool = True, **kwargs: Any) -> An
 
 def _at(reduce: str, negate: bool = False) -> Callable[..., Any]:
     def at(b: NumpyBuilder, a: Any, indices: Any, values: Any) -> Any:
+        from ...common.indexing import select as select_elements
         from ...common.indexing import write_arrays, write_key
 
         values = b.array(values, a.dtype)
         if negate and a.dtype in UNSIGNED:
             raise UnsupportedOperation("subtract.at of unsigned integers has no row")
         values = b.negative(values) if negate else values
-        selection = select(b, a, numpy_index(b, a, indices))
+        selection = select_elements(b, a, numpy_index(b, a, indices))
         if not selection.arrays:
             raise UnsupportedOperation("ufunc.at without an index array has no row; write x[index] += y")
         part = selection.read(b, a)
