@@ -224,6 +224,8 @@ def flash_attention_for_cpu(
     output = scaled_dot_product_attention(b, query, key, value, attn_mask, dropout_p, is_causal, scale)
     axes = (*range(key.ndim - 2), key.ndim - 1, key.ndim - 2)
     factor = _scale(b, query.shape[-1], scale)
+    # The kernel accumulates scores in this dtype, whatever that of the operands.
+    query, key = (b.cast(x, b.recorded[1].dtype) for x in (query, key))
     scores = b.matmul(query, b.permute_dims(key, axes=axes))
     scores = (
         b.multiply(scores, factor)
@@ -235,7 +237,7 @@ def flash_attention_for_cpu(
     if is_causal:
         kept = b.tril(b.ones(shape=scores.shape[-2:], dtype="bool"))
         scores = b.where(kept, scores, b.array(-math.inf, scores.dtype))
-    return output, b.logsumexp(b.cast(scores, b.recorded[1].dtype), axis=(scores.ndim - 1,))
+    return output, b.logsumexp(scores, axis=(scores.ndim - 1,))
 
 
 # -------------------------------------------------------------------------------------- nn.MultiheadAttention

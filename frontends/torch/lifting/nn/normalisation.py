@@ -360,9 +360,12 @@ def norm_except_dim(b: TorchBuilder, v: Any, pow: int = 2, dim: int = 0) -> Any:
 
 @rows.row("_weight_norm_interface")
 def weight_norm_interface(b: TorchBuilder, v: Any, g: Any, dim: int = 0) -> Any:
-    norm = norm_except_dim(b, v, 2, dim)
-    return b.multiply(v, b.divide(g, norm)), norm
+    """Lift aten::_weight_norm_interface, whose norms of half-precision weights are float32."""
+    wide = b.recorded[1].dtype
+    norm = norm_except_dim(b, b.cast(v, wide), 2, dim)
+    return b.cast(b.multiply(b.cast(v, wide), b.divide(b.cast(g, wide), norm)), v.dtype), norm
 
 
-# the directions of ``v`` with the lengths of ``g``
-rows.table({"_weight_norm": lambda b, v, g, dim=0: weight_norm_interface(b, v, g, dim)[0]})
+@rows.row("_weight_norm")
+def weight_norm(b: TorchBuilder, v: Any, g: Any, dim: int = 0) -> Any:
+    return b.multiply(v, b.divide(g, norm_except_dim(b, v, 2, dim)))
