@@ -198,7 +198,7 @@ CALLS = {
     "verify": lambda graph: graph.verify(),
 }
 BROKEN = {
-    "transforms": ("graph_compiler.transforms.functions", "found_for"),
+    "transforms": ("graph_compiler.transforms.functions", "resolve_function"),
     "a call": ("graph_compiler.runtime.graph", "Missed"),
     "to": ("graph_compiler.runtime.pipeline", "write"),
     "save": ("graph_compiler.runtime.saving.save", "save"),

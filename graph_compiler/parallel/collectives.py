@@ -12,7 +12,7 @@ from ..errors import InvalidOption
 from ..recording.control_flow.regions import regions
 from ..runtime.boundary import public
 from ..runtime.frameworks import backend_of
-from ..transforms.control import Plain
+from ..transforms.control import NumpyLoops
 from ..transforms.functions import owner_of
 from ..trees import map_structure
 from .engines import engine_named, loaded_engines
@@ -168,7 +168,7 @@ def _arranged(axis: int, tiled: bool, stacked: Any) -> Any:
             f"{rank - 1}"
         )
     owner = owner_of(stacked)
-    words = (backend_of(owner).derivatives() if owner is not None else None) or Plain()
+    words = (backend_of(owner).derivatives() if owner is not None else None) or NumpyLoops()
     if not tiled:
         return words.move_axis(stacked, 0, axis)
     axis %= len(stacked.shape) - 1

@@ -16,7 +16,7 @@ from ..runtime.boundary import public
 from ..runtime.frameworks import backend_of
 from ..runtime.options import require_function
 from ..trees import Tree, flatten, iterate_structure, map_structure, unflatten
-from .functions import Flat, Function, Transformed, is_value, name_of, owner_of, where
+from .functions import FlattenedFunction, Function, Transformed, is_value, name_of, owner_of, where
 
 T = TypeVar("T")
 POLICIES = ("nothing", "dots", "everything", "min_cut")
@@ -55,7 +55,7 @@ def checkpoint(function: Any, policy: str | Iterable[str] = "nothing") -> Transf
 
     def rule(found: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         leaves, tree = flatten((args, kwargs), is_value)
-        flat = Flat(found, "checkpoint", tree)
+        flat = FlattenedFunction(found, "checkpoint", tree)
         kept: Any = policy if names is None else names
         return flat.result(
             found.derivatives.rematerialised(flat, kept)(list(map(found.derivatives.array, leaves)))
@@ -75,12 +75,12 @@ def name(value: T, name: str) -> T:
         name: The name.
     """
     named: T = map_structure(
-        lambda item: item if (owner := owner_of(item)) is None else _named(owner, item, name), value
+        lambda item: item if (owner := owner_of(item)) is None else _with_name(owner, item, name), value
     )
     return named
 
 
-def _named(owner: str, item: Any, name: str) -> Any:
+def _with_name(owner: str, item: Any, name: str) -> Any:
     return backend_of(owner).derivatives().named(item, name)  # type: ignore[union-attr]
 
 
@@ -161,7 +161,7 @@ def scan(
     require_function("scan", f)
     rows, rows_tree = flatten(xs, is_value)
     count = _length(f, rows, length)
-    return _Loop(f, "scan", carry, rows, rows_tree, count, _segment(checkpoint, count)).run()
+    return _ScanLoop(f, "scan", carry, rows, rows_tree, count, _segment(checkpoint, count)).run()
 
 
 @public
@@ -201,7 +201,7 @@ def fori_loop(
         _segment(checkpoint, count)
         return init
     step = lambda state, i: (body(i, state), None)  # noqa: E731
-    return _Loop(step, "fori_loop", init, rows, tree, count, _segment(checkpoint, count), body).run()[0]
+    return _ScanLoop(step, "fori_loop", init, rows, tree, count, _segment(checkpoint, count), body).run()[0]
 
 
 def _segment(checkpoint: Checkpoint, length: int) -> int | None:
@@ -247,7 +247,7 @@ def _length(f: Any, rows: Sequence[Any], length: int | None) -> int:
     return count
 
 
-class _Loop:
+class _ScanLoop:
     """A loop whose carry and rows are flattened to lists of arrays."""
 
     def __init__(
@@ -272,7 +272,7 @@ class _Loop:
             (found for item in iterate_structure((carry, rows)) if (found := owner_of(item)) is not None),
             None,
         )
-        self.derivatives: Derivatives = backend_of(owner).derivatives() if owner is not None else Plain()  # type: ignore[assignment]
+        self.derivatives: Derivatives = backend_of(owner).derivatives() if owner is not None else NumpyLoops()  # type: ignore[assignment]
         state, self.tree = flatten(carry, is_value)
         self.state, self.rows_tree = list(map(self.derivatives.array, state)), rows_tree
         self.rows = list(map(self.derivatives.array, rows or [np.arange(length)]))
@@ -335,7 +335,7 @@ class _Loop:
         return self.derivatives.scanned(step, state, rows, checkpoint)
 
 
-class Plain:
+class NumpyLoops:
     """The part of ``Derivatives`` that loops use, for NumPy, which has no derivatives."""
 
     def array(self, item: Any) -> Any:

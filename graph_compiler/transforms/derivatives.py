@@ -19,31 +19,31 @@ from ..runtime.frameworks import backend_of
 from ..runtime.options import require_function
 from ..trees import iterate_structure, map_structure
 from .functions import (
-    Call,
+    DifferentiatedCall,
     Function,
+    FunctionWrapper,
     Transformed,
-    Wrapped,
-    by_itself,
-    found_for,
+    argument_positions,
+    arranged,
+    converter_to,
+    default_framework,
     framework_for,
     graph_of,
-    handing_back,
     is_inside,
+    lazy_graph,
     name_of,
     owner_of,
     position_of,
-    positions,
-    recorded,
-    single,
+    resolve_function,
     target_of,
     where,
 )
-from .verifying import How
+from .verifying import DerivativeOptions
 
 Chosen = tuple[Sequence[int], Sequence[str]]
 
 
-class Strong(Wrapped):
+class StrongZeroFunction(FunctionWrapper):
     """A function whose derivatives use strong zeros: zero times infinity or NaN is zero.
 
     ``chosen`` holds the positions and the names of the arguments to differentiate with respect to; None means
@@ -52,35 +52,35 @@ class Strong(Wrapped):
     """
 
     def __init__(self, function: Any, chosen: Chosen | None) -> None:
-        if not isinstance(function, Wrapped):
+        if not isinstance(function, FunctionWrapper):
             require_function("a transform with strong_zero=True", function)
         self.function, self.chosen, self.__name__ = function, chosen, name_of(function)
 
-    def found(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
+    def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
         inner = self.function
         if isinstance(inner, Transformed):
-            return Transformed(Strong(inner.function, None), inner.rule, inner.words, inner.inner).found(
-                args, kwargs
-            )
-        if isinstance(inner, Wrapped):
-            return inner.found(args, kwargs)
+            return Transformed(
+                StrongZeroFunction(inner.function, None), inner.rule, inner.words, inner.inner
+            ).resolve(args, kwargs)
+        if isinstance(inner, FunctionWrapper):
+            return inner.resolve(args, kwargs)
         graph = graph_of(inner)
         if graph is None:
             return self._of_plain(args, kwargs)
-        strong = strong_graph(graph)
+        strong = strong_zero_graph(graph)
         return self._of_graph(strong if graph is inner else getattr(strong, inner.__name__), args, kwargs)
 
     def _of_plain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
         framework = framework_for(self.function, args, kwargs)
         has_derivatives = backend_of(framework).derivatives() is not None
-        graph = strong_graph(
-            recorded(self.function, framework, framework if has_derivatives else by_itself())
+        graph = strong_zero_graph(
+            lazy_graph(self.function, framework, framework if has_derivatives else default_framework())
         )
         found = self._of_graph(graph, args, kwargs)
         if is_inside() and (
             held := [
-                *_closed_over(self.function),
-                *(name for one in graph.variants for name in _held(one.graph)),
+                *_arrays_in_closure(self.function),
+                *(name for one in graph.variants for name in _stored_arrays(one.graph)),
             ]
         ):
             raise CallMismatch(
@@ -89,12 +89,12 @@ class Strong(Wrapped):
                 "constants. Make them arguments, or take strong_zero=True in the outermost "
                 f"transform{where(self.function)}"
             )
-        return found if has_derivatives else replace(found, hand_back=handing_back(graph, framework))
+        return found if has_derivatives else replace(found, hand_back=converter_to(graph, framework))
 
     def _of_graph(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
         derivatives = backend_of(target_of(graph_of(function), args, kwargs)).derivatives()  # type: ignore[arg-type]
         given = self._with_arrays(derivatives, args, kwargs) if derivatives is not None else (args, kwargs)
-        return found_for(function, *given)
+        return resolve_function(function, *given)
 
     def _with_arrays(self, derivatives: Derivatives, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         numbers, names = self.chosen or (range(len(args)), tuple(kwargs))
@@ -109,18 +109,18 @@ class Strong(Wrapped):
         return given, {name: convert(item) if name in names else item for name, item in kwargs.items()}
 
 
-def _closed_over(function: Any) -> list[str]:
+def _arrays_in_closure(function: Any) -> list[str]:
     """Return the names of the closure variables of ``function`` that hold arrays."""
     code, cells = getattr(function, "__code__", None), getattr(function, "__closure__", None) or ()
     named = zip(code.co_freevars if code is not None else (), cells)
     return [
         name
         for name, cell in named
-        if any(owner_of(item) is not None for item in iterate_structure(_content(cell)))
+        if any(owner_of(item) is not None for item in iterate_structure(_cell_contents(cell)))
     ]
 
 
-def _content(cell: Any) -> Any:
+def _cell_contents(cell: Any) -> Any:
     try:
         return cell.cell_contents
     except ValueError:
@@ -128,22 +128,22 @@ def _content(cell: Any) -> Any:
         return None
 
 
-def _held(graph: IRGraph) -> tuple[str, ...]:
+def _stored_arrays(graph: IRGraph) -> tuple[str, ...]:
     return (*graph.parameters, *graph.constants)
 
 
 _graphs: WeakKeyDictionary[Graph, Graph] = WeakKeyDictionary()
 
 
-def strong_graph(graph: Graph) -> Graph:
+def strong_zero_graph(graph: Graph) -> Graph:
     """Return ``graph`` with the pass ``strong_zero``, cached by the identity of ``graph``."""
     if graph not in _graphs:
         _graphs[graph] = graph.with_passes(strong_zero)
     return _graphs[graph]
 
 
-def strongly(function: Any, strong_zero: bool, chosen: Chosen | None = None) -> Any:
-    return Strong(function, chosen) if strong_zero else function
+def with_strong_zero(function: Any, strong_zero: bool, chosen: Chosen | None = None) -> Any:
+    return StrongZeroFunction(function, chosen) if strong_zero else function
 
 
 @public
@@ -185,12 +185,12 @@ def grad(
     >>> transforms.grad(root)(torch.tensor(0.0)), transforms.grad(root, strong_zero=True)(torch.tensor(0.0))
     (tensor(nan), tensor(0.))
     """
-    function = strongly(function, strong_zero, chosen := positions(argnums, argnames))
+    function = with_strong_zero(function, strong_zero, chosen := argument_positions(argnums, argnames))
     return Transformed(
         function,
         _rule("grad", argnums, argnames, has_aux, _gradient_alone),
         "grad",
-        differences=How(chosen, has_aux),
+        differences=DerivativeOptions(chosen, has_aux),
     )
 
 
@@ -212,12 +212,12 @@ def value_and_grad(
     >>> function(torch.ones(2), torch.full((2,), 3.0))
     (tensor(6.), (tensor([3., 3.]), tensor([1., 1.])))
     """
-    function = strongly(function, strong_zero, chosen := positions(argnums, argnames))
+    function = with_strong_zero(function, strong_zero, chosen := argument_positions(argnums, argnames))
     return Transformed(
         function,
         _rule("value_and_grad", argnums, argnames, has_aux, _value_and_gradient),
         "value_and_grad",
-        differences=How(chosen, has_aux, has_value=True),
+        differences=DerivativeOptions(chosen, has_aux, has_value=True),
     )
 
 
@@ -240,34 +240,36 @@ def vjp(function: Any, *primals: Any, has_aux: bool = False, strong_zero: bool =
     >>> result, pull(torch.tensor(1.0))
     (tensor(10.), (tensor(5.), tensor(2.)))
     """
-    found = found_for(strongly(function, strong_zero), primals, {})
-    call = Call(found, "vjp", primals, {}, (range(len(primals)), ()), has_aux)
+    found = resolve_function(with_strong_zero(function, strong_zero), primals, {})
+    call = DifferentiatedCall(found, "vjp", primals, {}, (range(len(primals)), ()), has_aux)
     results, handed, pull = call.pulled()
 
     def pulled(cotangent: Any) -> Any:
         arrays = pull(call.cotangents(cotangent, results))
-        return tuple(found.hand_back(call.like_arguments(arrays)))
+        return tuple(found.hand_back(call.unflatten_like_arguments(arrays)))
 
     result = found.hand_back(call.result(results, handed))
     return (result, pulled, found.hand_back(call.aux(handed))) if has_aux else (result, pulled)
 
 
-Finished = Callable[[Call, Arrays, Arrays, Any], Any]
+Finished = Callable[[DifferentiatedCall, Arrays, Arrays, Any], Any]
 
 
 def _rule(words: str, argnums: Any, argnames: Any, has_aux: bool, finished: Finished) -> Callable[..., Any]:
-    chosen = positions(argnums, argnames)
+    chosen = argument_positions(argnums, argnames)
 
     def rule(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        call = Call(function, words, args, kwargs, chosen, has_aux)
+        call = DifferentiatedCall(function, words, args, kwargs, chosen, has_aux)
         results, handed, pull = call.pulled()
-        gradients = pull([_one(call, results, handed)])
-        return finished(call, results, handed, single(call.like_arguments(gradients), argnums, argnames))
+        gradients = pull([_unit_cotangent(call, results, handed)])
+        return finished(
+            call, results, handed, arranged(call.unflatten_like_arguments(gradients), argnums, argnames)
+        )
 
     return rule
 
 
-def _one(call: Call, results: Arrays, handed: Arrays) -> Any:
+def _unit_cotangent(call: DifferentiatedCall, results: Arrays, handed: Arrays) -> Any:
     """Return the cotangent 1 of the result. Raise ``CallMismatch`` unless it is one real number."""
     derivatives = call.function.derivatives
     result = call.result(results, handed)
@@ -286,11 +288,11 @@ def _one(call: Call, results: Arrays, handed: Arrays) -> Any:
     )
 
 
-def _gradient_alone(call: Call, results: Arrays, handed: Arrays, gradient: Any) -> Any:
+def _gradient_alone(call: DifferentiatedCall, results: Arrays, handed: Arrays, gradient: Any) -> Any:
     return (gradient, call.aux(handed)) if call.has_aux else gradient
 
 
-def _value_and_gradient(call: Call, results: Arrays, handed: Arrays, gradient: Any) -> Any:
+def _value_and_gradient(call: DifferentiatedCall, results: Arrays, handed: Arrays, gradient: Any) -> Any:
     value = call.result(results, handed)
     return ((value, call.aux(handed)), gradient) if call.has_aux else (value, gradient)
 
@@ -323,10 +325,10 @@ def jvp(
     (tensor(9.), tensor(6.))
     """
     args, tangents = _arguments("jvp", function, primals=primals, tangents=tangents)
-    found = found_for(strongly(function, strong_zero), args, {})
-    call = Call(found, "jvp", args, {}, (range(len(args)), ()), has_aux)
+    found = resolve_function(with_strong_zero(function, strong_zero), args, {})
+    call = DifferentiatedCall(found, "jvp", args, {}, (range(len(args)), ()), has_aux)
     results, handed, out = call.pushed(call.tangents(tangents))
-    given = call.result(results, handed), call.like_result(out, handed)
+    given = call.result(results, handed), call.unflatten_like_result(out, handed)
     return found.hand_back((*given, call.aux(handed)) if has_aux else given)
 
 
@@ -347,12 +349,12 @@ def linearize(function: Any, *primals: Any, strong_zero: bool = False) -> tuple[
     >>> push(torch.tensor(2.0))
     tensor(2.)
     """
-    found = found_for(strongly(function, strong_zero), primals, {})
-    call = Call(found, "linearize", primals, {}, (range(len(primals)), ()), False)
+    found = resolve_function(with_strong_zero(function, strong_zero), primals, {})
+    call = DifferentiatedCall(found, "linearize", primals, {}, (range(len(primals)), ()), False)
     results, handed, push = call.linearised()
 
     def pushed(*tangents: Any) -> Any:
-        return found.hand_back(call.like_result(push(call.tangents(tangents)), handed))
+        return found.hand_back(call.unflatten_like_result(push(call.tangents(tangents)), handed))
 
     return found.hand_back(call.result(results, handed)), pushed
 
@@ -413,12 +415,12 @@ def jacrev(
     tensor([[4., 1.],
             [2., 5.]])
     """
-    function = strongly(function, strong_zero, chosen := positions(argnums, argnames))
+    function = with_strong_zero(function, strong_zero, chosen := argument_positions(argnums, argnames))
     return Transformed(
         function,
         _jacobian_rule("jacrev", _by_rows, argnums, argnames, has_aux),
         "jacrev",
-        differences=How(chosen, has_aux, is_jacobian=True),
+        differences=DerivativeOptions(chosen, has_aux, is_jacobian=True),
     )
 
 
@@ -441,12 +443,12 @@ def jacfwd(
     tensor([[4., 1.],
             [2., 5.]])
     """
-    function = strongly(function, strong_zero, chosen := positions(argnums, argnames))
+    function = with_strong_zero(function, strong_zero, chosen := argument_positions(argnums, argnames))
     return Transformed(
         function,
         _jacobian_rule("jacfwd", _by_columns, argnums, argnames, has_aux),
         "jacfwd",
-        differences=How(chosen, has_aux, is_jacobian=True),
+        differences=DerivativeOptions(chosen, has_aux, is_jacobian=True),
     )
 
 
@@ -485,29 +487,29 @@ Shapes = list[tuple[int, ...]]
 
 def _jacobian_rule(
     words: str,
-    jacobians: Callable[[Call], tuple[Columns, Shapes, Arrays]],
+    jacobians: Callable[[DifferentiatedCall], tuple[Columns, Shapes, Arrays]],
     argnums: Any,
     argnames: Any,
     has_aux: bool,
 ) -> Callable[..., Any]:
-    chosen = positions(argnums, argnames)
+    chosen = argument_positions(argnums, argnames)
 
     def rule(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        call = Call(function, words, args, kwargs, chosen, has_aux)
+        call = DifferentiatedCall(function, words, args, kwargs, chosen, has_aux)
         found, shapes, handed = jacobians(call)
-        if call.results_without():
+        if call.results_without_derivative():
             raise CallMismatch(
                 f"{words} of {function.name}: a result has no derivative, for it is no floating-point "
                 f"array{where(function.call)}"
             )
-        arguments = [call.like_arguments(arrays, shape) for arrays, shape in zip(found, shapes)]
-        jacobian = call.result([single(each, argnums, argnames) for each in arguments], [])
+        arguments = [call.unflatten_like_arguments(arrays, shape) for arrays, shape in zip(found, shapes)]
+        jacobian = call.result([arranged(each, argnums, argnames) for each in arguments], [])
         return (jacobian, call.aux(handed)) if has_aux else jacobian
 
     return rule
 
 
-def _by_rows(call: Call) -> tuple[Columns, Shapes, Arrays]:
+def _by_rows(call: DifferentiatedCall) -> tuple[Columns, Shapes, Arrays]:
     derivatives = call.function.derivatives
     results, handed, pull = call.pulled()
     zeros = list(map(derivatives.zeros_like, results))
@@ -523,7 +525,7 @@ def _by_rows(call: Call) -> tuple[Columns, Shapes, Arrays]:
     return [rows(place) for place in range(len(results))], _shapes(results), handed
 
 
-def _by_columns(call: Call) -> tuple[Columns, Shapes, Arrays]:
+def _by_columns(call: DifferentiatedCall) -> tuple[Columns, Shapes, Arrays]:
     derivatives = call.function.derivatives
     zeros = list(map(derivatives.zeros_like, call.arrays))
     results, handed, _ = call.pushed(zeros)

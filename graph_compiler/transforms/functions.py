@@ -84,7 +84,7 @@ def is_inside() -> bool:
 
 
 @dataclass(frozen=True)
-class _Ruled:
+class _BoundRule:
     """A transform's rule applied to ``inner``, as a function that another transform can call."""
 
     rule: Rule
@@ -94,17 +94,17 @@ class _Ruled:
         return self.rule(self.inner, args, kwargs)
 
 
-class Wrapped:
+class FunctionWrapper:
     """A callable that wraps ``function`` and resolves it itself."""
 
     function: Any
 
-    def found(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
-        """Resolve the wrapped function for these arguments, as :func:`found_for` does."""
+    def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
+        """Resolve the wrapped function for these arguments, as :func:`resolve_function` does."""
         raise NotImplementedError
 
 
-class Transformed(Wrapped):
+class Transformed(FunctionWrapper):
     """Function that a transform returned. It may be transformed again.
 
     Attributes:
@@ -123,7 +123,7 @@ class Transformed(Wrapped):
         differences: Any = None,
     ) -> None:
         # A wrapper is resolved by its arguments and need not be callable.
-        if not isinstance(function, Wrapped):
+        if not isinstance(function, FunctionWrapper):
             require_function(words, function)
         self.function, self.rule, self.words, self.inner, self.differences = (
             function,
@@ -137,12 +137,12 @@ class Transformed(Wrapped):
 
     @public
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        found = found_for(self.function, *self.inner(*args, **kwargs))
+        found = resolve_function(self.function, *self.inner(*args, **kwargs))
         return found.hand_back(self.rule(found, args, kwargs))
 
-    def found(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
-        inner = found_for(self.function, *self.inner(*args, **kwargs))
-        return replace(inner, call=_Ruled(self.rule, inner), name=self.__name__)
+    def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
+        inner = resolve_function(self.function, *self.inner(*args, **kwargs))
+        return replace(inner, call=_BoundRule(self.rule, inner), name=self.__name__)
 
     def __repr__(self) -> str:
         return f"<{self.__name__}>"
@@ -165,7 +165,7 @@ class Transformed(Wrapped):
         >>> transforms.grad(lambda x: torch.sin(x).sum()).verify(torch.ones(3)).dtype
         'float64'
         """
-        from .verifying import recorded_call, verified
+        from .verifying import synthetic_arguments, verify_derivative
 
         if self.differences is None:
             raise NotCompilable(
@@ -173,8 +173,8 @@ class Transformed(Wrapped):
                 "hessian"
             )
         if not args and not kwargs:
-            args, kwargs = recorded_call(self)
-        return verified(self, args, kwargs, self.differences, rtol, seed)
+            args, kwargs = synthetic_arguments(self)
+        return verify_derivative(self, args, kwargs, self.differences, rtol, seed)
 
     @property
     def source(self) -> str:
@@ -190,15 +190,15 @@ class Transformed(Wrapped):
         return f"# {self.__name__}\n{inner}"
 
 
-def found_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
+def resolve_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
     """Resolve ``function`` for these arguments.
 
     A graph that fits no variant is recorded first. A function of a framework without derivatives is recorded
     for one that has some. Raises ``NotCompilable`` if ``function`` is not callable, or is a graph written for
     a framework without derivatives.
     """
-    if isinstance(function, Wrapped):
-        return function.found(args, kwargs)
+    if isinstance(function, FunctionWrapper):
+        return function.resolve(args, kwargs)
     if not callable(function):
         raise NotCompilable(f"{function!r} cannot be transformed: a function, a graph or a model is needed")
     graph = graph_of(function)
@@ -214,17 +214,17 @@ def found_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> F
             derivatives,
             framework,
             name_of(function),
-            untrained_of(function),
-            number=_numbers_of(graph),
+            untrained_parameters(function),
+            number=_number_conversion(graph),
             prepare=prepare,
         )
     if graph is not None:
-        instead = ", ".join(f"graph.to({entry.name!r})" for entry in with_derivatives())
+        instead = ", ".join(f"graph.to({entry.name!r})" for entry in differentiable_backends())
         raise NotCompilable(
             f"{framework} has no derivatives: transform one of {instead} in the place of this graph of "
             f"{graph.name}"
         )
-    return _of_another(function, framework, args, kwargs)
+    return _recorded_for_derivatives(function, framework, args, kwargs)
 
 
 def framework_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
@@ -244,7 +244,7 @@ def framework_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
         return written[0]
     if len(owners) > 1 and (named := framework_of(function)) in owners:
         return named
-    return owners[0] if owners else framework_of(function, (args, kwargs)) or by_itself()
+    return owners[0] if owners else framework_of(function, (args, kwargs)) or default_framework()
 
 
 def targets_called(function: Any) -> list[str]:
@@ -255,10 +255,10 @@ def targets_called(function: Any) -> list[str]:
 
 def owner_of(item: Any) -> str | None:
     """Return the name of the framework with derivatives that ``item`` is an array of, or None."""
-    return next((name for name, derivatives in _loaded() if derivatives.owns(item)), None)
+    return next((name for name, derivatives in _imported_frameworks() if derivatives.owns(item)), None)
 
 
-def _loaded() -> list[tuple[str, Derivatives]]:
+def _imported_frameworks() -> list[tuple[str, Derivatives]]:
     names = [
         entry.name
         for entry in backends.known().values()
@@ -267,29 +267,31 @@ def _loaded() -> list[tuple[str, Derivatives]]:
     return [(name, found) for name in names if (found := backend_of(name).derivatives()) is not None]
 
 
-def _of_another(function: Any, framework: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
+def _recorded_for_derivatives(
+    function: Any, framework: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Function:
     """Record a function of a framework without derivatives for one that has some.
 
     Results are converted back to arrays of ``framework``.
     """
-    written = recorded(function, framework, by_itself())
+    written = lazy_graph(function, framework, default_framework())
     derivatives = backend_of(written.pipeline.target.name).derivatives()
     assert derivatives is not None
     record_first(written, args, kwargs)
     target, prepare = written.pipeline.target.name, functools.partial(record_first, written)
-    hand_back = handing_back(written, framework)
+    hand_back = converter_to(written, framework)
     return Function(
         written,
         derivatives,
         target,
         name_of(function),
         hand_back=hand_back,
-        number=_numbers_of(written),
+        number=_number_conversion(written),
         prepare=prepare,
     )
 
 
-def _numbers_of(graph: Graph | None) -> Callable[[Any], Any]:
+def _number_conversion(graph: Graph | None) -> Callable[[Any], Any]:
     """Return the function that converts Python numbers in the arguments of ``graph``.
 
     If the source framework has no derivatives (NumPy), numbers become 64-bit arrays.
@@ -306,7 +308,7 @@ def _wide(item: Any) -> Any:
     )
 
 
-def handing_back(graph: Graph, framework: str) -> Callable[[Any], Any]:
+def converter_to(graph: Graph, framework: str) -> Callable[[Any], Any]:
     """Return a function that converts the arrays in a result of ``graph`` to arrays of ``framework``."""
     target, own = backend_of(graph.pipeline.target.name), backend_of(framework).target
     return functools.partial(
@@ -320,7 +322,7 @@ def _is_array(backend: Any, item: Any) -> bool:
 
 
 @functools.lru_cache(maxsize=256)
-def recorded(function: Any, framework: str, to: str) -> Graph:
+def lazy_graph(function: Any, framework: str, to: str) -> Graph:
     """Return a cached graph of ``function`` for ``to``. Its first call records it."""
     # Some targets cannot differentiate traced loops in reverse mode.
     graph: Graph = compile(function, source=framework, to=to, trace_control_flow=False)
@@ -332,7 +334,7 @@ def record_first(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
     Do nothing if an array is already traced, or ``function`` is no graph.
     """
-    if not isinstance(function, Graph) or any(map(_is_followed, iterate_structure((args, kwargs)))):
+    if not isinstance(function, Graph) or any(map(_is_traced, iterate_structure((args, kwargs)))):
         return
     fits = [
         variant
@@ -346,7 +348,7 @@ def record_first(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         function(*args, **kwargs)
 
 
-def _is_followed(item: Any) -> bool:
+def _is_traced(item: Any) -> bool:
     """Return True if ``item`` is a tracer of a transform or a compiler, without values to read."""
     owner = owner_of(item)
     return owner is not None and bool(
@@ -363,7 +365,7 @@ def _derivatives_of(framework: str) -> Derivatives:
 def _require_own(graph: Graph, framework: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     for item in iterate_structure((args, kwargs)):
         # The derivative of the other framework would end at this graph.
-        if owner_of(item) not in (None, framework) and _is_followed(item):
+        if owner_of(item) not in (None, framework) and _is_traced(item):
             raise CallMismatch(
                 f"{graph.name} is written for {framework}, and is given an array that a transform of "
                 f"{owner_of(item)} follows: a derivative would end there. Give the transforms around it "
@@ -371,7 +373,7 @@ def _require_own(graph: Graph, framework: str, args: tuple[Any, ...], kwargs: di
             )
 
 
-def untrained_of(function: Any) -> frozenset[str]:
+def untrained_parameters(function: Any) -> frozenset[str]:
     """Return the names of buffers in the parameters of ``graph.functional``; empty for other functions."""
     graph = graph_of(function)
     if graph is None or getattr(function, "__func__", None) is not Graph.functional or not graph.variants:
@@ -402,15 +404,15 @@ def name_of(function: Any) -> str:
 
 def where(function: Any) -> str:
     """Return the file and line of ``function`` for an error message; empty if unknown."""
-    if isinstance(function, (Wrapped, _Ruled)):
-        return where(function.function if isinstance(function, Wrapped) else function.inner.call)
+    if isinstance(function, (FunctionWrapper, _BoundRule)):
+        return where(function.function if isinstance(function, FunctionWrapper) else function.inner.call)
     graph = graph_of(function)
     return place_of(function if graph is None or not graph.pipeline.has_original else graph.pipeline.function)
 
 
-def by_itself() -> str:
+def default_framework() -> str:
     """Return the first installed framework with derivatives, for functions of frameworks without any."""
-    known = with_derivatives()
+    known = differentiable_backends()
     found = next((entry.name for entry in known if importlib.util.find_spec(entry.packages[0])), None)
     if found is None:
         raise NotCompilable(
@@ -419,12 +421,12 @@ def by_itself() -> str:
     return found
 
 
-def with_derivatives() -> list[BackendEntry]:
+def differentiable_backends() -> list[BackendEntry]:
     return [entry for entry in backends.own.values() if entry.has_derivatives]
 
 
 @contextmanager
-def refusing(words: str, function: Function) -> Iterator[None]:
+def translating_refusals(words: str, function: Function) -> Iterator[None]:
     """Turn the framework's refusal of a derivative into ``GradientRefused``, naming transform and function.
 
     If the function calls a graph of another framework, raise ``CallMismatch`` instead. Inside another
@@ -463,7 +465,7 @@ def _require_graphs_of(words: str, function: Function, problem: Exception) -> No
         ) from problem
 
 
-class Flat:
+class FlattenedFunction:
     """A function on a flat list of arrays. It stores the structure of the last result."""
 
     def __init__(self, function: Function, words: str, tree: Tree) -> None:
@@ -473,7 +475,7 @@ class Flat:
     def __call__(self, arrays: Arrays) -> Arrays:
         args, kwargs = unflatten(self._tree, arrays)
         leaves, self._result = flatten(self._function.run(*args, **kwargs), is_value)
-        return native(self._function, self._words, leaves)
+        return native_arrays(self._function, self._words, leaves)
 
     def result(self, arrays: Arrays) -> Any:
         """Unflatten ``arrays`` into the structure of the last result."""
@@ -481,7 +483,7 @@ class Flat:
         return unflatten(self._result, arrays)
 
 
-def native(function: Function, words: str, leaves: list[Any]) -> Arrays:
+def native_arrays(function: Function, words: str, leaves: list[Any]) -> Arrays:
     """Convert the arrays of a result to those of the framework.
 
     Raises ``CallMismatch`` for an array of another framework, because it carries no derivative.
@@ -515,7 +517,7 @@ _OF_ALL = (
 )
 
 
-def positions(
+def argument_positions(
     argnums: int | Sequence[int] | None, argnames: str | Names | None
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Return ``(positions, names)`` of the differentiated arguments; by default the first argument.
@@ -542,7 +544,7 @@ def position_of(function: Any, name: str, args: Sequence[Any]) -> int | None:
     return names.index(name) if name in names[: len(args)] else None
 
 
-class Call:
+class DifferentiatedCall:
     """One call, as a function of the differentiable arrays of its differentiated arguments.
 
     ``arrays`` are these arrays. Calling the object returns the differentiable results, and everything else
@@ -621,7 +623,7 @@ class Call:
                     f"argnums={where(self.function.call)}"
                 )
 
-    def like_arguments(self, arrays: Sequence[Any], leading: Sequence[int] = ()) -> list[Any]:
+    def unflatten_like_arguments(self, arrays: Sequence[Any], leading: Sequence[int] = ()) -> list[Any]:
         """Unflatten ``arrays`` into the differentiated arguments; return one pytree for each argument.
 
         ``arrays`` replace the differentiable leaves in order. Every other leaf becomes zeros of shape
@@ -634,7 +636,7 @@ class Call:
         found: list[Any] = unflatten(_with_zeros(self._tree), leaves)
         return found
 
-    def places_with_derivatives(self) -> list[int]:
+    def differentiable_places(self) -> list[int]:
         """Return the indices of :attr:`arrays` among all leaves of the differentiated arguments."""
         return [place for place, has in enumerate(self._has) if has]
 
@@ -651,7 +653,7 @@ class Call:
             )
         tangents = [array for array, has in zip(leaves, self._has) if has]
         return [
-            matching(self, "tangent", place, item, array)
+            matching_array(self, "tangent", place, item, array)
             for place, (item, array) in enumerate(zip(tangents, self.arrays))
         ]
 
@@ -660,32 +662,32 @@ class Call:
         """Compute the results and the pullback, as :meth:`Derivatives.pulled`."""
         if not self.arrays:
             return *self(self.arrays), lambda cotangents: []
-        with self._refusing():
+        with self._translating_refusals():
             results, handed, pull = self.function.derivatives.pulled(self, self.arrays)
-        return results, handed, self._refusing()(pull)
+        return results, handed, self._translating_refusals()(pull)
 
     def pushed(self, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
         """Compute the results and their tangents, as :meth:`Derivatives.pushed`."""
         if not self.arrays:
             results, handed = self(self.arrays)
             return results, list(map(self.function.derivatives.zeros_like, results)), handed
-        with self._refusing():
+        with self._translating_refusals():
             return self.function.derivatives.pushed(self, self.arrays, tangents)
 
     def linearised(self) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """Linearize the function, as :meth:`Derivatives.linearised`."""
-        with self._refusing():
+        with self._translating_refusals():
             results, handed, push = self.function.derivatives.linearised(self, self.arrays)
-        return results, handed, self._refusing()(push)
+        return results, handed, self._translating_refusals()(push)
 
-    def _refusing(self) -> Any:
-        return refusing(self.words, self.function)
+    def _translating_refusals(self) -> Any:
+        return translating_refusals(self.words, self.function)
 
     # ------------------------------------------------------------------------------ the function
     def __call__(self, arrays: Arrays) -> tuple[Arrays, Arrays]:
         """Return the differentiable results, and the other results followed by the arrays of aux."""
         args, kwargs = self._with(arrays)
-        return self._taken_apart(self.function.run(*args, **kwargs))
+        return self._flatten_result(self.function.run(*args, **kwargs))
 
     def _with(self, arrays: Arrays) -> tuple[tuple[Any, ...], dict[str, Any]]:
         args, kwargs = list(self._args), dict(self._kwargs)
@@ -697,7 +699,7 @@ class Call:
             (args if isinstance(place, int) else kwargs)[place] = argument  # type: ignore[index]
         return tuple(args), kwargs
 
-    def _taken_apart(self, result: Any) -> tuple[Arrays, Arrays]:
+    def _flatten_result(self, result: Any) -> tuple[Arrays, Arrays]:
         derivatives = self.function.derivatives
         aux: Any = ()
         if self.has_aux:
@@ -708,7 +710,7 @@ class Call:
                 )
             result, aux = result
         leaves, tree = flatten(result, is_value)
-        results = native(self.function, self.words, leaves)
+        results = native_arrays(self.function, self.words, leaves)
         has = list(map(derivatives.is_differentiable, results))
         if not any(has):
             what = ", ".join(map(_shown, results)) or f"a {type(result).__name__}"
@@ -727,17 +729,17 @@ class Call:
         with_derivative, others = iter(results), iter(handed)
         return unflatten(tree, [next(with_derivative if one else others) for one in has])
 
-    def like_result(self, results: Arrays, handed: Arrays) -> Any:
+    def unflatten_like_result(self, results: Arrays, handed: Arrays) -> Any:
         """Unflatten tangents like the result, with zeros for results that have no derivative."""
         return self.result(results, list(map(self.function.derivatives.zeros_like, handed)))
 
-    def results_without(self) -> int:
+    def results_without_derivative(self) -> int:
         """Return the number of results that have no derivative."""
         return self._of_result()[1].count(False)
 
     def aux(self, handed: Arrays) -> Any:
         assert self._aux is not None
-        return unflatten(self._aux, handed[self.results_without() :])
+        return unflatten(self._aux, handed[self.results_without_derivative() :])
 
     def cotangents(self, given: Any, results: Arrays) -> Arrays:
         """Flatten cotangents that have the structure of the result to those of the differentiable results.
@@ -753,7 +755,7 @@ class Call:
             )
         chosen = [array for array, one in zip(leaves, has) if one]
         return [
-            matching(self, "cotangent", place, item, array)
+            matching_array(self, "cotangent", place, item, array)
             for place, (item, array) in enumerate(zip(chosen, results))
         ]
 
@@ -771,7 +773,7 @@ def _with_zeros(tree: Tree) -> Tree:
     )
 
 
-def matching(call: Call, kind: str, place: int, item: Any, array: Any) -> Any:
+def matching_array(call: DifferentiatedCall, kind: str, place: int, item: Any, array: Any) -> Any:
     """Convert ``item`` to an array of the dtype of ``array``. Raise ``CallMismatch`` if shapes differ."""
     found = call.function.derivatives.array(item)
     if tuple(found.shape) != tuple(array.shape):
@@ -787,12 +789,12 @@ def _shown(array: Any) -> str:
     return f"{name}{list(array.shape)}"
 
 
-def single(items: Sequence[Any], argnums: Any, argnames: Any) -> Any:
+def arranged(items: Sequence[Any], argnums: Any, argnames: Any) -> Any:
     """Arrange the derivatives of several arguments as ``argnums`` and ``argnames`` ask.
 
     One alone for one argument, a tuple by position, a dict by name, or a pair of both.
     """
-    numbers, names = positions(argnums, argnames)
+    numbers, names = argument_positions(argnums, argnames)
     by_position = items[0] if isinstance(argnums, int) or argnums is None else tuple(items[: len(numbers)])
     by_name = items[len(numbers)] if isinstance(argnames, str) else dict(zip(names, items[len(numbers) :]))
     if not names:

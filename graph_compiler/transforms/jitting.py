@@ -13,10 +13,19 @@ from ..runtime import Graph
 from ..runtime.boundary import public
 from ..runtime.frameworks import backend_of
 from ..trees import map_structure
-from .functions import Function, Wrapped, found_for, framework_for, is_array, name_of, where, with_derivatives
+from .functions import (
+    Function,
+    FunctionWrapper,
+    differentiable_backends,
+    framework_for,
+    is_array,
+    name_of,
+    resolve_function,
+    where,
+)
 
 
-class Jitted(Wrapped):
+class Jitted(FunctionWrapper):
     """Function that is recorded and compiled at its first call, for the framework of the arguments."""
 
     def __init__(self, function: Callable[..., Any], static: dict[str, Any], device: Any) -> None:
@@ -26,19 +35,19 @@ class Jitted(Wrapped):
 
     @public
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        graph, args, kwargs = self._chosen(args, kwargs)
+        graph, args, kwargs = self._resolve_call(args, kwargs)
         return graph(*args, **kwargs)
 
-    def found(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
-        return found_for(*self._chosen(args, kwargs))
+    def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
+        return resolve_function(*self._resolve_call(args, kwargs))
 
-    def _chosen(
+    def _resolve_call(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Graph, tuple[Any, ...], dict[str, Any]]:
         framework = framework_for(self.function, args, kwargs)
         derivatives = backend_of(framework).derivatives()
         if derivatives is None:
-            targets = " or ".join(f"to={entry.name!r}" for entry in with_derivatives())
+            targets = " or ".join(f"to={entry.name!r}" for entry in differentiable_backends())
             raise NotCompilable(
                 f"jit of {name_of(self.function)}: {framework} has no compiler; write it for a framework "
                 f"that has one: graph_compiler.transpile(f, {targets}, "

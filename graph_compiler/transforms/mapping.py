@@ -11,7 +11,16 @@ from ..contracts.parallelism import running_over
 from ..errors import CallMismatch, InvalidOption
 from ..runtime.boundary import public
 from ..trees import flatten, unflatten
-from .functions import Arguments, Flat, Function, Transformed, is_array, name_of, refusing, where
+from .functions import (
+    Arguments,
+    FlattenedFunction,
+    Function,
+    Transformed,
+    is_array,
+    name_of,
+    translating_refusals,
+    where,
+)
 
 _RANDOMNESS = ("error", "different", "same")
 
@@ -74,7 +83,7 @@ def vmap(
         arrays = list(map(found.derivatives.array, leaves))
         axes = _axes(found.name, args, kwargs, in_axes)
         how = How(axes, _size(found, arrays, axes, axis_size), randomness, axis_name)
-        return _put_together(found, how, Flat(found, "vmap", tree), arrays, out_axes)
+        return _mapped_result(found, how, FlattenedFunction(found, "vmap", tree), arrays, out_axes)
 
     def first(*args: Any, **kwargs: Any) -> Arguments:
         leaves, tree = flatten((args, kwargs), is_array)
@@ -91,10 +100,10 @@ def _slice(array: Any, axis: int | None) -> Any:
     return array[(slice(None),) * (axis % len(array.shape)) + (0,)]
 
 
-def _put_together(found: Function, how: How, flat: Flat, arrays: Arrays, out_axes: Any) -> Any:
-    with refusing("vmap", found), running_over(how.axis_name, found.framework):
+def _mapped_result(found: Function, how: How, flat: FlattenedFunction, arrays: Arrays, out_axes: Any) -> Any:
+    with translating_refusals("vmap", found), running_over(how.axis_name, found.framework):
         results = found.derivatives.mapped(flat, how)(arrays)
-    axes = list(_spread(out_axes, flat.result(results), "out_axes"))
+    axes = list(_axis_of_each(out_axes, flat.result(results), "out_axes"))
     if None in axes:
         raise InvalidOption(
             f"vmap of {found.name}: out_axes= is {out_axes!r}; every result has an axis for its "
@@ -115,21 +124,21 @@ def _axes(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Any
             f"vmap of {name}: in_axes= has {len(in_axes)} entries for {len(args)} arguments by position"
         )
     return (
-        *_spread(tuple(in_axes) if isinstance(in_axes, list) else in_axes, args, "in_axes"),
-        *_spread(0, kwargs, "in_axes"),
+        *_axis_of_each(tuple(in_axes) if isinstance(in_axes, list) else in_axes, args, "in_axes"),
+        *_axis_of_each(0, kwargs, "in_axes"),
     )
 
 
-def _spread(axes: Any, item: Any, option: str) -> Iterator[int | None]:
+def _axis_of_each(axes: Any, item: Any, option: str) -> Iterator[int | None]:
     """Yield the axis of each array in ``item``. An axis may apply to a whole container."""
     if axes is None or isinstance(axes, int) and not isinstance(axes, bool):
         yield from (axes for _ in flatten(item, is_array)[0])
     elif isinstance(axes, Mapping) and isinstance(item, Mapping) and axes.keys() == item.keys():
         for key in item:
-            yield from _spread(axes[key], item[key], option)
+            yield from _axis_of_each(axes[key], item[key], option)
     elif isinstance(axes, (tuple, list)) and isinstance(item, (tuple, list)) and len(axes) == len(item):
         for one, part in zip(axes, item):
-            yield from _spread(one, part, option)
+            yield from _axis_of_each(one, part, option)
     else:
         raise InvalidOption(
             f"{option}= has {axes!r} where there is {type(item).__name__}; it takes a number, None, or a "

@@ -15,21 +15,21 @@ from ..runtime.verify.synthetic_inputs import synthetic_call
 from ..trees import flatten, map_structure
 from .functions import (
     Arguments,
-    Call,
+    DifferentiatedCall,
     Function,
     Transformed,
-    found_for,
     graph_of,
     is_array,
     is_value,
     owner_of,
+    resolve_function,
 )
 
 Chosen = tuple[Sequence[int], Sequence[str]]
 
 
 @dataclass(frozen=True)
-class Verified:
+class DerivativeVerification:
     """Result of a verified derivative.
 
     dtype: dtype that the derivative and the differences were computed in.
@@ -41,7 +41,7 @@ class Verified:
 
 
 @dataclass(frozen=True)
-class How:
+class DerivativeOptions:
     """Options of the transform to verify.
 
     is_jacobian: the result is one array for each pair of a result and an argument, not one for each argument.
@@ -53,14 +53,14 @@ class How:
     has_value: bool = False
 
 
-def verified(
-    transformed: Transformed, args: Any, kwargs: Any, how: How, rtol: float | None, seed: int
-) -> Verified:
-    derivatives = found_for(transformed.function, *transformed.inner(*args, **kwargs)).derivatives
+def verify_derivative(
+    transformed: Transformed, args: Any, kwargs: Any, how: DerivativeOptions, rtol: float | None, seed: int
+) -> DerivativeVerification:
+    derivatives = resolve_function(transformed.function, *transformed.inner(*args, **kwargs)).derivatives
     with derivatives.wide():
         try:
             wide_args, wide_kwargs = map_structure(lambda item: _wide(derivatives, item), (args, kwargs))
-            return _compared(transformed, wide_args, wide_kwargs, how, rtol, seed)
+            return _compare(transformed, wide_args, wide_kwargs, how, rtol, seed)
         except VerificationFailed:
             raise
         # The function may raise anything in float64: its weights are of another type, or it was recorded for
@@ -68,10 +68,10 @@ def verified(
         except Exception as problem:
             if is_fault(problem):
                 raise
-    return _compared(transformed, args, kwargs, how, rtol, seed)
+    return _compare(transformed, args, kwargs, how, rtol, seed)
 
 
-def recorded_call(transformed: Transformed) -> Arguments:
+def synthetic_arguments(transformed: Transformed) -> Arguments:
     """Return synthetic ``(args, kwargs)`` like those that the differentiated graph was recorded with.
 
     For ``graph.functional``, the graph's parameters come first. Raises ``CallMismatch`` if the differentiated
@@ -116,35 +116,35 @@ def _numpy(array: Any) -> Any:
     return np.asarray(array) if owner is None else backend_of(owner).target.to_numpy(array)
 
 
-def _compared(
-    transformed: Transformed, args: Any, kwargs: Any, how: How, rtol: float | None, seed: int
-) -> Verified:
-    found = found_for(transformed.function, *transformed.inner(*args, **kwargs))
-    call = Call(found, f"{transformed.words}.verify", args, kwargs, how.chosen, how.has_aux)
+def _compare(
+    transformed: Transformed, args: Any, kwargs: Any, how: DerivativeOptions, rtol: float | None, seed: int
+) -> DerivativeVerification:
+    found = resolve_function(transformed.function, *transformed.inner(*args, **kwargs))
+    call = DifferentiatedCall(found, f"{transformed.words}.verify", args, kwargs, how.chosen, how.has_aux)
     own = [_numpy(array) for array in call.arrays]
     random = np.random.default_rng(seed)
     directions = [_direction(random, array) for array in own]
-    dtype = _narrowest(transformed, own, args, kwargs)
-    expected = _differences(found, call, own, directions, float(np.finfo(dtype).eps))
+    dtype = _least_precise_dtype(transformed, own, args, kwargs)
+    expected = _central_differences(found, call, own, directions, float(np.finfo(dtype).eps))
     result = transformed.rule(found, args, kwargs)
     result = result[0] if how.has_aux and not how.has_value else result[1] if how.has_value else result
     leaves = [_numpy(found.derivatives.array(item)) for item in flatten(result, is_value)[0]]
     along = (
-        _jacobian_along(leaves, call.places_with_derivatives(), directions, len(expected))
+        _jacobian_along(leaves, call.differentiable_places(), directions, len(expected))
         if how.is_jacobian
         else [
             sum(
                 np.real(np.vdot(leaves[place], one))
-                for place, one in zip(call.places_with_derivatives(), directions)
+                for place, one in zip(call.differentiable_places(), directions)
             )
         ]
     )
-    return _agreed(transformed, along, expected, dtype, rtol)
+    return _require_agreement(transformed, along, expected, dtype, rtol)
 
 
-def _narrowest(transformed: Transformed, own: list[Any], args: Any, kwargs: Any) -> Any:
+def _least_precise_dtype(transformed: Transformed, own: list[Any], args: Any, kwargs: Any) -> Any:
     """Return the least precise floating dtype among the differentiated arrays and the results."""
-    found = found_for(_differentiated(transformed), args, kwargs)
+    found = resolve_function(_differentiated(transformed), args, kwargs)
     results = [
         _numpy(found.derivatives.array(item)) for item in flatten(found.call(*args, **kwargs), is_value)[0]
     ]
@@ -159,8 +159,8 @@ def _direction(random: np.random.Generator, array: Any) -> Any:
     return np.asarray(made, array.dtype)
 
 
-def _differences(
-    found: Function, call: Call, own: list[Any], directions: list[Any], precision: float
+def _central_differences(
+    found: Function, call: DifferentiatedCall, own: list[Any], directions: list[Any], precision: float
 ) -> list[Any]:
     """Return the directional derivative of each result by fourth-order central differences, in four calls."""
     largest = max((float(np.abs(array).max(initial=0)) for array in own), default=0.0)
@@ -185,9 +185,9 @@ def _jacobian_along(leaves: list[Any], places: list[int], directions: list[Any],
     ]
 
 
-def _agreed(
+def _require_agreement(
     transformed: Transformed, found: list[Any], expected: list[Any], dtype: Any, rtol: float | None
-) -> Verified:
+) -> DerivativeVerification:
     wanted = rtol if rtol is not None else float(np.finfo(dtype).eps) ** 0.5 * 50
     worst = 0.0
     for one, other in zip(found, expected, strict=True):
@@ -199,4 +199,4 @@ def _agreed(
             f"{wanted:.2g}, in {dtype}): at a kink, a jump or a point where it is steep no difference is a "
             "derivative; verify at other arguments"
         )
-    return Verified(str(dtype), worst)
+    return DerivativeVerification(str(dtype), worst)
