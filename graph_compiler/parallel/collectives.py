@@ -37,13 +37,13 @@ def psum(x: T, axis_name: str) -> T:
         CollectiveFailed: Another process has ended or waits elsewhere.
         NotCompilable: The array is NumPy's, which runs on one device.
     """
-    return _over("psum", x, axis_name)
+    return _reduce_over("psum", x, axis_name)
 
 
 @public
 def pmean(x: T, axis_name: str) -> T:
     """Average arrays over the devices of an axis. Integers give floats. Raises the errors of :func:`psum`."""
-    return _over("pmean", x, axis_name)
+    return _reduce_over("pmean", x, axis_name)
 
 
 @public
@@ -52,7 +52,7 @@ def pmax(x: T, axis_name: str) -> T:
 
     It has no gradient in JAX. Raises the errors of :func:`psum`.
     """
-    return _over("pmax", x, axis_name)
+    return _reduce_over("pmax", x, axis_name)
 
 
 @public
@@ -61,7 +61,7 @@ def pmin(x: T, axis_name: str) -> T:
 
     It has no gradient in JAX. Raises the errors of :func:`psum`.
     """
-    return _over("pmin", x, axis_name)
+    return _reduce_over("pmin", x, axis_name)
 
 
 @public
@@ -78,7 +78,9 @@ def all_gather(x: T, axis_name: str, *, axis: int = 0, tiled: bool = False) -> T
         tiled: Concatenate along ``axis`` instead of stacking.
     """
     found = _mapped("all_gather", x, axis_name, lambda engine, array: engine.all_gather(array, axis_name))
-    return map_structure(functools.partial(_arranged, axis, tiled), found) if axis or tiled else found
+    return (
+        map_structure(functools.partial(_move_gathered_axis, axis, tiled), found) if axis or tiled else found
+    )
 
 
 @public
@@ -90,8 +92,8 @@ def axis_index(x: Any, axis_name: str | None = None) -> Any:
     """
     name = x if axis_name is None else axis_name
     if _is_recorded(name):
-        return _recorded("axis_index", None, name)
-    return _of_axis("axis_index", x, name, axis_name is not None)
+        return _record_collective("axis_index", None, name)
+    return _query_axis("axis_index", x, name, axis_name is not None)
 
 
 @public
@@ -101,11 +103,11 @@ def axis_size(axis_name: str) -> int:
     Raises the errors of :func:`psum`.
     """
     if not _is_recorded(axis_name):
-        found: int = _of_axis("axis_size", axis_name, axis_name, False)
+        found: int = _query_axis("axis_size", axis_name, axis_name, False)
         return found
     recording = regions()
     assert recording is not None
-    size: int = recording.length(_recorded("axis_indices", None, axis_name))
+    size: int = recording.length(_record_collective("axis_indices", None, axis_name))
     return size
 
 
@@ -115,7 +117,7 @@ def _is_recorded(axis_name: str) -> bool:
     return regions() is not None and axis_name not in running_axes()
 
 
-def _of_axis(name: str, x: Any, axis_name: str, has_array: bool) -> Any:
+def _query_axis(name: str, x: Any, axis_name: str, has_array: bool) -> Any:
     """Call the method ``name`` of the first engine that runs over the axis."""
     if not isinstance(axis_name, str):
         raise _no_axis(name, axis_name)
@@ -129,7 +131,7 @@ def _of_axis(name: str, x: Any, axis_name: str, has_array: bool) -> Any:
     raise _no_axis(name, axis_name)
 
 
-def _over(name: str, x: T, axis_name: str) -> T:
+def _reduce_over(name: str, x: T, axis_name: str) -> T:
     return _mapped(name, x, axis_name, lambda engine, array: engine.collective(name, array, axis_name))
 
 
@@ -138,7 +140,7 @@ def _mapped(name: str, x: T, axis_name: str, collective: Callable[[Parallelism, 
         if not (isinstance(item, (bool, int, float, complex)) or hasattr(item, "dtype")):
             return item
         if _is_recorded(axis_name):
-            return _recorded(name, item, axis_name)
+            return _record_collective(name, item, axis_name)
         engine = _engine(name, item, axis_name)
         try:
             return collective(engine, engine.array(item))
@@ -149,7 +151,7 @@ def _mapped(name: str, x: T, axis_name: str, collective: Callable[[Parallelism, 
     return found
 
 
-def _recorded(name: str, item: Any, axis_name: str) -> Any:
+def _record_collective(name: str, item: Any, axis_name: str) -> Any:
     recording = regions()
     assert recording is not None
     # Importing the engine registers the operators of collectives in torch.
@@ -157,7 +159,7 @@ def _recorded(name: str, item: Any, axis_name: str) -> Any:
     return recording.collective(name, item, axis_name=axis_name)
 
 
-def _arranged(axis: int, tiled: bool, stacked: Any) -> Any:
+def _move_gathered_axis(axis: int, tiled: bool, stacked: Any) -> Any:
     """Move the first axis of ``stacked`` to ``axis``, or merge it into ``axis`` if ``tiled``."""
     if not hasattr(stacked, "dtype"):
         return stacked

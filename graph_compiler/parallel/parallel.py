@@ -48,7 +48,7 @@ def require_reduction(reduce: Any) -> None:
 __all__ = ["concat", "first", "mean", "none", "require_reduction", "sum"]
 
 
-class GivenCall:
+class FlattenedCall:
     """A call, split into its arrays and everything else.
 
     static: static arguments by position.
@@ -81,7 +81,7 @@ def _tree_of_arrays(count: int, names: tuple[str, ...]) -> tuple[list[int], Tree
 
 
 @dataclass(frozen=True)
-class Arguments:
+class CallStructure:
     """The arguments of a call without their arrays. Programs store them and keep no array alive."""
 
     static: dict[int, Any]
@@ -96,7 +96,7 @@ class Arguments:
         return args, kwargs
 
 
-class SplitCall:
+class ShardedCall:
     """The arrays of a call, and for each whether it is split along its first axis.
 
     ``replicated`` holds the positions of arguments that are whole on each device; None to decide by the
@@ -108,12 +108,12 @@ class SplitCall:
         engine: Parallelism,
         name: str,
         axis: DeviceAxis,
-        given: GivenCall,
+        given: FlattenedCall,
         replicated: Sequence[int] | None,
     ) -> None:
         self._engine, self._name, self._axis, self._replicated = engine, name, axis, replicated
         self.static, self._places, self.tree, leaves = given.static, given.places, given.tree, given.leaves
-        self.arguments = Arguments(given.static, given.tree, given.is_flat)
+        self.arguments = CallStructure(given.static, given.tree, given.is_flat)
         self.arrays: Arrays = list(map(engine.array, leaves))
         if replicated is None:
             self.split = tuple(bool(leaf.shape) and not engine.is_replicated(leaf, axis) for leaf in leaves)
@@ -139,7 +139,7 @@ class SplitCall:
             tuple(self.static.items()),
         )
 
-    def unhashable(self, problem: TypeError) -> InvalidOption:
+    def unhashable_error(self, problem: TypeError) -> InvalidOption:
         return InvalidOption(
             f"Parallel of {self._name}: static_argnums= names argument {', '.join(map(str, self.static))}, "
             f"and what was given cannot be hashed ({problem}); static arguments are numbers, texts and the "
@@ -184,7 +184,7 @@ class SplitCall:
 _ALONE = flatten(0.0, is_value)[1]
 
 
-class FlatFunction:
+class FlattenedDeviceFunction:
     """A function on a flat list of arrays, as a device runs it. It stores the structure of the last result.
 
     The first ``len(names)`` arrays are parameters, which the function takes as a dict in front.
@@ -194,7 +194,7 @@ class FlatFunction:
         self,
         function: Callable[..., Any],
         names: Sequence[str] | None,
-        given: Arguments,
+        given: CallStructure,
         engine: Parallelism,
         framework: str,
     ) -> None:
@@ -238,19 +238,19 @@ class FlatFunction:
 
 
 @dataclass
-class _Program:
+class _ParallelProgram:
     """A function compiled for all devices.
 
     is_checked: True once results under ``"first"`` were found equal on all devices.
     """
 
-    flat: FlatFunction
+    flat: FlattenedDeviceFunction
     run: Callable[[Arrays], Arrays]
     is_checked: bool
 
 
 @dataclass(frozen=True)
-class _Sent:
+class _PlacedParameters:
     """Parameters of a module or graph, and the same parameters placed on all devices.
 
     given: the module's own arrays by name.
@@ -260,14 +260,14 @@ class _Sent:
     given: Mapping[str, Any]
     placed: Arrays
 
-    def is_of(self, parameters: Mapping[str, Any]) -> bool:
+    def holds_same(self, parameters: Mapping[str, Any]) -> bool:
         """Return True if ``parameters`` are the same array objects under the same names."""
         return [*parameters] == [*self.given] and all(
             map(operator.is_, self.given.values(), parameters.values())
         )
 
 
-class _Means:
+class _ParallelContext:
     """Framework, devices and function of the calls of one ``Parallel``.
 
     framework: name of the framework.
@@ -279,13 +279,17 @@ class _Means:
     def __init__(self, framework: str, engine: Parallelism, axis: DeviceAxis, opened: Opened | None) -> None:
         self.framework, self.engine, self.axis, self.opened = framework, engine, axis, opened
         self.kinds = engine.likenesses()
-        self._sent = _Sent({}, [])
+        self._placed = _PlacedParameters({}, [])
 
-    def sent(self) -> _Sent:
+    def placed_parameters(self) -> _PlacedParameters:
         """Return the parameters on all devices, placed again only if an array was replaced."""
-        if self.opened is not None and not self._sent.is_of(parameters := dict(self.opened.parameters)):
-            self._sent = _Sent(parameters, self.engine.everywhere(list(parameters.values()), self.axis))
-        return self._sent
+        if self.opened is not None and not self._placed.holds_same(
+            parameters := dict(self.opened.parameters)
+        ):
+            self._placed = _PlacedParameters(
+                parameters, self.engine.everywhere(list(parameters.values()), self.axis)
+            )
+        return self._placed
 
     def live(self) -> list[tuple[Callable[[], Any], Any]] | None:
         """Return pairs of a function and its result, which is the same object while no parameter is replaced.
@@ -300,18 +304,18 @@ class _Means:
 
 
 @dataclass(frozen=True)
-class _Ready:
+class _PreparedCall:
     """The program and the placed parameters of the last call, for calls that are like it.
 
     alike: compared with the arguments of the next call.
     live: pairs of a function and its result while no parameter is replaced; None if unknown.
     """
 
-    means: _Means
+    context: _ParallelContext
     alike: list[Any]
     live: list[tuple[Callable[[], Any], Any]] | None
     placed: Arrays
-    program: _Program
+    program: _ParallelProgram
 
     def is_current(self) -> bool:
         """Return True if no parameter was replaced since it was placed."""
@@ -390,11 +394,11 @@ class Parallel:
             None if replicated_argnums is None else _positions("replicated_argnums", replicated_argnums)
         )
         # Keyed by the classes of the arrays in the arguments.
-        self._means: dict[tuple[type, ...], _Means] = {}
-        self._programs: dict[Hashable, _Program] = {}
+        self._contexts: dict[tuple[type, ...], _ParallelContext] = {}
+        self._programs: dict[Hashable, _ParallelProgram] = {}
         # Keys of calls that were checked.
         self._known: set[Hashable] = set()
-        self._ready: _Ready | None = None
+        self._prepared: _PreparedCall | None = None
         self.__name__ = f"Parallel({name_of(function)})"
         self.__doc__ = getattr(function, "__doc__", None)
 
@@ -404,91 +408,99 @@ class Parallel:
     @public
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         arrays: Arrays = []
-        ready = self._ready
+        prepared = self._prepared
         if (
-            ready is None
-            or likeness((*args, kwargs), ready.means.kinds, arrays) != ready.alike
-            or not ready.is_current()
+            prepared is None
+            or likeness((*args, kwargs), prepared.context.kinds, arrays) != prepared.alike
+            or not prepared.is_current()
         ):
-            ready, arrays = self._made_ready(args, kwargs)
-        program = ready.program
+            prepared, arrays = self._prepare_call(args, kwargs)
+        program = prepared.program
         try:
-            results = program.run([*ready.placed, *arrays])
+            results = program.run([*prepared.placed, *arrays])
         except GuardFailed:
-            if not self._record(self._split(ready.means, self._given(args, kwargs)), True):
+            if not self._record(self._split(prepared.context, self._given(args, kwargs)), True):
                 raise
             return self(*args, **kwargs)
         if not program.is_checked:
-            self._require_equal(ready.means, program.flat, results)
+            self._require_equal(prepared.context, program.flat, results)
             program.is_checked = True
         return results[0] if program.flat.is_of_one_array else program.flat.result(results)
 
-    def _made_ready(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[_Ready, Arrays]:
+    def _prepare_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[_PreparedCall, Arrays]:
         """Check a call, record and compile what is missing, and return the program and the arrays."""
         given = self._given(args, kwargs)
-        means = self._means_for(given, args, kwargs)
-        call = self._split(means, given)
+        context = self._context_for(given, args, kwargs)
+        call = self._split(context, given)
         self._check(call)
-        live, sent = means.live(), means.sent()
-        key = means.framework, call.key, tuple(sent.given)
+        live, parameters = context.live(), context.placed_parameters()
+        key = context.framework, call.key, tuple(parameters.given)
         program = self._programs.get(key)
         if program is None:
-            program = self._programs[key] = self._program(means, call, list(sent.given))
+            program = self._programs[key] = self._program(context, call, list(parameters.given))
         arrays: Arrays = []
-        ready = _Ready(means, likeness((*args, kwargs), means.kinds, arrays), live, sent.placed, program)
+        prepared = _PreparedCall(
+            context, likeness((*args, kwargs), context.kinds, arrays), live, parameters.placed, program
+        )
         is_as_given = len(arrays) == len(call.arrays) and all(map(operator.is_, arrays, call.arrays))
-        self._ready = ready if is_as_given and not self._has_checks() else None
-        return ready, call.arrays
+        self._prepared = prepared if is_as_given and not self._has_checks() else None
+        return prepared, call.arrays
 
-    def _means_for(self, given: GivenCall, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Means:
+    def _context_for(
+        self, given: FlattenedCall, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> _ParallelContext:
         kinds = tuple(map(type, given.leaves))
-        found = self._means.get(kinds) if kinds else None
+        found = self._contexts.get(kinds) if kinds else None
         if found is None:
             framework = framework_of_call(self.function, args, kwargs)
-            known = [means for means in self._means.values() if means.framework == framework]
-            found = self._means[kinds] = known[0] if known else self._new_means(framework)
+            known = [context for context in self._contexts.values() if context.framework == framework]
+            found = self._contexts[kinds] = known[0] if known else self._new_context(framework)
         return found
 
-    def _new_means(self, framework: str) -> _Means:
+    def _new_context(self, framework: str) -> _ParallelContext:
         engine = engine_named(framework, self.__name__)
         opened = (
-            _OpenGraph(self.function) if isinstance(self.function, Graph) else engine.opened(self.function)
+            _GraphOfParameters(self.function)
+            if isinstance(self.function, Graph)
+            else engine.opened(self.function)
         )
-        return _Means(framework, engine, engine.axis(self.devices, self.axis_name), opened)
+        return _ParallelContext(framework, engine, engine.axis(self.devices, self.axis_name), opened)
 
-    def _split(self, means: _Means, given: GivenCall) -> SplitCall:
-        return SplitCall(means.engine, name_of(self.function), means.axis, given, self._replicated)
+    def _split(self, context: _ParallelContext, given: FlattenedCall) -> ShardedCall:
+        return ShardedCall(context.engine, name_of(self.function), context.axis, given, self._replicated)
 
-    def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> GivenCall:
-        return GivenCall(args, kwargs, [_place(place, args, self.__name__) for place in self._static])
+    def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> FlattenedCall:
+        return FlattenedCall(
+            args, kwargs, [_require_position(place, args, self.__name__) for place in self._static]
+        )
 
-    def _check(self, call: SplitCall) -> None:
+    def _check(self, call: ShardedCall) -> None:
         try:
             is_new = call.key not in self._known
         except TypeError as problem:
-            raise call.unhashable(problem) from None
+            raise call.unhashable_error(problem) from None
         if is_new:
             call.require_even(self.local_batch)
         self._record(call, is_new)
         self._known.add(call.key)
 
-    def _program(self, means: _Means, call: SplitCall, names: list[str]) -> _Program:
-        of_parameters = means.opened is not None
-        flat = FlatFunction(
-            means.opened or self.function,
+    def _program(self, context: _ParallelContext, call: ShardedCall, names: list[str]) -> _ParallelProgram:
+        of_parameters = context.opened is not None
+        flat = FlattenedDeviceFunction(
+            context.opened or self.function,
             names if of_parameters else None,
             call.arguments,
-            means.engine,
-            means.framework,
+            context.engine,
+            context.framework,
         )
         how = Spread(
-            means.axis,
+            context.axis,
             (*(False for _ in names), *call.split),
             self._reduction(),
             self.local_batch,
             len(names),
         )
-        return _Program(flat, means.engine.spread(flat, how), self.reduce != first)
+        return _ParallelProgram(flat, context.engine.spread(flat, how), self.reduce != first)
 
     def _reduction(self) -> str | Callable[[Any], Any]:
         """Return ``reduce=``; a function is wrapped so that its errors name this object."""
@@ -503,22 +515,24 @@ class Parallel:
             except Exception as problem:
                 if is_fault(problem):
                     raise
-                raise self._misreduced(
+                raise self._reduction_error(
                     f"fails with {type(problem).__name__}: {problem}", stacked
                 ) from problem
             if not is_value(found):
-                raise self._misreduced(f"gives a {type(found).__name__}, and has to give an array", stacked)
+                raise self._reduction_error(
+                    f"gives a {type(found).__name__}, and has to give an array", stacked
+                )
             return found
 
         return reduced
 
-    def _misreduced(self, what: str, stacked: Any) -> CallMismatch:
+    def _reduction_error(self, what: str, stacked: Any) -> CallMismatch:
         return CallMismatch(
             f"{self.__name__}: the function reduce= {what}; it is given the results of all devices, stacked "
             f"along a first axis: {list(stacked.shape)}"
         )
 
-    def _record(self, call: SplitCall, is_new: bool) -> bool:
+    def _record(self, call: ShardedCall, is_new: bool) -> bool:
         """Record the graph for the part of one device if no variant fits. Return True if a variant was added.
 
         A call is looked at if it ``is_new``, or if variants depend on values of arrays.
@@ -530,7 +544,7 @@ class Parallel:
         _record_first(graph, call)
         if len(graph.variants) > before:
             self._programs.clear()
-            self._ready = None
+            self._prepared = None
         return len(graph.variants) > before
 
     def _has_checks(self) -> bool:
@@ -538,8 +552,10 @@ class Parallel:
             variant.program.checks for variant in self.function.variants
         )
 
-    def _require_equal(self, means: _Means, flat: FlatFunction, results: Arrays) -> None:
-        differ = [means.engine.differing(array, means.axis) for array in results]
+    def _require_equal(
+        self, context: _ParallelContext, flat: FlattenedDeviceFunction, results: Arrays
+    ) -> None:
+        differ = [context.engine.differing(array, context.axis) for array in results]
         if any(differ):
             where = ", ".join(f"result{place}" for place, found in zip(flat.places(), differ) if found)
             raise CallMismatch(
@@ -558,7 +574,7 @@ def _positions(option: str, given: Any) -> tuple[int, ...]:
     return found
 
 
-def _place(place: int, args: tuple[Any, ...], name: str) -> int:
+def _require_position(place: int, args: tuple[Any, ...], name: str) -> int:
     if place >= len(args):
         raise CallMismatch(
             f"{name}: static_argnums= names argument {place}, and {len(args)} are given by position"
@@ -566,7 +582,7 @@ def _place(place: int, args: tuple[Any, ...], name: str) -> int:
     return place
 
 
-def _record_first(graph: Graph, call: SplitCall) -> None:
+def _record_first(graph: Graph, call: ShardedCall) -> None:
     args, kwargs = call.first_part()
     if all(variant.match(tuple(args), kwargs) is None for variant in graph.variants if not variant.state):
         target = graph.pipeline.target.target
@@ -574,7 +590,7 @@ def _record_first(graph: Graph, call: SplitCall) -> None:
             graph.add_variant(tuple(args), kwargs, "the part of a batch for one device")
 
 
-class _OpenGraph:
+class _GraphOfParameters:
     """A graph as a function of its parameters."""
 
     def __init__(self, graph: Graph) -> None:

@@ -36,11 +36,11 @@ _CONV1D_BY_OUTPUTS = ("c_attn", "c_fc")
 _CONV1D_BY_INPUTS = ("c_proj",)
 
 
-class Ready(dict[str, Rule]):
+class PresetRules(dict[str, Rule]):
     """Predefined rules. At least one pattern has to match a parameter, not every pattern."""
 
 
-def tensor_parallel(axis: str = "model") -> Ready:
+def tensor_parallel(axis: str = "model") -> PresetRules:
     """Return rules for tensor parallelism of decoder-only transformers (https://arxiv.org/abs/1909.08053).
 
     They know the parameter names of Llama (Mistral, Qwen, Gemma) and GPT-2, in torch and in JAX (``kernel``).
@@ -53,7 +53,7 @@ def tensor_parallel(axis: str = "model") -> Ready:
     ('model', None)
     """
     outputs, inputs = (axis, None), (None, axis)
-    rules = Ready()
+    rules = PresetRules()
     for names, weight, kernel in (
         (_BY_OUTPUTS, outputs, inputs),
         (_BY_INPUTS, inputs, outputs),
@@ -67,7 +67,7 @@ def tensor_parallel(axis: str = "model") -> Ready:
     return rules
 
 
-def fsdp(axis: str = "data") -> Ready:
+def fsdp(axis: str = "data") -> PresetRules:
     """Return rules for fully sharded data parallelism, as in ZeRO (https://arxiv.org/abs/1910.02054).
 
     Every parameter is split along its longest axis that the size of the mesh axis divides. The batch is split
@@ -85,7 +85,7 @@ def fsdp(axis: str = "data") -> Ready:
         return tuple(axis if place == best else name for place, name in enumerate(taken))
 
     longest.axis = axis  # type: ignore[attr-defined]
-    return Ready({"*": longest})
+    return PresetRules({"*": longest})
 
 
 def layouts_of(
@@ -106,25 +106,29 @@ def layouts_of(
             rule = next((one[pattern] for pattern in one if fnmatch.fnmatchcase(name, pattern)), None)
             if rule is not None:
                 layout = rule(shape, sizes, found[name]) if callable(rule) else tuple(rule)
-                found[name] = _fitting(shape, layout, sizes) if isinstance(one, Ready) else layout
+                found[name] = (
+                    _without_uneven_axes(shape, layout, sizes) if isinstance(one, PresetRules) else layout
+                )
     for name, layout in found.items():
         require_fit(f"parameter {name!r}", shapes[name], layout, sizes)
     return found
 
 
-def _fitting(shape: Sequence[int], layout: Layout, sizes: Mapping[str, int]) -> Layout:
+def _without_uneven_axes(shape: Sequence[int], layout: Layout, sizes: Mapping[str, int]) -> Layout:
     """Replace the entries of ``layout`` that do not divide their axis by None."""
     # Axes such as vocabularies have sizes that a mesh need not divide.
-    return tuple(entry if size % _count(entry, sizes) == 0 else None for entry, size in zip(layout, shape))
+    return tuple(
+        entry if size % _device_count(entry, sizes) == 0 else None for entry, size in zip(layout, shape)
+    )
 
 
-def _count(entry: Any, sizes: Mapping[str, int]) -> int:
+def _device_count(entry: Any, sizes: Mapping[str, int]) -> int:
     return math.prod(sizes[name] for name in ((entry,) if isinstance(entry, str) else entry or ()))
 
 
 def _require_rules(rules: Rules, names: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
     unused = [pattern for pattern in rules if not fnmatch.filter(names, pattern)]
-    if unused and (not isinstance(rules, Ready) or len(unused) == len(rules)):
+    if unused and (not isinstance(rules, PresetRules) or len(unused) == len(rules)):
         known = [*names][:8]
         more = f" and {len(names) - 8} more" if len(names) > 8 else ""
         raise InvalidOption(
@@ -173,7 +177,7 @@ def require_fit(what: str, shape: Sequence[int], layout: Layout, sizes: Mapping[
             why = "twice" if name in sizes else f"; axes of the mesh are {', '.join(map(repr, sizes))}"
             raise InvalidOption(f"{what} has the layout {layout!r}, which names {name!r} {why}")
     for place, entry in enumerate(layout):
-        count = _count(entry, sizes)
+        count = _device_count(entry, sizes)
         if shape[place] % count:
             raise InvalidOption(
                 f"{what} has the shape {list(shape)}, and axis {place}, of {shape[place]}, does not divide "

@@ -35,7 +35,7 @@ class Sharded:
         self._engine = engine_named(target_of(graph, (), {}), f"shard of {graph.name}")
         sizes = axes_of(self._engine, mesh, graph.name)
         self._batch, self._local_batch = _batch_axes(batch, sizes), local_batch
-        self._sizes, self._programs = sizes, dict[Hashable, _Program]()
+        self._sizes, self._programs = sizes, dict[Hashable, _ShardedProgram]()
         held = graph.parameters
         self.layouts = layouts_of({name: tuple(array.shape) for name, array in held.items()}, rules, sizes)
         self.parameters = {
@@ -64,7 +64,7 @@ class Sharded:
         key = tree, split, tuple(parameters), tuple((tuple(array.shape), array.dtype) for array in arrays)
         program = self._programs.get(key)
         if program is None:
-            program = self._programs[key] = _Program(self, tree, list(parameters), split)
+            program = self._programs[key] = _ShardedProgram(self, tree, list(parameters), split)
         return program(list(parameters.values()), arrays)
 
     def _split(self, arrays: Arrays) -> tuple[bool, ...]:
@@ -81,7 +81,7 @@ class Sharded:
         return tuple(bool(self._batch) and bool(array.shape) and array.shape[0] == rows for array in arrays)
 
 
-class _Program:
+class _ShardedProgram:
     """A graph for one structure of arguments, as a function of flat arrays over the mesh."""
 
     def __init__(self, sharded: Sharded, tree: Tree, names: list[str], split: Sequence[bool]) -> None:

@@ -31,11 +31,11 @@ class Batch:
     def unplaced(self) -> list[Any]:
         """The arrays as given, with CPU tensors as NumPy arrays, which a recording moves to the device."""
         # The same array object must stay one object.
-        plain = {id(leaf): _unplaced(leaf) for leaf in self.given}
+        plain = {id(leaf): _numpy_if_on_cpu(leaf) for leaf in self.given}
         return [plain[id(leaf)] for leaf in self.given]
 
 
-class Batches:
+class BatchFlattener:
     """Flattens the batches of a graph. A batch that is like the previous one reuses its structure."""
 
     def __init__(self, graph: Graph) -> None:
@@ -43,34 +43,34 @@ class Batches:
         self._kinds = dict.fromkeys(self._target.array_types, type)
         self._last: tuple[list[Any], int, Tree] | None = None
 
-    def taken_apart(self, batch: Any) -> Batch:
+    def flatten(self, batch: Any) -> Batch:
         """Flatten ``(inputs, target)``. Raise ``CallMismatch`` if ``batch`` is no such pair."""
         arrays: list[Any] = []
         alike, known, last = likeness([batch], self._kinds, arrays), len(self._graph.variants), self._last
         if last is not None and last[0] == alike and last[1] == known:
             return Batch(arrays, arrays, last[2])
-        found = _taken_apart(batch, self._graph, self._target)
+        found = _flatten_batch(batch, self._graph, self._target)
         is_as_given = len(arrays) == len(found.arrays) and all(map(operator.is_, arrays, found.arrays))
         self._last = (alike, known, found.tree) if is_as_given else None
         return found
 
 
-def _taken_apart(batch: Any, graph: Graph, target: Target) -> Batch:
+def _flatten_batch(batch: Any, graph: Graph, target: Target) -> Batch:
     if not (isinstance(batch, (tuple, list)) and len(batch) == 2):
         raise CallMismatch(
             f"a batch is (inputs, target), and this one is {_shown(batch)}; inputs are an array, a tuple of "
             "arguments or a dict of keywords, and a model that computes its own loss takes (inputs, None)"
         )
     inputs, wanted = batch
-    leaves, tree = flatten((_call(inputs, graph), wanted), _is_array)
+    leaves, tree = flatten((_call_arguments(inputs, graph), wanted), _is_array)
     return Batch(
         leaves,
-        [leaf if isinstance(leaf, target.array_types) else _converted(leaf, target) for leaf in leaves],
+        [leaf if isinstance(leaf, target.array_types) else _convert(leaf, target) for leaf in leaves],
         tree,
     )
 
 
-def _converted(leaf: Any, target: Target) -> Any:
+def _convert(leaf: Any, target: Target) -> Any:
     try:
         array = target.convert(leaf)
     except (TypeError, ValueError):
@@ -83,12 +83,12 @@ def _converted(leaf: Any, target: Target) -> Any:
     return array
 
 
-def put_together(tree: Tree, arrays: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
+def unflatten_batch(tree: Tree, arrays: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
     (args, kwargs), wanted = unflatten(tree, arrays)
     return args, kwargs, wanted
 
 
-def _call(inputs: Any, graph: Graph) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _call_arguments(inputs: Any, graph: Graph) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the positional and keyword arguments of the model for ``inputs``."""
     # A Keras model with several inputs takes them in one list or dict.
     if not isinstance(inputs, tuple) and takes_whole(graph.variants, inputs):
@@ -101,7 +101,7 @@ def _call(inputs: Any, graph: Graph) -> tuple[tuple[Any, ...], dict[str, Any]]:
     return (inputs,), {}
 
 
-def _unplaced(leaf: Any) -> Any:
+def _numpy_if_on_cpu(leaf: Any) -> Any:
     try:
         return leaf.numpy() if getattr(leaf, "is_cpu", False) else leaf
     except (TypeError, RuntimeError):

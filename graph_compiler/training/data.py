@@ -55,17 +55,17 @@ class DeviceIterator:
         if not hasattr(loader, "__iter__"):
             raise InvalidOption(f"the loader is a {type(loader).__name__}, which cannot be looped over")
         self._loader, self._prefetch = loader, prefetch
-        self._engine, self._where = _place(device_or_sharding)
-        self._own: _Pass | None = None
+        self._engine, self._where = _resolve_device(device_or_sharding)
+        self._own: _LoaderLoop | None = None
 
     def __iter__(self) -> Iterator[Any]:
         """Start a new loop over the loader."""
-        return _Pass(self._loader, self._engine, self._where, self._prefetch)
+        return _LoaderLoop(self._loader, self._engine, self._where, self._prefetch)
 
     def __next__(self) -> Any:
         """Return the next batch of the iterator's own loop, which the first call starts."""
         if self._own is None:
-            self._own = _Pass(self._loader, self._engine, self._where, self._prefetch)
+            self._own = _LoaderLoop(self._loader, self._engine, self._where, self._prefetch)
         return next(self._own)
 
     def __len__(self) -> int:
@@ -78,7 +78,7 @@ class DeviceIterator:
             self._own = None
 
 
-class _Pass:
+class _LoaderLoop:
     """One loop over a loader."""
 
     def __init__(self, loader: Iterable[Any], engine: Training, where: Any, prefetch: int) -> None:
@@ -114,7 +114,7 @@ def _read(
     try:
         for batch in loader:
             placed = map_structure(
-                lambda item: _placed(engine, item, where) if _is_array(item) else item, batch
+                lambda item: _place_array(engine, item, where) if _is_array(item) else item, batch
             )
             if not _put(batches, (placed, None), stopped):
                 return
@@ -124,7 +124,7 @@ def _read(
         _put(batches, (None, problem), stopped)
 
 
-def _placed(engine: Training, item: Any, where: Any) -> Any:
+def _place_array(engine: Training, item: Any, where: Any) -> Any:
     try:
         return engine.placed(item, where)
     # Frameworks refuse devices and layouts by exceptions of all kinds.
@@ -153,7 +153,7 @@ def _is_array(item: Any) -> bool:
     return hasattr(item, "dtype") and hasattr(item, "shape") and not isinstance(item, type)
 
 
-def _place(where: Any) -> tuple[Training, Any]:
+def _resolve_device(where: Any) -> tuple[Training, Any]:
     """Return the engine of the framework that ``where`` belongs to, and the device (None: the first)."""
     if isinstance(where, TrainState):
         return where.plan.engine, where.plan.engine.device_of(where.held)

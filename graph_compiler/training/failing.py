@@ -11,13 +11,13 @@ from ..trees import iterate_structure
 
 
 # A class, because each step enters two of these and a generator would be slower.
-class telling:
+class reporting_errors:
     """Context manager that turns exceptions of the user's code into ``CallMismatch``, with its arguments.
 
     With a ``target``, only exceptions that the target's tracing does not use itself are turned.
 
     >>> import numpy as np
-    >>> with telling("the model Net", (np.zeros(3), None), ""):
+    >>> with reporting_errors("the model Net", (np.zeros(3), None), ""):
     ...     1 / 0
     Traceback (most recent call last):
     graph_compiler.errors.CallMismatch: the model Net fails with ZeroDivisionError: division by zero; ...

@@ -18,13 +18,13 @@ from ..errors import GraphCompilerError, InvalidFile, NotSerialisable
 from ..ops.dtypes import dtype_name
 from ..runtime.saving.pieces import safetensors_of
 from ..runtime.saving.stored_arrays import Hashed, stored_arrays
-from .plan import Plan
+from .plan import TrainingPlan
 
 FORMAT, VERSION, KEY = "graph_compiler.training", 1, "graph_compiler"
 _GROUPS = tuple(field.name for field in fields(Held) if field.name not in ("optimizer", "rng"))
 
 
-def save(plan: Plan, held: Held, step: int, path: str | os.PathLike[str]) -> None:
+def save(plan: TrainingPlan, held: Held, step: int, path: str | os.PathLike[str]) -> None:
     target: Target = plan.graph.pipeline.target.target
     arrays = _arrays(plan, held)
     about = {
@@ -46,7 +46,7 @@ def save(plan: Plan, held: Held, step: int, path: str | os.PathLike[str]) -> Non
         ) from problem
 
 
-def load(plan: Plan, like: Held, path: str | os.PathLike[str]) -> tuple[Held, int]:
+def load(plan: TrainingPlan, like: Held, path: str | os.PathLike[str]) -> tuple[Held, int]:
     """Read what a state holds, and its step. See :meth:`TrainState.load`."""
     path = Path(path)
     if not path.is_file():
@@ -71,11 +71,11 @@ def load(plan: Plan, like: Held, path: str | os.PathLike[str]) -> tuple[Held, in
         raise InvalidFile(
             f"{path} is no saved state, or a damaged one: {type(problem).__name__}: {problem}"
         ) from problem
-    return _held(plan, like, arrays, path), about["step"]
+    return _restored_arrays(plan, like, arrays, path), about["step"]
 
 
 # ------------------------------------------------------------------------------------- writing
-def _arrays(plan: Plan, held: Held) -> Arrays:
+def _arrays(plan: TrainingPlan, held: Held) -> Arrays:
     engine = plan.engine
     found = {
         f"{group}/{name}": engine.storable(array)
@@ -93,7 +93,7 @@ def _spec(array: Any) -> list[Any]:
     return [dtype_name(array), *map(int, array.shape)]
 
 
-def _stored_spec(plan: Plan, array: Any) -> list[Any]:
+def _stored_spec(plan: TrainingPlan, array: Any) -> list[Any]:
     """Return ``[dtype, *shape]`` of ``array`` as a file stores it."""
     # No values are read: ``load(like=)`` accepts a state that a step has consumed.
     return plan.engine.stored_spec(array) or _spec(array)
@@ -158,7 +158,7 @@ def _native(path: Path, file: Hashed, about: Mapping[str, Any], target: Target) 
     return arrays
 
 
-def _require_same(plan: Plan, like: Held, about: Mapping[str, Any], path: Path) -> None:
+def _require_same(plan: TrainingPlan, like: Held, about: Mapping[str, Any], path: Path) -> None:
     found = {"target": plan.graph.pipeline.target.name, "optimizer": plan.optimizer_name}
     wrong = [
         f"its {name} is {about[name]}, and that of the state {own}"
@@ -188,7 +188,7 @@ def _shown(spec: list[Any]) -> str:
     return f"{spec[0]}{spec[1:]}"
 
 
-def _held(plan: Plan, like: Held, arrays: Arrays, path: Path) -> Held:
+def _restored_arrays(plan: TrainingPlan, like: Held, arrays: Arrays, path: Path) -> Held:
     engine = plan.engine
     groups: dict[str, Arrays] = {
         group: {

@@ -105,7 +105,7 @@ def _summand(state: TrainState, value: Any) -> Any:
     return derivatives.cast(value, state.plan.engine.number(0.0))
 
 
-class _Quiet:
+class _NoProgress:
     """Progress bar that shows nothing."""
 
     def over(self, data: Iterable[Any], words: str, history: list[Metrics]) -> Iterator[Any]:
@@ -113,7 +113,7 @@ class _Quiet:
         return iter(data)
 
 
-class _Bar(_Quiet):
+class _ProgressBar(_NoProgress):
     """Progress bar with one line for each epoch."""
 
     def __init__(self, progress: Any) -> None:
@@ -131,27 +131,27 @@ def _length(data: Any) -> int | None:
         return None
 
 
-def _bar(is_shown: bool) -> AbstractContextManager[_Quiet]:
+def _bar(is_shown: bool) -> AbstractContextManager[_NoProgress]:
     try:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
     except ImportError:
         is_shown = False
     if not is_shown:
-        return nullcontext(_Quiet())
-    return _Shown(
+        return nullcontext(_NoProgress())
+    return _ProgressDisplay(
         Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     )
 
 
-class _Shown(AbstractContextManager[_Quiet]):
-    """Context manager that displays ``rich`` progress and returns a :class:`_Bar`."""
+class _ProgressDisplay(AbstractContextManager[_NoProgress]):
+    """Context manager that displays ``rich`` progress and returns a :class:`_ProgressBar`."""
 
     def __init__(self, progress: Any) -> None:
         self._progress = progress
 
-    def __enter__(self) -> _Quiet:
+    def __enter__(self) -> _NoProgress:
         self._progress.__enter__()
-        return _Bar(self._progress)
+        return _ProgressBar(self._progress)
 
     def __exit__(self, *problem: Any) -> None:
         self._progress.__exit__(*problem)

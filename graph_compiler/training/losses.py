@@ -15,7 +15,7 @@ from ..recording.faults import is_fault
 from ..recording.reachability.framework import framework_of
 from ..runtime import Graph
 from ..trees import map_structure
-from .failing import telling
+from .failing import reporting_errors
 
 Loss = Callable[[Any, Any], Any]
 # Names of metrics that steps and :func:`fit` return themselves.
@@ -29,7 +29,7 @@ _OWN = (
 )
 
 
-class FramedLoss:
+class LossFunction:
     """A loss function, callable with arrays of the target.
 
     A function of another framework is recorded at the first batch, and again for batches that fit no variant.
@@ -76,7 +76,7 @@ class FramedLoss:
         except Exception as problem:
             if is_fault(problem):
                 raise
-            with self._telling(*self.arguments(outputs, wide)):
+            with self._reporting_errors(*self.arguments(outputs, wide)):
                 self._graph.add_variant(self.arguments(outputs, wide), {}, why)
 
     def __call__(self, outputs: Any, wanted: Any) -> tuple[Any, dict[str, Any]]:
@@ -87,26 +87,26 @@ class FramedLoss:
         """
         given = self.arguments(outputs, wanted)
         if self._graph is not None:
-            return self._checked(self._recorded(self._graph, given))
+            return self._checked_result(self._recorded_result(self._graph, given))
         try:
-            with self._telling(*given):
+            with self._reporting_errors(*given):
                 found = self._function(*given)
         except CallMismatch:
             if self._source is None:
                 raise
             self._graph, self._source = transpile(self._function, source=self._source, to=self._target), None
             raise GuardFailed(f"the loss {self.name} is not recorded yet") from None
-        return self._checked(found)
+        return self._checked_result(found)
 
-    def _telling(self, *given: Any) -> telling:
-        return telling(f"the loss {self.name}", given, self.place)
+    def _reporting_errors(self, *given: Any) -> reporting_errors:
+        return reporting_errors(f"the loss {self.name}", given, self.place)
 
-    def _recorded(self, graph: Graph, given: tuple[Any, Any]) -> Any:
+    def _recorded_result(self, graph: Graph, given: tuple[Any, Any]) -> Any:
         if not graph.variants:
             raise GuardFailed(f"the loss {self.name} is not recorded yet")
         return graph.functional(graph.parameters, *given)
 
-    def _checked(self, found: Any) -> tuple[Any, dict[str, Any]]:
+    def _checked_result(self, found: Any) -> tuple[Any, dict[str, Any]]:
         more: dict[str, Any] = {}
         if isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], dict):
             found, more = found

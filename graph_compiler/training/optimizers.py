@@ -139,7 +139,7 @@ def _function(own: Any) -> Rate:
 
 
 @forwards
-def called(rate: Rate, step: int) -> float:
+def evaluate_rate(rate: Rate, step: int) -> float:
     """Evaluate ``rate`` at ``step``. Raise ``InvalidOption`` if it fails or is not a finite number."""
     try:
         found = float(rate(step))
@@ -155,7 +155,7 @@ def called(rate: Rate, step: int) -> float:
     return found
 
 
-__all__: list[str] = ["Rate", "Schedule", "called", "rate_of", "schedule"]
+__all__: list[str] = ["Rate", "Schedule", "evaluate_rate", "rate_of", "schedule"]
 
 
 _BETAS = {"b1": 0.9, "b2": 0.999, "eps": 1e-8}
@@ -184,11 +184,11 @@ ROWS: Mapping[str, Mapping[str, Any]] = {
 by ``1 - learning_rate * weight_decay``.
 """
 
-_ALSO_CALLED = {
+_ALIASES = {
     "lr": "learning_rate", "beta_1": "b1", "beta1": "b1", "beta_2": "b2", "beta2": "b2", "epsilon": "eps",
     "alpha": "decay", "rho": "decay", "initial_accumulator_value": "initial_accumulator",
 }  # fmt: skip
-_NOT_ALIKE = {
+_UNSUPPORTED = {
     "adafactor": "each framework has its own step sizes, factored second moments and clipping for it"
 }
 
@@ -233,22 +233,24 @@ def optimizer(name: str, **options: Any) -> Optimizer:
     Traceback (most recent call last):
     graph_compiler.errors.InvalidOption: there is no optimizer 'adamm'; did you mean 'adam' ...
     """
-    if name in _NOT_ALIKE:
+    if name in _UNSUPPORTED:
         raise InvalidOption(
-            f"there is no {name!r} that is the same everywhere: {_NOT_ALIKE[name]}. Pass the framework's own "
+            f"there is no {name!r} that is the same everywhere: {_UNSUPPORTED[name]}. Pass the framework's own "
             "optimizer"
         )
     if name not in ROWS:
         raise InvalidOption(
             f"there is no optimizer {name!r}{nearest(str(name), ROWS) or f': there are {_listed(ROWS)}'}"
         )
-    given = {own: value for option, item in options.items() for own, value in _spelt(option, item)}
+    given = {
+        own: value for option, item in options.items() for own, value in _canonical_options(option, item)
+    }
     for option, value in given.items():
         _check(name, option, value)
     return Optimizer(name, {**ROWS[name], **given})
 
 
-def made(item: Any, engine: Training, target: str) -> tuple[Callable[..., Any], str, Any]:
+def resolve_optimizer(item: Any, engine: Training, target: str) -> tuple[Callable[..., Any], str, Any]:
     """Return the optimizer's constructor for the engine, its name, and its learning rate.
 
     The rate is a number, a function of the step, or None if the optimizer holds it itself.
@@ -259,13 +261,13 @@ def made(item: Any, engine: Training, target: str) -> tuple[Callable[..., Any], 
     own = engine.own(found)
     if own is None:
         raise InvalidOption(
-            f"optimizer is {_described(found)}, which is no optimizer for {target}: pass a "
+            f"optimizer is {_class_name(found)}, which is no optimizer for {target}: pass a "
             f"name ({_listed(ROWS)}), training.optimizer(name, ...), or an optimizer of {target}'s own"
         )
     return own, _name(found), None
 
 
-def _described(found: Any) -> str:
+def _class_name(found: Any) -> str:
     cls = found if isinstance(found, type) else type(found)
     return f"{cls.__module__.partition('.')[0]}.{cls.__name__}"
 
@@ -275,10 +277,10 @@ def _name(own: Any) -> str:
     return str(own.__name__ if hasattr(own, "__name__") else type(own).__name__)
 
 
-def _spelt(option: str, value: Any) -> list[tuple[str, Any]]:
+def _canonical_options(option: str, value: Any) -> list[tuple[str, Any]]:
     if option == "betas" and isinstance(value, (tuple, list)) and len(value) == 2:
         return [("b1", value[0]), ("b2", value[1])]
-    return [(_ALSO_CALLED.get(option, option), value)]
+    return [(_ALIASES.get(option, option), value)]
 
 
 def _check(name: str, option: str, value: Any) -> None:

@@ -13,9 +13,9 @@ from ..ops.dtypes import dtype_name
 from ..runtime import Graph
 from ..runtime.calling.module_calls import in_mode
 from ..trees import Tree
-from .batches import Batches, put_together
-from .failing import telling
-from .losses import FramedLoss
+from .batches import BatchFlattener, unflatten_batch
+from .failing import reporting_errors
+from .losses import LossFunction
 from .optimizers import Rate
 
 # The first loss scale, and the number of finite updates after which it doubles, as in
@@ -29,7 +29,7 @@ _NEAR_ZERO = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class TrainingPlan:
     """Everything of a training state that never changes: the model, the optimizer and the options.
 
     :meth:`step`, :meth:`compute` and :meth:`apply` mutate no Python object. In JAX they are pure functions of
@@ -41,15 +41,15 @@ class Plan:
     make: Make
     optimizer_name: str
     rate: Rate | None
-    loss: FramedLoss
+    loss: LossFunction
     accumulate: int = 1
     clip_norm: float | None = None
     ema: float | None = None
     is_scaled: bool = False
 
     @functools.cached_property
-    def batches(self) -> Batches:
-        return Batches(self.graph)
+    def batches(self) -> BatchFlattener:
+        return BatchFlattener(self.graph)
 
     @property
     def compile_options(self) -> Mapping[str, Any] | None:
@@ -57,7 +57,7 @@ class Plan:
         return self.graph.variants[0].compile_options
 
     @property
-    def decided_by_elements(self) -> int:
+    def checked_variants(self) -> int:
         """Number of recorded variants, of the model and the loss, that check values of arrays."""
         return sum(bool(variant.program.checks) for variant in (*self.graph.variants, *self.loss.variants))
 
@@ -86,7 +86,7 @@ class Plan:
         Buffers and random state change, and weights that the model itself writes to.
         """
         engine = self.engine
-        args, kwargs, wanted = put_together(tree, arrays)
+        args, kwargs, wanted = unflatten_batch(tree, arrays)
         rest = {**engine.values(held.fixed), **engine.values(held.buffers)}
         scale = engine.values(held.scaling).get("scale")
 
@@ -147,7 +147,7 @@ class Plan:
         compiled = self.engine.compiles_models and self.compile_options is not None
         with in_mode(self.graph, True):
             draws = any(variant.is_random for variant in self.graph.variants if variant.environment.holds())
-            with telling(
+            with reporting_errors(
                 f"the model {self.graph.name}",
                 (*args, *kwargs.values()),
                 "",

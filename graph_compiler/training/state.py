@@ -21,9 +21,9 @@ from ..runtime.calling.module_calls import in_mode
 from ..runtime.foreign_objects.state import settle, state_of
 from ..runtime.frameworks import backend_of
 from .files import load, save
-from .losses import FramedLoss
-from .optimizers import made, rate_of
-from .plan import Plan
+from .losses import LossFunction
+from .optimizers import rate_of, resolve_optimizer
+from .plan import TrainingPlan
 
 _HALF = {
     "float32": None,
@@ -52,15 +52,17 @@ def with_precision(graph: Graph, half: str | None) -> Graph:
     return graph._written_by(replace(pipeline, same_framework=False, options=options))
 
 
-def replaced(plan: Plan, held: Held, parameters: Mapping[str, Any]) -> Held:
+def replace_parameters(plan: TrainingPlan, held: Held, parameters: Mapping[str, Any]) -> Held:
     """Return ``held`` with copies of ``parameters``.
 
     Trained arrays become new objects, and the optimizer state is kept. Frozen parameters and buffers go
     through ``engine.put``, so that compiled steps keep working.
     """
     engine = plan.engine
-    arrays = _like(plan, engine.values(held.parameters), parameters)
-    fixed, buffers = (engine.put(group, _kept(plan, group, arrays)) for group in (held.fixed, held.buffers))
+    arrays = _convert_parameters(plan, engine.values(held.parameters), parameters)
+    fixed, buffers = (
+        engine.put(group, _copies_of(plan, group, arrays)) for group in (held.fixed, held.buffers)
+    )
     rest = replace(held, fixed=fixed, buffers=buffers)
     if not arrays.keys() & held.trained.keys():
         return rest
@@ -75,11 +77,11 @@ def replaced(plan: Plan, held: Held, parameters: Mapping[str, Any]) -> Held:
     return replace(rest, trained=trained, optimizer=optimizer)
 
 
-def _kept(plan: Plan, group: Arrays, arrays: Arrays) -> Arrays:
+def _copies_of(plan: TrainingPlan, group: Arrays, arrays: Arrays) -> Arrays:
     return plan.engine.values({name: plan.engine.kept(arrays[name]) for name in group if name in arrays})
 
 
-def _like(plan: Plan, known: Arrays, parameters: Mapping[str, Any]) -> Arrays:
+def _convert_parameters(plan: TrainingPlan, known: Arrays, parameters: Mapping[str, Any]) -> Arrays:
     found = {name: plan.graph.pipeline.target.target.convert(array) for name, array in parameters.items()}
     wrong = [
         f"{name!r} is none of its parameters{nearest(name, list(known))}"
@@ -102,15 +104,15 @@ def _shown(array: Any) -> str:
     return "no array" if array is None else f"{dtype_name(array)}{list(map(int, array.shape))}"
 
 
-Given = tuple[Sequence[Any] | None, Mapping[str, Any] | None, Any]
+ExampleInputs = tuple[Sequence[Any] | None, Mapping[str, Any] | None, Any]
 
 
-def created(
+def create_state(
     model: Any,
     optimizer: Any,
     loss: Any,
     to: str | None,
-    given: Given,
+    given: ExampleInputs,
     precision: str,
     *,
     accumulate: int,
@@ -118,7 +120,7 @@ def created(
     schedule: Any,
     ema: float | None,
     freeze: Sequence[str],
-) -> tuple[Plan, Held]:
+) -> tuple[TrainingPlan, Held]:
     _check(accumulate, clip_norm, ema)
     half = precision_of(precision)
     if loss is None:
@@ -128,13 +130,13 @@ def created(
     graph = with_precision(_graph_of(model, to, given), half)
     target = graph.pipeline.target.name
     engine = _engine_of(target)
-    make, name, own_rate = made(optimizer, engine, target)
+    make, name, own_rate = resolve_optimizer(optimizer, engine, target)
     rate = rate_of(schedule, own_rate, own_rate is not None or engine.has_rate(make))
-    framed = FramedLoss(loss, graph.pipeline.frontend.name, target)
-    plan = Plan(
+    framed = LossFunction(loss, graph.pipeline.frontend.name, target)
+    plan = TrainingPlan(
         graph, engine, make, name, rate, framed, accumulate, clip_norm, ema, is_scaled=half == "float16"
     )
-    return plan, _held(plan, freeze)
+    return plan, _initial_arrays(plan, freeze)
 
 
 def _check(accumulate: Any, clip_norm: Any, ema: Any) -> None:
@@ -149,7 +151,7 @@ def _check(accumulate: Any, clip_norm: Any, ema: Any) -> None:
 
 
 # ------------------------------------------------------------------------------------- the graph
-def _graph_of(model: Any, to: str | None, given: Given) -> Graph:
+def _graph_of(model: Any, to: str | None, given: ExampleInputs) -> Graph:
     """Return ``model`` as a graph for ``to``. Given example inputs, record a variant in training mode."""
     args, kwargs, parameters = given
     if to is not None:
@@ -188,14 +190,14 @@ def _engine_of(target: str) -> Training:
 
 
 # ------------------------------------------------------------------------------------- its arrays
-def _held(plan: Plan, patterns: Sequence[str]) -> Held:
+def _initial_arrays(plan: TrainingPlan, patterns: Sequence[str]) -> Held:
     """Copy the arrays of the plan's graph into the groups of a new ``Held``."""
     graph, engine = plan.graph, plan.engine
-    places = {name: _place(graph, name, item) for name, item in state_of(graph.variants).items()}
+    places = {name: _state_array(graph, name, item) for name, item in state_of(graph.variants).items()}
     arrays, written = graph.parameters, set(graph.state) - set(places)
     names = [name for name in arrays if name in graph.trained and engine.is_floating(arrays[name])]
     no_reals = [name for name in arrays if name in graph.trained and "complex" in str(arrays[name].dtype)]
-    frozen = _frozen([*names, *no_reals], patterns)
+    frozen = _matching_names([*names, *no_reals], patterns)
     _refuse_complex(graph, arrays, set(no_reals) - frozen)
     trained = {name: engine.trainable(arrays[name]) for name in names if name not in frozen}
     if not trained:
@@ -227,7 +229,7 @@ def _zeros(engine: Training, trained: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _place(graph: Graph, name: str, item: Any) -> Any:
+def _state_array(graph: Graph, name: str, item: Any) -> Any:
     array = graph.pipeline.target.target.convert(item)
     if array is None or isinstance(item, (bool, int, float)):
         raise NotCompilable(
@@ -237,7 +239,7 @@ def _place(graph: Graph, name: str, item: Any) -> Any:
     return array
 
 
-def _frozen(names: Sequence[str], patterns: Sequence[str]) -> set[str]:
+def _matching_names(names: Sequence[str], patterns: Sequence[str]) -> set[str]:
     if isinstance(patterns, str):
         raise InvalidOption(
             f"freeze= is {patterns!r}, and has to be a list of patterns: freeze=[{patterns!r}]"
@@ -289,11 +291,11 @@ class TrainState:
         step: Number of batches so far.
     """
 
-    plan: Plan
+    plan: TrainingPlan
     held: Held
     step: int = 0
     programs: dict[Any, Program] = field(default_factory=dict)
-    _is_used: bool = False
+    _is_consumed: bool = False
     _copies: dict[str, Arrays] = field(default_factory=dict)
 
     @classmethod
@@ -365,7 +367,9 @@ class TrainState:
             "ema": ema,
             "freeze": freeze,
         }
-        plan, held = created(model, optimizer, loss, to, (args, kwargs, parameters), precision, **options)
+        plan, held = create_state(
+            model, optimizer, loss, to, (args, kwargs, parameters), precision, **options
+        )
         return cls(plan, held)
 
     # ------------------------------------------------------------------------------ what it holds
@@ -402,24 +406,24 @@ class TrainState:
     def _copied(self, name: str, arrays: Any) -> Arrays:
         """Return copies of ``arrays(self.held)``, cached so that they outlive the state's consumption."""
         if name not in self._copies:
-            self.require_unused()
+            self.require_unconsumed()
             snapshot = self.plan.engine.snapshot
             self._copies[name] = {key: snapshot(array) for key, array in arrays(self.held).items()}
         return self._copies[name]
 
     # ------------------------------------------------------------------------------ one after the other
-    def require_unused(self) -> None:
+    def require_unconsumed(self) -> None:
         """Raise ``CallMismatch`` if a step has consumed this state."""
-        if self._is_used:
+        if self._is_consumed:
             raise CallMismatch(
                 f"this state of step {self.step} was used up by a training step, which took over its memory: "
                 "go on with the state that the step has returned, state, metrics = single_train_step(state, "
                 "batch)"
             )
 
-    def followed(self, held: Held, step: int) -> TrainState:
+    def next_state(self, held: Held, step: int) -> TrainState:
         """Return the next state, and mark this one as consumed."""
-        self._is_used = True
+        self._is_consumed = True
         return TrainState(self.plan, held, step, self.programs)
 
     @public
@@ -467,10 +471,10 @@ class TrainState:
         >>> state.parameters["bias"]
         tensor([1.])
         """
-        self.require_unused()
-        held = replaced(self.plan, self.held, parameters)
+        self.require_unconsumed()
+        held = replace_parameters(self.plan, self.held, parameters)
         keeps = self.plan.engine.is_pure or not parameters.keys() & self.held.trained.keys()
-        self._is_used = True
+        self._is_consumed = True
         return TrainState(self.plan, held, self.step, self.programs if keeps else {})
 
     # ------------------------------------------------------------------------------ files
@@ -494,7 +498,7 @@ class TrainState:
         >>> training.TrainState.load(path, like=state).step
         1
         """
-        self.require_unused()
+        self.require_unconsumed()
         save(self.plan, self.held, self.step, path)
 
     @classmethod

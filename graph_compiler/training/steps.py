@@ -11,9 +11,9 @@ from ..contracts.training import Arrays, Held
 from ..errors import CallMismatch, GuardFailed, NotCompilable
 from ..runtime.boundary import public
 from ..runtime.calling.module_calls import in_mode
-from .batches import Batch, put_together
-from .failing import telling
-from .optimizers import called
+from .batches import Batch, unflatten_batch
+from .failing import reporting_errors
+from .optimizers import evaluate_rate
 from .state import TrainState
 
 
@@ -41,9 +41,9 @@ def compute_gradients(state: TrainState, batch: Any) -> tuple[Arrays, Arrays, Tr
     >>> gradients["weight"].tolist()
     [[0.0, 0.0]]
     """
-    taken = _begun(state, batch)
-    held, (gradients, metrics) = _recorded_if_new(state, taken, partial(_program, state, "compute", taken))
-    return gradients, metrics, state.followed(held, state.step)
+    taken = _placed_batch(state, batch)
+    held, (gradients, metrics) = _run_recorded(state, taken, partial(_run_program, state, "compute", taken))
+    return gradients, metrics, state.next_state(held, state.step)
 
 
 @public
@@ -69,7 +69,7 @@ def apply_gradients(state: TrainState, gradients: Arrays) -> TrainState:
     >>> (before - state.parameters["weight"]).item()
     1.0
     """
-    state.require_unused()
+    state.require_unconsumed()
     _require_like(state, gradients)
     engine, is_last = state.plan.engine, state.is_last
     key = ("apply", is_last)
@@ -77,7 +77,7 @@ def apply_gradients(state: TrainState, gradients: Arrays) -> TrainState:
         step: Any = partial(state.plan.apply, is_last=is_last)
         state.programs[key] = engine.compiled(step, True, state.plan.compile_options)
     held, _ = state.programs[key](state.held, dict(gradients), _rate(state))
-    return state.followed(held, state.step + 1)
+    return state.next_state(held, state.step + 1)
 
 
 @public
@@ -112,15 +112,15 @@ def single_train_step(state: TrainState, batch: Any) -> tuple[TrainState, Arrays
     >>> bool(second["loss"] < first["loss"]), state.step
     (True, 2)
     """
-    taken = _begun(state, batch)
-    held, metrics = _recorded_if_new(state, taken, partial(_program, state, "step", taken))
-    return state.followed(held, state.step + 1), metrics
+    taken = _placed_batch(state, batch)
+    held, metrics = _run_recorded(state, taken, partial(_run_program, state, "step", taken))
+    return state.next_state(held, state.step + 1), metrics
 
 
-def _begun(state: TrainState, batch: Any) -> Batch:
+def _placed_batch(state: TrainState, batch: Any) -> Batch:
     """Flatten a batch and place its arrays where the state's arrays are."""
-    state.require_unused()
-    engine, taken = state.plan.engine, state.plan.batches.taken_apart(batch)
+    state.require_unconsumed()
+    engine, taken = state.plan.engine, state.plan.batches.flatten(batch)
     if (where := engine.device_of(state.held)) is None:
         return taken
     # The same array object must stay one object.
@@ -128,10 +128,10 @@ def _begun(state: TrainState, batch: Any) -> Batch:
     return replace(taken, arrays=[placed[id(array)] for array in taken.arrays])
 
 
-def _program(state: TrainState, kind: str, taken: Batch) -> tuple[Held, Any]:
+def _run_program(state: TrainState, kind: str, taken: Batch) -> tuple[Held, Any]:
     """Run the program of a step, compiled once for each batch structure."""
     plan, is_last = state.plan, state.is_last
-    key = (kind, taken.tree, is_last, plan.decided_by_elements)
+    key = (kind, taken.tree, is_last, plan.checked_variants)
     if key not in state.programs:
         step = (
             partial(plan.step, tree=taken.tree, is_last=is_last)
@@ -144,14 +144,14 @@ def _program(state: TrainState, kind: str, taken: Batch) -> tuple[Held, Any]:
 
 def _rate(state: TrainState) -> float | None:
     plan = state.plan
-    return None if plan.rate is None else called(plan.rate, state.step // plan.accumulate)
+    return None if plan.rate is None else evaluate_rate(plan.rate, state.step // plan.accumulate)
 
 
-def _recorded_if_new(state: TrainState, taken: Batch, run: Callable[[], Any]) -> Any:
+def _run_recorded(state: TrainState, taken: Batch, run: Callable[[], Any]) -> Any:
     """Run a step. If the model or the loss is not recorded for such a batch, record it first."""
     # The program of a whole step cannot raise ``GuardFailed`` for values: it would return NaN, and the state
     # would be lost. So the model and the loss are called once before.
-    if not state.plan.engine.compiles_models and state.plan.decided_by_elements:
+    if not state.plan.engine.compiles_models and state.plan.checked_variants:
         _record(state, taken)
     try:
         return run()
@@ -165,7 +165,7 @@ def _record(state: TrainState, taken: Batch) -> None:
     # The arrays are copied, so that nothing shares memory with the parameters. The same array object stays
     # one object.
     copies = {id(array): engine.snapshot(array) for array in taken.arrays}
-    args, kwargs, wanted = put_together(taken.tree, [copies[id(array)] for array in taken.arrays])
+    args, kwargs, wanted = unflatten_batch(taken.tree, [copies[id(array)] for array in taken.arrays])
     # A graph may write to its buffers, so it gets copies.
     parameters = {name: engine.snapshot(array) for name, array in held.parameters.items()}
     # The step must draw the same numbers again, so the recording uses a copy of the generator.
@@ -176,14 +176,14 @@ def _record(state: TrainState, taken: Batch) -> None:
         run: Callable[..., Any] = lambda parameters, key: plan.outputs(  # noqa: E731
             parameters, args, kwargs, key, held.places
         )
-        return (run if plan.decided_by_elements else engine.once(run))(parameters, key)[0]
+        return (run if plan.checked_variants else engine.once(run))(parameters, key)[0]
 
     with in_mode(graph, True), engine.drawing(rng):
         try:
             found = outputs()
         except GuardFailed:
-            given = put_together(taken.tree, taken.unplaced)[:2]
-            with telling(f"the model {graph.name}", [*given[0], *given[1].values()], ""):
+            given = unflatten_batch(taken.tree, taken.unplaced)[:2]
+            with reporting_errors(f"the model {graph.name}", [*given[0], *given[1].values()], ""):
                 graph.add_variant(*given, "a training step")
             if more := [name for name in graph.parameters if name not in parameters]:
                 raise NotCompilable(
@@ -194,7 +194,7 @@ def _record(state: TrainState, taken: Batch) -> None:
         try:
             plan.loss(found, wanted)
         except GuardFailed:
-            plan.loss.record(found, put_together(taken.tree, taken.unplaced)[2])
+            plan.loss.record(found, unflatten_batch(taken.tree, taken.unplaced)[2])
 
 
 def _require_like(state: TrainState, gradients: Arrays) -> None:
