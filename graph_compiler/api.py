@@ -23,14 +23,14 @@ from .recording.state.places import Stateful, stateful_paths
 from .registration import FrontendEntry, backends, frontends, is_module, responds_to, trait
 from .runtime import Graph, LazyGraph
 from .runtime.boundary import public
-from .runtime.calling.narrowing import Numbers
+from .runtime.calling.narrowing import NarrowingPolicy
 from .runtime.calling.signatures import require_arguments
-from .runtime.calling.static_arguments import StaticGraph, Statics, those_it_has
+from .runtime.calling.static_arguments import StaticArguments, StaticGraph, own_static_arguments
 from .runtime.compilation import Compilation
 from .runtime.containers import LazyMethod, compile_class, compile_module
 from .runtime.deferred import DeferredPipeline
 from .runtime.frameworks import backend_of, frontend_of
-from .runtime.options import refusing_unknown, shown
+from .runtime.options import shown, validated
 from .runtime.overloads import declared
 from .runtime.pipeline import Options, Pipeline
 from .runtime.saving import load as files
@@ -39,7 +39,7 @@ from .runtime.unified import UnifiedGraph
 
 @declared
 @public
-@refusing_unknown()
+@validated()
 def compile(
     *objs: Any,
     stateful: Sequence[Any] | None = None,
@@ -129,7 +129,7 @@ def compile(
     tensor(20.)
     """
     named = Stateful(tuple(stateful or ()), stateful_paths(arg_stateful_idxs, kwarg_stateful_idxs))
-    compiler, wide = Compilation(return_backend_compiled_fn, compile_options or {}), Numbers(numbers)
+    compiler, wide = Compilation(return_backend_compiled_fn, compile_options or {}), NarrowingPolicy(numbers)
     options = Options(
         array_caching,
         include_generators,
@@ -210,7 +210,7 @@ def _static_of(obj: Any, static: tuple[Any, Any], named: Stateful, is_part: bool
     that are asked for.
     """
     if is_part:
-        return those_it_has(obj, *static)
+        return own_static_arguments(obj, *static)
     if named.paths:
         require_arguments(obj, "kwarg_stateful_idxs", [path[1] for path in named.paths if path[0] == 1])
     return static
@@ -243,7 +243,7 @@ def _of_object(
     bound: Any,
 ) -> Graph:
     """The graph of one object's method, not called yet."""
-    names = None if static == (None, None) else Statics(bound.__func__, *static).names
+    names = None if static == (None, None) else StaticArguments(bound.__func__, *static).names
     pipeline = _pipeline(bound, source, to, (), {}, _of_method(options, bound.__self__), True)
     return _graph(pipeline, True, (None, names), *limits)
 
@@ -276,13 +276,13 @@ def _graph(pipeline: Any, is_lazy: bool, static: tuple[Any, Any], *limits: Any) 
     if static == (None, None):
         return (LazyGraph if is_lazy else Graph)(pipeline, pipeline.name, *limits)
     graph = StaticGraph(pipeline, pipeline.name, *limits)
-    graph.statics = Statics(pipeline.function, *static)
+    graph.statics = StaticArguments(pipeline.function, *static)
     return graph
 
 
 @declared
 @public
-@refusing_unknown(compile)
+@validated(compile)
 def transpile(*objs: Any, source: str | None = None, to: str | None = None, **options: Any) -> Any:
     """Record a callable and return it as a flat graph for another framework. Takes the options of
     :func:`compile`.
@@ -326,7 +326,7 @@ class _Another:
 
 
 @public
-@refusing_unknown(compile)
+@validated(compile)
 def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
     """Return a callable that runs in the framework that its arrays belong to, with one graph for each
     framework.
@@ -426,7 +426,7 @@ def load(path: str | os.PathLike[str], to: str | None = None) -> Graph:
     return files.load(path, to, frontend_of, backend_of)
 
 
-def _views() -> ModuleType:
+def _renderer() -> ModuleType:
     return importlib.import_module(f"{__package__}.visualise")
 
 
@@ -438,7 +438,7 @@ def graph_from_bytes(data: bytes) -> Graph:
 
 
 Graph._from_bytes = graph_from_bytes  # set here, as below
-Graph._views = _views  # set here, for runtime imports no room above it
+Graph._renderer = _renderer  # set here, for runtime imports no room above it
 
 
 def _pipeline(

@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 import graph_compiler  # noqa: E402
 from graph_compiler.errors import GraphCompilerError, NotCompilable  # noqa: E402
 from graph_compiler.frontends.numpy.array_access import Stamp  # noqa: E402
-from graph_compiler.runtime.weights.conversion_cache import Converted, Shared  # noqa: E402
+from graph_compiler.runtime.weights.conversion_cache import ConversionCache, UncachedConversion  # noqa: E402
 
 from .support.compare import assert_same, to_numpy  # noqa: E402
 
@@ -103,13 +103,13 @@ def test_arrays_that_nobody_may_write_to_stay_what_they_are(source: str) -> None
     )
 
 
-@pytest.mark.parametrize("table", [Converted, Shared])
-def test_an_array_without_a_twin_is_refused(table: type[Converted]) -> None:
+@pytest.mark.parametrize("table", [ConversionCache, UncachedConversion])
+def test_an_array_without_a_twin_is_refused(table: type[ConversionCache]) -> None:
     """None stood for it in the graph, which is a new axis among indices."""
     with pytest.raises(
         NotCompilable, match=r"holds a Quantity, a class of arrays of its own; let it hold np\.asarray of it"
     ):
-        table(lambda array: None, Stamp).of(np.ones(2).view(Quantity))
+        table(lambda array: None, Stamp).get_or_convert(np.ones(2).view(Quantity))
 
 
 def test_literals_of_jax_are_plain() -> None:

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from graph_compiler.recording.environment_guards.guards import EnvironmentGuard, condition
-from graph_compiler.runtime.calling.matcher import Matching, dispatcher
+from graph_compiler.runtime.calling.matcher import MatchCode, dispatcher
 
 SETTINGS: dict[str, Any] = {"scale": 2}
-MATCHING = Matching(
+MATCHING = MatchCode(
     ["if not (len(args) == 1): return misfit", "x = args[0].real"],
     ["x"],
     {"unlike": (AttributeError,)},

@@ -32,7 +32,7 @@ from graph_compiler.errors import (
 )
 from graph_compiler.recording.recorder import Recorder
 from graph_compiler.runtime import boundary, pipeline
-from graph_compiler.runtime.statements_traced import StatementsTraced
+from graph_compiler.runtime.statements_traced import TracedStatementVariants
 
 from .support.logs import logged
 
@@ -91,7 +91,7 @@ def test_no_fallback_hides_a_bug_where_statements_are_traced(
     monkeypatch: pytest.MonkeyPatch, problem: Exception
 ) -> None:
     graph = graph_compiler.compile(with_an_exit, args=(X.copy(), 2))
-    monkeypatch.setattr(StatementsTraced, "_agreeing", raising(problem))
+    monkeypatch.setattr(TracedStatementVariants, "_agreeing", raising(problem))
     with pytest.raises((InternalError, InvalidGraph)) as caught:
         graph(-X, 3)
     assert problem in (caught.value, caught.value.__cause__)
@@ -199,7 +199,7 @@ CALLS = {
 }
 BROKEN = {
     "transforms": ("graph_compiler.transforms.functions", "resolve_function"),
-    "a call": ("graph_compiler.runtime.graph", "Missed"),
+    "a call": ("graph_compiler.runtime.graph", "CallMiss"),
     "to": ("graph_compiler.runtime.pipeline", "write"),
     "save": ("graph_compiler.runtime.saving.save", "save"),
     "verify": ("graph_compiler.runtime.verify.verify", "verify_graph"),

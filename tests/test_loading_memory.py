@@ -21,7 +21,7 @@ import numpy as np  # noqa: E402
 
 import graph_compiler  # noqa: E402
 from graph_compiler.errors import InvalidFile  # noqa: E402
-from graph_compiler.runtime.saving.stored_arrays import Hashed, stored_arrays  # noqa: E402
+from graph_compiler.runtime.saving.stored_arrays import HashedFile, stored_arrays  # noqa: E402
 
 TARGETS = ("torch", "jax", "tensorflow", "numpy")
 WIDTH, LAYERS = 2048, 4
@@ -147,11 +147,11 @@ def _entry(begin: int, end: int, shape: Any = (1,), dtype: str = "F32") -> dict[
 )
 def test_no_header_is_believed(text: Callable[[], bytes]) -> None:
     with pytest.raises(InvalidFile):
-        list(stored_arrays(Hashed(io.BytesIO(text()))))
+        list(stored_arrays(HashedFile(io.BytesIO(text()))))
 
 
 def test_what_follows_the_arrays_is_refused() -> None:
-    file = Hashed(io.BytesIO(_file({"a": _entry(0, 4)})))
+    file = HashedFile(io.BytesIO(_file({"a": _entry(0, 4)})))
     assert [(name, encoded, len(data)) for name, encoded, data in stored_arrays(file)] == [("a", "F32", 4)]
     with pytest.raises(InvalidFile, match="altered"):
         file.require("", "arrays")

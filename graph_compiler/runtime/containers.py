@@ -35,7 +35,7 @@ class LazyMethod:
         # The graph is stored on the instance, so that both live equally long.
         kept = _attributes(obj).get(self.name)
         if kept is None or kept.owner() is not obj:
-            kept = Kept(weakref.ref(obj), self._compile(types.MethodType(self.function, obj)))
+            kept = InstanceGraph(weakref.ref(obj), self._compile(types.MethodType(self.function, obj)))
             # A class method is bound to the class, whose ``__dict__`` is read-only.
             if isinstance(obj, type):
                 setattr(obj, self.name, kept)
@@ -44,7 +44,7 @@ class LazyMethod:
         return kept.graph
 
 
-class Kept:
+class InstanceGraph:
     """The graph of one instance's method, stored on the instance.
 
     A copied or pickled instance gets an empty one, so its method is compiled again.
@@ -53,8 +53,8 @@ class Kept:
     def __init__(self, owner: Callable[[], Any] = lambda: None, graph: Any = None) -> None:
         self.owner, self.graph = owner, graph
 
-    def __reduce__(self) -> tuple[type[Kept], tuple[()]]:
-        return Kept, ()
+    def __reduce__(self) -> tuple[type[InstanceGraph], tuple[()]]:
+        return InstanceGraph, ()
 
 
 def _attributes(obj: Any) -> Mapping[str, Any]:

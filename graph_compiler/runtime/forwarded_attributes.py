@@ -10,7 +10,7 @@ from ..registration import entry_method, trait
 _FUNCTIONS = (FunctionType, MethodType, BuiltinFunctionType)
 
 
-def passed_on(graph: Any, name: str) -> Any:
+def forwarded_attribute(graph: Any, name: str) -> Any:
     """Return the attribute ``name`` of the original.
 
     Plain attributes are returned unchanged. In the same framework, methods are bound to an object whose entry

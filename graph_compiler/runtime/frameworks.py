@@ -22,7 +22,9 @@ def frontend_of(name: str) -> Frontend:
     """
     entry = frontends.get(name)
     entry.require()
-    found: Frontend = _loaded(entry.name, entry.module, LoadsModels if entry.loads_models else Frontend)
+    found: Frontend = _import_checked(
+        entry.name, entry.module, LoadsModels if entry.loads_models else Frontend
+    )
     return found
 
 
@@ -30,7 +32,7 @@ def backend_of(name: str) -> Backend:
     """Return the backend ``name``. Raises the errors of :func:`frontend_of`."""
     entry = backends.get(name)
     entry.require()
-    found: Backend = _loaded(entry.name, entry.module, Backend)
+    found: Backend = _import_checked(entry.name, entry.module, Backend)
     return found
 
 
@@ -41,7 +43,7 @@ def pretrained(source: str) -> Any:
 
 
 @functools.cache
-def _loaded(name: str, module: str, contract: type) -> Any:
+def _import_checked(name: str, module: str, contract: type) -> Any:
     file, _, inside = module.partition(":")
     with nullcontext() if file in sys.modules else host_state_kept():
         found: Any = importlib.import_module(file)

@@ -19,20 +19,20 @@ from ..recording import active
 from ..recording.lock import recording_lock
 from ..recording.request import GaveUp
 from .boundary import leave, public
-from .calling.binding import Spellings, spread
-from .calling.following import follow_any, tracer_of
-from .calling.matcher import Missed
+from .calling.binding import AlternativeCalls, unpack_container
+from .calling.following import run_any_traced, tracer_of
+from .calling.matcher import CallMiss
 from .calling.nested import call_nested
-from .calling.pure import purely
+from .calling.pure import call_purely
 from .calling.signatures import signature_of
 from .foreign_objects.state import state_of
-from .forwarded_attributes import passed_on
+from .forwarded_attributes import forwarded_attribute
 from .options import check_options, require_function
-from .over_limit import Limit
+from .over_limit import VariantLimit
 from .variant import Variant
-from .variants import Retraced
+from .variants import RecordingMethods
 from .verify.comparison import Tolerance
-from .views import Viewed
+from .views import DisplayMethods
 from .weights.meta_weights import require_weights
 
 if TYPE_CHECKING:
@@ -41,19 +41,19 @@ if TYPE_CHECKING:
     from ..ir.graph import Graph as IRGraph
     from ..passes import GraphPass
     from .containers import LazyMethod
-    from .over_limit import Limit
+    from .over_limit import VariantLimit
     from .pipeline import Pipeline
-    from .verify.verify import Verified
+    from .verify.verify import VerificationSummary
 
 
-class Inspected:
+class InspectionMethods:
     """Read-only properties and methods of a graph."""
 
     name: str
     _variants: list[Variant]
     _refused: deque[str]
     _gave_up: deque[GaveUp]
-    _limit: Limit
+    _limit: VariantLimit
 
     @property
     def variants(self) -> Sequence[Variant]:
@@ -188,7 +188,7 @@ class Inspected:
         )
 
 
-class Graph(Retraced, Inspected, Viewed):
+class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
     """Function or model that was recorded and written for one framework. It is called like the original.
 
     A graph holds *variants*: flat functions, each with the signature (structure, dtypes, ranks, Python
@@ -219,7 +219,11 @@ class Graph(Retraced, Inspected, Viewed):
         on_limit: str = "original",
     ) -> None:
         self.pipeline, self.name = pipeline, name
-        self._on_miss, self._limit, self._statements_traced = on_miss, Limit(max_variants, on_limit), None
+        self._on_miss, self._limit, self._statements_traced = (
+            on_miss,
+            VariantLimit(max_variants, on_limit),
+            None,
+        )
         self._variants: list[Variant] = []
         # The reasons of the latest refused calls, and the latest failed ways to record that belong to no
         # variant.
@@ -231,12 +235,12 @@ class Graph(Retraced, Inspected, Viewed):
         self.__signature__ = signature_of(pipeline.function)
 
     @functools.cached_property
-    def _spellings(self) -> Spellings:
-        return Spellings(self)
+    def _alternative_calls(self) -> AlternativeCalls:
+        return AlternativeCalls(self)
 
     def __getattr__(self, name: str) -> Any:
         # TensorFlow's AutoGraph does not rewrite the code of an object that has this attribute.
-        return None if name == "autograph_info__" else passed_on(self, name)
+        return None if name == "autograph_info__" else forwarded_attribute(self, name)
 
     # ------------------------------------------------------------------------------ calling
     def __get__(self, obj: Any, cls: type | None = None) -> Any:
@@ -253,7 +257,7 @@ class Graph(Retraced, Inspected, Viewed):
             known = len(self._variants)
             for variant in self._variants:
                 result = variant.attempt(args, kwargs)
-                if type(result) is not Missed:
+                if type(result) is not CallMiss:
                     return result
             return self._miss(known, args, kwargs)
         except Exception as problem:
@@ -269,7 +273,7 @@ class Graph(Retraced, Inspected, Viewed):
         seed: int = 0,
         args: Any = None,
         kwargs: Any = None,
-    ) -> Verified:
+    ) -> VerificationSummary:
         """Run the original and every variant on new random inputs and compare what they compute.
 
         Results, arguments and buffers are compared, and all state is restored after it. Inputs have the
@@ -496,7 +500,7 @@ class Graph(Retraced, Inspected, Viewed):
 
         The call is unchanged if the original takes such a container itself.
         """
-        return spread(self._variants, self._call_signature(), args, kwargs)
+        return unpack_container(self._variants, self._call_signature(), args, kwargs)
 
     def train(self, mode: bool = True) -> Graph:
         """Set the training mode of the original's modules, and return the graph.
@@ -585,7 +589,7 @@ class Graph(Retraced, Inspected, Viewed):
             one.
         in_place: write to the passed arrays themselves.
         """
-        return purely(self, parameters, args, kwargs, rng, given, compiled, in_place)
+        return call_purely(self, parameters, args, kwargs, rng, given, compiled, in_place)
 
     def _step(
         self,
@@ -605,10 +609,10 @@ class Graph(Retraced, Inspected, Viewed):
         is_traced: True while the target traces. Then only a variant for another mode can be recorded, with
             synthetic arguments.
         """
-        from .calling.module_calls import step
+        from .calling.module_calls import call_as_module
 
         try:
-            return step(self, held, args, kwargs, key, training, is_traced)
+            return call_as_module(self, held, args, kwargs, key, training, is_traced)
         except Exception as problem:
             leave(problem, self.name)
             raise
@@ -617,7 +621,7 @@ class Graph(Retraced, Inspected, Viewed):
         self, held: Mapping[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any], training: bool | None
     ) -> tuple[Any, dict[str, Any]] | None:
         """Run :meth:`_step` inside ``torch.compile``, which records nothing; None if no variant fits."""
-        return follow_any(self, held, args, kwargs, training)
+        return run_any_traced(self, held, args, kwargs, training)
 
     def _hide_calls(self) -> None:
         """Exclude calls of graphs that run uncompiled from the tracing of the target's compiler."""

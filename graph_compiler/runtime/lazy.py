@@ -51,7 +51,7 @@ class LazyGraph(Graph):
                 f"{self.name} has not been called yet, so that there is nothing of it to pickle; call it "
                 "once, or compile it with args="
             )
-        return named, (module, name)
+        return graph_at, (module, name)
 
     def __copy__(self) -> Any:
         return super().__copy__() if self._variants else self._by(self.pipeline)
@@ -69,7 +69,7 @@ class LazyGraph(Graph):
         return super().__repr__() if self._variants else f"<lazy graph of {self.name}, not called yet>"
 
 
-def named(module: str, name: str) -> Graph:
+def graph_at(module: str, name: str) -> Graph:
     """Return the graph at a qualified name. Pickles of lazy graphs call it."""
     found = getattr(importlib.import_module(module), name)
     if not isinstance(found, Graph):

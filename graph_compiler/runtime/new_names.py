@@ -13,7 +13,7 @@ from ..recording import Recording, Request
 from ..recording.patches.new_names import patterns, watching_names
 
 
-def recorded_whatever_names(record: Callable[[Request], Recording], request: Request) -> Recording:
+def record_independent_of_names(record: Callable[[Request], Recording], request: Request) -> Recording:
     """Record a call; if it creates new names, record it again with others and compare the programs.
 
     Raises ``TracingError`` if they differ.

@@ -17,7 +17,7 @@ _ON_LIMIT = ("original", "raise")
 _NUMBERS = ("target", "strict")
 _ROLL = ("auto", "never", "scan")
 # Names of options in other libraries, mapped to the names used here.
-_ALSO_CALLED = {
+_ALIASES = {
     "target": "to", "backend": "to", "framework": "to",
     "inputs": "args", "example_inputs": "args", "example_args": "args", "sample_inputs": "args",
     "example_kwargs": "kwargs", "static_args": "static_argnums", "frontend": "source",
@@ -25,12 +25,12 @@ _ALSO_CALLED = {
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
-def refusing_unknown(*also: Callable[..., Any]) -> Callable[[Decorated], Decorated]:
+def validated(*also: Callable[..., Any]) -> Callable[[Decorated], Decorated]:
     """Return a decorator that raises ``InvalidOption`` for unknown keywords and invalid values.
 
     Known are the keyword-only parameters of the function and of the functions ``also``.
 
-    >>> refusing_unknown()(lambda *, seed=0: seed)(sead=1)
+    >>> validated()(lambda *, seed=0: seed)(sead=1)
     Traceback (most recent call last):
     graph_compiler.errors.InvalidOption: <lambda> has no option sead=; did you mean 'seed'?
     """
@@ -49,8 +49,7 @@ def refusing_unknown(*also: Callable[..., Any]) -> Callable[[Decorated], Decorat
             for name in options:
                 if name not in known:
                     raise InvalidOption(
-                        f"{function.__name__} has no option "
-                        f"{name}={nearest(_ALSO_CALLED.get(name, name), known)}"
+                        f"{function.__name__} has no option {name}={nearest(_ALIASES.get(name, name), known)}"
                     )
             check_options(options)
             return function(*objs, **options)
@@ -78,8 +77,8 @@ def check_options(options: Mapping[str, Any]) -> None:
     graph_compiler.errors.InvalidOption: on_miss= is 'retry', and has to be 'retrace' or 'error'
     """
     for name, item in options.items():
-        if name in _WANTED and not _WANTED[name][0](item):
-            raise InvalidOption(f"{name}= is {shown(item)}, and has to be {_WANTED[name][1]}")
+        if name in _VALIDATORS and not _VALIDATORS[name][0](item):
+            raise InvalidOption(f"{name}= is {shown(item)}, and has to be {_VALIDATORS[name][1]}")
     if options.get("compile_options") and not options.get("return_backend_compiled_fn"):
         raise InvalidOption(
             "compile_options= are for the compiler of the target, which is only used with "
@@ -163,7 +162,7 @@ def _paths_from(kind: type) -> Callable[[Any], bool]:
 
 
 # Option -> predicate of valid values, and their description.
-_WANTED: dict[str, tuple[Callable[[Any], bool], str]] = {
+_VALIDATORS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "args": (_is_list, "a tuple or list of the arguments: args=(x,)"),
     "kwargs": (_is_names, "a dict of arguments by their names: kwargs={'x': x}"),
     "on_miss": (lambda item: item in _ON_MISS, " or ".join(map(repr, _ON_MISS))),

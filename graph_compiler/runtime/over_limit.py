@@ -8,7 +8,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..errors import TooManyVariants
 from ..trees import iterate_structure
@@ -24,7 +24,7 @@ _PACKAGE = str(Path(__file__).parents[1])
 _REMEDY = "Raise max_variants, or pass what differs as an array"
 
 
-class Limit:
+class VariantLimit:
     """Maximum number of variants of a graph, and what happens to calls that would need one more."""
 
     def __init__(self, variants: int = 16, on_limit: str = "original") -> None:
@@ -38,20 +38,24 @@ class Limit:
         return (
             self.is_reached(graph)
             and self.options[1] != "raise"
-            and _why_not(graph.pipeline, args, kwargs) is None
+            and _why_original_cannot_run(graph.pipeline, args, kwargs) is None
         )
 
     def run_original(self, graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the original and convert its result to arrays of the target. The first such call warns."""
         self.calls += 1
         if self.calls == 1:
-            _tell(graph, args, kwargs)
-        return graph.pipeline.border.call(
+            _warn(graph, args, kwargs)
+        return graph.pipeline.converter.call(
             graph.pipeline.call_original, args, kwargs, recorded_types(graph.variants)
         )
 
-    def refuse(self, graph: Graph, why: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        because = None if self.options[1] == "raise" else _why_not(graph.pipeline, args, kwargs)
+    def raise_too_many_variants(
+        self, graph: Graph, why: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> NoReturn:
+        because = (
+            None if self.options[1] == "raise" else _why_original_cannot_run(graph.pipeline, args, kwargs)
+        )
         also = f" ({because})" if because else ""
         raise TooManyVariants(
             f"{graph.name} was recorded {len(graph.variants)} times and this call fits none: {why}{also}. "
@@ -62,7 +66,7 @@ class Limit:
         return f"beyond {self.options[0]} variants: the original ran {self.calls} calls" if self.calls else ""
 
 
-def _why_not(pipeline: Pipeline, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+def _why_original_cannot_run(pipeline: Pipeline, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
     native, given = pipeline.target.target, list(iterate_structure((args, kwargs)))
     if not pipeline.has_original:
         return "there is no original"
@@ -79,8 +83,8 @@ def _why_not(pipeline: Pipeline, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     )
 
 
-def _tell(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    reason = _most_frequent(graph.variants, args, kwargs)
+def _warn(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    reason = _most_frequent_reason(graph.variants, args, kwargs)
     warnings.warn(
         f"{graph.name} was recorded {len(graph.variants)} times, which is max_variants, and this call fits "
         f"none: {reason}. For such calls the original runs from now on, uncompiled. {_REMEDY}; "
@@ -90,7 +94,7 @@ def _tell(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     )
 
 
-def _most_frequent(variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+def _most_frequent_reason(variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """Return the most frequent reason why the variants do not fit, ignoring digits."""
     reasons = [why_missed(variant, args, kwargs) for variant in variants]
     kinds = [re.sub(r"\d+", "", reason) for reason in reasons]

@@ -52,18 +52,18 @@ from ..recording.state.locks import reserved
 from ..recording.state.places import Place, Stateful
 from ..registration import entry_method
 from ..trees import Branch, Tree, iterate_structure, unfixed
-from .calling.narrowing import Numbers
+from .calling.narrowing import NarrowingPolicy
 from .compilation import Compilation
-from .foreign_objects.conversion import Border
-from .foreign_objects.methods import Methods
+from .foreign_objects.conversion import CallConverter
+from .foreign_objects.methods import ProxyClasses
 from .foreign_objects.write_back import WriteBack
 from .frameworks import backend_of
-from .new_names import recorded_whatever_names
+from .new_names import record_independent_of_names
 from .options import require_function, shown
-from .plans import WRITTEN_OUT, Plan, Run, first_possible
-from .recorded import Recorded
+from .plans import UNROLLED, PlanRun, RecordingPlan, first_possible
+from .recorded import VariantRecording
 from .variant import Variant
-from .weights.conversion_cache import Converted, Shared, twin_of
+from .weights.conversion_cache import ConversionCache, UncachedConversion, convert_array
 from .weights.meta_weights import require_loaded
 from .weights.weights import NativeWeights, NoWeights
 
@@ -123,7 +123,7 @@ class Options:
     passes: tuple[GraphPass, ...] = ()
     roll: str = "auto"
     traces_statements: bool | None = None
-    numbers: Numbers = field(default_factory=Numbers)
+    numbers: NarrowingPolicy = field(default_factory=NarrowingPolicy)
 
 
 @dataclass
@@ -143,12 +143,12 @@ class Pipeline:
     backend_of: Callable[[str], Backend] = backend_of
     _places: tuple[Place, ...] = ()
     _auto_dynamic: AutoDynamic = field(init=False, default_factory=AutoDynamic)
-    _adopted: Converted = field(init=False)
-    _copied: Converted = field(init=False)
+    _adopted: ConversionCache = field(init=False)
+    _copied: ConversionCache = field(init=False)
 
     def __post_init__(self) -> None:
         native, stamp = self.target.target, self.frontend.array_access.Stamp
-        table = Shared if native.shares else Converted
+        table = UncachedConversion if native.shares else ConversionCache
         self._adopted, self._copied = table(native.adopt, stamp), table(native.convert, stamp)
 
     def settled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Pipeline:
@@ -159,7 +159,9 @@ class Pipeline:
             refuse_attributed((args, kwargs))
             refuse_iterators((args, kwargs))
             self._refuse_traced(args, kwargs, why)
-            return first_possible(self.name, Plan(), lambda run: self._recorded(run, args, kwargs, why))
+            return first_possible(
+                self.name, RecordingPlan(), lambda run: self._recorded(run, args, kwargs, why)
+            )
 
     def _refuse_traced(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> None:
         target = self.target.target
@@ -171,10 +173,10 @@ class Pipeline:
                 "there, call functional(parameters, ...) instead, which looks at them while it runs"
             )
 
-    def written_out(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
-        return first_possible(self.name, WRITTEN_OUT, lambda run: self._recorded(run, args, kwargs, why))
+    def record_unrolled(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
+        return first_possible(self.name, UNROLLED, lambda run: self._recorded(run, args, kwargs, why))
 
-    def _recorded(self, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
+    def _recorded(self, run: PlanRun, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
         plan, options, run.is_open = run.plan, self.options, bool(self._places)
         stage.name = "recording"
         request = Request(
@@ -192,7 +194,7 @@ class Pipeline:
             why,
         )
         with open_recording(self.frontend.name), following_libraries(False):
-            recording = recorded_whatever_names(self.frontend.record, request)
+            recording = record_independent_of_names(self.frontend.record, request)
         if recording.places:
             self._note_places(recording.places)
         name_by_variables(every(recording.graph.nodes))
@@ -218,7 +220,9 @@ class Pipeline:
         graph = self.simplified(graph)
         count = count_all(recording.graph.nodes)
         counts = f"{count} call{'' if count == 1 else 's'} recorded, "
-        recorded = Recorded(graph, recording.weights, self.frontend.reference.ranges(args, kwargs), counts)
+        recorded = VariantRecording(
+            graph, recording.weights, self.frontend.reference.ranges(args, kwargs), counts
+        )
         return self.written(recorded, recording.environment, why)
 
     def _note_places(self, places: Sequence[Place]) -> None:
@@ -233,14 +237,16 @@ class Pipeline:
         return self.call(args, kwargs)
 
     @functools.cached_property
-    def methods(self) -> Methods | None:
+    def proxies(self) -> ProxyClasses | None:
         has_original = self.has_original and not self.same_framework
-        return Methods(self.frontend, self.target.target) if has_original else None
+        return ProxyClasses(self.frontend, self.target.target) if has_original else None
 
     @property
-    def border(self) -> Border:
+    def converter(self) -> CallConverter:
         return (
-            Border(self.frontend, self.target.target, True) if self.methods is None else self.methods.border
+            CallConverter(self.frontend, self.target.target, True)
+            if self.proxies is None
+            else self.proxies.converter
         )
 
     def fail_as_original(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -280,7 +286,7 @@ class Pipeline:
             )
         return result
 
-    def written(self, recorded: Recorded, environment: EnvironmentGuards, why: str) -> Variant:
+    def written(self, recorded: VariantRecording, environment: EnvironmentGuards, why: str) -> Variant:
         """Write a recording for the target framework and return it as a variant."""
         graph = recorded.graph
         is_lifted = graph.dialect == "canonical" or graph.demands.is_lifted
@@ -294,10 +300,12 @@ class Pipeline:
             )
             self.target.dialect.check(graph)
             self.options.numbers.check(self.name, graph, self.target.target)
-        graph = self._passed_on(passed(graph, *([trip_bounds] if self.target.rows.forward_while else [])))
+        graph = self._with_user_passes(
+            passed(graph, *([trip_bounds] if self.target.rows.forward_while else []))
+        )
         stage.name = "writing"
         native = self.target.target
-        output_tree = graph.output_tree if self.methods is None else self.methods.tree(graph.output_tree)
+        output_tree = graph.output_tree if self.proxies is None else self.proxies.tree(graph.output_tree)
         native.register_classes(_classes(output_tree))
         dialect: Any = self.frontend.dialect if as_recorded else self.target.dialect
         header = header_of(self, recorded.graph, graph, recorded.counts)
@@ -305,7 +313,7 @@ class Pipeline:
         if not self.same_framework and (held := graph.state.places):
             self._note_places(held.kept())
         constants = {
-            key: array if as_recorded else twin_of(_array(array), native.adopt)
+            key: array if as_recorded else convert_array(_array(array), native.adopt)
             for key, (_, array) in graph.constants.items()
         }
         parameters: Any = (
@@ -326,7 +334,7 @@ class Pipeline:
             recorded, reference.saved, store, write_back,
             None if self.same_framework else self.frontend.array_access.is_own,
             reference.watching(graph) if as_recorded and reference.watching is not None else None,
-            methods=self.methods,
+            proxies=self.proxies,
         )  # fmt: skip
 
     def for_framework(self, framework: str) -> Pipeline:
@@ -392,7 +400,7 @@ class Pipeline:
             recording.graph, dict(zip(names, self.frontend.reference.copied([live[name] for name in names])))
         )[0]
 
-    def _passed_on(self, graph: IRGraph) -> IRGraph:
+    def _with_user_passes(self, graph: IRGraph) -> IRGraph:
         for each in self.options.passes:
             require_function("with_passes", each)
             found: Any = each(graph)
@@ -423,7 +431,7 @@ class Pipeline:
             return list(load(program)(*leading))
 
     # ------------------------------------------------------------------------------ parameters
-    def native_weights(self, recorded: Recorded, graph: IRGraph) -> Any:
+    def native_weights(self, recorded: VariantRecording, graph: IRGraph) -> Any:
         if not (graph.parameters or graph.effects):
             return NoWeights()
         return NativeWeights(

@@ -14,7 +14,7 @@ from .variant import Variant
 
 
 @dataclass(frozen=True)
-class Plan:
+class RecordingPlan:
     """How to record a call.
 
     numbers: turn numbers that Python reads from arrays into symbols.
@@ -26,7 +26,7 @@ class Plan:
     all_steps: bool = False
     folds: bool = True
 
-    def given_up_for(self, other: Plan) -> str:
+    def given_up_for(self, other: RecordingPlan) -> str:
         """Describe what this plan does and ``other`` does not."""
         if self.folds and not other.folds:
             return "making loops of recorded iterations"
@@ -35,11 +35,11 @@ class Plan:
         return "recording some iterations of each loop only"
 
 
-WRITTEN_OUT = Plan(numbers=False, all_steps=True, folds=False)
+UNROLLED = RecordingPlan(numbers=False, all_steps=True, folds=False)
 
 
 @dataclass
-class Run:
+class PlanRun:
     """State of a plan that is being carried out.
 
     is_recorded: True once the user's code has run to its end.
@@ -48,18 +48,18 @@ class Run:
     gave_up: what the recording gave up.
     """
 
-    plan: Plan
+    plan: RecordingPlan
     is_recorded: bool = False
     is_open: bool = False
     has_loops: bool = False
     gave_up: tuple[GaveUp, ...] = ()
 
 
-def first_possible(name: str, plan: Plan, carry_out: Callable[[Run], Variant]) -> Variant:
+def first_possible(name: str, plan: RecordingPlan, carry_out: Callable[[PlanRun], Variant]) -> Variant:
     """Return the variant of the first plan that succeeds. Its ``gave_up`` lists what failed plans tried."""
     left: list[GaveUp] = []
     while True:
-        run = Run(plan)
+        run = PlanRun(plan)
         try:
             made = carry_out(run)
         # The user's code runs while it is recorded, and may raise anything on account of symbols in the place
@@ -76,7 +76,7 @@ def first_possible(name: str, plan: Plan, carry_out: Callable[[Run], Variant]) -
         return made
 
 
-def _next_plan(run: Run, problem: Exception) -> Plan | None:
+def _next_plan(run: PlanRun, problem: Exception) -> RecordingPlan | None:
     """Return the plan to try after ``problem`` ended a run; None if no other plan can help.
 
     Once the user's code has run, only errors of this package and signals lead to another plan.
@@ -88,5 +88,5 @@ def _next_plan(run: Run, problem: Exception) -> Plan | None:
     if isinstance(problem, StepsMissing):
         return replace(plan, all_steps=True)
     if plan.folds and (isinstance(problem, NotWhole) or run.has_loops and isinstance(problem, SizesUnknown)):
-        return WRITTEN_OUT
-    return Plan(numbers=False) if plan.numbers and run.is_open else None
+        return UNROLLED
+    return RecordingPlan(numbers=False) if plan.numbers and run.is_open else None

@@ -9,7 +9,7 @@ from ..ir.graph import Graph as IRGraph
 
 
 @dataclass
-class Recorded:
+class VariantRecording:
     """What is needed to write a variant for another framework, and to verify it.
 
     graph: the recorded graph, in calls of the source framework.

@@ -42,7 +42,7 @@ _LOOPS = (ast.For, ast.While)
 _NUMBERS = (bool, int, float, complex)
 
 
-class StatementsTraced:
+class TracedStatementVariants:
     """The variants of one graph that were recorded with traced statements."""
 
     def __init__(self, graph: Graph) -> None:
@@ -102,7 +102,7 @@ class StatementsTraced:
             is_first or backends.get(pipeline.frontend.name).has_derivatives
         ):
             return False
-        return _has_open_loop(made) and not any(map(_has_open_loop, self._graph.variants))
+        return _has_unbounded_loop(made) and not any(map(_has_unbounded_loop, self._graph.variants))
 
     def without_replaced(self, variant: Variant, variants: Sequence[Variant]) -> list[Variant]:
         if not self._is_mine(variant):
@@ -145,7 +145,7 @@ class StatementsTraced:
         return replace(self._graph.pipeline, function=trace(self._graph.pipeline.function))
 
 
-def is_written_out(function: Any, nodes: Sequence[Node]) -> bool:
+def is_unrolled(function: Any, nodes: Sequence[Node]) -> bool:
     """Return True if a line occurs more than ``LONG`` times in the recording, so its loops are unrolled."""
     if not isinstance(function, FunctionType):
         return False
@@ -153,7 +153,7 @@ def is_written_out(function: Any, nodes: Sequence[Node]) -> bool:
     return max(lines.values(), default=0) > LONG
 
 
-def _has_open_loop(variant: Variant) -> bool:
+def _has_unbounded_loop(variant: Variant) -> bool:
     """Return True if a ``while_loop`` without a bound on its trip count carries floats."""
     loops = (
         node

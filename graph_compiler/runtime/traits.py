@@ -33,7 +33,7 @@ def arrays_written(graph: Graph) -> tuple[tuple[str, Any], ...]:
     return (*found, *((kind, name) for kind, held in kinds for name, value in held if value in written))
 
 
-def written_back(graph: Graph, target: Target, number: int, array: Any, value: Any) -> None:
+def write_argument(graph: Graph, target: Target, number: int, array: Any, value: Any) -> None:
     """Write the values in ``value`` to an array of the arguments.
 
     Raises ``GuardFailed`` with the line that writes if the array is read-only.

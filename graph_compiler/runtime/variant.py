@@ -23,32 +23,34 @@ from ..recording.state.container_updates import apply_updates, put
 from ..recording.state.locks import StateLock
 from ..recording.state.places import State, planned_places
 from ..trees import leaves_at, paths, unflatten
-from .calling.following import Following, follow
+from .calling.following import CompilerState, attempt_traced
 from .calling.matcher import (
     NO_FIT,
     Attempt,
-    Missed,
-    Undecided,
+    CallMiss,
+    UndecidedValues,
     UnknownMatch,
     dispatcher,
+    match_code,
     matcher,
-    matching,
     unknown_matcher,
 )
 from .compilation import Compilation
-from .foreign_objects.methods import Methods
+from .foreign_objects.methods import ProxyClasses
 from .foreign_objects.state_owners import owners_of
 from .foreign_objects.write_back import WriteBack
-from .recorded import Recorded
+from .recorded import VariantRecording
 from .refusals import raise_refused
-from .traits import arrays_written, has_inner_checks, numbers_of, plain_number, written_back
-from .weights.stacking import as_read, captured
-from .weights.weights import lacking, require_shapes
+from .traits import arrays_written, has_inner_checks, numbers_of, plain_number, write_argument
+from .weights.stacking import weights_reader, with_captured_weights
+from .weights.weights import missing_weight_error, require_shapes
 
 Leading = tuple[Any, ...]
 
 
-def set_apart(variant: Variant, leading: Leading, leaves: Leading) -> tuple[Leading, Leading, dict[Any, Any]]:
+def copy_written_arrays(
+    variant: Variant, leading: Leading, leaves: Leading
+) -> tuple[Leading, Leading, dict[Any, Any]]:
     """Return ``leading`` and ``leaves`` with copies of the arrays that the flat function writes to.
 
     The third result maps names to these copies; they are part of the state that the call returns.
@@ -90,10 +92,10 @@ class Variant:
     write_back: access to state in the user's objects; None if there is none to convert.
     is_own(array): True for arrays of the source framework; None in that framework.
     watch(arrays): returns a function that is True while none was written to.
-    methods: proxy classes for objects that hold arrays of the target; None in the original's framework.
+    proxies: proxy classes for objects that hold arrays of the target; None in the original's framework.
     folds_loops: the recording has loops folded from iterations, which hold for other trip counts.
     gave_up: ways to record that were tried before and failed.
-    following: state that programs of the target's compiler read; None until they do.
+    compiler_state: state that programs of the target's compiler read; None until they do.
     """
 
     graph: IRGraph
@@ -104,16 +106,16 @@ class Variant:
     environment: EnvironmentGuards = field(default_factory=EnvironmentGuards)
     why: str = "first call"
     compilation: Compilation = field(default_factory=Compilation)
-    recording: Recorded | None = None
+    recording: VariantRecording | None = None
     saved: Callable[[Any], Callable[[], None]] | None = None
     store: Callable[[str, Any], None] = lambda name, value: None
     write_back: WriteBack | None = None
     is_own: Callable[[Any], bool] | None = None
     watch: Callable[[Sequence[Any]], Callable[[], bool]] | None = None
-    methods: Methods | None = None
+    proxies: ProxyClasses | None = None
     folds_loops: bool = False
     gave_up: tuple[GaveUp, ...] = ()
-    following: Following | None = None
+    compiler_state: CompilerState | None = None
 
     def __post_init__(self) -> None:
         self.flat = flat = self.target.placed(load(self.program), self.graph, self.program)
@@ -123,18 +125,18 @@ class Variant:
         reading = (
             None
             if self.compile_options is None or self._static()
-            else captured(self.parameters, self.program, flat)
+            else with_captured_weights(self.parameters, self.program, flat)
         )
         self.called = self.function if reading is None else self.compilation.compile(self.target, reading)
         self._handed = self.program.arguments[0 if reading is None else 1 :]
-        self.as_read = as_read(self.parameters, self.program, self.graph, flat)
+        self.as_read = weights_reader(self.parameters, self.program, self.graph, flat)
         self.state: State | None = self.graph.state.places
         self._host_state: Any = None
         self._tracer = self.target.tracer
         self._expected = [(guard.expected, guard.rounding) for guard in self.program.checks]
         # None if a call changes neither a container nor a place; at least () otherwise.
         self._updates = self.graph.state.updates
-        self._take = self.methods.taking(self._updates) if self.methods and self._updates else None
+        self._take = self.proxies.taking(self._updates) if self.proxies and self._updates else None
         self._shapes = {name: value.spec.hints for name, value in self.graph.parameters.items()}
         self._returns_more = bool(self.graph.effects or self.program.checks)
         # True if a call changes more than the arrays that the flat function writes to.
@@ -179,14 +181,14 @@ class Variant:
             "parameters": "parameters.current" if follows else "parameters()",
             "constants": "constants",
         }
-        found = matching(self.graph, self.target, self.is_own, misfit="no_fit")
+        found = match_code(self.graph, self.target, self.is_own, misfit="no_fit")
         call = f"function({', '.join([*(leading[name] for name in self._handed), *found.names])})"
         bound = {"function": self.called, "parameters": self.as_read, "constants": self.constants}
         bound.update(
             no_fit=NO_FIT,
             failed=self._failed,
             checked=self._checked,
-            followed=functools.partial(follow, self),
+            followed=functools.partial(attempt_traced, self),
         )
         is_followed = None if self._tracer is None else self._tracer.is_following
         return dispatcher(
@@ -270,9 +272,9 @@ class Variant:
         return lambda given=None: (read() if given is None else given, *held)
 
     def attempt(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """Return the result, or :class:`Missed` if the call does not fit, a guard or the function fails."""
+        """Return the result, or :class:`CallMiss` if the call does not fit, a guard or the function fails."""
         if self._tracer is not None and self._tracer.is_following():
-            return follow(self, args, kwargs)
+            return attempt_traced(self, args, kwargs)
         if self.turn is not None:
             with self.turn:
                 return self._tried(args, kwargs)
@@ -291,7 +293,7 @@ class Variant:
     def run(
         self, leaves: tuple[Any, ...], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] = _NONE
     ) -> Any:
-        """Run with matched leaves. Return the result, or :class:`Missed` if a guard or the function fails.
+        """Run with matched leaves. Return the result, or :class:`CallMiss` if a guard or the function fails.
 
         Nothing was written if it missed. Arrays and containers in ``args`` and ``kwargs`` are updated as the
         original updates them.
@@ -302,7 +304,7 @@ class Variant:
         changes = self._changes or self._saves
         result = self._run_and_apply(leaves, args, kwargs) if changes else self._run_pure(leaves)
         # The next attempt must draw the same random numbers.
-        if isinstance(result, Missed):
+        if isinstance(result, CallMiss):
             rewind()
             if self._host_state is not None:
                 restore_host_state(self._host_state)
@@ -362,7 +364,7 @@ class Variant:
         for place in self._numbers:
             leaves[place] = plain_number(self.target, leaves[place])
         return unflatten(
-            self.graph.output_tree if self.methods is None else self.methods.tree(self.graph.output_tree),
+            self.graph.output_tree if self.proxies is None else self.proxies.tree(self.graph.output_tree),
             leaves,
         )
 
@@ -371,12 +373,12 @@ class Variant:
         return unknown_matcher(self.graph, self.target) if self.target.size_of is not None else None
 
     def begin_following(self, reads_weights: bool, mode: bool | None) -> int:
-        """Run :meth:`Following.begin` during compilation, without being traced itself."""
-        if self.following is None:
-            self.following = Following(self)
+        """Run :meth:`CompilerState.begin` during compilation, without being traced itself."""
+        if self.compiler_state is None:
+            self.compiler_state = CompilerState(self)
             # The matcher is generated now, because it cannot be while the compiler traces.
             _ = self.match
-        return self.following.begin(reads_weights, mode)
+        return self.compiler_state.begin(reads_weights, mode)
 
     begin_following._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
@@ -393,7 +395,7 @@ class Variant:
         return outcome if self._returns_more else (outcome, (), ())
 
     def _failed(self, problem: Exception, unwritten: Callable[[], bool] | None = None) -> Any:
-        """Return ``Missed`` for an exception of the flat function.
+        """Return ``CallMiss`` for an exception of the flat function.
 
         Raise it if the function has already written to memory that was not saved, if it is a signal of the
         target, or if it is a bug of this package.
@@ -404,9 +406,9 @@ class Variant:
                 raise problem
             self.last_failure = f"it fails with {type(problem).__name__}: {problem}"
             # The exception is not stored on the variant, because its traceback holds the arrays of the call.
-            return Missed(self.last_failure, problem)
+            return CallMiss(self.last_failure, problem)
         self.last_failure = str(problem)
-        return Missed(self.last_failure)
+        return CallMiss(self.last_failure)
 
     def arrays_written(self, leading: tuple[Any, ...], leaves: tuple[Any, ...]) -> list[Any]:
         held = dict(zip(self.program.arguments, leading))
@@ -423,7 +425,7 @@ class Variant:
         """Check the guards on values and return ``result``. While the target traces, its program checks."""
         if any(map(self.target.is_traced, checks)):
             if len(self.siblings) > 1 and self._only_computes and self.target.either is not None:
-                raise Undecided(
+                raise UndecidedValues(
                     f"elements that decide are not known while {self.target.name} traces the call"
                 )
             return self.target.checked(result, checks, self.program.checks)
@@ -465,7 +467,7 @@ class Variant:
     def _write(self, index: int, array: Any, value: Any, arguments: Any) -> None:
         """Write to an array of the arguments, or replace a read-only array in the container that holds it."""
         try:
-            written_back(self.graph, self.target, index, array, value)
+            write_argument(self.graph, self.target, index, array, value)
         except GuardFailed:
             is_alone = first_of_each(self.graph).count(index) < 2
             if not (is_alone and put(arguments, list(paths(self.graph.input_tree))[index], value)):
@@ -483,7 +485,7 @@ class Variant:
         # Each exception leaves as another one, or as it is.
         except Exception as problem:
             if isinstance(problem, KeyError) and problem.args[0] in self.graph.parameters:
-                raise lacking(self.graph, problem.args[0]) from None
+                raise missing_weight_error(self.graph, problem.args[0]) from None
             is_open = any(None in tuple(getattr(leaf, "shape", ())) for leaf in leaves)
             if not (is_open and isinstance(problem, (TypeError, AttributeError))):
                 raise_refused(self, problem)
@@ -525,7 +527,9 @@ class Variant:
             leaves = (*leaves, rng)
         require_shapes(self.graph.name, self._shapes, parameters)
         leading, is_apart = self._leading(parameters), bool(self.writes) and not in_place
-        leading, leaves, copies = set_apart(self, leading, leaves) if is_apart else (leading, leaves, {})
+        leading, leaves, copies = (
+            copy_written_arrays(self, leading, leaves) if is_apart else (leading, leaves, {})
+        )
         result, effects, checks = self._parts(self._traced(leading, leaves, compiled))
         state: dict[str, Any] = {**copies, "arguments": result[1]} if self._updates else copies
         if self.state is not None and self._updates is not None:

@@ -17,28 +17,28 @@ from ..recording.patches.host_random import host_state_kept
 from ..recording.request import GaveUp, gave_up
 from ..trees import iterate_structure
 from .boundary import public
-from .calling.binding import in_recorded_order
-from .calling.following import give_up, tracer_of
-from .calling.matcher import NO_FIT, Missed
-from .calling.pure import purely
+from .calling.binding import calls_in_recorded_order
+from .calling.following import leave_graph, tracer_of
+from .calling.matcher import NO_FIT, CallMiss
+from .calling.pure import call_purely
 from .calling.widening import with_recorded_types
 from .options import check_options
 from .progress import converting, recorded_text
 from .refusals import raise_refused
-from .statements_traced import LONG, StatementsTraced, is_written_out
+from .statements_traced import LONG, TracedStatementVariants, is_unrolled
 from .variant import Variant
-from .weights.meta_weights import hold_back, require_weights, waiting
+from .weights.meta_weights import hold_back, missing_weights, require_weights
 
 if TYPE_CHECKING:
     from .calling.binding import Call
     from .graph import Graph
-    from .over_limit import Limit
+    from .over_limit import VariantLimit
     from .pipeline import Pipeline
 
 log = logging.getLogger("graph_compiler")
 
 
-class Retraced:
+class RecordingMethods:
     """The part of a graph that records.
 
     Calls that fit a variant do not wait for a recording, unless they share state with the code that it runs.
@@ -49,9 +49,9 @@ class Retraced:
     _variants: list[Variant]
     _refused: deque[str]
     _gave_up: deque[GaveUp]
-    _limit: Limit
+    _limit: VariantLimit
     _on_miss: str
-    _statements_traced: StatementsTraced | None
+    _statements_traced: TracedStatementVariants | None
     # Held by the thread that records and runs for the first time.
     _lock: threading.RLock
 
@@ -67,28 +67,28 @@ class Retraced:
         """
         # Nothing can be recorded while the compiler traces.
         if (tracer := tracer_of(self._graph)) is not None and tracer.is_following():
-            give_up(self._graph, tracer)
+            leave_graph(self._graph, tracer)
         for variant, call in self._other_calls(args, kwargs):
             result = variant.attempt(*call)
-            if not isinstance(result, Missed):
+            if not isinstance(result, CallMiss):
                 return result
         if self._lets_original_run(args, kwargs):
             return self._run_original(args, kwargs)
-        args, kwargs = self._graph._spellings.like_recorded(self._variants, args, kwargs)
+        args, kwargs = self._graph._alternative_calls.with_recorded_form(self._variants, args, kwargs)
         with self._recording():
-            result = self._tried_again(known, args, kwargs)
-            return self._recorded_or_run(args, kwargs) if isinstance(result, Missed) else result
+            result = self._retry(known, args, kwargs)
+            return self._recorded_or_run(args, kwargs) if isinstance(result, CallMiss) else result
 
     def _other_calls(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Variant, Call]]:
         """Yield variants recorded with another spelling or key order, each with the call in that form."""
-        yield from self._graph._spellings.others(self._variants, args, kwargs)
+        yield from self._graph._alternative_calls.others(self._variants, args, kwargs)
         if self._variants and not self.pipeline.same_framework:
-            yield from in_recorded_order(self._variants, args, kwargs)
+            yield from calls_in_recorded_order(self._variants, args, kwargs)
 
     def _recording(self) -> AbstractContextManager[Any]:
         return nullcontext() if is_mine() else self._lock
 
-    def _tried_again(self, known: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _retry(self, known: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Attempt the variants added since the first ``known``; all variants if other threads run.
 
         The recordings of other threads are waited for, because they temporarily change what functions see.
@@ -97,7 +97,7 @@ class Retraced:
         with recording_lock if has_others else nullcontext():
             for variant in self._variants[0 if has_others else known :]:
                 result = variant.attempt(args, kwargs)
-                if not isinstance(result, Missed):
+                if not isinstance(result, CallMiss):
                     return result
         return NO_FIT
 
@@ -111,8 +111,8 @@ class Retraced:
         return self._on_miss != "error" and self._limit.lets_original_run(self._graph, args, kwargs)
 
     def _run_original(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        with ExitStack() as turns:
-            self._take_turns(turns)
+        with ExitStack() as locks:
+            self._enter_state_locks(locks)
             return self._limit.run_original(self._graph, args, kwargs)
 
     def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
@@ -126,7 +126,7 @@ class Retraced:
         if not any(map(target.is_traced, iterate_structure((args, kwargs)))):
             return None
         try:
-            result, state = purely(
+            result, state = call_purely(
                 self._graph, self._graph.parameters, args, kwargs, None, None, in_place=True
             )
         except GuardFailed:
@@ -141,10 +141,10 @@ class Retraced:
 
     def _record_and_run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         why = self._why_missed(args, kwargs)
-        with ExitStack() as turns:
+        with ExitStack() as locks:
             try:
-                self._require_leave(why, args, kwargs)
-                variant = self._recorded_in_turn(turns, args, kwargs, why)
+                self._require_may_record(why, args, kwargs)
+                variant = self._record_under_locks(locks, args, kwargs, why)
             except GraphCompilerError as problem:
                 self._refused.append(
                     f"{why}: {type(problem).__name__}" + (f": {problem}" if why not in str(problem) else "")
@@ -156,7 +156,7 @@ class Retraced:
                 if not is_fault(problem):
                     self.pipeline.fail_as_original(args, kwargs)
                 raise
-            if waiting(variant):
+            if missing_weights(variant):
                 self._adopt(variant)
                 require_weights([variant])
             try:
@@ -166,40 +166,40 @@ class Retraced:
                     raise
                 self._note_given_up("making loops of recorded iterations", problem)
                 # An iteration may do what those that the loop was made of do not, so record it unrolled.
-                variant = self._recorded_in_turn(turns, args, kwargs, why, folds=False)
+                variant = self._record_under_locks(locks, args, kwargs, why, folds=False)
                 result = self._first_result(variant, args, kwargs)
             # Adopt the variant only after its first run, because other threads call what they find here.
             self._adopt(variant)
             return result
 
-    def _recorded_in_turn(
-        self, turns: ExitStack, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, folds: bool = True
+    def _record_under_locks(
+        self, locks: ExitStack, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, folds: bool = True
     ) -> Variant:
-        """Record a variant, and hold its state lock until ``turns`` closes."""
+        """Record a variant, and hold its state lock until ``locks`` closes."""
         with recording_lock:
-            self._take_turns(turns)
+            self._enter_state_locks(locks)
             made = self._recorded(args, kwargs, why, folds, is_called=True)
-            turns.enter_context(made.turn or nullcontext())
+            locks.enter_context(made.turn or nullcontext())
             return made
 
-    def _take_turns(self, turns: ExitStack) -> None:
+    def _enter_state_locks(self, locks: ExitStack) -> None:
         for variant in self._variants:
-            turns.enter_context(variant.turn or nullcontext())
+            locks.enter_context(variant.turn or nullcontext())
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        with recording_lock, ExitStack() as turns:
-            self._take_turns(turns)
+        with recording_lock, ExitStack() as locks:
+            self._enter_state_locks(locks)
             yield
 
-    def _require_leave(self, why: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _require_may_record(self, why: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if self._variants and self._on_miss == "error":
             raise GuardFailed(
                 f"{self.name}: this call fits no recorded variant: {why}. Record one for it with "
                 "add_variant(args, kwargs), or allow on_miss='retrace'"
             )
         if self._limit.is_reached(self._graph):
-            self._limit.refuse(self._graph, why, args, kwargs)
+            self._limit.raise_too_many_variants(self._graph, why, args, kwargs)
 
     def _first_result(self, variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         leaves = variant.match(args, kwargs)
@@ -212,7 +212,7 @@ class Retraced:
                 "may change while it is read"
             )
         result = variant.run(leaves, args, kwargs)
-        if isinstance(result, Missed):
+        if isinstance(result, CallMiss):
             if result.problem is not None:
                 raise_refused(variant, result.problem)
             raise GuardFailed(
@@ -258,13 +258,13 @@ class Retraced:
                 if is_called and folds and self._variants
                 else None
             )
-            variant = traced or (self.pipeline if folds else self.pipeline.written_out)(args, kwargs, why)
+            variant = traced or (self.pipeline if folds else self.pipeline.record_unrolled)(args, kwargs, why)
             nodes = (
                 variant.recording.graph.nodes
                 if folds and not self._variants and variant.recording is not None
                 else ()
             )
-            if len(nodes) > LONG and is_written_out(self.pipeline.function, nodes):
+            if len(nodes) > LONG and is_unrolled(self.pipeline.function, nodes):
                 variant = self._with_statements_traced(args, kwargs, why) or variant
             if self.pipeline.options.verify:
                 hold_back(variant)
@@ -284,7 +284,7 @@ class Retraced:
     def _with_statements_traced(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str
     ) -> Variant | None:
-        self._statements_traced = self._statements_traced or StatementsTraced(self._graph)
+        self._statements_traced = self._statements_traced or TracedStatementVariants(self._graph)
         return self._statements_traced.variant(args, kwargs, why)
 
     def _note_given_up(self, way: str, problem: Exception) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 
-class Views(Protocol):
+class GraphRenderer(Protocol):
     """Renderer of graphs, implemented by the package ``visualise``."""
 
     def show(self, graph: Any, path: str | os.PathLike[str] | None, open: bool | None) -> Path:
@@ -21,12 +21,12 @@ class Views(Protocol):
         """Return the HTML of a graph as the value of a notebook cell."""
 
 
-class Viewed:
+class DisplayMethods:
     """The methods of a graph that display it."""
 
     # Imports the package that draws at its first use. ``api`` sets it, because ``runtime`` ranks below
     # ``visualise``.
-    _views: ClassVar[Callable[[], Views]]
+    _renderer: ClassVar[Callable[[], GraphRenderer]]
 
     def show(self, path: str | os.PathLike[str] | None = None, open: bool | None = None) -> Path:
         """Write the graph as one self-contained HTML page, and return its path.
@@ -44,7 +44,7 @@ class Viewed:
         >>> graph.show(os.path.join(tempfile.mkdtemp(), "linear.html")).name
         'linear.html'
         """
-        return type(self)._views().show(self, path, open)
+        return type(self)._renderer().show(self, path, open)
 
     def summary(self, depth: int | None = None, variant: int = 0) -> Any:
         """Return a table of the modules with operations, shapes, parameters and multiply-adds.
@@ -61,7 +61,7 @@ class Viewed:
         >>> graph.summary().total.multiply_adds
         24
         """
-        return type(self)._views().summary(self, depth, variant)
+        return type(self)._renderer().summary(self, depth, variant)
 
     def _repr_html_(self) -> str:
-        return type(self)._views().notebook_html(self)
+        return type(self)._renderer().notebook_html(self)

@@ -10,7 +10,7 @@ from ..contracts import Target
 from ..errors import CallMismatch
 from ..ops.dtypes import dtype_name
 from ..runtime import Graph
-from ..runtime.calling.binding import takes_whole
+from ..runtime.calling.binding import takes_container
 from ..trees import Tree, flatten, likeness, unflatten
 
 
@@ -91,7 +91,7 @@ def unflatten_batch(tree: Tree, arrays: list[Any]) -> tuple[tuple[Any, ...], dic
 def _call_arguments(inputs: Any, graph: Graph) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the positional and keyword arguments of the model for ``inputs``."""
     # A Keras model with several inputs takes them in one list or dict.
-    if not isinstance(inputs, tuple) and takes_whole(graph.variants, inputs):
+    if not isinstance(inputs, tuple) and takes_container(graph.variants, inputs):
         return (inputs,), {}
     if isinstance(inputs, (tuple, list)):
         return tuple(inputs), {}

@@ -17,7 +17,7 @@ from ..contracts.training import Arrays, Held, Training
 from ..errors import GraphCompilerError, InvalidFile, NotSerialisable
 from ..ops.dtypes import dtype_name
 from ..runtime.saving.pieces import safetensors_of
-from ..runtime.saving.stored_arrays import Hashed, stored_arrays
+from ..runtime.saving.stored_arrays import HashedFile, stored_arrays
 from .plan import TrainingPlan
 
 FORMAT, VERSION, KEY = "graph_compiler.training", 1, "graph_compiler"
@@ -56,7 +56,7 @@ def load(plan: TrainingPlan, like: Held, path: str | os.PathLike[str]) -> tuple[
         with path.open("rb") as file:
             about = _about(path, file)
             _require_same(plan, like, about, path)
-            arrays = _native(path, Hashed(file), about, target)
+            arrays = _native(path, HashedFile(file), about, target)
     except InvalidFile:
         raise
     except (
@@ -142,7 +142,7 @@ def _about(path: Path, file: IO[bytes]) -> dict[str, Any]:
     return about
 
 
-def _native(path: Path, file: Hashed, about: Mapping[str, Any], target: Target) -> Arrays:
+def _native(path: Path, file: HashedFile, about: Mapping[str, Any], target: Target) -> Arrays:
     specs, digest, arrays = about["arrays"], hashlib.sha256(), {}
     for name, _, stored in stored_arrays(file):
         digest.update(stored.data)

@@ -15,7 +15,7 @@ from ..ir.graph import Graph as IRGraph
 from ..ir.node import Value, count_all, values_in
 from ..passes import without_checks
 from ..runtime.graph import Graph
-from ..runtime.recorded import Recorded
+from ..runtime.recorded import VariantRecording
 from ..runtime.variant import Variant
 from .multiply_adds import multiply_adds
 
@@ -200,7 +200,7 @@ def _shown(values: Mapping[Value, None]) -> tuple[str, ...]:
     return tuple(shapes[:_MOST_OUTPUTS]) + (("…",) if len(shapes) > _MOST_OUTPUTS else ())
 
 
-def _parameters(graph: IRGraph, recording: Recorded | None) -> dict[str, tuple[int, bool]]:
+def _parameters(graph: IRGraph, recording: VariantRecording | None) -> dict[str, tuple[int, bool]]:
     """Return, for each parameter, its number of elements and whether it is trained."""
     weights = None if recording is None else recording.weights
     return {

@@ -51,7 +51,7 @@ def test_steps_that_are_not_alike(function: Any, to: str) -> None:
 def test_what_no_target_has_is_recorded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Written out it would be refused again, after all steps."""
     pytest.importorskip("jax")
-    monkeypatch.setattr(Pipeline, "written_out", lambda *_: pytest.fail("it is recorded again"))
+    monkeypatch.setattr(Pipeline, "record_unrolled", lambda *_: pytest.fail("it is recorded again"))
 
     def function(x: Any) -> Any:
         for i in range(x.shape[0]):

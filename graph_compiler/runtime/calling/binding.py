@@ -46,7 +46,7 @@ _VALUES = (
 )
 
 
-class Spelling(NamedTuple):
+class ArgumentForm(NamedTuple):
     """How arguments are passed.
 
     positional: number of arguments passed by position.
@@ -57,26 +57,26 @@ class Spelling(NamedTuple):
     keywords: tuple[str, ...]
 
 
-def spelling_of(call: Tree) -> Spelling:
+def argument_form(call: Tree) -> ArgumentForm:
     assert isinstance(call, Branch)
     positional, keywords = call.children
-    return Spelling(
+    return ArgumentForm(
         len(positional.keys if isinstance(positional, Branch) else positional.value),  # type: ignore[union-attr]
         tuple(keywords.keys if isinstance(keywords, Branch) else keywords.value),  # type: ignore[union-attr]
     )
 
 
-class Binding:
+class ArgumentBinding:
     """The parameters that a callable binds its arguments to.
 
     seen: parameters for which a decorator may see whether they are passed by position or by keyword.
 
-    >>> binding = Binding.of(lambda x, scale=1, *, shift=0: None)
-    >>> binding.respelt(((2,), {"scale": 3}), Spelling(2, ()))
+    >>> binding = ArgumentBinding.of(lambda x, scale=1, *, shift=0: None)
+    >>> binding.rebind(((2,), {"scale": 3}), ArgumentForm(2, ()))
     ((2, 3), {})
-    >>> binding.respelt(((2,), {"shift": 0}), Spelling(1, ("scale",)))
+    >>> binding.rebind(((2,), {"shift": 0}), ArgumentForm(1, ("scale",)))
     ((2,), {'scale': 1})
-    >>> binding.respelt(((2,), {"shift": 4}), Spelling(2, ())) is None
+    >>> binding.rebind(((2,), {"shift": 4}), ArgumentForm(2, ())) is None
     True
     """
 
@@ -95,15 +95,15 @@ class Binding:
         self._static = static
 
     @classmethod
-    def of(cls, function: Callable[..., Any], static: frozenset[str] = frozenset()) -> Binding | None:
+    def of(cls, function: Callable[..., Any], static: frozenset[str] = frozenset()) -> ArgumentBinding | None:
         """Return the binding of a function, method, partial or module; None if its parameters are unknown."""
-        if isinstance(function, Absent):
+        if isinstance(function, MissingOriginal):
             told = function.binding
             return None if told is None else cls(told.parameters, told.seen, static)
         found = _signature(function)
         return None if found is None else cls(found[0], found[1], static)
 
-    def respelt(self, call: Call, recorded: Spelling) -> Call | None:
+    def rebind(self, call: Call, recorded: ArgumentForm) -> Call | None:
         """Return the same call with its arguments passed as in ``recorded``; None if that is not possible."""
         bound = self._bound(*call)
         if bound is None:
@@ -166,10 +166,10 @@ class Binding:
         return all((name in before, name in given) == (name in after, name in wanted) for name in self.seen)
 
 
-class Absent:
+class MissingOriginal:
     """Stand-in for the original function of a loaded graph, with the parameters that the file stores."""
 
-    def __init__(self, binding: Binding | None) -> None:
+    def __init__(self, binding: ArgumentBinding | None) -> None:
         self.binding = binding
         self.__signature__ = None if binding is None else inspect.Signature(binding.parameters)
 
@@ -177,34 +177,34 @@ class Absent:
         raise GuardFailed("a loaded graph has no original")
 
 
-class Spellings:
+class AlternativeCalls:
     """Search for variants of one graph that were recorded with their arguments passed differently."""
 
     def __init__(self, graph: Graph, static: frozenset[str] = frozenset()) -> None:
         self._graph, self._static = graph, static
 
     @functools.cached_property
-    def binding(self) -> Binding | None:
-        return Binding.of(self._graph.pipeline.function, self._static)
+    def binding(self) -> ArgumentBinding | None:
+        return ArgumentBinding.of(self._graph.pipeline.function, self._static)
 
     def others(
         self, variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Iterator[tuple[Variant, Call]]:
-        """Yield variants recorded with another spelling, each with the call respelled for it."""
+        """Yield variants recorded with another form, each with the call rebound to it."""
         binding = None if not variants or has_hooks(self._graph.pipeline.function) else self.binding
         if binding is None:
             return
-        given, respelt = (len(args), set(kwargs)), dict[Spelling, Union[Call, None]]()
+        given, rebound = (len(args), set(kwargs)), dict[ArgumentForm, Union[Call, None]]()
         for variant in variants:
-            spelling = spelling_of(variant.graph.input_tree)
-            if (spelling.positional, set(spelling.keywords)) == given:
+            form = argument_form(variant.graph.input_tree)
+            if (form.positional, set(form.keywords)) == given:
                 continue
-            if spelling not in respelt:
-                respelt[spelling] = binding.respelt((args, kwargs), spelling)
-            if (call := respelt[spelling]) is not None:
+            if form not in rebound:
+                rebound[form] = binding.rebind((args, kwargs), form)
+            if (call := rebound[form]) is not None:
                 yield variant, call
 
-    def like_recorded(
+    def with_recorded_form(
         self, variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Call:
         return next((call for _, call in self.others(variants, args, kwargs)), (args, kwargs))
@@ -225,7 +225,7 @@ def _signature(function: Any) -> tuple[tuple[inspect.Parameter, ...], frozenset[
     """
     if isinstance(function, functools.partial):
         return _of_partial(function)
-    called = _called(function)
+    called = _call_target(function)
     is_method = inspect.ismethod(called)
     found = None if called is None else unwrapped(called.__func__ if is_method else called)
     if found is None:
@@ -253,7 +253,7 @@ def _parameters(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...] |
         return None
 
 
-def _called(function: Any) -> Any:
+def _call_target(function: Any) -> Any:
     """Return the function or method that runs when ``function`` is called; None if unknown."""
     if inspect.isroutine(function) or hasattr(function, "__wrapped__"):
         return function
@@ -263,7 +263,7 @@ def _called(function: Any) -> Any:
     return getattr(call, "__get__", lambda *_: None)(function, type(function))
 
 
-def spread(
+def unpack_container(
     variants: Iterable[Variant],
     signature: inspect.Signature | None,
     args: tuple[Any, ...],
@@ -283,16 +283,16 @@ def spread(
         return ((), dict(held)) if _are_names(held, signature, recorded) else (args, kwargs)
     return (
         (tuple(held), {})
-        if any(spelling_of(tree).positional == len(held) > 1 for tree in recorded)
+        if any(argument_form(tree).positional == len(held) > 1 for tree in recorded)
         else (args, kwargs)
     )
 
 
-def takes_whole(variants: Iterable[Variant], held: Any) -> bool:
+def takes_container(variants: Iterable[Variant], held: Any) -> bool:
     """Return True if a recorded call has such a container as its only argument."""
     recorded = [variant.graph.input_tree for variant in variants]
     return any(
-        _takes_one(tree, held) and spelling_of(tree).positional == 1 and not spelling_of(tree).keywords
+        _takes_one(tree, held) and argument_form(tree).positional == 1 and not argument_form(tree).keywords
         for tree in recorded
     )
 
@@ -306,11 +306,11 @@ def _takes_one(call: Tree, held: Any) -> bool:
 def _are_names(held: Mapping[Any, Any], signature: inspect.Signature | None, recorded: list[Tree]) -> bool:
     parameters = [] if signature is None else signature.parameters.values()
     known = {parameter.name for parameter in parameters if parameter.kind in _NAMED}
-    known.update(name for tree in recorded for name in spelling_of(tree).keywords)
+    known.update(name for tree in recorded for name in argument_form(tree).keywords)
     return bool(held) and set(held) <= known
 
 
-def in_recorded_order(
+def calls_in_recorded_order(
     variants: Iterable[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Iterator[tuple[Variant, Call]]:
     """Yield variants recorded with dict keys in another order, with the call's keys in that order.
@@ -321,19 +321,19 @@ def in_recorded_order(
         if variant.target.sorts_keys and any(
             map(variant.target.is_traced, iterate_structure((args, kwargs)))
         ):
-            call = reordered(variant.graph.input_tree, (args, kwargs))
+            call = with_key_order(variant.graph.input_tree, (args, kwargs))
             if call is not None:
                 yield variant, call
 
 
-def reordered(tree: Tree, value: Any) -> Any:
+def with_key_order(tree: Tree, value: Any) -> Any:
     """Return ``value`` with the keys of its dicts in the order of ``tree``.
 
     None if they are in this order already, or the keys differ.
 
     >>> from graph_compiler.trees import flatten
     >>> _, tree = flatten(({"w": 1.5, "b": 2.5},), lambda item: isinstance(item, float))
-    >>> reordered(tree, ({"b": 0.0, "w": 1.0},)), reordered(tree, ({"w": 1.0, "b": 0.0},))
+    >>> with_key_order(tree, ({"b": 0.0, "w": 1.0},)), with_key_order(tree, ({"w": 1.0, "b": 0.0},))
     (({'w': 1.0, 'b': 0.0},), None)
     """
     if not isinstance(tree, Branch) or not is_container(type(value)):
@@ -341,7 +341,7 @@ def reordered(tree: Tree, value: Any) -> Any:
     held = dict(items_of(value))
     if held.keys() != set(tree.keys):
         return None
-    found = {key: reordered(child, held[key]) for key, child in zip(tree.keys, tree.children)}
+    found = {key: with_key_order(child, held[key]) for key, child in zip(tree.keys, tree.children)}
     is_sorted = type(value) is dict and list(held) != list(tree.keys)
     if not is_sorted and all(child is None for child in found.values()):
         return None

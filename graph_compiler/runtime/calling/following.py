@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..variant import Variant
 
 
-class Following:
+class CompilerState:
     """State of one variant that compiled programs read.
 
     failures: number of failed checks. Compiled programs read it, so a failed check makes the compiler compile
@@ -83,11 +83,11 @@ class Following:
         return nullcontext() if mode is None or weights is None else weights.in_mode(mode)
 
 
-def follow(variant: Variant, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+def attempt_traced(variant: Variant, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """Run :meth:`Variant.attempt` in code that the compiler can trace."""
     from .matcher import NO_FIT
 
-    found = follow_purely(variant, args, kwargs, None, None)
+    found = run_traced(variant, args, kwargs, None, None)
     if found is None:
         return NO_FIT
     result, state = found
@@ -96,7 +96,7 @@ def follow(variant: Variant, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
     return result
 
 
-def follow_purely(
+def run_traced(
     variant: Variant,
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
@@ -108,18 +108,18 @@ def follow_purely(
     None if the call does not fit the variant.
     """
     number = variant.begin_following(weights is None, mode)
-    following: Any = variant.following
-    if number < 0 or following.failures < 0 or (mode is None and not following.holds_simply()):
+    state: Any = variant.compiler_state
+    if number < 0 or state.failures < 0 or (mode is None and not state.holds_simply()):
         return None
     leaves = variant.match(args, kwargs)
     if leaves is None:
         return None
     tracer: Any = variant.target.tracer
     tracer.require_when_run(number, leaves)
-    return variant.pure(following.weights() if weights is None else weights, leaves)
+    return variant.pure(state.weights() if weights is None else weights, leaves)
 
 
-def follow_any(
+def run_any_traced(
     graph: Graph,
     weights: Mapping[str, Any],
     args: tuple[Any, ...],
@@ -127,10 +127,10 @@ def follow_any(
     mode: bool | None,
 ) -> tuple[Any, dict[str, Any]] | None:
     for variant in graph.variants:
-        found = follow_purely(variant, args, kwargs, weights, mode)
+        found = run_traced(variant, args, kwargs, weights, mode)
         if found is not None:
             return found
-    give_up(graph, tracer_of(graph))
+    leave_graph(graph, tracer_of(graph))
     return None
 
 
@@ -139,7 +139,7 @@ def tracer_of(graph: Graph) -> Tracer | None:
     return None if target is None else target.target.tracer
 
 
-def give_up(graph: Graph, tracer: Any) -> None:
+def leave_graph(graph: Graph, tracer: Any) -> None:
     """Let the call run uncompiled, if the compiler allows a graph break."""
     graph._hide_calls()
     tracer.leave(

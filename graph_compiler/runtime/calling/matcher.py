@@ -39,11 +39,11 @@ from ...trees import (
     registered_class,
     same_static,
 )
-from ..traits import arrays_written, written_back
+from ..traits import arrays_written, write_argument
 
 
 @dataclass(frozen=True)
-class Missed:
+class CallMiss:
     """Result of a call that did not complete and wrote nothing.
 
     reason: the guard that does not hold, in words.
@@ -54,10 +54,10 @@ class Missed:
     problem: Exception | None = None
 
 
-NO_FIT = Missed("the call does not fit")
+NO_FIT = CallMiss("the call does not fit")
 
 
-class Undecided(GuardFailed):
+class UndecidedValues(GuardFailed):
     """Raised while the target traces, if a guard on values is unknown and another variant may fit too."""
 
 
@@ -66,7 +66,7 @@ UnknownMatch = Callable[
     [tuple[Any, ...], dict[str, Any]], "tuple[tuple[Any, ...], list[tuple[Any, str]]] | None"
 ]
 # A call that does not even look like the recorded one may raise these in the generated code.
-_UNLIKE = (
+_MISMATCH_ERRORS = (
     AttributeError,
     KeyError,
     IndexError,
@@ -77,7 +77,7 @@ _EQUAL = (int, str)
 _SPELLED = (bool, int, str, type(None))
 
 
-class Matching(NamedTuple):
+class MatchCode(NamedTuple):
     """Source lines that match ``args`` and ``kwargs`` against a recording.
 
     lines: code that returns ``misfit`` or raises one of ``unlike`` if the call does not fit.
@@ -92,7 +92,7 @@ class Matching(NamedTuple):
     misfit: str
 
 
-def matching(graph: Graph, target: Target, is_own: Callable[[Any], bool] | None, misfit: str) -> Matching:
+def match_code(graph: Graph, target: Target, is_own: Callable[[Any], bool] | None, misfit: str) -> MatchCode:
     return _Matcher(graph, target, None, is_own, misfit).matching()
 
 
@@ -116,7 +116,7 @@ def unknown_matcher(graph: Graph, target: Target) -> UnknownMatch:
 
     The match returns the leaves, and a list of ``(condition, text)`` to check when the traced function runs.
     """
-    return _UnknownMatcher(graph, target).function()
+    return _UnknownSizeMatcher(graph, target).function()
 
 
 def narrows(target: Target) -> bool:
@@ -148,7 +148,7 @@ class _Matcher:
         for number, cls in enumerate(target.array_types):
             self.bound[f"array_type_{number}"] = cls
 
-    def matching(self) -> Matching:
+    def matching(self) -> MatchCode:
         tree = self.graph.input_tree
         assert isinstance(tree, Branch)
         positional, keywords = tree.children
@@ -160,8 +160,11 @@ class _Matcher:
                 self._tree(child, f"state[{index}]")
         for assumption in in_order(self.graph):
             self.lines += assumption.lines(self)
-        return Matching(
-            self.lines, self.names, {**self.bound, "unlike": (*_UNLIKE, *self.target.undecided)}, self.misfit
+        return MatchCode(
+            self.lines,
+            self.names,
+            {**self.bound, "unlike": (*_MISMATCH_ERRORS, *self.target.undecided)},
+            self.misfit,
         )
 
     def function(self) -> Match:
@@ -222,7 +225,7 @@ class _Matcher:
         # The flat function writes to the converted array. Writing its values to the argument now raises
         # ``GuardFailed`` if the argument is read-only.
         if ("inputs", number) in self.written:
-            write = self._bind("write", partial(written_back, self.graph, self.target, number))
+            write = self._bind("write", partial(write_argument, self.graph, self.target, number))
             self.lines.append(f"    {write}(given_{number}, {name})")
         if self.narrows:
             self.lines.append(
@@ -361,10 +364,10 @@ class _Matcher:
         return dict(zip(self.graph.inputs, self.names))
 
 
-class _UnknownMatcher(_Matcher):
+class _UnknownSizeMatcher(_Matcher):
     """Matcher that collects conditions on unknown sizes instead of deciding them."""
 
-    def matching(self) -> Matching:
+    def matching(self) -> MatchCode:
         self.bound["size_of"] = self.target.size_of
         self.lines.append("conditions = []")
         return super().matching()
@@ -408,7 +411,7 @@ def attempt(args, kwargs, {defaults}):
 
 def dispatcher(
     condition: Condition,
-    matching: Matching,
+    matching: MatchCode,
     call: str,
     bound: Mapping[str, Any],
     is_followed: Callable[[], bool] | None = None,

@@ -15,7 +15,7 @@ from ...trees import Branch, Tree, leaves_at
 from ..compilation import describe_compilation
 from ..variant import Variant
 from .matcher import narrows
-from .structure import OUTSIDE, s, structure_differences
+from .structure import OUTSIDE, plural_s, structure_differences
 
 
 def why_missed(
@@ -39,7 +39,7 @@ def why_missed(
 def _differences(
     variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any], given: Mapping[str, Any] | None
 ) -> Iterator[str]:
-    held = [(place, old, (given or {}).get(place.name, item)) for place, old, item in _held(variant)]
+    held = [(place, old, (given or {}).get(place.name, item)) for place, old, item in _current_state(variant)]
     yield from structure_differences(
         variant.graph.input_tree, (args, kwargs), (), lambda item: variant.target.convert(item) is not None
     )
@@ -53,15 +53,15 @@ def _differences(
             yield why
 
 
-def outdated(variant: Variant) -> str:
+def why_outdated(variant: Variant) -> str:
     """Return why no call can fit, whatever its arguments, because outside state has changed; else ""."""
     if not variant.environment.holds():
         return variant.environment.reason()
-    return next(_state_differences(variant, _held(variant)), "")
+    return next(_state_differences(variant, _current_state(variant)), "")
 
 
-def _held(variant: Variant) -> list[tuple[Place, Tree, Any]]:
-    return [(place, old, place.read()) for place, old in _places(variant)]
+def _current_state(variant: Variant) -> list[tuple[Place, Tree, Any]]:
+    return [(place, old, place.read()) for place, old in _state_places(variant)]
 
 
 def _state_differences(variant: Variant, held: list[tuple[Place, Tree, Any]]) -> Iterator[str]:
@@ -72,7 +72,7 @@ def _state_differences(variant: Variant, held: list[tuple[Place, Tree, Any]]) ->
         )
 
 
-def _places(variant: Variant) -> Iterator[tuple[Place, Tree]]:
+def _state_places(variant: Variant) -> Iterator[tuple[Place, Tree]]:
     if variant.state is not None and isinstance(variant.state.tree, Branch):
         yield from zip(variant.state.kept(), variant.state.tree.children)
 
@@ -154,7 +154,7 @@ def explain(
     beyond: text on calls beyond the limit of variants.
     gave_up: optimizations given up that belong to no variant.
     """
-    lines = [f"{name}: {len(variants)} variant{s(len(variants))}"]
+    lines = [f"{name}: {len(variants)} variant{plural_s(len(variants))}"]
     for number, variant in enumerate(variants):
         graph = variant.graph
         lines.append(f"variant {number}, recorded because: {variant.why}")
@@ -165,7 +165,7 @@ def explain(
             "parameter": len(graph.parameters),
             "constant": len(graph.constants),
         }
-        lines.append(f"  {', '.join(f'{count} {what}{s(count)}' for what, count in counts.items())}")
+        lines.append(f"  {', '.join(f'{count} {what}{plural_s(count)}' for what, count in counts.items())}")
         lines += [f"  runs {how}" for how in [describe_compilation(variant.called)] if how]
         lines += [f"  holds while: {guard}" for guard in graph.guards]
         lines += [f"  gave up: {each}" for each in variant.gave_up]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..graph import Graph
 
 
-def step(
+def call_as_module(
     graph: Graph,
     held: Callable[[], Mapping[str, Any]],
     args: tuple[Any, ...],
@@ -29,7 +29,7 @@ def step(
 
     with in_mode(graph, training):
         if is_traced and not any(variant.environment.holds() for variant in graph.variants):
-            _record_like(graph, _alike(graph, args, kwargs))
+            _record_like(graph, _variant_like(graph, args, kwargs))
         try:
             return run()
         except GuardFailed as problem:
@@ -43,7 +43,7 @@ def step(
         return run()
 
 
-def _alike(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant:
+def _variant_like(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant:
     """Return the variant whose arguments are like these, even if its environment does not hold now."""
 
     def fits(variant: Variant) -> bool:

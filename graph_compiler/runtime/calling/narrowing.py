@@ -16,7 +16,7 @@ _MOST_NAMES = 5
 
 
 @dataclass
-class Numbers:
+class NarrowingPolicy:
     """How a compilation treats 64-bit floats that its target lacks.
 
     mode: ``"target"`` warns once for each graph, ``"strict"`` raises.

@@ -33,7 +33,7 @@ def call_nested(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     framework = active.framework
     if framework is None or not _is_foreign(pipeline, framework, args, kwargs):
         return pipeline.call_within(args, kwargs)
-    result, state = _run(_written_for(graph, pipeline, framework, args, kwargs), args, kwargs)
+    result, state = _run(_graph_for(graph, pipeline, framework, args, kwargs), args, kwargs)
     if state:
         raise TracingError(
             f"{graph.name} changes {', '.join(map(str, state))} and is called with arrays of {framework} by "
@@ -64,7 +64,7 @@ def _stands_for_array(item: Any) -> bool:
     return bool(getattr(type(item), "stands_for_array", False))
 
 
-def _written_for(
+def _graph_for(
     graph: Graph, pipeline: Pipeline, framework: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Graph:
     if pipeline.target.target.name == framework:
@@ -74,14 +74,14 @@ def _written_for(
     known: dict[str, Graph] = graph.__dict__.setdefault("_written_for", {})
     made = known.get(framework)
     if made is None or len(made.variants) < len(graph.variants):
-        with _outside():
+        with _unrecorded():
             known[framework] = made = graph.to(framework)
     return made
 
 
 def _add_variant(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     concrete = sessions_here()[-1].concrete if sessions_here() else lambda leaf: leaf
-    with _outside():
+    with _unrecorded():
         # The arrays have made-up values, so what decides on values becomes a guard.
         args, kwargs = map_structure(
             lambda leaf: concrete(leaf) if hasattr(leaf, "dtype") else leaf, (args, kwargs)
@@ -102,7 +102,7 @@ def _run(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[A
 def _purely(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     if not graph.variants:
         raise GuardFailed(f"{graph.name} has no variant yet")
-    with _outside():
+    with _unrecorded():
         held = dict(graph.parameters)
     # The recording may hold the parameters as inputs of its own. Otherwise it has to assume that they stay.
     given = None if not held or not sessions_here() else sessions_here()[-1].hold(graph, held)
@@ -128,7 +128,7 @@ def _assume_parameters(graph: Graph, held: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def _outside() -> Iterator[None]:
+def _unrecorded() -> Iterator[None]:
     """Context manager in which nothing is added to the recordings of this thread."""
     with ExitStack() as stack:
         sessions = sessions_here()

@@ -13,7 +13,7 @@ from ...errors import CallMismatch, GuardFailed
 from ...recording.control_flow.regions import Regions, regions
 from ...trees import Branch, Tree, TypedLeaf, flatten, unflatten
 from ..variant import Variant
-from .binding import in_recorded_order
+from .binding import calls_in_recorded_order
 
 if TYPE_CHECKING:
     from ...contracts import Target
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 _NUMBERS = (bool, int, float, complex)
 # Larger integers do not fit the narrowest integer dtype of a target (int32).
-_MOST = 1 << 31
+_INT32_END = 1 << 31
 
 
-class Alternative(NamedTuple):
+class TracedAlternative(NamedTuple):
     """A variant that fits a traced call if its ``checks`` on array values hold.
 
     found: its result and state.
@@ -42,7 +42,7 @@ class Alternative(NamedTuple):
     run: Callable[[], Any]
 
 
-def joined(name: str, alternatives: Sequence[Alternative]) -> tuple[Any, dict[str, Any]]:
+def select_alternative(name: str, alternatives: Sequence[TracedAlternative]) -> tuple[Any, dict[str, Any]]:
     """Return the result and state of the first alternative whose checks hold, selected in the traced program.
 
     If no checks hold, the last alternative is selected, and ``Target.checked`` rejects it. A Python number
@@ -84,7 +84,7 @@ def joined(name: str, alternatives: Sequence[Alternative]) -> tuple[Any, dict[st
     return result, state
 
 
-def _expect_any(recording: Regions, alternatives: Sequence[Alternative]) -> None:
+def _expect_any(recording: Regions, alternatives: Sequence[TracedAlternative]) -> None:
     """Make the function being recorded rely on the checks of at least one alternative."""
     target = alternatives[0].variant.target
     assert target.either is not None
@@ -105,7 +105,7 @@ def _truth(target: Target, value: bool) -> list[Any]:
 
 
 def _is_number(item: Any) -> bool:
-    return type(item) in _NUMBERS and (type(item) is not int or -_MOST <= item < _MOST)
+    return type(item) in _NUMBERS and (type(item) is not int or -_INT32_END <= item < _INT32_END)
 
 
 def _number(seen: set[tuple[str, Any]], array: Any) -> Any:
@@ -113,17 +113,17 @@ def _number(seen: set[tuple[str, Any]], array: Any) -> Any:
     return array if number is None or others else number
 
 
-def _checked(one: Alternative, found: Any, checks: tuple[Any, ...]) -> tuple[Any, dict[str, Any]]:
+def _checked(one: TracedAlternative, found: Any, checks: tuple[Any, ...]) -> tuple[Any, dict[str, Any]]:
     result, state = one.variant.target.checked(found, checks, one.variant.program.checks)
     return result, state
 
 
-def _arrays_of(arrays: Callable[[Any], list[Any]], one: Alternative) -> list[Any]:
+def _arrays_of(arrays: Callable[[Any], list[Any]], one: TracedAlternative) -> list[Any]:
     return arrays(one.run()[0])
 
 
 def _either(
-    name: str, one: Alternative, run: Callable[[], list[Any]], otherwise: Callable[[], list[Any]]
+    name: str, one: TracedAlternative, run: Callable[[], list[Any]], otherwise: Callable[[], list[Any]]
 ) -> list[Any]:
     target = one.variant.target
     assert target.either is not None
@@ -140,7 +140,7 @@ def _either(
     return found
 
 
-def purely(
+def call_purely(
     graph: Graph,
     parameters: Mapping[str, Any],
     args: tuple[Any, ...],
@@ -157,26 +157,26 @@ def purely(
         )
     variants = [variant for variant in graph.variants if variant.environment.holds()]
     problem: GuardFailed | None = None
-    open_ones: list[Alternative] = []
-    for variant, call in _spelt(graph, variants, args, kwargs):
-        held = _held(variant, given)
+    open_ones: list[TracedAlternative] = []
+    for variant, call in _candidate_calls(graph, variants, args, kwargs):
+        held = _state_values(variant, given)
         leaves = variant.match(*call, held) if variant.state else variant.match(*call)
         if leaves is not None and all(one.variant is not variant for one in open_ones):
             run = functools.partial(variant.unchecked, parameters, leaves, rng, held, compiled, in_place)
             try:
                 whole, checks = run()
                 if any(map(variant.target.is_traced, checks)):
-                    open_ones.append(Alternative(variant, whole, checks, run))
+                    open_ones.append(TracedAlternative(variant, whole, checks, run))
                 else:
                     return variant.target.checked(whole, checks, variant.program.checks) if checks else whole
             except GuardFailed as failed:
                 # A guard on values failed; another variant may fit these.
                 problem = failed
     if open_ones:
-        return joined(graph.name, open_ones)
+        return select_alternative(graph.name, open_ones)
     if problem is not None:
         raise problem
-    for variant, call in _spelt(graph, variants, args, kwargs):
+    for variant, call in _candidate_calls(graph, variants, args, kwargs):
         found = variant.match_unknown(*call) if variant.match_unknown else None
         if found is not None:
             outcome = variant.pure(parameters, found[0], rng)
@@ -187,16 +187,16 @@ def purely(
     )
 
 
-def _spelt(
+def _candidate_calls(
     graph: Graph, variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Iterator[tuple[Variant, Call]]:
     """Yield the variants with the call as given, then those recorded with other spellings or key orders."""
     yield from ((variant, (args, kwargs)) for variant in variants)
-    yield from graph._spellings.others(variants, args, kwargs)
-    yield from in_recorded_order(variants, args, kwargs)
+    yield from graph._alternative_calls.others(variants, args, kwargs)
+    yield from calls_in_recorded_order(variants, args, kwargs)
 
 
-def _held(variant: Variant, given: Any) -> tuple[Any, ...]:
+def _state_values(variant: Variant, given: Any) -> tuple[Any, ...]:
     """Return the state of a variant, from ``given`` or from where it is stored.
 
     Arrays in ``given`` become Python numbers where those were recorded, because compiled functions return

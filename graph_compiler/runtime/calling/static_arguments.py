@@ -11,19 +11,19 @@ from ...trees import Fixed
 from ..boundary import public
 from ..graph import Graph
 from ..lazy import LazyGraph
-from .binding import Spellings
+from .binding import AlternativeCalls
 from .signatures import is_open_ended, known_names, positional, require_arguments
 
 if TYPE_CHECKING:
-    from ..verify.verify import Verified
+    from ..verify.verify import VerificationSummary
 
 
-class Statics:
+class StaticArguments:
     """Positions and names of the static arguments of a function.
 
     A name is translated to its position and the other way round, as far as the signature is known.
 
-    >>> Statics(lambda x, axis: None, 1, None).names
+    >>> StaticArguments(lambda x, axis: None, 1, None).names
     frozenset({'axis'})
     """
 
@@ -47,7 +47,7 @@ class Statics:
         self.numbers = frozenset(numbers | {number for number, name in enumerate(order) if name in names})
 
     @classmethod
-    def told(cls, names: Iterable[str], numbers: Iterable[int]) -> Statics:
+    def told(cls, names: Iterable[str], numbers: Iterable[int]) -> StaticArguments:
         made = cls.__new__(cls)
         made.names, made.numbers = frozenset(names), frozenset(numbers)
         return made
@@ -73,7 +73,7 @@ def _fixed(item: Any, where: Any) -> Any:
     return Fixed(item)
 
 
-def those_it_has(function: Callable[..., Any], argnums: Any, argnames: Any) -> tuple[Any, Any]:
+def own_static_arguments(function: Callable[..., Any], argnums: Any, argnames: Any) -> tuple[Any, Any]:
     """Return the static arguments that ``function`` has, of those requested for a whole class or module.
 
     None for positions or names if it has none.
@@ -94,11 +94,11 @@ def _several(item: Any) -> Iterable[Any]:
 class StaticGraph(LazyGraph):
     """Graph with static arguments."""
 
-    statics: Statics
+    statics: StaticArguments
 
     @functools.cached_property
-    def _spellings(self) -> Spellings:
-        return Spellings(self, self.statics.names)
+    def _alternative_calls(self) -> AlternativeCalls:
+        return AlternativeCalls(self, self.statics.names)
 
     @public
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -117,7 +117,7 @@ class StaticGraph(LazyGraph):
         seed: int = 0,
         args: Any = None,
         kwargs: Any = None,
-    ) -> Verified:
+    ) -> VerificationSummary:
         if args is not None or kwargs is not None:
             args, kwargs = self.statics.marked(tuple(args or ()), dict(kwargs or {}))
         return super().verify(runs, rtol, atol, seed, args, kwargs)

@@ -30,7 +30,7 @@ from ...trees import (
 OUTSIDE = 2
 IsArray = Callable[[Any], bool]
 # Maximum depth of attributes when two objects are compared.
-_DEEPEST = 5
+_MAX_DEPTH = 5
 
 
 def structure_differences(old: Tree, value: Any, path: Path, is_array: IsArray) -> Iterator[str]:
@@ -41,7 +41,7 @@ def structure_differences(old: Tree, value: Any, path: Path, is_array: IsArray) 
         if not same_static(old.value, value):
             yield _other_static(old.value, value, path, is_array)
     elif not (_is_scalar(old.type, value, is_array) if isinstance(old, TypedLeaf) else is_array(value)):
-        yield f"{place(path)} is {_describe(value, is_array)} and was recorded as {_describe_tree(old)}"
+        yield f"{argument_path(path)} is {_describe(value, is_array)} and was recorded as {_describe_tree(old)}"
 
 
 def _is_scalar(cls: type, value: Any, is_array: IsArray) -> bool:
@@ -57,7 +57,7 @@ def _branch_differences(old: Branch, value: Any, path: Path, is_array: IsArray) 
     if isinstance(old, AppendOnly):
         return
     if is_array(value):
-        yield f"{place(path)} is an array and was recorded as {_describe_tree(old)}"
+        yield f"{argument_path(path)} is an array and was recorded as {_describe_tree(old)}"
         return
     keys = tuple(key for key, _ in items_of(value))
     is_ordered = isinstance(value, Mapping) and path != (1,)
@@ -75,13 +75,13 @@ def _of_other_class(old: Branch, value: Any, path: Path, is_array: IsArray) -> s
             f"{text} of {cls.__module__}.{cls.__qualname__}"
             for text, cls in ((now, type(value)), (before, old.type))
         )
-    return f"{place(path)} is {now} and was recorded as {before}"
+    return f"{argument_path(path)} is {now} and was recorded as {before}"
 
 
 def _of_other_keys(path: Path, old: Branch, keys: tuple[Any, ...]) -> str:
     if path == (0,):
         return (
-            f"the call has {len(keys) or 'no'} positional argument{s(len(keys))} and was recorded with "
+            f"the call has {len(keys) or 'no'} positional argument{plural_s(len(keys))} and was recorded with "
             f"{len(old.keys) or 'none'}"
         )
     if path == (1,):
@@ -92,7 +92,7 @@ def _of_other_keys(path: Path, old: Branch, keys: tuple[Any, ...]) -> str:
         )
     order = ", the keys in another order" if set(keys) == set(old.keys) else ""
     return (
-        f"{place(path)} has the structure {_keys(old.type, keys)} and was recorded with "
+        f"{argument_path(path)} has the structure {_keys(old.type, keys)} and was recorded with "
         f"{_keys(old.type, old.keys)}{order}"
     )
 
@@ -100,16 +100,16 @@ def _of_other_keys(path: Path, old: Branch, keys: tuple[Any, ...]) -> str:
 def _other_static(old: Any, value: Any, path: Path, is_array: IsArray) -> str:
     now, before = _describe(value, is_array), _describe_static(old)
     if type(old) is not type(value) or now != before and not _has_parts(unfixed(value)):
-        return f"{place(path)} is {now} and was recorded as {before}"
+        return f"{argument_path(path)} is {now} and was recorded as {before}"
     return (
-        f"{place(path)} is another {type(value).__name__} than the one that was "
+        f"{argument_path(path)} is another {type(value).__name__} than the one that was "
         f"recorded{_what_differs(unfixed(old), unfixed(value))}"
     )
 
 
 def _what_differs(old: Any, value: Any) -> str:
     """Describe the first attribute whose text differs, else the first that is compared by identity."""
-    unlike = list(_unlike_parts(old, value, "", _DEEPEST))
+    unlike = list(_unlike_parts(old, value, "", _MAX_DEPTH))
     for where, one, other in unlike:
         if _without_address(one) != _without_address(other):
             return f": {where} is {_describe_static(other)} and was {_describe_static(one)}"
@@ -158,7 +158,7 @@ def _step(value: Any, key: Any) -> str:
     )
 
 
-def place(path: Path) -> str:
+def argument_path(path: Path) -> str:
     """Name the argument, or the part of one, at ``path``.
 
     The path begins with 0 and a position, with 1 and a keyword, or with ``OUTSIDE`` and the name of outside
@@ -201,5 +201,5 @@ def _describe_tree(tree: Tree) -> str:
     return "an array" if isinstance(tree, Leaf) else _keys(tree.type, tree.keys)
 
 
-def s(count: int) -> str:
+def plural_s(count: int) -> str:
     return "" if count == 1 else "s"

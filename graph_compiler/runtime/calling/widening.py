@@ -34,7 +34,7 @@ def recorded_types(variants: Sequence[Variant]) -> Mapping[Path, str]:
     }
 
 
-def widened(array: Any, wide: str | None, target: Target) -> Any:
+def widen(array: Any, wide: str | None, target: Target) -> Any:
     """Convert an array of the target from the narrowed dtype to a NumPy array of dtype ``wide``.
 
     Anything else, and a traced array, is returned unchanged.
@@ -52,7 +52,7 @@ def with_recorded_types(variants: Sequence[Variant], args: tuple[Any, ...], kwar
         return args, kwargs
     target = variants[0].target
     leaves, tree = flatten((args, kwargs), lambda item: isinstance(item, target.array_types))
-    made = [widened(leaf, types.get(path), target) for path, leaf in zip(paths(tree), leaves)]
+    made = [widen(leaf, types.get(path), target) for path, leaf in zip(paths(tree), leaves)]
     if all(one is other for one, other in zip(made, leaves)):
         return args, kwargs
     call: Call = unflatten(tree, made)

@@ -14,7 +14,7 @@ from ...errors import GuardFailed
 from ...recording.state.container_updates import at
 from ...registration import is_module
 from ...trees import Path, Tree, build, flatten, items_of, paths, unflatten
-from ..calling.widening import widened
+from ..calling.widening import widen
 
 if TYPE_CHECKING:
     from ...contracts import Frontend, Target
@@ -27,7 +27,7 @@ def is_inside() -> bool:
     return getattr(_here, "depth", 0) > 0
 
 
-class Border:
+class CallConverter:
     """Converts calls between the target's and the original's framework.
 
     Containers and objects in the arguments keep their identity; arrays in them are replaced for the call and
@@ -64,7 +64,7 @@ class Border:
 
         types: dtypes by path of arrays that the target has narrowed.
         """
-        crossing = _Crossing(self, types)
+        crossing = _ConvertedCall(self, types)
         given: list[Any] = [list(args), dict(kwargs)]
         crossing.replace(given, crossing.entering)
         _here.depth = getattr(_here, "depth", 0) + 1
@@ -85,15 +85,15 @@ class Border:
         return array if native is None else self.target.copy(native) if self.target.shares else native
 
 
-class _Crossing:
+class _ConvertedCall:
     """One converted call, with the arrays passed and their converted arrays."""
 
-    def __init__(self, border: Border, types: Mapping[Path, str]) -> None:
+    def __init__(self, converter: CallConverter, types: Mapping[Path, str]) -> None:
         self._types = types
-        self._border, self._reference, self._array_access = (
-            border,
-            border.frontend.reference,
-            border.frontend.array_access,
+        self._converter, self._reference, self._array_access = (
+            converter,
+            converter.frontend.reference,
+            converter.frontend.array_access,
         )
         # Arrays that are of the original's framework already. They are passed and returned unchanged.
         self._own: dict[int, Any] = {}
@@ -110,7 +110,7 @@ class _Crossing:
         if self._array_access.is_own(array):
             self._own[id(array)] = array
             return array
-        own = self._reference.leaves((widened(array, self._types.get(path), self._border.target),), {})[0]
+        own = self._reference.leaves((widen(array, self._types.get(path), self._converter.target),), {})[0]
         if own is not array:
             self._entered[id(own)] = own, array, self._array_access.Stamp(own)
         return own
@@ -126,18 +126,22 @@ class _Crossing:
             if stamp.fits(own):
                 return given
             try:
-                self._border.target.write_back(given, self._border.native(own))
+                self._converter.target.write_back(given, self._converter.native(own))
             except GuardFailed:
                 # A path of two keys is an argument itself, which no container holds and nothing can replace.
                 if len(path) == 2:
                     raise
             else:
                 return given
-        return array if id(array) in self._own or self._border.same_framework else self._border.native(array)
+        return (
+            array
+            if id(array) in self._own or self._converter.same_framework
+            else self._converter.native(array)
+        )
 
     def result(self, result: Any, given: list[Any]) -> Any:
         """Convert the arrays in a result, in new containers and objects except those of the arguments."""
-        known = {id(item): item for item in _held(given)}
+        known = {id(item): item for item in _containers_in(given)}
 
         def is_leaf(item: Any) -> bool:
             return (
@@ -150,8 +154,8 @@ class _Crossing:
         if not leaves:
             return result
         return unflatten(
-            self._border.made(tree),
-            [leaf if id(leaf) in known else self._border.native(leaf) for leaf in leaves],
+            self._converter.made(tree),
+            [leaf if id(leaf) in known else self._converter.native(leaf) for leaf in leaves],
         )
 
     def _put(self, given: list[Any], path: tuple[Any, ...], item: Any) -> None:
@@ -175,7 +179,7 @@ class _Crossing:
         for length in range(len(path) - 1, 1, -1):
             owner = at(given, path[:length])
             if not isinstance(owner, (tuple, list, deque, Mapping)):
-                self._border.take(owner)
+                self._converter.take(owner)
                 return
 
 
@@ -183,7 +187,7 @@ def _is_opened(item: Any) -> bool:
     return not is_module(item)
 
 
-def _held(value: Any) -> Iterator[Any]:
+def _containers_in(value: Any) -> Iterator[Any]:
     waiting, seen = [value], set[int]()
     while waiting:
         item = waiting.pop()

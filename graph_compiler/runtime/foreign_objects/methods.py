@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...recording.state.container_updates import Update, at
 from ...trees import STANDS_FOR, Branch, Leaf, Tree, is_container, iterate_structure, plain_class
-from .conversion import Border, is_inside
+from .conversion import CallConverter, is_inside
 
 if TYPE_CHECKING:
     from ...contracts import Frontend, Target
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 _OPERATORS = frozenset({"__len__", "__getitem__", "__call__", "__contains__"})
 
 
-class Methods:
+class ProxyClasses:
     """Proxy classes, for one pair of frameworks, whose methods convert the arrays that they are called with.
 
     For example, a key-value cache reports its length by ``self.keys.numel()``, a method that JAX arrays lack.
     """
 
     def __init__(self, frontend: Frontend, target: Target) -> None:
-        self.border = Border(frontend, target, False, self.tree, self.take)
+        self.converter = CallConverter(frontend, target, False, self.tree, self.take)
         self._classes: dict[type, type] = {}
 
     def tree(self, tree: Tree) -> Tree:
@@ -66,7 +66,7 @@ class Methods:
                 if (
                     owner is not None
                     and not isinstance(owner, type)
-                    and _has_arrays(owner, self.border.target)
+                    and _has_arrays(owner, self.converter.target)
                 ):
                     self.take(owner)
 
@@ -75,7 +75,7 @@ class Methods:
     def _class(self, cls: type) -> type:
         if cls not in self._classes:
             self._classes[cls] = (
-                cls if is_container(cls) or plain_class(cls) is not cls else _with_methods(cls, self.border)
+                cls if is_container(cls) or plain_class(cls) is not cls else _proxy_class(cls, self.converter)
             )
         return self._classes[cls]
 
@@ -109,8 +109,8 @@ def _restored(cls: type) -> Any:
     return object.__new__(cls)
 
 
-def _with_methods(cls: type, border: Border) -> type:
-    members = {name: _member(item, border) for name, item in _members(cls).items()}
+def _proxy_class(cls: type, converter: CallConverter) -> type:
+    members = {name: _member(item, converter) for name, item in _members(cls).items()}
     found = {name: item for name, item in members.items() if item is not None}
     if not found:
         return cls
@@ -121,13 +121,13 @@ def _with_methods(cls: type, border: Border) -> type:
         STANDS_FOR: cls,
     }
     # Some classes cannot be subclassed; their objects keep their class.
-    with _unheard(cls), suppress(TypeError):
+    with _without_init_subclass(cls), suppress(TypeError):
         return type(cls)(cls.__name__, (cls,), {**found, **told, "__slots__": (), "__reduce_ex__": _reduced})
     return cls
 
 
 @contextmanager
-def _unheard(cls: type) -> Iterator[None]:
+def _without_init_subclass(cls: type) -> Iterator[None]:
     """Context manager that disables ``cls.__init_subclass__``, where a library may register subclasses."""
     own = vars(cls).get("__init_subclass__")
     type.__setattr__(cls, "__init_subclass__", classmethod(lambda cls: None))
@@ -146,10 +146,11 @@ def _members(cls: type) -> dict[str, Any]:
     return {name: item for name, item in members.items() if not name.startswith("__") or name in _OPERATORS}
 
 
-def _member(item: Any, border: Border) -> Any:
+def _member(item: Any, converter: CallConverter) -> Any:
     if isinstance(item, property):
         read, write, delete = (
-            None if part is None else _across(part, border) for part in (item.fget, item.fset, item.fdel)
+            None if part is None else _converting_method(part, converter)
+            for part in (item.fget, item.fset, item.fdel)
         )
         return property(read, write, delete, item.__doc__)
     is_method = (
@@ -157,16 +158,16 @@ def _member(item: Any, border: Border) -> Any:
         and not inspect.isgeneratorfunction(item)
         and not inspect.iscoroutinefunction(item)
     )
-    return _across(item, border) if is_method else None
+    return _converting_method(item, converter) if is_method else None
 
 
-def _across(function: Any, border: Border) -> Any:
+def _converting_method(function: Any, converter: CallConverter) -> Any:
     @functools.wraps(function)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         if is_inside() or any(
-            map(border.target.is_traced, iterate_structure(([*vars(self).values()], args, kwargs)))
+            map(converter.target.is_traced, iterate_structure(([*vars(self).values()], args, kwargs)))
         ):
             return function(self, *args, **kwargs)
-        return border.call(function, (self, *args), kwargs)
+        return converter.call(function, (self, *args), kwargs)
 
     return method

@@ -13,7 +13,7 @@ from ...recording.state.places import Place, State
 Written = Iterable[tuple[str, Any]]
 
 
-class Owning(Protocol):
+class OwnerLookup(Protocol):
     """Lookup of the objects that hold the arrays of the user's model."""
 
     def owner_of(self, name: str) -> Any:
@@ -21,7 +21,7 @@ class Owning(Protocol):
 
 
 def owners_of(
-    graph: Graph, written: Written, weights: Owning | None, constants: Mapping[str, Any]
+    graph: Graph, written: Written, weights: OwnerLookup | None, constants: Mapping[str, Any]
 ) -> list[Any]:
     """Return the objects that hold buffers, captured arrays and places which a call changes.
 
@@ -35,7 +35,7 @@ def owners_of(
 
 
 def _of_arrays(
-    graph: Graph, changed: Written, weights: Owning | None, constants: Mapping[str, Any]
+    graph: Graph, changed: Written, weights: OwnerLookup | None, constants: Mapping[str, Any]
 ) -> Iterator[Any]:
     if weights is not None:
         yield from map(

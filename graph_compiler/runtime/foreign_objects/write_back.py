@@ -13,13 +13,13 @@ from ...ops.dtypes import dtype_name
 from ...recording.state.container_updates import New, Update, apply_updates, at, item_of
 from ...recording.state.places import State, replaced_places
 from ...trees import Branch, Leaf, Tree, count_leaves, flatten, leaves_at, unflatten
-from ..weights.conversion_cache import Converted
+from ..weights.conversion_cache import ConversionCache
 
 # Index of the state in ``(args, kwargs, state)``.
 _STATE = 2
 
 
-class _Form(NamedTuple):
+class _OutputForm(NamedTuple):
     """How an output of a graph is written back.
 
     first: index of the first output that was the same object while recording.
@@ -40,7 +40,9 @@ class WriteBack:
     count.
     """
 
-    def __init__(self, graph: Graph, array_access: ArrayAccess, target: Target, copied: Converted) -> None:
+    def __init__(
+        self, graph: Graph, array_access: ArrayAccess, target: Target, copied: ConversionCache
+    ) -> None:
         self._array_access, self._target, self._copied = array_access, target, copied
         assert graph.state.places is not None
         self._state: State = graph.state.places
@@ -52,7 +54,11 @@ class WriteBack:
         self._first = len(graph.inputs_of_call)
 
     def convert(self, array: Any) -> Any:
-        return self._copied.of(array) if self._array_access.is_own(array) else self._target.convert(array)
+        return (
+            self._copied.get_or_convert(array)
+            if self._array_access.is_own(array)
+            else self._target.convert(array)
+        )
 
     def natively(self, held: Any) -> Any:
         """Convert the arrays in ``held`` to arrays of the target."""
@@ -107,7 +113,7 @@ class WriteBack:
         arrays = [self._array(leaf, form, made) for leaf, form in zip(leaves_at(tree, item), forms)]
         return arrays[0] if isinstance(tree, Leaf) else unflatten(tree, arrays)
 
-    def _array(self, item: Any, form: _Form, made: dict[int, Any]) -> Any:
+    def _array(self, item: Any, form: _OutputForm, made: dict[int, Any]) -> Any:
         """Convert an array once for all outputs that are the same object; return numbers unchanged."""
         if form.dtype is None:
             return item
@@ -122,7 +128,7 @@ class WriteBack:
 
     def _new(self, native: Any, dtype: str) -> Any:
         array = self._array_access.own(elements_of(self._target, native), dtype)
-        self._copied.note(array, native)
+        self._copied.store(array, native)
         return array
 
     def _put(self, number: int, item: Any, held: Any) -> Any:
@@ -134,7 +140,7 @@ class WriteBack:
 
     def _elements(self, array: Any, native: Any) -> None:
         self._array_access.write(array, elements_of(self._target, native))
-        self._copied.note(array, native)
+        self._copied.store(array, native)
 
 
 def elements_of(target: Target, native: Any) -> Any:
@@ -152,7 +158,7 @@ def elements_of(target: Target, native: Any) -> Any:
         ) from problem
 
 
-def _forms(graph: Graph) -> Iterator[tuple[Tree, list[_Form]]]:
+def _forms(graph: Graph) -> Iterator[tuple[Tree, list[_OutputForm]]]:
     assert isinstance(graph.output_tree, Branch)
     result, new = graph.output_tree.children
     is_array = [
@@ -162,7 +168,7 @@ def _forms(graph: Graph) -> Iterator[tuple[Tree, list[_Form]]]:
     firsts = graph.state.same_outputs
     scalars = graph.state.scalar_outputs
     forms = (
-        _Form(first, item.dtype if known else None, place in scalars)
+        _OutputForm(first, item.dtype if known else None, place in scalars)
         for place, (first, known, item) in enumerate(zip(firsts, is_array, graph.outputs))
     )
     for _ in range(count_leaves(result)):

@@ -15,8 +15,8 @@ from ...ir.graph import GraphState
 from ...ir.json import NAME, Decoder, KnownClasses, matching
 from ...ops.dtypes import NARROWED
 from ...recording.state.container_updates import updates_from_json
-from ..calling.binding import Binding
-from ..calling.static_arguments import Statics
+from ..calling.binding import ArgumentBinding
+from ..calling.static_arguments import StaticArguments
 from .pieces import ENCODED
 from .validation import validate
 
@@ -34,17 +34,17 @@ _KINDS = {
 _PLAIN = (bool, int, float, str, type(None))
 
 
-class _Unknown:
+class _UnknownDefault:
     """Placeholder for a parameter's default that the file does not hold. No argument equals it."""
 
     def __repr__(self) -> str:
         return "..."
 
 
-UNKNOWN = _Unknown()
+UNKNOWN = _UnknownDefault()
 
 
-def binding_to_json(binding: Binding | None) -> Any:
+def binding_to_json(binding: ArgumentBinding | None) -> Any:
     """Encode the parameters of a binding as ``[[name, kind, default?], ...]``, and the names in ``seen``.
 
     None if there is no binding.
@@ -57,14 +57,14 @@ def binding_to_json(binding: Binding | None) -> Any:
     }
 
 
-def binding_from_json(data: Any) -> Binding | None:
+def binding_from_json(data: Any) -> ArgumentBinding | None:
     """Decode what :func:`binding_to_json` encoded. Raise an error for anything else."""
     if data is None:
         return None
     parameters = tuple(_from_json(entry) for entry in data["parameters"])
     # The constructor raises if the order of parameters is invalid or a name occurs twice.
     inspect.Signature(parameters)
-    return Binding(parameters, frozenset(matching(NAME, name) for name in data["seen"]))
+    return ArgumentBinding(parameters, frozenset(matching(NAME, name) for name in data["seen"]))
 
 
 def _to_json(parameter: inspect.Parameter) -> list[Any]:
@@ -154,14 +154,14 @@ def modes_of(data: Any) -> tuple[bool | None, list[list[bool]]]:
     return training, modes
 
 
-def statics_of(data: Any) -> Statics | None:
+def statics_of(data: Any) -> StaticArguments | None:
     """Return the static arguments; None if there are none, or the file has no such entry."""
     if data.get("static") is None:
         return None
     names, numbers = data["static"]
     if any(type(number) is not int for number in numbers):
         raise InvalidFile("the places of static arguments are no numbers")
-    return Statics.told([matching(NAME, name) for name in names], numbers)
+    return StaticArguments.told([matching(NAME, name) for name in names], numbers)
 
 
 def dtypes_of(data: Any) -> dict[str, str]:

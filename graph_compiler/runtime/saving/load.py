@@ -21,13 +21,13 @@ from ...ir.json import KEY, NAME, matching
 from ...ops.dtypes import ITEMSIZE, NARROWED
 from ...recording import EnvironmentGuards
 from ...recording.environment_guards.guards import EnvironmentGuard
-from ..calling.binding import Absent
+from ..calling.binding import MissingOriginal
 from ..calling.static_arguments import StaticGraph
 from ..frameworks import MissingFrontend
 from ..graph import Graph
 from ..options import path_of
 from ..pipeline import Options, Pipeline
-from ..recorded import Recorded
+from ..recorded import VariantRecording
 from ..variant import Variant
 from .decode import (
     binding_from_json,
@@ -40,7 +40,7 @@ from .decode import (
     statics_of,
 )
 from .pieces import FILES
-from .stored_arrays import Hashed, stored_arrays
+from .stored_arrays import HashedFile, stored_arrays
 
 
 @dataclass
@@ -51,11 +51,11 @@ class LoadedPipeline(Pipeline):
     # Arrays of all variants, in the target's framework.
     _arrays: dict[str, Any] = field(init=False, default_factory=dict)
 
-    def native_weights(self, recorded: Recorded, graph: IRGraph) -> Any:
+    def native_weights(self, recorded: VariantRecording, graph: IRGraph) -> Any:
         for name, array in recorded.weights.arrays.items():
             if name not in self._arrays:
                 self._arrays[name] = self.target.target.adopt(array)
-        return _Arrays(self._arrays, list(graph.parameters))
+        return _LiveArrays(self._arrays, list(graph.parameters))
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
         raise GuardFailed(
@@ -64,7 +64,7 @@ class LoadedPipeline(Pipeline):
         )
 
 
-class _Arrays(Live):
+class _LiveArrays(Live):
     """Weights of a loaded graph, which only the graph itself replaces."""
 
     dicts: tuple[dict[str, Any], ...] = ()
@@ -89,7 +89,7 @@ class _Arrays(Live):
         return self.current
 
 
-class Held(Weights):
+class LoadedWeights(Weights):
     """Weights and training mode of a loaded graph.
 
     training: the mode in which the model was saved; None if it had none.
@@ -126,8 +126,8 @@ class Held(Weights):
         finally:
             self.mode = before
 
-    def live(self, names: Iterable[str]) -> _Arrays:
-        return _Arrays(self.arrays, list(names))
+    def live(self, names: Iterable[str]) -> _LiveArrays:
+        return _LiveArrays(self.arrays, list(names))
 
     def owner_of(self, name: str) -> Any:
         return self.arrays
@@ -147,7 +147,7 @@ class Held(Weights):
 
 
 # Opens a file of the graph by its name.
-_Opened = Callable[[str], IO[bytes]]
+_Opener = Callable[[str], IO[bytes]]
 _DAMAGE = (
     KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError,
     MemoryError, GraphCompilerError, zipfile.BadZipFile, EOFError, OSError, NotImplementedError, SyntaxError, StopIteration,
@@ -160,26 +160,26 @@ def load(
     frontend_of: Callable[[str], Frontend],
     backend_of: Callable[[str], Backend],
 ) -> Graph:
-    with _opened(path_of("path", path)) as opened:
+    with _open(path_of("path", path)) as opened:
         return _graph_in(opened, path, to, frontend_of, backend_of)
 
 
 def from_bytes(
     data: bytes, frontend_of: Callable[[str], Frontend], backend_of: Callable[[str], Backend]
 ) -> Graph:
-    with _zip_opened(io.BytesIO(data), "the pickle") as opened:
+    with _open_zip(io.BytesIO(data), "the pickle") as opened:
         return _graph_in(opened, "the pickle", None, frontend_of, backend_of)
 
 
 def _graph_in(
-    opened: _Opened,
+    opened: _Opener,
     path: str | os.PathLike[str],
     to: str | None,
     frontend_of: Callable[[str], Frontend],
     backend_of: Callable[[str], Backend],
 ) -> Graph:
     try:
-        digests = read_json(_whole(opened, FILES[2]))
+        digests = read_json(_read_all(opened, FILES[2]))
         data = _index(opened, digests)
         name, source, written_for = (
             matching(KEY, data["name"]),
@@ -196,7 +196,7 @@ def _graph_in(
         frozen = frozenset(map(str, data.get("frozen", ())))
         training, modes = modes_of(data)
         statics = statics_of(data)
-        absent = Absent(binding_from_json(data.get("signature")))
+        absent = MissingOriginal(binding_from_json(data.get("signature")))
     except _DAMAGE as problem:
         raise (
             problem
@@ -209,10 +209,10 @@ def _graph_in(
     graph = (Graph if statics is None else StaticGraph)(pipeline, pipeline.name, max_variants=len(graphs) + 1)
     if statics is not None and isinstance(graph, StaticGraph):
         graph.statics = statics
-    held = Held(arrays, trained, frozen, training)
+    held = LoadedWeights(arrays, trained, frozen, training)
     try:
         for one, answered in zip(graphs, modes):
-            graph._adopt(pipeline.written(Recorded(one, held), held.guards(answered), "loaded"))
+            graph._adopt(pipeline.written(VariantRecording(one, held), held.guards(answered), "loaded"))
     except _DAMAGE as problem:
         if to not in (None, written_for) and isinstance(problem, GraphCompilerError):
             raise
@@ -233,7 +233,7 @@ def _frontend(name: str, data: Any, frontend_of: Callable[[str], Frontend]) -> A
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[_Opened]:
+def _open(path: Path) -> Iterator[_Opener]:
     if path.is_dir():
         missing = [name for name in FILES if not (path / name).is_file()]
         if missing:
@@ -245,12 +245,12 @@ def _opened(path: Path) -> Iterator[_Opened]:
     # Reading a named pipe would block.
     if not path.is_file():
         raise InvalidFile(f"{path} is no file")
-    with _zip_opened(path, path) as opened:
+    with _open_zip(path, path) as opened:
         yield opened
 
 
 @contextmanager
-def _zip_opened(file: Path | IO[bytes], path: str | os.PathLike[str]) -> Iterator[_Opened]:
+def _open_zip(file: Path | IO[bytes], path: str | os.PathLike[str]) -> Iterator[_Opener]:
     try:
         archive = zipfile.ZipFile(file)
     except _DAMAGE as problem:
@@ -264,13 +264,13 @@ def _zip_opened(file: Path | IO[bytes], path: str | os.PathLike[str]) -> Iterato
         yield archive.open
 
 
-def _whole(opened: _Opened, name: str) -> bytes:
+def _read_all(opened: _Opener, name: str) -> bytes:
     with opened(name) as file:
         return file.read()
 
 
-def _index(opened: _Opened, digests: Any) -> Any:
-    text = _whole(opened, FILES[0])
+def _index(opened: _Opener, digests: Any) -> Any:
+    text = _read_all(opened, FILES[0])
     data = checked_index(text)
     if digests.get(FILES[0]) != hashlib.sha256(text).hexdigest():
         raise InvalidFile(f"{FILES[0]} was altered or damaged since it was saved")
@@ -282,11 +282,11 @@ def _native(data: Any, backend: Backend, target: Backend) -> Target:
     return found
 
 
-def _arrays(data: Any, opened: _Opened, digests: Any, native: Target) -> dict[str, Any]:
+def _arrays(data: Any, opened: _Opener, digests: Any, native: Target) -> dict[str, Any]:
     """Return the native arrays by name in the file, each read into memory that the framework can adopt."""
     dtypes, arrays = dtypes_of(data), {}
     with opened(FILES[1]) as file:
-        hashed = Hashed(file)
+        hashed = HashedFile(file)
         for name, encoded, stored in stored_arrays(hashed):
             arrays[name] = _array(encoded, stored, dtypes[name], data["array_shapes"][name], native)
         hashed.require(digests.get(FILES[1]), FILES[1])

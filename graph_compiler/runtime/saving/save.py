@@ -74,7 +74,7 @@ def _files_of(graph: Graph) -> dict[str, Iterable[bytes]]:
             if isinstance(graph, StaticGraph)
             else None,
             "signature": binding_to_json(
-                None if has_hooks(graph.pipeline.function) else graph._spellings.binding
+                None if has_hooks(graph.pipeline.function) else graph._alternative_calls.binding
             ),
             "array_shapes": {name: list(a.shape) for name, a in arrays.items()},
             "variants": bodies,

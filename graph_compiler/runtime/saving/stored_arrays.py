@@ -17,13 +17,13 @@ from .pieces import ENCODED
 _ALIGNED = 64
 _PIECE = 1 << 22
 # Maximum length of a header in the safetensors library.
-_LONGEST = 100_000_000
+_MAX_HEADER = 100_000_000
 _WIDTHS = {
     code: 1 if code == "BOOL" else int("".join(filter(str.isdigit, code))) // 8 for code in ENCODED.values()
 }
 
 
-class Hashed:
+class HashedFile:
     """A file that is read once from beginning to end, with the SHA-256 digest of what was read."""
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -55,7 +55,7 @@ class Hashed:
         self._digest.update(piece)
 
 
-class Stored(NamedTuple):
+class StoredArray(NamedTuple):
     """An array of a safetensors file, in aligned memory of its own."""
 
     encoded: str
@@ -63,14 +63,14 @@ class Stored(NamedTuple):
     memory: np.ndarray[Any, Any]
 
 
-def stored_arrays(file: Hashed) -> Iterator[tuple[str, str, np.ndarray[Any, Any]]]:
+def stored_arrays(file: HashedFile) -> Iterator[tuple[str, str, np.ndarray[Any, Any]]]:
     return ((name, stored.encoded, stored.memory) for name, stored in shaped_arrays(file))
 
 
-def shaped_arrays(file: Hashed) -> Iterator[tuple[str, Stored]]:
+def shaped_arrays(file: HashedFile) -> Iterator[tuple[str, StoredArray]]:
     """Yield the name and the array of each entry of a safetensors file, in the order of the file."""
     length = int.from_bytes(file.bytes(8), "little")
-    if length > _LONGEST:
+    if length > _MAX_HEADER:
         raise InvalidFile(f"a header of {length} bytes is no header")
     header = read_json(file.bytes(length))
     header.pop("__metadata__", None)
@@ -82,4 +82,4 @@ def shaped_arrays(file: Hashed) -> Iterator[tuple[str, Stored]]:
                 f"{name} does not lie where the array before it ends, or its size is not that of its shape"
             )
         place = end
-        yield name, Stored(entry["dtype"], tuple(entry["shape"]), file.memory(end - begin))
+        yield name, StoredArray(entry["dtype"], tuple(entry["shape"]), file.memory(end - begin))

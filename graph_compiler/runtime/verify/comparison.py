@@ -38,10 +38,10 @@ class Tolerance:
         return atol + (rtol if self.rtol is None else self.rtol) * size
 
 
-class Types(dict[str, str]):
+class Dtypes(dict[str, str]):
     """Names of dtypes by label. A narrowed dtype counts as the 64-bit one."""
 
-    def difference(self, expected: Types) -> str:
+    def difference(self, expected: Dtypes) -> str:
         """Describe the first dtype that differs from ``expected``; "" if none does."""
         for label, wanted in expected.items():
             if self.get(label) not in (wanted, NARROWED.get(wanted)):
@@ -63,7 +63,7 @@ def difference(
     """
     if actual.keys() != expected.keys():
         return f"it gives {len(actual) - 1} arrays where the original gives {len(expected) - 1}"
-    types = [kinds for parts in (actual, expected) if isinstance(kinds := parts.get("the type"), Types)]
+    types = [kinds for parts in (actual, expected) if isinstance(kinds := parts.get("the type"), Dtypes)]
     for label, wanted in expected.items():
         width = (
             2 if any(kinds.get(label) == _TAKEN_FOR_WIDER for kinds in types) else widths.get(label, _WIDEST)
@@ -74,14 +74,14 @@ def difference(
     return ""
 
 
-def single(number: float) -> Any:
+def as_float32(number: float) -> Any:
     import numpy as np
 
     return np.float32(number)
 
 
 def _part(actual: Any, expected: Any, tolerance: Tolerance, numbers: bool, width: int) -> str:
-    if isinstance(expected, Types):
+    if isinstance(expected, Dtypes):
         return str(actual.difference(expected))
     if not hasattr(expected, "shape"):
         return "" if actual == expected else f"is {actual!r} where the original gives {expected!r}"

@@ -9,15 +9,17 @@ from ...assumptions import InputFact
 from ...assumptions.same_array import first_of_each
 from ...ir.node import Value
 from ...trees import TypedLeaf, call_of, leaves_of
-from ..recorded import Recorded
+from ..recorded import VariantRecording
 from ..variant import Variant
 
 
-def recorded_inputs(recorded: Recorded) -> list[Value]:
+def recorded_inputs(recorded: VariantRecording) -> list[Value]:
     return recorded.graph.inputs_of_call
 
 
-def synthetic_leaves(recorded: Recorded, reference: Any, sizes: Mapping[int, int], seed: int) -> list[Any]:
+def synthetic_leaves(
+    recorded: VariantRecording, reference: Any, sizes: Mapping[int, int], seed: int
+) -> list[Any]:
     """Return random arrays of the recorded dtypes and ranks, and the recorded numbers.
 
     Values lie in the recorded ranges. ``sizes`` maps recorded sizes to others. Arguments that were one array

@@ -19,12 +19,12 @@ from ...ops.dtypes import dtype_name
 from ...recording.faults import is_fault
 from ...recording.patches.host_random import host_state_kept, host_state_seeded
 from ...trees import Branch, Leaf, call_of, flatten, leaves_at, unflatten
-from ..calling.mismatch import outdated
+from ..calling.mismatch import why_outdated
 from ..calling.widening import with_recorded_types
 from ..pipeline import Pipeline
-from ..recorded import Recorded
+from ..recorded import VariantRecording
 from ..variant import Variant
-from .comparison import Tolerance, Types, difference, single
+from .comparison import Dtypes, Tolerance, as_float32, difference
 from .precision import WIDEST, effects_of, outputs_of, widths_of
 from .synthetic_inputs import recorded_inputs, synthetic_leaves
 
@@ -46,7 +46,7 @@ _FREEDOMS = {
 
 
 @dataclass(frozen=True)
-class Verified:
+class VerificationSummary:
     """Result of a verification.
 
     runs: number of inputs for which graph and original agree.
@@ -68,7 +68,7 @@ class Verification:
     def __init__(self, name: str, pipeline: Pipeline, variant: Variant, tolerance: Tolerance) -> None:
         assert variant.recording is not None
         self.name, self.pipeline, self.variant, self.tolerance = name, pipeline, variant, tolerance
-        self.recording: Recorded = variant.recording
+        self.recording: VariantRecording = variant.recording
         self.reference = pipeline.frontend.reference
         self.runs = self.skipped = 0
         self.numbers = pipeline.same_framework or not variant.is_random
@@ -94,27 +94,27 @@ class Verification:
         }
 
     # ------------------------------------------------------------------------------ which inputs
-    def run(self, runs: int, seed: int) -> Verified:
+    def run(self, runs: int, seed: int) -> VerificationSummary:
         """Verify with ``runs`` seeds at the recorded sizes, and at others that the original accepts."""
         specs = [value.spec.hints for value in recorded_inputs(self.recording)]
         known = sorted({size for shape in specs for size in shape})
         movable = [
             size
             for number, size in enumerate(known)
-            if self.try_sizes({size: _other(size, known, 1)}, seed + number)
+            if self.try_sizes({size: _changed_size(size, known, 1)}, seed + number)
         ]
         self.try_sizes({size: size * 2 for size in known}, seed + 1000)
         draw = random.Random(seed)
         for number in range(runs):
             self.try_sizes({}, seed + number)
-            changed = {size: _other(size, known, draw.randint(1, 3)) for size in movable}
+            changed = {size: _changed_size(size, known, draw.randint(1, 3)) for size in movable}
             self.try_sizes(changed, seed + 2000 + number)
         if not self.runs:
             raise GuardFailed(
                 f"{self.name} could not be verified: no random input meets the guards and is taken by the "
                 "original; pass args="
             )
-        return Verified(self.runs, self.skipped, tuple(movable), self.numbers)
+        return VerificationSummary(self.runs, self.skipped, tuple(movable), self.numbers)
 
     def try_sizes(self, sizes: Sizes, seed: int) -> bool:
         """Verify with these sizes. Return False if the original rejects them or a guard fails."""
@@ -246,7 +246,7 @@ class Verification:
         try:
             pairs = self._pairs(leaves, seed)
             for value, actual, expected, written in pairs:
-                types = Types(it=value.dtype)
+                types = Dtypes(it=value.dtype)
                 width = {"it": self.widths.get(value, WIDEST)}
                 mine, theirs = {"the type": types, "it": actual}, {"the type": types, "it": expected}
                 if difference(mine, theirs, self.tolerance, self.numbers, width):
@@ -327,20 +327,22 @@ class Verification:
 
 def verify_graph(
     graph: Graph, runs: int, tolerance: Tolerance, seed: int, args: Any, kwargs: Any
-) -> Verified:
+) -> VerificationSummary:
     if args is not None or kwargs is not None:
         args, kwargs = tuple(args or ()), dict(kwargs or {})
         if not any(variant.match(args, kwargs) for variant in graph.variants):
-            args, kwargs = graph._spellings.like_recorded(graph.variants, args, kwargs)
+            args, kwargs = graph._alternative_calls.with_recorded_form(graph.variants, args, kwargs)
         args, kwargs = with_recorded_types(graph.variants, args, kwargs)
     with host_state_kept():
-        done = _verified(graph, runs, tolerance, seed, args, kwargs)
+        done = _verify_variants(graph, runs, tolerance, seed, args, kwargs)
     if not done:
-        outside = "; ".join(f"variant {i}: {outdated(variant)}" for i, variant in enumerate(graph.variants))
+        outside = "; ".join(
+            f"variant {i}: {why_outdated(variant)}" for i, variant in enumerate(graph.variants)
+        )
         why = outside if args is None and kwargs is None else graph._why_missed(args, kwargs)
         raise GuardFailed(f"{graph.name} could not be verified: {why}")
     sizes = tuple(sorted({size for one in done for size in one.sizes}))
-    return Verified(
+    return VerificationSummary(
         sum(one.runs for one in done),
         sum(one.skipped for one in done),
         sizes,
@@ -348,19 +350,19 @@ def verify_graph(
     )
 
 
-def _verified(
+def _verify_variants(
     graph: Graph, runs: int, tolerance: Tolerance, seed: int, args: Any, kwargs: Any
-) -> list[Verified]:
-    done: list[Verified] = []
+) -> list[VerificationSummary]:
+    done: list[VerificationSummary] = []
     for variant in graph.variants:
         if variant.recording is None or not variant.recording.ranges and variant.why == "loaded":
             raise NotTraced(f"{graph.name} was loaded from a file: there is no original to verify it against")
         verification = Verification(graph.name, graph.pipeline, variant, tolerance)
         if args is None and kwargs is None:
-            if not outdated(variant):
+            if not why_outdated(variant):
                 done.append(verification.run(runs, seed))
         elif verification.check_call(args, kwargs, seed):
-            done.append(Verified(1, 0, (), verification.numbers))
+            done.append(VerificationSummary(1, 0, (), verification.numbers))
     return done
 
 
@@ -388,10 +390,10 @@ class Outcome:
         leaves, tree = flatten(result, lambda item: type(item) is float or is_array(item))
         found = {_label_of_result(i, len(leaves)): leaf for i, leaf in enumerate(leaves)} | after
         arrays = {label: leaf for label, leaf in found.items() if type(leaf) is not float}
-        types = Types((label, dtype_name(array)) for label, array in arrays.items())
+        types = Dtypes((label, dtype_name(array)) for label, array in arrays.items())
         self.parts: dict[str, Any] = {"structure": tree, "the type": types}
         self.parts.update((label, to_numpy(array).copy()) for label, array in arrays.items())
-        self.parts.update((label, single(leaf)) for label, leaf in found.items() if label not in arrays)
+        self.parts.update((label, as_float32(leaf)) for label, leaf in found.items() if label not in arrays)
 
 
 def _freedom_of(ops: Iterable[str]) -> str:
@@ -428,7 +430,7 @@ def _returning(graph: IRGraph, values: list[Value]) -> IRGraph:
     return graph.derive(outputs=values, output_tree=tree, guards=[], effects=[])
 
 
-def _other(size: int, known: list[int], step: int) -> int:
+def _changed_size(size: int, known: list[int], step: int) -> int:
     while size + step in known:
         step += 1
     return size + step

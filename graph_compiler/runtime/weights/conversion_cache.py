@@ -11,28 +11,28 @@ from ...contracts import Stamp
 from ...errors import NotCompilable
 
 
-def twin_of(array: Any, convert: Callable[[Any], Any]) -> Any:
+def convert_array(array: Any, convert: Callable[[Any], Any]) -> Any:
     """Convert an array that a function holds.
 
     Raises ``NotCompilable`` if ``convert`` returns None, because the array is of an unknown class.
     """
-    twin = convert(array)
-    if twin is None:
+    conversion = convert(array)
+    if conversion is None:
         raise NotCompilable(
             f"the function holds a {type(array).__name__}, a class of arrays of its own; let it hold "
             "np.asarray of it"
         )
-    return twin
+    return conversion
 
 
 @dataclass(frozen=True)
-class _Twin:
+class _CachedConversion:
     array: weakref.ref[Any]
     stamp: Stamp
     native: Any
 
 
-class Converted:
+class ConversionCache:
     """Cache of arrays converted to another framework, keyed by the identity of the source array.
 
     An entry is valid while the source array is alive and its stamp fits, that is, until the array is written
@@ -40,45 +40,50 @@ class Converted:
 
     >>> from graph_compiler.frontends.numpy.array_access import Stamp
     >>> import numpy as np
-    >>> converted, array = Converted(lambda array: array.tolist(), Stamp), np.ones(2)
-    >>> converted.of(array), converted.of(array) is converted.of(array)
+    >>> converted, array = ConversionCache(lambda array: array.tolist(), Stamp), np.ones(2)
+    >>> converted.get_or_convert(array), converted.get_or_convert(array) is converted.get_or_convert(array)
     ([1.0, 1.0], True)
     >>> array[0] = 5
-    >>> converted.of(array)
+    >>> converted.get_or_convert(array)
     [5.0, 1.0]
     """
 
     def __init__(self, convert: Callable[[Any], Any], stamp: Callable[[Any], Stamp]) -> None:
         self._convert, self._stamp = convert, stamp
-        self._twins: dict[int, _Twin] = {}
+        self._conversions: dict[int, _CachedConversion] = {}
 
-    def known(self, array: Any) -> Any:
-        twin = self._twins.get(id(array))
-        return twin.native if twin is not None and twin.array() is array and twin.stamp.fits(array) else None
+    def lookup(self, array: Any) -> Any:
+        conversion = self._conversions.get(id(array))
+        return (
+            conversion.native
+            if conversion is not None and conversion.array() is array and conversion.stamp.fits(array)
+            else None
+        )
 
-    def of(self, array: Any) -> Any:
-        known = self.known(array)
-        return self.note(array, twin_of(array, self._convert)) if known is None else known
+    def get_or_convert(self, array: Any) -> Any:
+        known = self.lookup(array)
+        return self.store(array, convert_array(array, self._convert)) if known is None else known
 
-    def note(self, array: Any, native: Any) -> Any:
+    def store(self, array: Any, native: Any) -> Any:
         """Store ``native`` as the current conversion of ``array``."""
-        number, twins = id(array), self._twins
+        number, conversions = id(array), self._conversions
 
         def forget(reference: weakref.ref[Any]) -> None:
-            twin = twins.get(number)
-            if twin is not None and twin.array is reference:
-                del twins[number]
+            conversion = conversions.get(number)
+            if conversion is not None and conversion.array is reference:
+                del conversions[number]
 
         if native is not None and native is not array:
-            twins[number] = _Twin(weakref.ref(array, forget), self._stamp(array), native)
+            conversions[number] = _CachedConversion(weakref.ref(array, forget), self._stamp(array), native)
         return native
 
 
-class Shared(Converted):
-    """A :class:`Converted` that stores nothing, for conversions that share memory."""
+class UncachedConversion(ConversionCache):
+    """A :class:`ConversionCache` that stores nothing, for conversions that share memory."""
 
-    def known(self, array: Any) -> Any:
-        return twin_of(array, self._convert)
+    def lookup(self, array: Any) -> Any:
+        # Converting again costs less than checking a stamp.
+        return convert_array(array, self._convert)
 
-    def note(self, array: Any, native: Any) -> Any:
+    def store(self, array: Any, native: Any) -> Any:
         return native

@@ -11,7 +11,7 @@ from ...errors import InvalidFile, InvalidOption, NotTraced, WeightsMismatch
 from ...ops.dtypes import dtype_name
 from ..options import path_of, shown
 from ..saving.pieces import ENCODED
-from ..saving.stored_arrays import Hashed, Stored, shaped_arrays
+from ..saving.stored_arrays import HashedFile, StoredArray, shaped_arrays
 
 if TYPE_CHECKING:
     from ..graph import Graph
@@ -96,7 +96,7 @@ def _arrays_wrong(expected: Mapping[str, Any], named: Mapping[str, Any]) -> Iter
 
 
 def _spec(array: Any) -> str:
-    dtype = _DTYPES[array.encoded] if isinstance(array, Stored) else dtype_name(array)
+    dtype = _DTYPES[array.encoded] if isinstance(array, StoredArray) else dtype_name(array)
     return f"{dtype}{list(array.shape)}"
 
 
@@ -116,7 +116,7 @@ def _in_files(path: Path) -> Iterator[tuple[str, Any]]:
 def _in_file(path: Path) -> Iterator[tuple[str, Any]]:
     try:
         with path.open("rb", buffering=0) as file:
-            yield from shaped_arrays(Hashed(file))
+            yield from shaped_arrays(HashedFile(file))
     except (InvalidFile, ValueError, KeyError, TypeError, AttributeError) as problem:
         raise InvalidFile(
             f"{path} is no readable safetensors file: {problem!r}. What torch.save wrote, pass as "

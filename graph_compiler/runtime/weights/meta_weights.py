@@ -21,7 +21,7 @@ def awaited_of(weights: Weights | None, names: Iterable[str]) -> list[str]:
     return [] if weights is None else weights.awaited(names)
 
 
-def waiting(variant: Variant) -> list[str]:
+def missing_weights(variant: Variant) -> list[str]:
     return awaited_of(*_weights_of(variant))
 
 
@@ -35,7 +35,7 @@ def _weights_of(variant: Variant) -> tuple[Any, Iterable[str]]:
 def require_weights(variants: Iterable[Variant]) -> None:
     """Raise ``WeightsMissing`` if a held-back variant still waits for weights."""
     for variant in variants:
-        if isinstance(vars(variant).get("attempt"), _HeldBack):
+        if isinstance(vars(variant).get("attempt"), _WeightsGate):
             # While another thread records, missing weights are replaced by zeros, so wait for it.
             with recording_lock:
                 require_loaded(variant.graph.name, *_weights_of(variant))
@@ -57,12 +57,12 @@ def _refuse(name: str, names: list[str]) -> None:
 
 def hold_back(variant: Variant) -> None:
     """Make calls of a variant raise ``WeightsMissing`` until its weights are loaded."""
-    if (variant.graph.parameters or variant.graph.effects) and waiting(variant):
-        variant.attempt = _HeldBack(variant)  # type: ignore[method-assign]
+    if (variant.graph.parameters or variant.graph.effects) and missing_weights(variant):
+        variant.attempt = _WeightsGate(variant)  # type: ignore[method-assign]
 
 
 @dataclass(frozen=True)
-class _HeldBack:
+class _WeightsGate:
     variant: Variant
 
     def __call__(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:

@@ -42,7 +42,7 @@ class StackedWeights:
         return made
 
 
-def as_read(
+def weights_reader(
     parameters: Live, program: Program, graph: Graph, flat: Callable[..., Any]
 ) -> Callable[[], Mapping[str, Any]]:
     """Return the function that returns the weights in the form that the flat function reads them."""
@@ -52,7 +52,9 @@ def as_read(
     return StackedWeights(parameters, program.stacks, inspect.unwrap(flat).__globals__[HELPER], written)
 
 
-def captured(parameters: Live, program: Program, flat: Callable[..., Any]) -> Callable[..., Any] | None:
+def with_captured_weights(
+    parameters: Live, program: Program, flat: Callable[..., Any]
+) -> Callable[..., Any] | None:
     """Return the flat function with its weights read inside, for a compiler that captures them; else None."""
     if program.stacks or program.arguments[:1] != ("parameters",) or not parameters.is_captured:
         return None

@@ -9,10 +9,10 @@ from ...contracts import Live, Target, Unwatched, Watch, Weights
 from ...errors import CallMismatch, GuardFailed
 from ...ir.graph import Graph
 from ..foreign_objects.write_back import elements_of
-from .conversion_cache import Converted
+from .conversion_cache import ConversionCache
 
 
-def lacking(graph: Graph, name: str) -> CallMismatch:
+def missing_weight_error(graph: Graph, name: str) -> CallMismatch:
     return CallMismatch(
         f"{graph.name}: there is no weight {name!r} among the parameters; it needs "
         f"{', '.join(graph.parameters)}"
@@ -39,16 +39,16 @@ def require_shapes(of: str, shapes: Mapping[str, tuple[int, ...]], parameters: M
 _NONE: Mapping[str, Any] = {}
 
 
-class _Native(NamedTuple):
+class _ConvertedWeights(NamedTuple):
     """The last conversion of a variant's weights.
 
-    seen: the mapping that was converted, compared by identity to find replaced arrays.
-    watched: detects in-place writes to the arrays that no call of the graph writes to.
+    source: the mapping that was converted, compared by identity to find replaced arrays.
+    watch: detects in-place writes to the arrays that no call of the graph writes to.
     native: arrays of the target by name.
     """
 
-    seen: Mapping[str, Any]
-    watched: Watch
+    source: Mapping[str, Any]
+    watch: Watch
     native: dict[str, Any]
 
 
@@ -78,8 +78,8 @@ class NativeWeights(Live):
         graph: Graph,
         recorded: Graph,
         target: Target,
-        adopted: Converted,
-        copied: Converted,
+        adopted: ConversionCache,
+        copied: ConversionCache,
     ) -> None:
         self._weights, self._target, self._copied = weights, target, copied
         written = dict.fromkeys(effect.target for effect in graph.effects if effect.kind == "buffer")
@@ -89,34 +89,34 @@ class NativeWeights(Live):
         self._tables = {name: adopted if weights.is_trained(name) else copied for name in self._steady}
         self._live = weights.live(names)
         self._watch_of = self._live.watch
-        self._converted = _Native(_NONE, Unwatched(), dict.fromkeys(names))
+        self._converted = _ConvertedWeights(_NONE, Unwatched(), dict.fromkeys(names))
 
     def __call__(self) -> Mapping[str, Any]:
         converted = self._converted
-        if (now := self._live()) is not converted.seen or converted.watched.changed():
+        if (now := self._live()) is not converted.source or converted.watch.changed():
             converted = self._converted = self._all_converted(converted.native)
         for name in self._written:
             converted.native[name] = self._buffer(name, now[name])
         return converted.native
 
-    def _all_converted(self, native: Mapping[str, Any]) -> _Native:
+    def _all_converted(self, native: Mapping[str, Any]) -> _ConvertedWeights:
         """Convert all weights into a new dict, so that other threads see either the old or all new ones."""
         seen, watched = self._live(), self._watch_of(self._steady)
         made = dict(native)
         # The target may trace the first call, but the conversions are stored beyond it.
         with self._target.untraced():
-            made.update((name, self._tables[name].of(seen[name])) for name in self._steady)
-        return _Native(seen, watched, made)
+            made.update((name, self._tables[name].get_or_convert(seen[name])) for name in self._steady)
+        return _ConvertedWeights(seen, watched, made)
 
     def _buffer(self, name: str, array: Any) -> Any:
         # Buffers are copied, because calls write to them while the target may still compute.
-        known = self._copied.known(array)
+        known = self._copied.lookup(array)
         if known is None:
             # This raises if the array no longer has the recorded shape and dtype.
             self._watch_of([name])
-            known = self._copied.of(array)
+            known = self._copied.get_or_convert(array)
         return known
 
     def leave(self, name: str, value: Any) -> None:
         held = self._weights.leave(name, elements_of(self._target, value), name in self._rebound)
-        self._copied.note(held, value)
+        self._copied.store(held, value)
