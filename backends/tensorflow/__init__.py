@@ -1,4 +1,4 @@
-"""TensorFlow as a target: canonical operations written in the public functions of ``tf``."""
+"""TensorFlow as a target: canonical operations written as calls of public functions of ``tf``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from .lowering import rows as rows
 from .native import target as target
 
 name = "tensorflow"
-copy_aliased_outputs = None  # its arrays never change
+# Tensors are immutable, so results may alias arguments.
+copy_aliased_outputs = None
 imports = {
     "parallel": "from graph_compiler import parallel",
     "Any": "from typing import Any",

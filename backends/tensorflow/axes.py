@@ -1,7 +1,7 @@
-"""The named axes of functions that ``tf.vectorized_map`` maps: collectives over the slices.
+"""Named axes of ``tf.vectorized_map``: collectives over the mapped slices.
 
-``tf.vectorized_map`` traces the function of one slice, and converts each operation into one of all slices. A
-collective is traced as an operation that brings the rule of its conversion with it.
+``tf.vectorized_map`` traces the function of one slice and converts each operation to one of all slices. A
+collective is traced as an operation that carries the rule of its own conversion.
 """
 
 from __future__ import annotations
@@ -18,16 +18,19 @@ from ...errors import GradientRefused, NotCompilable
 
 @dataclass(frozen=True)
 class Slices:
-    """The slices of a map: ``index`` is the number of one, in the function that is traced; ``size`` may be an
-    array.
+    """The slices of a vectorized map.
+
+    index: the index of the current slice, in the traced function.
+    size: the number of slices, which may be a tensor.
     """
 
     index: Any
     size: Any
 
     def exchanged(self, array: Any, name: str) -> Any:
-        """The array of this slice with those of all: ``"psum"``, ``"pmax"``, ``"pmin"``, or ``"all_gather"``
-        along a new first axis.
+        """Apply a collective over all slices.
+
+        ``name`` is ``"psum"``, ``"pmax"``, ``"pmin"`` or ``"all_gather"``, which adds a new first axis.
         """
 
         @tf.custom_gradient
@@ -40,24 +43,32 @@ class Slices:
         return ruled(array, self.index)
 
     def _transposed(self, cotangent: Any, name: str) -> Any:
-        """Each slice has had a part in what all of them were given: its cotangent is the sum of theirs."""
+        """Return the cotangent of the collective's operand.
+
+        Each slice contributed to the results of all slices, so the cotangent is the sum of theirs.
+        """
         if name in ("pmax", "pmin"):
             raise GradientRefused(
-                "parallel.pmax and pmin have no gradient inside of the function, as in JAX; take transforms.stop_gradient of what they are "
+                "parallel.pmax and pmin have no gradient inside of the function, as in JAX; take "
+                "transforms.stop_gradient of what they are "
                 "given, or the gradient of the whole map"
             )
-        total = self.exchanged(
-            tf.convert_to_tensor(cotangent), "psum"
-        )  # of rows that were looked up it is sparse
+        # The gradient of a lookup of rows is sparse.
+        total = self.exchanged(tf.convert_to_tensor(cotangent), "psum")
         return tf.gather(total, self.index) if name == "all_gather" else total
 
 
 def _operation(array: Any, index: Any, name: str, size: Any) -> Any:
-    """A call of a function, in the place of the collective, until it is converted."""
+    """Return a call of a function that stands for the collective until the map converts it.
+
+    Raise ``NotCompilable`` in a graph other than the one that is mapped.
+    """
     if tf.compat.v1.get_default_graph() is not index.graph:
         raise NotCompilable(
-            f"parallel.{name} runs in a tf.function, a loop or a branch inside of transforms.vmap: tf.vectorized_map traces these by "
-            "themselves, where there are no slices. Call it outside of them, or transform a graph that is written for jax or torch"
+            f"parallel.{name} runs in a tf.function, a loop or a branch inside of transforms.vmap: "
+            "tf.vectorized_map traces these by "
+            "themselves, where there are no slices. Call it outside of them, or transform a graph that is "
+            "written for jax or torch"
         )
 
     @functools.partial(tf.function, autograph=False)
@@ -71,8 +82,10 @@ def _operation(array: Any, index: Any, name: str, size: Any) -> Any:
 
 
 def _converted(operation: Any, name: str, size: Any) -> list[Any]:
-    """The collective over all slices of its map, of which there is one result; in another map that of each
-    slice of that.
+    """Convert a collective of one slice to one over all slices.
+
+    If the operation is converted by an enclosing map, the result is the same collective for each slice of
+    that map.
     """
     array, index = operation.inputs
     if index.is_stacked:
@@ -92,7 +105,8 @@ def _repeated(array: Any, size: Any) -> Any:
     )
 
 
-# What becomes of an array with a first axis of slices, and of one that is the same for so many of them.
+# For each collective, its result for an array with a first axis of slices, and for one that is the same for
+# all slices.
 _OVER_SLICES: dict[str, tuple[Any, Any]] = {
     "psum": (lambda array: tf.reduce_sum(array, 0), lambda array, size: array * tf.cast(size, array.dtype)),
     "pmax": (lambda array: tf.reduce_max(array, 0), lambda array, size: array),
@@ -102,7 +116,7 @@ _OVER_SLICES: dict[str, tuple[Any, Any]] = {
 
 
 def slices_of(name: str) -> Slices | None:
-    """The slices that code runs over by this name, or None."""
+    """Return the slices that run under this axis name, or None."""
     try:
         found = native_axis(name, "tensorflow")
     except LookupError:

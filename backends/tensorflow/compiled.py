@@ -1,4 +1,4 @@
-"""Flat functions compiled by ``tf.function``, with XLA where it computes what TensorFlow's kernels do."""
+"""Flat functions compiled by ``tf.function``, with XLA if it computes the same as TensorFlow's kernels."""
 
 from __future__ import annotations
 
@@ -20,18 +20,17 @@ from ..common.compiled_shapes import CompiledShapes, NewShape
 from .unchecked import NotForXla, NotTraced, checks_left_out, require_no_hidden_draws, writes
 
 _VARIABLE = "XLA_FLAGS"
-# Both are true by default: one leaves NaN out of maxima on a CPU, the other leaves out casts to half
-# precision between two operations.
+# Both are true by default: the first ignores NaN in maxima on CPU, the second drops casts to half precision
+# between two operations.
 _FLAGS = ("xla_cpu_enable_fast_min_max", "xla_allow_excess_precision")
 
 
 @functools.cache
 def why_not_exact() -> str:
-    """Return why compiled functions would return other numbers than TensorFlow's kernels; empty if they do
-    not.
+    """Return why XLA would return other numbers than TensorFlow's kernels; an empty string if it would not.
 
     TensorFlow reads ``XLA_FLAGS`` when it first compiles in a process, so the flags are set around that
-    compilation. Where something else was compiled before, without them, they have no effect.
+    compilation. They have no effect if something else was compiled before.
     """
     with tf.init_scope(), _flags_set():
         maximum, rounded = tf.function(_probe, jit_compile=True, autograph=False)(
@@ -84,11 +83,11 @@ class _Traced(NamedTuple):
 
 
 class ConcreteFunctions:
-    """Cache of traces of ``function``, found by the shapes and dtypes of its arguments and the values of
-    those that are no tensors.
+    """Cache of traces of ``function``.
 
-    A ``tf.function`` finds a trace by all of its arguments, which takes longer than a small model where the
-    weights are arguments. Here the shapes of weights, which arrive in dicts, are known to stay.
+    The key consists of the shapes and dtypes of arguments that are tensors, and the values of all others.
+    A ``tf.function`` looks at all arguments, which takes longer than running a small model whose weights
+    are arguments. Here the shapes of weights, which are passed in dicts, are taken as constant.
     """
 
     def __init__(
@@ -104,14 +103,14 @@ class ConcreteFunctions:
     def __call__(self, *args: Any) -> tuple[Any, list[Any]]:
         """Return the result, and the tensors that ``extra`` added to the trace.
 
-        Raise ``NewShape`` as ``CompiledShapes.note`` does.
+        Raise ``NewShape`` under the conditions of ``CompiledShapes.note``.
         """
         key, tensors = _parts(args)
         traced = self._traced.get(key)
         if traced is None:
             self._shapes.note(args)
             traced = self._traced[key] = self._trace(args, tensors)
-        # Its public call binds arguments to names, one by one.
+        # The public call is slower, because it binds arguments to names one by one.
         results = traced.concrete._call_flat(tensors, traced.concrete.captured_inputs)
         return unflatten(traced.form, results[: traced.leaves]), results[traced.leaves :]
 
@@ -124,7 +123,8 @@ class ConcreteFunctions:
             forms.append((form, len(leaves)))
             return [*leaves, *self._extra()]
 
-        del flat.__wrapped__  # whose signature has other arguments
+        # The signature of the wrapped function has other arguments.
+        del flat.__wrapped__
         concrete = tf.function(flat, autograph=False, **self._options).get_concrete_function(*tensors)
         return _Traced(concrete, *forms[-1])
 
@@ -144,13 +144,16 @@ def _parts(args: tuple[Any, ...]) -> tuple[Hashable, list[Any]]:
         elif tf.is_tensor(arg):
             raise NotTraced(f"an argument of it is a {type(arg).__name__}")
         else:
-            # 0.0 equals -0.0, and NaN equals nothing
+            # 0.0 equals -0.0, and NaN does not equal itself, so numbers are compared by their repr.
             key.append((type(arg), repr(arg) if isinstance(arg, _NUMBERS) else arg))
     return tuple(key), tensors
 
 
 def _with_tensors(args: tuple[Any, ...], given: tuple[Any, ...]) -> list[Any]:
-    """Return the arguments with other tensors; variables are captured by the trace."""
+    """Return ``args`` with their tensors replaced by ``given`` in order.
+
+    Variables stay, because the trace captures them.
+    """
     tensors = iter(given)
 
     def replaced(item: Any) -> Any:
@@ -163,14 +166,16 @@ def _with_tensors(args: tuple[Any, ...], given: tuple[Any, ...]) -> list[Any]:
 
 
 log = logging.getLogger("graph_compiler")
-# Raised where Python's functions (math.sin, int, round) are handed a tensor that has no elements yet.
+# Python functions (math.sin, int, round) raise these for a symbolic tensor, which has no elements yet.
 _UNREADABLE = (TypeError, AttributeError, NotImplementedError)
-_MOST_LETTERS = 200  # of an error of XLA, which continues with a dump
+# An error of XLA is cut here, because a long dump follows.
+_MOST_LETTERS = 200
 
 
 def why_not_traced(problem: Exception) -> str | None:
-    """Return why a ``tf.function`` cannot be made of a function that raised ``problem``; None for errors of
-    its own.
+    """Return why a function that raised ``problem`` cannot be a ``tf.function``.
+
+    Return None if ``problem`` is an error of the function itself.
     """
     if isinstance(problem, tf.errors.OperatorNotAllowedInGraphError):
         return "it decides on the elements of an array"
@@ -180,10 +185,10 @@ def why_not_traced(problem: Exception) -> str | None:
 
 
 def returning_anything(function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
-    """Return `function` as a ``tf.function`` that may return numbers, strings and objects, which TensorFlow
-    would convert to tensors or reject.
+    """Return ``function`` as a ``tf.function`` that may return numbers, strings and objects.
 
-    Each trace returns only its tensors, with the index of the structure from which the result is rebuilt.
+    TensorFlow would convert these to tensors or reject them. So each trace returns only its tensors, with
+    the index of the structure from which the result is rebuilt.
     """
     forms: list[Tree] = []
 
@@ -204,12 +209,13 @@ def returning_anything(function: Callable[..., Any], options: dict[str, Any]) ->
 
 
 class Compiled:
-    """A flat function, compiled as suits it best when it is first called.
+    """A flat function that chooses how to compile itself at its first call.
 
-    XLA compiles it, unless XLA cannot, or would return other values than TensorFlow's kernels: then it is a
-    plain ``tf.function``. A function that decides on elements runs operation by operation. So does a call
-    whose gradient is recorded, a call inside of a ``tf.function``, whose operations become part of that, and
-    the first call with a new shape after many others.
+    It is compiled by XLA, or as a plain ``tf.function`` if XLA cannot compile it or would return other
+    values than TensorFlow's kernels. It runs operation by operation if it reads elements of arrays in
+    Python. Three kinds of calls also run operation by operation: those whose gradient is recorded, those
+    inside a ``tf.function``, which they become a part of, and the first call with a new shape after many
+    others.
     """
 
     def __init__(self, function: Callable[..., Any], static: tuple[int, ...]) -> None:
@@ -235,7 +241,7 @@ class Compiled:
         return result
 
     def describe_compilation(self) -> str:
-        """Return how the function runs, in words."""
+        """Return a description of how the function runs."""
         if self._why_not_traced:
             return f"operation by operation, because {self._why_not_traced}"
         if self._why_not_xla:
@@ -256,13 +262,15 @@ class Compiled:
         except _UNREADABLE as problem:
             return self._untraced(problem, args)
         except tf.errors.OpError as problem:
-            result = self._function(*args)  # raises the error of the call, if it has one
+            # If the error is one of the call, the kernels raise it here.
+            result = self._function(*args)
             self._give_up_xla(f"XLA cannot compile it: {' '.join(str(problem).split())[:_MOST_LETTERS]}")
             return result
         if all(checks):
             return result
-        result = self._function(*args)  # where the kernel raises, unless the check was a false alarm
-        # elements like these are likely to come again
+        # The kernel raises here, unless the check was a false alarm.
+        result = self._function(*args)
+        # Similar elements are likely to recur, so XLA is given up.
         self._give_up_xla("elements came for which it may return what TensorFlow's kernels do not")
         return result
 
@@ -285,7 +293,8 @@ class Compiled:
         except tf.errors.OpError:
             if self._writes:
                 raise
-            return self._function(*args)  # raises at the line of the operation
+            # The error then points to the line of the operation.
+            return self._function(*args)
 
     def _untraced(self, problem: Exception, args: tuple[Any, ...]) -> Any:
         why = why_not_traced(problem)
@@ -318,8 +327,9 @@ _GRAPPLER_OFF.graph_options.rewrite_options.disable_meta_optimizer = True
 
 @contextmanager
 def _without_grappler() -> Iterator[None]:
-    """Call functions without Grappler, which prolongs first calls and whose fused kernels return 0 for
-    ``relu`` of NaN.
+    """Disable Grappler for calls in this context.
+
+    It slows first calls down, and its fused kernels return 0 for ``relu`` of NaN.
     """
     current = context.context()
     before = current.function_call_options

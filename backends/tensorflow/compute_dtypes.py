@@ -1,5 +1,6 @@
-"""Data types that TensorFlow's CPU kernels lack, or are too inexact in: operation -> the type that stands in,
-as one table.
+"""Table of the dtypes in which operations are computed instead of their own.
+
+TensorFlow's CPU kernels lack some dtypes, and are inexact in others.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _NARROW_INTEGERS = {
 _BOOL = {"bool": "int32"}
 
 _FAMILIES: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
-    # sums, which would be rounded at each step
+    # Sums in half precision would be rounded after each addition.
     (
         _HALF,
         (
@@ -43,7 +44,9 @@ _FAMILIES: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
             "bincount",
             "histogram",
             "histc",
-            "matmul",  # on processors without kernels for bfloat16 TensorFlow cuts products off instead of rounding them
+            # On processors without kernels for bfloat16, TensorFlow truncates products instead of rounding
+            # them.
+            "matmul",
             "tensordot",
             "vecdot",
             "einsum",
@@ -54,7 +57,7 @@ _FAMILIES: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
             "bilinear",
         ),
     ),
-    # several steps
+    # Functions of several operations would be rounded after each of them.
     (
         _HALF,
         (
@@ -106,7 +109,7 @@ _FAMILIES: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
             "random_categorical",
         ),
     ),
-    # kernels of float32 and float64 alone
+    # These have kernels for float32 and float64 only.
     (
         _HALF,
         (
@@ -222,7 +225,7 @@ for _types, _names in _FAMILIES:
 
 
 def compute_dtype(op: str, dtype: str) -> str | None:
-    """The type that ``op`` is computed in for arrays of ``dtype``; None for its own.
+    """Return the dtype that ``op`` is computed in for arrays of ``dtype``; None means ``dtype`` itself.
 
     >>> compute_dtype("lgamma", "bfloat16"), compute_dtype("lgamma", "float32")
     ('float32', None)

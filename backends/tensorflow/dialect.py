@@ -1,6 +1,4 @@
-"""Canonical nodes in TensorFlow's words: dynamic sizes, numbers with a data type, and stand-ins for data
-types that a kernel lacks.
-"""
+"""Canonical nodes as TensorFlow source: dynamic sizes, typed numbers, and casts for missing kernels."""
 
 from __future__ import annotations
 
@@ -20,10 +18,12 @@ from ..common.rows import Operand, Rows, operand
 from .compute_dtypes import compute_dtype
 
 _OPERATORS = frozenset({
-    "add", "bitwise_and", "bitwise_or", "bitwise_xor", "divide", "equal", "greater", "greater_equal", "less", "less_equal", "multiply",
+    "add", "bitwise_and", "bitwise_or", "bitwise_xor", "divide", "equal", "greater", "greater_equal", "less",
+    "less_equal", "multiply",
     "not_equal", "remainder", "subtract",
 })  # fmt: skip
-_COUNTS = frozenset({"repeat"})  # their numbers say how many, whatever the type of the arrays beside them
+# The numbers of these operations are counts, independent of the dtype of the arrays next to them.
+_COUNTS = frozenset({"repeat"})
 
 
 def dtype_text(dtype: str) -> str:
@@ -31,8 +31,10 @@ def dtype_text(dtype: str) -> str:
 
 
 class TensorFlowDialect(CanonicalDialect):
-    """Sizes are numbers where they are known, scalars where they are not; numbers take the data type of the
-    arrays beside them.
+    """Writer of TensorFlow expressions.
+
+    Sizes are Python ints if they are static, otherwise scalar tensors. Numbers get the dtype of the arrays
+    next to them.
     """
 
     def __init__(self, rows: Rows, imports: Mapping[str, str], prelude: ModuleType) -> None:
@@ -45,9 +47,7 @@ class TensorFlowDialect(CanonicalDialect):
         return f"sizes({array})"
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
-        """The row's expression, computed in another data type where TensorFlow has no kernel for the node's
-        own.
-        """
+        """Return the expression of the row, computed in another dtype if TensorFlow has no kernel for it."""
         dtypes = [item.dtype for item in node.inputs if isinstance(item, Value)]
         cast = _Cast.of(node.op, dtypes)
         params = {name: self._param(name, value, text) for name, value in node.params.items()}
@@ -58,8 +58,9 @@ class TensorFlowDialect(CanonicalDialect):
         return cast.result(result, [value.dtype for value in node.outputs])
 
     def _operands(self, node: Node, text: Callable[[Any], Any], cast: _Cast) -> list[Any]:
-        """The inputs as text; a number that a function would meet before any array is written with its data
-        type.
+        """Return the inputs as text.
+
+        A number that precedes the first array of an operation is written with its dtype.
         """
         arrays = [item.dtype for item in node.inputs if isinstance(item, Value) and item.dtype != "bool"]
         beside = cast.to or (
@@ -97,9 +98,7 @@ def _number(number: Any, text: Operand, dtype: str, typed: bool) -> Operand:
 
 @dataclass(frozen=True)
 class _Cast:
-    """A node computed in the type ``to`` instead of ``have``; both are None where the node's own type will
-    do.
-    """
+    """A conversion of operands from dtype ``have`` to dtype ``to``; both are None if none is needed."""
 
     have: str | None = None
     to: str | None = None
@@ -122,9 +121,8 @@ class _Cast:
     def result(self, text: str, dtypes: list[str]) -> str:
         if self.have not in dtypes:
             return text
-        if (
-            len(dtypes) == 1 and is_integer(self.have or "") and is_floating(self.to or "")
-        ):  # floats are cut off at the ends of a type, integers wrap
+        if len(dtypes) == 1 and is_integer(self.have or "") and is_floating(self.to or ""):
+            # A cast from float saturates, but integer arithmetic wraps around.
             return f"tf.cast(tf.cast({text}, tf.int64), tf.{self.have})"
         if len(dtypes) == 1:
             return f"tf.cast({text}, tf.{self.have})"

@@ -1,4 +1,4 @@
-"""A graph as a ``keras.Model``."""
+"""Graphs as ``keras.Model``."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from . import native
 
 
 class Weight(keras.Variable):
-    """A variable whose path, and the name of its variable of TensorFlow, is the name of a parameter in the
-    original.
+    """A variable whose path, and TensorFlow name, is the name of a parameter in the original model.
 
-    So a graph that is recorded of the model, or of a SavedModel of it, has the original's names again.
+    A graph that is recorded from the Keras model, or from a SavedModel of it, thus has the original's
+    names.
     """
 
     def __init__(self, array: Any, name: str, trainable: bool) -> None:
@@ -35,15 +35,14 @@ class Weight(keras.Variable):
 
 
 class GraphModule(keras.Model):
-    """Calls a graph with variables of its own, under the original names; those that the original does not
-    train are not trainable.
+    """A Keras model that calls a graph with variables of its own, under the original names.
 
-    ``training`` chooses the mode of the original's modules for a call; without it, it is the one they are in.
-    Random numbers come from a generator of its own, whose state is a variable too, or from ``rng=``.
+    Variables that the original does not train are not trainable. ``training`` chooses the mode of the
+    original's modules for a call; the default is the mode they are in. Random numbers come from a
+    generator of the model, whose state is a variable, or from ``rng=``.
 
-    It computes in the types that were recorded, whatever Keras' policy of data types is: what Keras gives it
-    in another floating-point type is cast where the original knows but one, and given as it is where it knows
-    several.
+    The model computes in the recorded dtypes, whatever the dtype policy of Keras is. Inputs of another
+    floating-point dtype are cast if the original has only one such dtype, and passed unchanged otherwise.
     """
 
     def __init__(self, graph: Any) -> None:
@@ -56,7 +55,7 @@ class GraphModule(keras.Model):
         self.built = True
 
     def _hold_all(self) -> None:
-        """Holds the weights of variants that are new, too; outside of what is traced at the moment."""
+        """Create variables for weights that have none yet, such as those of new variants."""
         graph = self._graph
         with tf.init_scope(), tf.name_scope(""):
             trained = graph.trained
@@ -65,9 +64,8 @@ class GraphModule(keras.Model):
                     is_trained = name in trained and array.dtype.is_floating
                     self._held[name] = made = Weight(array, name, is_trained)
                     self._track_variable(made)
-                    self._track_trackable(
-                        made, name, overwrite=True
-                    )  # for tf.train.Checkpoint, which does not look into dicts
+                    # tf.train.Checkpoint does not look into dicts.
+                    self._track_trackable(made, name, overwrite=True)
 
     def variable(self, name: str) -> keras.Variable:
         return self._held[name]
@@ -78,17 +76,16 @@ class GraphModule(keras.Model):
         )
 
     def get_config(self) -> dict[str, Any]:
-        """Raises ``NotSerialisable``: a configuration of Keras holds texts and numbers, from which no graph
-        can be made again.
-        """
+        """Raise ``NotSerialisable``: a Keras configuration cannot describe a graph."""
         raise NotSerialisable(
-            f"{self.name} calls a graph, which Keras cannot write down and make again: keep its weights (save_weights, "
+            f"{self.name} calls a graph, which Keras cannot write down and make again: keep its weights "
+            "(save_weights, "
             "tf.train.Checkpoint), "
-            "export it (export, tf.saved_model.save), or save the graph itself (Graph.save) and take load(path).as_module()"
+            "export it (export, tf.saved_model.save), or save the graph itself (Graph.save) and take "
+            "load(path).as_module()"
         )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> GraphModule:
-        """A model of the same graph with variables of its own."""
         made = memo[id(self)] = GraphModule(self._graph)
         made.trainable = self.trainable
         for name, held in self._held.items():
@@ -108,20 +105,22 @@ class GraphModule(keras.Model):
         return self._tensors()
 
     def _next_key(self) -> Any:
-        if not hasattr(
-            self, "_seeds"
-        ):  # the first mode that draws; Keras takes no new variables into a model that is built
+        # This is the first mode that samples random numbers. Keras does not accept new variables in a built
+        # model, so the generator is set in __dict__.
+        if not hasattr(self, "_seeds"):
             with tf.init_scope():
                 self.__dict__["_seeds"] = keras.random.SeedGenerator(_seed(self._graph))
         return tf.cast(self._seeds.next() % (2**31 - 1), tf.int32)
 
     @passes_on
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """As any Keras model. Numbers and flags, which Keras refuses, and keywords, some of which are its own
-        (``mask``), go past it as the ``form``.
+        """Call the graph.
 
-        As Keras' own loops call it (``model(x, training=False)``), ``x`` may hold all arguments by name, or
-        by position, and the result is made of dicts.
+        Numbers and flags, which Keras rejects, and keywords, some of which are Keras' own (``mask``), are
+        passed around Keras in ``form``.
+
+        For calls as Keras' own loops make them (``model(x, training=False)``), ``x`` may hold all
+        arguments in a dict or a list, and the result consists of plain dicts, lists and tuples.
         """
         if len(args) == 1 and kwargs.keys() == {"training"}:
             return _as_dicts(self._call_graph(args, kwargs))
@@ -131,16 +130,15 @@ class GraphModule(keras.Model):
     def _call_graph(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         options = {name: kwargs.pop(name) for name in ("training", "rng") if name in kwargs}
         args, kwargs = self._graph._spread(args, kwargs)
-        arrays, tree = flatten(
-            (args, kwargs), _is_array, lambda item: False
-        )  # an object that a call changes stays the one that it is
+        # Opaque objects keep their identity, since the call may change them.
+        arrays, tree = flatten((args, kwargs), _is_array, lambda item: False)
         if not arrays or not kwargs and all(item is None for item in statics(tree)):
             return super().__call__(*args, **kwargs, **options)
         return super().__call__(*arrays, form=_Form(tree), **options)
 
     @passes_on
     def call(self, *args: Any, training: Any = None, rng: Any = None, form: Any = None, **kwargs: Any) -> Any:
-        """The graph's result; the variables of buffers that it writes to are given their new values."""
+        """Return the result of the graph, and assign the new values of buffers to their variables."""
         if form is not None:
             args, kwargs = unflatten(form.tree, args)
         key = self._next_key if rng is None else lambda: rng
@@ -163,7 +161,7 @@ def _restored(graph: Any, held: dict[str, tuple[Any, bool]], trainable: bool) ->
 
 @dataclass(frozen=True)
 class _Form:
-    """A call without its arrays."""
+    """The structure of a call without its arrays."""
 
     tree: Tree
 
@@ -183,8 +181,9 @@ def _as_dicts(result: Any) -> Any:
 
 
 def _policy(graph: Any) -> dict[str, Any]:
-    """How Keras casts what it gives to the model: to the one floating-point type that was recorded, and not
-    at all where there are several.
+    """Return the options that tell Keras how to cast inputs.
+
+    They are cast to the recorded floating-point dtype if there is only one, and not at all otherwise.
     """
     inputs = (value.dtype for variant in graph.variants for value in variant.graph.inputs)
     dtypes = {
@@ -196,8 +195,9 @@ def _policy(graph: Any) -> dict[str, Any]:
 
 
 def _signature(graph: Any) -> list[Any]:
-    """The arguments of a call, with an open number of examples: keywords as one dict. ``InvalidOption`` where
-    a call takes more than arrays.
+    """Return specs of the arguments of a call, with a free first axis; keywords are one dict.
+
+    Raise ``InvalidOption`` if a call takes more than arrays.
     """
     recorded = graph.variants[0].graph
     specs = [
@@ -207,7 +207,8 @@ def _signature(graph: Any) -> list[Any]:
     args, kwargs = unflatten(recorded.input_tree, specs)
     if (args and kwargs) or any(item is not None for item in statics(recorded.input_tree)):
         raise InvalidOption(
-            f"{graph.name} was recorded with keywords or numbers beside arrays: say what is to be exported, as input_signature="
+            f"{graph.name} was recorded with keywords or numbers beside arrays: say what is to be exported, "
+            "as input_signature="
         )
     return [kwargs] if kwargs else list(args)
 

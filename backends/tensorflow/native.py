@@ -1,4 +1,4 @@
-"""TensorFlow as a place to run: its arrays and its compiler."""
+"""TensorFlow as a runtime: arrays, random keys and compilation."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from ..common.keys import KeysOfSlices
 from .compiled import Compiled, returning_anything, why_not_traced
 
 if "tensorflow" not in sys.modules and importlib.util.find_spec("triton") is not None:
-    # Code of another package is imported, and may raise anything; one that cannot be loaded can do no harm
-    # later.
+    # The import runs code of another package, which may raise anything.
     with contextlib.suppress(Exception):
         importlib.import_module("triton")
 
 
-_ALIGNED = 64  # TensorFlow's kernels take the process down where an array begins at no multiple of this
+# Kernels of TensorFlow may crash on memory that is not aligned to this many bytes.
+_ALIGNED = 64
 
 setattr(GraphCompilerError, "ag_pass_through", True)  # noqa: B010
 
@@ -48,12 +48,15 @@ class TensorFlowTarget(Target):
     def __init__(self) -> None:
         self._key: Any = None
         self.of_slices = KeysOfSlices()
-        self._splitting = threading.RLock()  # no two calls draw from the same key
+        # The lock keeps two threads from splitting the same key.
+        self._splitting = threading.RLock()
 
     # ------------------------------------------------------------------------------ arrays
     def convert(self, array: Any) -> Any:
-        """Tensors as they are, variables by what they hold; other arrays are copied, so that the caller may
-        write to them later.
+        """Return a tensor with the elements of ``array``, or None if it is not an array.
+
+        A tensor is returned unchanged, and a variable by its value. Other arrays are copied, so that the
+        caller may write to them.
         """
         if isinstance(array, tf.Tensor):
             return array
@@ -66,16 +69,14 @@ class TensorFlowTarget(Target):
             refuse_array(array, "tensorflow", problem)
 
     def adopt(self, array: Any) -> Any:
-        """A weight as a tensor that shares its memory (DLPack) where layout, place in memory and device
-        allow.
-        """
+        """Convert a weight to a tensor, which shares its memory (DLPack) if layout and device allow it."""
         if not hasattr(array, "data_ptr"):
             return self.convert(array)
-        plain = (
-            array.detach().resolve_conj().resolve_neg().contiguous()
-        )  # DLPack says nothing of a pending sign
+        # DLPack does not carry the flags of lazy conjugation and negation.
+        plain = array.detach().resolve_conj().resolve_neg().contiguous()
         if plain.data_ptr() % _ALIGNED:
             return self.convert(plain)
+        # DLPack does not support all dtypes and layouts.
         try:
             return tf.experimental.dlpack.from_dlpack(plain.__dlpack__())
         except (
@@ -84,14 +85,15 @@ class TensorFlowTarget(Target):
             TypeError,
             ValueError,
             tf.errors.OpError,
-        ):  # what DLPack does not carry
+        ):
             return self.convert(plain)
 
     def dtype(self, name: str) -> Any:
         return getattr(tf, name, None)
 
     def elements(self, array: Any) -> Any:
-        if isinstance(array, (bool, int, float)):  # a number that was read from an array
+        # Numbers that were read from an array are elements already.
+        if isinstance(array, (bool, int, float)):
             return array
         return self.to_numpy(array).tolist()
 
@@ -99,7 +101,7 @@ class TensorFlowTarget(Target):
         return array.numpy() if hasattr(array, "numpy") and "GPU" not in array.device else None
 
     def follows(self, given: Iterable[Any]) -> bool:
-        """Whether a ``GradientTape`` watches one of these."""
+        """Return True if a ``GradientTape`` watches one of ``given``."""
         return any(
             isinstance(item, (tf.Tensor, tf.Variable))
             and record.should_record_backprop([tf.convert_to_tensor(item)])
@@ -116,18 +118,20 @@ class TensorFlowTarget(Target):
         return np.asarray(array.numpy()).tobytes()
 
     def from_bytes(self, data: np.ndarray[Any, Any], dtype: str, shape: tuple[int, ...]) -> Any:
-        """A tensor of these elements; where there is no GPU, and their place in memory allows, these bytes
-        are its memory.
+        """Return a tensor with these elements.
+
+        It shares their memory if there is no GPU and the alignment allows it.
         """
         kind = tf.as_dtype(dtype)
-        carried = (
-            np.uint16 if kind == tf.bfloat16 else kind.as_numpy_dtype
-        )  # numpy hands over its own types only
+        # NumPy exports only its own dtypes, so bfloat16 travels as uint16.
+        carried = np.uint16 if kind == tf.bfloat16 else kind.as_numpy_dtype
         array = data.view(carried).reshape(shape)
+        # DLPack does not support all dtypes and layouts.
         try:
             if tf.config.list_logical_devices("GPU"):
                 raise BufferError("a tensor that shares memory of the host stays there")
-            if data.ctypes.data % _ALIGNED:  # elements that were widened lie anywhere
+            # Elements that were widened are not aligned.
+            if data.ctypes.data % _ALIGNED:
                 raise BufferError("TensorFlow takes no memory that begins here")
             return tf.bitcast(tf.experimental.dlpack.from_dlpack(array.__dlpack__()), kind)
         except (
@@ -136,15 +140,16 @@ class TensorFlowTarget(Target):
             TypeError,
             ValueError,
             tf.errors.OpError,
-        ):  # what DLPack does not carry
+        ):
             return tf.constant(array.view(kind.as_numpy_dtype), dtype=kind)
 
     def copy(self, array: Any) -> Any:
         return array
 
     def write_back(self, array: Any, value: Any) -> None:
-        """In-place copy into a numpy array, a tensor of torch or a variable; a tensor of TensorFlow cannot be
-        written to.
+        """Copy ``value`` into a NumPy array, a tensor of torch or a variable.
+
+        A tensor of TensorFlow cannot be written to.
         """
         if isinstance(array, tf.Variable):
             array.assign(value)
@@ -159,11 +164,10 @@ class TensorFlowTarget(Target):
         static: tuple[int, ...] = (),
         text: str | None = None,
     ) -> Callable[..., Any]:
-        """``tf.function``, traced once for each set of sizes; ``options`` are its own, like ``jit_compile``
-        and ``reduce_retracing``.
+        """Compile by ``tf.function``, traced once for each set of shapes; ``options`` are its options.
 
-        A function that decides on a size which depends on elements cannot be traced: it runs as it is, and a
-        log line says so.
+        A function that reads elements of arrays in Python cannot be traced: it runs uncompiled, and a log
+        line says so.
         """
         check_compiler_options("tf.function", tf.function, options)
         traced = returning_anything(function, options)
@@ -184,12 +188,16 @@ class TensorFlowTarget(Target):
         self._key = tf.constant([number, 0], tf.int32)
 
     def next_key(self, leaves: Iterable[Any] = ()) -> Any:
-        """A fresh key: the sequence's key is split at each call."""
+        """Return a fresh key, split off the key of the target.
+
+        Raise ``CallMismatch`` inside a ``tf.function``.
+        """
         if draw := self.of_slices.next():
             return draw()
         if not tf.executing_eagerly():
             raise CallMismatch(
-                f"this graph draws random numbers, and a tf.function calls it: call graph.functional(parameters, ..., rng={self.a_key}), "
+                "this graph draws random numbers, and a tf.function calls it: call "
+                f"graph.functional(parameters, ..., rng={self.a_key}), "
                 "with another key at each call"
             )
         with self._splitting:
@@ -201,19 +209,21 @@ class TensorFlowTarget(Target):
     def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
         return lambda: None
 
-    def register_classes(self, classes: Iterable[type]) -> None:
-        """``tf.nest`` looks into tuples, lists, dicts and dataclasses that say so by themselves."""
+    def register_classes(self, classes: Iterable[type]) -> None: ...
 
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
-        """``result`` where the guards on elements hold.
+        """Return ``result`` if the guards on elements hold.
 
-        Inside of a ``tf.function`` the check becomes an operation of it.
+        Eagerly, a failed guard raises an error. Inside a ``tf.function``, the check becomes an operation.
         """
         for check, guard in zip(checks, guards):
             if hasattr(check, "numpy"):
                 guard.require(self.elements(check))
             else:
-                message = f"elements handed to Python were {guard.expected!r} while recording, read by {guard.origin}; they are"
+                message = (
+                    f"elements handed to Python were {guard.expected!r} while recording, read by "
+                    f"{guard.origin}; they are"
+                )
                 result = _asserted(result, _as_expected(check, guard), message, check)
         return result
 
@@ -224,7 +234,6 @@ class TensorFlowTarget(Target):
         run: Callable[[], Any],
         otherwise: Callable[[], Any],
     ) -> Any:
-        """``tf.cond``."""
         return tf.cond(
             tf.reduce_all([_as_expected(check, guard) for check, guard in zip(checks, guards)]),
             run,
@@ -246,13 +255,15 @@ class TensorFlowTarget(Target):
 
 
 def _as_expected(check: Any, guard: Guard) -> Any:
-    """Whether the elements are those that were seen while recording, in number too: NaN is NaN, and 0.0 is
-    not -0.0.
+    """Return whether ``check`` equals the recorded elements; NaN equals NaN, and 0.0 differs from -0.0.
+
+    Floats may differ by the relative error ``guard.rounding``.
     """
     expected = np.asarray(guard.expected)
     if not check.shape.is_compatible_with(expected.shape):
         raise GuardFailed(
-            f"elements handed to Python were {guard.expected!r} while recording and are of the shape {check.shape} now"
+            f"elements handed to Python were {guard.expected!r} while recording and are of the shape "
+            f"{check.shape} now"
         )
     wanted = tf.cast(tf.constant(expected), check.dtype)
     if not (check.dtype.is_floating or check.dtype.is_complex):
@@ -271,25 +282,26 @@ def _as_expected(check: Any, guard: Guard) -> Any:
 
 
 def _asserted(result: Any, holds: Any, message: str, *seen: Any) -> Any:
-    """``result``, computed only where ``holds``. XLA leaves assertions out: there floats turn to NaN where it
-    does not hold.
+    """Return ``result``, which is only computed if ``holds``.
 
-    ``CallMismatch`` where XLA compiles a result in which NaN would not show.
+    XLA drops assertions, so floats also become NaN if ``holds`` is False. Raise ``CallMismatch`` if XLA
+    compiles a result that NaN would not mark.
     """
     leaves, tree = flatten(result, tf.is_tensor)
     if _is_for_xla() and not shows_as_nan(tree, [_is_floating(leaf) for leaf in leaves]):
         raise CallMismatch(
-            "XLA leaves assertions out, and NaN cannot show in a result of integers that a guard of the recording has failed "
-            f"({message.strip(' ;')}): trace this call without jit_compile=True, or let the function return an array of floats alone"
+            "XLA leaves assertions out, and NaN cannot show in a result of integers that a guard of the "
+            "recording has failed "
+            f"({message.strip(' ;')}): trace this call without jit_compile=True, or let the function return "
+            "an array of floats alone"
         )
 
     def poisoned(leaf: Any) -> Any:
         if not tf.is_tensor(leaf):
             return leaf
         one, nan = (tf.cast(number, leaf.dtype) for number in (1.0, math.nan))
-        return (
-            leaf * tf.where(holds, one, nan) if _is_floating(leaf) else tf.identity(leaf)
-        )  # a product, for the gradient is to be NaN, too
+        # A product also makes the gradient NaN.
+        return leaf * tf.where(holds, one, nan) if _is_floating(leaf) else tf.identity(leaf)
 
     with tf.control_dependencies([tf.debugging.Assert(holds, [message, *seen])]):
         return map_structure(poisoned, result)

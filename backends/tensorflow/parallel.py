@@ -1,4 +1,4 @@
-"""Many devices in TensorFlow: ``tf.distribute.MirroredStrategy``, in a ``tf.function``."""
+"""Many devices by ``tf.distribute.MirroredStrategy`` in a ``tf.function``."""
 
 from __future__ import annotations
 
@@ -34,8 +34,10 @@ _GROUPS = ("fixed", "buffers", "places", "ema", "accumulated", "scaling")
 
 
 class TensorFlowDataParallel(TensorFlowTraining):
-    """Each replica computes with its part of the batch; gradients, losses, metrics and buffers are averaged
-    in one exchange. What is held are variables of the strategy, equal on all devices.
+    """Training engine in which each replica computes its part of the batch.
+
+    Gradients, losses, metrics and buffers are averaged in one all-reduce. The state consists of variables
+    of the strategy, which are equal on all devices.
     """
 
     def __init__(self, strategy: tf.distribute.MirroredStrategy) -> None:
@@ -65,7 +67,7 @@ class TensorFlowDataParallel(TensorFlowTraining):
     def gradients(
         self, function: Callable[[TrainingArrays], tuple[Any, Any]], trained: TrainingArrays
     ) -> tuple[Any, Any, TrainingArrays]:
-        """Averaged, with the metrics and what the model writes to its buffers."""
+        """Compute the gradients, and average them, the loss, metrics and buffers over the replicas."""
         found = super().gradients(function, trained)
         leaves = tf.nest.flatten(found)
         floating = [
@@ -90,13 +92,15 @@ class TensorFlowDataParallel(TensorFlowTraining):
 
     # ------------------------------------------------------------------------------ running
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
-        """``Strategy.run`` in a ``tf.function``, without XLA, which cannot compile an exchange between
-        devices of one process.
+        """Call ``Strategy.run`` in a ``tf.function`` without XLA.
+
+        XLA cannot compile collectives between devices of one process.
         """
         functions: dict[tuple[int, tuple[bool, ...]], Any] = {}
 
         def run(held: Held, arrays: Any, rate: Any) -> tuple[Held, Any]:
-            is_batch = not isinstance(arrays, Mapping)  # else gradients
+            # Gradients by name are not a batch.
+            is_batch = not isinstance(arrays, Mapping)
             split = tuple(is_split for _, is_split in batches(arrays, self._count)) if is_batch else ()
             key = id(held.optimizer), split
             if key not in functions:
@@ -115,7 +119,7 @@ class TensorFlowDataParallel(TensorFlowTraining):
 
 
 def parts_of(strategy: Any, arrays: list[Any], split: tuple[bool, ...]) -> list[Any]:
-    """What ``Strategy.run`` gives each replica: its part of what is split, and the others whole."""
+    """Return the arguments of ``Strategy.run``: each replica gets its part of the arrays that are split."""
     count = strategy.num_replicas_in_sync
     parts = [
         tf.split(array, count) if is_split else [array] * count for array, is_split in zip(arrays, split)
@@ -125,7 +129,7 @@ def parts_of(strategy: Any, arrays: list[Any], split: tuple[bool, ...]) -> list[
 
 
 def held_by(engine: Training, held: Held, make: Make) -> Held:
-    """Copies of everything that is held, as another engine holds it."""
+    """Copy a training state into the arrays and variables of another engine."""
     trained = {name: engine.trainable(array) for name, array in engine.values(held.trained).items()}
     rest = {
         group: {name: engine.kept(array) for name, array in engine.values(getattr(held, group)).items()}
@@ -138,7 +142,10 @@ def held_by(engine: Training, held: Held, make: Make) -> Held:
     )
 
 
-_NO_MESH = "tensorflow lays no arrays out over a mesh here (see docs/parallel.md): shard a graph for jax or torch, graph.to('jax')"
+_NO_MESH = (
+    "tensorflow lays no arrays out over a mesh here (see docs/parallel.md): shard a graph for jax or torch, "
+    "graph.to('jax')"
+)
 _SUM = tf.distribute.ReduceOp.SUM
 _EXTREMES = {"pmax": tf.reduce_max, "pmin": tf.reduce_min}
 _REDUCED: dict[Any, Callable[[list[Any]], Any]] = {
@@ -166,8 +173,9 @@ class TensorFlowParallelism(Parallelism):
             return {type(tf.zeros(())): operator.attrgetter("shape", "dtype")}
 
     def axis(self, devices: Any, name: str) -> DeviceAxis:
-        """Return an axis of devices by name, or of logical devices: of all GPUs, or of all CPUs if there are
-        no GPUs.
+        """Return an axis over ``devices``: names or logical devices, or a number of them.
+
+        By default these are all GPUs, or all CPUs if there are no GPUs.
         """
         known = [device.name for device in tf.config.list_logical_devices()]
         if devices is None or is_count(devices):
@@ -185,7 +193,8 @@ class TensorFlowParallelism(Parallelism):
         )
         if not names or not all(names) or len(set(names)) < len(names):
             raise InvalidOption(
-                f"devices= is {devices!r}, and has to be how many, or a list of different ones of {', '.join(known)}"
+                f"devices= is {devices!r}, and has to be how many, or a list of different ones of "
+                f"{', '.join(known)}"
             )
         if names not in self._strategies:
             self._strategies[names] = tf.distribute.MirroredStrategy(list(names))
@@ -202,7 +211,6 @@ class TensorFlowParallelism(Parallelism):
         return tf.convert_to_tensor(array)
 
     def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
-        """``Strategy.run``; all of it is one ``tf.function``."""
         strategy = how.axis.native
         reduced = how.reduce if isinstance(how.reduce, str) else None
 
@@ -221,9 +229,9 @@ class TensorFlowParallelism(Parallelism):
         return False
 
     def collective(self, name: str, array: Any, axis_name: str) -> Any:
-        """``ReplicaContext.all_reduce``; extremes by ``all_gather``.
+        """Compute a reduction by ``ReplicaContext.all_reduce``, and extremes by ``all_gather``.
 
-        A reduction under ``tf.vectorized_map``.
+        Under ``tf.vectorized_map``, reduce over the slices.
         """
         if name in _EXTREMES:
             slices = slices_of(axis_name)
@@ -246,7 +254,6 @@ class TensorFlowParallelism(Parallelism):
         return slices.exchanged(array, "all_gather") if slices else _gathered(self._context(axis_name), array)
 
     def axis_index(self, axis_name: str) -> Any:
-        """``ReplicaContext.replica_id_in_sync_group``."""
         slices = slices_of(axis_name)
         return (
             slices.index if slices else tf.cast(self._context(axis_name).replica_id_in_sync_group, tf.int32)
@@ -257,7 +264,7 @@ class TensorFlowParallelism(Parallelism):
         return slices.size if slices else int(self._context(axis_name).num_replicas_in_sync)
 
     def _context(self, axis_name: str) -> Any:
-        """That of the replica; ``LookupError`` where none runs over this axis."""
+        """Return the replica context; raise ``LookupError`` if no replica runs over this axis."""
         context = tf.distribute.get_replica_context()
         if context is None or context.strategy is not native_axis(axis_name, "tensorflow"):
             raise LookupError(axis_name)
@@ -285,10 +292,11 @@ class TensorFlowParallelism(Parallelism):
     def training_over_axis(
         self, held: Held, make: Make, axis: DeviceAxis, local_batch: bool
     ) -> tuple[Training, Held]:
-        """``Strategy.run`` of steps, whose variables are those of the strategy."""
-        if held.scaling:  # tf.cond cannot have what devices exchange in it
+        # A tf.cond cannot contain collectives.
+        if held.scaling:
             raise NotCompilable(
-                "precision='float16' scales the loss and leaves out updates, which tensorflow cannot do on many devices: create the state "
+                "precision='float16' scales the loss and leaves out updates, which tensorflow cannot do on "
+                "many devices: create the state "
                 "with precision='bfloat16', or for jax or torch"
             )
         engine = TensorFlowDataParallel(axis.native)
@@ -314,11 +322,14 @@ def _floating(array: Any) -> Any:
 
 
 def _total(context: Any, array: Any) -> Any:
-    """The sum over the replicas; its gradient too, where it is taken inside of the function."""
+    """Sum over the replicas; the gradient is the sum of the cotangents.
+
+    The gradient has to be taken inside the function that the replicas run.
+    """
 
     @tf.custom_gradient
     def total(array: Any) -> Any:
-        # a tensor that all replicas have from outside would count once
+        # Without the identity, a tensor from outside that all replicas share would be counted once.
         return context.all_reduce(_SUM, tf.identity(array)), lambda cotangent: _total(
             _inside(context), cotangent
         )
@@ -327,7 +338,7 @@ def _total(context: Any, array: Any) -> Any:
 
 
 def _gathered(context: Any, array: Any) -> Any:
-    """The arrays of all replicas along a new first axis."""
+    """Stack the arrays of all replicas along a new first axis."""
 
     @tf.custom_gradient
     def gathered(array: Any) -> Any:
@@ -340,11 +351,15 @@ def _gathered(context: Any, array: Any) -> Any:
 
 
 def _inside(context: Any) -> Any:
-    """The context that a gradient is taken in: ``GradientRefused`` outside of the function."""
+    """Return the replica context in which a gradient is taken.
+
+    Raise ``GradientRefused`` outside the function that the replicas run.
+    """
     now = tf.distribute.get_replica_context()
     if now is None or now.strategy is not context.strategy:
         raise GradientRefused(
-            "TensorFlow has no gradient of a collective but inside of the function that the devices run: take the gradient there, and "
+            "TensorFlow has no gradient of a collective but inside of the function that the devices run: "
+            "take the gradient there, and "
             "parallel.pmean of it, or leave the collective out and use reduce='mean'"
         )
     return now

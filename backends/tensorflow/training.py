@@ -1,7 +1,4 @@
-"""Training in TensorFlow: optimizers of Keras, ``tf.GradientTape``, steps by ``tf.function``.
-
-What is held are variables.
-"""
+"""Training by Keras optimizers, ``tf.GradientTape`` and ``tf.function``; the state consists of variables."""
 
 from __future__ import annotations
 
@@ -21,10 +18,7 @@ Slots = dict[str, Any]
 
 
 class Rule(keras.optimizers.Optimizer):
-    """An optimizer of Keras whose update of one variable is a function of this module.
-
-    ``slots`` are arrays like the variable.
-    """
+    """A Keras optimizer whose update of one variable is a function of this module."""
 
     def __init__(self, name: str, options: Options) -> None:
         super().__init__(learning_rate=0.0, name=name)
@@ -33,7 +27,6 @@ class Rule(keras.optimizers.Optimizer):
         self._slots: list[Slots] = []
 
     def build(self, variables: Any) -> None:
-        """Adds the slots of each variable."""
         if self.built:
             return
         super().build(variables)
@@ -45,7 +38,6 @@ class Rule(keras.optimizers.Optimizer):
             self._slots.append(made)
 
     def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
-        """One update of one variable."""
         slots, dtype = self._slots[self._get_variable_index(variable)], variable.dtype
         step, rate = tf.cast(self.iterations.value + 1, dtype), tf.cast(learning_rate, dtype)
         if self._options["weight_decay"] and self.name != "adamw":
@@ -60,7 +52,7 @@ class Rule(keras.optimizers.Optimizer):
 
 
 def made(name: str, options: Options) -> Callable[[], Any]:
-    """A function that gives the optimizer."""
+    """Return a function that creates the optimizer."""
     if name == "lion":
         decay = options["weight_decay"] or None
         return lambda: keras.optimizers.Lion(0.0, options["b1"], options["b2"], weight_decay=decay)
@@ -120,13 +112,11 @@ def _adamax(options: Options, gradient: Any, slots: Slots, step: Any) -> tuple[A
 
 
 def _nadam(options: Options, gradient: Any, slots: Slots, step: Any) -> tuple[Any, Slots]:
-    """The product of the momenta so far is the same for all elements; it is kept as its logarithm, which
-    begins with zeros.
-    """
-
     def momentum(count: Any) -> Any:
         return options["b1"] * (1 - 0.5 * 0.96 ** (count * options["momentum_decay"]))
 
+    # The product of all momenta is the same for all elements. Its logarithm is stored, because slots start at
+    # zero.
     mean, square = _moments(options, gradient, slots)
     now, following = momentum(step), momentum(step + 1)
     logarithm = slots["logarithm"] + tf.math.log(now)
@@ -136,8 +126,8 @@ def _nadam(options: Options, gradient: Any, slots: Slots, step: Any) -> tuple[An
     return direction / scale, {"mean": mean, "square": square, "logarithm": logarithm}
 
 
-# The slots of each variable, each with the option without which it is not there; the rule: what the learning
-# rate is multiplied with, and the slots then.
+# For each optimizer, the slots of a variable, with the option that each of them requires (None if it always
+# exists), and the rule, which returns the update before scaling by the learning rate, and the new slots.
 _ROWS: Mapping[
     str, tuple[Mapping[str, str | None], Callable[[Options, Any, Slots, Any], tuple[Any, Slots]]]
 ] = {
@@ -153,19 +143,21 @@ _ROWS: Mapping[
 
 
 class TensorFlowTraining(Training):
-    """See :class:`graph_compiler.contracts.training.Training`. An optimizer is a function that gives a new
-    ``keras.optimizers.Optimizer``."""
+    """See :class:`graph_compiler.contracts.training.Training`.
+
+    An optimizer is given as a function that creates a ``keras.optimizers.Optimizer``.
+    """
 
     # ------------------------------------------------------------------------------ optimizers
     def named(self, name: str, options: Mapping[str, Any]) -> Make:
-        """See :mod:`graph_compiler.backends.tensorflow.training`."""
         _require_backend()
-        # moved
-
         return made(name, options)
 
     def own(self, item: Any) -> Make | None:
-        """A class, or an optimizer, of which each state has a new one with the same options."""
+        """Return a function that creates the optimizer, or None if ``item`` is no optimizer or class of one.
+
+        For an optimizer, it creates copies with the same configuration.
+        """
         cls: Any = item if inspect.isclass(item) else type(item)
         if not issubclass(cls, keras.optimizers.Optimizer):
             return None
@@ -183,7 +175,6 @@ class TensorFlowTraining(Training):
     def updated(
         self, make: Make, held: Held, gradients: Arrays, rate: Any, is_finite: Any
     ) -> tuple[Arrays, Any]:
-        """``Optimizer.apply``."""
         optimizer, variables = held.optimizer, list(held.trained.values())
 
         def update() -> Any:
@@ -199,14 +190,12 @@ class TensorFlowTraining(Training):
         return held.trained, optimizer
 
     def optimizer_arrays(self, make: Make, held: Held) -> Arrays:
-        """Its variables in their order."""
         return {
             str(place): tf.convert_to_tensor(variable)
             for place, variable in enumerate(held.optimizer.variables)
         }
 
     def with_optimizer_arrays(self, make: Make, held: Held, arrays: Arrays) -> Any:
-        """A new one, with these variables."""
         made = self.begun(make, held.trained)
         for place, variable in enumerate(made.variables):
             variable.assign(arrays[str(place)])
@@ -226,7 +215,6 @@ class TensorFlowTraining(Training):
         return tf.identity(tf.convert_to_tensor(array))
 
     def put(self, held: Arrays, new: Arrays) -> Arrays:
-        """The variables, with new elements."""
         for name, variable in held.items():
             if name in new:
                 variable.assign(tf.cast(new[name], variable.dtype))
@@ -245,7 +233,6 @@ class TensorFlowTraining(Training):
     def gradients(
         self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays
     ) -> tuple[Any, Any, Arrays]:
-        """``tf.GradientTape``; sparse gradients become dense."""
         values = self.values(trained)
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             for value in values.values():
@@ -283,7 +270,6 @@ class TensorFlowTraining(Training):
 
     # ------------------------------------------------------------------------------ running
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
-        """``tf.function`` of the batch; what is held are variables that it changes."""
         functions: dict[int, Any] = {}
 
         def run(held: Held, arrays: Any, rate: Any) -> tuple[Held, Any]:
@@ -301,9 +287,8 @@ class TensorFlowTraining(Training):
             return tf.identity(target.convert(array))
 
     def is_device(self, item: Any) -> bool:
-        """A device, or the name of one that is there, as TensorFlow writes it (``"/GPU:0"``): of others it
-        takes the CPU without a word.
-        """
+        """Return True if ``item`` is a logical device or the name of an existing one (``"/GPU:0"``)."""
+        # TensorFlow silently uses the CPU for an unknown name.
         if not isinstance(item, str):
             return isinstance(item, tf.config.LogicalDevice)
         name = item.upper().rpartition("/")[2].removeprefix("DEVICE:")
@@ -314,7 +299,8 @@ class TensorFlowTraining(Training):
 def _require_backend() -> None:
     if keras.backend.backend() != "tensorflow":
         raise InvalidOption(
-            f"Keras computes in {keras.backend.backend()} here, and its optimizers train variables of TensorFlow only in TensorFlow: set "
+            f"Keras computes in {keras.backend.backend()} here, and its optimizers train variables of "
+            "TensorFlow only in TensorFlow: set "
             "KERAS_BACKEND=tensorflow before the first import"
         )
 

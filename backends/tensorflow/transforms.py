@@ -1,4 +1,4 @@
-"""TensorFlow's derivatives and vectorisation: ``tf.GradientTape``, ``tf.vectorized_map``."""
+"""Derivatives and vectorization by ``tf.GradientTape`` and ``tf.vectorized_map``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ class TensorFlowDerivatives(Derivatives):
     compile_options: ClassVar[dict[str, Any]] = {"jit_compile": True}
 
     def array(self, item: Any) -> Any:
-        """As ``tf.convert_to_tensor``."""
         if isinstance(item, (bool, int, float, complex, np.generic)):
             return tf.convert_to_tensor(item)
         found = target.convert(item)
@@ -44,9 +43,8 @@ class TensorFlowDerivatives(Derivatives):
         return nullcontext()
 
     def placed(self, array: Any, device: Any) -> Any:
-        """``tf.identity`` in ``tf.device``, which by itself takes another device where there is none of that
-        name.
-        """
+        """Copy ``array`` to ``device``; raise ``ValueError`` if there is no such device."""
+        # tf.device silently chooses another device if there is none of this name.
         if not any(
             device.lower().lstrip("/") in found.name.lower() for found in tf.config.list_logical_devices()
         ):
@@ -67,7 +65,6 @@ class TensorFlowDerivatives(Derivatives):
         return tf.math.conj(array)
 
     def zeros_like(self, array: Any, leading: Sequence[int] = ()) -> Any:
-        """``tf.zeros``."""
         return (
             tf.zeros(tf.concat([tf.cast(leading, tf.int32), tf.shape(array)], 0), array.dtype)
             if leading
@@ -79,14 +76,13 @@ class TensorFlowDerivatives(Derivatives):
         return tf.reshape(tf.eye(size, dtype=array.dtype), tf.concat([[size], tf.shape(array)], 0))
 
     def split(self, array: Any, axis: int, like: Any) -> Any:
-        """``tf.reshape``; a function that is mapped may not know its sizes."""
+        # The static shape may be unknown in a mapped function.
         sizes = tf.shape(array)
         return tf.reshape(
             array, tf.concat([tf.shape(like), sizes[1:]] if axis == 0 else [sizes[:-1], tf.shape(like)], 0)
         )
 
     def move_axis(self, array: Any, source: int, destination: int) -> Any:
-        """A transposition."""
         if source == destination:
             return array
         order = list(range(array.shape.rank))
@@ -107,7 +103,7 @@ class TensorFlowDerivatives(Derivatives):
         return tf.concat(arrays, 0)
 
     def scanned(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
-        """A loop of Python; ``tf.while_loop`` while a graph is traced."""
+        """Run a Python loop, or ``tf.while_loop`` while a graph is traced."""
         count = len(state)
 
         def one(arrays: Arrays) -> Arrays:
@@ -127,29 +123,29 @@ class TensorFlowDerivatives(Derivatives):
     def pulled(
         self, function: Function, primals: Arrays
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """``tf.GradientTape`` over copies: a tape knows arrays by identity, and one may be given twice."""
+        # A tape knows arrays by identity, and the same array may be given twice.
         primals = [tf.identity(array) for array in primals]
         with tf.GradientTape(persistent=True, watch_accessed_variables=False) as tape:
             tape.watch(primals)
             results, aux = function(primals)
-            results = [
-                tf.identity(array) for array in results
-            ]  # a result that is an argument has a derivative too
+            # A result that is an argument has a derivative, too.
+            results = [tf.identity(array) for array in results]
 
         def pull(cotangents: Arrays) -> Arrays:
             found = tape.gradient(
                 results, primals, cotangents, unconnected_gradients=tf.UnconnectedGradients.ZERO
             )
-            return [
-                tf.convert_to_tensor(gradient) for gradient in found
-            ]  # of rows that were looked up it is sparse
+            # The gradient of a lookup of rows is sparse.
+            return [tf.convert_to_tensor(gradient) for gradient in found]
 
         return results, aux, pull
 
     def pushed(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
-        """By two reverse modes. ``tf.autodiff.ForwardAccumulator`` traces each operation and takes longer;
-        functions with gradients of their own that look into a tape are constants to it, and sparse gradients
-        and gradients of two forward modes it has not.
+        """Compute a jvp by two reverse modes.
+
+        ``tf.autodiff.ForwardAccumulator`` is slower, because it traces each operation. It takes functions
+        with a custom gradient that use a tape for constants, and has neither sparse gradients nor nested
+        forward modes.
         """
         results, aux, push = self.linearised(function, primals)
         return results, aux, push(tangents)
@@ -157,9 +153,9 @@ class TensorFlowDerivatives(Derivatives):
     def linearised(
         self, function: Function, primals: Arrays
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """The derivative of ``pull``, which is linear in the cotangents: the function is run once.
+        """Differentiate the vjp, which is linear in the cotangents, so that the function runs only once.
 
-        It is taken at 1, as in torch.
+        The point at which the vjp is differentiated is arbitrary; it is 1, as in torch.
         """
         with tf.GradientTape(persistent=True) as tape:
             results, aux, pull = self.pulled(function, primals)
@@ -179,8 +175,10 @@ class TensorFlowDerivatives(Derivatives):
         return isinstance(problem, (LookupError, NotImplementedError)) and "grad" in str(problem)
 
     def mapped(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
-        """``tf.vectorized_map``, over first axes; slice by slice what it cannot convert, as the second
-        derivative of a branch. Numbers of TensorFlow's own generators are others for each slice.
+        """Map ``function`` by ``tf.vectorized_map`` over first axes.
+
+        Operations that it cannot convert, such as the second derivative of a branch, are run slice by
+        slice. Samples of TensorFlow's own generators differ between the slices.
         """
 
         def over_first(arrays: Arrays) -> Arrays:
@@ -224,8 +222,9 @@ class TensorFlowDerivatives(Derivatives):
 
 
 def _next_key() -> Callable[[], Any]:
-    """What gives keys of the target's sequence to a function that is traced: at once, unless the call itself
-    is traced.
+    """Return a function that takes keys from the target eagerly, also while ``tf.vectorized_map`` traces.
+
+    If the call itself is traced, it is the target's ``next_key``.
     """
     if not tf.executing_eagerly():
         return target.next_key
@@ -238,7 +237,7 @@ def _next_key() -> Callable[[], Any]:
 
 
 def _generators() -> set[str]:
-    """The operations of the graph that is traced which draw from TensorFlow's own generators."""
+    """Return the names of operations in the current graph that sample from TensorFlow's generators."""
     if tf.executing_eagerly():
         return set()
     return {
@@ -251,13 +250,18 @@ def _generators() -> set[str]:
 def _told(randomness: str, drawn: set[str]) -> str:
     if randomness == "error":
         return UNSAID
-    return f"vmap: {min(drawn)} draws other numbers for each slice, and randomness= is 'same': draw outside, or from a seed (stateless)"
+    return (
+        f"vmap: {min(drawn)} draws other numbers for each slice, and randomness= is 'same': draw outside, or "
+        "from a seed (stateless)"
+    )
 
 
 def recomputed(function: Callable[[Arrays], Arrays], like: Arrays) -> Callable[[Arrays], Arrays]:
-    """The function of arrays like these, which a tape keeps nothing of and computes again. Unlike with
-    ``tf.recompute_grad`` there are gradients of arrays that it closes over: it is traced as a graph, which
-    knows them. While it is recorded it is as it was.
+    """Return a function that recomputes ``function`` for gradients, so that a tape stores only its arguments.
+
+    ``like`` are arrays of the same shapes and dtypes as its arguments. Unlike ``tf.recompute_grad``, it
+    has gradients of the arrays that ``function`` closes over: ``function`` is traced as a graph, which
+    lists its captures. While a recording is running, return ``function`` itself.
     """
     if active.anywhere and active.recording:
         return function
@@ -279,7 +283,7 @@ def recomputed(function: Callable[[Arrays], Arrays], like: Arrays) -> Callable[[
 def _traced_scan(
     run: Callable[[Arrays], Arrays], one: Callable[[Arrays], Arrays], state: Arrays, rows: Arrays
 ) -> tuple[Arrays, Arrays]:
-    """The helper that graphs have, which is told the shapes of outputs."""
+    """Run the ``scan`` helper with the output shapes of one traced iteration."""
     first, count = [*state, *(row[0] for row in rows)], len(state)
     made = (
         tf.function(lambda *given: tuple(one(list(given))), autograph=False)
@@ -297,6 +301,7 @@ def _traced_scan(
     return list(last), list(outputs)
 
 
-_UNCONVERTED = "dtype=variant"  # what it cannot map: lists that a branch gives, as it says in several ways
+# All messages about a failed conversion of lists, which branches return, contain this.
+_UNCONVERTED = "dtype=variant"
 
 derivatives = TensorFlowDerivatives()

@@ -1,7 +1,7 @@
-"""Checks that XLA computes what TensorFlow's kernels do, as tensors next to the result.
+"""Checks that XLA computes the same as TensorFlow's kernels, as tensors next to the result.
 
-An index out of range raises in a kernel, and is clamped by XLA; assertions are dropped. A check that does not
-hold may be a false alarm: then the call runs operation by operation, where the kernel decides.
+A kernel raises an error for an index out of range, and XLA clamps it; XLA drops assertions. A failed check
+may be a false alarm, so the call is then run operation by operation, and the kernels decide.
 """
 
 from __future__ import annotations
@@ -13,20 +13,24 @@ import tensorflow as tf
 
 
 class NotForXla(Exception):
-    """Raised while TensorFlow traces a function for XLA that XLA would not compute as TensorFlow's kernels
-    do; says why.
+    """Raised while a function is traced for XLA that XLA would compute differently from TensorFlow's kernels.
+
+    The message is the reason.
     """
 
 
 class NotTraced(Exception):
-    """Raised where a function would compute something else, or nothing, as a ``tf.function``; says why."""
+    """Raised if a function would behave differently, or fail, as a ``tf.function``.
+
+    The message is the reason.
+    """
 
 
 def checks_left_out(graph: Any) -> list[Any]:
-    """Return boolean scalars, added to ``graph``, that all hold if no kernel of its operations would raise.
+    """Add boolean scalars to ``graph`` that are all True if no kernel of its operations would raise.
 
-    Raise ``NotForXla`` if that cannot be told, if a size depends on elements, or if the call could not be
-    repeated because it writes to variables.
+    Return these scalars. Raise ``NotForXla`` if no such check exists, if a size depends on elements, or if
+    the call could not be repeated because it writes to variables.
     """
     for kind in (node.op for node in _inner_nodes(graph)):
         if kind in _CHECKS:
@@ -41,7 +45,7 @@ def checks_left_out(graph: Any) -> list[Any]:
 
 
 def writes(graph: Any) -> bool:
-    """Return True if a function writes to variables."""
+    """Return True if an operation of ``graph`` writes to variables."""
     return any(
         kind.startswith(("Assign", "Resource", "Rng")) and not kind.startswith("ResourceGather")
         for kind in _types(graph)
@@ -49,6 +53,7 @@ def writes(graph: Any) -> bool:
 
 
 def require_no_hidden_draws(graph: Any) -> None:
+    """Raise ``NotTraced`` if an operation of ``graph`` samples from TensorFlow's global generator."""
     nodes = (*(op.node_def for op in graph.get_operations()), *_inner_nodes(graph))
     if drawing := next((node.op for node in nodes if "seed2" in node.attr), None):
         raise NotTraced(f"it draws from TensorFlow's global generator ({drawing})")
@@ -78,7 +83,7 @@ def _checks_of(op: Any) -> Iterator[Any]:
 
 
 def _lies_within(index: Any, size: Any) -> list[Any]:
-    """Return the check that 0 <= index < size, or none if the elements are known and it holds."""
+    """Return the check that ``0 <= index < size``; no check if the values are static and it holds."""
     known, limit = tf.get_static_value(index), tf.get_static_value(size)
     if known is not None and limit is not None and ((known >= 0) & (known < limit)).all():
         return []
@@ -194,7 +199,7 @@ def _asserted(op: Any) -> list[Any]:
 _STATELESS_CONTROL = ("StatelessIf", "StatelessCase", "StatelessWhile")
 _LEFT_OUT = ("Print", "PrintV2")
 _SEGMENTS = ("Sum", "Prod", "Min", "Max")
-# type of an operation -> its checks; types whose kernels do what XLA does for all elements are left out
+# Checks by type of operation. A type whose kernel agrees with XLA for all elements has none.
 _CHECKS: dict[str, Callable[[Any], list[Any]]] = {
     "Gather": _gather,
     "GatherV2": _gather,

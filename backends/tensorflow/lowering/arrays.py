@@ -1,4 +1,4 @@
-"""Searching, sorting and set functions in TensorFlow."""
+"""Creation, conversion, shape, indexing, sorting, searching and sets in TensorFlow."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from .table import rows
 
 Out = tuple[ArraySpec, ...]
 _RANGES = ("int32", "int64", "float32", "float64")
-_FRACTION = re.compile(r"(?<!/)/(?!/)|\d\.\d|\bfloat\(|\bmath\.")  # in the text of what may be one
+# Text that matches may be a fraction.
+_FRACTION = re.compile(r"(?<!/)/(?!/)|\d\.\d|\bfloat\(|\bmath\.")
 
 rows.table({
     "linspace": "linspace({start}, {stop}, {num}, {dtype})",
@@ -26,10 +27,17 @@ rows.table({
     "tril_indices": "triangle_indices({n_rows}, {n_cols}, {k}, {dtype}, upper=False)",
     "triu_indices": "triangle_indices({n_rows}, {n_cols}, {k}, {dtype}, upper=True)",
     "zeros": "tf.zeros({shape}, {dtype})",
-    # ``tf.linalg.band_part``; other diagonals by comparing rows and columns
-    "tril": lambda x, *, k: f"tf.linalg.band_part({x}, -1, 0)" if k == 0 else f"triangle({x}, {k!r}, upper=False)",
-    # ``tf.linalg.band_part``; other diagonals by comparing rows and columns
-    "triu": lambda x, *, k: f"tf.linalg.band_part({x}, 0, -1)" if k == 0 else f"triangle({x}, {k!r}, upper=True)",
+    # tf.linalg.band_part cannot start from any diagonal, so others are masked by a helper.
+    "tril": lambda x, *, k: (
+        f"tf.linalg.band_part({x}, -1, 0)"
+        if k == 0
+        else f"triangle({x}, {k!r}, upper=False)"
+    ),
+    "triu": lambda x, *, k: (
+        f"tf.linalg.band_part({x}, 0, -1)"
+        if k == 0
+        else f"triangle({x}, {k!r}, upper=True)"
+    ),
 })  # fmt: skip
 
 
@@ -46,7 +54,7 @@ def asarray(*, data: Any, dtype: str) -> str:
 
 @rows.row("full")
 def full(*, shape: Any, fill_value: Any, dtype: str) -> str:
-    """``tf.fill``, or ``tf.constant`` of a number, which TensorFlow does not take for a truth value."""
+    # tf.constant does not convert numbers to bool.
     if dtype == "tf.bool" and _is_known(fill_value):
         fill_value = bool(fill_value)
     value = (
@@ -59,7 +67,10 @@ def full(*, shape: Any, fill_value: Any, dtype: str) -> str:
 
 @rows.row("arange")
 def arange(*, start: Any, stop: Any, step: Any, dtype: str, out: Out = ()) -> str:
-    """``tf.range`` of integers; a helper for fractions, which are multiplied, not added up."""
+    """Write ``tf.range`` for integers.
+
+    Fractions go to a helper, which multiplies the step instead of adding it up.
+    """
     fractions = any(
         isinstance(number, float) or isinstance(number, Text) and _FRACTION.search(number)
         for number in (start, stop, step)
@@ -75,7 +86,6 @@ def arange(*, start: Any, stop: Any, step: Any, dtype: str, out: Out = ()) -> st
 
 @rows.row("eye")
 def eye(*, n_rows: Any, n_cols: Any, k: Any, dtype: str) -> str:
-    """``tf.eye``; other diagonals by comparing rows and columns."""
     if k != 0:
         return f"shifted_eye({n_rows!r}, {n_cols!r}, {k!r}, {dtype})"
     columns = "" if repr(n_rows) == repr(n_cols) else f", {n_cols!r}"
@@ -94,9 +104,7 @@ _BY_WAY_OF = {
 
 @rows.row("astype")
 def astype(x: Operand, *, dtype: str, out: tuple[object, ...] = ()) -> str:
-    """Complex to real drops the imaginary part in so many words; floats reach narrow integers by way of wider
-    ones, where they wrap.
-    """
+    # Floats are cast to narrow integers through wider ones, where they wrap around instead of saturating.
     target = out[0].dtype  # type: ignore[attr-defined]
     source = x.dtype or ""
     if is_complex(source) and target == "bool":
@@ -122,7 +130,6 @@ rows.table(
 
 @rows.row("permute_dims")
 def permute_dims(x: Operand, *, axes: tuple[int, ...]) -> str:
-    """``tf.transpose``, of the last two axes ``tf.linalg.matrix_transpose``."""
     if x.ndim == 2:
         return f"tf.transpose({x})"
     if axes == (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2):
@@ -132,9 +139,7 @@ def permute_dims(x: Operand, *, axes: tuple[int, ...]) -> str:
 
 @rows.row("reshape")
 def reshape(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
-    """``tf.expand_dims`` where an axis of size 1 is added, ``tf.squeeze`` where some go, otherwise
-    ``tf.reshape``.
-    """
+    """Write ``tf.expand_dims`` or ``tf.squeeze`` if only axes of size 1 change, else ``tf.reshape``."""
     new = added_axes(x.shape, out[0].shape)
     if len(new) == 1:
         return f"tf.expand_dims({x}, {new[0]})"
@@ -154,7 +159,6 @@ def _with_free_size(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> list[Any]
 
 @rows.row("split")
 def split(x: Operand, *, sizes: tuple[Any, ...], axis: int, out: Any) -> str:
-    """``tf.split`` into equal parts or into parts of given sizes."""
     along = f", axis={axis}" if axis else ""
     if len(sizes) == 1:
         return f"tf.identity({x})"
@@ -164,7 +168,9 @@ def split(x: Operand, *, sizes: tuple[Any, ...], axis: int, out: Any) -> str:
 
 
 rows.table({
-    "unstack": lambda x, *, axis, count: f"tf.unstack({x}, {count}{f', axis={axis}' if axis else ''}){'[0]' if count == 1 else ''}",
+    "unstack": lambda x, *, axis, count: (
+        f"tf.unstack({x}, {count}{f', axis={axis}' if axis else ''}){'[0]' if count == 1 else ''}"
+    ),
     "flip": lambda x, *, axis: f"tf.reverse({x}, {list(axis) if isinstance(axis, tuple) else [axis]})",
     "roll": lambda x, *, shift, axis: f"tf.roll({x}, {shift!r}, {axis!r})",
     "repeat": lambda x, repeats, *, axis, total, hint: f"tf.repeat({x}, {repeats}, axis={axis})",
@@ -173,7 +179,6 @@ rows.table({
 
 @rows.row("tile")
 def tile(x: Operand, *, repetitions: tuple[Any, ...]) -> str:
-    """``tf.tile``, which takes one number an axis."""
     missing = len(repetitions) - x.ndim
     if missing > 0:
         return f"tf.tile({x}[{', '.join(['None'] * missing)}, ...], {list(repetitions)})"
@@ -182,8 +187,9 @@ def tile(x: Operand, *, repetitions: tuple[Any, ...]) -> str:
 
 @rows.row("pad")
 def pad(x: Operand, *, padding: Any, mode: str, value: Any) -> str:
-    """``tf.pad``, or the helper where an amount may be negative, for the modes that TensorFlow lacks, and
-    where it refuses to reflect for an empty axis.
+    """Write ``tf.pad``, or a helper for amounts that may be negative and for modes that TensorFlow lacks.
+
+    A helper also reflects empty axes, for which TensorFlow raises an error.
     """
     amounts = [list(pair) for pair in padding]
     grows = all(isinstance(amount, int) and amount >= 0 for pair in padding for amount in pair)
@@ -219,10 +225,10 @@ rows.table(
 
 
 rows.table({
-    "getitem": lambda x, *, key: f"{x}{key_text(key, x.ndim)}",  # ``x[:, 1:, None]``
-    # a helper around ``tf.gather``, for negative indices
+    "getitem": lambda x, *, key: f"{x}{key_text(key, x.ndim)}",
+    # The helper supports negative indices, which tf.gather does not.
     "take": lambda x, indices, *, axis: f"take({x}, {indices}{f', axis={axis}' if axis else ''})",
-    # a helper around ``tf.gather_nd``, for indices at any axes
+    # The helper supports indices into any axes.
     "gather_nd": lambda x, *indices, axes: f"gather_at({x}, [{', '.join(indices)}], {axes})",
 })  # fmt: skip
 

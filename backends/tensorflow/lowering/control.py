@@ -1,6 +1,4 @@
-"""Control flow: functions for ``tf.while_loop``, ``tf.cond``, ``tf.switch_case``, and for ``scan``, a helper
-made of the first.
-"""
+"""Control flow by ``tf.cond``, ``tf.switch_case`` and ``tf.while_loop``, and custom derivatives."""
 
 from __future__ import annotations
 
@@ -37,7 +35,8 @@ def _scan(scope: Scope, node: Node) -> None:
     ]
     call = ", ".join([name, tuple_text(loop.state), tuple_text(loop.sequences), length, specs, *options])
     scope.line(
-        f"{tuple_text(made[:count]) if count else '_'}, {tuple_text(made[count:]) if made[count:] else '_'} = scan({call})"
+        f"{tuple_text(made[:count]) if count else '_'}, {tuple_text(made[count:]) if made[count:] else '_'} "
+        f"= scan({call})"
     )
     scope.free([name])
 
@@ -45,8 +44,9 @@ def _scan(scope: Scope, node: Node) -> None:
 def _step(
     scope: Scope, node: Node, loop: Loop, results: Callable[[Sequence[str]], str]
 ) -> tuple[str, list[str]]:
-    """The function of a step; one that is computed again takes what it captures too, which is given beside
-    it.
+    """Write the function of one iteration; return its name and its further operands.
+
+    Only a recomputed iteration takes its captured arrays as operands.
     """
     own = len(loop.state) + len(loop.sequences)
     if node.params["checkpoint"]:
@@ -131,15 +131,17 @@ def _custom_derivative(scope: Scope, node: Node) -> None:
 
 
 def _definition(scope: Scope, name: str, derivative: Derivative) -> None:
-    """A function that gives the results, and the function that gives the gradients of the operands, which
-    reads what it needs of the outer one.
+    """Write a function that returns the results and the function of their gradients.
+
+    The gradient function reads names of the outer function.
     """
     operands = arguments(scope, derivative.operands)
     scope.line("@tf.custom_gradient")
     with scope.indented(f"def {name}({', '.join(operands)}):"):
         count = len(derivative.has_given)
         forward = scope.apart(derivative.forward or derivative.function, operands)
-        scope.take(forward)  # its names stay in use: the gradient may read them
+        # The gradient may read names of the forward pass, so they are not freed.
+        scope.take(forward)
         outputs = forward.outputs
         residuals = [_kept(scope, text) for text in outputs[count:]]
         gradient, cotangents, results = (
@@ -152,9 +154,8 @@ def _definition(scope: Scope, name: str, derivative: Derivative) -> None:
         with scope.indented(
             f"def {gradient}({bare(_distinct(scope, [*chosen(cotangents, derivative.has_given)]))}):"
         ):
-            if any(
-                map(rule.reads, results)
-            ):  # computed again, so that their own derivative is that of the rule
+            # The results are recomputed, so that their own derivatives follow the rule.
+            if any(map(rule.reads, results)):
                 scope.line(f"{bare(results)} = {name}({bare(operands)})")
             scope.take(rule)
             scope.line(f"return {tuple_of(derivative.of_operands(rule.outputs))}")
@@ -164,7 +165,7 @@ def _definition(scope: Scope, name: str, derivative: Derivative) -> None:
 
 
 def _kept(scope: Scope, text: str) -> str:
-    """A name that stays as it is inside of the gradient."""
+    """Bind ``text`` to a name, unless it is one, so that the gradient can read it."""
     if text.isidentifier():
         return text
     name = scope.new("residual")

@@ -27,11 +27,13 @@ _TF = (
 _MATH = ("ceil", "conj", "expm1", "log", "log1p")
 _HELPERS_OF_TWO = ("copysign", "hypot", "logaddexp", "nextafter", "atan2")
 _OPERATORS = {
-    "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^", "divide": "/", "greater": ">", "greater_equal": ">=",
-    "less": "<", "less_equal": "<=", "logical_and": "&", "logical_or": "|", "logical_xor": "^", "remainder": "%",
+    "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^", "divide": "/", "greater": ">",
+    "greater_equal": ">=",
+    "less": "<", "less_equal": "<=", "logical_and": "&", "logical_or": "|", "logical_xor": "^",
+    "remainder": "%",
     "subtract": "-",
 }  # fmt: skip
-# Inside of a tf.function Grappler makes ``a <= b`` of ``~(a > b)``, which is another answer for NaN.
+# Inside a tf.function, Grappler rewrites ~(a > b) to a <= b, which differs for NaN.
 _NOT = "tf.equal({x}, False)"
 
 rows.table({name: f"tf.{name}({{x}})" for name in _TF})
@@ -49,22 +51,23 @@ rows.table({
     "signbit": "signbit({x})",
     "square": "tf.square({x})",
     "trunc": "trunc({x})",
-    # ``not`` of bools, ``tf.bitwise.invert`` of integers
     "bitwise_invert": lambda x: _NOT.format(x=x) if x.dtype == "bool" else f"tf.bitwise.invert({x})",
-    # ``-x``; the complement and one for unsigned integers, which TensorFlow does not negate, nor under
-    # ``tf.function`` take from 0
+    # TensorFlow cannot negate unsigned integers, nor, in a tf.function, subtract them from 0.
     "negative": lambda x: f"tf.bitwise.invert({x}) + 1" if x.dtype in UNSIGNED else f"-{x}",
-    # ``//`` of integers; of floats a helper, for ``//`` of TensorFlow divides first and misses what is exact
-    "floor_divide": lambda x1, x2: f"{x1} // {x2}" if is_integer(x1.dtype or x2.dtype or "") else f"floor_divide({x1}, {x2})",
+    # For floats, // of TensorFlow rounds the quotient first and misses exact results.
+    "floor_divide": lambda x1, x2: (
+        f"{x1} // {x2}"
+        if is_integer(x1.dtype or x2.dtype or "")
+        else f"floor_divide({x1}, {x2})"
+    ),
 })  # fmt: skip
 
 
 def _equality(name: str, sign: str) -> None:
     @rows.row(name)
     def row(x1: Operand, x2: Operand) -> str:
-        if (
-            x1.ndim and x2.ndim and x1.shape != x2.shape
-        ):  # of shapes that do not go together the operators give one truth value
+        if x1.ndim and x2.ndim and x1.shape != x2.shape:
+            # For shapes that do not broadcast, the operators return a single bool.
             return f"tf.{name}({x1}, {x2})"
         return f"{x1} {sign} {x2}"
 
@@ -97,9 +100,7 @@ _extreme("minimum", "&")
 
 @rows.row("abs")
 def absolute(x: Operand, *, right: bool) -> str:
-    """``tf.abs``, with another slope at 0 by a helper; unsigned integers stay as they are, and TFLite has no
-    absolute value of int64.
-    """
+    # TFLite has no absolute value of int64.
     if x.dtype == "int64":
         return f"tf.maximum({x}, -{x})"
     if right and is_floating(x.dtype or ""):
@@ -147,7 +148,7 @@ def clip(x: Operand, low: Operand | None = None, high: Operand | None = None) ->
 
 @rows.row("pow")
 def power(x1: Operand, x2: Operand) -> str:
-    """``**``, with cheaper functions for the exponents that have them."""
+    """Write ``**``, or a cheaper function for exponents that have one."""
     dtype = x1.dtype or x2.dtype or ""
     if is_integer(dtype):
         return f"integer_power({x1}, {x2})"
@@ -212,8 +213,11 @@ rows.table({
     "with_gradient": "with_gradient({*arrays})",
     "view_as_complex": "tf.complex({x}[..., 0], {x}[..., 1])",
     "view_as_real": "tf.stack([tf.math.real({x}), tf.math.imag({x})], axis=-1)",
-    # a helper for real numbers; ``tf.math.angle`` of complex ones
-    "angle": lambda x: f"atan2(tf.math.imag({x}), tf.math.real({x}))" if is_complex(x.dtype or "") else f"real_angle({x})",
+    "angle": lambda x: (
+        f"atan2(tf.math.imag({x}), tf.math.real({x}))"
+        if is_complex(x.dtype or "")
+        else f"real_angle({x})"
+    ),
 })  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Linear algebra in TensorFlow."""
+"""Linear algebra and Fourier transforms in TensorFlow."""
 
 from __future__ import annotations
 
@@ -33,17 +33,14 @@ rows.table(
 
 
 def one_product(x1: str, x2: str, axis: int) -> str:
-    """The product with one matrix, along the last axis of an array of four and ``axis`` of the matrix.
-
-    ``tf.matmul`` of shapes [8, 1, 4, 4] and [4, 4], which it would broadcast, writes beyond its memory on a
-    CPU (oneDNN in TensorFlow 2.21).
-    """
+    """Write the product of the last axis of a 4-D array with ``axis`` of a matrix."""
+    # A tf.matmul of shapes such as [8, 1, 4, 4] and [4, 4], which it would broadcast, writes outside its
+    # memory on CPU (oneDNN in TensorFlow 2.21).
     return f"tf.tensordot({x1}, {x2}, {'1' if axis == 0 else [[3], [axis]]})"
 
 
 @rows.row("matmul")
 def _matmul(x1: Operand, x2: Operand) -> str:
-    """``@`` of matrices; vectors have functions of their own."""
     if x1.ndim == 1 and x2.ndim == 1:
         return f"tf.reduce_sum({x1} * {x2})"
     if x1.ndim == 4 and all(size == 1 for size in x2.shape[:-2]):
@@ -56,7 +53,10 @@ def _matmul(x1: Operand, x2: Operand) -> str:
 
 
 def _lettered(equation: str, arrays: tuple[Operand, ...]) -> str:
-    """The equation with letters for the axes below ``...``, over which ``tf.einsum`` does not sum."""
+    """Replace ``...`` by letters in an equation whose result has none.
+
+    ``tf.einsum`` does not sum over the axes of ``...``.
+    """
     free = [letter for letter in string.ascii_letters if letter not in equation]
     labels, arrow, result = equation.partition("->")
     named = []
@@ -68,7 +68,7 @@ def _lettered(equation: str, arrays: tuple[Operand, ...]) -> str:
 
 @rows.row("einsum")
 def _einsum(*arrays: Operand, equation: str) -> str:
-    """``tf.einsum``; a helper where an axis of size 1 meets others, for ``tf.einsum`` does not broadcast."""
+    """Write ``tf.einsum``, or a helper that broadcasts if an axis of size 1 meets a larger one."""
     equation = equation if "..." in equation.partition("->")[2] else _lettered(equation, arrays)
     sizes: dict[str, set[bool]] = {}
     for labels, array in zip(equation.partition("->")[0].split(","), arrays):

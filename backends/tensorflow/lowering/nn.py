@@ -1,5 +1,6 @@
-"""Neural-network operations in TensorFlow, one file a section; those that are calls of helpers stand in
-``backends/helper_calls``.
+"""Neural-network operations in TensorFlow.
+
+Those that are plain calls of helpers are in ``backends/common/helper_calls.py``.
 """
 
 from __future__ import annotations
@@ -33,12 +34,20 @@ rows.table(
 
 
 rows.table({
-    "leaky_relu": lambda x, *, negative_slope, right: f"tf.where({x} {'>=' if right else '>'} 0, {x}, {x} * {negative_slope!r})",
+    "leaky_relu": lambda x, *, negative_slope, right: (
+        f"tf.where({x} {'>=' if right else '>'} 0, {x}, {x} * {negative_slope!r})"
+    ),
     "elu": lambda x, *, alpha: f"tf.nn.elu({x})" if alpha == 1 else f"elu({x}, {alpha!r})",
-    # ``tf.nn.gelu``; a helper for float64, for the constants in TensorFlow's own are of single precision
-    "gelu": lambda x, *, approximate: f"{'gelu' if x.dtype == 'float64' else 'tf.nn.gelu'}({x}, approximate={approximate})",
-    # a helper around ``tf.nn.softsign``, which takes no complex numbers
-    "soft_sign": lambda x: f"{x} / tf.cast(1 + tf.abs({x}), {x}.dtype)" if is_complex(x.dtype or "") else f"soft_sign({x})",
+    # The constants of tf.nn.gelu have single precision, so float64 goes to a helper.
+    "gelu": lambda x, *, approximate: (
+        f"{'gelu' if x.dtype == 'float64' else 'tf.nn.gelu'}({x}, approximate={approximate})"
+    ),
+    # tf.nn.softsign does not support complex numbers.
+    "soft_sign": lambda x: (
+        f"{x} / tf.cast(1 + tf.abs({x}), {x}.dtype)"
+        if is_complex(x.dtype or "")
+        else f"soft_sign({x})"
+    ),
 })  # fmt: skip
 
 
@@ -56,9 +65,8 @@ _over_axis("log_softmax")
 
 @rows.row("softplus")
 def _softplus(x: Operand, *, beta: float, threshold: float) -> str:
-    if (
-        beta == 1 and threshold == 20 and x.dtype != "float64"
-    ):  # in less precision both are the same number above 20
+    # In less precision, log1p(exp(x)) equals x above 20 anyway.
+    if beta == 1 and threshold == 20 and x.dtype != "float64":
         return f"tf.nn.softplus({x})"
     return f"softplus({x}, {beta!r}, {threshold!r})"
 
@@ -98,12 +106,15 @@ def _attention(
     enable_gqa: bool,
     dropout_rate: float,
 ) -> str:
-    """With dropout the weights are dropped between the two products."""
+    # Dropout applies to the weights, between the two products.
     options = [str(mask)] if mask is not None else []
     options += ["is_causal=True"] if is_causal else []
     options += [f"scale={scale!r}"] if scale is not None else []
     if random_key is not None:
-        return f"dropout({random_key}, attention_weights({', '.join([query, key, *options])}), {dropout_rate!r}) @ {value}"
+        return (
+            f"dropout({random_key}, attention_weights({', '.join([query, key, *options])}), "
+            f"{dropout_rate!r}) @ {value}"
+        )
     function = "grouped_query_attention" if enable_gqa else "scaled_dot_product_attention"
     return f"{function}({', '.join([query, key, value, *options])})"
 

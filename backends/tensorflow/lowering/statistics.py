@@ -1,4 +1,4 @@
-"""Random numbers in TensorFlow: stateless functions of a seed of two integers."""
+"""Statistics in TensorFlow, and random numbers as stateless functions of a key of two integers."""
 
 from __future__ import annotations
 
@@ -29,13 +29,16 @@ def _typed(x: Operand, dtype: str) -> str:
 
 
 def _accumulated(function: str, x: Operand, axis: Any, keepdims: bool, dtype: str) -> str:
-    if dtype == "bool":  # asked for as a type of the result
+    # A result of bool was requested by dtype=.
+    if dtype == "bool":
         return f"tf.cast({function}(tf.cast({x}, tf.int64){_axes(axis, keepdims)}), tf.bool)"
     return f"{function}({_typed(x, dtype)}{_axes(axis, keepdims)})"
 
 
 rows.table({
-    "sum": lambda x, *, axis, dtype, keepdims, out: _accumulated("tf.reduce_sum", x, axis, keepdims, out[0].dtype),
+    "sum": lambda x, *, axis, dtype, keepdims, out: (
+        _accumulated("tf.reduce_sum", x, axis, keepdims, out[0].dtype)
+    ),
     "mean": lambda x, *, axis, keepdims: f"tf.reduce_mean({x}{_axes(axis, keepdims)})",
     "cumulative_sum": lambda x, *, axis, dtype, out: f"tf.cumsum({_typed(x, out[0].dtype)}, {axis})",
 })  # fmt: skip
@@ -50,14 +53,18 @@ def _prod(x: Operand, *, axis: Any, dtype: Any, keepdims: bool, out: Any) -> str
 
 @rows.row("logsumexp")
 def _logsumexp(x: Operand, *, axis: Any, keepdims: bool) -> str:
-    return f"{'complex_logsumexp' if is_complex(x.dtype or '') else 'tf.reduce_logsumexp'}({x}{_axes(axis, keepdims)})"
+    function = "complex_logsumexp" if is_complex(x.dtype or "") else "tf.reduce_logsumexp"
+    return f"{function}({x}{_axes(axis, keepdims)})"
 
 
 def _extreme(name: str) -> None:
     @rows.row(name)
     def row(x: Operand, *, axis: Any, keepdims: bool, first: bool) -> str:
         if first and is_floating(x.dtype or ""):
-            return f"first_extreme(tf.reduce_{name}, tf.arg{name}, {x}, {axis}{', keepdims=True' if keepdims else ''})"
+            return (
+                f"first_extreme(tf.reduce_{name}, tf.arg{name}, {x}, "
+                f"{axis}{', keepdims=True' if keepdims else ''})"
+            )
         function = {"max": "any", "min": "all"}[name] if is_bool(x.dtype or "") else name
         return f"tf.reduce_{function}({x}{_axes(axis, keepdims)})"
 
@@ -109,7 +116,9 @@ def _trapezoid(y: Operand, x: Operand | None = None, *, dx: Any, axis: int, out:
 
 @rows.row("bincount")
 def _bincount(x: Operand, weights: Operand | None = None, *, minlength: Any, hint: int) -> str:
-    return f"bincount({x}{f', {weights}' if weights is not None else ''}{f', minlength={minlength!r}' if minlength != 0 else ''})"
+    options = f", {weights}" if weights is not None else ""
+    options += f", minlength={minlength!r}" if minlength != 0 else ""
+    return f"bincount({x}{options})"
 
 
 @rows.row("cov")
@@ -129,8 +138,13 @@ rows.table(
         "random_permutation": "random_permutation({key}, {n}, {dtype})",
         "random_exponential": "-tf.math.log1p(-tf.random.stateless_uniform({shape}, {key}, dtype={dtype}))",
         "random_gumbel": "random_gumbel({key}, {shape}, {dtype})",
-        "random_cauchy": "tf.tan(math.pi * (tf.random.stateless_uniform({shape}, {key}, dtype={dtype}) - 0.5))",
-        "random_gamma": "tf.random.stateless_gamma(tf.shape({concentration}), {key}, {concentration}, dtype={concentration}.dtype)",
+        "random_cauchy": (
+            "tf.tan(math.pi * (tf.random.stateless_uniform({shape}, {key}, dtype={dtype}) - 0.5))"
+        ),
+        "random_gamma": (
+            "tf.random.stateless_gamma(tf.shape({concentration}), {key}, {concentration}, "
+            "dtype={concentration}.dtype)"
+        ),
         "random_poisson": "tf.random.stateless_poisson(tf.shape({rate}), {key}, {rate}, dtype={rate}.dtype)",
         "random_binomial": "random_binomial({key}, {count}, {probability})",
         "random_categorical": "random_categorical({key}, {weights}, {samples}, {replacement})",

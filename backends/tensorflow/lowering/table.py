@@ -1,4 +1,4 @@
-"""The one table that the files beside this one fill."""
+"""The table of rows that the other files of this package fill."""
 
 from ...common.helper_calls import rows as helper_calls
 from ...common.rows import Rows
