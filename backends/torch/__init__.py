@@ -1,4 +1,4 @@
-"""torch as a target: canonical operations written in ``torch`` and ``torch.nn.functional``."""
+"""torch as a target: canonical operations written as calls of ``torch`` and ``torch.nn.functional``."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Guards on elements while torch traces a function: there are no elements to look at, so the check becomes an
-operation of the traced program.
+"""Guards on elements while torch traces a function.
+
+There are no concrete elements to check, so a guard becomes an operation of the traced program.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ _FAKE, _PROXY = torch._C._TorchDispatchModeKey.FAKE, torch._C._TorchDispatchMode
 
 
 def is_tracing() -> bool:
-    """Whether ``torch.export``, ``torch.compile``, ``make_fx`` or ``torch.jit.trace`` records what runs now;
-    a recording of this package is none of them.
+    """Return True while torch traces the current code (``export``, ``compile``, ``make_fx``, ``jit.trace``).
+
+    Return False while this package records.
     """
-    mode = torch._C._get_dispatch_mode  # asked for each guard of each call: no loop
+    # This runs for each guard of each call, so a loop would be too slow.
+    mode = torch._C._get_dispatch_mode
     is_traced: bool = (
         torch.compiler.is_compiling()
         or torch.jit.is_tracing()
@@ -38,9 +41,10 @@ _is_recorded._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def asserted(result: Any, checks: tuple[Any, ...], guards: tuple[Guard, ...]) -> Any:
-    """``result`` of a traced program that raises, when it runs, where a guard does not hold."""
+    """Return ``result`` of a traced program that raises an error at run time if a guard does not hold."""
     for check, guard in zip(checks, guards):
-        if not isinstance(check, torch.Tensor):  # a number of Python, or one that torch guards by itself
+        # Python numbers can be checked at once, and torch guards its own symbols.
+        if not isinstance(check, torch.Tensor):
             guard.require(check)
             continue
         holds, message = _as_expected(check, guard), _message(guard.expected, guard.origin)
@@ -52,10 +56,14 @@ def asserted(result: Any, checks: tuple[Any, ...], guards: tuple[Guard, ...]) ->
 
 
 def _message(expected: Any, origin: Any) -> str:
-    return f"GuardFailed: elements handed to Python were {expected!r} while recording and are others now, read by {origin}"
+    return (
+        f"GuardFailed: elements handed to Python were {expected!r} while recording and are others now, read "
+        f"by {origin}"
+    )
 
 
-_message._dynamo_marked_constant = True  # type: ignore[attr-defined]  # run while torch.compile traces, which cannot follow such a text
+# torch.compile cannot trace this text, so it evaluates the function while tracing.
+_message._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def _depending(result: Any, holds: torch.Tensor, message: str) -> Any:
@@ -65,11 +73,12 @@ def _depending(result: Any, holds: torch.Tensor, message: str) -> Any:
 
 
 def _as_expected(check: torch.Tensor, guard: Guard) -> torch.Tensor:
-    """Whether the elements are those that were seen while recording: NaN is NaN, and 0.0 is not -0.0."""
+    """Return whether ``check`` equals the recorded elements; NaN equals NaN, and 0.0 differs from -0.0."""
     expected = torch.tensor(guard.expected, dtype=check.dtype, device=check.device)
     if check.ndim != expected.ndim or any(size != other for size, other in zip(check.shape, expected.shape)):
         raise GuardFailed(
-            f"elements handed to Python were {guard.expected!r} while recording and are of the shape {tuple(check.shape)} now"
+            f"elements handed to Python were {guard.expected!r} while recording and are of the shape "
+            f"{tuple(check.shape)} now"
         )
     if not check.is_floating_point():
         return (check == expected).all()

@@ -1,6 +1,4 @@
-"""The named axes that code of torch runs over at this moment: processes of a group, or the slices of a
-function that is mapped.
-"""
+"""Named axes that torch code runs over: the processes of a group, or the slices of a mapped function."""
 
 from __future__ import annotations
 
@@ -16,25 +14,26 @@ from .collectives import Exchanges, exchanged
 
 
 class Axis(Protocol):
-    """``size`` devices, of which this one has the number ``index``."""
+    """An axis of ``size`` devices or slices, of which the current one has the number ``index``."""
 
     @property
-    def size(self) -> int:
-        """How many there are."""
+    def size(self) -> int: ...
 
     @property
     def index(self) -> Any:
-        """The number of this one: a number, or an array of type int32."""
+        """The number of the current device, or an int32 tensor."""
 
     def exchanged(self, array: Any, name: str) -> Any:
-        """The array of this device with those of all: ``"total"``, ``"pmax"``, ``"pmin"``, or ``"stacked"``
-        along a new first axis.
+        """Apply a collective over the axis.
+
+        ``name`` is ``"total"`` (sum), ``"pmax"``, ``"pmin"``, or ``"stacked"``, which adds a new first
+        axis.
         """
 
 
 @dataclass(frozen=True)
 class Processes:
-    """Processes, each of which runs the code; ``over`` are the exchanges of this call."""
+    """An axis of processes, each of which runs the code; ``over`` are the exchanges of this call."""
 
     over: Exchanges
 
@@ -52,7 +51,7 @@ class Processes:
 
 @dataclass(frozen=True)
 class Slices:
-    """The slices of ``torch.func.vmap``: ``index`` is mapped over the numbers of all of them."""
+    """The slices of ``torch.func.vmap``; ``index`` is mapped over the numbers of all slices."""
 
     index: Any
     size: int
@@ -62,9 +61,9 @@ class Slices:
 
 
 class _OverSlices(Function):
-    """A collective over the slices of the map that ``index`` is mapped by.
+    """A collective over the slices that ``index`` is mapped over.
 
-    Maps inside and outside of it leave it as it is.
+    Other maps, outside or inside, apply it to each of their own slices.
     """
 
     @staticmethod
@@ -87,7 +86,7 @@ class _OverSlices(Function):
 
     @staticmethod
     def backward(ctx: Any, cotangent: Any) -> Any:
-        """Each slice has had a part in what all of them were given: its cotangent is the sum of theirs."""
+        """Return the sum of the cotangents of all slices, since each slice contributed to all results."""
         _require_linear(ctx.kind)
         (index,) = ctx.saved_tensors
         total = _OverSlices.apply(cotangent, index, "total")
@@ -99,7 +98,8 @@ class _OverSlices(Function):
         return _OverSlices.apply(tangent, *ctx.saved_tensors, ctx.kind)
 
 
-# What becomes of an array with an axis of slices, and of one that is the same for so many of them.
+# For each collective, its result for an array with an axis of slices, and for one that is the same for all
+# slices.
 _OVER_AXIS: dict[str, tuple[Any, Any]] = {
     "total": (lambda array, axis: array.sum(axis, dtype=array.dtype), lambda array, size: array * size),
     "pmax": (lambda array, axis: array.amax(axis), lambda array, size: array.clone()),
@@ -114,7 +114,8 @@ _OVER_AXIS: dict[str, tuple[Any, Any]] = {
 def _require_linear(name: str) -> None:
     if name in ("pmax", "pmin"):
         raise GradientRefused(
-            "parallel.pmax and pmin have no gradient inside of the function, as in JAX; take transforms.stop_gradient of what they are "
+            "parallel.pmax and pmin have no gradient inside of the function, as in JAX; take "
+            "transforms.stop_gradient of what they are "
             "given, or the gradient of the whole map"
         )
 

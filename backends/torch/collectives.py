@@ -1,8 +1,9 @@
-"""Collectives of ``torch.distributed`` with their derivatives, under ``torch.func`` too.
+"""Collectives of ``torch.distributed`` and their derivatives, also under ``torch.func``.
 
-Those of a function that runs on each device of an axis (``total``, ``stacked``) have the sum of the devices'
-cotangents for their derivative, as in JAX. Those at its border belong to a function of the whole batch, which
-every process computes the rest of alike: ``Shared``, ``part``, ``joined``, ``summed`` and ``same``.
+Collectives in a function that runs on each device of an axis (``total``, ``stacked``) have the sum of the
+devices' cotangents as their derivative, as in JAX. Those at the boundary of such a function (``Shared``,
+``part``, ``joined``, ``summed`` and ``same``) belong to a function of the whole batch, which all processes
+continue in the same way.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from torch.autograd import Function
 from ...errors import CallMismatch, CollectiveFailed, GradientRefused
 
 COMMUNICATION = ("gloo", "NCCL", "ProcessGroup", "Connection closed", "Timed out waiting")
-"""What is in messages of errors of communication, of code that may fail in other ways, too."""
+"""Words that tell errors of communication from other errors of the same code."""
 
 _OPERATIONS = {"sum": dist.ReduceOp.SUM, "max": dist.ReduceOp.MAX, "min": dist.ReduceOp.MIN}
-_gather = (
-    getattr(dist.ProcessGroup, "all_gather_single", None) or dist.ProcessGroup._allgather_base
-)  # since torch 2.13, and before
-# By the types that are gathered, others as bytes, for gloo has few: what an array hardly begins with.
+# The first name exists since torch 2.13, the second one before.
+_gather = getattr(dist.ProcessGroup, "all_gather_single", None) or dist.ProcessGroup._allgather_base
+# Sentinels by dtype, as first elements that hardly occur. Other dtypes are gathered as bytes, because gloo
+# supports few.
 _REFUSAL = {
     torch.float32: -1.5 * 2.0**-99,
     torch.float64: -1.5 * 2.0**-99,
@@ -39,8 +40,10 @@ _REFUSAL = {
 
 
 class failures:
-    """Errors of communication as this package's: those of torch whose message has one of these words. A
-    class, as each exchange enters it: less runs than of a generator.
+    """Context that turns errors of communication into ``CollectiveFailed``.
+
+    Only errors whose message contains one of ``words`` are converted. It is a class, because each exchange
+    enters it, and a class is faster than a generator.
     """
 
     def __init__(self, group: Any, words: tuple[str, ...] = ("",)) -> None:
@@ -53,16 +56,21 @@ class failures:
             isinstance(problem, dist.DistError) or any(word in str(problem) for word in self._words)
         ):
             raise CollectiveFailed(
-                f"process {dist.get_rank(self._group)} of {dist.get_world_size(self._group)} could not exchange arrays with the others: "
-                "one has ended, did not come to the same collective within the timeout of torch.distributed.init_process_group(timeout=), "
-                "or came with an array of another shape. Look for its own error first, then start all processes again. torch says: "
+                f"process {dist.get_rank(self._group)} of {dist.get_world_size(self._group)} could not "
+                "exchange arrays with the others: "
+                "one has ended, did not come to the same collective within the timeout of "
+                "torch.distributed.init_process_group(timeout=), "
+                "or came with an array of another shape. Look for its own error first, then start all "
+                "processes again. torch says: "
                 f"{problem}"
             ) from problem
 
 
 class _Message(NamedTuple):
-    """What a process comes to an exchange with: an array, of a batch of so many rows. ``kind`` is ``"stack"``
-    or one of ``_OPERATIONS``.
+    """Description of an array that a process exchanges.
+
+    kind: ``"stack"`` or one of ``_OPERATIONS``.
+    rows: the size of the process's batch.
     """
 
     kind: str
@@ -77,7 +85,7 @@ class _Message(NamedTuple):
 
 
 class Exchanges:
-    """Exchanges of arrays that are known to be of one shape in all processes."""
+    """Exchanges of arrays that have the same shape in all processes."""
 
     def __init__(self, group: Any) -> None:
         self.group, self.size, self.rank = group, group.size(), group.rank()
@@ -115,9 +123,9 @@ class Exchanges:
 
 @dataclass(frozen=True)
 class _Last:
-    """What an exchange was the last time.
+    """The previous exchange with a certain number.
 
-    ``flag`` is sent with the next one that is reduced, and is None where that is described.
+    flag: sent along with the next reduction; None if the next exchange has to be described first.
     """
 
     message: _Message
@@ -125,8 +133,10 @@ class _Last:
 
 
 class CheckedExchanges(Exchanges):
-    """The exchanges of the calls of one function, each by its number in a call: ``CallMismatch`` in all
-    processes where they come with different batches or arrays. ``made`` counts those of the call.
+    """The exchanges of the calls of one function, numbered within a call.
+
+    All processes raise ``CallMismatch`` if they give different batches or arrays. ``made`` counts the
+    exchanges of the current call.
     """
 
     def __init__(self, group: Any) -> None:
@@ -152,7 +162,7 @@ class CheckedExchanges(Exchanges):
                 return found
         message = _Message(*own)
         _require_one(message, self.group)
-        # what changes each time is described each time, and so is what has no elements to begin with
+        # An array that differs from the last call, or is gathered empty, is described at the next call, too.
         is_steady = last is not None and own == last.message and (kind != "stack" or array.numel() > 0)
         self._last[number : number + 1] = [
             _Last(message, array.new_full((1,), kind == "min") if is_steady else None)
@@ -160,9 +170,9 @@ class CheckedExchanges(Exchanges):
         return super()._sent(kind, array)
 
     def _stacked_again(self, last: _Last, array: Any) -> Any:
-        """What all processes come with, if it is what they came with the last time; else None.
+        """Gather ``array``, or return None if a process has another array than in the previous call.
 
-        So is the array of this one.
+        A process with another array passes None and sends a sentinel instead.
         """
         found = _gathered(_refusal(last.message) if array is None else array, self.group)
         return (
@@ -170,28 +180,31 @@ class CheckedExchanges(Exchanges):
         )
 
     def _reduced_again(self, last: _Last, array: Any) -> Any:
-        """As ``_stacked_again``."""
+        """Reduce ``array``, or return None if a process has another array than in the previous call."""
         unset, flag = last.message.kind == "min", last.flag
         if array is None:
             array, flag = flag.new_zeros(math.prod(last.message.shape)), torch.full_like(flag, not unset)
         found = reduced(last.message.kind, torch.cat([array.reshape(-1), flag]), self.group)
-        return found[:-1] if found[-1].item() == unset else None  # one that is set changes what all get
+        # A flag that one process sets changes the result of all.
+        return found[:-1] if found[-1].item() == unset else None
 
 
 def _refusal(expected: _Message) -> Any:
-    """An array in the place of one that is expected to be gathered."""
+    """Return a sentinel array to be gathered in place of an expected one."""
     array = torch.empty(expected.shape, dtype=expected.dtype, device=expected.device)
     sent = array if array.dtype in _REFUSAL else array.view(-1).view(torch.uint8)
     sent.fill_(_REFUSAL[sent.dtype])
     return array
 
 
-_meetings: Counter[str] = Counter()  # of each group, by its name
+# The number of functions so far, by the name of the group.
+_meetings: Counter[str] = Counter()
 
 
 def _meet(group: Any) -> None:
-    """Waits for the others to come with as many functions, by the store of all processes: where one begins to
-    exchange what the others do not expect, gloo ends it.
+    """Wait until all processes have come to the same number of functions, by the default store.
+
+    gloo ends a process whose exchange the others do not expect.
     """
     store, name = dist.distributed_c10d._get_default_store(), group.group_name
     _meetings[name] += 1
@@ -203,11 +216,12 @@ def _meet(group: Any) -> None:
 
 
 def reduced(kind: str, row: Any, group: Any) -> Any:
-    """The array itself, with the elements of all processes, reduced as ``_OPERATIONS`` says."""
+    """Reduce ``row`` in place over all processes and return it; ``kind`` is a key of ``_OPERATIONS``."""
     try:
+        # The method of the group avoids the overhead of dist.all_reduce.
         if row.is_complex():
             dist.all_reduce(row, _OPERATIONS[kind], group)
-        else:  # without what is around it
+        else:
             group.allreduce(row, _OPERATIONS[kind]).wait()
     except RuntimeError:
         with failures(group):
@@ -216,7 +230,7 @@ def reduced(kind: str, row: Any, group: Any) -> Any:
 
 
 def _gathered(array: Any, group: Any) -> Any:
-    """The elements of all processes, a row of one each, of a type that is gathered."""
+    """Return the elements of all processes, one row for each, in a dtype that can be gathered."""
     row = array.reshape(1, -1).contiguous()
     if row.dtype not in _REFUSAL:
         row = row.view(torch.uint8)
@@ -230,14 +244,15 @@ def _gathered(array: Any, group: Any) -> Any:
 
 
 def _require_one(own: _Message, group: Any) -> None:
-    """``CallMismatch`` in all processes where they describe different things."""
+    """Raise ``CallMismatch`` in all processes if their descriptions differ."""
     told = torch.tensor(
         [[-1 if own.rows is None else own.rows, zlib.crc32(str(own).encode())]], device=own.device
     )
     rows, texts = _gathered(told, group).T.tolist()
     if len(set(rows)) > 1:
         raise CallMismatch(
-            f"the processes give batches of {', '.join(map(str, rows))} rows, in the order of their ranks; all have to give one size: "
+            f"the processes give batches of {', '.join(map(str, rows))} rows, in the order of their ranks; "
+            "all have to give one size: "
             "leave the rest of the last batch out (drop_last=True)"
         )
     if len(set(texts)) > 1:
@@ -245,8 +260,10 @@ def _require_one(own: _Message, group: Any) -> None:
         with failures(group):
             dist.all_gather_object(each, str(own), group)
         raise CallMismatch(
-            f"the processes exchange different arrays, in the order of their ranks: {'; '.join(each)}. All have to come with one shape and "
-            "dtype: pad what differs to one size, and call parallel.psum and its like in one order in all processes"
+            f"the processes exchange different arrays, in the order of their ranks: {'; '.join(each)}. All "
+            "have to come with one shape and "
+            "dtype: pad what differs to one size, and call parallel.psum and its like in one order in all "
+            "processes"
         )
 
 
@@ -257,8 +274,9 @@ def broadcast(array: Any, group: Any) -> Any:
 
 
 class Exchange(Function):
-    """An exchange by its name, a method of ``over``, of an array; element by element, so that it may be
-    mapped over any axis.
+    """An exchange with a derivative: the method ``name`` of ``over``.
+
+    It is element-wise, so it can be mapped over any axis.
     """
 
     @staticmethod
@@ -280,7 +298,7 @@ class Exchange(Function):
 
 
 class Shared(Function):
-    """Arrays that are whole on each device; their cotangents are added up in one exchange."""
+    """Arrays that are whole on each device; their cotangents are summed in one exchange."""
 
     generate_vmap_rule = True
 
@@ -308,7 +326,7 @@ def total_of_new(array: Any, over: Exchanges) -> Any:
 
 
 def is_followed(*arrays: Any) -> bool:
-    """Whether a derivative may be taken of one of them, or a transform maps them."""
+    """Return True if a derivative of one of ``arrays`` may be taken, or if a transform is active."""
     if (
         torch._C._functorch.peek_interpreter_stack() is not None
         or torch.autograd.forward_ad._current_level >= 0
@@ -326,9 +344,7 @@ def has_transforms() -> bool:
 
 
 def applied(function: type[Function], *inputs: Any) -> Any:
-    """``function.apply``, which outside of transforms reads the signature of ``forward`` at each call for
-    nothing.
-    """
+    """Call ``function.apply``; outside transforms, avoid its inspection of ``forward`` at each call."""
     return (
         function.apply(*inputs)
         if has_transforms()
@@ -338,7 +354,10 @@ def applied(function: type[Function], *inputs: Any) -> Any:
 
 @functools.cache
 def _without_transforms(function: Any) -> Any:
-    """The same for autograd alone: torch knows it by the context in ``forward``."""
+    """Return ``function`` for autograd alone.
+
+    torch recognizes such a function by the context argument of ``forward``.
+    """
 
     def forward(ctx: Any, *inputs: Any) -> Any:
         output = function.forward(*inputs)
@@ -361,24 +380,28 @@ def _refused(cotangent: Any, over: Exchanges) -> Any:
     raise GradientRefused(NO_GRADIENT)
 
 
-# What becomes of a cotangent of each exchange.
+# The transpose of each exchange.
 _TRANSPOSED: dict[str, Callable[[Any, Exchanges], Any]] = {
     "total": lambda cotangent, over: exchanged(cotangent, "total", over),
     "pmax": _refused,
     "pmin": _refused,
     "stacked": lambda cotangent, over: exchanged(cotangent, "total", over)[over.rank],
-    # this device's part along the first axis, and the parts of all devices
+    # "part" takes this device's part along the first axis, and "joined" concatenates the parts of all
+    # devices.
     "part": lambda cotangent, over: exchanged(cotangent, "joined", over),
     "joined": lambda cotangent, over: exchanged(cotangent, "part", over),
-    # the sum, of which every process computes the rest alike; and what is equal on all devices, each of which
-    # has a share of the cotangent
+    # All processes continue in the same way after "summed". Arrays of "same" are equal on all devices, and
+    # each device gets a share of the cotangent.
     "summed": lambda cotangent, over: cotangent,
     "same": lambda cotangent, over: cotangent / over.size,
 }
 
 
 def together(function: Callable[[Any], Any], arrays: list[Any]) -> list[Any]:
-    """A function of the elements, over all arrays of one dtype at once: one exchange costs less than many."""
+    """Apply ``function`` to the concatenation of all arrays of one dtype, and split the result.
+
+    One exchange costs less than many. Entries that are None stay None.
+    """
     found: list[Any] = [None] * len(arrays)
     for dtype in dict.fromkeys(array.dtype for array in arrays if array is not None):
         places = [place for place, array in enumerate(arrays) if array is not None and array.dtype == dtype]

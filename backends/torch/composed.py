@@ -1,5 +1,6 @@
-"""Operations that torch composes of others with writes in place, which ``DTensor`` refuses where they change
-the layout: without writes.
+"""Operations that torch composes of in-place writes, written without them.
+
+``DTensor`` rejects in-place writes that change the layout.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ def rms_norm(
     weight: torch.Tensor | None = None,
     eps: float | None = None,
 ) -> torch.Tensor:
-    """``torch.nn.functional.rms_norm``, computed in float32 where ``x`` is in half precision, as there.
+    """Compute ``torch.nn.functional.rms_norm``; half precision is computed in float32.
 
     >>> x = torch.randn(2, 3)
     >>> torch.allclose(rms_norm(x, (3,)), functional.rms_norm(x, (3,)))
@@ -34,7 +35,7 @@ _COMPOSED: dict[Any, Callable[..., Any]] = {functional.rms_norm: rms_norm, torch
 
 
 class WithoutWrites(TorchFunctionMode):
-    """Inside of the block these operations are computed without writes."""
+    """Context in which these operations are computed without in-place writes."""
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return _COMPOSED.get(function, function)(*args, **(kwargs or {}))

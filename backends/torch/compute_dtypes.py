@@ -1,5 +1,6 @@
-"""Types that torch has no kernels for, or few: operation -> the type that stands in, and back to which its
-results are converted.
+"""Table of the dtypes in which operations are computed if torch has no kernels for a dtype.
+
+Results are cast back.
 """
 
 from __future__ import annotations
@@ -10,18 +11,21 @@ from ...ops import ArraySpec
 from ...ops.text import Text
 from ..common.rows import Operand, Rows, operand
 
-_UNSIGNED = {"uint16": "int64", "uint32": "int64"}  # which wrap around when they are given
+# Python numbers wrap around when they are converted to these.
+_UNSIGNED = {"uint16": "int64", "uint32": "int64"}
 _HALF = {"float16": "float32", "bfloat16": "float32"}
 
-# Operations that torch has for unsigned integers of 16 and 32 bits on every device, or that have a way of
-# their own.
+# Operations that support uint16 and uint32 on every device, or handle them themselves.
 _AS_THEY_ARE = frozenset({
-    "asarray", "astype", "bitcast", "broadcast_to", "concat", "copy", "dropout", "empty", "expand_dims", "full", "getitem", "ones",
-    "permute_dims", "refuse_gradient", "reshape", "split", "squeeze", "stack", "stop_gradient", "threefry", "unstack", "with_gradient",
+    "asarray", "astype", "bitcast", "broadcast_to", "concat", "copy", "dropout", "empty", "expand_dims",
+    "full", "getitem", "ones",
+    "permute_dims", "refuse_gradient", "reshape", "split", "squeeze", "stack", "stop_gradient", "threefry",
+    "unstack", "with_gradient",
     "zeros",
 })  # fmt: skip
 
-# Operations that lack other types.
+# Operations that lack other dtypes.
+# These compute the same bits in int64.
 _LACKING: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
     ({"bool": "int64"}, ("matmul", "tensordot", "vecdot", "einsum", "inner", "multi_dot")),
     (_HALF, ("solve_triangular", "airy_ai", "spherical_bessel_j0")),
@@ -46,27 +50,29 @@ _LACKING: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
             "sum",
             "where",
         ),
-    ),  # the same bits
+    ),
 )
 _COMPUTE_DTYPES: dict[str, dict[str, str]] = {name: types for types, names in _LACKING for name in names}
 
 
-# Operations that are others on the same bits: helpers for unsigned integers of 64 bits.
+# Operations on uint64 that differ from those of int64 on the same bits, so helpers compute them.
 _OF_64_BITS = {
-    "bitwise_right_shift": "shifted_right({0}, {1})", "fmod": "divided({0}, {1})[1]", "remainder": "divided({0}, {1})[1]",
-    "floor_divide": "divided({0}, {1})[0]", "less": "is_less({0}, {1})", "greater": "is_less({1}, {0})", "less_equal": "~is_less({1}, {0})",
-    "greater_equal": "~is_less({0}, {1})", "minimum": "torch.where(is_less({0}, {1}), signed({0}), signed({1})).view(torch.uint64)",
+    "bitwise_right_shift": "shifted_right({0}, {1})", "fmod": "divided({0}, {1})[1]",
+    "remainder": "divided({0}, {1})[1]",
+    "floor_divide": "divided({0}, {1})[0]", "less": "is_less({0}, {1})", "greater": "is_less({1}, {0})",
+    "less_equal": "~is_less({1}, {0})",
+    "greater_equal": "~is_less({0}, {1})",
+    "minimum": "torch.where(is_less({0}, {1}), signed({0}), signed({1})).view(torch.uint64)",
     "maximum": "torch.where(is_less({0}, {1}), signed({1}), signed({0})).view(torch.uint64)",
 }  # fmt: skip
 
 
 class TorchRows(Rows):
-    """Rows that see another type where torch has no kernel for the type of an array."""
+    """Rows that see another dtype if torch has no kernel for the dtype of an array."""
 
     def expression(
         self, name: str, operands: tuple[Any, ...], params: dict[str, Any], out: tuple[ArraySpec, ...]
     ) -> str:
-        """The expression that computes operation ``name``."""
         if name in _OF_64_BITS and any(getattr(item, "dtype", None) == "uint64" for item in operands):
             return _OF_64_BITS[name].format(*operands)
         types = compute_dtypes(name)
@@ -87,9 +93,10 @@ class TorchRows(Rows):
 
 
 def compute_dtypes(name: str) -> dict[str, str]:
-    """The types that torch does not compute an operation in, and those that stand in.
+    """Return the dtypes that torch lacks for an operation, mapped to those that it is computed in.
 
-    >>> compute_dtypes("solve_triangular")["bfloat16"], compute_dtypes("cummax")["uint32"], compute_dtypes("concat")
+    >>> wide = compute_dtypes("solve_triangular")
+    >>> wide["bfloat16"], compute_dtypes("cummax")["uint32"], compute_dtypes("concat")
     ('float32', 'int64', {})
     """
     unsigned = {} if name in _AS_THEY_ARE or name.startswith("random_") else _UNSIGNED

@@ -1,6 +1,4 @@
-"""What of torch's surroundings a graph minds: it makes arrays on the device of those that it is given, and
-autocast casts nothing that is cast already.
-"""
+"""Devices and autocast: new arrays are made on the device of the arguments, and autocast is disabled."""
 
 from __future__ import annotations
 
@@ -17,15 +15,16 @@ from ...ir.graph import Graph
 _MADE = re.compile(
     r"\btorch\.(arange|as_tensor|fft\.r?fftfreq|empty|eye|full|linspace|ones|rand\w*|tensor|tri[lu]_indices|zeros)\("
 )
-_AUTOCAST = ("cpu", "cuda")  # the kinds of devices that it may be on for
+# The kinds of devices on which autocast may be enabled.
+_AUTOCAST = ("cpu", "cuda")
 
 
 def placed(function: Callable[..., Any], graph: Graph, program: Any) -> Callable[..., Any]:
-    """``function`` as it is to be called.
+    """Return ``function``, wrapped so that it runs on the device of its arguments.
 
-    Of a canonical graph whose arrays are on an accelerator, constants are copied there at each call, and new
-    arrays are made there. Whether it makes any is told by its text, for rows write numbers as tensors too.
-    torch moves no array by itself. A graph in torch's own calls has the devices that its function names.
+    torch does not move arrays between devices. So if an argument is on an accelerator, constants of a
+    canonical graph are moved there at each call, and new arrays are made there. Graphs of recorded torch
+    calls name their devices themselves.
     """
     if graph.demands.casts_are_written:
         function = _without_autocast(function)
@@ -48,9 +47,7 @@ def placed(function: Callable[..., Any], graph: Graph, program: Any) -> Callable
 
 
 def _without_autocast(function: Callable[..., Any]) -> Callable[..., Any]:
-    """As the calls of a recording under autocast: its casts are written, and where the function had switched
-    it off there are none.
-    """
+    """Disable autocast in ``function``, whose source contains the casts that autocast did while recording."""
 
     @functools.wraps(function)
     def exactly(*given: Any) -> Any:
@@ -64,9 +61,9 @@ def _without_autocast(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _device(given: Iterable[Any]) -> torch.device | None:
-    """That of an array that is not on the CPU; numbers may be there while others are not.
+    """Return the device of the first array that is not on the CPU, or None.
 
-    Of parameters the first one tells for all.
+    Only the first parameter of a dict is looked at.
     """
     for item in given:
         if isinstance(item, Mapping):

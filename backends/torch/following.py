@@ -1,5 +1,6 @@
-"""Guards that ``torch.compile`` cannot follow, asked again by an operation of the compiled program whenever
-that runs.
+"""Guards that ``torch.compile`` cannot trace.
+
+An operation of the compiled program evaluates them whenever the program runs.
 """
 
 from __future__ import annotations
@@ -26,8 +27,6 @@ def _(anchor: torch.Tensor, number: int) -> torch.Tensor:
 
 
 class Dynamo:
-    """See :class:`graph_compiler.contracts.Tracer`."""
-
     is_following = staticmethod(torch.compiler.is_dynamo_compiling)
 
     def noted(self, check: Callable[[], None]) -> int:
@@ -36,8 +35,9 @@ class Dynamo:
         return number
 
     def require_when_run(self, number: int, leaves: tuple[Any, ...]) -> None:
-        """Puts a check into the compiled program; an exported one keeps none, for it goes where nothing of
-        the original is.
+        """Add a check to the compiled program.
+
+        Exported programs get no checks, because they run without the original.
         """
         if torch.compiler.is_exporting():
             return
@@ -51,7 +51,7 @@ class Dynamo:
         torch._dynamo.graph_break(message)
 
     def hide(self, functions: Iterable[Any]) -> None:
-        """Where calls of these functions run as they are, nothing inside of them is followed."""
+        """Make ``torch.compile`` skip the code of ``functions`` and all code that they call."""
         from torch._C._dynamo.eval_frame import set_code_exec_strategy
         from torch._dynamo.types import FrameAction, FrameExecStrategy
 

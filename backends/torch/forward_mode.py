@@ -1,4 +1,4 @@
-"""Operations without derivatives in torch, forward mode among them."""
+"""Operations without a derivative in torch, or with a wrong one in forward mode."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from torch.overrides import TorchFunctionMode
 
 
 def _logcumsumexp(x: torch.Tensor, dim: int) -> torch.Tensor:
-    """Compute ``torch.logcumsumexp`` by sums of two, in steps that double: their derivatives are right in any
-    mode and order.
+    """Compute ``torch.logcumsumexp`` by sums of pairs over doubling distances.
+
+    Their derivatives are right in any mode and order.
     """
     rows, reach = x.movedim(dim, 0) if x.ndim else x.reshape(1), 1
     while reach < rows.shape[0]:
@@ -20,23 +21,20 @@ def _logcumsumexp(x: torch.Tensor, dim: int) -> torch.Tensor:
     return rows.movedim(0, dim) if x.ndim else rows.reshape(())
 
 
-# Functions whose derivative in forward mode is wrong: none is used.
+# Functions whose derivative in forward mode is wrong.
 REFUSED = frozenset({"cholesky_inverse"})
-# Functions with a wrong derivative in forward mode, and what is computed in their place: a second derivative
-# by two reverse modes would be NaN where the function is differentiated already. That of logcumsumexp loses
+# Functions with a wrong derivative in forward mode, and their replacements. Two reverse modes would be no
+# remedy, because the second derivative of these functions is NaN. The forward mode of logcumsumexp loses
 # values far below the largest.
 REPLACED: dict[str, Callable[..., torch.Tensor]] = {"logcumsumexp": _logcumsumexp}
 
 
 class RefusingWrong(TorchFunctionMode):
-    """Inside of it operations whose forward mode in torch is wrong raise ``NotImplementedError``, as those do
-    that have none.
-    """
+    """Context in which operations with a wrong forward mode are replaced or raise ``NotImplementedError``."""
 
     def __torch_function__(
         self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """The call."""
         name, given = getattr(function, "__name__", ""), kwargs or {}
         short = name.partition(".")[0]
         if (
@@ -55,8 +53,10 @@ def _is_product(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 
 def is_without_derivative(problem: Exception) -> bool:
-    """Whether torch says by it that an operation has no forward mode, no derivative, or no second one, fails
-    at a tangent, or that ``torch.func`` cannot follow it (``requires_grad_``).
+    """Return True if ``problem`` is torch's error for a missing derivative.
+
+    The derivative may be of first or second order, in forward or reverse mode. The error of ``torch.func``
+    for calls that it cannot transform, such as ``requires_grad_``, counts too.
     """
     words = ("is not implemented", "set a forward gradient", "being transformed by a functorch transform")
     return isinstance(problem, NotImplementedError) or (

@@ -1,4 +1,4 @@
-"""A graph as a ``torch.nn.Module``: around the original's own tensors, or with tensors that it holds itself."""
+"""Graphs as ``torch.nn.Module``, with the tensors of the original or with their own."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from .native import Standing
 
 
 class OpenModule:
-    """A module as a function of a dict of its parameters, each once, or of others, and of the arguments. What
-    is in the module is found once, and again where it has changed.
+    """A module as a function of a dict of its parameters and of its arguments.
+
+    A shared parameter occurs once in the dict. The structure of the module is cached, and read again after
+    a change.
     """
 
     def __init__(self, module: torch.nn.Module) -> None:
@@ -27,9 +29,7 @@ class OpenModule:
         self._find()
 
     def _find(self) -> None:
-        """All modules in it, one level after the other, and where their parameters are: the dict, the key,
-        and the name of the first.
-        """
+        """Find all submodules, and the dict, the key and the first name of each of their parameters."""
         found, modules = dict[int, tuple[str, Any]](), [("", self._module)]
         self._places: list[tuple[dict[str, Any], str, str]] = []
         for prefix, inner in modules:
@@ -48,8 +48,10 @@ class OpenModule:
         self._parameters, self._signature = dict(found.values()), self._signature_now()
 
     def _signature_now(self) -> list[Any]:
-        """Equal as long as all modules hold the same, by the same names: numbers of objects that are kept
-        here stand for them.
+        """Return a list that stays equal until a submodule holds other objects or names.
+
+        Objects are represented by their ids, which stay valid because this object keeps references to
+        them.
         """
         return [
             part
@@ -67,7 +69,7 @@ class OpenModule:
         return [self._now]
 
     def _now(self) -> Mapping[str, Any]:
-        """Those of the moment: the same object as long as they are the same."""
+        """Return the current parameters: the same object as before, unless they have changed."""
         if self._versions.now != self._noted:
             self._noted = self._versions.copy()
             if self._signature_now() != self._signature:
@@ -75,9 +77,7 @@ class OpenModule:
         return self._parameters
 
     def __call__(self, held: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any:
-        """With the tensors of ``held`` in the place of the parameters, which they are where no derivatives
-        are taken.
-        """
+        """Call the module with the tensors of ``held`` as its parameters, and restore these afterwards."""
         own = self._parameters
         if all(map(operator.is_, held.values(), own.values())):
             return self._module(*args, **kwargs)
@@ -91,11 +91,15 @@ class OpenModule:
 
 
 class _Part(torch.nn.Module):
-    """One level of the names: it holds tensors, and is never called, so that hooks on it would never run."""
+    """A submodule that only holds tensors under one level of a dotted name.
+
+    It is never called, so hooks on it would never run.
+    """
 
     def _refuse(self, *args: Any, **kwargs: Any) -> Any:
         raise NotCompilable(
-            "a part of the module of a graph holds tensors and is never called, so that a hook on it would never run: register it on the "
+            "a part of the module of a graph holds tensors and is never called, so that a hook on it would "
+            "never run: register it on the "
             "original's layer before the graph is recorded, or on the whole module"
         )
 
@@ -104,15 +108,15 @@ class _Part(torch.nn.Module):
 
 
 class _Named(torch.nn.Module):
-    """Tensors under names with dots, and a graph that is no part of it."""
+    """Base of modules that hold tensors under dotted names and call a graph, which is no submodule."""
 
     def __init__(self, graph: Any) -> None:
         super().__init__()
         self.__dict__["_graph"] = graph
-        self.__dict__["_mode"] = (
-            None  # that of the original's modules, until train() or eval() is called here
-        )
-        self.__dict__["_written"] = (0, ())  # number of variants, names of the weights that these write to
+        # None is the mode of the original's modules, until train() or eval() is called on this one.
+        self.__dict__["_mode"] = None
+        # The number of variants, and the names of the weights that they write to.
+        self.__dict__["_written"] = (0, ())
         torch.nn.Module.train(self, _is_training(graph))
 
     def _place(self, name: str) -> tuple[torch.nn.Module, str]:
@@ -120,22 +124,21 @@ class _Named(torch.nn.Module):
         holder: torch.nn.Module = self
         for part in path:
             if part not in holder._modules:
-                holder._modules[part] = (
-                    _Part()
-                )  # not by add_module, which takes an attribute of the original for one of the module
+                # add_module would mistake an attribute of the original for one of this module.
+                holder._modules[part] = _Part()
             holder = holder.get_submodule(part)
         return holder, last
 
     def _hold(self, name: str, tensor: torch.Tensor) -> None:
         holder, last = self._place(name)
-        # not by register_parameter, which takes an attribute of the original that is found here for one of
-        # the module
+        # register_parameter would mistake an attribute of the original for one of this module.
         held = holder._parameters if isinstance(tensor, torch.nn.Parameter) else holder._buffers
         held[last] = tensor
 
     def __getattr__(self, name: str) -> Any:
-        """As of any module, and the plain attributes of the original; ``device`` and ``dtype`` are those of
-        the tensors here.
+        """Look up ``name`` in the module, then among the plain attributes of the original.
+
+        ``device`` and ``dtype`` are those of the module's own tensors.
         """
         try:
             return super().__getattr__(name)
@@ -143,7 +146,8 @@ class _Named(torch.nn.Module):
             if "_graph" not in self.__dict__ or isinstance(
                 getattr(self._graph, name, print), (MethodType, BuiltinFunctionType)
             ):
-                raise  # methods would run with the original's tensors, which may be others
+                # Methods would run with the original's tensors, which may differ.
+                raise
             own = (
                 next((tensor for tensor in self.parameters() if tensor.is_floating_point()), None)
                 if name in ("device", "dtype")
@@ -153,9 +157,8 @@ class _Named(torch.nn.Module):
 
     @passes_on
     def _slow_forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What ``torch.jit.trace`` calls: what a recording relies on is looked at outside of the trace, which
-        notes each look at a tensor.
-        """
+        """Check the assumptions outside of a running ``torch.jit.trace``, then trace the call."""
+        # The trace would record each look at a tensor.
         state = torch._C._get_tracing_state()
         torch._C._set_tracing_state(None)
         try:
@@ -172,8 +175,9 @@ class _Named(torch.nn.Module):
         return self._own()
 
     def _followed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
-        """``(result,)`` of a call that ``torch.compile`` follows; None where it has given up, so that the
-        call runs as it is.
+        """Return ``(result,)`` of a call that ``torch.compile`` traces.
+
+        Return None if it gave up, so that the call has to run eagerly.
         """
         held = self._own()
         if (found := self._graph._follow(self._given(held), args, kwargs, self._mode)) is None:
@@ -185,7 +189,7 @@ class _Named(torch.nn.Module):
         return (result,)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> HoldingModule:
-        """A module of the same graph with copies of these tensors, as averages of weights want one."""
+        """Return a module of the same graph with copies of these tensors."""
         made = memo[id(self)] = _called_as_the_original(HoldingModule, self._graph)(self._graph)
         made.load_state_dict(self.state_dict())
         for name, weight in made.named_parameters():
@@ -199,9 +203,9 @@ class _Named(torch.nn.Module):
         return _restored, (self._graph, self.state_dict(), fixed, self.training, self._mode)
 
     def _given(self, own: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """What a call computes with.
+        """Return the tensors that a call computes with.
 
-        Of weights that it writes to afterwards these are copies: a derivative needs them as they were.
+        Weights that the call writes to are copied, because a derivative needs their old values.
         """
         if self._written[0] != len(self._graph.variants):
             written = [name for name in self._graph.state if isinstance(own.get(name), torch.nn.Parameter)]
@@ -211,18 +215,16 @@ class _Named(torch.nn.Module):
 
 
 class GraphModule(_Named):
-    """Calls a graph; its parameters and buffers are the graph's own tensors, under the original names.
+    """A module that calls a graph.
 
-    Where others stand in their place (``torch.func.functional_call``, parametrisations, assignments), a call
-    computes with those.
+    Its parameters and buffers are the graph's own tensors under the original names. If one is replaced
+    (``torch.func.functional_call``, parametrizations, assignments), calls compute with the new one.
     """
 
     def __init__(self, graph: Any) -> None:
         super().__init__(graph)
-        self._changing: tuple[int, tuple[str, ...]] = (
-            0,
-            (),
-        )  # number of variants, names of the buffers that these write to
+        # The number of variants, and the names of the buffers that they write to.
+        self._changing: tuple[int, tuple[str, ...]] = (0, ())
         self._standing = Standing()
         for name, tensor in graph.parameters.items():
             self._hold(name, tensor)
@@ -234,7 +236,7 @@ class GraphModule(_Named):
 
     @passes_on
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The graph's result; the buffers are then those that the call has made."""
+        """Call the graph; its new buffers become buffers of the module."""
         if torch.compiler.is_dynamo_compiling() and (found := self._followed(args, kwargs)) is not None:
             return found[0]
         if self._standing.changed():
@@ -255,9 +257,7 @@ class GraphModule(_Named):
 
     @passes_on
     def _with_own(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The result with the tensors that stand here; buffers are written to in place, as layers of torch
-        do.
-        """
+        """Call the graph with the tensors that the module holds now; buffers are written to in place."""
 
         def held() -> dict[str, torch.Tensor]:
             return {**self._graph.parameters, **self._own()}
@@ -266,14 +266,15 @@ class GraphModule(_Named):
         result, state = self._graph._step(
             lambda: self._given(held()), args, kwargs, key=lambda: None, training=None, is_traced=is_traced
         )
-        own = held() if state else {}  # a call may have recorded a variant with other weights
+        # The call may have recorded a variant with further weights.
+        own = held() if state else {}
         with torch.no_grad():
             for name, buffer in state.items():
                 own[name].copy_(buffer)
         return result
 
     def _apply(self, function: Any, recurse: bool = True) -> GraphModule:
-        """``double``, ``cuda`` and their kin, which put new buffers in the place of the graph's."""
+        """Convert the tensors (``double``, ``cuda``, ...) and give the new buffers to the graph."""
         super()._apply(function, recurse)
         for name, buffer in self.named_buffers():
             for variant in self._graph.variants:
@@ -289,11 +290,11 @@ class GraphModule(_Named):
 
 
 class HoldingModule(_Named):
-    """Calls a graph with tensors of its own, where no modules of torch hold any: the original is written in
-    another framework, or is not there.
+    """A module that calls a graph with tensors of its own.
 
-    ``train()`` and ``eval()`` choose the mode of the original's modules for its calls, where it has some;
-    before, it is the one they are in.
+    It is used if the original belongs to another framework, or is not available. ``train()`` and
+    ``eval()`` choose the mode of the original's modules for calls of this module; until then, it is the
+    mode that they are in.
     """
 
     def __init__(self, graph: Any) -> None:
@@ -303,7 +304,7 @@ class HoldingModule(_Named):
         self._held()
 
     def _held(self) -> dict[str, torch.Tensor]:
-        """The tensors by their names; those of variants that are new are copied."""
+        """Return the tensors by name, and copy those of new variants first."""
         graph = self._graph
         if self._seen != len(graph.variants):
             self._seen, weights, frozen = len(graph.variants), graph._differentiable, graph.frozen
@@ -323,7 +324,7 @@ class HoldingModule(_Named):
 
     @passes_on
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The graph's result; buffers that it writes to are kept."""
+        """Call the graph and store its new buffers."""
         if torch.compiler.is_dynamo_compiling() and (found := self._followed(args, kwargs)) is not None:
             return found[0]
         result, state = self._graph._step(
@@ -339,8 +340,9 @@ class HoldingModule(_Named):
         return result
 
     def _leave(self, name: str, array: torch.Tensor) -> None:
-        """What a call has made of a buffer, or of a weight, which an optimizer knows: it stays the same
-        tensor.
+        """Store the new value of a buffer or a weight.
+
+        A weight remains the same tensor, because optimizers refer to it.
         """
         holder, last = self._place(name)
         if last in holder._parameters:
@@ -375,8 +377,9 @@ _ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def _called_as_the_original(base: type[_Named], graph: Any) -> Any:
-    """A class whose ``forward`` has the signature of the original's, by which torch's exporters and others
-    know the names of arguments.
+    """Return a subclass of ``base`` whose ``forward`` has the signature of the original.
+
+    Exporters of torch and others read argument names from it.
     """
     forward = FunctionType(base.forward.__code__, base.forward.__globals__, "forward")
     forward.__doc__ = base.forward.__doc__
@@ -386,7 +389,8 @@ def _called_as_the_original(base: type[_Named], graph: Any) -> Any:
         and signature.parameters
         and all(one.kind in _ANY for one in signature.parameters.values())
     ):
-        signature = call_signature(graph.variants[0].graph)  # a call of a Keras model takes *args, **kwargs
+        # The signature of a Keras model's call is only *args, **kwargs.
+        signature = call_signature(graph.variants[0].graph)
     if signature is not None:
         own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
         forward.__signature__ = signature.replace(parameters=[own, *signature.parameters.values()])  # type: ignore[attr-defined]

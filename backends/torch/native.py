@@ -1,4 +1,4 @@
-"""torch as a place to run: its arrays and its compiler."""
+"""torch as a runtime: arrays, random state and compilation."""
 
 from __future__ import annotations
 
@@ -25,22 +25,25 @@ from .devices import placed
 from .following import Dynamo
 from .forward_mode import is_without_derivative
 
-# Operations whose row may give a view of the first tensor, or the tensor itself.
+# Operations whose row may return a view of the first tensor, or the tensor itself.
 VIEWS = frozenset({
-    "astype", "bitcast", "broadcast_to", "conj", "diagonal", "einsum", "getitem", "imag", "matrix_power", "pad", "permute_dims", "real",
-    "refuse_gradient", "reshape", "sliding_window", "split", "stop_gradient", "unstack", "view_as_complex", "with_gradient",
+    "astype", "bitcast", "broadcast_to", "conj", "diagonal", "einsum", "getitem", "imag", "matrix_power",
+    "pad", "permute_dims", "real",
+    "refuse_gradient", "reshape", "sliding_window", "split", "stop_gradient", "unstack", "view_as_complex",
+    "with_gradient",
 })  # fmt: skip
 
 
 def copy_aliased_outputs(graph: Graph) -> tuple[Graph, bool]:
-    """What is written to arguments is whole until then. Results may share memory with arguments that nobody
-    writes to, as those of torch itself do.
+    """Copy values that are still read after an argument that they may alias is written to.
+
+    Results may share memory with arguments that nothing writes to, as in torch itself.
     """
     return copy_overwritten(graph, VIEWS)
 
 
 class Standing:
-    """Places in a module's dicts of parameters and buffers, by name, and the tensors that were put there."""
+    """The tensors of a module by name, with the dict and the key where each is stored."""
 
     def __init__(self) -> None:
         self._index: dict[str, int] = {}
@@ -49,7 +52,7 @@ class Standing:
         self._tensors: list[Any] = []
 
     def note(self, name: str, held: dict[str, Any], key: str) -> None:
-        """What stands under this key now is what is to stand there."""
+        """Note the tensor that is stored under ``key`` now."""
         if name not in self._index:
             self._index[name] = len(self._tensors)
             for column, item in ((self._dicts, held), (self._keys, key), (self._tensors, None)):
@@ -62,8 +65,9 @@ class Standing:
         return self._index.keys()
 
     def changed(self) -> bool:
-        """Whether another tensor stands in one of the places, or none: ``functional_call``, a parametrisation
-        or an assignment took it away.
+        """Return True if a tensor was replaced or removed.
+
+        This happens by ``functional_call``, a parametrization or an assignment.
         """
         return not all(map(is_, map(dict.get, self._dicts, self._keys), self._tensors))
 
@@ -80,9 +84,7 @@ class TorchTarget(Target):
     tracer = Dynamo()
 
     def convert(self, array: Any) -> Any:
-        """Tensors as they are; arrays of others over DLPack or the buffer protocol, without copying where
-        memory allows.
-        """
+        """Return ``array`` as a tensor, sharing its memory if possible, or None if it is not an array."""
         if isinstance(array, torch.Tensor):
             return array
         if isinstance(array, np.ndarray):
@@ -90,6 +92,7 @@ class TorchTarget(Target):
         array = words_of(array)
         if not (hasattr(array, "__dlpack__") and hasattr(array, "dtype")):
             return None
+        # DLPack does not support all layouts and dtypes.
         try:
             return torch.from_dlpack(array)
         except (
@@ -97,7 +100,7 @@ class TorchTarget(Target):
             RuntimeError,
             TypeError,
             ValueError,
-        ):  # layouts and dtypes that DLPack does not carry
+        ):
             return _from_numpy(np.asarray(array))
 
     def dtype(self, name: str) -> Any:
@@ -116,23 +119,22 @@ class TorchTarget(Target):
         static: tuple[int, ...] = (),
         text: str | None = None,
     ) -> Callable[..., Any]:
-        """``torch.compile``; a function whose kernels its code generator cannot write runs as it is, and a
-        log line says so.
+        """Compile by ``torch.compile``.
+
+        A function for which the code generator fails runs uncompiled, and a log line says so.
         """
         check_compiler_options("torch.compile", torch.compile, options)
         if _INDUCTOR not in os.environ and (folder := cache_folder("inductor")) is not None:
-            os.environ[_INDUCTOR] = (
-                folder  # torch itself would name a folder of the system's temporary files there
-            )
+            # By default, torch uses a folder for temporary files.
+            os.environ[_INDUCTOR] = folder
         return compiled_or_plain(
             torch.compile(function, **options), function, _reason_not_to_compile(), "torch.compile"
         )
 
-    def register_classes(self, classes: Iterable[type]) -> None:
-        """torch.compile looks into containers by itself."""
+    def register_classes(self, classes: Iterable[type]) -> None: ...
 
     def on_host(self, array: Any) -> Any:
-        """Memory of a plain tensor on the CPU."""
+        """Return the memory of a plain CPU tensor as a NumPy array; return None for any other."""
         is_plain = type(array) in self.array_types and array.is_cpu and not torch.compiler.is_compiling()
         return (
             array.detach().numpy()
@@ -157,7 +159,6 @@ class TorchTarget(Target):
         return told(problem)
 
     def to_numpy(self, array: Any) -> Any:
-        """The elements; bfloat16, which numpy lacks, as float32."""
         plain = array.detach().cpu()
         return (
             (plain.float() if plain.dtype == torch.bfloat16 else plain).resolve_conj().resolve_neg().numpy()
@@ -174,15 +175,13 @@ class TorchTarget(Target):
         return array.clone()
 
     def write_back(self, array: Any, value: torch.Tensor) -> None:
-        """In-place copy into a tensor or a numpy array; others cannot be written to."""
         if not isinstance(array, torch.Tensor):
             write_into(array, self.to_numpy(value))
         else:
             shared = value.untyped_storage().data_ptr() == array.untyped_storage().data_ptr()
             with torch.no_grad():
-                array.copy_(
-                    value.clone() if shared else value
-                )  # torch copies nothing onto what it is read from
+                # torch cannot copy between overlapping memory.
+                array.copy_(value.clone() if shared else value)
 
     def adopt(self, array: Any) -> Any:
         return self.convert(array)
@@ -197,7 +196,10 @@ class TorchTarget(Target):
         return None
 
     def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
-        """Puts back the default generators and those among the inputs."""
+        """Return a function that restores the current state of all generators.
+
+        These are the default generators and those among ``leaves``.
+        """
         on_gpus = torch.cuda.default_generators if torch.cuda.is_initialized() else ()
         generators = [
             torch.default_generator,
@@ -213,8 +215,10 @@ class TorchTarget(Target):
         return rewind
 
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
-        """``result``, where the guards on elements hold: under ``torch.vmap`` for each example, and as
-        operations of a program that torch traces.
+        """Return ``result`` if the guards on elements hold.
+
+        Under ``torch.vmap``, they are checked for each example. While torch traces, they become
+        operations.
         """
         if is_tracing():
             return asserted(result, checks, guards)
@@ -225,9 +229,7 @@ class TorchTarget(Target):
 
 
 def _unwrapped(array: Any) -> Iterator[Any]:
-    """What stands in the wrappers of ``torch.func``: the array itself, and of ``torch.vmap`` one for each
-    example.
-    """
+    """Yield the plain tensors in the wrappers of ``torch.func``; for ``torch.vmap``, one for each example."""
     functorch = torch._C._functorch
     if not (isinstance(array, torch.Tensor) and functorch.is_functorch_wrapped_tensor(array)):
         yield array
@@ -240,13 +242,13 @@ def _unwrapped(array: Any) -> Iterator[Any]:
 
 
 def _reason_not_to_compile() -> Callable[[Exception], str | None]:
-    """Why a call of a compiled function failed, where it was the compiler and nothing of the function has
-    run.
+    """Return a function that says why a compiled function failed, if the compiler failed before anything ran.
 
-    Where torch has split a function in two, the first part has run, and may have written to arrays, when the
-    second one is compiled.
+    After a graph break, the first part has run, and may have written to arrays, when the second part is
+    compiled.
     """
-    from torch._dynamo.exc import BackendCompilerFailed  # torch.compile has imported it
+    # torch.compile has imported this module already, which is slow to import.
+    from torch._dynamo.exc import BackendCompilerFailed
     from torch._dynamo.utils import counters
 
     splits = sum(counters["graph_break"].values())
@@ -260,7 +262,7 @@ def _reason_not_to_compile() -> Callable[[Exception], str | None]:
 
 @forwards
 def _from_numpy(array: np.ndarray[Any, Any]) -> torch.Tensor:
-    """A tensor of a numpy array's memory, or of a copy where torch cannot use it."""
+    """Return a tensor that shares the memory of ``array``, or a copy if torch cannot use it."""
     if array.dtype.name == "bfloat16":
         return _from_numpy(array.view(np.int16)).view(torch.bfloat16)
     usable = array.flags.writeable and array.dtype.isnative and min(array.strides, default=0) >= 0

@@ -1,6 +1,4 @@
-"""Many devices in torch: one process for each, ``torch.distributed`` between them, ``DTensor`` for what lies
-on all of them.
-"""
+"""Many devices in torch: one process for each, ``torch.distributed``, and ``DTensor`` for sharded arrays."""
 
 from __future__ import annotations
 
@@ -54,18 +52,21 @@ from .transforms import derivatives
 
 
 class TorchDataParallel(TorchTraining):
-    """Each process computes with its part of the batch. Gradients, losses and metrics are averaged in one
-    exchange for each type, and buffers in another one.
+    """Training engine in which each process computes its part of the batch.
+
+    Gradients, losses and metrics are averaged in one exchange for each dtype, and buffers in another one.
     """
 
     def __init__(self, group: Any, local_batch: bool) -> None:
         self._group = group
         self._parts, self._place = (1, 0) if local_batch else (int(group.size()), int(group.rank()))
-        self._rows = 0  # of this process's part of the batch of the moment
-        self._sizes: dict[int, Any] = {}  # of parts with so many rows, to be averaged
+        # The number of rows of this process's part of the current batch.
+        self._rows = 0
+        # By number of rows, a tensor of the size and its square, to be averaged.
+        self._sizes: dict[int, Any] = {}
 
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
-        """Of the part of the batch; buffers, which the model has written to, are averaged then."""
+        """Run ``step`` on this process's part of the batch, then average the buffers."""
         compiled = super().compiled(step, is_consuming, options)
 
         def run(held: Held, arrays: Any, rate: Any) -> tuple[Held, Any]:
@@ -82,7 +83,8 @@ class TorchDataParallel(TorchTraining):
         return run
 
     def _part(self, arrays: Any) -> Any:
-        if isinstance(arrays, Mapping):  # gradients
+        # Gradients are given by name.
+        if isinstance(arrays, Mapping):
             return arrays
         found = batches(arrays, self._parts)
         self._rows = next((array.shape[0] // self._parts for array, is_split in found if is_split), 0)
@@ -92,10 +94,9 @@ class TorchDataParallel(TorchTraining):
     def agreed(
         self, gradients: TrainingArrays, metrics: TrainingArrays
     ) -> tuple[TrainingArrays, TrainingArrays]:
-        """Averaged."""
         floating = {name: array for name, array in metrics.items() if array.is_floating_point()}
-        # sizes go with the gradients, for an exchange of their own would cost each step another wait for all
-        # processes
+        # The sizes are sent with the gradients, since an exchange of their own would make each step wait once
+        # more.
         rows = self._rows
         if rows not in self._sizes:
             self._sizes = {rows: metrics["loss"].new_tensor([rows, rows**2], dtype=torch.float32)}
@@ -104,12 +105,17 @@ class TorchDataParallel(TorchTraining):
         return dict(zip(gradients, averaged)), {**metrics, **dict(zip(floating, averaged[len(gradients) :]))}
 
     def _require_one_size(self, sizes: Any) -> None:
-        """``CallMismatch`` in all processes where their batches differ; on GPUs nobody waits for the answer."""
+        """Raise ``CallMismatch`` if the batch sizes of the processes differ.
+
+        ``sizes`` holds the mean of the sizes and the mean of their squares.
+        """
+        # On a GPU, reading the sizes would wait for the exchange, so they are not checked there.
         if sizes.is_cpu:
             mean, of_squares = sizes.tolist()
             if abs(of_squares - mean**2) > 1e-5 * of_squares:
                 raise CallMismatch(
-                    f"the processes give batches of different sizes: {self._rows} rows here, {mean:g} in the mean of all; all have to give "
+                    f"the processes give batches of different sizes: {self._rows} rows here, {mean:g} in the "
+                    "mean of all; all have to give "
                     "one size: leave the rest of the last batch out (drop_last=True)"
                 )
 
@@ -118,8 +124,10 @@ class TorchDataParallel(TorchTraining):
 
 
 class TorchTrainingOverMesh(TorchTraining):
-    """Steps of ``DTensor``: computed as if they ran on one device. Parameters that are split over the axes of
-    the batch are gathered where a step uses them, and their gradients scattered (FSDP).
+    """Training engine on ``DTensor``, with the results of a single device.
+
+    Parameters that are sharded over the axes of the batch are gathered where a step uses them, and their
+    gradients are scattered (FSDP).
     """
 
     def __init__(self, mesh: DeviceMesh, batch: Sequence[str], local_batch: bool) -> None:
@@ -127,7 +135,7 @@ class TorchTrainingOverMesh(TorchTraining):
         self._along = [(mesh.mesh_dim_names or ()).index(name) for name in batch]
 
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
-        """Batches are laid out; metrics are plain tensors."""
+        """Run ``step`` on a sharded batch; metrics become plain tensors."""
 
         def run(held: Held, arrays: Any, rate: Any) -> tuple[Held, Any]:
             with over_mesh(self._mesh):
@@ -137,7 +145,8 @@ class TorchTrainingOverMesh(TorchTraining):
         return run
 
     def _split(self, arrays: Any) -> Any:
-        if isinstance(arrays, Mapping):  # gradients
+        # Gradients are given by name.
+        if isinstance(arrays, Mapping):
             return arrays
         count = 1
         for axis in self._along if not self._local_batch else ():
@@ -156,7 +165,7 @@ class TorchTrainingOverMesh(TorchTraining):
     def gradients(
         self, function: Callable[[TrainingArrays], tuple[Any, Any]], trained: TrainingArrays
     ) -> tuple[Any, Any, TrainingArrays]:
-        """Of the parameters as they lie."""
+        """Compute gradients in the layouts of the parameters."""
 
         def of_gathered(arrays: TrainingArrays) -> tuple[Any, Any]:
             value, aux = function({name: gathered(array, self._along) for name, array in arrays.items()})
@@ -170,7 +179,6 @@ class TorchTrainingOverMesh(TorchTraining):
         return value, aux, like
 
     def put(self, held: TrainingArrays, new: TrainingArrays) -> TrainingArrays:
-        """As they lay."""
         found = super().put(held, new)
         return {
             name: array.redistribute(placements=held[name].placements)
@@ -206,7 +214,6 @@ class TorchTrainingOverMesh(TorchTraining):
         return _lying_as(like, super().restored(array, like))
 
     def with_optimizer_arrays(self, make: Make, held: Held, arrays: TrainingArrays) -> Any:
-        """As the parameters lie that they are of."""
         found = super().with_optimizer_arrays(make, held, arrays)
         for tensor, state in found.state.items():
             state.update(
@@ -225,7 +232,7 @@ def _lying_as(like: Any, array: Any) -> Any:
 
 
 def held_over_axis(held: Held, make: Make, group: Any) -> Held:
-    """With the elements of the first process, and random numbers of each process's own."""
+    """Copy a training state, with the elements of the first process and a seed of each process's own."""
 
     def first(name: str, array: Any) -> Any:
         return broadcast(array.detach().clone(memory_format=torch.contiguous_format), group).requires_grad_(
@@ -238,12 +245,11 @@ def held_over_axis(held: Held, make: Make, group: Any) -> Held:
 
 
 def held_over_mesh(held: Held, make: Make, mesh: DeviceMesh, layouts: Mapping[str, Layout]) -> Held:
-    """``DTensor`` with the layouts of the parameters; the optimizer holds such tensors, too."""
+    """Copy a training state to ``DTensor``, in the layouts of the parameters."""
 
     def lying(name: str, array: Any) -> Any:
-        own = (
-            array.detach().clone().requires_grad_(array.requires_grad)
-        )  # what is whole on each device would share its memory
+        # Without the copy, replicated arrays would share memory with the original.
+        own = array.detach().clone().requires_grad_(array.requires_grad)
         return laid_out(own, mesh, layouts.get(name, ()))
 
     return _held(held, make, lying)
@@ -256,7 +262,10 @@ def held_by_one(held: Held, make: Make) -> Held:
 
 
 def _held(held: Held, make: Make, lay: Callable[[str, Any], Any]) -> Held:
-    """Copies; what the optimizer holds of a parameter, in its shape, lies as the parameter."""
+    """Copy a training state; ``lay(name, array)`` returns the copy of an array.
+
+    Optimizer state in the shape of a parameter is copied like the parameter.
+    """
     trained = {name: lay(name, array) for name, array in held.trained.items()}
     parts = ("fixed", "buffers", "places", "ema", "accumulated")
     rest = {part: {name: lay(name, array) for name, array in getattr(held, part).items()} for part in parts}
@@ -272,7 +281,7 @@ def _held(held: Held, make: Make, lay: Callable[[str, Any], Any]) -> Held:
 
 @dataclass(frozen=True)
 class _Processes:
-    """What torch knows an axis by."""
+    """The mesh, the group and the exchanges of an axis of processes."""
 
     mesh: DeviceMesh
 
@@ -287,12 +296,12 @@ class _Processes:
 
 @functools.lru_cache(maxsize=16)
 def _mesh_of_first(size: int, name: str, world: Any) -> DeviceMesh:
-    """Return a mesh of the first processes of the default group ``world``."""
+    """Return a mesh of the first ``size`` processes of the default group ``world``."""
     kind = "cuda" if dist.get_backend() == "nccl" else "cpu"
     if size == world.size():
         return init_device_mesh(kind, (size,), mesh_dim_names=(name,))
-    # Torch numbers groups as they are made, so the processes that are left out have to make this one too, and
-    # just as often.
+    # Torch numbers groups in the order of creation, so the processes that are left out have to create this
+    # one, too, and just as often.
     return DeviceMesh(kind, list(range(size)), mesh_dim_names=(name,))
 
 
@@ -308,19 +317,19 @@ class TorchParallelism(Parallelism):
         return {torch.Tensor: operator.attrgetter("shape", "dtype")}
 
     def axis(self, devices: Any, name: str) -> DeviceAxis:
-        """Return an axis of all processes of the default group, of its first ones, or of a ``DeviceMesh`` of
-        one axis.
-        """
+        """Return an axis of processes: all or the first of the default group, or a ``DeviceMesh``."""
         if not (dist.is_available() and dist.is_initialized()):
             raise InvalidOption(
-                "torch runs one process for each device, and no group of processes is set up in this one: start all of them with torchrun, "
+                "torch runs one process for each device, and no group of processes is set up in this one: "
+                "start all of them with torchrun, "
                 "and call torch.distributed.init_process_group('gloo', timeout=...) (on GPUs 'nccl') first"
             )
         if isinstance(devices, DeviceMesh) and devices.ndim == 1:
             return DeviceAxis(name, devices.size(), 1, _Processes(devices))
         if devices is not None and not is_count(devices):
             raise InvalidOption(
-                f"devices= is {devices!r}, and has to be a DeviceMesh of one axis in torch, how many processes, or left out for all of them"
+                f"devices= is {devices!r}, and has to be a DeviceMesh of one axis in torch, how many "
+                "processes, or left out for all of them"
             )
         world, rank = dist.get_world_size(), dist.get_rank()
         size = (
@@ -329,7 +338,8 @@ class TorchParallelism(Parallelism):
         mesh = _mesh_of_first(size, name, dist.group.WORLD)
         if rank >= size:
             raise InvalidOption(
-                f"devices= is {size}, and this process is number {rank} of {world}, counted from 0: only the first {size} run the "
+                f"devices= is {size}, and this process is number {rank} of {world}, counted from 0: only the "
+                f"first {size} run the "
                 f"function. Start {size} processes, or leave devices= out for all of them"
             )
         return DeviceAxis(name, size, 1, _Processes(mesh))
@@ -338,14 +348,13 @@ class TorchParallelism(Parallelism):
         return isinstance(array, DTensor) and all(placement.is_replicate() for placement in array.placements)
 
     def replicated(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
-        """``DTensor``."""
         return [
             DTensor.from_local(array, axis.native.mesh, [Replicate()], run_check=False)
             for array in self.everywhere(arrays, axis)
         ]
 
     def everywhere(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
-        """The same tensors, which are written to."""
+        """Broadcast the elements of the first process into the same tensors."""
         local = list(map(_local, arrays))
         sent = together(lambda flat: broadcast(flat, axis.native.group), [array.detach() for array in local])
         with torch.no_grad():
@@ -354,7 +363,6 @@ class TorchParallelism(Parallelism):
         return local
 
     def single(self, array: Any) -> Any:
-        """``DTensor.full_tensor``."""
         if not isinstance(array, DTensor):
             return array
         with failures(array.device_mesh.get_group(0)):
@@ -364,7 +372,7 @@ class TorchParallelism(Parallelism):
         return OpenModule(function) if isinstance(function, torch.nn.Module) else None
 
     def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
-        """Each process runs the function of its part."""
+        """Return a function that runs ``function`` on this process's part of the split arrays."""
         mesh, over = how.axis.native.mesh, how.axis.native.exchanges
         axis, whole = Processes(over), list(range(how.parameters))
         split: list[int] = []
@@ -394,7 +402,6 @@ class TorchParallelism(Parallelism):
         return run
 
     def differing(self, array: Any, axis: DeviceAxis) -> bool:
-        """Compares the elements of all processes."""
         all_of_them = Exchanges(axis.native.group).stacked(_local(array).detach())
         return not all(
             torch.equal(first := all_of_them[0], other) or torch.allclose(first, other, 0, 0, True)
@@ -402,7 +409,6 @@ class TorchParallelism(Parallelism):
         )
 
     def collective(self, name: str, array: Any, axis_name: str) -> Any:
-        """``torch.distributed.all_reduce``; a reduction under ``torch.func.vmap``."""
         axis = axis_named(axis_name)
         if name in ("pmax", "pmin"):
             return axis.exchanged(array, name)
@@ -464,8 +470,9 @@ def _local(array: Any) -> Any:
 
 
 def _shared(arrays: Arrays, whole: Sequence[int], group: Any) -> Arrays:
-    """With the gradients of what is whole on each device added up over the devices."""
-    all_are = is_followed()  # by a transform; else those that need a gradient
+    """Sum the gradients of arrays that are whole on each device over the devices."""
+    # Under a transform, all may need a gradient; otherwise, those that say so.
+    all_are = is_followed()
     if not all_are and not torch.is_grad_enabled():
         return arrays
     places = [
@@ -480,7 +487,7 @@ def _shared(arrays: Arrays, whole: Sequence[int], group: Any) -> Arrays:
 
 
 def _reduction(reduce: Any, mesh: DeviceMesh) -> Callable[[Any, Exchanges], Any]:
-    """What becomes of a result."""
+    """Return the function that combines a result of all processes."""
 
     def first(array: Any, over: Exchanges) -> Any:
         return DTensor.from_local(exchanged(array, "same", over), mesh, [Replicate()], run_check=False)
@@ -506,4 +513,5 @@ _REDUCED: dict[Any, Callable[[Any, Exchanges], Any]] = {
     "mean": lambda array, over: exchanged(_floating(array), "summed", over) / over.size,
 }
 parallelism = TorchParallelism()
-_library = define(parallelism)  # as long as it lives, so do its operators
+# The operators exist as long as the library does.
+_library = define(parallelism)

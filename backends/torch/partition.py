@@ -1,4 +1,4 @@
-"""Layouts of arrays over a ``DeviceMesh``, and functions of arrays that are laid out, by ``DTensor``."""
+"""Layouts of arrays over a ``DeviceMesh``, and functions of sharded arrays, by ``DTensor``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from .collectives import COMMUNICATION, failures
 from .composed import WithoutWrites
 
 _REMEDY = (
-    "torch has no rule for this operation on a DTensor of such a layout. Lay the parameters before it out otherwise, by rules=, give the "
+    "torch has no rule for this operation on a DTensor of such a layout. Lay the parameters before it out "
+    "otherwise, by rules=, give the "
     "array a layout by parallel.hint, or split the batch alone (parallel.rules.fsdp)"
 )
 
@@ -29,7 +30,7 @@ def mesh_axes(mesh: Any) -> Mapping[str, int] | None:
 
 
 def placements(mesh: DeviceMesh, layout: Layout) -> list[Any]:
-    """For each axis of the mesh which axis of the array is split over it."""
+    """Return for each axis of the mesh how arrays with ``layout`` are placed over it."""
     found: list[Any] = [Replicate()] * mesh.ndim
     for axis, names in enumerate(layout):
         for name in (names,) if isinstance(names, str) else names or ():
@@ -38,7 +39,7 @@ def placements(mesh: DeviceMesh, layout: Layout) -> list[Any]:
 
 
 def laid_out(array: Any, mesh: DeviceMesh, layout: Layout) -> Any:
-    """The elements of the first process, each process with its part."""
+    """Distribute the elements of the first process over the mesh."""
     whole = array.full_tensor() if isinstance(array, DTensor) else array
     with failures(mesh.get_group(0)):
         found = distribute_tensor(whole.detach(), mesh, placements(mesh, layout))
@@ -56,7 +57,6 @@ def partitioned(
     split: Sequence[bool],
     local_batch: bool,
 ) -> Callable[[Arrays, Arrays], Arrays]:
-    """See :meth:`graph_compiler.contracts.parallelism.Parallelism.partitioned`."""
     along = [(mesh.mesh_dim_names or ()).index(name) for name in batch]
 
     def run(parameters: Arrays, arrays: Arrays) -> Arrays:
@@ -73,8 +73,9 @@ def partitioned(
 
 @contextmanager
 def over_mesh(mesh: DeviceMesh) -> Iterator[None]:
-    """Inside of the block plain tensors are whole on every device. On CPUs attention is computed by matrix
-    products, for ``DTensor`` has no rule for their fused kernel.
+    """Context in which plain tensors are replicated over ``mesh``.
+
+    On CPU, attention is computed by matrix products, because ``DTensor`` has no rule for the fused kernel.
     """
     attention = sdpa_kernel(SDPBackend.MATH) if mesh.device_type == "cpu" else nullcontext()
     try:
@@ -91,7 +92,7 @@ def over_mesh(mesh: DeviceMesh) -> Iterator[None]:
 
 
 def gathered(parameter: Any, along: Sequence[int]) -> Any:
-    """Whole along the axes of the batch: its gradient is reduced and scattered, as in FSDP."""
+    """Replicate ``parameter`` over the batch axes ``along``; its gradient is reduce-scattered, as in FSDP."""
     wanted = [
         Replicate() if axis in along else placement for axis, placement in enumerate(parameter.placements)
     ]

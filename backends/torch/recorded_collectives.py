@@ -1,8 +1,7 @@
-"""Collectives in a function that is recorded: operators, ``torch.ops.graph_compiler.psum(x, axis_name)`` and
-its like.
+"""Collectives as operators (``torch.ops.graph_compiler.psum(x, axis_name)``), which recordings contain.
 
-While a function is recorded there is one device, and others that hold the same; recorded calls of them
-exchange arrays.
+While a function is recorded, there is one device, and all others are taken to hold the same arrays.
+Recorded calls of these operators exchange arrays.
 """
 
 from __future__ import annotations
@@ -27,15 +26,17 @@ _kernels = torch.ops.graph_compiler
 
 
 class _Recorded(Function):
-    """A collective of one device and of others that hold the same. What becomes of a cotangent are
-    collectives again: all are kernels of their own, for a recording of what a derivative computes sees
-    kernels alone.
+    """A collective of one device, where all others hold the same array.
+
+    The derivatives are collectives, too. All are kernels, because a recording of a derivative contains
+    only kernels.
     """
 
     @staticmethod
     def forward(ctx: Any, name: str, array: Any, axis_name: str) -> Any:
         ctx.kind, ctx.axis_name = name, axis_name
-        with torch.enable_grad(), torch._C._AutoDispatchBelowAutograd():  # for the transforms around this one
+        # Enclosing transforms differentiate the kernel, too.
+        with torch.enable_grad(), torch._C._AutoDispatchBelowAutograd():
             return getattr(_kernels, f"{name}_kernel")(array, axis_name)
 
     @staticmethod
@@ -44,8 +45,10 @@ class _Recorded(Function):
             raise GradientRefused(NO_GRADIENT)
         if ctx.kind == "all_gather":
             raise UnsupportedOperation(
-                "a gradient through parallel.all_gather, taken inside of a function of torch, cannot be recorded: its kernels have the "
-                "number of devices that there were. Record the function without its gradient, and take that of the graph "
+                "a gradient through parallel.all_gather, taken inside of a function of torch, cannot be "
+                "recorded: its kernels have the "
+                "number of devices that there were. Record the function without its gradient, and take that "
+                "of the graph "
                 "(transforms.grad), or call the function itself by parallel.Parallel"
             )
         return (
@@ -78,7 +81,10 @@ def _hinted(x: Any, layout: str) -> Any:
 
 
 def define(engine: Parallelism) -> torch.library.Library:
-    """Defines the operators, which exchange by the engine where there is the axis."""
+    """Define the operators, which call ``engine`` if the axis exists.
+
+    Return the library; the operators exist as long as it does.
+    """
     library = torch.library.Library("graph_compiler", "FRAGMENT")
 
     def operator(signature: str, exchanged: Callable[..., Any], recorded: Callable[..., Any]) -> None:
@@ -91,7 +97,8 @@ def define(engine: Parallelism) -> torch.library.Library:
                 if active.anywhere and active.recording:
                     return recorded(*operands)
                 raise InvalidOption(
-                    f"parallel.{name}: axis_name= is {operands[-1]!r}, and the code here runs over no such axis; call the graph by "
+                    f"parallel.{name}: axis_name= is {operands[-1]!r}, and the code here runs over no such "
+                    "axis; call the graph by "
                     f"parallel.Parallel(graph, axis_name={operands[-1]!r})"
                 ) from None
 

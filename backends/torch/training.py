@@ -1,6 +1,4 @@
-"""Training in torch: ``torch.optim``, ``torch.autograd``; steps run as they are, or by ``torch.compile``.
-Arrays are updated in place.
-"""
+"""Training by ``torch.optim`` and ``torch.autograd``; arrays are updated in place."""
 
 from __future__ import annotations
 
@@ -17,6 +15,7 @@ from ...errors import InvalidOption
 from ...forwarding import forwards
 from .native import target
 
+# Optimizer classes, and their names of options.
 _NAMED: Mapping[str, tuple[Any, Mapping[str, str]]] = {
     "sgd": (torch.optim.SGD, {}),
     "adam": (torch.optim.Adam, {}),
@@ -26,23 +25,25 @@ _NAMED: Mapping[str, tuple[Any, Mapping[str, str]]] = {
     "adadelta": (torch.optim.Adadelta, {"decay": "rho"}),
     "adamax": (torch.optim.Adamax, {}),
     "nadam": (torch.optim.NAdam, {}),
-}  # classes, and what they call options of ours
-_SEED_BYTES = 8  # the seed stands first in the state of a generator
+}
+# The state of a generator begins with the seed.
+_SEED_BYTES = 8
 
 
 class TorchTraining(Training):
-    """See :class:`graph_compiler.contracts.training.Training`. An optimizer is a function of tensors that
-    gives a ``torch.optim.Optimizer``.
+    """See :class:`graph_compiler.contracts.training.Training`.
+
+    An optimizer is given as a function of a list of tensors that returns a ``torch.optim.Optimizer``.
     """
 
     compiles_models = True
 
     # ------------------------------------------------------------------------------ optimizers
     def named(self, name: str, options: Mapping[str, Any]) -> Make:
-        """The class of ``torch.optim``."""
         if name not in _NAMED:
             raise InvalidOption(
-                f"torch.optim has no {name!r}: train in jax or tensorflow, or pass a class of yours that is an Optimizer"
+                f"torch.optim has no {name!r}: train in jax or tensorflow, or pass a class of yours that is "
+                "an Optimizer"
             )
         cls, names = _NAMED[name]
         given = {
@@ -55,8 +56,10 @@ class TorchTraining(Training):
         return partial(cls, lr=0.0, **given)
 
     def own(self, item: Any) -> Make | None:
-        """A class, a partial of one, or a function that takes the tensors; of an optimizer, its class with
-        its options.
+        """Return a function of a list of tensors that creates the optimizer, or None for other objects.
+
+        ``item`` is an optimizer class, a partial of one, such a function, or an optimizer whose options
+        are copied.
         """
         if isinstance(item, torch.optim.Optimizer):
             return _like(item)
@@ -68,24 +71,25 @@ class TorchTraining(Training):
         return True
 
     def begun(self, make: Make, trained: Arrays) -> Any:
-        """The optimizer of these tensors."""
         found = make(list(trained.values()))
         if not isinstance(found, torch.optim.Optimizer):
             raise InvalidOption(
-                f"the optimizer gives a {type(found).__name__} for a list of tensors, and has to give a torch.optim.Optimizer"
+                f"the optimizer gives a {type(found).__name__} for a list of tensors, and has to give a "
+                "torch.optim.Optimizer"
             )
         closure = inspect.signature(type(found).step).parameters.get("closure")
         if closure is not None and closure.default is inspect.Parameter.empty:
             raise InvalidOption(
-                f"optimizer is torch.{type(found).__name__}, which computes the loss several times in each of its steps, and a training "
-                "step does once: pass another one, or call it in a loop of your own with graph.as_module().parameters()"
+                f"optimizer is torch.{type(found).__name__}, which computes the loss several times in each "
+                "of its steps, and a training "
+                "step does once: pass another one, or call it in a loop of your own with "
+                "graph.as_module().parameters()"
             )
         return found
 
     def updated(
         self, make: Make, held: Held, gradients: Arrays, rate: Any, is_finite: Any
     ) -> tuple[Arrays, Any]:
-        """``Optimizer.step``."""
         if is_finite is False:
             return held.trained, held.optimizer
         for group in held.optimizer.param_groups if rate is not None else ():
@@ -96,7 +100,7 @@ class TorchTraining(Training):
         return held.trained, held.optimizer
 
     def optimizer_arrays(self, make: Make, held: Held) -> Arrays:
-        """What it holds of each tensor, ``name/exp_avg``; numbers as arrays of 64 bits."""
+        """Return the optimizer's state as ``name/key`` (``weight/exp_avg``); numbers become float64."""
         return {
             f"{name}/{key}": value
             if isinstance(value, torch.Tensor)
@@ -107,12 +111,11 @@ class TorchTraining(Training):
         }
 
     def with_optimizer_arrays(self, make: Make, held: Held, arrays: Arrays) -> Any:
-        """The same in a new optimizer."""
         made = self.begun(make, held.trained)
         for name, tensor in held.trained.items():
             of_tensor = {key.rpartition("/")[2]: key for key in arrays if key.rpartition("/")[0] == name}
             if of_tensor:
-                # torch counts steps on the CPU, and keeps everything else beside the parameter
+                # torch counts steps on the CPU, and stores everything else on the device of the parameter.
                 made.state[tensor] = {
                     key: arrays[path].to("cpu" if key == "step" else tensor.device, copy=True)
                     for key, path in of_tensor.items()
@@ -132,8 +135,8 @@ class TorchTraining(Training):
         return arrays
 
     def put(self, held: Arrays, new: Arrays) -> Arrays:
-        """The new ones. A leaf that is trained is given the elements, for the optimizer knows it."""
         found = {name: new[name].detach() if name in new else array for name, array in held.items()}
+        # The optimizer refers to leaves, so these are written to in place.
         for name, leaf in held.items():
             if name in new and leaf.requires_grad:
                 with torch.no_grad():
@@ -153,9 +156,8 @@ class TorchTraining(Training):
     def gradients(
         self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays
     ) -> tuple[Any, Any, Arrays]:
-        """``torch.autograd.grad``. The gradients of the step before are let go here, as loops by hand do it:
-        where memory is given back at the end of a step, the next one has it mapped anew, page by page.
-        """
+        # Freeing the old gradients here instead of at the end of a step lets the allocator reuse their memory
+        # without mapping it again.
         for tensor in trained.values():
             tensor.grad = None
         with torch.enable_grad():
@@ -210,7 +212,10 @@ class TorchTraining(Training):
 
     @contextmanager
     def drawing(self, rng: Any) -> Iterator[None]:
-        """The default generator is in the state of this one, and afterwards as before."""
+        """Context in which the default generator has the state of ``rng``.
+
+        ``rng`` advances, and the default generator is restored.
+        """
         default = _default(rng)
         outside = default.get_state()
         default.set_state(rng.get_state())
@@ -224,8 +229,9 @@ class TorchTraining(Training):
         return {"generator": rng.get_state()}
 
     def with_rng_arrays(self, arrays: Arrays, like: Any) -> Any:
-        """A generator with these bytes; of one of another kind of device, whose numbers are others in any
-        case, with its seed.
+        """Return a generator with the stored state.
+
+        On another kind of device, which samples other numbers anyway, only the seed is restored.
         """
         made, state = torch.Generator(like.device), arrays["generator"]
         if state.numel() == made.get_state().numel():
@@ -240,7 +246,7 @@ class TorchTraining(Training):
 
     @forwards
     def placed(self, array: Any, where: Any) -> Any:
-        """``Tensor.to``, from pinned memory where that is another device."""
+        """Copy ``array`` to a device, through pinned memory for copies from CPU to GPU."""
         tensor = target.convert(array)
         if where is None or torch.device(where).type == tensor.device.type == "cpu":
             return tensor
@@ -253,8 +259,9 @@ class TorchTraining(Training):
         return None if tensor.is_cpu else tensor.device
 
     def received(self, array: Any) -> Any:
-        """Where it was copied on the default stream, another stream waits for that, and the memory is not
-        used anew before this one is done with it.
+        """Make the current stream wait for a copy on the default stream.
+
+        The memory of ``array`` is not reused before the current stream is done with it.
         """
         if array.is_cuda and (own := torch.cuda.current_stream(array.device)) != (
             first := torch.cuda.default_stream(array.device)
@@ -264,7 +271,7 @@ class TorchTraining(Training):
         return array
 
     def is_device(self, item: Any) -> bool:
-        """A ``torch.device``, or the name of one as torch writes it (``"cuda:0"``)."""
+        """Return True if ``item`` is a ``torch.device`` or the name of one (``"cuda:0"``)."""
         if isinstance(item, str):
             try:
                 torch.device(item)
@@ -275,7 +282,7 @@ class TorchTraining(Training):
 
 
 def _default(generator: torch.Generator) -> torch.Generator:
-    """Torch's own generator of the same device."""
+    """Return torch's default generator of the same device."""
     if generator.device.type == "cpu":
         return torch.default_generator
     found: torch.Generator = torch.cuda.default_generators[generator.device.index or 0]
@@ -283,10 +290,14 @@ def _default(generator: torch.Generator) -> torch.Generator:
 
 
 def _like(item: Any) -> Make:
-    """Of an optimizer that has one group of parameters, one with the same options."""
+    """Return a function that creates optimizers with the options of ``item``.
+
+    Raise ``InvalidOption`` if ``item`` has several parameter groups.
+    """
     if len(item.param_groups) > 1:
         raise InvalidOption(
-            f"the optimizer {type(item).__name__} has {len(item.param_groups)} groups of parameters, of tensors that are not those of the "
+            f"the optimizer {type(item).__name__} has {len(item.param_groups)} groups of parameters, of "
+            "tensors that are not those of the "
             "state: pass its class, functools.partial(cls, ...), or a function of the list of tensors"
         )
     cls: Any = type(item)

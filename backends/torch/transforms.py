@@ -1,4 +1,4 @@
-"""torch's derivatives and vectorisation: ``torch.func`` and ``torch.utils.checkpoint``."""
+"""Derivatives and vectorization by ``torch.func`` and ``torch.utils.checkpoint``."""
 
 from __future__ import annotations
 
@@ -40,11 +40,9 @@ class TorchDerivatives(Derivatives):
     compile_options: ClassVar[dict[str, Any]] = {}
 
     def array(self, item: Any) -> Any:
-        """As ``torch.as_tensor``; of a parameter its elements, for what is computed by transforms is no part
-        of the graph that ``backward`` follows to parameters.
-        """
         if isinstance(item, (bool, int, float, complex, np.generic)):
             return torch.as_tensor(item)
+        # The results of transforms are not connected to parameters by backward().
         found = target.convert(item)
         return found.detach() if isinstance(item, torch.nn.Parameter) else found
 
@@ -61,7 +59,6 @@ class TorchDerivatives(Derivatives):
         return nullcontext()
 
     def placed(self, array: Any, device: Any) -> Any:
-        """``Tensor.to``."""
         try:
             return array.to(device)
         except (RuntimeError, AssertionError) as problem:
@@ -105,8 +102,9 @@ class TorchDerivatives(Derivatives):
         return torch.cat(list(arrays))
 
     def scanned(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
-        """A loop of Python. While a function is recorded it is torch's own ``scan``, whose step is recorded
-        once.
+        """Run a Python loop, or torch's own ``scan`` while a function is recorded.
+
+        The iteration of the latter is recorded once.
         """
         if active.anywhere and active.recording:
             return _recorded_scan(step, state, rows, checkpoint)
@@ -119,8 +117,9 @@ class TorchDerivatives(Derivatives):
     def pulled(
         self, function: Function, primals: Arrays
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """``torch.func.vjp``; ``torch.autograd`` for what saves its tensors by hooks, as ``checkpoint`` does,
-        which torch.func has not.
+        """Compute a vjp by ``torch.func.vjp``, or by ``torch.autograd`` if hooks for saved tensors are used.
+
+        ``checkpoint`` uses such hooks, which ``torch.func`` does not support.
         """
         try:
             results, pull, aux = torch.func.vjp(_of_arrays(function), *primals, has_aux=True)
@@ -135,7 +134,7 @@ class TorchDerivatives(Derivatives):
         return list(results), list(aux), lambda cotangents: list(pull(tuple(cotangents)))
 
     def pushed(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
-        """``torch.func.jvp``; where an operation has no forward mode, by two reverse ones."""
+        """Compute a jvp by ``torch.func.jvp``, or by two reverse modes without a forward mode."""
         try:
             with RefusingWrong():
                 results, out, aux = torch.func.jvp(
@@ -151,9 +150,10 @@ class TorchDerivatives(Derivatives):
     def linearised(
         self, function: Function, primals: Arrays
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """The derivative of ``pull``, which is linear in the cotangents: the function is run once, and any
-        operation has it. It is the same everywhere, and taken at 1: backward passes that compute with
-        logarithms have none at 0.
+        """Differentiate the vjp, which is linear in the cotangents, so that the function runs only once.
+
+        The point at which the vjp is differentiated is arbitrary. It is 1, because backward passes that
+        compute logarithms have no derivative at 0.
         """
         results, aux, pull = self.pulled(function, primals)
         ones = tuple(map(torch.ones_like, results))
@@ -164,7 +164,7 @@ class TorchDerivatives(Derivatives):
         return is_without_derivative(problem)
 
     def mapped(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
-        """``torch.func.vmap``, also over the numbers of the slices, by which collectives know it."""
+        # Collectives find the map by the indices of the slices, over which it runs, too.
         size = how.size
         assert size is not None
 
@@ -184,7 +184,7 @@ class TorchDerivatives(Derivatives):
         return over_slices
 
     def named(self, array: Any, name: str) -> Any:
-        """A view that is made while its name is known to the policy of a checkpoint."""
+        """Return a view, made while the policy of a checkpoint can see ``name``."""
         before = _name.set(name)
         try:
             return array.view_as(array)
@@ -194,9 +194,7 @@ class TorchDerivatives(Derivatives):
     def rematerialised(
         self, function: Callable[[Arrays], Arrays], policy: Policy
     ) -> Callable[[Arrays], Arrays]:
-        """``torch.utils.checkpoint``; the least that is kept is found by
-        :func:`torch._functorch.partitioners`.
-        """
+        """Wrap ``function`` in ``torch.utils.checkpoint``, or compile it by AOTAutograd for ``"min_cut"``."""
         if policy == "everything":
             return function
         if policy == "min_cut":
@@ -217,11 +215,11 @@ class TorchDerivatives(Derivatives):
 
 
 class _NeedsAutograd(RuntimeError):
-    """What is compiled ahead of its gradient is no function of torch.func."""
+    """Raised if a function is compiled together with its gradient, which ``torch.func`` cannot transform."""
 
 
 def _with_least_kept(function: Callable[[Arrays], Arrays], arrays: Arrays) -> Arrays:
-    """The function by AOTAutograd, with the partition that a minimum cut finds."""
+    """Call ``function``, compiled by AOTAutograd so that a minimum cut of values is stored."""
     if torch._C._functorch.maybe_current_level() is not None:
         raise _NeedsAutograd("a function under checkpoint(policy='min_cut') is compiled")
     if active.anywhere and active.recording:
@@ -233,26 +231,31 @@ def _with_least_kept(function: Callable[[Arrays], Arrays], arrays: Arrays) -> Ar
             isinstance(item := getattr(module, name), torch.Tensor) and item.requires_grad for name in held
         ):
             raise GradientRefused(
-                "a function under checkpoint(policy='min_cut') closes over tensors that require gradients, which it would take for "
+                "a function under checkpoint(policy='min_cut') closes over tensors that require gradients, "
+                "which it would take for "
                 "constants: make them arguments, as graph.functional does with parameters"
             )
         return make_boxed_func(module.forward)
 
-    mode = FakeTensorMode(allow_non_fake_inputs=True)  # for constants that the function closes over
+    # The function may close over constants, which are not fake.
+    mode = FakeTensorMode(allow_non_fake_inputs=True)
     with tracing(TracingContext(mode)), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it looks for gradients in tensors that keep none
+        # It reads .grad of non-leaf tensors, which warns.
+        warnings.simplefilter("ignore")
         return list(
             aot_function(function, compiled, partition_fn=min_cut_rematerialization_partition)(arrays)
         )
 
 
 def _by_autograd(function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-    """As :meth:`TorchDerivatives.pulled`; derivatives of the result are recorded where the primals are a part
-    of another derivative.
+    """Compute a vjp by ``torch.autograd``.
+
+    If ``primals`` are part of another derivative, the derivative of the result is recorded, too.
     """
     if torch._C._functorch.maybe_current_level() is not None:
         raise NotCompilable(
-            "a function under checkpoint is differentiated inside of vmap or forward mode, which torch cannot: put checkpoint outside, or "
+            "a function under checkpoint is differentiated inside of vmap or forward mode, which torch "
+            "cannot: put checkpoint outside, or "
             "transform a graph that is written for jax"
         )
     is_inner = any(array.requires_grad for array in primals)
@@ -280,9 +283,8 @@ def _by_autograd(function: Function, primals: Arrays) -> tuple[Arrays, Arrays, C
 def _recorded_scan(step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
     def combine(carry: Arrays, row: Arrays) -> tuple[Arrays, Arrays]:
         new, made = step(carry, row)
-        return [array.clone() for array in new], [
-            array.clone() for array in made
-        ]  # torch's scan wants arrays of their own
+        # torch's scan does not support results that alias others.
+        return [array.clone() for array in new], [array.clone() for array in made]
 
     with computing_again(checkpoint):
         last, outputs = scan(combine, state, rows)
@@ -303,7 +305,7 @@ def _keep_products(context: Any, operation: Any, *args: Any, **kwargs: Any) -> C
 
 
 def _of_arrays(function: Function) -> Callable[..., tuple[tuple[Any, ...], tuple[Any, ...]]]:
-    """With tuples, which torch.func takes for containers of tensors."""
+    """Return ``function`` with separate arguments and tuples as results, as ``torch.func`` requires."""
 
     def given(*arrays: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         results, aux = function(list(arrays))

@@ -5,10 +5,10 @@ from ...common.rows import Rows
 from ..compute_dtypes import compute_dtype
 
 UNSUPPORTED: dict[str, str] = {}
-"""Operation -> why TensorFlow cannot have it; strict."""
+"""Operations that TensorFlow cannot compute, with the reason."""
 
 CHANNELS_LAST = ("conv", "conv_transpose", "max_pool", "avg_pool")
-"""TensorFlow's kernels for CPU take no other layout."""
+"""Operations whose CPU kernels in TensorFlow support only the channels-last layout."""
 
 rows = Rows("tensorflow", channels_last=CHANNELS_LAST, unrolls=64, compute_dtype=compute_dtype)
 rows.include(

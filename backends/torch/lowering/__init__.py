@@ -1,4 +1,4 @@
-"""Canonical operation -> torch source: one row an operation, one file a section of the vocabulary."""
+"""Canonical operations as torch source: one row an operation, one file a section of the vocabulary."""
 
 from . import arrays as arrays
 from . import control as control

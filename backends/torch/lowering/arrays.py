@@ -1,4 +1,4 @@
-"""Searching, sorting and sets in torch."""
+"""Creation, conversion, shape, indexing, sorting, searching and sets in torch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ rows.table({
 
 @rows.row("full")
 def full(*, shape: Any, fill_value: Any, dtype: str) -> str:
-    """``torch.full``, or ``torch.tensor`` of a number."""
     return (
         f"torch.full({shape!r}, {fill_value!r}, dtype={dtype})"
         if shape
@@ -36,7 +35,7 @@ def full(*, shape: Any, fill_value: Any, dtype: str) -> str:
 
 @rows.row("arange")
 def arange(*, start: Any, stop: Any, step: Any, dtype: str) -> str:
-    """``torch.arange`` with the bounds that are not the default."""
+    """Write ``torch.arange`` and leave out bounds that are the default."""
     bounds = (
         [start, stop, step]
         if step != 1 or type(step) is float
@@ -49,7 +48,7 @@ def arange(*, start: Any, stop: Any, step: Any, dtype: str) -> str:
 
 @rows.row("eye")
 def eye(*, n_rows: Any, n_cols: Any, k: Any, dtype: str) -> str:
-    """``torch.eye``; another diagonal is cut out of ones."""
+    """Write ``torch.eye``; another diagonal is cut out of ones."""
     if k != 0:
         return f"torch.ones({n_rows!r}, {n_cols!r}, dtype={dtype}).triu({k!r}).tril({k!r})"
     columns = "" if repr(n_rows) == repr(n_cols) else f", {n_cols!r}"
@@ -87,7 +86,7 @@ def bitcast(x: Operand, *, dtype: str, out: Any) -> str:
 
 @rows.row("split")
 def split(x: Operand, *, sizes: tuple[Any, ...], axis: int, out: Any) -> str:
-    """``x.chunk(3)`` into equal parts, ``x.split((1, 2))`` into others."""
+    """Write ``x.chunk(3)`` for equal parts and ``x.split((1, 2))`` for others."""
     if len(sizes) == 1:
         return str(x)
     along = f", dim={axis}" if axis else ""
@@ -99,9 +98,14 @@ def split(x: Operand, *, sizes: tuple[Any, ...], axis: int, out: Any) -> str:
 
 
 rows.table({
-    # ``x.unbind(1)``; one slice alone is no tuple
-    "unstack": lambda x, *, axis, count: unstack_texts(x, axis, count)[0] if count == 1 else f"{x}.unbind({axis or ''})",
-    "flip": lambda x, *, axis: f"torch.flip({x}, {axis if isinstance(axis, tuple) else (axis,)})",  # torch.flip takes several axes
+    # An operation of one output does not return a tuple.
+    "unstack": lambda x, *, axis, count: (
+        unstack_texts(x, axis, count)[0]
+        if count == 1
+        else f"{x}.unbind({axis or ''})"
+    ),
+    # torch.flip takes a tuple of axes.
+    "flip": lambda x, *, axis: f"torch.flip({x}, {axis if isinstance(axis, tuple) else (axis,)})",
     "roll": lambda x, *, shift, axis: f"torch.roll({x}, {shift!r}, {axis!r})",
 })  # fmt: skip
 
@@ -114,9 +118,8 @@ def repeat(x: Operand, repeats: Any, *, axis: int, total: Any, hint: int) -> str
 
 @rows.row("pad")
 def pad(x: Operand, *, padding: Any, mode: str, value: Any) -> str:
-    """``F.pad``, which counts axes from the last one; in other modes than constant only over as many axes as
-    it takes.
-    """
+    """Write ``F.pad``, or a helper for paddings by own elements that ``F.pad`` does not support."""
+    # F.pad counts axes from the last one. Modes other than constant support few axes and dtypes.
     padded = next((axis for axis, pair in enumerate(padding) if pair != (0, 0)), x.ndim)
     flat = tuple(amount for pair in reversed(padding[padded:]) for amount in pair)
     if mode == "constant":
@@ -140,17 +143,19 @@ rows.table(
 
 
 rows.table({
-    "getitem": lambda x, *, key: f"{x}{key_text(key, x.ndim)}",  # ``x[:, 1:, None]``
-    "take": lambda x, indices, *, axis: _copied(f"{x}{arrays_text((_index(indices),), (axis,), x.ndim)}", indices),  # ``x[:, indices]``
-    # ``x[i, :, j]``
-    "gather_nd": lambda x, *indices, axes: _copied(f"{x}{arrays_text(tuple(map(_index, indices)), axes, x.ndim)}", *indices),
-    "boolean_mask": lambda x, mask, *, axis, hint: f"{x}{arrays_text((mask,), (axis,), x.ndim)}",  # ``x[:, mask]``
+    "getitem": lambda x, *, key: f"{x}{key_text(key, x.ndim)}",
+    "take": lambda x, indices, *, axis: (
+        _copied(f"{x}{arrays_text((_index(indices),), (axis,), x.ndim)}", indices)
+    ),
+    "gather_nd": lambda x, *indices, axes: (
+        _copied(f"{x}{arrays_text(tuple(map(_index, indices)), axes, x.ndim)}", *indices)
+    ),
+    "boolean_mask": lambda x, mask, *, axis, hint: f"{x}{arrays_text((mask,), (axis,), x.ndim)}",
 })  # fmt: skip
 
 
 @rows.row("setitem")
 def setitem(x: Operand, value: Any, *, key: Any) -> str:
-    """The helper, which writes to a copy."""
     items = [
         f"slice({', '.join(map(repr, item[: 3 if item[2] != 1 else 2]))})"
         if isinstance(item, tuple)
@@ -182,7 +187,7 @@ def scatter_nd(
     reduce: str | None,
     include_self: bool,
 ) -> str:
-    """``x.index_put((i, j), values)`` on the first axes, the helpers elsewhere."""
+    """Write ``x.index_put((i, j), values)`` for indices into the first axes, and helpers for others."""
     reduce = _reduction(x, reduce)
     if axes == tuple(range(len(axes))) and reduce in (None, "sum") and include_self:
         key = f"({', '.join(map(_index, indices))}{',' if len(axes) == 1 else ''})"
@@ -193,14 +198,18 @@ def scatter_nd(
     )
     if reduce is None:
         return f"updated({x}, ({key}), {values})"
-    return f"scatter_reduce_at({x}, ({key}), {tensor(values, x)}, {_REDUCTIONS.get(reduce, reduce)!r}, {include_self})"
+    return (
+        f"scatter_reduce_at({x}, ({key}), {tensor(values, x)}, {_REDUCTIONS.get(reduce, reduce)!r}, "
+        f"{include_self})"
+    )
 
 
 @rows.row("scatter")
 def scatter(
     x: Operand, indices: Operand, values: Operand, *, axis: int, reduce: str | None, include_self: bool
 ) -> str:
-    """torch.scatter and its kin; of bools, which they do not reduce, by way of bytes."""
+    """Write ``torch.scatter`` or one of its variants."""
+    # The functions of torch do not reduce bools, so these go through bytes.
     reduce = _reduction(x, reduce)
     if reduce is None:
         return f"torch.scatter({x}, {axis}, {index(indices)}, {values})"
@@ -211,7 +220,10 @@ def scatter(
         return f"scatter_product({x}, {axis}, {index(indices)}, {values_text}, {include_self})"
     method, self_too = repr(_REDUCTIONS.get(reduce, reduce)), "" if include_self else ", include_self=False"
     if x.dtype == "bool":
-        return f"torch.scatter_reduce({x}.byte(), {axis}, {index(indices)}, {values_text}.byte(), {method}{self_too}).bool()"
+        return (
+            f"torch.scatter_reduce({x}.byte(), {axis}, {index(indices)}, {values_text}.byte(), "
+            f"{method}{self_too}).bool()"
+        )
     return f"torch.scatter_reduce({x}, {axis}, {index(indices)}, {values_text}, {method}{self_too})"
 
 
@@ -230,7 +242,9 @@ rows.table(
         "kth_value": "torch.kthvalue({x}, {k}, {dim=axis}, {keepdim=keepdims})",
         "unique_all": "unique_with_first({x}, {dim=axis})",
         "unique_values": "torch.unique({x}, {dim=axis})",
-        "unique_consecutive": "torch.unique_consecutive({x}, return_inverse=True, return_counts=True, {dim=axis})",
+        "unique_consecutive": (
+            "torch.unique_consecutive({x}, return_inverse=True, return_counts=True, {dim=axis})"
+        ),
     }
 )
 
@@ -254,7 +268,8 @@ def _count_nonzero(x: Operand, *, axis: Any, keepdims: bool) -> str:
 
 @rows.row("nonzero")
 def _nonzero(x: Operand, *, hint: int) -> str:
-    return f"torch.nonzero({x}, as_tuple=True){'[0]' if x.ndim == 1 else ''}"  # one output is no tuple
+    # An operation of one output does not return a tuple.
+    return f"torch.nonzero({x}, as_tuple=True){'[0]' if x.ndim == 1 else ''}"
 
 
 @rows.row("argwhere")

@@ -1,8 +1,8 @@
-"""Control flow: Python's own statements, through which autograd goes; outputs of all steps are stacked.
+"""Control flow as Python statements, which autograd traces; the outputs of all iterations are stacked.
 
-torch's compiler takes no statement that elements decide. So the blocks of branches and of ``while`` are
-functions, which ``torch.cond`` and ``while_loop`` run where the graph is compiled. It writes a ``for`` loop
-out, for whose rows it knows the number.
+``torch.compile`` does not support statements that depend on elements. So the blocks of branches and of
+``while`` loops are functions, which ``torch.cond`` and ``while_loop`` run if the graph is compiled. It
+unrolls ``for`` loops, since their trip counts are known.
 """
 
 from __future__ import annotations
@@ -31,16 +31,15 @@ _COMPILED = "torch.compiler.is_compiling()"
 
 
 class _Stacked(Lists):
-    """``torch.stack``."""
+    """Outputs of a loop in lists, which ``torch.stack`` joins."""
 
     def end(self, scope: Scope, node: Node, outputs: list[str]) -> None:
         for value, name in zip(node.outputs[node.params["carried"] :], outputs):
             stacked = f"torch.stack({name}[::-1])" if node.params["reverse"] else f"torch.stack({name})"
             is_filled = isinstance(node.params["length"], int) and node.params["length"] > 0
             if not is_filled:
-                shape = (
-                    hints(value.shape[1:]) if node.record is not None else value.shape[1:]
-                )  # of a recording those that were seen
+                # A recorded call has the sizes that were recorded.
+                shape = hints(value.shape[1:]) if node.record is not None else value.shape[1:]
                 empty = f"torch.empty({scope.literal((0, *shape))!r}, dtype=torch.{value.dtype})"
                 stacked = f"{stacked} if {name} else {empty}"
             scope.line(f"{name} = {stacked}")
@@ -56,7 +55,8 @@ def _elements(scope: Scope, node: Node, loop: Loop, names: list[str]) -> tuple[s
 
 def _branch(scope: Scope, node: Node) -> None:
     index, *captured = node.inputs
-    if index.dtype != "bool":  # torch.cond knows no third branch
+    # torch.cond supports two branches only.
+    if index.dtype != "bool":
         branch(scope, node)
         return
     chosen = repr(scope.literal(index))
@@ -70,7 +70,10 @@ def _branch(scope: Scope, node: Node) -> None:
 
 
 def _while_loop(scope: Scope, node: Node) -> None:
-    """A loop whose steps write to memory is a statement: functions would be given copies of it."""
+    """Write a loop of functions, or a statement if an iteration writes to memory.
+
+    Functions would get copies of that memory.
+    """
     if node.writes:
         while_loop(scope, node)
         return
@@ -112,8 +115,10 @@ def _scan(scope: Scope, node: Node) -> None:
 
 
 def _function(scope: Scope, region: Region, inputs: Sequence[str], captured: Sequence[Any]) -> str:
-    """The name of a nested function. ``torch.cond`` and ``while_loop`` want arrays that share no memory with
-    others: what it does not make is copied.
+    """Write a nested function and return its name.
+
+    ``torch.cond`` and ``while_loop`` require results without aliases, so a result that the function does
+    not make itself is copied.
     """
     inside = scope.inside(region, inputs, captured)
     made = {value for node in region.block.nodes for value in node.outputs}
@@ -166,8 +171,9 @@ def _method_forward(scope: Scope, derivative: Derivative) -> None:
 
 
 def _distinct_results(region: Region, operands: list[str], outputs: list[str]) -> list[str]:
-    """Return the texts of results, none of which is an operand or another result: torch can save neither for
-    the backward pass.
+    """Return the texts of results, with copies of those that are an operand or another result.
+
+    torch can save neither for the backward pass.
     """
     makers = {value: node for node in region.block.nodes for value in node.outputs}
     before, texts = list(operands), []
@@ -184,7 +190,7 @@ def _distinct_results(region: Region, operands: list[str], outputs: list[str]) -
 
 
 def _method_setup(scope: Scope, derivative: Derivative, rule: Rule) -> None:
-    """What the rule uses is saved. Residuals are results for torch, of no derivative."""
+    """Write ``setup_context``, which saves what the rule uses; residuals are non-differentiable results."""
     values = [*derivative.operands, *derivative.results, *derivative.residuals]
     names = dict(zip(values, arguments(scope, values)))
     held = [names[value] for value in _held(derivative, rule)]
@@ -222,7 +228,8 @@ def _method_backward(scope: Scope, name: str, derivative: Derivative, rule: Rule
             )
             targets = [*["_"] * len(derivative.results), *rule.named(derivative.residuals)]
             scope.line(
-                f"    {bare(targets)} = {name}.forward({bare([rule.names[value] for value in derivative.operands])})"
+                f"    {bare(targets)} = "
+                f"{name}.forward({bare([rule.names[value] for value in derivative.operands])})"
             )
         scope.take(rule.inside)
         scope.line(f"return {bare(derivative.of_operands(rule.inside.outputs))}")

@@ -1,5 +1,6 @@
-"""Element-wise functions in torch: operators, which take numbers on either side, and functions, of which some
-take tensors alone.
+"""Element-wise functions in torch: operators, which accept numbers on either side, and functions.
+
+Some functions accept tensors only.
 """
 
 from __future__ import annotations
@@ -10,34 +11,44 @@ from .nn import tensor, tensors
 from .table import rows
 
 _UNARY = (
-    "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "exp", "expm1", "floor", "isfinite", "isinf", "isnan",
-    "log", "log10", "log1p", "log2", "reciprocal", "round", "signbit", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc",
+    "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "exp", "expm1", "floor",
+    "isfinite", "isinf", "isnan",
+    "log", "log10", "log1p", "log2", "reciprocal", "round", "signbit", "sin", "sinh", "sqrt", "square",
+    "tan", "tanh", "trunc",
 )  # fmt: skip
 _BINARY = ("copysign", "hypot", "logaddexp", "maximum", "minimum", "nextafter")
 _OPERATORS = {
-    "add": "+", "bitwise_and": "&", "bitwise_left_shift": "<<", "bitwise_or": "|", "bitwise_right_shift": ">>", "bitwise_xor": "^",
-    "divide": "/", "equal": "==", "floor_divide": "//", "greater": ">", "greater_equal": ">=", "less": "<", "less_equal": "<=",
-    "logical_and": "&", "logical_or": "|", "logical_xor": "^", "multiply": "*", "not_equal": "!=", "pow": "**", "remainder": "%",
+    "add": "+", "bitwise_and": "&", "bitwise_left_shift": "<<", "bitwise_or": "|",
+    "bitwise_right_shift": ">>", "bitwise_xor": "^",
+    "divide": "/", "equal": "==", "floor_divide": "//", "greater": ">", "greater_equal": ">=", "less": "<",
+    "less_equal": "<=",
+    "logical_and": "&", "logical_or": "|", "logical_xor": "^", "multiply": "*", "not_equal": "!=",
+    "pow": "**", "remainder": "%",
     "subtract": "-",
 }  # fmt: skip
 
 rows.table({name: f"torch.{name}({{x}})" for name in _UNARY})
 rows.table({name: f"{{x1}} {sign} {{x2}}" for name, sign in _OPERATORS.items()})
+# torch.conj only sets a flag.
 rows.table({
     "bitwise_invert": "~{x}",
-    "conj": "torch.conj_physical({x})",  # torch.conj only marks it
+    "conj": "torch.conj_physical({x})",
     "imag": "{x}.imag",
     "logical_not": "~{x}",
     "negative": "-{x}",
     "positive": "+{x}",
     "real": "{x}.real",
-    # with another slope at 0 by a helper
-    "abs": lambda x, *, right: f"absolute({x})" if right and is_floating(x.dtype or "") else f"torch.abs({x})",
+    # The helper has another derivative at 0.
+    "abs": lambda x, *, right: (
+        f"absolute({x})"
+        if right and is_floating(x.dtype or "")
+        else f"torch.abs({x})"
+    ),
 })  # fmt: skip
 
 
 def binary_functions(names: dict[str, str]) -> None:
-    """Rows for functions of two tensors: operation -> function."""
+    """Add rows for functions of two tensors, given as a dict from operation to function."""
     for name, function in names.items():
 
         def row(x1: Operand, x2: Operand, function: str = function) -> str:
@@ -56,7 +67,7 @@ def sign(x: Operand) -> str:
 
 @rows.row("clip")
 def clip(x: Operand, low: Operand | None = None, high: Operand | None = None) -> str:
-    """torch.clamp takes two numbers or two tensors."""
+    # torch.clamp takes two numbers or two tensors.
     bounds = {name: bound for name, bound in (("min", low), ("max", high)) if bound is not None}
     if len({bound.spec is None for bound in bounds.values()}) == 2 or x.spec is None:
         like = next(item for item in (x, low, high) if item is not None and item.spec is not None)
@@ -82,7 +93,8 @@ _TORCH = (
     "sinc",
 )
 _SPECIAL = (
-    "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "entr", "erfcx", "i0e", "i1", "i1e", "log_ndtr", "ndtr", "ndtri",
+    "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "entr", "erfcx", "i0e", "i1", "i1e",
+    "log_ndtr", "ndtr", "ndtri",
     "spherical_bessel_j0",
 )  # fmt: skip
 _SPECIAL_BINARY = ("xlog1py", "xlogy", "zeta")
@@ -102,7 +114,8 @@ rows.table({
     "trunc_divide": 'torch.div({x1}, {x2}, rounding_mode="trunc")',
     "view_as_complex": "torch.view_as_complex({x}.contiguous())",
     "view_as_real": "torch.view_as_real({x}.resolve_conj())",
-    "fmod": lambda x1, x2: f"torch.fmod({tensor(x1, x2)}, {x2})",  # takes a number for its second operand alone
+    # Only the second operand of torch.fmod may be a number.
+    "fmod": lambda x1, x2: f"torch.fmod({tensor(x1, x2)}, {x2})",
     "complex": lambda real, imag: f"torch.complex({', '.join(tensors(real, imag))})",
 })  # fmt: skip
 binary_functions({name: f"torch.special.{name}" for name in _SPECIAL_BINARY})
@@ -128,7 +141,10 @@ def betainc(a: Operand, b: Operand, x: Operand) -> str:
 
 @rows.row("isclose")
 def isclose(x1: Operand, x2: Operand, *, rtol: float, atol: float, equal_nan: bool) -> str:
-    return f"torch.isclose({', '.join(tensors(x1, x2))}, rtol={rtol}, atol={atol}{', equal_nan=True' if equal_nan else ''})"
+    return (
+        f"torch.isclose({', '.join(tensors(x1, x2))}, rtol={rtol}, "
+        f"atol={atol}{', equal_nan=True' if equal_nan else ''})"
+    )
 
 
 @rows.row("orthogonal_polynomial")

@@ -1,4 +1,4 @@
-"""Linear algebra in torch."""
+"""Linear algebra and Fourier transforms in torch."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ rows.table(
 
 @rows.row("vecdot")
 def _vecdot(x1: Operand, x2: Operand, *, axis: int) -> str:
-    """torch.linalg.vecdot takes no integers."""
+    # torch.linalg.vecdot does not support integers.
     along = "" if axis == -1 else f", dim={axis}"
     return (
         f"({x1} * {x2}).sum({axis}, dtype={x1}.dtype)"
@@ -58,9 +58,8 @@ def _vecdot(x1: Operand, x2: Operand, *, axis: int) -> str:
 @rows.row("einsum")
 def _einsum(*arrays: Operand, equation: str) -> str:
     text, dtype = f'torch.einsum("{equation}", {", ".join(arrays)})', arrays[0].dtype
-    return (
-        f"{text}.to(torch.{dtype})" if is_integer(dtype or "") and dtype != "int64" else text
-    )  # a sum alone gives int64
+    # A sum without a product has dtype int64.
+    return f"{text}.to(torch.{dtype})" if is_integer(dtype or "") and dtype != "int64" else text
 
 
 @rows.row("trace")
@@ -73,8 +72,10 @@ def _trace(x: Operand, *, offset: int, dtype: Any) -> str:
 rows.table({
     "cond": lambda x, *, ord: call("torch.linalg.cond", x, p=unless(ord, 2)),
     "solve": lambda x1, x2: f"torch.linalg.solve({x1}, {_matrices(x1, x2)})",
-    # (solution, rank): torch gives the residuals between them
-    "lstsq": lambda x1, x2, *, rcond: f"{call('torch.linalg.lstsq', x1, _matrices(x1, x2), rcond=rcond)}[:3:2]",
+    # torch returns the residuals between the solution and the rank.
+    "lstsq": lambda x1, x2, *, rcond: (
+        f"{call('torch.linalg.lstsq', x1, _matrices(x1, x2), rcond=rcond)}[:3:2]"
+    ),
 })  # fmt: skip
 
 
@@ -85,7 +86,7 @@ def _eigh(x: Operand, *, upper: bool, out: Any) -> str:
 
 @rows.row("matrix_rank", "pinv")
 def _by_singular_values(x: Operand, rtol: Any = None, atol: Any = None, *, hermitian: bool, out: Any) -> str:
-    """Tolerances are two numbers or two tensors."""
+    # Tolerances are two numbers or two tensors.
     given = {name: value for name, value in (("rtol", rtol), ("atol", atol)) if value is not None}
     if len({value.spec is None for value in given.values()}) == 2:
         given = {name: Operand(tensor(value, x)) for name, value in given.items()}
@@ -114,7 +115,8 @@ def _solve_triangular(
 
 
 rows.table({
-    name: f"torch.fft.{name}({{x}}, {{n=}}, {{dim=axis}}, {{norm=}})" for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
+    name: f"torch.fft.{name}({{x}}, {{n=}}, {{dim=axis}}, {{norm=}})"
+    for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
 })  # fmt: skip
 rows.table(
     {
@@ -130,7 +132,7 @@ _DEFAULTS = {"center": True, "pad_mode": "reflect", "normalized": False, "length
 def _transform(
     function: str, x: Operand, window: Operand | None, n_fft: int, hop_length: int, options: dict[str, Any]
 ) -> str:
-    """A call; a shorter window stands in the middle, and without one torch asks for ones in so many words."""
+    """Write a call of a short-time Fourier transform; a shorter window is centred in the frame."""
     width = None if window is None or window.shape[0] == n_fft else Text(f"{window}.shape[0]")
     ones = Text(f"torch.ones({n_fft!r}, dtype=torch.{real_of(x.dtype or '')})")
     changed = {name: unless(value, _DEFAULTS.get(name)) for name, value in options.items()}

@@ -1,4 +1,4 @@
-"""Neural-network operations in torch, one file a section."""
+"""Neural-network operations in torch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Row = Callable[..., str]
 
 
 def _moved(x: Operand, axis: int) -> Operand:
-    """``x`` with its ``axis`` at place 1."""
+    """Move ``axis`` of ``x`` to position 1."""
     if x.spec is None:
         return x
     shape = [dim for place, dim in enumerate(x.shape) if place != axis % x.ndim]
@@ -29,9 +29,7 @@ def _moved(x: Operand, axis: int) -> Operand:
 
 
 def channels_first(row: Row) -> Row:
-    """The row of an operation with a ``layout``: channels that come last are moved to the front for the call,
-    and back.
-    """
+    """Return a row with a ``layout``, which moves trailing channels to axis 1 for the call and back."""
 
     @wraps(row)
     def either(x: Operand, *operands: Any, layout: str, **params: Any) -> str:
@@ -43,7 +41,7 @@ def channels_first(row: Row) -> Row:
 
 
 def channels_in_axis_1(row: Row) -> Row:
-    """The row of an operation whose channels stand in ``axis``."""
+    """Return a row with an ``axis``, which moves the channels from there to axis 1 for the call and back."""
 
     @wraps(row)
     def either(x: Operand, *operands: Any, axis: int, **params: Any) -> str:
@@ -73,7 +71,8 @@ def over(axis: Any, keepdims: bool) -> str:
 
 
 _FUNCTIONS = {
-    "relu6": "relu6", "hard_sigmoid": "hardsigmoid", "hard_swish": "hardswish", "selu": "selu", "silu": "silu", "mish": "mish",
+    "relu6": "relu6", "hard_sigmoid": "hardsigmoid", "hard_swish": "hardswish", "selu": "selu",
+    "silu": "silu", "mish": "mish",
     "soft_sign": "softsign", "log_sigmoid": "logsigmoid",
 }  # fmt: skip
 
@@ -120,7 +119,7 @@ rows.table({"linear": lambda x, weight, bias=None: call("F.linear", x, weight, b
 
 @rows.row("bilinear")
 def _bilinear(x1: Operand, x2: Operand, weight: Operand, bias: Operand | None = None) -> str:
-    """``F.bilinear`` broadcasts nothing."""
+    # F.bilinear does not broadcast.
     if x1.shape[:-1] == x2.shape[:-1]:
         return call("F.bilinear", x1, x2, weight, bias)
     product = f'torch.einsum("...i,oij,...j->...o", {x1}, {weight}, {x2})'
@@ -140,7 +139,7 @@ def _attention(
     enable_gqa: bool,
     dropout_rate: float,
 ) -> str:
-    """torch's own, which takes either a mask or ``is_causal``, and no generator for its dropout."""
+    # The function of torch takes either a mask or is_causal, and no generator for its dropout.
     options = {"is_causal": is_causal or None, "scale": scale, "enable_gqa": enable_gqa or None}
     if random_key is None and (mask is None or not is_causal):
         return call("F.scaled_dot_product_attention", query, key, value, attn_mask=mask, **options)
@@ -165,7 +164,7 @@ def flat(padding: tuple[tuple[Any, Any], ...]) -> tuple[Any, ...]:
 
 
 def check_rank(operation: str, rank: int) -> None:
-    """torch has these for one to three axes of space."""
+    """Raise ``UnsupportedOperation`` unless there are one to three spatial axes."""
     if not 1 <= rank <= 3:
         raise UnsupportedOperation(
             f"torch has {operation} over one, two or three axes, not over {rank}: reshape before it"
@@ -209,13 +208,13 @@ def _conv_transpose(
     dilation: Any,
     groups: int,
 ) -> str:
-    """Padding that differs between the sides is cut off afterwards."""
     check_rank("conv_transpose", rank := x.ndim - 2)
     amounts = symmetric(padding)
     options = {"stride": alike(strides, 1), "groups": unless(groups, 1), "dilation": alike(dilation, 1)}
     if amounts is not None:
         padded = {"padding": alike(amounts, 0), "output_padding": alike(output_padding, 0)}
         return call(f"F.conv_transpose{rank}d", x, weight, bias, **padded, **options)
+    # Asymmetric padding is removed from the result.
     cuts = tuple(
         (_less(0, before), _less(more, after)) for (before, after), more in zip(padding, output_padding)
     )
@@ -334,7 +333,7 @@ def _batch_norm(
     epsilon: float,
     axis: int,
 ) -> str:
-    """``F.batch_norm`` for statistics that are given; through computed ones it would let no gradient flow."""
+    # No gradient flows through the statistics of F.batch_norm, so it is used only if they are inputs.
     if not (mean.given and variance.given):
         return call("normalised_by", x, mean, variance, weight, bias, axis=unless(axis, 1), epsilon=epsilon)
     array = str(x) if axis == 1 else f"{x}.movedim({axis}, 1)"
@@ -385,9 +384,7 @@ _LEAST = {"int8": -(2**7), "int16": -(2**15), "int32": -(2**31), "int64": -(2**6
 
 
 def _pooled(function: str, x: Operand, array: str, *arguments: Any, rank: int, **options: Any) -> str:
-    """A call of ``F.<function><rank>d``, through a helper where there are more or fewer axes before those
-    pooled.
-    """
+    """Write a call of ``F.<function><rank>d``, through a helper unless one or two axes come first."""
     check_rank(function, rank)
     if x.ndim - rank in (1, 2):
         return call(f"F.{function}{rank}d", array, *arguments, **options)
@@ -399,7 +396,7 @@ def _least(dtype: str) -> Any:
 
 
 def _padded(x: Operand, padding: Any, ceil_mode: bool, value: Any) -> tuple[str, tuple[Any, ...]]:
-    """(array, amounts an axis): padding that differs between the sides is put there beforehand."""
+    """Return the array and the padding of each axis; asymmetric padding is applied beforehand."""
     amounts = symmetric(padding)
     if amounts is not None:
         return str(x), amounts
@@ -436,7 +433,7 @@ def _max_pool(with_indices: bool) -> LoweringRow:
 
 
 def _with_places(x: Operand, kernel: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool) -> str:
-    """The padded array is pooled; its places are counted in the array itself."""
+    """Write a pooling of the padded array, whose indices are converted to those of ``x``."""
     array, amounts = _padded(x, padding, ceil_mode, _least(x.dtype or ""))
     options = {"padding": alike(amounts, 0), "dilation": alike(dilation, 1)}
     pooled = _pooled(
@@ -468,17 +465,19 @@ def _avg_pool(
     count_include_pad: bool,
     divisor_override: Any,
 ) -> str:
+    # torch has no CPU kernel for half precision over three axes.
     if len(kernel) == 3 and x.dtype in (
         "float16",
         "bfloat16",
-    ):  # torch has no kernel for a volume of these on a CPU
+    ):
         wide = operand(f"{x}.float()", ArraySpec(x.shape, "float32"))
         options = {
             "ceil_mode": ceil_mode,
             "count_include_pad": count_include_pad,
             "divisor_override": divisor_override,
         }
-        return f"{_avg_pool_text(wide, kernel=kernel, strides=strides, padding=padding, **options)}.to(torch.{x.dtype})"
+        text = _avg_pool_text(wide, kernel=kernel, strides=strides, padding=padding, **options)
+        return f"{text}.to(torch.{x.dtype})"
     return _avg_pool_text(
         x,
         kernel=kernel,
@@ -503,7 +502,10 @@ def _avg_pool_text(
     array, amounts = _padded(x, padding, ceil_mode, 0)
     if not count_include_pad and divisor_override is None and symmetric(padding) is None:
         check_rank("avg_pool", len(kernel))
-        return f"avg_pool_inside(F.avg_pool{len(kernel)}d, {x}, {flat(padding)}, {alike(kernel, None)!r}, {alike(strides, None)!r})"
+        return (
+            f"avg_pool_inside(F.avg_pool{len(kernel)}d, {x}, {flat(padding)}, {alike(kernel, None)!r}, "
+            f"{alike(strides, None)!r})"
+        )
     if divisor_override is not None and len(kernel) == 1:
         return _avg_pool_over_one_axis(
             x, array, kernel, strides, amounts, ceil_mode, count_include_pad, divisor_override
@@ -522,7 +524,7 @@ def _avg_pool_text(
 def _avg_pool_over_one_axis(
     x: Operand, array: str, kernel: Any, strides: Any, amounts: Any, *options: Any
 ) -> str:
-    """With a divisor, which torch has over two axes and more: over one more, of size 1."""
+    """Write a pooling over two axes, the first of size 1, since torch has no divisor over one axis."""
     ceil_mode, count_include_pad, divisor = options
     spec = ArraySpec((*x.shape[:-1], 1, x.shape[-1]), x.dtype or "")
     found = {
@@ -617,7 +619,7 @@ rows.table(
 
 
 def _mode(method: str, rank: int, antialias: bool) -> str:
-    """The name that torch has for a method over ``rank`` axes."""
+    """Return torch's name of a method over ``rank`` axes; raise ``UnsupportedOperation`` if it has none."""
     if method.startswith("nearest") and 1 <= rank <= 3:
         return method
     if method == "linear" and rank in ((2,) if antialias else _LINEAR):
@@ -634,11 +636,12 @@ def _mode(method: str, rank: int, antialias: bool) -> str:
 def _interpolate(
     x: Operand, *, size: Any, method: str, scales: Any, align_corners: bool, antialias: bool
 ) -> str:
-    """``F.interpolate``; with scales the function below it, which takes them beside the size."""
+    """Write ``F.interpolate``, or, with scales, the function below it, which takes both scales and size."""
     mode = _mode(method, len(size), antialias)
     if x.ndim != len(size) + 2:
         raise UnsupportedOperation(
-            f"torch interpolates arrays [batch, channels, *space]; this one has {x.ndim} axes, {len(size)} of space"
+            f"torch interpolates arrays [batch, channels, *space]; this one has {x.ndim} axes, {len(size)} "
+            "of space"
         )
     if scales is None:
         options = {

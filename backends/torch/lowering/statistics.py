@@ -1,5 +1,7 @@
-"""Random numbers in torch: a key is a ``torch.Generator``, or None for the default one; numbers are drawn
-from it one after the other.
+"""Statistics and random numbers in torch.
+
+A key is a ``torch.Generator``, or None for the default one, and samples are taken from it one after the
+other.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ rows.table(
 
 
 def _reductions(names: dict[str, str]) -> None:
-    """Rows for functions of a tensor and the axes: operation -> function."""
+    """Add rows for functions of a tensor and its axes, given as a dict from operation to function."""
     for name, function in names.items():
 
         def row(x: Operand, *, axis: Any, keepdims: bool, function: str = function) -> str:
@@ -44,7 +46,7 @@ _reductions({"mean": "torch.mean", "nanmean": "torch.nanmean"})
 def _extreme(name: str) -> None:
     @rows.row(name)
     def row(x: Operand, *, axis: Any, keepdims: bool, first: bool) -> str:
-        """Along one axis torch finds the index too, whose element has the gradient."""
+        # Along one axis, torch also finds an index, and the element there gets the gradient.
         return (
             f"torch.{name}({x}{over(axis, keepdims)})[0]"
             if first
@@ -57,7 +59,7 @@ _extreme("min")
 
 
 def _accumulations(names: dict[str, str]) -> None:
-    """Rows for sums over axes: operation -> function."""
+    """Add rows for sums over axes, given as a dict from operation to function."""
     for name, function in names.items():
 
         def row(x: Operand, *, axis: Any, dtype: Any, keepdims: bool, function: str = function) -> str:
@@ -77,7 +79,7 @@ _accumulations({"sum": "torch.sum", "nansum": "torch.nansum"})
 
 @rows.row("prod")
 def _prod(x: Operand, *, axis: Any, dtype: Any, keepdims: bool) -> str:
-    """torch.prod takes one axis, or all."""
+    # torch.prod reduces one axis or all.
     if axis is None and not keepdims:
         return f"torch.prod({x}{_as(x, dtype)})"
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
@@ -101,7 +103,8 @@ _truth("any")
 def _spread(name: str) -> None:
     @rows.row(name)
     def row(x: Operand, *, axis: Any, correction: Any, keepdims: bool) -> str:
-        return f"torch.{name}({x}{over(axis, keepdims)}{'' if correction == 1 else f', correction={correction!r}'})"
+        options = "" if correction == 1 else f", correction={correction!r}"
+        return f"torch.{name}({x}{over(axis, keepdims)}{options})"
 
 
 _spread("var")
@@ -140,7 +143,7 @@ def _trapezoid(y: Operand, x: Operand | None = None, *, dx: Any, axis: int, out:
 
 @rows.row("bincount")
 def _bincount(x: Operand, weights: Operand | None = None, *, minlength: Any, hint: int) -> str:
-    """Weights of other types than float32 are summed as float64."""
+    # torch sums weights of other dtypes as float64.
     counted = call("torch.bincount", x, weights, minlength=unless(minlength, 0))
     return (
         counted

@@ -1,8 +1,8 @@
-"""The one table that the files beside this one fill."""
+"""The table of rows that the other files of this package fill."""
 
 from ..compute_dtypes import TorchRows
 
 UNSUPPORTED: dict[str, str] = {}
-"""Operation -> why torch cannot have it; strict, see docs/support.md."""
+"""Operations that torch cannot compute, with the reason; see docs/support.md."""
 
 rows = TorchRows("torch", UNSUPPORTED, counts=True)
