@@ -1,17 +1,22 @@
-"""The half of recording that knows no framework.
+"""The framework-independent half of recording.
 
-A frontend is asked by a ``Request`` (:mod:`.request`), makes a ``Recording`` in one or several attempts
-(:mod:`.attempts`), and writes its graph with a ``Recorder`` (:mod:`.recorder`). Around the call it watches
-Python. In the order to read:
+A frontend receives a ``Request`` (:mod:`.request`), makes a ``Recording`` in one or more attempts
+(:mod:`.search`), and builds the graph with a ``Recorder`` (:mod:`.recorder`). Reading order of the
+packages:
 
-- :mod:`.reach`: what the function can reach without being given it, and whose code that is;
-- :mod:`.environment`: what was found there, as guards that each call checks;
-- :mod:`.state`: what the function changes there, as inputs and outputs of the graph;
-- :mod:`.probes`: names and attributes of Python that tell, or hold something else, while a function is
-  recorded;
-- :mod:`.source`: the user's code as text: the line of a call, the names of its results;
-- :mod:`.loops`: loops whose number of steps is found to be open while they run;
-- :mod:`.control_flow`: ``trace``, which records statements on values.
+- :mod:`.reachability`: what the function can reach besides its arguments, and which code is the user's;
+
+- :mod:`.environment_guards`: guards on what was found there, checked at each call;
+
+- :mod:`.state`: changes made there, as inputs and outputs of the graph;
+
+- :mod:`.patches`: functions and attributes that are replaced while a function is recorded;
+
+- :mod:`.code`: the user's code as text: source lines of calls, names of results;
+
+- :mod:`.loop_marks`: loops whose trip count turns out to be symbolic while they run;
+
+- :mod:`.control_flow`: ``trace``, which converts statements that depend on values.
 """
 
 from .code.provenance import Locator as Locator

@@ -1,5 +1,5 @@
-"""Functions in ``functools.lru_cache`` that a recording fills: every attempt finds them as the first one did,
-and the last one leaves them filled.
+"""``functools.lru_cache`` functions that a recording fills. Every attempt starts with the caches that were
+empty before the first attempt empty again; the last attempt leaves them filled.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Caches:
         self._known: dict[int, Any] = {}
 
     def begin(self, caches: Iterable[Any]) -> None:
-        """An attempt begins."""
+        """Start an attempt: register new ``caches`` and clear those that were empty when first registered."""
         for cache in caches:
             if id(cache) not in self._known and not cache.cache_info().currsize:
                 self._empty[id(cache)] = cache
@@ -35,7 +35,9 @@ class Caches:
 
 
 def results_in(cache: Any) -> Iterator[Any]:
-    """What a function in ``functools.lru_cache`` has given and will give again, among other objects.
+    """Yield the cached results of a function in ``functools.lru_cache``, with the objects inside them.
+
+    Its other referents, such as the wrapped function, are yielded too.
 
     >>> import functools
     >>> cached = functools.lru_cache(lambda n: ("row", n * 1000))

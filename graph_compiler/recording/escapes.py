@@ -1,5 +1,5 @@
-"""Objects in a result that a graph would give back as they are at every call: none may hold what was
-recorded.
+"""Check of the objects in a result that a graph returns unchanged at every call: none may hold recorded
+arrays.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _MOST = 10_000  # objects looked at below one
 
 
 def refuse_escapes(name: str, result: Tree, arguments: Tree, is_recorded: Callable[[Any], bool]) -> None:
-    """``TracingError`` where the result holds recorded arrays or sizes in a place that is no leaf: in a
-    closure, a generator, a set.
+    """Raise ``TracingError`` if a static part of ``result`` holds recorded arrays or sizes.
 
-    Iterators are refused whatever they hold: one that was used up by the first call would be given to the
-    second.
+    Such a part is an object that is no leaf, for example a closure or a set; it would keep the values of
+    the recording. Coroutines, iterators and asynchronous generators are refused whatever they hold,
+    because their code runs after the recording. Static parts of ``arguments`` are allowed.
     """
     if not (held := _statics(result)):
         return
@@ -57,8 +57,10 @@ def _statics(tree: Tree) -> list[Any]:
 
 
 def holds(root: Any, is_recorded: Callable[[Any], bool]) -> bool:
-    """Whether something recorded can be reached from an object; of functions, their closure and defaults
-    count, not their module.
+    """Return True if an object for which ``is_recorded`` is True can be reached from ``root``.
+
+    Of a function, the closure and the default values are searched, but not its module. The search stops
+    after 10,000 objects.
 
     >>> holds(lambda y, x=[2.5]: y, lambda item: item == 2.5), holds({1}, lambda item: item == 2.5)
     (True, False)

@@ -1,10 +1,10 @@
 """Tells bugs of this package from exceptions of the user's code and of frameworks, so that no fallback hides
 a bug.
 
-An exception belongs to whoever runs the innermost Python frame of its traceback, with the frames of
-frameworks and of Python left out: the user, where their code called the framework, and this package
-otherwise. Functions of this package that make a call of the user's are marked as such
-(:mod:`graph_compiler.forwarding`).
+An exception belongs to the owner of the innermost Python frame of its traceback, frames of frameworks and
+of Python left out: the user if their code called the framework, this package otherwise. Functions of this
+package that only forward a call of the user are marked (:mod:`graph_compiler.forwarding`) and count as the
+user's.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ BUGS = (InvalidGraph, UnknownOperation, DuplicateRow, InternalError)
 
 
 def owner_of_frame(frame: FrameType) -> Owner:
-    """Return who runs a frame. Generated code, and those that are marked, run calls of the user."""
+    """Return the owner of the code of ``frame``. Generated code, preludes and marked functions count as the
+    user's.
+    """
     if (
         frame.f_code in FORWARDING
         or frame.f_code.co_filename.startswith(GENERATED)
@@ -41,9 +43,10 @@ def owner_of_frame(frame: FrameType) -> Owner:
 
 
 def owner_of_problem(problem: BaseException) -> Owner:
-    """Return who raised an exception: the owner of the innermost frame that is not a framework's.
+    """Return the owner of the innermost frame of the traceback that is not a framework's.
 
-    A `RecursionError` belongs to the user if a function of theirs calls itself, whoever runs the last frame.
+    A ``RecursionError`` belongs to the user if one of their functions calls itself, whatever the innermost
+    frame.
     """
     if _is_users_recursion(problem):
         return "user"
@@ -65,7 +68,9 @@ def _is_users_recursion(problem: BaseException) -> bool:
 
 
 def is_fault(problem: BaseException) -> bool:
-    """Return True if a bug of this package has raised the exception. A fallback must not hide it.
+    """Return True if ``problem`` was raised by a bug of this package, so that a fallback must not hide it.
+
+    The verdict on an exception is stored on it and does not change later.
 
     >>> is_fault(InvalidGraph("a value is used before it is made")), is_fault(ValueError("raised nowhere"))
     (True, False)

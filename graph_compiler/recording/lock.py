@@ -1,4 +1,4 @@
-"""Whether this thread is recording just now."""
+"""The lock that admits one recording at a time, and the recordings that are open in each thread."""
 
 from __future__ import annotations
 
@@ -38,8 +38,10 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Active:
-    """Which threads have recordings open, one inside of the other. ``anywhere`` is the quick question that
-    each call of a graph asks first.
+    """Recordings that are open in each thread, possibly nested.
+
+    anywhere: number of open recordings in all threads. Every call of a graph reads it first, because that
+        is cheaper than a thread-local lookup.
     """
 
     def __init__(self) -> None:
@@ -66,12 +68,13 @@ class _Active:
         self._here.framework = name
 
     def knows(self, item: Any) -> bool:
+        """Return True if the innermost recording of this thread tracks the container ``item``."""
         worlds: list[World] = getattr(self._here, "worlds", [])
         return bool(worlds) and worlds[-1].knows(item)
 
     @contextmanager
     def looking_after(self, world: World) -> Iterator[None]:
-        """Inside of the block the innermost recording looks after all containers of a world."""
+        """Make ``world`` the snapshot that :meth:`knows` consults inside the block."""
         self._here.worlds = worlds = [*getattr(self._here, "worlds", ()), world]
         try:
             yield
@@ -84,7 +87,7 @@ active = _Active()
 
 @contextmanager
 def recording(framework: str | None = None) -> Iterator[None]:
-    """A recording of a function of ``framework`` is open inside of the block."""
+    """Mark this thread as recording a function of ``framework`` inside the block."""
     active.change(+1)
     before, active.framework = active.framework, framework
     try:

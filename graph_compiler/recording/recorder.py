@@ -1,7 +1,8 @@
-"""Writes a recorded graph: which array is which value, which calls were made, what was assumed.
+"""Builds a recorded graph: maps arrays to values, adds the calls that were made, and adds guards.
 
-Knows no framework. A value stands for one array *object* of the user's program; a node may write to values
-(``record.writes``) and its outputs may view other values (``record.views``: output index -> value).
+No framework is known here. A value represents one array *object* of the user's program. A node may write
+to values (``record.writes``), and its outputs may be views of other values (``record.views``: output index
+-> value).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Savepoint:
-    """The guards and assumptions of a recording at one moment."""
+    """The guards and assumptions of a recording at one moment, restored by :meth:`Recorder.give_up`."""
 
     guards: int
     keys: frozenset[Any]
@@ -36,11 +37,17 @@ class Savepoint:
 
 
 class LengthAsked(TracingError):
-    """The number of pairs would stand in a block that combines any number of them."""
+    """The number of scanned pairs was read inside a block that must work for any number of pairs."""
 
 
 class Recorder:
-    """One recording in progress."""
+    """One recording in progress.
+
+    varying: values that may differ between calls; a guard on any other value is left out.
+    numbers: inputs that are Python numbers.
+    arguments: inputs of all open blocks.
+    loops: marks of loops while they run; None if loops are not marked.
+    """
 
     def __init__(self, name: str, dialect: str) -> None:
         self.graph = Graph(name, dialect)
@@ -65,14 +72,17 @@ class Recorder:
 
     # ------------------------------------------------------------------------------ arrays
     def find(self, array: Any) -> Value | None:
+        """Return the value of ``array``, or None if it is not an array of this recording."""
         entry = self._values.get(id(array))
         return entry[1] if entry is not None and entry[0]() is array else None
 
     def track(self, array: Any, value: Value) -> Value:
+        """Register ``array`` as the object of ``value`` without keeping it alive."""
         self._values[id(array)] = (_reference(array), value)
         return value
 
     def keep(self, array: Any, value: Value) -> Value:
+        """Register ``array`` as the object of ``value``, and keep it alive until :meth:`forget_arrays`."""
         self._values[id(array)] = (lambda: array, value)
         self._kept[value] = array
         return value
@@ -92,7 +102,6 @@ class Recorder:
         self._kept.clear()
 
     def add_input(self, name: str, array: Any, spec: ArraySpec) -> Value:
-        """A new input."""
         value = Value(name, spec)
         self.graph.inputs.append(value)
         self.varying.add(value)
@@ -109,7 +118,7 @@ class Recorder:
         return self.keep(array, value)
 
     def add_constant(self, name: str, array: Any, spec: ArraySpec) -> Value:
-        """A captured array that is no input and no parameter."""
+        """Add a captured array that is neither an input nor a parameter. A name that is taken gets a number."""
         name = f"{name}_{len(self.graph.constants)}" if name in self.graph.constants else name
         value = Value(name, spec)
         self.graph.constants[name] = (value, array)
@@ -129,7 +138,7 @@ class Recorder:
         record: CallRecord,
         regions: tuple[Region, ...] = (),
     ) -> Node:
-        """A new node, which makes ``outputs``."""
+        """Append a node that makes ``outputs``, and update which values vary, are random or are views."""
         node = Node(op, inputs, params, origin, outputs, record, regions)
         if (
             not self.varying.isdisjoint(node.uses)
@@ -160,7 +169,9 @@ class Recorder:
         return value
 
     def maker(self, value: Value) -> Node | None:
-        """The call that made a value; None for an input, a parameter and a constant."""
+        """Return the node that made ``value`` in the current or an enclosing block. Return None for an input,
+        a parameter or a constant.
+        """
         found = self.graph.maker(value)
         if found is not None or not self._around:
             return found
@@ -173,6 +184,7 @@ class Recorder:
         return self._base.get(value, value)
 
     def varies(self, value: Value) -> bool:
+        """Return True if the elements of ``value`` may differ between calls."""
         return value in self.varying or self.base_of(value) in self.varying
 
     def is_random(self, value: Value) -> bool:
@@ -181,11 +193,11 @@ class Recorder:
     # ------------------------------------------------------------------------------ blocks
     @contextmanager
     def block(self, arguments: Iterable[Value], of_pairs: bool = False) -> Iterator[list[Node]]:
-        """Inside of the block calls go to the list that is given, for the body of an operation that runs
-        blocks. ``arguments`` are its inputs; ``of_pairs`` where the number of these is read from them and may
-        be any, and the user's code cannot see it.
+        """Collect the calls made inside the context in a new list, for the body of an operation with regions.
 
-        Arrays that were made inside stand for nothing afterwards.
+        ``arguments`` are the inputs of the body. ``of_pairs`` marks them as arrays whose length may be any
+        number and is invisible to the user's code: reading it raises ``LengthAsked``. Arrays made inside
+        the block are forgotten at its end.
         """
         graph, arguments = self.graph, set(arguments)
         outside, nodes = graph.nodes, list[Node]()
@@ -213,7 +225,7 @@ class Recorder:
         return bool(self._around)
 
     def is_inside(self, value: Value) -> bool:
-        """Whether a value was made in one of the open blocks, or is an argument of one."""
+        """Return True if ``value`` was made in an open block or is an argument of one."""
         if not self._around or value in self.arguments:
             return bool(self._around)
         nodes, makers = self._around[0]
@@ -223,6 +235,7 @@ class Recorder:
         return self.graph.maker(value) is not None
 
     def is_given_here(self, value: Value) -> bool:
+        """Return True if ``value`` is an argument of the innermost open block."""
         return bool(self._inputs) and value in self._inputs[-1]
 
     def all_nodes(self) -> Iterator[Node]:
@@ -230,10 +243,10 @@ class Recorder:
 
     # ------------------------------------------------------------------------------ assumptions
     def decide_size(self, size: Size, origin: Origin) -> Any:
-        """The number that a size has now; from here on the recording holds only where it has it.
+        """Return the number that ``size`` has in this recording, and add a guard that it stays the same.
 
-        How many pairs there are, where these are combined one by one, may be asked by a framework's own code,
-        to which all numbers are the same. ``LengthAsked`` where it is the number that is asked for.
+        A condition on the number of pairs of an open block gets no guard, because framework code that
+        combines pairs treats all numbers alike. Raise ``LengthAsked`` if the number itself is read.
         """
         if self.loops is not None and self.loops.answered(size, origin):
             return size.hint
@@ -252,13 +265,15 @@ class Recorder:
         return size.hint
 
     def refuse_any_length(self) -> None:
+        """Raise ``LengthAsked`` if an open block must work for any number of pairs."""
         if any(self._pairs):
             raise LengthAsked("the number of pairs has gone into code that cannot be seen")
 
     def decide_value(self, value: Value, seen: Any, origin: Origin, *, in_place: bool = False) -> None:
-        """From here on the recording holds only where ``value`` has the elements ``seen``.
+        """Add a guard that ``value`` has the elements ``seen``, unless it is the same at every call.
 
-        ``in_place``: in a block it need not where the block is not run, also if the value comes from outside.
+        ``in_place`` adds the guard to the innermost open block, even if ``value`` comes from outside, so
+        that it is checked only when the block runs.
         """
         if self.varies(value):
             self._guard(Guard(value, seen, origin), (value, len(self.graph.nodes)), in_place)
@@ -270,6 +285,7 @@ class Recorder:
         return Savepoint(len(self.graph.guards), frozenset(self._guards), self.graph.assumptions)
 
     def give_up(self, since: Savepoint) -> None:
+        """Remove the guards and assumptions that were added after ``since``."""
         del self.graph.guards[since.guards :]
         self._guards, self.graph.assumptions = set(since.keys), since.assumptions
 
@@ -291,7 +307,7 @@ def _reads_sizes(node: Node) -> bool:
 
 
 def _reference(array: Any) -> Callable[[], Any]:
-    """A weak reference; to what can have none (generators of torch before 2.12) one that keeps it alive."""
+    """Return a callable that returns ``array``, or None once it has been garbage-collected."""
     try:
         return weakref.ref(array)
     except TypeError:

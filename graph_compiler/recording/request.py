@@ -22,11 +22,11 @@ _MOST_LETTERS = 300  # of the text of an exception
 
 @dataclass(frozen=True)
 class GaveUp:
-    """A way to make a graph that was left for another one.
+    """A way of making a graph that was abandoned for another one.
 
-    way: what was tried, in words.
+    way: description of what was tried.
     problem: class and first line of the exception that ended it.
-    place: file and line of the user's code that led to the exception; of this package, if none did.
+    place: file and line of the user's code that led to the exception; of this package if there is none.
     """
 
     way: str
@@ -55,8 +55,8 @@ def _place(problem: BaseException) -> str:
 
 
 class GivenArguments:
-    """Calls a function with the arguments that are ``given`` by name, wherever they stand in its signature; a
-    call gives the others.
+    """Function with the arguments in ``given`` bound by name, at any position of its signature. A call passes
+    the others.
 
     >>> scaled = GivenArguments(lambda x, scale, shift=0: x * scale + shift, {"scale": 3})
     >>> scaled(2), scaled(2, 1), scaled(x=2, shift=1), str(inspect.signature(scaled))
@@ -91,8 +91,11 @@ class GivenArguments:
 def give_arguments(
     function: Callable[..., Any], which: Any, args: Iterable[Any], kwargs: Mapping[str, Any]
 ) -> tuple[GivenArguments, tuple[Any, ...], dict[str, Any]]:
-    """A function without the arguments that ``which`` names (by name or position, one or several), and what
-    is left of a call of it.
+    """Bind the arguments that ``which`` names (by name or position, one or several) to their values in a
+    call.
+
+    Return the function without them, and the remaining arguments. Raise ``InvalidOption`` if the signature
+    is unknown or the call does not pass one of them.
 
     >>> function, args, kwargs = give_arguments(lambda w, x: w * x, "w", (2, 5), {})
     >>> function.given, args, function(*args)
@@ -134,15 +137,18 @@ def _name_of(which: Any, names: list[str]) -> str:
 
 @dataclass(frozen=True)
 class Request:
-    """One call to be recorded, under a ``name``, and what the recording is for.
+    """One call to be recorded, and the purpose of the recording.
 
-    ``same_framework`` is whether the graph will run in the framework of the function. ``places`` are known to
-    hold state; ``stateful`` objects are looked into beside those that the function reaches. ``numbers``:
-    whether Python numbers in places, and those that are read from arrays, become symbols; ``draws``: whether
-    random numbers that Python and numpy draw do, instead of constants. ``auto_dynamic`` knows earlier
-    recordings of the function. ``loaded`` gives a recorded graph as a function of its framework, by which
-    steps of loops are run that need not be recorded; None where all are to be recorded. ``why`` says what no
-    variant that is there was right for.
+    name: name of the graph.
+    same_framework: True if the graph will run in the framework of the function.
+    places: locations that are known to hold state.
+    stateful: objects to search for state besides those that the function reaches.
+    numbers: True if Python numbers that are stored outside, or read from arrays, become symbols.
+    draws: True if random numbers drawn by Python and NumPy become inputs instead of constants.
+    auto_dynamic: what earlier recordings of the function found to change; None if that is not followed.
+    loaded: returns a recorded graph as a function of its framework. It runs iterations of loops that need
+        not be recorded. None: record every iteration.
+    why: reason why no existing variant matched the call.
     """
 
     function: Callable[..., Any]
@@ -161,12 +167,11 @@ class Request:
 
 @dataclass
 class Recording:
-    """A recorded graph with what is needed to run it beside the original: where its arrays live, and what it
-    relies on.
+    """A recorded graph with what is needed to run it: its weights, guards and state.
 
-    ``opened``: whether it has symbols for numbers that Python read or computed, and could be made with the
-    numbers as they are.
-    ``gave_up``: what was tried before it and failed.
+    opened: True if the graph has symbols for numbers that Python read or computed, so that it could also
+        be recorded with the numbers as constants.
+    gave_up: ways that were tried before and failed.
     """
 
     graph: Graph

@@ -1,7 +1,7 @@
-"""One recording by as many attempts as it takes: each goes by hypotheses, and what an attempt refutes the
-next one does without.
+"""Search for the hypotheses under which a function can be recorded: an attempt that refutes one is followed
+by an attempt without it.
 
-A frontend gives the attempt and what it may give up, the weakest hypothesis first; the loop is here alone.
+A frontend provides the attempt and the functions that give up hypotheses, the weakest first.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ _MOST_DISTURBED = 3  # attempts again, for other threads draw random numbers, to
 
 @dataclass(frozen=True)
 class Refuted(Generic[H]):
-    """An attempt ended, and has shown what it took for granted to be otherwise; the next one goes by
-    ``hypotheses``.
+    """Result of an attempt that found one of its hypotheses to be wrong.
 
-    problem: the exception that has shown it, if one has. way: in words, what is given up for it.
+    hypotheses: those of the next attempt.
+    problem: the exception that refuted the hypothesis; None if there was none.
+    way: description of what is given up.
     """
 
     hypotheses: H
@@ -41,7 +42,7 @@ the exception itself where no other attempt can help."""
 
 
 def gives_up(words: str) -> Callable[[Way], Way]:
-    """Name, in words for the user, what a function of the kind :data:`GiveUp` gives up."""
+    """Attach a description for the user to a function of the kind :data:`GiveUp`: what it gives up."""
 
     def mark(function: Way) -> Way:
         function.way = words  # type: ignore[attr-defined]
@@ -60,9 +61,9 @@ def recorded(
 ) -> Recording:
     """Return the recording of the first attempt that refutes nothing.
 
-    After an exception the first of ``give_up`` that has something left says how to go on; where none has, the
-    exception is raised. So is a bug of this package. Raise ``TracingError`` with the words of ``too_many``
-    after ``most`` attempts that were refuted.
+    After an exception, the first function in ``give_up`` that returns hypotheses decides how to go on. If
+    all return None, or if the exception is a bug of this package, it is raised. Raise ``TracingError``
+    with the text of ``too_many`` after ``most`` attempts that returned ``Refuted``.
 
     >>> recorded(lambda number: Refuted(number + 1) if number < 3 else f"recorded with {number}", 1, [], 5, str)
     'recorded with 3'
@@ -96,9 +97,7 @@ def recorded(
 
 
 def _weaker(hypotheses: H, problem: Exception, give_up: Sequence[GiveUp[H]]) -> tuple[H, str] | None:
-    """Return the hypotheses of the next attempt, and what they give up in words; None if there is nothing
-    left to give up.
-    """
+    """Return the hypotheses of the next attempt and a description of what they give up, or None."""
     for one in give_up:
         weaker = one(hypotheses, problem)
         if weaker is not None:
@@ -107,8 +106,9 @@ def _weaker(hypotheses: H, problem: Exception, give_up: Sequence[GiveUp[H]]) -> 
 
 
 class Undisturbed(Generic[H]):
-    """Gives up nothing: tries again where random numbers were drawn unseen (``kind``), and another thread may
-    have been the one.
+    """``GiveUp`` function that keeps all hypotheses: it retries after an exception of class ``kind`` (an
+    unseen draw of random numbers) that another thread may have caused. It raises the exception if there is
+    no other thread, or after three retries.
     """
 
     way = "recording while another thread draws random numbers"

@@ -1,6 +1,5 @@
-"""What the newest conversion is doing, for whoever shows it: its stage, and the calls recorded so far.
-
-Telling costs an assignment.
+"""Progress of the newest conversion: its stage, and the number of calls recorded so far. Updating it costs
+one assignment.
 """
 
 from __future__ import annotations
@@ -9,7 +8,11 @@ from collections.abc import Sized
 
 
 class _Stage:
-    """``name`` is empty while nothing is converted."""
+    """The current stage.
+
+    name: empty while nothing is converted.
+    calls: the list of recorded calls, of which only the length is shown.
+    """
 
     def __init__(self) -> None:
         self.name = ""
@@ -20,6 +23,7 @@ class _Stage:
         return f"{self.name}, {count:,} call{'' if count == 1 else 's'}" if count else self.name
 
     def note(self, problem: Exception) -> None:
+        """Store the current stage on ``problem``, unless an inner conversion already has."""
         problem.__dict__.setdefault("_graph_compiler_stage", str(self))
 
     @staticmethod

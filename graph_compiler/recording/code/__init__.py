@@ -1,3 +1,3 @@
-"""The user's code as text and instructions: where a call stands, what it is stored in, which names it reads,
-what is made for messages.
+"""Reading of the user's code as source and bytecode: line of a call, variables it is stored in, names it
+reads.
 """

@@ -1,8 +1,8 @@
-"""Questions whose answer only decides whether an error is raised: ``if not valid.all(): raise
-ValueError(...)``, or an ``assert``.
+"""Reads whose result only decides whether an error is raised (``if not valid.all(): raise ValueError(...)``
+or ``assert``), or only appears in a message.
 
-A graph that was recorded where no error was raised holds for every call of which the answer is the same,
-whatever else the elements are.
+A graph recorded without the error is right for every call for which the condition is the same, whatever
+the elements are.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ _BLOCKS = ("body", "orelse")
 
 
 def only_raises(function: Any, call: ast.Call, argument: ast.AST | None) -> bool:
-    """Whether a call's argument can be seen nowhere but in what the function raises."""
+    """Return True if ``function`` uses the parameter that receives ``argument`` in ``call`` only for raising
+    errors.
+    """
     plain = function.__func__ if isinstance(function, MethodType) else function
     if not isinstance(plain, FunctionType):
         return False
@@ -36,7 +38,7 @@ def only_raises(function: Any, call: ast.Call, argument: ast.AST | None) -> bool
 
 
 def is_handled(frame: FrameType | None) -> bool:
-    """Whether code of the user's handles, around the running instruction, what may be raised there."""
+    """Return True if user code in ``frame`` or its callers has a ``try`` around its current instruction."""
     while frame is not None and owner_of(frame) != "own":
         if any(isinstance(node, _HANDLES) for node in nodes_around(frame.f_code, frame.f_lasti)):
             return True
@@ -45,7 +47,7 @@ def is_handled(frame: FrameType | None) -> bool:
 
 
 def _parameter(code: CodeType, call: ast.Call, argument: ast.AST | None, is_bound: bool) -> str | None:
-    """The parameter that an argument is given for; None where that cannot be told."""
+    """Return the parameter that receives ``argument`` in ``call``, or None if the call does not show it."""
     if isinstance(argument, ast.keyword):
         return (
             argument.arg
@@ -70,7 +72,7 @@ def _is_only_raised(code: CodeType, name: str) -> bool:
 
 
 def _raised(function: ast.AST) -> Iterator[ast.AST]:
-    """What runs only where an exception follows, and questions whether something is None."""
+    """Yield the nodes that run only before an exception, and names that are compared by ``is``."""
     for node in ast.walk(function):
         if isinstance(node, ast.Raise):
             yield node
@@ -106,7 +108,12 @@ _MAKES_TEXT = frozenset({"str", "repr", "format"})
 
 
 def is_message(frame: FrameType | None) -> bool:
-    """Whether the text that the frame's running line makes right now goes nowhere but into a message."""
+    """Return True if the string that the current line of ``frame`` makes is used only in a message.
+
+    That is an argument of a logging method, ``print`` or ``warnings.warn``, or of a function that only
+    raises it and whose exception is not caught. Output of ``print`` to a file or a ``StringIO`` is no
+    message.
+    """
     if frame is None:
         return False
     if frame.f_globals.get("__name__") == logging.__name__:  # which puts numbers into its texts itself
@@ -126,8 +133,10 @@ def _is_kept(call: ast.Call) -> bool:
 
 
 def _receiver(code: CodeType, instruction: int) -> tuple[ast.Call, ast.AST | None] | None:
-    """The call to which the text that the instruction makes is an argument, directly, and that argument,
-    unless the call itself makes the text.
+    """Return the call that receives the string made at ``instruction`` as a direct argument, and that
+    argument. Calls that build the string, such as ``str``, are skipped.
+
+    Return None if the string may be used otherwise.
     """
     around = list(nodes_around(code, instruction))
     for node, inner in zip(reversed(around), (None, *reversed(around))):
@@ -144,7 +153,7 @@ def _receiver(code: CodeType, instruction: int) -> tuple[ast.Call, ast.AST | Non
 
 
 def _is_shown(node: ast.AST, around: list[Any]) -> bool:
-    """Whether the value of the node becomes text, or is part of one."""
+    """Return True if the value of ``node`` becomes a string or part of one."""
     return (
         isinstance(node, _SHOWN)
         or _is_text(node)
@@ -189,8 +198,8 @@ def _raises(function: Any) -> bool:
 
 
 def in_check() -> bool:
-    """Whether the code that asks a recording just now, a library's own too, asks only whether to raise an
-    error.
+    """Return True if the code that reads a value now, in user or library code, uses it only to decide whether
+    to raise.
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _passes_on(frame.f_globals.get("__name__", "") + "."):

@@ -1,5 +1,5 @@
-"""Decorators that hand their arguments on as they come: through these, how a call spells its arguments is
-seen by nobody.
+"""Decorators that forward their arguments unchanged, so that nothing depends on how a call passes its
+arguments, by position or by keyword.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ _LOOKING = frozenset(
 
 
 def unwrapped(function: Any) -> tuple[Any, frozenset[str]] | None:
-    """The function that a chain of decorators ends in, and texts in their code that may name arguments; None
-    where one may look at the spelling.
+    """Return the function inside a chain of decorators, and strings in their code that may be names of
+    arguments.
+
+    Return None if a decorator may behave differently for positional and keyword arguments.
 
     >>> import functools
     >>> def counting(function):
@@ -43,8 +45,10 @@ def unwrapped(function: Any) -> tuple[Any, frozenset[str]] | None:
 
 
 def is_of_library(function: Any) -> bool:
-    """Whether a decorator itself, not the decorated function, belongs to a library whose decorators treat an
-    argument alike however it is given, except those whose names (or how these begin) stand in their code.
+    """Return True if the decorator itself comes from a library whose decorators treat positional and keyword
+    arguments alike.
+
+    Arguments whose names, or prefixes of them, are strings in the decorator's code are exceptions.
     """
     module = (
         function.__globals__.get("__name__")
@@ -55,7 +59,7 @@ def is_of_library(function: Any) -> bool:
 
 
 def _texts(code: Any) -> Iterator[str]:
-    """All texts among the constants of a code object, those of comprehensions and tuples in it too."""
+    """Yield all strings among the constants of a code object, including nested code and tuples."""
     waiting = [code]
     while waiting:
         item = waiting.pop()
@@ -68,8 +72,11 @@ def _texts(code: Any) -> Iterator[str]:
 
 
 def _hands_on(function: Any, inner: Callable[..., Any]) -> bool:
-    """Whether a function does nothing with its arguments but call ``inner`` with all of them, in their
-    places.
+    """Return True if ``function`` takes ``*args`` and ``**kwargs``, passes all its arguments on to ``inner``
+    in order, and uses those two for nothing else.
+
+    Named parameters may be used elsewhere too, as their values do not depend on how they are passed.
+    Return False if there are defaults or keyword-only parameters, or if the source is not found.
     """
     definition = definition_of(function.__code__) if isinstance(function, FunctionType) else None
     if definition is None or definition.args.kwonlyargs or definition.args.defaults:

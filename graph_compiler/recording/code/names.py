@@ -1,4 +1,4 @@
-"""Gives recorded values the names of the variables that the user's code stores them in."""
+"""Names in bytecode: what code reads, sets, imports and stores, and names for recorded values from it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HANDLERS = frozenset({"PUSH_EXC_INFO", "SETUP_FINALLY"})
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def names_read(code: types.CodeType) -> frozenset[str]:
-    """The names of globals and attributes that code reads, functions inside of it included.
+    """Return the names of globals and attributes that ``code`` and functions inside it read.
 
     >>> sorted(names_read((lambda x: x.scale * FACTOR).__code__))
     ['FACTOR', 'scale']
@@ -35,7 +35,7 @@ def names_read(code: types.CodeType) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def attributes_set(code: types.CodeType) -> frozenset[str]:
-    """The names of attributes that code sets or deletes, functions inside of it included.
+    """Return the names of attributes that ``code`` and functions inside it set or delete.
 
     >>> def function(x):
     ...     x.scale = x.shift
@@ -48,8 +48,8 @@ def attributes_set(code: types.CodeType) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def compares_identities(code: types.CodeType) -> bool:
-    """Whether code, functions inside of it included, asks whether two objects are one (``a is b``,
-    ``id(a)``).
+    """Return True if ``code`` or a function inside it compares identities (``a is b``, ``id(a)``); ``is
+    None`` does not count.
 
     >>> compares_identities((lambda a, b: a is b).__code__), compares_identities((lambda a: a is None).__code__)
     (True, False)
@@ -62,8 +62,7 @@ def compares_identities(code: types.CodeType) -> bool:
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def imports_of(code: types.CodeType) -> frozenset[str]:
-    """The modules that code imports when it runs, functions inside of it included, without those that are
-    named from where it stands.
+    """Return the modules, and their packages, that ``code`` and functions inside it import when run.
 
     >>> def function():
     ...     import os.path
@@ -82,7 +81,7 @@ def imports_of(code: types.CodeType) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def globals_read(code: types.CodeType) -> frozenset[str]:
-    """The names of globals, and of Python's own functions, that code reads, functions inside of it included.
+    """Return the names of globals and builtins that ``code`` and functions inside it read.
 
     >>> sorted(globals_read((lambda x: x.scale * FACTOR).__code__))
     ['FACTOR']
@@ -93,7 +92,7 @@ def globals_read(code: types.CodeType) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def texts_of(code: types.CodeType) -> frozenset[str]:
-    """The texts in code, functions inside of it included.
+    """Return the string constants of ``code`` and functions inside it.
 
     >>> sorted(texts_of((lambda x: x["scale"] if "shift" in x else 0).__code__))
     ['scale', 'shift']
@@ -105,8 +104,9 @@ def texts_of(code: types.CodeType) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def fragments_read(code: types.CodeType) -> frozenset[str]:
-    """Parts of the names of attributes that code reads by text; the empty part, which every name has, where
-    nothing is known of them.
+    """Return parts of the names of attributes that ``code`` reads by string, as with ``getattr``.
+
+    The result contains the empty string, which is part of every name, if any attribute may be read.
 
     >>> fragments_read((lambda x, i: getattr(x, f"layer_{i}")).__code__)
     frozenset({'layer_'})
@@ -124,7 +124,7 @@ def fragments_read(code: types.CodeType) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def catches(code: types.CodeType) -> bool:
-    """Whether code may go on after an exception: ``try``, or ``contextlib.suppress``.
+    """Return True if ``code`` may go on after an exception: ``try``, or ``contextlib.suppress``.
 
     >>> from contextlib import nullcontext
     >>> def within(x):
@@ -165,8 +165,10 @@ _PAIRS = ("STORE_FAST_STORE_FAST",)  # of Python 3.13: two instructions in one
 
 
 def stored_names(code: CodeType, instruction: int) -> tuple[str, ...]:
-    """The names that the value which the instruction at this offset leaves is stored in; none where it goes
-    on into an expression.
+    """Return the variables that the value made at offset ``instruction`` is stored in, several for an
+    unpacked tuple.
+
+    Return an empty tuple if the value is used in a larger expression.
 
     >>> def f(a):
     ...     low, high = divmod(a, 2)
@@ -189,7 +191,9 @@ def stored_names(code: CodeType, instruction: int) -> tuple[str, ...]:
 
 
 def _after(words: bytes, place: int) -> Iterator[tuple[str, int]]:
-    """Names and arguments of the instructions behind one, in order."""
+    """Yield names and arguments of the instructions after the one at offset ``place``, extended arguments
+    merged.
+    """
     place, extended = _next(words, place), 0
     while place < len(words):
         name, arg = _OPNAME[words[place]], words[place + 1] | extended
@@ -224,10 +228,10 @@ def _stored(code: CodeType, name: str, arg: int) -> list[str]:
 
 
 def name_by_variables(nodes: Iterable[Node]) -> None:
-    """Names the outputs of the last call of each expression that is stored in variables.
+    """Name the outputs of the last call of each expression that the user's code stores in variables.
 
-    Calls that one expression makes (those inside of a function of a library, say) follow each other, and the
-    last of them gives its result.
+    Calls that one expression makes (those inside a library function, say) follow each other, and the last
+    of them makes its result.
     """
     before: Node | None = None
     for node in (*nodes, None):

@@ -1,4 +1,4 @@
-"""Whose code asks: the user's, or a library's for its own ends."""
+"""Ownership of code: the user's, a library's, a framework's, Python's or this package's."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _follows_libraries = ContextVar("follows_libraries", default=False)
 
 @contextmanager
 def following_libraries(follows: bool) -> Iterator[None]:
-    """Treat the Python code of installed libraries as the user's inside the block, or, without ``follows``,
-    as a library's again.
+    """Treat the Python code of installed libraries as the user's inside the block, or, if ``follows`` is
+    False, as a library's again.
 
-    A framework that hands every call to its recording needs nothing of the libraries around it. NumPy does
-    not: functions that no protocol dispatches (``np.zeros``) are recorded only in modules where the recording
-    has replaced them.
+    A framework that dispatches every call to the recording does not need this. NumPy does: functions
+    without a dispatch protocol (``np.zeros``) are recorded only in modules where the recording has
+    replaced them.
 
     >>> file = f"{os.sep}lib{os.sep}site-packages{os.sep}package.py"
     >>> with following_libraries(True):
@@ -48,10 +48,10 @@ def following_libraries(follows: bool) -> Iterator[None]:
 
 
 def owner_of(item: Any) -> Owner:
-    """The owner of a module (or the name of one), of a class, of a function, or of the code that runs in a
+    """Return the owner of a module (or the name of one), a class, a function, or the code that runs in a
     frame.
 
-    A function is told by its code: a wrapper bears the name of what it wraps.
+    A function is classified by its code, because a wrapper has the module name of what it wraps.
 
     >>> [owner_of(item) for item in (os, functools.partial, owner_of, "torch.nn", "users.model")]
     ['python', 'python', 'own', 'framework', 'user']
@@ -89,7 +89,7 @@ def is_internal(item: Any) -> bool:
 
 
 def owner_of_file(file: str) -> Owner:
-    """The owner of a file with code, where no more is known.
+    """Return the owner of a source file, for code of which only the file is known.
 
     >>> [owner_of_file(file) for file in (__file__, os.__file__, "/home/me/model.py")]
     ['own', 'python', 'user']
@@ -110,8 +110,8 @@ def _owner_of_file(file: str, frameworks: frozenset[str]) -> Owner:
 
 
 def package_of(name: Any) -> str:
-    """The package of a module by its name; empty where a class of a compiled extension has something else
-    there.
+    """Return the top-level package of a module's name; empty if ``name`` is no string, as for classes of some
+    extensions.
 
     >>> package_of("torch.nn.functional"), package_of(None)
     ('torch', '')
@@ -138,7 +138,7 @@ def _owner(name: Any, file: Any, frameworks: frozenset[str]) -> Owner:
 
 
 def _is_installed(file: str) -> bool:
-    """Return True if an installer put the file into a folder of `sys.path` (`pip install --target`)."""
+    """Return True if an installer put the file into a folder of ``sys.path`` (``pip install --target``)."""
     folders = [
         folder for folder in sys.path if folder and file.startswith(f"{folder.rstrip(os.sep)}{os.sep}")
     ]
@@ -161,7 +161,9 @@ def _installed_in(folder: str) -> frozenset[str]:
 
 
 def _folders() -> Iterator[tuple[str, str]]:
-    """Where the code of frameworks and of this package stands, as it was imported and with links followed."""
+    """Yield names and folders of the imported frameworks and of this package, as imported and with links
+    resolved.
+    """
     for name in (OWN, f"{OWN}.frontends", f"{OWN}.backends", *packages()):
         if file := getattr(sys.modules.get(name), "__file__", None):
             yield from (
@@ -184,8 +186,10 @@ def behind(frame: FrameType) -> FrameType:
 
 
 def user_of(frame: FrameType | None) -> FrameType | None:
-    """The frame of the user's code that asks, itself or through functions of Python's; None where a library
-    asks for its own ends.
+    """Return the innermost frame of user code that reads a value at ``frame``, itself or through the standard
+    library.
+
+    Return None if a framework, this package, or a module such as ``logging`` reads it for its own use.
     """
     frame = None if frame is None else behind(frame)
     while frame is not None:

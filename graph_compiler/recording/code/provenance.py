@@ -1,4 +1,4 @@
-"""Where in the user's code a call was made, told from the running frames."""
+"""Location in the user's code at which a call was made, taken from the running frames."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ _PASSING = frozenset({"copy", "copyreg", "pickle", "functools", "contextlib"})
 
 
 class Locator:
-    """Finds the innermost frame that is not inside of a framework, and the module object that is being
-    called.
+    """Finds the innermost frame outside frameworks, and the module object that is being called.
 
-    ``module_call`` is the code object whose frames stand for the call of a module (their ``self``),
-    ``path_of`` its path in the model.
+    ``module_call`` is the code object of the framework's method that calls a module; its ``self`` is the
+    module. ``path_of`` returns the path of a module in the model.
     """
 
     def __init__(
@@ -34,7 +33,7 @@ class Locator:
         self._names: dict[tuple[int, int], tuple[tuple[str, ...], CodeType]] = {}
 
     def locate(self, call: str, depth: int = 2) -> Origin:
-        """The origin of a call made ``depth`` frames up or further."""
+        """Return the origin of ``call``, searching frames from ``depth`` frames up outwards."""
         place: FrameType | None = None
         path: str | None = None
         frame: FrameType | None = sys._getframe(depth)
@@ -66,8 +65,9 @@ class Locator:
         return is_message(self._outer_frame())
 
     def function_called(self) -> Any:
-        """What the user's code calls right now, where its source tells; None where the question comes from a
-        library in between.
+        """Return the object that the user's code calls right now.
+
+        Return None if its source does not show it, or if a framework's code is in between.
         """
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and owner_of(frame) == "own":
@@ -79,8 +79,8 @@ class Locator:
         return frozenset() if frame is None else names_read(frame.f_code)
 
     def name_of(self, item: Any) -> str | None:
-        """What the user's function that runs right now calls an object: a variable of its own or of its
-        module, or an attribute of its ``self``.
+        """Return a name of ``item`` in the running function of the user: a local, a global, or an attribute
+        of ``self``. Return None if it has none.
         """
         frame = self._outer_frame()
         if frame is None:

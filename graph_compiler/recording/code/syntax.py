@@ -1,4 +1,4 @@
-"""The syntax that a running instruction stands in, from the source of its file."""
+"""Syntax nodes of a running instruction or a function, from the source of its file."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ Position = tuple[int, int, int, int]  # first line, last line, first column, las
 
 @functools.lru_cache(maxsize=1024)
 def nodes_around(code: CodeType, instruction: int) -> tuple[Any, ...]:
-    """The syntax nodes that hold an instruction (``frame.f_lasti``), the outermost first; none where that
-    cannot be told.
+    """Return the syntax nodes that contain an instruction (``frame.f_lasti``), outermost first.
+
+    Return an empty tuple if the source or its column is not known (always on Python 3.10).
     """
     if not hasattr(code, "co_positions"):  # Python 3.10 does not tell where in a line it is
         return ()
@@ -38,7 +39,7 @@ def nodes_at(file: str, position: Position) -> tuple[Any, ...]:
 
 
 def resolved(expression: ast.expr, frame: FrameType) -> Any:
-    """What a name, or an attribute of something that has a name, is in the frame; None for all else."""
+    """Return the object that a name or dotted name refers to in ``frame``, or None for any other expression."""
     if isinstance(expression, ast.Name):
         held = (frame.f_locals, frame.f_globals, frame.f_builtins)
         return next((names[expression.id] for names in held if expression.id in names), None)
@@ -53,7 +54,7 @@ def function_called(frame: FrameType) -> Any:
 
 
 def definition_of(code: CodeType) -> ast.FunctionDef | None:
-    """The definition of a function in its file; None if it is not found, or its line holds several."""
+    """Return the ``def`` of a function in its file; None if it is not found, or if several start on its line."""
     tree = _parsed(code.co_filename)
     found = (
         []
@@ -68,8 +69,8 @@ def definition_of(code: CodeType) -> ast.FunctionDef | None:
 
 
 def syntax_of(code: CodeType) -> ast.FunctionDef | ast.Lambda | None:
-    """The ``def`` or ``lambda`` of a function in its file; None if it is not found, or its line holds
-    several.
+    """Return the ``def`` or ``lambda`` of a function in its file; None if it is not found, or if several
+    start on its line.
     """
     if code.co_name != "<lambda>":
         return definition_of(code)
@@ -113,8 +114,8 @@ _PLACE = re.compile(r":\d+")
 
 @contextmanager
 def telling_place(function: Any) -> Iterator[None]:
-    """A ``TracingError`` or ``GuardFailed`` of the block whose message names no line tells the file and line
-    where the function is defined.
+    """Add the file and line where ``function`` is defined to a ``TracingError`` or ``GuardFailed`` raised
+    inside, unless its message has a line already.
 
     >>> try:
     ...     with telling_place(telling_place):
@@ -136,7 +137,8 @@ def telling_place(function: Any) -> Iterator[None]:
 
 
 def place_of(function: Any) -> str:
-    """Where a function is defined, in brackets for the end of a message; empty where it has no code.
+    """Return the file and line of a function in brackets, for the end of a message; empty if it has no Python
+    code.
 
     >>> "syntax.py:" in place_of(place_of), place_of(len)
     (True, '')
@@ -146,8 +148,8 @@ def place_of(function: Any) -> str:
 
 
 def code_of(function: Any) -> CodeType | None:
-    """The code of a function, of the method that stands behind a callable object, or of a model's entry
-    method.
+    """Return the code of a function, of a callable object's ``__call__``, or of a model's entry method,
+    without its decorators. Return None if there is none.
     """
     while isinstance(function, functools.partial):
         function = function.func

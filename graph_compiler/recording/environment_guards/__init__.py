@@ -1,1 +1,1 @@
-"""Environment guards: facts about what is outside of a call, checked together by one generated expression."""
+"""Environment guards: conditions on objects outside a call, checked together by one generated expression."""

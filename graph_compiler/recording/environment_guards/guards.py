@@ -1,4 +1,4 @@
-"""What a recording relies on beside the arguments of a call."""
+"""Guards on what a recording relies on besides the arguments of a call."""
 
 from __future__ import annotations
 
@@ -28,12 +28,16 @@ if hasattr(os, "register_at_fork"):
 
 
 class EnvironmentGuard(NamedTuple):
-    """An expression that is true, and the objects that stand in its braces; ``what`` it tells of, in words.
+    """An expression that must be true at each call. The package writes it itself, because it is executed.
 
-    ``of`` is the dict whose entries are all that it depends on, where there is one, ``class_of`` the object
-    whose class is, ``words`` the words of memory of which one is another after each change to it.
-    ``is_thread_mode``: a mode that the framework holds for a thread. The expression must be written by
-    graph_compiler itself: it is run.
+    text: the expression, with a pair of braces for each item.
+    items: objects that fill the braces.
+    what: description for messages.
+    of: the dict whose entries are all that the expression depends on; None if there is no such dict.
+    class_of: the object whose class is all that it depends on; None if there is none.
+    words: words of memory of which at least one changes with everything that it depends on; None if there
+        are none.
+    is_thread_mode: True for a mode that the framework holds per thread.
     """
 
     text: str
@@ -50,25 +54,25 @@ class EnvironmentGuard(NamedTuple):
 
 
 class Derived(Protocol):
-    """Something that is computed from entries of dicts, and again after they have changed."""
+    """Something computed from entries of dicts, and again after they have changed."""
 
     dicts: list[dict[Any, Any]]
 
     def refresh(self) -> None:
-        """Computes it again."""
+        """Compute it again."""
 
 
 class Condition(NamedTuple):
-    """An expression over names, and what is ``bound`` to them.
+    """An expression over names, and the objects bound to them.
 
-    It is false, or raises one of :data:`GONE`, where a fact does not hold.
+    It is false, or raises one of :data:`GONE`, if a guard does not hold.
     """
 
     text: str
     bound: dict[str, Any]
 
     def function(self) -> Callable[[], bool]:
-        """Whether it holds: straight-line code, three times as fast as a loop over facts in C."""
+        """Compile the expression to a function that returns False if a guard does not hold."""
         bound, scope = {**self.bound, "gone": GONE}, dict[str, Any]()
         defaults = ", ".join(
             f"{name}={name}" for name in bound
@@ -93,10 +97,10 @@ def conjunction(
 def condition(
     facts: Iterable[EnvironmentGuard], versions_of: VersionsOf | None = None, derived: Sequence[Derived] = ()
 ) -> Condition:
-    """That all facts hold.
+    """Return the condition that all guards in ``facts`` hold.
 
-    With ``versions_of``, what depends on a dict or a class is looked at only where the versions of all of
-    them together have changed. Where the facts hold, ``derived`` is up to date.
+    With ``versions_of``, guards that depend on dicts, classes or words of memory are evaluated again only
+    after one of their versions has changed. If the condition holds, ``derived`` is up to date.
 
     >>> held = {"step": 1}
     >>> holds = conjunction([EnvironmentGuard("{}[{}] == {}", (held, "step", 1), of=held), EnvironmentGuard("len({}) == 1", (held,))])
@@ -146,7 +150,9 @@ def _compiled(source: str) -> CodeType:
 def _seen_by(
     versions_of: VersionsOf, facts: list[EnvironmentGuard], derived: Sequence[Derived]
 ) -> list[EnvironmentGuard]:
-    """One fact for all of these: nothing has changed since they held, and what is derived was computed again."""
+    """Return one guard for all ``facts``: the versions are those at which they last held and ``derived`` was
+    computed. Otherwise it evaluates them again.
+    """
     dicts = _distinct(
         [
             *(fact.of for fact in facts if fact.of is not None),
@@ -199,7 +205,8 @@ def same_fact(
 
 
 def is_same(item: Any, before: Any) -> bool:
-    """Whether an object is the one of before, or a number, a text or a tuple of these of its value.
+    """Return True if ``item`` is the object ``before``, or an equal number, string or tuple of these of the
+    same type.
 
     >>> is_same(2.0, 1.0 + 1.0), is_same(2, 2.0), is_same([], []), is_same((1, "a"), tuple([1, "a"]))
     (True, False, False, True)
@@ -212,7 +219,7 @@ def _is_atomic(item: Any) -> bool:
 
 
 def same_items(items: Collection[Any], before: Collection[Any]) -> bool:
-    """Whether these are the items of before, in their order.
+    """Return True if the items are those of ``before``, in order.
 
     >>> same_items([2.0, print], (2.0, print)), same_items([2.0], [])
     (True, False)
@@ -224,10 +231,9 @@ _SIMPLE = (bool, int, float, str, type(None))
 
 
 class EnvironmentGuards:
-    """Facts that are checked before each call, and told in words where one no longer holds.
+    """Guards that are checked before each call, with a description of the first that does not hold.
 
-    ``versions_of`` gives what tells whether dicts have changed, where the framework or Python counts their
-    changes.
+    ``versions_of`` reads versions of dicts, if the framework or Python counts their changes.
 
     >>> settings = {"scale": 2}
     >>> environment = EnvironmentGuards([EnvironmentGuard("{}['scale'] == 2", (settings,), "the scale", of=settings)])
@@ -254,8 +260,8 @@ class EnvironmentGuards:
 
     @functools.cached_property
     def simple(self) -> Condition:
-        """Those facts that compare an entry of a dict with a number, a flag or a text, which a compiler of
-        the framework can guard by itself.
+        """The guards that compare a dict entry with a number, a flag or a string, which a compiler of the
+        framework can check itself.
         """
         return condition(
             fact for fact in self._facts if fact.of is not None and type(fact.items[-1]) in _SIMPLE
@@ -263,11 +269,13 @@ class EnvironmentGuards:
 
     @functools.cached_property
     def lasting(self) -> EnvironmentGuards:
+        """These guards without those on modes that the framework holds per thread."""
         return EnvironmentGuards([fact for fact in self._facts if not fact.is_thread_mode], self._versions_of)
 
     def with_derived(self, derived: Derived) -> EnvironmentGuards:
         return EnvironmentGuards(self._facts, self._versions_of, (derived,))
 
     def reason(self) -> str:
+        """Return a message about the first guard that does not hold; empty if all hold."""
         what = first_broken(self._facts)
         return f"{what} changed since" if what else ""

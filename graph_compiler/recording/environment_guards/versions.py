@@ -1,11 +1,11 @@
-"""What tells that dicts and the classes of objects have not changed: versions that Python keeps, many of them
-read at once.
+"""Versions of dicts and of objects' classes, many of them compared at once to find out that nothing has
+changed.
 
-A model's attributes are hundreds of objects that lie apart in memory. CPython up to 3.11 stores with each
-dict a number that every change replaces (PEP 509), and each object begins with a pointer to its class. All of
-these words are compared by one call, of a few
-instructions: after a model has run, code is as far from the processor as data is, and each call of something
-    else waits for its own.
+A model's attributes are hundreds of objects that are scattered in memory. CPython up to 3.11 stores a
+version tag in each dict that every change replaces (PEP 509), and each object begins with a pointer to its
+class. One call compares all these words in a few instructions. That matters because code and data have
+left the processor's caches after a model has run, so that every further Python function called is a cache
+miss.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class _Buffer(ctypes.Structure):
 
 
 class Scattered:
-    """The words at these addresses: ``view`` is an array of pointers, each followed to its word
-    (``suboffsets`` of PEP 3118).
+    """The 64-bit words at these addresses, as one buffer.
 
-    Whoever makes one keeps the memory alive, and this object, for as long as ``view`` is read.
+    view: array of pointers, each followed to its word (``suboffsets`` of PEP 3118). The caller keeps the
+        memory and this object alive while it is read.
 
     >>> numbers = (ctypes.c_uint64 * 3)(5, 6, 7)
     >>> words = Scattered([ctypes.addressof(numbers) + 16, ctypes.addressof(numbers)])
@@ -73,17 +73,22 @@ Dicts = Sequence[dict[Any, Any]]
 
 
 class Versions(NamedTuple):
-    """Of dicts' entries and of objects' classes: ``now`` equals a ``copy()`` until one of them changes."""
+    """Versions of dicts' entries and of objects' classes.
+
+    now: the current versions; equals an earlier ``copy()`` until one of them changes.
+    copy: returns a copy of the current versions.
+    """
 
     now: Any
     copy: Callable[[], Any]
 
 
 class Words(NamedTuple):
-    """Addresses of words of memory, in this order: a word that tells where others lie stands before them.
+    """Words of memory to compare, in order of indirection: a word that holds the address of others comes
+    before them.
 
-    They may be read only while ``stand()`` is true; once it is not, a word before those that are gone is
-    another than it was.
+    stand(): True while the addresses may be read. Once it is False, a word before those that are gone has
+    changed.
     """
 
     addresses: tuple[int, ...]
@@ -91,7 +96,7 @@ class Words(NamedTuple):
 
 
 class VersionsOf(Protocol):
-    """Gives the versions of dicts, of the classes of objects, and of other words of memory."""
+    """Function that returns the versions of dicts, of the classes of objects, and of words of memory."""
 
     def __call__(self, dicts: Dicts, objects: Sequence[Any], words: Sequence[Words] = (), /) -> Versions: ...
 
@@ -103,7 +108,7 @@ _CLASS, _VERSION = (
 
 
 def gathered(dicts: Dicts, objects: Sequence[Any], words: Sequence[Words] = ()) -> Versions:
-    """Versions that are words of memory; only where ``is_readable``.
+    """Return versions that are words of memory. Works only if ``is_readable``.
 
     >>> held = {"step": 1}
     >>> versions = gathered([held], []) if is_readable else told(lambda: list(held.items()))
@@ -129,7 +134,7 @@ def _scattered(addresses: Sequence[int], owners: Any) -> Versions:
 
 
 class _Told:
-    """Equal to what a function gives at the moment."""
+    """An object that equals what ``read`` returns at the moment."""
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -145,7 +150,7 @@ def told(read: Callable[[], Any]) -> Versions:
 
 
 def counted(version: Callable[[dict[Any, Any]], int]) -> VersionsOf:
-    """Versions by a function that tells the version of one dict."""
+    """Return a ``VersionsOf`` that calls ``version`` for each dict."""
 
     def versions_of(dicts: Dicts, objects: Sequence[Any], words: Sequence[Words] = ()) -> Versions:
         other = _scattered(_addresses(words), words).copy if words else tuple
@@ -155,7 +160,7 @@ def counted(version: Callable[[dict[Any, Any]], int]) -> VersionsOf:
 
 
 def dict_of_class(cls: type) -> dict[str, Any] | None:
-    """The real dict of a class, behind the proxy that ``vars`` gives; None if it cannot be reached.
+    """Return the real dict of a class, of which ``vars`` returns a proxy; None if it cannot be reached.
 
     >>> dict_of_class(Versions)["copy"] is Versions.copy
     True
@@ -165,8 +170,10 @@ def dict_of_class(cls: type) -> dict[str, Any] | None:
 
 
 def dicts_of_attribute(cls: type, name: str) -> list[dict[str, Any]]:
-    """The dicts that an attribute of a class depends on: those of the classes where Python looks for it;
-    empty where they cannot be had.
+    """Return the dicts that ``cls.name`` depends on: those of the classes in the MRO up to the one that
+    defines it.
+
+    Return an empty list if one of them cannot be reached.
 
     >>> class Layer:
     ...     def forward(self): ...
@@ -189,7 +196,7 @@ class _Other(_Object):
 
 
 def _stores(item: Any) -> Iterator[None]:
-    """Changes of what an object holds, each done once the loop runs as fast as the interpreter makes it."""
+    """Change attributes of ``item``, each often enough that the interpreter specializes the instruction."""
     for step in range(64):
         item.step = step
         yield
@@ -223,9 +230,9 @@ def _classes(item: Any) -> Iterator[None]:
 
 
 def tell(versions_of: VersionsOf) -> bool:
-    """Whether what ``versions_of`` gives tells of every kind of change, and of nothing else.
+    """Return True if ``versions_of`` detects every kind of change, and nothing else.
 
-    Python 3.13 tells watchers of a dict nothing of attributes that are stored in an object.
+    For example, watchers of a dict in Python 3.13 are not told of attributes that are stored in an object.
     """
     item, held = _Object(), dict[str, Any]()
     return (
@@ -237,8 +244,10 @@ def tell(versions_of: VersionsOf) -> bool:
 
 
 def tells(versions: Versions, changes: Iterable[None], repeats: bool = False) -> bool:
-    """Whether versions differ after each of the ``changes`` from all before (from the last, where it
-    ``repeats``), and are the same in between.
+    """Return True if the versions after each of the ``changes`` differ from all earlier ones, and are stable
+    in between.
+
+    If ``repeats``, they need to differ from the last ones only.
 
     >>> held = {}
     >>> tells(told(lambda: len(held)), (held.update({number: 0}) for number in range(3)))

@@ -1,9 +1,9 @@
-"""One mechanism by which a recording watches Python and stands in for it.
+"""Patches of functions and attributes while a function is recorded: to observe calls or to answer them.
 
-A feature is a table of :class:`Probe` rows: which function or attribute, what kind of probe, what is done
-where it is read. A :class:`Probes` joins tables; :func:`probing` puts its shims in place for one recording
-and takes them away. Shims are made once for a
-process: when they are called, they ask which recordings of the thread are open.
+A feature is a table of :class:`Probe` rows: the function or attribute, the kind of patch, and what to do
+when it is called. :class:`Probes` joins tables, and :func:`probing` installs their shims for one
+recording. Shims are made once per process; when called, they look up the recordings that are open in their
+thread.
 """
 
 from .patch import ASSUME as ASSUME

@@ -1,10 +1,9 @@
-"""``int(x)``, ``float(x)``, ``complex(x)``, ``len(x)`` and ``type(x)`` of arrays and symbolic numbers, where
-code looks up these names in its own module.
+"""Shims for ``int``, ``float``, ``complex``, ``len`` and ``type`` in the modules of the user's functions.
 
-Python wants numbers of its very classes, symbols are none; and what stands for an array should tell the class
-of an array. While recording, the modules of the user's functions hold shims under these names. Where a name
-is passed on as well (``dtype=float``, ``return len``), it is left as it is, and the calls of it alone look up
-the shim, under another name.
+The builtins require Python numbers, which symbolic numbers are not, and ``type`` of a proxy should be the
+class that it represents. While recording, these modules hold shims under the names. If a module also
+passes a name on as a value (``dtype=float``, ``return len``), the name keeps the builtin, and the code of
+its calls is rewritten to look up the shim under another name.
 """
 
 from __future__ import annotations
@@ -33,8 +32,12 @@ _BY_KEY = frozenset({"max", "min", "sorted"})
 
 
 class _Use(NamedTuple):
-    """Where a file has one of the names: ``inside`` are the first lines of the functions around it whose
-    bodies it stands in.
+    """One use of a builtin's name in a file.
+
+    inside: first lines of the enclosing functions whose bodies contain it.
+    is_called: it is the function of a call.
+    is_harmless: a shim may be used there instead of the builtin.
+    is_argument: it is a parameter of that name.
     """
 
     name: str
@@ -45,8 +48,8 @@ class _Use(NamedTuple):
 
 
 def only_called(file: str, names: tuple[str, ...]) -> frozenset[str]:
-    """Which of the names the functions of a file call, and use in no other way but to ask (``isinstance(x,
-    int)``), to map or to sort by; none where it cannot be read.
+    """Return which of ``names`` the file calls and its functions use in no other way that matters, such as in
+    ``isinstance``, ``map`` or as a sort key. Return none if the source cannot be read.
     """
     uses = [use for use in _uses(file) if use.name in names]
     return frozenset(
@@ -56,15 +59,15 @@ def only_called(file: str, names: tuple[str, ...]) -> frozenset[str]:
 
 
 def handed_on(file: str, name: str) -> frozenset[int]:
+    """Return the first lines of the functions in which ``name`` is passed on as a value."""
     uses = (use for use in _uses(file) if use.name == name and not use.is_harmless and not use.is_argument)
     return frozenset(line for use in uses for line in use.inside)
 
 
 @functools.lru_cache(maxsize=256)
 def _uses(file: str) -> tuple[_Use, ...]:
-    """Those of Python's own names; nothing where there is no text.
-
-    That of the cell of a notebook is kept by ``linecache``.
+    """Return the uses of builtins in a file; none if its source is not available. ``linecache`` also has the
+    source of notebook cells.
     """
     try:
         return tuple(_uses_in(ast.parse("".join(linecache.getlines(file)))))
@@ -120,8 +123,8 @@ def _arguments(arguments: ast.arguments) -> Iterator[str]:
 
 
 def _annotated(node: Any, texts: bool) -> Iterator[ast.AST]:
-    """Where something else may stand for the class, for it is never evaluated: the annotation of a variable
-    of a function; where annotations are ``texts``, those of arguments and results, too.
+    """Yield the nodes of annotations that are never evaluated: those of variables and, if ``texts``, of
+    parameters and results.
     """
     kinds = (ast.AnnAssign, ast.arg, ast.FunctionDef, ast.AsyncFunctionDef) if texts else (ast.AnnAssign,)
     annotation = (
@@ -134,7 +137,7 @@ def _annotated(node: Any, texts: bool) -> Iterator[ast.AST]:
 
 
 def _of_call(call: ast.Call) -> Iterator[ast.AST]:
-    """Where something else that can be called may stand for the class."""
+    """Yield the nodes of a call where any callable works in place of the class."""
     yield call.func
     name = call.func.id if isinstance(call.func, ast.Name) else ""
     if name == "map":
@@ -146,7 +149,7 @@ def _of_call(call: ast.Call) -> Iterator[ast.AST]:
 
 
 def _classes(node: ast.AST) -> Iterator[ast.AST]:
-    """The classes of ``isinstance(x, (int, float))`` and ``isinstance(x, int | float)``."""
+    """Yield the classes in ``isinstance(x, (int, float))`` and ``isinstance(x, int | float)``."""
     yield node
     for part in (
         node.elts
@@ -163,7 +166,8 @@ _MOST_NAMES = 128  # beyond, an instruction needs another one before it, which w
 
 
 def alias_of(name: str) -> str:
-    """Return the global name under which calls of ``name`` are looked up; no code of a user's can have it.
+    """Return the global name under which rewritten calls of ``name`` are looked up. It is no valid
+    identifier, so user code cannot use it.
 
     >>> alias_of("int")
     'int(...)'
@@ -172,10 +176,10 @@ def alias_of(name: str) -> str:
 
 
 def with_aliases(code: types.CodeType, names: Iterable[str]) -> types.CodeType:
-    """Return code whose calls of these globals look up their aliases, functions inside of it included;
-    ``code`` itself without such calls.
+    """Return ``code`` with calls of these globals looking up their aliases, in functions inside it too;
+    ``code`` itself if there are no such calls.
 
-    Instructions keep their places, lines and number.
+    Offsets, lines and number of the instructions stay the same. On Python 3.10 nothing is rewritten.
 
     >>> def whole(x): return x.astype(int) + int(x)
     >>> with_aliases(whole.__code__, ["int"]).co_names
@@ -215,7 +219,7 @@ _BUILT_IN = {type.__name__: type}
 
 
 class ClassShim:
-    """Stands for a class under its name, and is the class itself in all but what a call of it gives.
+    """Proxy of a class that behaves like it, except for the result of calling it.
 
     >>> asked = ClassShim(type, type)
     >>> asked(1), isinstance(int, asked), asked("Made", (), {}).__name__
@@ -266,7 +270,7 @@ def _converting(cls: Any, symbols: Symbols) -> ClassShim:
 
 
 def _recorded_as(cls: Any, item: Any, symbols: Symbols) -> Any:
-    """Return a number that stays an array of the recording as an int or float that does, too."""
+    """Convert a number that is recorded as an array to int or float, recorded too."""
     if item.__class__ is cls:
         return item
     found: Any = NotImplemented
@@ -296,7 +300,7 @@ def _counting(symbols: Symbols) -> ClassShim:
 
 
 def looked_up(functions: Iterable[types.FunctionType]) -> Iterator[LookedUp]:
-    """Which of the names of conversions the code of functions looks up.
+    """Yield the uses of ``int``, ``float``, ``complex`` and ``len`` in the code of functions.
 
     >>> def length(x): return len(x)
     >>> [name for _, name, *_ in looked_up([length])]
@@ -310,9 +314,9 @@ def looked_up(functions: Iterable[types.FunctionType]) -> Iterator[LookedUp]:
 
 
 def conversions(places: Iterable[LookedUp], symbols: Symbols) -> list[Place]:
-    """Return the places of the shims for ``int``, ``float``, ``complex`` and ``len``: under these names where
-    code only calls them, and asks ``isinstance``; elsewhere under their aliases, with the code of the
-    functions that call them there.
+    """Return the patches for ``int``, ``float``, ``complex`` and ``len``: shims under these names in modules
+    that only call them or pass them to ``isinstance``; in other modules shims under their aliases, with
+    rewritten code of the functions that call them.
     """
     spaces: dict[tuple[int, str], dict[str, Any]] = {}
     files: dict[tuple[int, str], set[str]] = {}
@@ -360,8 +364,8 @@ def types_asked(
     stands: Callable[[Any], bool],
     class_of: Callable[[Any], type] = lambda item: item.__class__,
 ) -> list[Place]:
-    """The places of the shim for ``type``, under its own name or another: it gives ``class_of`` an item that
-    ``stands`` for something.
+    """Return the patches that replace ``type``, under any name, by a shim. For an item for which ``stands``
+    is True, it returns ``class_of(item)``.
     """
 
     def ask(*args: Any, **kwargs: Any) -> Any:

@@ -1,5 +1,5 @@
-"""Globals that the user's code reads by text while it is recorded (``globals()[name]``, ``eval(text)``):
-which ones is known only then.
+"""Tracking of globals that the user's code reads by string (``globals()[name]``, ``eval(text)``), which are
+known only while it runs.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _ANY = compile("name", "<globals>", "eval")
 
 
 class GlobalReads:
-    """Which globals code looks up by text, where it finds ``globals``, ``eval`` or ``exec`` in the
-    :meth:`places` of this object, in the thread that made it.
+    """The globals that code looks up through the shims of ``globals``, ``eval`` and ``exec`` in
+    :meth:`places`, in the thread that made this object.
 
     >>> from .patch import replaced
     >>> def read(name): return globals()[name]
@@ -61,7 +61,7 @@ class GlobalReads:
         self._functions[code.co_names, code.co_code, id(space)] = types.FunctionType(code, space)
 
     def functions(self) -> list[types.FunctionType]:
-        """Functions that read the same globals: what a function refers to is what these refer to as well."""
+        """Return functions that read the same globals, so that a search of references finds them."""
         for space in self._whole.values():
             for name in names_in(space):
                 self.note(space, name)
@@ -72,8 +72,8 @@ class GlobalReads:
 
 
 def all_of(functions: Iterable[types.FunctionType]) -> list[EnvironmentGuard]:
-    """For code that has not run yet: all globals of those of the functions that read, or write, some by text,
-    are what they are, and hold what they hold.
+    """Return guards for code that has not run yet, on all globals of those ``functions`` that may read some
+    by string: their names, values and items.
     """
     spaces = {
         id(one.__globals__): one.__globals__
@@ -92,7 +92,11 @@ def all_of(functions: Iterable[types.FunctionType]) -> list[EnvironmentGuard]:
 
 
 def _seen(space: dict[str, Any], name: str) -> tuple[int, ...]:
-    """Which object stands under a name, and which objects it holds itself."""
+    """Return the id of the global ``name`` and, if it is a list, set or dict, those of its elements (the
+    values of a dict).
+
+    A missing global counts as None. The namespace itself is not expanded.
+    """
     item = space.get(name)
     parts = (
         item.values()
@@ -105,9 +109,7 @@ def _seen(space: dict[str, Any], name: str) -> tuple[int, ...]:
 
 
 class _Noted(dict[str, Any]):
-    """The dict that ``globals()`` gives to recorded code: notes each lookup, and passes writes on to the
-    module.
-    """
+    """Dict that ``globals()`` returns to recorded code: notes each lookup, and forwards writes to the module."""
 
     def __init__(self, reads: GlobalReads, space: dict[str, Any]) -> None:
         super().__init__(space)
@@ -115,7 +117,7 @@ class _Noted(dict[str, Any]):
 
 
 def _noting(name: str, note: Callable[[_Noted, Any], None]) -> Callable[..., Any]:
-    """A method of :class:`_Noted`, which notes what is asked and asks the module's own dict."""
+    """Return a method of :class:`_Noted` that calls ``note`` and then the method of the module's own dict."""
 
     def method(self: _Noted, *args: Any, **kwargs: Any) -> Any:
         note(self, args[0] if args else None)
@@ -146,7 +148,7 @@ def _globals(reads: GlobalReads, space: dict[str, Any]) -> Callable[[], dict[str
 def _running(
     mode: str, run: Callable[..., Any]
 ) -> Callable[[GlobalReads, dict[str, Any]], Callable[..., Any]]:
-    """``eval`` and ``exec``: the code that they run reads the globals that its instructions name."""
+    """Return a maker of shims for ``eval`` or ``exec``, which note the globals that the executed code names."""
 
     def shim(reads: GlobalReads, space: dict[str, Any]) -> Callable[..., Any]:
         def noted(source: Any, globals: Any = None, locals: Any = None, /, **kwargs: Any) -> Any:

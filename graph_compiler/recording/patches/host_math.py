@@ -1,5 +1,5 @@
-"""Functions of Python's ``math`` and ``cmath`` on symbolic numbers and on elements of arrays: symbols, or
-recorded calls, where the user's code calls them through their module or by their names.
+"""Patches of ``math`` and ``cmath`` for symbolic numbers and elements of arrays: their functions return
+symbolic numbers or record calls.
 """
 
 from __future__ import annotations
@@ -21,15 +21,14 @@ def _call_none(name: str, original: Callable[..., Any], args: tuple[Any, ...]) -
 
 
 class Symbols(NamedTuple):
-    """How shims work with the symbolic numbers of a frontend.
+    """Callbacks of a frontend for its symbolic numbers.
 
-    ``opened`` gives the expressions behind the arguments of a function, None where it has to be given the
-    numbers; ``made`` what the user's code gets where a function is computed on expressions; ``number_of`` an
-    array of one element as a number, anything else as it is. ``length_of`` is the size that ``len`` of an
-    array gives, None for all else.
-
-    ``is_recorded`` tells numbers that stay arrays of the recording. ``call(name, original, args)`` records a
-    function of ``math`` on them, or returns NotImplemented.
+    is_symbolic(item): True for a symbolic number. opened(args): the expressions of the arguments, or None
+    if the function must receive plain numbers. made(function, operands): the symbolic number for a
+    function of expressions. number_of(item): the number in an array of one element; any other item
+    unchanged. length_of(item): the size that ``len`` of an array returns; None for anything else.
+    is_recorded(item): True for a number that stays an array of the recording. call(name, original, args):
+    record a call with such numbers, or return NotImplemented.
     """
 
     is_symbolic: Callable[[Any], bool]
@@ -64,8 +63,8 @@ def _leaves(args: list[Any]) -> list[Any]:
 
 
 def _expressed(by_count: dict[int, str], symbols: Symbols, args: list[Any]) -> Any:
-    """Return the expression that a function is of symbolic numbers; NotImplemented where it takes the numbers
-    themselves.
+    """Return the function of symbolic numbers as a symbolic number, or NotImplemented if it needs plain
+    numbers.
     """
     name = by_count.get(len(args))
     if name is None or not any(map(symbols.is_symbolic, args)):
@@ -75,7 +74,9 @@ def _expressed(by_count: dict[int, str], symbols: Symbols, args: list[Any]) -> A
 
 
 def called(symbols: Symbols, original: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """Return the recorded call of a function of numbers, or NotImplemented."""
+    """Record a call of a function of numbers and return its result, or NotImplemented if no number is
+    recorded.
+    """
     numbers = _numbers(symbols, args)
     is_recorded = any(map(symbols.is_recorded, _leaves(numbers)))
     name = f"{original.__module__}.{original.__name__}"
@@ -91,8 +92,8 @@ def _called(
     *args: Any,
     **kwargs: Any,
 ) -> Any:
-    """Return the recorded call, the expression, or what ``compose`` makes of the numbers; where none is
-    possible, the function's result.
+    """Return the recorded call or the symbolic result. Otherwise apply ``compose``, which builds the function
+    from operators, or the function itself.
     """
     symbols = session.symbols
     if original.__name__ in _OF_SEQUENCES:

@@ -1,4 +1,4 @@
-"""The random numbers of Python and numpy: which functions draw them, and the state that they come from."""
+"""Random numbers of Python and NumPy: the functions that draw them, and the state of the global generators."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NO_DRAWS = frozenset({"seed", "getstate", "setstate", "get_state", "set_state"}
 
 
 def _methods(module: Any, generator: Any) -> Iterator[str]:
-    """The names of the functions of a module that are methods of its own generator, and draw."""
+    """Return the functions of a module that are methods of its global generator and draw from it."""
     return (
         name
         for name, item in vars(module).items()
@@ -47,7 +47,7 @@ def restore_host_state(states: tuple[Any, Any]) -> None:
 
 @contextmanager
 def host_state_kept() -> Iterator[None]:
-    """Afterwards both are as before: a framework that is imported for the first time draws numbers for
+    """Restore both states after the block. A framework that is imported for the first time draws numbers for
     itself.
     """
     before = host_state()
@@ -59,7 +59,7 @@ def host_state_kept() -> Iterator[None]:
 
 @contextmanager
 def host_state_seeded(seed: int) -> Iterator[None]:
-    """Inside of the block both start from ``seed``; afterwards they are as before."""
+    """Seed both generators inside the block, and restore their states after it."""
     with host_state_kept():
         restore_host_state(
             (random.Random(seed).getstate(), np.random.RandomState(seed % 2**32).get_state())

@@ -1,6 +1,4 @@
-"""Imports that a function makes while it is recorded: what the top level of a module does is no part of the
-function.
-"""
+"""Patches of imports: what the top level of a module does during its first import is not recorded."""
 
 from __future__ import annotations
 
@@ -17,7 +15,9 @@ from .patch import Probe, Probes, paused
 
 
 def OUTSIDE(probe: Probe, probes: Probes, original: Any) -> Any:
-    """Run the original outside of the recordings of this thread, unless ``on_read(*args)``."""
+    """Make a shim that runs the original outside the recordings of this thread, unless ``on_read(*args)`` is
+    True.
+    """
 
     @forwards
     def imported(*args: Any, **kwargs: Any) -> Any:

@@ -1,6 +1,5 @@
-"""Names that are new at each call (``uuid.uuid4``).
-
-A function that is recorded may make some, if nothing that it computes depends on them.
+"""Identifiers that are new at each call (``uuid.uuid4``). A recorded function may make them, if nothing that
+it computes depends on them.
 """
 
 from __future__ import annotations
@@ -28,7 +27,11 @@ _PATTERNS = (0x0, 0xFFFFFFFFFFFFFFFFFFFF)
 
 
 class _Watch:
-    """Names that a recording makes. ``pattern`` is what they begin with, None for those of the original."""
+    """Identifiers that one recording makes.
+
+    pattern: the digits that they begin with; None for random ones.
+    origin: the function and line that made the first; empty if there is none.
+    """
 
     def __init__(self, pattern: int | None = None) -> None:
         self.pattern, self.origin = pattern, ""
@@ -36,7 +39,7 @@ class _Watch:
 
 @contextmanager
 def watching_names(pattern: int | None = None) -> Iterator[_Watch]:
-    """Inside the block names are noted, and made of a pattern if there is one."""
+    """Note identifiers made inside the block, and make them begin with ``pattern`` unless it is None."""
     before, _here.watch = getattr(_here, "watch", None), _Watch(pattern)
     try:
         yield _here.watch
@@ -49,13 +52,13 @@ def patterns() -> tuple[int, ...]:
 
 
 class Name(uuid.UUID):
-    """A UUID whose text may be used, and whose number may not."""
+    """A UUID whose string may be used, and whose number may not."""
 
     __slots__ = ()
 
     @property  # type: ignore[misc]
     def int(self) -> Any:
-        """Raise ``TracingError``: the number is another one at each call."""
+        """Raise ``TracingError``, because the number differs at each call."""
         frame = user_of(sys._getframe(1))
         place = f" at {frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""
         raise TracingError(
@@ -88,7 +91,9 @@ def _name(number: Any) -> Name:
 
 
 def NAME(probe: Probe, probes: Probes, original: Any) -> Any:
-    """A new name for the user's code, which is noted; elsewhere what the original gives."""
+    """Make a shim that notes and returns a new identifier for user code, and calls the original for other
+    code.
+    """
 
     @forwards
     def named(*args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The kinds of probes: what a shim does where it is called, and whose calls concern a recording."""
+"""Patches: kinds of shims, their installation, and the recordings that they report to."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ NOTHING = object()
 
 @contextmanager
 def replaced(places: Iterable[Place]) -> Iterator[None]:
-    """Inside of the block these names hold what the places say, afterwards what they held before, or nothing.
+    """Set names to the items in ``places`` inside the block. After it, restore what they held, or delete
+    them.
 
     >>> space = {"len": len}
     >>> with replaced([(space, "len", 1), (space, "abs", 2)]):
@@ -54,7 +55,7 @@ def _held_by(owner: Any, name: str) -> Any:
 
 
 def by_owner(places: Iterable[Place]) -> Held:
-    """The places of each owner together."""
+    """Group places by owner."""
     found: dict[int, tuple[Any, dict[str, Any]]] = {}
     for owner, name, item in places:
         found.setdefault(id(owner), (owner, {}))[1][name] = item
@@ -62,7 +63,7 @@ def by_owner(places: Iterable[Place]) -> Held:
 
 
 def put_all(held: Held) -> None:
-    """Makes the names of each owner hold these items; nothing any more where an item is :data:`NOTHING`."""
+    """Set the names of each owner to these items; delete a name whose item is :data:`NOTHING`."""
     for owner, items in held:
         if isinstance(owner, (dict, ModuleType)) and id(NOTHING) not in map(id, items.values()):
             space_of(owner).update(items)  # 20 times as fast as one by one
@@ -81,7 +82,8 @@ def _put(owner: Any, name: str, item: Any) -> None:
 
 
 def under_any_name(spaces: Iterable[dict[str, Any]], pairs: Iterable[tuple[Any, Any]]) -> list[Place]:
-    """Where namespaces hold the first of a pair, by identity, for its second to stand there.
+    """Return patches that set each name that holds the first item of a pair, compared by identity, to the
+    second item.
 
     >>> [name for _, name, _ in under_any_name([{"length": len, "abs": abs}], [(len, 1)])]
     ['length']
@@ -99,10 +101,12 @@ Kind = Callable[["Probe", "Probes", Any], Any]
 
 
 class Probe(NamedTuple):
-    """A function or attribute that a recording watches, or stands in for.
+    """A function or attribute that is patched during a recording.
 
-    ``kind`` makes the shim of what ``owner`` (a module, a class, an object) has under ``name``, see
-    :mod:`.kinds`, which also tells what ``on_read`` is given.
+    owner: the module, class or object that has it.
+    name: its name there.
+    kind: makes the shim, such as :data:`ASSUME`.
+    on_read: callback of the shim; ``kind`` determines its arguments.
     """
 
     owner: Any
@@ -112,12 +116,13 @@ class Probe(NamedTuple):
 
 
 class Session:
-    """One recording, as shims see it: what frontends have it hold for their own rows, and what was noted.
+    """One recording as seen by shims, with what they noted.
 
-    ``outside`` makes a context in which the framework computes at once and records nothing. ``concrete``
-    gives, for an array that stands for another, one with elements. ``hold`` makes the parameters of a graph
-    that the function calls parameters of the recording, and gives the arrays that stand for them; None if it
-    cannot.
+    trace: the frontend's object for its own rows.
+    symbols: callbacks for symbolic numbers; None if there are none. outside(): context in which the
+        framework computes immediately and records nothing. concrete(array): for a proxy, an array with
+        elements. hold(graph, arrays): makes the parameters of a graph that the function calls parameters
+        of the recording, and returns the arrays that represent them; None if that is impossible.
 
     >>> session = Session()
     >>> session.note("modules", session), session.noted("modules") == [session], session.noted("threads")
@@ -153,7 +158,7 @@ class Session:
         self._asked[key] = name, ask
 
     def facts(self) -> list[EnvironmentGuard]:
-        """A guard for each question: it has its answer of now."""
+        """Return a guard for each answer that must stay the same."""
         return [
             EnvironmentGuard("{}() == {}", (ask, ask()), f"what {name} gives")
             for name, ask in self._asked.values()
@@ -167,7 +172,9 @@ _open = threading.local()
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """No probe tells a session of this thread inside the block, unless it is opened there."""
+    """Hide the open sessions of this thread from shims inside the block; sessions opened inside are not
+    hidden.
+    """
     before, _paused.is_so = getattr(_paused, "is_so", False), True
     try:
         yield
@@ -177,7 +184,7 @@ def paused() -> Iterator[None]:
 
 @contextmanager
 def _resumed(session: Session) -> Iterator[None]:
-    """Sessions of this thread are told inside the block: this one, and those that are open and not paused."""
+    """Open ``session`` in this thread inside the block, besides those that are open and not paused."""
     before, paused_before = getattr(_open, "sessions", _NO_SESSIONS), getattr(_paused, "is_so", False)
     _open.sessions, _paused.is_so = (*sessions_here(), session), False
     try:
@@ -192,8 +199,8 @@ def sessions_here() -> tuple[Session, ...]:
 
 
 class Probes:
-    """Tables of probes. While a session is open, in whatever thread, the shims are in their places; they tell
-    sessions of their thread.
+    """Tables of patches. Their shims are installed while a session is open in any thread, and report to
+    sessions of the calling thread.
     """
 
     def __init__(self, *rows: Probe) -> None:
@@ -215,7 +222,7 @@ class Probes:
 
     @contextmanager
     def opened(self, session: Session) -> Iterator[None]:
-        """Inside of the block, what this thread reads is told the session."""
+        """Open ``session`` for this thread inside the block; the first session installs the shims."""
         with self._lock:
             if not self._open:
                 self._make_shims()
@@ -234,7 +241,7 @@ class Probes:
                     put_all(self._before)
 
     def _make_shims(self) -> None:
-        """Once for a process, and again where somebody has put another original in its place."""
+        """Make the shims, once per process, and again if another original has been set since."""
         found = [space.get(row.name, NOTHING) for row, space in zip(self._rows, self._spaces)]
         if found == self._originals:
             return
@@ -253,7 +260,7 @@ class Probes:
         return by_owner((row.owner, row.name, item) for row, item in zip(self._rows, items))
 
     def shims_in(self, spaces: Iterable[dict[str, Any]]) -> Iterator[Place]:
-        """Where these globals hold an original under any name, and its shim; asked while a session is open."""
+        """Yield patches for names in ``spaces`` that hold an original. Call it while a session is open."""
         known = self._by_original
         for space in spaces:
             if not known.keys().isdisjoint(map(id, list(space.values()))):
@@ -266,10 +273,10 @@ class Probes:
 def probing(
     probes: Probes, session: Session, spaces: Iterable[dict[str, Any]] = (), places: Iterable[Place] = ()
 ) -> Iterator[Session]:
-    """Inside of the block the probes tell the session what this thread reads, also by names that these
-    globals have imported.
+    """Report what this thread calls to ``session`` inside the block, also through names that ``spaces``
+    imported.
 
-    ``places`` are replaced besides.
+    ``places`` are replaced too.
 
     >>> import os
     >>> from .patch import ASSUME
@@ -287,11 +294,11 @@ def probing(
 
 
 def ASSUME(probe: Probe, probes: Probes, original: Any) -> Any:
-    """The answer stays what it is: ``on_read(original, *args)`` gives what is compared of it before each
-    call.
+    """Make a shim whose result must stay the same: ``on_read(original, *args)`` returns what is compared
+    before each call.
 
-    Questions of libraries for their own ends count not: they change how a library computes, and not the
-    result.
+    Calls that libraries make for their own use are not guarded, as they affect only how a library
+    computes.
     """
 
     def again(*args: Any, **kwargs: Any) -> Any:
@@ -313,8 +320,10 @@ def ASSUME(probe: Probe, probes: Probes, original: Any) -> Any:
 
 
 def REFUSE(probe: Probe, probes: Probes, original: Any) -> Any:
-    """``TracingError`` with the line of the user's code that calls it, unless ``on_read(*args)``: it gives
-    something else each time, and nothing can ask beforehand.
+    """Make a shim that raises ``TracingError`` with the line of the user's call, unless ``on_read(*args)`` is
+    True.
+
+    It is for functions whose result differs each time, so that no guard could compare it.
     """
 
     @forwards
@@ -331,7 +340,7 @@ def REFUSE(probe: Probe, probes: Probes, original: Any) -> Any:
 
 
 def NOTE(probe: Probe, probes: Probes, original: Any) -> Any:
-    """``on_read(session, *args)``, for each session of the thread, before each call."""
+    """Make a shim that calls ``on_read(session, *args)`` for each session of the thread before the original."""
 
     @forwards
     def noted(*args: Any, **kwargs: Any) -> Any:
@@ -343,8 +352,10 @@ def NOTE(probe: Probe, probes: Probes, original: Any) -> Any:
 
 
 def STAND_IN(probe: Probe, probes: Probes, original: Any) -> Any:
-    """``on_read(session, original, *args)`` is the answer, where a session of the thread is open: the
-    innermost one.
+    """Make a shim that calls ``on_read(session, original, *args)`` in place of ``original``.
+
+    The session is the innermost open one of the calling thread. If none is open, the shim calls
+    ``original``.
     """
 
     @forwards
@@ -358,8 +369,10 @@ def STAND_IN(probe: Probe, probes: Probes, original: Any) -> Any:
 
 
 def INPUT(probe: Probe, probes: Probes, original: Any) -> Any:
-    """As :data:`STAND_IN`, for numbers that come from outside of a function. Other threads draw from the same
-    source: there ``on_read(session, original, *args)`` is given the session of another thread.
+    """Make a shim like :data:`STAND_IN` for random numbers and the like that come from outside a function.
+
+    Other threads draw from the same source, so in a thread without a session it uses one of another
+    thread.
     """
 
     @forwards
@@ -373,7 +386,7 @@ def INPUT(probe: Probe, probes: Probes, original: Any) -> Any:
 
 
 def named_as(original: Any, shim: Any) -> Any:
-    """A shim with the name of its original. ``functools.wraps`` takes five times as long."""
+    """Give ``shim`` the name of ``original`` and return it."""
     shim.__wrapped__, shim.__doc__ = original, getattr(original, "__doc__", None)
     shim.__name__ = getattr(original, "__name__", shim.__name__)
     shim.__qualname__ = getattr(original, "__qualname__", shim.__qualname__)

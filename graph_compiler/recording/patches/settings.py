@@ -1,4 +1,4 @@
-"""Settings of the process that the user's code reads, and what gives something else each time."""
+"""Patches of functions that read settings of the process, files, or sources of randomness."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _stat = os.stat  # which has a shim while something is recorded
 
 
 def _of_file(_: Any, *args: Any, **kwargs: Any) -> Any:
-    """The contents of a file, of a large one its time of writing.
+    """Return the contents of a file, of a large one its time of writing, size and inode.
 
-    None for a missing file, and for objects that name no file.
+    Return None for a missing file, and for objects that name no file.
     """
     file: Any = args[0] if args else next((kwargs[name] for name in _NAMES if name in kwargs), None)
     try:

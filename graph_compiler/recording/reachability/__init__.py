@@ -1,1 +1,1 @@
-"""What a function can reach without being given it, and whose code that is."""
+"""Search of the objects that a function can reach besides its arguments, and guards on them."""

@@ -1,5 +1,5 @@
-"""Names that code looked for where they were not: something under them would be found from then on, in the
-place of what was found.
+"""Guards on names that code looked up without finding them, because an object of that name would be found
+later.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ASKED_BY_PYTHON = frozenset(
 
 
 def absent_globals(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
-    """Names that functions look up in their modules, and found among Python's own functions or not at all."""
+    """Yield guards on names that functions look up in their module and that are builtins or do not exist."""
     spaces = {id(function.__globals__): function.__globals__ for function in reach.functions}
     looked_up: dict[int, set[str]] = {key: set() for key in spaces}
     for function in reach.functions:
@@ -46,9 +46,12 @@ def absent_globals(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard
 
 
 class Sought:
-    """Names that code may look for in an object in vain, and go on.
+    """Names that code may look up on an object without success and go on.
 
-    Objects share the sets, for a large package has thousands of both.
+    Objects share the sets, because a large package has thousands of both.
+
+    names: those names.
+    all: True if code reads all attributes, or reads them by unknown strings.
     """
 
     def __init__(self, reach: Reached) -> None:
@@ -62,9 +65,7 @@ class Sought:
         self._read_of: dict[int, list[str]] = {}
 
     def missing(self, owner: Any) -> frozenset[str]:
-        """Those that neither an object nor its class holds: without asking, which runs properties of the
-        user's.
-        """
+        """Return the names that neither ``owner`` nor its class holds. No property runs."""
         cls = type(owner)
         if cls not in self._not_in:
             self._not_in[cls] = self.names.difference(*(vars(base) for base in cls.__mro__))
@@ -72,9 +73,7 @@ class Sought:
         return names if names.isdisjoint(own) else names.difference(own)
 
     def not_inherited(self, cls: type) -> frozenset[str]:
-        """Return the names that neither a base of a class nor its metaclass defines: without asking the
-        class, whose metaclass may raise anything.
-        """
+        """Return the names that neither a base of ``cls`` nor its metaclass defines."""
         metaclass: type = type(cls)
         above = (*cls.__mro__[1:], *metaclass.__mro__)
         if above not in self._not_above:
@@ -92,8 +91,9 @@ class Sought:
 def absent_attributes(
     sought: Sought, owner: Any, own: Any, what: str, free: FreeParts
 ) -> Iterator[EnvironmentGuard]:
-    """Attributes that code may look for in an object in vain: by text (``hasattr``, ``getattr`` with a
-    default), or where it handles exceptions; and which there are, where it goes through all of them.
+    """Yield guards on attributes that code may look up on ``owner`` without success: by string (``hasattr``,
+    ``getattr`` with a default), or where it handles exceptions. If code reads all attributes, guard their
+    set of names.
     """
     if not isinstance(own, dict):
         return
@@ -107,7 +107,7 @@ def absent_attributes(
 
 
 def keys_fact(held: dict[Any, Any], free: FreeParts, what: str) -> EnvironmentGuard:
-    """That a dict has the keys that it has now, beside those that are free to come and go.
+    """Return the guard that a dict keeps its keys, except for ``free`` ones.
 
     >>> counts = {"steps": 1, (3, 4): 2.0}
     >>> fact = keys_fact(counts, FreeParts(lambda _: ["steps"]), "keys")
@@ -131,8 +131,8 @@ def names_of_whole(space: dict[str, Any], what: str) -> EnvironmentGuard:
 
 
 def hidden_by_class(sought: Sought, cls: type, watched: set[int]) -> Iterator[EnvironmentGuard]:
-    """Attributes that a class inherits, which one of its own would hide, and those that code may look for in
-    it in vain.
+    """Yield guards on names that ``cls`` does not define: an attribute would hide an inherited one, or be
+    found by code that looks it up.
     """
     above = [base for base in cls.__mro__[1:] if id(base) in watched]
     names = _ASKED_BY_PYTHON.union(*map(sought.read_of, above)).difference(vars(cls))

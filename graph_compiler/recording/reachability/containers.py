@@ -1,9 +1,8 @@
-"""How each kind of container is read, changed and put back: lists, dicts, sets, closure cells, globals,
+"""How each kind of container is read, changed and restored: lists, dicts, sets, closure cells, globals,
 classes and objects.
 
-One table is for what a function finds by itself, and is to be found as it is below what its class makes of it
-(:func:`kind_of`), one for what it is given, which the caller sees through the methods of its class
-(:func:`given_kind`).
+:func:`kind_of` is for what a function finds outside its arguments; it bypasses overridden methods.
+:func:`given_kind` is for arguments, which are read through the methods of their class as the caller does.
 """
 
 from __future__ import annotations
@@ -31,8 +30,7 @@ from .references import Names, module_of
 
 
 def registered_with(cls: abc.ABCMeta) -> frozenset[Any]:
-    """Weak references to the classes that were registered with an abstract class, or with one below it, which
-    counts as well.
+    """Return weak references to the classes registered with an abstract class or with one of its subclasses.
 
     >>> class Scaled(abc.ABC): ...
     >>> before = registered_with(Scaled)
@@ -61,7 +59,7 @@ _HOLDING: dict[tuple[str, str], bool] = {
 
 
 def is_holding(cls: type) -> bool:
-    """Whether instances of a standard-library class (or a subclass) contain objects of the user.
+    """Return True if instances of a standard-library class (or a subclass) contain objects of the user.
 
     >>> import queue, types
     >>> is_holding(queue.Queue), is_holding(types.SimpleNamespace), is_holding(type)
@@ -71,7 +69,7 @@ def is_holding(cls: type) -> bool:
 
 
 def reads_itself(cls: type) -> bool:
-    """Whether methods of such a class read what its objects hold.
+    """Return True if the methods of such a class read what its instances contain.
 
     >>> import queue, types
     >>> reads_itself(queue.Queue), reads_itself(types.SimpleNamespace)
@@ -81,7 +79,13 @@ def reads_itself(cls: type) -> bool:
 
 
 class Answers(NamedTuple):
-    """What objects of a class answer code that reads one of ``names``."""
+    """Objects of the standard library that are guarded by what they return, instead of by their attributes.
+
+    cls: their class.
+    names: code that reads one of these gets the guard.
+    read: returns what is compared.
+    what: description for messages.
+    """
 
     cls: type
     names: frozenset[str]
@@ -108,7 +112,7 @@ def is_asked(item: Any) -> bool:
 
 
 def answers_of(item: Any, names: Collection[str]) -> list[Answers]:
-    """The answers that code with these names may get of an object.
+    """Return the rows whose guards code with these ``names`` needs for ``item``.
 
     >>> logger = logging.getLogger("graph_compiler.doctest")
     >>> [row.what for row in answers_of(logger, {"isEnabledFor"})], answers_of(logger, {"info"})
@@ -135,7 +139,7 @@ _CLASS_OF = "__class__"
 
 
 class _Missing:
-    """Stands for what is not there."""
+    """Class of :data:`MISSING`, the value of a part that does not exist."""
 
     __slots__ = ()
 
@@ -148,11 +152,13 @@ MISSING = _Missing()
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of container: its parts by key (``pairs``), one part put in or (``MISSING``) taken out
-    (``put``); ``dotted`` where they are attributes.
+    """How a kind of container is read and changed.
 
-    ``refilled`` replaces all parts, where it is not enough to put in each that differs. ``is_surely`` tells
-    quickly of most containers that still hold the very parts that they held.
+    pairs: returns its parts by key.
+    put: sets a part, or removes it if the value is ``MISSING``.
+    refilled: replaces all parts; None if setting those that differ is enough.
+    dotted: True if the parts are attributes.
+    is_surely: fast check; True only if a container still holds exactly these parts.
     """
 
     pairs: Callable[[Any], dict[Any, Any]]
@@ -162,7 +168,7 @@ class Kind:
     is_surely: Callable[[Any, dict[Any, Any]], bool] = lambda held, before: False
 
     def refill(self, held: Any, before: dict[Any, Any]) -> None:
-        """Makes a container hold these parts."""
+        """Make a container hold exactly these parts."""
         if self.refilled is not None:
             return self.refilled(held, before)
         now = self.pairs(held)
@@ -173,8 +179,8 @@ class Kind:
 
 
 def _dict_behind(held: Any) -> tuple[Any, Any]:
-    """The plain dict, and the class whose methods read and change it without the overrides of subclasses.
-    Proxies of dicts (TensorFlow tracks modules by some) are looked through.
+    """Return the plain dict, and the class whose methods bypass overrides of subclasses. Proxies of dicts,
+    such as TensorFlow uses for tracking, are unwrapped.
     """
     while not issubclass(type(held), dict):
         held = held.__wrapped__
@@ -238,7 +244,7 @@ _slots: dict[
 
 
 def slots_of(item: Any) -> list[str]:
-    """Names of the attributes that an object keeps outside of its ``__dict__``."""
+    """Return the names of the attributes that an object keeps outside its ``__dict__``."""
     cls = type(item)
     found = _slots.get(id(cls))
     if found is None or found[0]() is not cls:
@@ -263,7 +269,7 @@ def _pairs_of_object(item: Any) -> dict[Any, Any]:
 
 
 def _has_attributes_of(item: Any, before: dict[Any, Any]) -> bool:
-    """Of an object without slots: without a copy of its attributes."""
+    """Compare an object without slots, without copying its attributes."""
     now: Any = getattr(item, "__dict__", before)
     if len(now) + 1 != len(before) or before.get(_CLASS_OF) is not type(item):
         return False
@@ -359,7 +365,7 @@ _KINDS: tuple[tuple[Any, Kind], ...] = (
 
 
 class Field(str):
-    """The name of an attribute, as a key."""
+    """The name of an attribute, as a key that differs from a dict's."""
 
     __slots__ = ()
 
@@ -379,8 +385,9 @@ _APPENDED = Kind(lambda held: _numbered(held.added), lambda held, key, value: No
 
 
 def given_kind(item: Any, always: bool = False) -> Kind | None:
-    """How a container among arguments is read and changed; None for what is none: classes, modules, and,
-    unless ``always``, what can be called.
+    """Return how a container among arguments is read and changed.
+
+    Return None for anything else: classes, modules and, unless ``always``, callables.
 
     >>> from collections import UserDict
     >>> given_kind(UserDict(a=1)).pairs(UserDict(a=1)), given_kind(len)
@@ -397,8 +404,10 @@ def given_kind(item: Any, always: bool = False) -> Kind | None:
 
 
 def kind_of(item: Any, always: bool = False) -> Kind | None:
-    """How a container is read and changed; None for what is none: arrays, values, functions, and, unless
-    ``always``, objects of Python's own library.
+    """Return how a container is read and changed.
+
+    Return None for anything else: arrays, values, functions and, unless ``always``, objects that hold
+    nothing of the user's.
     """
     for cls, kind in _KINDS:
         if isinstance(item, cls):

@@ -1,4 +1,6 @@
-"""The framework that a callable is written in, told by its class, its arguments, and what its code refers to."""
+"""Detection of the framework that a callable is written in, from its class, its arguments, and what its code
+refers to.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +26,11 @@ _READS = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 
 
 def is_self_contained(function: Any) -> bool:
-    """Whether this is a function that has no defaults, closure or attributes, and whose code has no
-    functions, imports, handlers or writes to names, and reads no globals but modules of frameworks, of which
-    it names functions alone.
+    """Return True for a function without defaults, closure or attributes whose code has no nested functions,
+    imports, handlers or writes to names. The only globals it may read are modules of frameworks, and of
+    these only functions.
 
-    Attributes of its arguments are whatever they are: their names are in its code.
+    Attributes of its arguments do not matter.
 
     >>> import numpy as np
     >>> scale = 2
@@ -62,7 +64,7 @@ def packages_named(function: types.FunctionType) -> list[str]:
 
 @functools.lru_cache(maxsize=4096)
 def _plain_names(code: types.CodeType) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """The globals and the attributes that code reads, where it does nothing else with names."""
+    """Return the globals and the attributes that code reads, or None if it does anything else with names."""
     if code.co_freevars or code.co_cellvars:
         return None
     globals_read, others = dict[str, None](), dict[str, None]()
@@ -81,13 +83,13 @@ def _plain_names(code: types.CodeType) -> tuple[tuple[str, ...], tuple[str, ...]
 def framework_of(
     obj: Any, call: tuple[Sequence[Any], Mapping[str, Any]] | None = None, arrays: bool = True
 ) -> str | None:
-    """A framework that has a frontend, or None: the one that class and code name, and of several, or where
-    they name none, that of the arguments of a call.
+    """Return the framework that ``obj`` is written in, or None if there is none that has a frontend.
 
-    So a torch function may be recorded with JAX arrays, as it may be called with them. numpy counts last, and
-    where there is a call only: a function that names it may well compute with the tensors that it is given.
-    Without ``arrays`` those that the code names do not count: it may be handing them on. Frontends of other
-    packages are looked for where none of this package's own is found.
+    It is the one that the class and the code refer to; if these name several or none, that of the
+    arguments of ``call``. So a torch function may be recorded with JAX arrays, as it may be called with
+    them. NumPy is chosen last, and only with a call, because a function that uses it may well compute with
+    tensors. Unless ``arrays``, arrays that the code names are ignored. Frontends of other packages are
+    loaded only if none of this package fits.
 
     >>> import numpy as np
     >>> framework_of(lambda x: x + np.pi), framework_of(lambda x: x + np.pi, ((1.0,), {}))
@@ -104,9 +106,7 @@ def framework_of(
 
 
 def _told(named: Iterable[str], given: Iterable[str], entries: Mapping[str, FrontendEntry]) -> list[str]:
-    """The frameworks of packages that code names and that arrays are of: those of the arrays first, unless
-    the code names one alone.
-    """
+    """Return the frameworks of these packages: those of the arrays first, unless the code names exactly one."""
     table = telling(entries.values())
     by_code, by_arrays = (
         [table[package] for package in dict.fromkeys(items) if package in table] for items in (named, given)
@@ -120,9 +120,7 @@ def _first(found: Iterable[str], entries: Mapping[str, FrontendEntry]) -> str | 
 
 
 def _is_unknown(package: str) -> bool:
-    """Whether a package is neither Python's nor tells a frontend of this package: another one may be
-    registered for it.
-    """
+    """Return True if another package's frontend may be registered for ``package``."""
     return (
         package not in ("", "__main__", OWN, *telling(frontends.own.values()))
         and package not in sys.stdlib_module_names
@@ -131,8 +129,8 @@ def _is_unknown(package: str) -> bool:
 
 @contextmanager
 def telling_framework(obj: Any, written_in: str) -> Iterator[None]:
-    """A ``TypeError`` of the block is a ``SourceNotFound`` where the callable is recorded as ``written_in``
-    one framework, and refers to another one alone.
+    """Raise ``SourceNotFound`` for a ``TypeError`` inside the block, if the callable is recorded as
+    ``written_in`` one framework but refers only to another.
     """
     try:
         yield
@@ -149,7 +147,7 @@ def telling_framework(obj: Any, written_in: str) -> Iterator[None]:
 
 
 def is_of_framework(cls: type) -> bool:
-    """Whether a class is a framework's own, or of a library of models that is known here.
+    """Return True if a class belongs to a framework or to a library of models that has an entry.
 
     >>> is_of_framework(dict)
     False
@@ -158,8 +156,8 @@ def is_of_framework(cls: type) -> bool:
 
 
 def _of_object(obj: Any, arrays: bool = True) -> Iterator[str]:
-    """The packages that a callable is of, or refers to, those of its class first; of a partial, those of its
-    function and its arguments.
+    """Yield the packages that a callable belongs or refers to, those of its class first; for a partial, also
+    those of its arguments.
     """
     if is_self_contained(obj):
         yield from packages_named(obj)
@@ -179,7 +177,7 @@ def _of_object(obj: Any, arrays: bool = True) -> Iterator[str]:
 
 
 def _held(owner: Any) -> list[Any]:
-    """What an object keeps, such as the model that its method calls."""
+    """Return the attribute values of an object, such as the model that a method calls."""
     return (
         []
         if isinstance(owner, types.FunctionType | types.ModuleType)
@@ -207,7 +205,12 @@ def _called(obj: Any) -> Iterable[types.FunctionType]:
 
 
 def _named(obj: Any, arrays: bool) -> Iterator[str]:
-    """The packages of what the code of a function refers to, and of the user's functions that it calls."""
+    """Yield the package names of the objects that the code of ``obj``, or of functions that it calls, refers
+    to.
+
+    Each object contributes the package of its module and those of its class's MRO. Unless ``arrays``, skip
+    objects that have a ``shape`` and a ``dtype``.
+    """
     for item in (item for function in _called(obj) for item in named(function)):
         item = item.func if isinstance(item, functools.partial) else item
         if not arrays and responds_to(item, "shape", "dtype"):

@@ -39,10 +39,10 @@ def free_parts(
     is_whole: Callable[[Any], bool],
     container_of: Callable[[Any], Any] = lambda item: item,
 ) -> FreeParts:
-    """Return the parts that are given as identities of containers and keys, and all parts of the containers
-    that `is_whole` tells.
+    """Return the free parts from pairs of a container's id and a key. All parts of containers for which
+    ``is_whole`` is True are free, too.
 
-    `container_of` returns the container of an object's attributes.
+    ``container_of`` returns the container of an object's attributes.
     """
     keys: dict[int, set[Any]] = {}
     for container, key in parts:

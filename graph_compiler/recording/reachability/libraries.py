@@ -1,5 +1,5 @@
-"""What the user's code reads by name from modules that are not followed, Python's own and those of
-frameworks: their settings and tables.
+"""What the user's code reads from modules that are not searched, the standard library and frameworks: library
+code that it may run, and settings.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class LibraryCode(NamedTuple):
 def library_code(roots: Iterable[Any], opened: Collection[str] = ()) -> LibraryCode:
     """Return the library code that functions, classes and objects among ``roots`` may run.
 
-    The walk goes from a function to what its own code names, so its length does not depend on the size of the
-    packages. It does not enter frameworks and Python's own library, except for packages in ``opened``.
+    The walk goes from a function to what its own code names, so its length does not depend on the size of
+    the packages. It does not enter frameworks and the standard library, except for packages in ``opened``.
     """
     return _Walk(roots, opened).found()
 
@@ -126,18 +126,20 @@ _STEERED: dict[str, tuple[str, Callable[[], Any]]] = {"decimal": ("the context o
 
 
 class _Reader(NamedTuple):
-    """The names in the code of one function, and the texts in that of all."""
+    """Names that one function reads, and string constants of all functions."""
 
     names: frozenset[str]
     texts: frozenset[str]
 
 
 def library_facts(functions: Iterable[types.FunctionType]) -> Iterator[EnvironmentGuard]:
-    """That modules which these functions name, and which are not the user's, hold under the names in the code
-    what they hold now.
+    """Yield guards on the module attributes that ``functions`` read from modules outside the user's code (the
+    standard library, frameworks, installed packages).
 
-    Functions, classes and what has no parts that the code names are taken for constant; of a large dict
-    (``sys.modules``) the items count whose keys are texts in the code.
+    A guard covers a number, string, list, set or dict, or an attribute of an object if the code names it
+    too. Anything else, such as a function or class, is assumed constant. In a dict of more than 100 items,
+    such as ``sys.modules``, only keys that are string constants in the code are compared. The ``decimal``
+    context is guarded if the code refers to ``decimal``.
 
     >>> import types, warnings
     >>> [fact.what for fact in library_facts([eval("lambda: warnings.filters", {"warnings": warnings})])]
@@ -176,7 +178,7 @@ def _steering(held: Iterable[Any], known: set[tuple[int, str]]) -> Iterator[Envi
 def _parts(
     holder: Any, own: dict[str, Any], where: str, reader: _Reader, known: set[tuple[int, str]], depth: int
 ) -> Iterator[EnvironmentGuard]:
-    """What stands under the names that the code reads."""
+    """Yield guards on the attributes of ``holder`` that the code names."""
     for name in sorted(reader.names & own.keys()):
         if (id(holder), name) not in known and depth:
             known.add((id(holder), name))
@@ -203,9 +205,8 @@ def _part(
 
 
 def _snapshot(items: Any, texts: frozenset[str]) -> list[Any]:
-    """The contents of a container; of a large dict only under these keys.
-
-    Empty if it is no container any more.
+    """Return the contents of a container, of a large dict only the values of these keys; empty for anything
+    else.
     """
     if isinstance(items, dict):
         return (

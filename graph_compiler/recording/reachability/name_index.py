@@ -1,6 +1,4 @@
-"""An index from names to the attributes that no code has read so far, so that each attribute is looked at
-once.
-"""
+"""Index from names to the attributes that no code has read so far, so that each attribute is visited once."""
 
 from __future__ import annotations
 
@@ -47,21 +45,18 @@ class NameIndex:
         self._added = 0
 
     def read(self, names: Iterable[str]) -> None:
-        """Add names that code reads."""
         for name in names:
             if name not in self.reads:
                 self.reads.add(name)
                 self._released += self._waiting.pop(name, ())
 
     def set(self, names: Iterable[str]) -> None:
-        """Add names of attributes that code sets."""
         for name in names:
             if name not in self.sets:
                 self.sets.add(name)
                 self._release([name], lambda entry: entry.is_setter)
 
     def compose(self, fragments: Iterable[str]) -> None:
-        """Add parts of names that code composes."""
         for fragment in fragments:
             if fragment in self.fragments:
                 continue

@@ -1,5 +1,5 @@
-"""The globals in which the code of a recording finds its names: of all functions that may run, by the names
-in their code.
+"""Namespaces in which the code of a recording finds its globals: those of all functions that may run, found
+by the names in their code.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ _CODE = (types.FunctionType, types.MethodType, functools.partial, staticmethod, 
 
 @dataclass
 class Space:
-    """The globals of a Python module, and the names that code in it is known to look up there; ``is_own``: it
-    may look up others, too.
+    """The globals of a module.
 
-    ``unread``: those of them that code looks up which does not stand in the module's file (``exec``).
-    ``functions``: those whose code it is.
+    held: the namespace.
+    names: names that code is known to look up there.
+    unread: those that are looked up by code from another file (``exec``).
+    functions: the functions whose code that is.
+    is_own: True if any other name may be looked up, too.
     """
 
     held: dict[str, Any]
@@ -41,7 +43,6 @@ class Space:
         return made
 
     def add(self, function: types.FunctionType) -> None:
-        """Code that runs with these globals."""
         self.names.update(names_read(function.__code__))
         self.functions.append(function)
         if function.__code__.co_filename != self.held.get("__file__"):
@@ -52,7 +53,7 @@ class Space:
         return str(self.held.get("__file__", ""))
 
     def files_with(self, name: str) -> set[str]:
-        """Where the code stands that looks up this name; that of the module, if there is none."""
+        """Return the files of the functions that look up ``name``; the module's file if there are none."""
         found = {
             function.__code__.co_filename
             for function in self.functions
@@ -65,8 +66,8 @@ class Space:
 
 
 def spaces_of(entries: Iterable[Entry]) -> list[Space]:
-    """Those of what is called, and of the functions and methods that these name, and so on: the user's, and
-    those of libraries upon a framework.
+    """Return the namespaces of the entries, of the functions and methods that these name, and so on: the
+    user's, and those of libraries on top of a framework.
 
     >>> def scaled(x): return x * 2
     >>> function = eval("lambda x: scaled(x)", {"scaled": scaled})
@@ -98,7 +99,9 @@ def _is_closed(function: types.FunctionType) -> bool:
 
 
 def _called(function: types.FunctionType, owner: type) -> Iterator[Entry]:
-    """What code may call: what it names, and attributes of its class by their names."""
+    """Yield what code may call: functions that it names, and attributes of its class with a name that it
+    reads.
+    """
     yield from ((item, type(item)) for item in named(function) if isinstance(item, _CODE))
     held = {
         name for one in (owner, type(owner)) for cls in one.__mro__ for name in vars(cls)

@@ -1,4 +1,4 @@
-"""Whether what a function refers to outside of its arguments is still what it was while recording."""
+"""Guards that what a function refers to outside its arguments is the same as when it was recorded."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def is_plain(held: Any) -> bool:
 
 
 def refuse_attributed(value: Any) -> None:
-    """``TracingError`` for a list, tuple or dict with attributes beside its items: it could not be made again
-    from these.
+    """Raise ``TracingError`` for a list, tuple or dict with attributes, because it could not be rebuilt from
+    its items.
 
     >>> class Row(list):
     ...     pass
@@ -74,10 +74,12 @@ def facts_outside(
     contents: Callable[[Any], Any] = lambda item: None,
     free: FreeParts = NO_FREE_PARTS,
 ) -> list[EnvironmentGuard]:
-    """Everything within reach is the same object as now, numbers and strings the same value.
+    """Return guards that everything within reach is the same object as now; numbers and strings need only be
+    equal.
 
-    What is ``free`` is not compared. ``facts_of`` are more facts of one object; ``contents`` are buffers
-    (arrays of numpy, bytes) that are compared by their bytes, since nothing counts the writes to them.
+    ``facts_of`` returns further guards on one object. ``contents`` returns a copy of a buffer (NumPy
+    array, bytes) to compare, as nothing counts writes to it, and None for other objects. Parts that are
+    ``free`` are not compared.
 
     >>> from graph_compiler.recording import EnvironmentGuards
     >>> settings = {"scale": 2}
@@ -205,7 +207,7 @@ def _library_objects(reach: Reached) -> Iterator[EnvironmentGuard]:
 
 
 def _environment(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
-    """All of it, where the user's own code names it."""
+    """Yield a guard on all environment variables, if the user's code names the environment."""
     if not any(_ENVIRONMENT & names_read(function.__code__) for function in reach.functions):
         return
 
@@ -271,7 +273,7 @@ def _of_class(reach: Reached, cls: type, watched: set[int]) -> list[str]:
 
 
 def _containers(reach: Reached, free: FreeParts, known_as: dict[int, str]) -> Iterator[EnvironmentGuard]:
-    """What containers hold; those that a name or attribute stands for are ``known_as`` it."""
+    """Yield guards on the items of containers. ``known_as`` describes those that have a name, by id."""
     for items in reach.containers:
         if isinstance(items, (tuple, frozenset)) or free(items, None):
             continue
@@ -299,7 +301,7 @@ def _containers(reach: Reached, free: FreeParts, known_as: dict[int, str]) -> It
 
 
 def _as_it_is(items: Any) -> tuple[str, tuple[Any, ...]]:
-    """That a container holds what it holds now: an expression, and what stands in its braces."""
+    """Return an expression that a container holds what it holds now, and the items for its braces."""
     if not items:
         return "not {}", (items,)
     if isinstance(items, set):

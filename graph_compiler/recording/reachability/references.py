@@ -1,4 +1,4 @@
-"""What one function refers to without being given it: its closure, the globals that its code names, its
+"""What one function refers to besides its arguments: its closure, the globals that its code names, its
 defaults, and modules.
 """
 
@@ -29,8 +29,7 @@ _KNOWN = (_OWN, *(module for module, _ in _HELD))
 
 
 def module_of(cls: type) -> str:
-    """The name of the module of a class; empty for classes of compiled extensions that hold a descriptor in
-    its place.
+    """Return the name of the module of a class; empty if a compiled extension has a descriptor there.
 
     >>> module_of(dict)
     'builtins'
@@ -40,7 +39,8 @@ def module_of(cls: type) -> str:
 
 
 def original_of(item: Any) -> Any:
-    """The original of a compiled callable. Other objects, and graphs from files, are returned unchanged.
+    """Return the original of a compiled callable. Other objects, and graphs from files, are returned
+    unchanged.
 
     >>> original_of(len) is len
     True
@@ -88,8 +88,8 @@ WRAPPERS = tuple(
 
 
 def wrapped_by(item: Any) -> tuple[Any, ...]:
-    """What an object stands in front of: what a method is bound to, what is called by a partial and what it
-    gives, the dict of a view or of a read-only proxy, the target of a weak reference.
+    """Return what a wrapper refers to: the object of a bound method, the parts of a partial, the dict of a
+    view or proxy, the target of a weak reference. Return an empty tuple for anything else.
 
     >>> settings = {"scale": 2}
     >>> [wrapped_by(one)[0] is settings for one in (settings.get, settings.values(), types.MappingProxyType(settings))]
@@ -118,8 +118,8 @@ OF_IMPORTS = frozenset(
 
 
 def taken_by_name(function: types.FunctionType) -> Iterator[types.ModuleType]:
-    """The modules that code imports when it runs; where it looks in ``sys.modules`` or imports by a text,
-    those that its texts name, and its own.
+    """Yield the loaded modules that code imports when it runs. If it uses ``sys.modules`` or imports by
+    string, also those that its string constants name, and its own.
 
     >>> def scaled(x):
     ...     return x * sys.modules["graph_compiler.errors"].SCALE
@@ -139,8 +139,7 @@ def taken_by_name(function: types.FunctionType) -> Iterator[types.ModuleType]:
 
 
 def names_of_builtins(function: types.FunctionType) -> list[str]:
-    """Names that a function finds beside Python's own functions and classes, where somebody has put
-    something.
+    """Return the names that a function finds in ``builtins`` and that somebody has added there.
 
     >>> builtins.factor = 2
     >>> names_of_builtins(lambda x: len(x) * factor * missing)
@@ -154,9 +153,7 @@ def names_of_builtins(function: types.FunctionType) -> list[str]:
 
 
 def reads_modules_whole(function: types.FunctionType) -> bool:
-    """Whether code asks what it names for a dict, for a list of names, or for a name that nobody knows: any
-    name in a module may be read.
-    """
+    """Return True if code may read any name of a module: through its dict, ``dir``, or an unknown string."""
     return "" in fragments_read(function.__code__) or not _WHOLE_MODULE.isdisjoint(
         names_read(function.__code__)
     )
@@ -173,7 +170,7 @@ def names_in(space: dict[str, Any]) -> list[str]:
 
 
 def values_in(space: dict[str, Any]) -> dict[str, Any]:
-    """What a namespace holds but functions, classes and modules, and Python's own names.
+    """Return the items of a namespace without functions, classes, modules and dunder names.
 
     >>> values_in({"scale": 2, "sin": len, "__name__": "users"})
     {'scale': 2}
@@ -183,7 +180,7 @@ def values_in(space: dict[str, Any]) -> dict[str, Any]:
 
 
 class Names:
-    """Some of the names in a namespace: the globals that a function refers to, or what it takes from a Python
+    """Some of the names in a namespace: the globals that a function refers to, or what it takes from a
     module.
 
     >>> Names({"a": 1, "b": 2, "c": 3}, ("a", "d")).pairs()
@@ -198,7 +195,7 @@ class Names:
 
 
 class Namespace(Names):
-    """All names in a namespace that code may read by text.
+    """All values in a namespace, for code that may read any of them by string.
 
     >>> Namespace({"a": 1, "sin": len}).pairs()
     {'a': 1}
@@ -222,7 +219,7 @@ Root = tuple[str, Any]
 
 
 def roots_of(function: types.FunctionType) -> Iterator[Root]:
-    """Named containers: closure cells, names in modules, defaults, and attributes of the function.
+    """Yield named containers of a function: closure cells, names in modules, defaults, and its attributes.
 
     >>> scale = 2
     >>> [(name, root.pairs()) for name, root in roots_of(lambda x: x * len(__name__)) if isinstance(root, Names)]
@@ -262,8 +259,7 @@ def enclosed(function: types.FunctionType) -> list[Any]:
 
 
 def named(function: types.FunctionType) -> list[Any]:
-    """What code names: globals, what it takes by name from modules among them, and variables of the functions
-    around it.
+    """Return what code names: globals, members of modules among them, and variables of enclosing functions.
 
     >>> function = eval("lambda x: helpers.scale(x)", {"helpers": types.ModuleType("helpers")})
     >>> function.__globals__["helpers"].scale = abs
@@ -281,7 +277,6 @@ def named(function: types.FunctionType) -> list[Any]:
 
 
 def cell_is_filled(cell: types.CellType) -> bool:
-    """Whether the variable has been assigned."""
     try:
         return cell.cell_contents is not cell
     except ValueError:
@@ -289,11 +284,10 @@ def cell_is_filled(cell: types.CellType) -> bool:
 
 
 def functions_of(item: Any) -> Iterator[types.FunctionType]:
-    """The Python functions that run where a callable is called; of a class all of its own, and those of the
-    user's that it inherits.
+    """Yield the Python functions that may run when a callable is called; for a class, its own and the user's
+    that it inherits.
 
-    Of a class of a framework those of the user's alone, which somebody has put there: a framework's own keep
-    no state of the user's.
+    Of a framework's class, only functions of the user are yielded, which somebody has set on it.
     """
     item = original_of(item)
     if isinstance(item, functools.partial):
@@ -318,8 +312,8 @@ def functions_of(item: Any) -> Iterator[types.FunctionType]:
 
 
 def _members(cls: type) -> list[Any]:
-    """What may hold functions among the members of a class; of a framework's or of Python's, without those
-    that its own file defines.
+    """Return the members of a class that may hold functions. Of a framework's or Python's class, leave out
+    those that its own file defines.
     """
     members = [
         part for part in list(vars(cls).values()) if callable(part) or isinstance(part, _MEMBERS)
@@ -333,8 +327,8 @@ def _members(cls: type) -> list[Any]:
 
 
 def layers(item: Any) -> Iterator[types.FunctionType]:
-    """The function of a callable or of a member of a class (a property, a static method), and the wrappers
-    around it, outermost first.
+    """Yield the function of a callable or of a class member (a property, a static method), and the functions
+    that it wraps, outermost first.
 
     >>> wrapper = functools.wraps(cell_is_filled)(lambda cell: cell_is_filled(cell))
     >>> [function is wrapper or function for function in layers(property(wrapper))] == [True, cell_is_filled], [*layers(len)]

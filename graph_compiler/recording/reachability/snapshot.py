@@ -1,5 +1,5 @@
-"""The Python objects that a function can reach and change: what they hold before a recording, and what has
-changed after it.
+"""Snapshot of the Python objects that a function can reach and change: what they hold before a recording, and
+what has changed after it.
 """
 
 from __future__ import annotations
@@ -25,9 +25,12 @@ ORDER = object()  # the key of a change of a dict whose parts stand in another o
 
 
 class Held:
-    """A container, where it was found, and what it holds while the world is looked at.
+    """A container in a snapshot, which is never changed.
 
-    Nothing changes it; there are thousands.
+    name: how a reader would write it.
+    item: the container.
+    kind: how it is read and changed.
+    before: its parts when the snapshot was taken, by key.
     """
 
     __slots__ = ("before", "item", "kind", "name")
@@ -40,7 +43,7 @@ class Held:
         return self.item.space if isinstance(self.item, Names) else self.item
 
     def is_untouched(self) -> bool:
-        """Whether it holds the very same parts under the same keys in the same order."""
+        """Return True if it holds the same objects under the same keys in the same order."""
         item, before = self.item, self.before
         if self.kind.is_surely(item, before):
             return True
@@ -53,7 +56,7 @@ class Held:
         )
 
     def name_of(self, key: Any) -> str:
-        """How a reader would write one of its parts."""
+        """Return how a reader would write the part at ``key``."""
         if isinstance(self.item, types.CellType):
             return self.name
         if isinstance(self.item, Names) or self.kind.dotted:
@@ -63,7 +66,7 @@ class Held:
 
 @dataclass(frozen=True)
 class Change:
-    """``held`` held ``before`` at ``key`` and holds ``now``; either may be :data:`MISSING`."""
+    """``held`` had ``before`` at ``key`` and now has ``now``; either may be :data:`MISSING`."""
 
     held: Held
     key: Any
@@ -83,11 +86,15 @@ _SCALARS = frozenset({bool, int, float, str, type(None)})
 
 
 class World:
-    """Lists, dicts, sets, closure cells, globals and objects below the ``roots`` and those that ``called``
-    refers to, with what each holds now.
+    """Snapshot of the lists, dicts, sets, closure cells, globals and objects that can be reached from
+    ``roots`` and from the callables in ``called``.
 
-    Of code, the user's is followed, wherever it is found, and that of callables in ``called``. Parts with a
-    name in ``closed`` are noted but not looked into; ``own`` objects are looked into whatever they are.
+    Functions of the user are followed wherever they are found. Parts with a name in ``closed`` are noted
+    but not searched. Objects in ``own`` are searched whatever their class.
+
+    held: the containers.
+    caches: functions in ``functools.lru_cache``.
+    elsewhere: ids of objects that are also reachable through tuples, wrappers or functions.
 
     >>> history = {"seen": [1]}
     >>> world = World([("history", history)])
@@ -132,7 +139,7 @@ class World:
                 waiting[place].append((name, item))
 
     def _asked(self, called: Any) -> Iterator[tuple[str, Any]]:
-        """What a callable refers to; of a class method, its class."""
+        """Yield what a callable refers to; for a class method, also its class."""
         if isinstance(owner := getattr(called, "__self__", None), type):
             yield owner.__name__, owner
         for function in functions_of(called):
@@ -181,8 +188,8 @@ class World:
                 self._empty.append((held, key, attributes))
 
     def _is_array(self, item: Any) -> bool:
-        """Whether this leads to nothing but the attributes that somebody may have put on it: found out once
-        of arrays of one class.
+        """Return True if ``item`` is an array, of which only attributes that somebody set are searched.
+        Cached by class.
         """
         cls = type(item)
         if cls not in self._arrays:
@@ -192,7 +199,7 @@ class World:
         return self._arrays[cls]
 
     def _kind(self, item: Any) -> Kind | None:
-        """As :func:`kind_of`. Of objects of one class, as modules are, it is found out once."""
+        """Return what :func:`kind_of` returns, cached for objects of one class."""
         cls, always = type(item), id(item) in self._own
         if (cls, always) in self._objects and item.__class__ is cls:
             return OBJECT
@@ -203,7 +210,7 @@ class World:
         return kind
 
     def _around(self, name: str, item: Any, depth: int) -> Iterator[tuple[str, Any, int]]:
-        """What an item leads to beside its own parts."""
+        """Yield what an item leads to besides its own parts."""
         if isinstance(item, tuple) and depth <= _DEEPEST:
             self.elsewhere.update(map(id, item))
             yield from ((f"{name}[{i}]", part, depth + 1) for i, part in enumerate(item))
@@ -218,7 +225,7 @@ class World:
             yield name, vars(item), depth + 1
 
     def _code(self, item: Any) -> Iterator[tuple[str, Any, int]]:
-        """What the user's functions refer to, as that of the function which is recorded."""
+        """Yield what the user's functions in ``item`` refer to."""
         for function in layers(item):
             if id(function) not in self._known and is_users(function):
                 self._known.add(id(function))
@@ -234,9 +241,8 @@ class World:
 
     @functools.cached_property
     def parts(self) -> list[tuple[Held, Any, Any]]:
-        """What containers hold, with the key: arrays, numbers, tuples and objects.
-
-        Other containers are held themselves.
+        """Parts of all containers, with container and key, that are no plain containers, strings, flags or
+        None.
         """
         return [
             (held, key, item)
@@ -246,7 +252,7 @@ class World:
         ]
 
     def changes(self) -> Iterator[Change]:
-        """What is not as it was."""
+        """Yield the parts that differ from the snapshot."""
         for held in self._touched():
             now = held.kind.pairs(held.item)
             for key in {**held.before, **now}:

@@ -1,5 +1,5 @@
-"""What a callable refers to outside of its arguments: functions, closures, globals, objects and containers,
-found by the names in its code.
+"""Search of what a callable refers to outside its arguments: functions, closures, globals, objects and
+containers, found by the names in its code.
 """
 
 from __future__ import annotations
@@ -53,12 +53,14 @@ def is_constant(item: Any) -> bool:
 
 @dataclass(frozen=True)
 class Policy:
-    """What a frontend says of the objects that a walk meets.
+    """How a frontend's walk treats the objects it reaches.
 
-    ``is_leaf`` are arrays. ``parts`` gives what belongs to an object whatever names are used (the children of
-    a module). Attributes with a ``hidden`` name are none. ``whole`` are classes of frameworks whose objects
-    hold what the user gave them. ``called`` are names by which the framework calls methods of the user's
-    classes.
+    is_leaf(item): True for objects not to enter, such as arrays. parts(item): objects to visit besides the
+    attributes that code names, such as a model's ``__call__``.
+    hidden: names of attributes to skip.
+    whole: framework classes whose instances are entered, with all their attributes, because the
+        framework's methods read what the user stored there.
+    called: names of methods that the framework calls on user classes; they count as named.
     """
 
     is_leaf: Callable[[Any], bool] = lambda item: False
@@ -71,8 +73,13 @@ class Policy:
 class Reached:
     """Everything within reach of ``roots``.
 
-    An attribute counts where some code within reach uses its name. Code of installed libraries tells names,
-    but its own globals are taken for constant; frameworks and Python's own library are not looked into.
+    An attribute counts if some code within reach uses its name. Code of installed libraries contributes
+    names, but its globals are assumed constant. Frameworks and the standard library are not searched.
+
+    owners: objects, classes and modules, which have attributes.
+    abstract: abstract classes of the user, with which other classes may be registered.
+    asked: objects of the standard library that are guarded by what they return (:class:`Answers`).
+    tried: names read by code that handles exceptions, so that it may go on if one is missing.
     """
 
     def __init__(self, roots: Iterable[Any], policy: Policy = Policy()) -> None:
@@ -119,8 +126,8 @@ class Reached:
         return self._attributes(owner, lambda name, item, *kind: self._index.is_used(name, *kind))
 
     def _attributes(self, owner: Any, is_used: Callable[[str, Any, bool, bool], bool]) -> dict[str, Any]:
-        """Return the attributes of an owner that count whatever names are used, and those that ``is_used``
-        tells.
+        """Return the attributes of an owner that count whatever names are used, and those for which
+        ``is_used`` is True.
         """
         held = attributes_of(owner)
         if self.is_whole(owner):
@@ -180,8 +187,8 @@ class Reached:
         return self._object(item)
 
     def _function(self, function: types.FunctionType) -> None:
-        """Of Python's and the frameworks' own functions nothing is read but attributes of modules, in entry
-        methods, and what they wrap.
+        """Visit a function. Of functions of frameworks and the standard library, only what they wrap is
+        visited; entry methods also contribute names.
         """
         owner = owner_of(function)
         if owner in INTERNAL:
@@ -227,7 +234,7 @@ class Reached:
         return None
 
     def _imported(self, function: types.FunctionType) -> list[types.ModuleType]:
-        """The modules that code takes by their names, as far as these are loaded."""
+        """Return the loaded modules that code takes by name."""
         modules = list(taken_by_name(function))
         if reads_modules_whole(function):
             self._read_whole_modules(modules)
@@ -326,7 +333,7 @@ _KINDS: tuple[tuple[Any, Callable[[Reached, Any], None]], ...] = (
 
 
 def attributes_of(owner: Any) -> dict[str, Any]:
-    """The attributes that an object holds itself, in its ``__dict__`` or in slots."""
+    """Return the attributes that an object holds itself, in its ``__dict__`` or in slots."""
     held = dict(vars(owner)) if hasattr(owner, "__dict__") else {}
     if not isinstance(owner, (type, types.ModuleType)):
         held.update((name, getattr(owner, name)) for name in slots_of(owner) if hasattr(owner, name))
@@ -363,7 +370,7 @@ def _places(reach: Reached) -> Iterator[Place]:
 
 
 def _in(held: Any, keys: Iterable[Any] | None = None, name: str = "") -> Iterator[Place]:
-    """Parts of a container, all or those with these keys."""
+    """Yield the parts of a container, all or those with these keys."""
     kind = kind_of(held)
     parts = kind.pairs(held) if kind is not None else {}
     for key in parts if keys is None else [key for key in keys if key in parts]:
@@ -390,7 +397,7 @@ def _put(partial: Any, place: int, item: Any) -> None:
 
 @contextmanager
 def replaced(places: Iterable[Place], replacements: Mapping[int, Any]) -> Iterator[None]:
-    """Inside of the block other objects stand where those with these identities stand."""
+    """Replace objects at ``places`` inside the block; ``replacements`` maps ids to new objects."""
     with ExitStack() as undo:
         for _, item, put in places:
             if id(item) in replacements:

@@ -1,1 +1,1 @@
-"""State that a function keeps: where, what changes of it between calls, and how a graph reads and writes it."""
+"""State outside the arguments that a function reads and changes, as inputs and outputs of its graph."""

@@ -1,5 +1,5 @@
-"""Lists that a function does nothing but append to, such as a log of losses: what is in them, and how much,
-is then of no matter to a graph.
+"""Lists that a function only appends to, such as a log of losses. A graph then depends neither on their items
+nor on their lengths.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _ENOUGH = 2  # lengths that a list had at recordings
 
 
 class Lengths:
-    """The lists in places that had several lengths when a function was recorded: from then on it is tried
-    whether it only appends to them.
+    """Lists at known places that had several lengths when a function was recorded. Recordings then try
+    whether the function only appends to them.
     """
 
     def __init__(self) -> None:
@@ -28,7 +28,9 @@ class Lengths:
         self._read: set[tuple[int, Any]] = set()
 
     def grown(self, places: Sequence[Place]) -> frozenset[tuple[int, Any]]:
-        """Identities of the places of such lists, at the beginning of a recording."""
+        """Note the lengths of the lists at ``places``, and return the identities of the places whose list has
+        had two or more.
+        """
         if not places:
             return frozenset()
         lists = [place for place in places if place.whole and type(place.held.item) is list]
@@ -40,13 +42,12 @@ class Lengths:
         )
 
     def give_up(self, places: Iterable[tuple[int, Any]]) -> None:
+        """Stop treating the lists at these places as append-only, because they were read."""
         self._read.update(places)
 
 
 class ListShims:
-    """Puts :class:`AppendOnlyList` lists in the place of those that a function can reach, and takes them out
-    again.
-    """
+    """Replaces lists that a function can reach by :class:`AppendOnlyList` objects, and restores them."""
 
     def __init__(
         self,
@@ -65,9 +66,10 @@ class ListShims:
         self._others |= set(map(id, containers(given))) | world.elsewhere if grown else set()
 
     def put(self, place: Place) -> AppendOnlyList | None:
-        """Replaces the list in a place by a shim and returns it.
+        """Replace the list at ``place`` by a shim and return the shim.
 
-        None if the function could reach the list in another way.
+        Return None if the list is not expected to be append-only, or if the function may reach it in
+        another way.
         """
         item = place.held.item
         parents = [
@@ -82,7 +84,9 @@ class ListShims:
         return made
 
     def take_out(self) -> None:
-        """The lists are where they were. Raises ``ListRead`` where one was looked at."""
+        """Restore the lists. Raise ``ListRead`` if one of them was read, even if the function caught that
+        exception.
+        """
         for held, key, item, made in self._put:
             if made.was_read:
                 raise ListRead("it was read, and the function went on")

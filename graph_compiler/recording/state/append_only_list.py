@@ -9,7 +9,7 @@ from ...errors import Signal
 
 
 class ListRead(Signal):
-    """A function has looked at what is in a list that was taken for one that it only appends to."""
+    """A function read a list that it was expected only to append to."""
 
 
 class AppendOnlyList(list):  # type: ignore[type-arg]

@@ -1,5 +1,5 @@
-"""What the user changes again and again between the calls of a graph: from the third recording on it is an
-input.
+"""Detection of numbers and arrays that the user changes between calls. From the third recording on they are
+inputs.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _ENOUGH = 2  # changes from recording to recording
 
 
 class AutoDynamic:
-    """Counts, over the recordings of one function, how often an array or a number within its reach was
-    another than before.
+    """Counts, over the recordings of one function, how often each array or number within its reach has
+    changed.
 
-    A rate that decreases step by step would be a variant a step. What a call itself changes is found in
-    another way.
+    Without it, a learning rate that decreases at every step would need one variant per step. Changes that
+    a call makes itself are detected elsewhere.
 
     >>> settings, auto_dynamic = {"rate": 1.0, "name": "a"}, AutoDynamic()
     >>> for rate in (0.5, 0.25, 0.125):
@@ -42,8 +42,8 @@ class AutoDynamic:
         self.lengths = Lengths()
 
     def numbers_given(self, tree: Tree) -> frozenset[Path]:
-        """Where in the arguments ``(args, kwargs)`` of the call that is about to be recorded stand numbers
-        that were others often enough.
+        """Note the numbers in the arguments ``(args, kwargs)`` of the next recording, and return the paths of
+        those that had more than two values.
 
         >>> from ...trees import flatten
         >>> auto_dynamic = AutoDynamic()
@@ -65,10 +65,10 @@ class AutoDynamic:
         return frozenset(path for path in numbers if len(self._given[path]) > _ENOUGH)
 
     def noted(self, world: World, mark_of: Callable[[Held, Any], Any]) -> list[Place]:
-        """The places that have changed often enough, in the world that is about to be recorded.
+        """Note the arrays and numbers in ``world``, and return the places of those that changed often enough.
 
-        ``mark_of`` gives what is another for another array, or other elements of it; None for what is no
-        array, or is looked after otherwise.
+        ``mark_of`` returns an object that compares unequal for another array or other elements. It returns
+        None for an object that is no array or is handled elsewhere.
         """
         self.is_new = False
         marks = {

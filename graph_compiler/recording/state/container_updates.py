@@ -1,5 +1,6 @@
-"""What calls leave in containers of their arguments, as JSON: keys that are names of attributes are told from
-keys of dicts.
+"""Changes that a call makes to containers in its arguments, how they are applied, and their JSON form.
+
+The JSON distinguishes attribute names from dict keys.
 """
 
 from __future__ import annotations
@@ -17,29 +18,31 @@ from .append_only_list import AppendOnlyList
 
 @dataclasses.dataclass(frozen=True)
 class Kept:
-    """What stood at this place of the arguments before the call."""
+    """Object that was at ``path`` of the arguments before the call."""
 
     path: Path
 
 
 @dataclasses.dataclass(frozen=True)
 class New:
-    """The next of the objects that the graph returns for updates."""
+    """Object that the graph returns for updates, at this index."""
 
     index: int
 
 
 @dataclasses.dataclass(frozen=True)
 class Same:
-    """An object that exists outside of the arguments: the very same after every call."""
+    """Object outside the arguments, the same one after every call."""
 
     item: Any
 
 
 @dataclasses.dataclass(frozen=True)
 class Update:
-    """Afterwards the container at ``path`` of ``(args, kwargs)`` holds these items; ``beside`` those that it
-    held, where it is a list that grows.
+    """New contents of the container at ``path`` of ``(args, kwargs)``.
+
+    items: all its items after the call, by key; if ``beside`` is True, only those that were appended.
+    beside: True for a list that is only appended to.
     """
 
     path: Path
@@ -48,10 +51,14 @@ class Update:
 
 
 class Containers:
-    """What a recording passes to the function, and what each container in it holds before.
+    """Arguments of a recording, with the contents of each container in them before the call.
 
-    ``is_known(item)`` tells of objects outside of the arguments. The state (``arguments[2]``) is not a copy
-    but what the function itself holds.
+    ``is_known(item)`` returns True for objects outside the arguments that may be stored in them. Instances
+    in ``opened`` are treated as containers, too. The state (``arguments[2]``) is no copy but the
+    function's own objects.
+
+    new: objects that were stored during the call and were not in the arguments before.
+    written: index in ``new`` -> path of the argument array that was written to.
     """
 
     def __init__(
@@ -91,8 +98,10 @@ class Containers:
         return len(self._paths[id(item)]) == 2
 
     def updates(self, rewritten: frozenset[int] = frozenset()) -> list[Update]:
-        """The containers that changed. Arrays with these identities count as new ones: they were written to,
-        and cannot be where the graph runs.
+        """Return an update for each container that changed.
+
+        Arrays whose ids are in ``rewritten`` were written to and are treated as new objects, because they
+        cannot be written to where the graph runs.
         """
         found: list[Update] = []
         for path, item, kind, before in self._before:
@@ -105,8 +114,11 @@ class Containers:
         return found
 
     def place(self, child: Any, rewritten: frozenset[int] = frozenset()) -> Kept | New | Same:
-        """Where an object that a container holds afterwards comes from; a new one is added to ``new``, once
-        however many containers hold it.
+        """Classify an object that a container holds after the call.
+
+        It is ``Kept`` if it was in the arguments before, ``Same`` if it is a known outside object, and
+        otherwise ``New``: then it is appended to ``self.new``, unless it is there already. Objects whose
+        id is in ``rewritten`` are never ``Kept``.
         """
         if id(child) in self._paths and id(child) not in rewritten:
             return Kept(self._paths[id(child)])
@@ -126,8 +138,10 @@ def apply_updates(
     arguments: Any,
     chosen: Callable[[Path, Kept | New | Same], Any] | None = None,
 ) -> None:
-    """Changes the caller's containers as the original function would have done. ``chosen`` tells what comes
-    into the container at a path.
+    """Change the caller's containers as the original function would have done.
+
+    ``chosen`` returns the object to store in the container at a path; by default the one that ``item_of``
+    returns. All containers are looked up before the first is changed.
     """
     choose = chosen or (lambda path, item: item_of(arguments, item, new))
     planned = [
@@ -152,7 +166,6 @@ def item_of(arguments: Any, item: Any, new: Sequence[Any]) -> Any:
 
 
 def at(arguments: Any, path: Path) -> Any:
-    """What stands at a path of the arguments."""
     for key in path:
         arguments = (
             arguments[key]
@@ -163,8 +176,8 @@ def at(arguments: Any, path: Path) -> Any:
 
 
 def put(arguments: Any, path: Path, value: Any) -> bool:
-    """Puts something at a path inside of a container of the arguments; whether that was possible: not for an
-    argument itself, nor in a tuple.
+    """Store ``value`` at ``path`` inside a container of the arguments. Return False if that is impossible,
+    because the path names an argument itself or an item of a tuple.
 
     >>> cache = {"keys": [1, 2]}
     >>> put(((cache,), {}), (0, 0, "keys", 1), 5), cache, put(((1,), {}), (0, 0), 5)
@@ -199,7 +212,7 @@ Item = Callable[[Any], Any]
 
 
 def updates_to_json(updates: Iterable[Update] | None, item: Item) -> Any:
-    """Return the updates as JSON; ``item`` writes keys and values."""
+    """Return the updates as JSON; ``item`` writes keys and objects."""
     if updates is None:
         return None
     return [
@@ -213,8 +226,10 @@ def updates_to_json(updates: Iterable[Update] | None, item: Item) -> Any:
 
 
 def updates_from_json(data: Any, item: Item, tree: Tree) -> tuple[Update, ...] | None:
-    """Return the updates that were written; ``tree`` is the output of the graph, whose second part are the
-    new objects.
+    """Read what :func:`updates_to_json` wrote; ``tree`` is the structure of the graph's output, whose second
+    part holds the new objects.
+
+    Raise ``InvalidFile`` if the data does not fit ``tree``, or would change anything but arguments.
     """
     if data is None:
         return None

@@ -1,5 +1,5 @@
-"""Objects that hold elements in memory of their own, or a state that only they can tell: compared and put
-back by what they hold.
+"""Objects that hold elements in a buffer, or a state that only their own methods return. They are compared
+and restored by their contents.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from ..reachability.references import wrapped_by
 
 @dataclass(frozen=True)
 class Contents:
-    """``take(item)`` gives what an object holds, hashable and never changing; ``put(item, taken)`` puts it
-    back.
+    """How the contents of a class of objects are read and restored.
+
+    take(item): an immutable, hashable copy of the contents. put(item, taken): restores them.
     """
 
     take: Callable[[Any], Any]
@@ -43,7 +44,7 @@ def _put_in_numpy(item: Any, taken: bytes) -> None:
 
 @dataclass(frozen=True)
 class Taken:
-    """The state of a generator of numpy, compared by its ``key``."""
+    """State of a NumPy random generator, compared by ``key``."""
 
     key: Any
     state: Any = field(compare=False)
@@ -89,8 +90,8 @@ _ROWS: tuple[tuple[type, Contents], ...] = (
 
 
 def contents_of(item: Any) -> Contents | None:
-    """How an object's contents are taken; None for other objects, and for arrays of numpy that nobody can
-    write to.
+    """Return how the contents of ``item`` are read and restored. Return None for other objects, and for NumPy
+    arrays that are read-only or hold objects.
 
     >>> buffer = bytearray(b"ab")
     >>> contents_of(buffer).take(buffer), contents_of([1])
@@ -104,8 +105,10 @@ def contents_of(item: Any) -> Contents | None:
 
 
 def iterators_in(items: Iterable[Any]) -> Iterator[Any]:
-    """Those of the items, and of what tuples of them hold or what is behind them, that give something else
-    each time and do not say what: all but objects of the user's own classes, whose attributes tell.
+    """Yield the iterators among ``items``, inside tuples, and behind wrappers such as bound methods.
+
+    Instances of classes whose ``__next__`` is written in Python are skipped, because their attributes hold
+    their state.
 
     >>> row = iter([1, 2])
     >>> [found is row for found in iterators_in([3, (row, "text"), row.__next__])]
@@ -121,8 +124,8 @@ def iterators_in(items: Iterable[Any]) -> Iterator[Any]:
 
 
 def refuse_outside(items: Iterable[Any], name: str = "") -> None:
-    """``TracingError`` for an iterator among what a function finds outside of its arguments, under a ``name``
-    where it is known.
+    """Raise ``TracingError`` if there is an iterator among ``items``, which a function finds outside its
+    arguments. ``name`` is how the error calls it.
 
     >>> try:
     ...     refuse_outside([iter([1, 2])], "rows")
@@ -138,8 +141,8 @@ def refuse_outside(items: Iterable[Any], name: str = "") -> None:
 
 
 def refuse_iterators(value: Any) -> None:
-    """``TracingError`` for an iterator among the arguments: a recording would take its items away from the
-    call.
+    """Raise ``TracingError`` if there is an iterator in ``value``, the arguments: recording would consume its
+    items.
 
     >>> refuse_iterators({"rows": [1, 2]})
     >>> try:
@@ -163,12 +166,11 @@ _COUNT, _LENGTH = (
 
 
 class Pieces:
-    """Copies of pieces of memory: of up to 16 KiB all of it, of more 8 pieces, or all where ``whole`` asks
-    for it.
+    """Copy of memory, to detect writes to it: all of it up to 16 KiB or if ``whole`` is True, otherwise 8
+    pieces of 512 bytes.
 
-    ``now`` is the memory itself, ``before`` what it held; a comparison of a piece takes a twentieth of a
-    microsecond: neither side is copied. A piece keeps the memory's ``owner`` alive, so that nobody else is
-    given its address.
+    now: views of the memory itself, which keep ``owner`` alive, so that its address is not reused.
+    before: copies of what it held.
 
     >>> import array
     >>> numbers = array.array("d", [1.0, 2.0])

@@ -1,9 +1,10 @@
-"""Locks of the objects in which graphs keep state: calls that read and write the same state run one after the
+"""Locks of the objects in which graphs keep state, so that calls that use the same state run one after the
 other.
 
-A graph without state takes none. Graphs that share a model share its lock, for a lock belongs to the objects
-that hold the state. A thread takes the recording lock (:mod:`.alone`) before any of these, and waits for one
-of these only while it holds no other of the same call, so that no two threads wait for each other.
+A graph without state takes no lock. Graphs that share a model share its lock, because a lock belongs to
+the objects that hold the state. To avoid deadlocks, a thread takes the recording lock
+(:mod:`graph_compiler.recording.lock`) before any of these, and waits for one of these only while it holds
+no other of the same call.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 
 
 class _Slot:
-    """An object that holds state, which lives as long as this does, and the lock of those who change it."""
+    """An object that holds state, kept alive by this, and the lock for changing it."""
 
     __slots__ = ("__weakref__", "lock", "owner")
 
@@ -31,10 +32,9 @@ _assigning = threading.RLock()
 
 
 class StateLock:
-    """Held by a call of a graph with state, as a context manager. It keeps the objects alive whose locks it
-    takes.
+    """Context manager in which a call of a graph with state runs. It keeps ``owners`` alive.
 
-    Objects that no graph knows yet get one lock together.
+    Owners that have no lock yet get one in common.
 
     >>> model, other = [], []
     >>> with StateLock([model]), StateLock([model, other]):
@@ -63,7 +63,7 @@ class StateLock:
 
 
 class Reserved:
-    """All locks of state, until it is known which objects a recording will change and put back: see
+    """All state locks, taken while it is unknown which objects a recording will change and restore; see
     :func:`reserved`.
     """
 
@@ -76,7 +76,7 @@ class Reserved:
             _take(self._held)
 
     def only(self, is_changed: Callable[[Any], bool]) -> None:
-        """Lets go the locks of objects of which this is not true."""
+        """Release the locks of objects for which ``is_changed`` returns False."""
         if not self._held:
             return
         wanted = _distinct(slot for slot in self._slots if is_changed(slot.owner))
@@ -90,11 +90,10 @@ class Reserved:
 
 @contextmanager
 def reserved() -> Iterator[Reserved]:
-    """Inside of the block no graph changes the objects that :meth:`Reserved.only` is told of, and none sees
-    what a recording puts into them.
+    """Hold all state locks inside the block, so that no graph changes objects that a recording reads and
+    restores, or sees what the recording stores in them.
 
-    What a function reaches must be looked at with all locks held, for it is put back as it was seen. Begin
-    while you hold ``alone``.
+    The locks must be held before the objects are read. The caller must hold the recording lock.
     """
     locks = Reserved()
     try:
@@ -108,7 +107,7 @@ def _distinct(slots: Iterable[_Slot]) -> list[Any]:
 
 
 def _take(locks: list[Any]) -> None:
-    """Takes all locks. While one has to be waited for, none of the others is held."""
+    """Acquire all locks. While waiting for one of them, hold none of the others."""
     waiting = list(locks)
     while waiting:
         taken: list[Any] = []

@@ -1,5 +1,5 @@
-"""Places outside of the arguments where a function keeps state: read before each call of a graph, written
-after it.
+"""Places outside the arguments where a function keeps state: read before each call of a graph, written after
+it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from .contents import contents_of
 
 
 def stateful_paths(arg_paths: Iterable[Any] | None, kwarg_paths: Iterable[Any] | None) -> tuple[Path, ...]:
-    """Paths into ``(args, kwargs)``; a path of one part may stand without its brackets.
+    """Return paths into ``(args, kwargs)`` for indices and names as users write them. A path of one part
+    needs no list.
 
     >>> stateful_paths([[0], [1, 0]], ["cache"])
     ((0, 0), (0, 1, 0), (1, 'cache'))
@@ -37,14 +38,20 @@ def _path(path: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Stateful:
-    """``objects`` beside the calls, and ``paths`` into ``(args, kwargs)``."""
+    """Objects that the user announces as holding state.
+
+    objects: objects outside the calls.
+    paths: paths into ``(args, kwargs)``.
+    """
 
     objects: tuple[Any, ...] = ()
     paths: tuple[Path, ...] = ()
 
     def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """The objects at the paths in a call whose attributes stand in a dict: others are found as those of
-        closures are. Keyword arguments that are not given are left out.
+        """Return the objects at ``paths`` in a call. Objects without a ``__dict__`` and keyword arguments
+        that were not passed are left out.
+
+        Raise ``CallMismatch`` if a path leads nowhere.
         """
         if not self.paths:
             return []
@@ -66,8 +73,10 @@ def _at(arguments: tuple[Any, ...], path: Path) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """One part of a container (an attribute, an entry of a dict, a closure's variable), or a whole list,
-    deque or set (``key`` is None).
+    """One part of a container (an attribute, a dict entry, a closure variable), or a whole container.
+
+    key: the part; None if ``whole``.
+    whole: True for all of a list, deque, set or buffer.
     """
 
     held: Held
@@ -83,9 +92,8 @@ class Place:
         return (id(self.held.owner), None if self.whole else self.key)
 
     def read(self) -> Any:
-        """What is there now; ``MISSING`` where nothing is.
-
-        Of a set or a buffer, its elements: they are part of the signature.
+        """Return the current object, or ``MISSING``. A set is returned as a frozenset and a buffer as its
+        elements, which then belong to the signature.
         """
         if self.whole:
             if contents_of(self.held.item) is not None:
@@ -94,23 +102,22 @@ class Place:
         return self.held.kind.pairs(self.held.item).get(self.key, MISSING)
 
     def write(self, value: Any) -> None:
-        """Puts something there, or takes away what is (``MISSING``)."""
+        """Store ``value``, or delete what is there if it is ``MISSING``."""
         if not self.whole:
             self.held.kind.put(self.held.item, self.key, value)
         elif value is not self.held.item:
             self.held.kind.refill(self.held.item, _parts(value))
 
     def saved(self) -> Any:
+        """Return the current object; of a whole container, a shallow copy, so that it can be written back."""
         held = self.read()
         return copy.copy(held) if self.whole and held is self.held.item else held
 
 
 def place_at(held: Held, key: Any) -> Place:
-    """Return the place of a part of a container: its key, or all of a container whose parts have no keys that
-    last.
+    """Return the place of ``key`` in a container, or of the whole container if its keys are not stable.
 
-    A size in the key, which the recording has fixed to look the key up, becomes its number: a later recording
-    has other symbols.
+    Symbolic sizes in the key become numbers, because a later recording has other symbols.
     """
     if key is ORDER or is_whole(held.item):
         return Place(held, whole=True)
@@ -121,7 +128,7 @@ def place_at(held: Held, key: Any) -> Place:
 
 
 def _parts(value: Any) -> dict[Any, Any]:
-    """What a dict, set, list or deque holds, by key."""
+    """Return the items of a dict, set, list or deque, by key."""
     if isinstance(value, dict):
         return value
     if isinstance(value, Fixed):
@@ -130,8 +137,10 @@ def _parts(value: Any) -> dict[Any, Any]:
 
 
 def together(known: Sequence[Place], found: Iterable[Place]) -> list[Place]:
-    """The ``known`` places and those that were ``found`` since; a dict that gets other entries each time is a
-    place as a whole.
+    """Merge newly ``found`` places into the ``known`` ones.
+
+    If both have entries of the same dict, one place for the whole dict replaces them, because each
+    recording may find another key in it.
 
     >>> from ..reachability.containers import kind_of
     >>> from ..reachability.snapshot import Held
@@ -153,7 +162,7 @@ def together(known: Sequence[Place], found: Iterable[Place]) -> list[Place]:
 
 
 def outermost(places: Iterable[Place], is_array: Callable[[Any], bool]) -> tuple[Place, ...]:
-    """Return the distinct places, without those inside of what another one holds."""
+    """Return the distinct places, without those inside an object that another place holds."""
     kept = list({place.identity: place for place in places}.values())
     for place in [*kept]:
         others = Containers(((), {}, tuple(other.read() for other in kept if other is not place)), is_array)
@@ -164,7 +173,7 @@ def outermost(places: Iterable[Place], is_array: Callable[[Any], bool]) -> tuple
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """Random numbers that are drawn anew before each call: read like a place, but never written to."""
+    """Random numbers that are drawn before each call. It is read like a place and never written."""
 
     name: str
     read: Callable[[], Any]
@@ -172,7 +181,7 @@ class Draw:
 
 @dataclass(frozen=True)
 class Replaced:
-    """Afterwards the place of this number holds another object; ``item`` is MISSING where it holds nothing."""
+    """The place of this number holds another object after the call; ``item`` is MISSING if it holds nothing."""
 
     number: int
     item: Kept | New | Same | Any
@@ -180,11 +189,13 @@ class Replaced:
 
 @dataclass(frozen=True)
 class State:
-    """What a recorded graph reads from places and does to them. ``tree`` is the structure of what they hold
-    before.
+    """The state outside its arguments that a recorded graph reads before a call and changes after it.
 
-    ``written``: which of the new objects are arrays of places that were written to, with their paths in
-    ``(args, kwargs, state)``.
+    places: what it reads; draws come last.
+    tree: the pytree structure of what the places hold before the call.
+    replaced: the places that hold another object after the call.
+    written: pairs of an index in the new objects and a path in ``(args, kwargs, state)``. The new object's
+        elements are copied into the array at that path.
     """
 
     places: tuple[Place | Draw, ...] = ()
@@ -208,15 +219,14 @@ class State:
         return [place for place in self.places if isinstance(place, Place)]
 
     def name_of(self, number: int) -> str:
-        """The name of the place that an array stands in, by the number of the array among those of all
-        places.
-        """
+        """Return the name of the place of the array with this number among the arrays of all places."""
         children = self.tree.children if isinstance(self.tree, Branch) else ()
         return [place.name for tree, place in zip(children, self.places) for _ in range(count_leaves(tree))][
             number
         ]
 
     def named(self, arguments: Any, new: Sequence[Any]) -> dict[str, Any]:
+        """Return what each replaced place holds after the call, by its name."""
         return {self.places[one.number].name: item_of(arguments, one.item, new) for one in self.replaced}
 
 
