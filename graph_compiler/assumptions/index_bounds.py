@@ -18,8 +18,9 @@ _LARGEST = 2**31
 
 @dataclass(frozen=True, slots=True)
 class IndexBounds:
-    """The elements of input `number` lie in `[low, high)`, or equal `besides`. The bounds are ints or sizes
-    of inputs.
+    """The elements of input `number` lie in `[low, high)`, or equal `besides`.
+
+    The bounds are ints or sizes of inputs.
 
     Targets clamp an index out of bounds, or return NaN, where the source framework raises. Lifting rows
     add it.

@@ -11,8 +11,9 @@ from ..ir.assumption import Call, Names, Reader, Replaced, Writer
 
 @dataclass(frozen=True, slots=True)
 class KeywordOrder:
-    """The keywords that `**kwargs` of the original receives come in the order `keywords`. Added if there are
-    at least two.
+    """The keywords that `**kwargs` of the original receives come in the order `keywords`.
+
+    Added if there are at least two.
     """
 
     kind: ClassVar[str] = "keyword_order"

@@ -76,8 +76,9 @@ class SameArray:
 
 
 def first_of_each(graph: Graph) -> list[int]:
-    """Return, for each input, the index of the first input that is the same object; its own index if nothing
-    is assumed.
+    """Return, for each input, the index of the first input that is the same object.
+
+    Return its own index if nothing is assumed.
     """
     known = [first for assumption in graph.assumed(SameArray) for first in assumption.firsts]
     return [

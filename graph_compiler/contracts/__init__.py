@@ -1,7 +1,7 @@
-"""What frontends and backends have to provide: one protocol each, and the check of a module against it.
+"""Protocols that frontends and backends implement, and the check of a module against them.
 
-A part may derive from its protocol: it then has what the protocol does by itself (members under ``default``),
-which suits a framework whose arrays are computed at once, never change, and turn into numpy arrays.
+A class may inherit from its protocol. It then has the protocol's default members (marked by ``default``),
+which suit a framework with eager, immutable arrays that convert to NumPy.
 """
 
 from .backend import Backend as Backend

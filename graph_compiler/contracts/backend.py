@@ -1,4 +1,4 @@
-"""What a framework that graphs are written for has to provide."""
+"""Protocols of a framework that graphs are written for."""
 
 from __future__ import annotations
 
@@ -18,92 +18,101 @@ from .training import Training
 
 
 class Tracer(Protocol):
-    """A compiler of the target that follows Python code instruction by instruction, calls of graphs too
-    (``torch.compile``).
-    """
+    """Compiler of the target that traces Python bytecode, calls of graphs included (``torch.compile``)."""
 
     def is_following(self) -> bool:
-        """Whether it follows the code that asks."""
+        """Return True while the calling code is being traced."""
 
     def noted(self, check: Callable[[], None]) -> int:
-        """A number for a check, which raises where something that the compiler cannot see is not as it was."""
+        """Register a check and return its number.
+
+        The check raises if something that the compiler cannot see has changed.
+        """
 
     def require_when_run(self, number: int, leaves: tuple[Any, ...]) -> None:
-        """Code to be followed, by which the compiled program asks this check."""
+        """Make the traced program run the check with this number. Called in traced code."""
 
     def leave(self, message: str) -> None:
-        """Code at which it gives up."""
+        """Force a graph break here; ``message`` is the reason shown to the user. Called in traced code."""
 
     def hide(self, functions: Iterable[Any]) -> None:
-        """Where calls of these functions run as they are, it looks at nothing inside of them."""
+        """Skip these functions, and everything that they call, if they run outside a trace."""
 
 
 class Target(Protocol):
-    """One framework as a place to run: its arrays and its compiler.
+    """A framework as an execution target: its arrays and its compiler.
 
     Implemented by each backend's ``native.py``.
     """
 
     @property
     def name(self) -> str:
-        """That of the backend."""
+        """The backend's name."""
 
     @property
     def array_types(self) -> tuple[type, ...]:
         """The classes of its arrays."""
 
     def convert(self, array: Any) -> Any:
-        """An array of any framework as a native one, sharing memory where it can; None for what is no array."""
+        """An array of any framework as a native one, sharing memory where possible.
+
+        None for any other object.
+        """
 
     def dtype(self, name: str) -> Any:
-        """What ``array.dtype`` equals for arrays of this dtype; None where the framework has no such arrays."""
+        """Return what ``array.dtype`` equals for arrays of this dtype, or None if the framework does not have
+        it.
+        """
 
     def to_numpy(self, array: Any) -> Any:
-        """The elements as a numpy array, those of a dtype that numpy lacks as the nearest wider one."""
+        """Return the elements as a NumPy array. A dtype that NumPy lacks becomes the nearest wider one."""
 
     def from_bytes(self, data: np.ndarray[Any, Any], dtype: str, shape: tuple[int, ...]) -> Any:
-        """A native array of these elements (bytes, of type uint8), of the nearest dtype that the framework
-        has. It may keep their memory.
+        """Return a native array from bytes (an array of uint8), with the nearest dtype that the framework
+        has. It may share their memory.
         """
 
     # --------------------------------------------------------------- arrays, where more is to be said of them
     @property
     @default
     def shares(self) -> bool:
-        """Whether arrays of other frameworks that are converted share their memory."""
+        """True if arrays of other frameworks are converted without a copy."""
         return False
 
     @default
     def adopt(self, array: Any) -> Any:
-        """A weight as a native array that shares its memory where dtype and device allow."""
+        """Convert a weight to a native array that shares its memory, if dtype and device allow."""
         return self.convert(array)
 
     @default
     def copy(self, array: Any) -> Any:
-        """The elements of now, whatever is written to ``array`` later."""
+        """Return a native copy that later writes to ``array`` do not change."""
         return self.convert(np.array(self.to_numpy(array)))
 
     @default
     def elements(self, array: Any) -> Any:
-        """The elements as nested Python lists; waits for the array."""
+        """Return the elements as nested lists, waiting for the array if necessary."""
         return self.to_numpy(array).tolist()
 
     @default
     def on_host(self, array: Any) -> Any:
-        """The elements as a numpy array where nobody has to wait for them; None on another device, and while
-        the framework traces a function.
+        """Return the elements as a NumPy array without waiting.
+
+        Return None for an array on another device or a traced one.
         """
         return self.to_numpy(array)
 
     @default
     def to_bytes(self, array: Any) -> bytes:
-        """The elements in row-major order."""
+        """Return the elements in row-major order."""
         data: bytes = self.to_numpy(array).tobytes()
         return data
 
     @default
     def write_back(self, array: Any, value: Any) -> None:
-        """Puts the elements of ``value`` into a caller's array, as the original function would have done."""
+        """Write the elements of ``value`` to a caller's array, as the original function would have done.
+        Raise ``GuardFailed`` if the array cannot be written to.
+        """
         if not isinstance(array, np.ndarray):
             raise GuardFailed(
                 f"the original function writes to its argument, but a {type(array).__name__} cannot be written to from {self.name}; pass a "
@@ -113,14 +122,15 @@ class Target(Protocol):
 
     @default
     def register_classes(self, classes: Iterable[type]) -> None:
-        """Makes containers of these classes pass through the framework's transformations."""
+        """Register containers of these classes with the framework's transformations."""
         return
 
     # ------------------------------------------------------------------------------ checks
     @default
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
-        """``result`` of a pure call, once its guards on elements are dealt with: ``GuardFailed`` where one
-        does not hold.
+        """Return ``result`` of a pure call after its guards on elements were checked.
+
+        Raise ``GuardFailed`` if one does not hold.
         """
         for check, guard in zip(checks, guards):
             guard.require(self.elements(check))
@@ -128,23 +138,25 @@ class Target(Protocol):
 
     @default
     def refusal(self, problem: Exception) -> str | None:
-        """An exception in words, where a function of the framework has refused its arguments; None of any
-        other.
+        """Return a message for an exception by which a function of the framework rejects its arguments.
+
+        Return None for any other exception.
         """
         return None
 
     @default
     def is_signal(self, problem: Exception) -> bool:
-        """Whether the framework ends by this exception a function that it runs for its own ends, or refuses
-        to follow it: no failure of the function.
+        """Return True if the exception controls the framework itself, such as ending a recomputation or
+        reporting a missing derivative, so that it is no failure of the function.
         """
         return False
 
     # ------------------------------------------------------------------------------ compiling and tracing
     @default
     def placed(self, function: Callable[..., Any], graph: Any, program: Any) -> Callable[..., Any]:
-        """The flat function of a graph, which makes its arrays on the device of those that it is given. As it
-        is where the framework moves arrays itself.
+        """Wrap the function of a graph so that new arrays are made on the device of its inputs.
+
+        Return it unchanged if the framework moves arrays itself.
         """
         return function
 
@@ -156,9 +168,11 @@ class Target(Protocol):
         static: tuple[int, ...] = (),
         text: str | None = None,
     ) -> Callable[..., Any]:
-        """The function wrapped in the framework's own compiler; as it is where there is none. ``static``:
-        positions of arguments that are Python numbers which sizes are made of; ``text``: the source of the
-        function, where it depends on nothing else, so that what is made of it may be kept between processes.
+        """Wrap the function in the framework's compiler; return it unchanged if there is none.
+
+        static: positions of arguments that are Python numbers which sizes depend on.
+        text: the source of the function if it depends on nothing else, so that compiled programs can be
+            stored across processes; otherwise None.
         """
         if options:
             raise NotCompilable(
@@ -169,15 +183,13 @@ class Target(Protocol):
     @property
     @default
     def widening(self) -> str:
-        """How a user gives the framework 64-bit types, as a sentence without its end; empty where it always
-        has them.
-        """
+        """How a user enables 64-bit dtypes, as a sentence without its end; empty if they are always enabled."""
         return ""
 
     @property
     @default
     def compiles_by_default(self) -> bool:
-        """Return True if :meth:`compile_by_default` compiles the functions of graphs unless the user chooses
+        """True if :meth:`compile_by_default` compiles the functions of graphs unless the user chooses
         otherwise.
         """
         return False
@@ -186,36 +198,42 @@ class Target(Protocol):
     def compile_by_default(
         self, function: Callable[..., Any], static: tuple[int, ...] = (), text: str | None = None
     ) -> Callable[..., Any]:
-        """Return the function, compiled as suits it best; arguments as of :meth:`compile`. Its attribute
-        ``describe_compilation``, if it has one, is a function that returns in words how it runs.
+        """Return the function, compiled in the way that suits it best; arguments as in :meth:`compile`.
+
+        If the result has an attribute ``describe_compilation``, that is a function that returns a
+        description of how it runs.
         """
         return self.compile(function, {}, static, text)
 
     @property
     @default
     def tracer(self) -> Tracer | None:
-        """The compiler that follows Python code; None where there is none."""
+        """The compiler that traces Python bytecode; None if there is none."""
         return None
 
     @default
     def is_traced(self, item: Any) -> bool:
-        """Whether this stands for an array while the framework traces a function: there are no elements."""
+        """Return True if ``item`` is a symbolic array of a function that the framework traces, without
+        elements.
+        """
         return False
 
     @default
     def untraced(self) -> AbstractContextManager[None]:
-        """Inside of the block arrays have elements, although the framework traces a function that calls it."""
+        """Return a context inside which arrays have elements although the framework traces the calling
+        function.
+        """
         return nullcontext()
 
     @default
     def follows(self, given: Iterable[Any]) -> bool:
-        """Whether the framework notes what is computed from one of these, for a gradient."""
+        """Return True if the framework records what is computed from one of these for a gradient."""
         return False
 
     @property
     @default
     def undecided(self) -> tuple[type[Exception], ...]:
-        """What comparisons of sizes raise that are unknown while the framework traces a function."""
+        """Exceptions raised by comparisons of sizes that are unknown while the framework traces a function."""
         return ()
 
     @property
@@ -223,39 +241,42 @@ class Target(Protocol):
     def either(
         self,
     ) -> Callable[[tuple[Any, ...], tuple[Any, ...], Callable[[], Any], Callable[[], Any]], Any] | None:
-        """A function of checks, their guards, and two functions that give lists of arrays: what the first
-        gives where all guards hold, else what the second gives, as a branch of the program that the framework
-        traces. None where it has no such branch.
+        """Function of checks, their guards and two functions that return lists of arrays.
+
+        It calls the first if all guards hold and the second otherwise, as a branch of the traced program.
+        None if the framework has no such branch.
         """
         return None
 
     @property
     @default
     def sorts_keys(self) -> bool:
-        """Whether its transformations hand dicts over with their keys sorted."""
+        """True if the framework's transformations pass dicts with sorted keys."""
         return False
 
     @property
     @default
     def size_of(self) -> Callable[[Any, int], Any] | None:
-        """A function of an array and an axis that gives the size, or what stands for it while the framework
-        traces a function with unknown sizes; None where it knows all sizes. What has it has
+        """Function of an array and an axis that returns the size, which is symbolic if it is unknown while
+        the framework traces. None if it always knows all sizes. A target with this function implements
         ``where_sizes_fit``.
         """
         return None
 
     @default
     def where_sizes_fit(self, result: Any, conditions: list[tuple[Any, str]]) -> Any:
-        """``result`` of a traced function, with the conditions on sizes that were unknown (each with its
-        words) checked when it runs.
+        """Return ``result`` of a traced function, with conditions on unknown sizes, each with its message,
+        checked when it runs.
         """
         return result
 
     @property
     @default
     def traced_number(self) -> Callable[[Any, type], Any] | None:
-        """A function of what a transformation has made of a number, and the number's class, that gives what
-        stands for the number, or None where it is none; None where transformations leave numbers alone.
+        """Function of an object and a number's class.
+
+        If a transformation has replaced a Python number of that class by the object, it returns what
+        represents the number, otherwise None. None if transformations leave numbers unchanged.
         """
         return None
 
@@ -268,22 +289,22 @@ class Target(Protocol):
 
     @default
     def seed(self, number: int) -> None:
-        """Restarts the keys, or the framework's own generator where it has one."""
+        """Reset the sequence of keys, or the framework's own generator if it has one."""
         return
 
     @default
     def next_key(self, leaves: Iterable[Any] = ()) -> Any:
-        """Return a fresh key for a call with these array ``leaves``.
+        """Return a new key for a call with these array ``leaves``.
 
-        Raise ``CallMismatch`` where the framework traces the call, or maps it over rows, so that keys have to
+        Raise ``CallMismatch`` if the framework traces the call or maps it over rows, so that keys have to
         be arguments.
         """
         raise UnsupportedOperation(f"{self.name} draws no random numbers")
 
     @default
     def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
-        """A function that puts the generators that a graph draws from, the framework's own and those among
-        the inputs, back to where they are now.
+        """Return a function that resets the generators that a graph draws from, the framework's own and those
+        among the inputs, to their current state.
         """
         return lambda: None
 
@@ -296,7 +317,7 @@ class Backend(Protocol):
 
     @property
     def name(self) -> str:
-        """As it is registered."""
+        """The name under which it is registered."""
 
     @property
     def rows(self) -> Any:
@@ -308,35 +329,33 @@ class Backend(Protocol):
 
     @property
     def target(self) -> Target:
-        """How graphs run."""
+        """The execution target: arrays and compiler."""
 
     @property
     @default
     def copy_aliased_outputs(self) -> Callable[[Graph], tuple[Graph, bool]] | None:
-        """A pass that copies results which share memory, of a framework whose arrays can be written to; None
-        elsewhere.
-        """
+        """Pass that copies results that share storage, for a framework with mutable arrays; None for others."""
         return None
 
     @default
     def derivatives(self) -> Derivatives | None:
-        """The framework's own derivatives; None where it has none."""
+        """Return the framework's own derivatives, or None if it has none."""
         return None
 
     @default
     def parallelism(self) -> Parallelism | None:
-        """The framework's own means to run one function on many devices; None where it has none."""
+        """Return the framework's own way to run a function on many devices, or None if it has none."""
         return None
 
     @default
     def training_engine(self) -> Training | None:
-        """The framework's own optimizers and steps of training; None where it has none."""
+        """Return the framework's own optimizers and training steps, or None if it has none."""
         return None
 
     @default
     def as_module(self, graph: Any) -> Any:
-        """A graph as a trainable module of the framework.
+        """Return a graph as a trainable module of the framework.
 
-        Raises ``ModuleNotFoundError`` where the library that has modules is missing.
+        Raise ``ModuleNotFoundError`` if the library that provides modules is missing.
         """
         raise NotCompilable(f"{self.name} has no modules: call the graph itself, or graph.functional")

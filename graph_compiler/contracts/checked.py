@@ -1,4 +1,4 @@
-"""Whether something keeps a contract: every member that is missing, with what it is for."""
+"""Check that an object implements a protocol, reporting each missing member with its purpose."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def default(member: F) -> F:
-    """Marks a member of a contract that need not be written by who derives from it."""
+    """Mark a member of a protocol that subclasses need not define."""
     member.is_default = True  # type: ignore[attr-defined]
     return member
 
 
 def require(contract: type, item: Any, what: str) -> None:
-    """``InvalidRegistration``, with each member of the contract that ``item`` lacks, and what it is for.
+    """Raise ``InvalidRegistration`` with each member of ``contract`` that ``item`` lacks and its purpose.
 
     >>> class Named:
     ...     @property
@@ -41,8 +41,9 @@ def require(contract: type, item: Any, what: str) -> None:
 
 
 def _missing(contract: type, item: Any, path: str) -> Iterator[str]:
-    """The members that are not there, those of the parts too; of what derives from the contract, those that
-    it has to write itself.
+    """Yield a line for each missing member, also of members that have a protocol of their own.
+
+    If the class of ``item`` inherits from the contract, its defaults count as present.
     """
     derives = contract in type(item).__mro__
     for name, member in _members(contract).items():
@@ -63,7 +64,7 @@ def _missing(contract: type, item: Any, path: str) -> Iterator[str]:
 
 
 def _members(contract: type) -> dict[str, Any]:
-    """Methods and properties of a contract by name, those of its own contracts first."""
+    """Return methods and properties of a contract by name, those of its base protocols first."""
     found = {name: item for base in reversed(contract.__mro__[:-1]) for name, item in vars(base).items()}
     return {
         name: item
@@ -77,7 +78,7 @@ def _purpose(function: Any) -> str:
 
 
 def _contract_of(contract: type, function: Any) -> type | None:
-    """The contract of a member that is a part with members of its own, by its annotation."""
+    """Return the protocol that the annotation of a member names, or None."""
     annotation = getattr(function, "__annotations__", {}).get("return")
     found = (
         vars(sys.modules[contract.__module__]).get(annotation) if isinstance(annotation, str) else annotation

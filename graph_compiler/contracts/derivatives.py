@@ -1,4 +1,4 @@
-"""What a framework that functions are differentiated in has to provide."""
+"""Protocol of a framework that functions are differentiated in."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Step = Callable[[Arrays, Arrays], tuple[Arrays, Arrays]]
 
 @dataclass(frozen=True)
 class Mapping:
-    """How a function is mapped: over so many slices, along ``axes`` of its arrays (None: the whole array each
-    time).
+    """How a function is vectorised.
 
-    ``size`` is None where it is not known yet, of arrays that the framework traces. ``randomness``:
-    ``"different"`` or ``"same"`` numbers for each slice, or ``"error"``. ``axis_name`` is that of
-    collectives.
+    axes: the mapped axis of each argument; None for an unmapped one.
+    size: the number of slices; None if it is unknown because the framework traces the arrays.
+    randomness: ``"different"`` or ``"same"`` random numbers in each slice, or ``"error"``.
+    axis_name: name of the mapped axis in collectives; None if it has none.
     """
 
     axes: tuple[int | None, ...]
@@ -35,113 +35,128 @@ class Mapping:
 
 
 class Derivatives(Protocol):
-    """A framework's own derivatives and vectorisation, of functions that take arrays and give arrays.
+    """A framework's own derivatives and vectorisation of functions from arrays to arrays.
 
-    Functions may be differentiated while they are differentiated, and mapped while they are mapped, in any
-    order. Cotangents follow one
-    convention: ``pull`` is the conjugate transpose of the derivative, so the gradient of a real function of a
-        complex array points to where the function grows fastest (torch's and TensorFlow's convention, the
-        conjugate of JAX's).
+    Transformations nest in any order. Cotangents follow one convention: ``pull`` is the conjugate
+    transpose of the derivative, so the gradient of a real function of a complex array points in the
+    direction of steepest ascent. This is the convention of torch and TensorFlow, the conjugate of JAX's.
     """
 
     compile_options: ClassVar[dict[str, Any]]
     """Options of the framework's compiler, with which it compiles rather than traces."""
 
     def array(self, item: Any) -> Any:
-        """A number or an array of any framework as a native array; None for what is neither."""
+        """Convert a number or an array of any framework to a native array; return None for any other object."""
 
     def owns(self, item: Any) -> bool:
-        """Whether this is an array of the framework, or stands for one while it traces a function."""
+        """Return True for an array of the framework, traced ones included."""
 
     def carries(self, item: Any) -> bool:
-        """Whether a result of this kind carries the derivative of a function, or is certainly a constant."""
+        """Return True if a result is an array of the framework or certainly a constant.
+
+        An array of another framework is neither and has lost the derivative.
+        """
 
     def is_followed(self, array: Any) -> bool:
-        """Whether one of its transforms follows this array, so that it has no elements to look at."""
+        """Return True if ``array`` is traced by a transformation of the framework, so that its elements
+        cannot be read.
+        """
 
     def wide(self) -> AbstractContextManager[Any]:
-        """Inside of the block arrays may have elements of 64 bits."""
+        """Return a context inside which arrays may have 64-bit dtypes."""
 
     def placed(self, array: Any, device: Any) -> Any:
-        """The array on a device of the framework, or one of that name. ``ValueError`` where there is none."""
+        """Move the array to a device of the framework, given as such or by name.
+
+        Raise ``ValueError`` if there is no such device.
+        """
 
     def cast(self, array: Any, like: Any) -> Any:
-        """The elements in the type of another array."""
+        """Cast ``array`` to the dtype of ``like``."""
 
     def is_differentiable(self, array: Any) -> bool:
-        """Whether arrays of this type have derivatives."""
+        """Return True if arrays of this dtype have derivatives."""
 
     def is_complex(self, array: Any) -> bool:
-        """Whether the elements are complex numbers."""
+        """Return True if the dtype is complex."""
 
     def conjugate(self, array: Any) -> Any:
-        """The complex conjugate."""
+        """Return the complex conjugate."""
 
     def zeros_like(self, array: Any, leading: Sequence[int] = ()) -> Any:
-        """Zeros of this type, and of this shape behind leading axes."""
+        """Return zeros of the dtype of ``array``, of shape ``(*leading, *array.shape)``."""
 
     def basis(self, array: Any) -> Any:
-        """The unit arrays of this shape and type, stacked along a first axis: [elements, *shape]."""
+        """Return the standard basis for arrays of this shape and dtype, stacked along a new first axis:
+        [elements, *shape].
+        """
 
     def split(self, array: Any, axis: int, like: Any) -> Any:
-        """The first axis (``axis`` 0) or the last (-1), of as many elements as another array has, in the
-        shape of that array.
+        """Reshape the first axis (``axis`` 0) or the last (-1), whose size is the number of elements of
+        ``like``, to the shape of ``like``.
         """
 
     def move_axis(self, array: Any, source: int, destination: int) -> Any:
-        """``numpy.moveaxis``."""
+        """Like ``numpy.moveaxis``."""
 
     def stop(self, array: Any) -> Any:
-        """The array, without a derivative."""
+        """Return the array without its derivative (stop gradient)."""
 
     @default
     def size(self, array: Any, axis: int) -> Any:
-        """The size of an axis."""
+        """Return the size of an axis."""
         return array.shape[axis]
 
     def reshape(self, array: Any, shape: Sequence[int]) -> Any:
-        """``numpy.reshape``."""
+        """Like ``numpy.reshape``."""
 
     def concatenate(self, arrays: Sequence[Any]) -> Any:
-        """``numpy.concatenate``, along the first axis."""
+        """Like ``numpy.concatenate`` along the first axis."""
 
     def scanned(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
-        """``state, outputs = step(state, row)`` for each row of arrays that have as many: the last state, and
-        the outputs stacked along a first axis. With ``checkpoint`` reverse mode computes steps again.
+        """Compute ``state, outputs = step(state, row)`` for each row of arrays of equal length.
+
+        Return the last state and the outputs stacked along a new first axis. With ``checkpoint``, reverse
+        mode recomputes the steps.
         """
 
     def pulled(
         self, function: Function, primals: Arrays
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """Reverse mode: results, what is handed on, and the function from cotangents of the results to
-        cotangents of the primals.
+        """Apply reverse mode (vjp): return the results, the auxiliary arrays, and the function from
+        cotangents of the results to cotangents of the primals.
         """
 
     def pushed(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
-        """Forward mode: results, what is handed on, and the tangents of the results."""
+        """Apply forward mode (jvp): return the results, the auxiliary arrays, and the tangents of the
+        results.
+        """
 
     def linearised(
         self, function: Function, primals: Arrays
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """Results, what is handed on, and the function from tangents of the primals to tangents of the
-        results.
+        """Linearise at ``primals``: return the results, the auxiliary arrays, and the function from tangents
+        of the primals to tangents of the results.
         """
 
     @default
     def lacks(self, problem: Exception) -> bool:
-        """Whether the framework says by this exception that it has no such derivative of an operation."""
+        """Return True if the framework reports by this exception that an operation has no such derivative."""
         return False
 
     def mapped(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
-        """The function over slices of its arrays, all at once. Results have a first axis for them."""
+        """Vectorise ``function`` over slices of its arguments (vmap). Results get a new first axis."""
 
     def named(self, array: Any, name: str) -> Any:
-        """The array, by a name that policies of :meth:`rematerialised` know."""
+        """Return the array, tagged with a name for the policies of :meth:`rematerialised`."""
 
     def rematerialised(
         self, function: Callable[[Arrays], Arrays], policy: Policy
     ) -> Callable[[Arrays], Arrays]:
-        """The function, of which reverse mode keeps only what the policy says, and computes the rest again:
-        ``"nothing"``, ``"dots"`` (the results of matrix products), ``"everything"``, ``"min_cut"`` (the
-        fewest bytes that no product has to be computed again for), or the values of these names.
+        """Return the function with checkpointing: reverse mode stores only what ``policy`` selects and
+        recomputes the rest.
+
+        Policies: ``"nothing"``, ``"dots"`` (the results of matrix products), ``"everything"``,
+            ``"min_cut"`` (the fewest bytes for which no product is recomputed), or the names of arrays to
+            store.
         """

@@ -1,4 +1,4 @@
-"""How the nodes of a graph are written as text."""
+"""Protocols for writing the nodes of a graph as source text."""
 
 from __future__ import annotations
 
@@ -15,50 +15,49 @@ Structured = Mapping[str, Callable[[Any, Node], None]]
 
 
 class Dialect(Protocol):
-    """How the nodes of a graph are written: by a backend's lowering rows, or as the calls that were recorded."""
+    """How the nodes of a graph are written: by a backend's lowering rows, or as the recorded calls."""
 
     @property
     def imports(self) -> Mapping[str, str]:
-        """Name in the source -> import line."""
+        """Import lines, by the name that the source uses."""
 
     @property
     def prelude(self) -> ModuleType | tuple[str, ...] | None:
-        """Helper functions; those that are used are copied into the source. None where there are none.
-        Recorded calls give the names of helpers of the target of their framework.
+        """Module of helper functions, of which those that are used are copied into the source.
+
+        None if there is none. For recorded calls, the names of helpers of the framework's target.
         """
 
     @property
     def structured(self) -> Structured:
-        """How operations that run blocks are written; empty for recorded calls, where the target of the
-        framework knows it.
-        """
+        """Writers of operations with regions; empty for recorded calls, which the framework's target writes."""
 
     def decorators(self, graph: Graph) -> tuple[str, ...]:
-        """Lines that stand above the function."""
+        """Return the lines above the function."""
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
-        """The expression for a node; ``text`` turns nested arguments into literals and names."""
+        """Return the expression of a node. ``text`` turns nested arguments into literals and names."""
 
     def size(self, array: str, symbol: Symbol) -> str:
-        """The expression that reads a size of ``array``."""
+        """Return the expression that reads one size of ``array``."""
 
     def sizes(self, array: str) -> str:
-        """The expression that reads all sizes of ``array``."""
+        """Return the expression that reads all sizes of ``array``."""
 
     def context(self, node: Node) -> str:
-        """The ``with`` context that a node's line must stand in, or an empty text."""
+        """Return the ``with`` context that a node's line needs, or an empty string."""
 
     def spell(self, item: Any) -> str | None:
-        """Text for an object that has no literal, or None where it has to be bound to a name."""
+        """Return the text of an object without a literal, or None if it has to be bound to a name."""
 
 
 class TargetDialect(Dialect, Protocol):
     """A dialect of canonical operations.
 
-    ``graph_compiler.backends.common.dialect.CanonicalDialect`` is one, made of a table of rows.
+    ``graph_compiler.backends.common.dialect.CanonicalDialect`` implements it for a table of rows.
     """
 
     def check(self, graph: Graph) -> None:
-        """``UnsupportedOperation`` for a graph that would compute something else here than where it was
-        recorded.
+        """Raise ``UnsupportedOperation`` if the target would compute something else than the recorded
+        function.
         """

@@ -1,4 +1,4 @@
-"""What a frontend or backend has in files that are imported at their first use, for few programs need them."""
+"""Deferred imports of parts of a frontend or backend that few programs need."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def at_first_use(package: str, path: str) -> Callable[[], Any]:
-    """A function that gives ``module:name`` below a package.
+    """Return a function that imports and returns ``path``, a ``module:name`` in ``package``.
 
     >>> at_first_use("json", "decoder:JSONDecoder")().__name__
     'JSONDecoder'
@@ -18,7 +18,8 @@ def at_first_use(package: str, path: str) -> Callable[[], Any]:
 
 
 def calls_at_first_use(package: str, path: str) -> Callable[..., Any]:
-    """A function that calls ``module:name`` below a package.
+    """Return a function that calls ``path``, a ``module:name`` in ``package``, which is imported at the first
+    call.
 
     >>> calls_at_first_use("json", "decoder:JSONDecoder")().decode("[1]")
     [1]

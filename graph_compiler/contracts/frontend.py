@@ -1,4 +1,4 @@
-"""What a framework that functions are recorded from has to provide."""
+"""Protocols of a framework that functions are recorded from."""
 
 from __future__ import annotations
 
@@ -18,29 +18,28 @@ from .dialect import Dialect
 
 
 class Watch(Protocol):
-    """Looks at arrays since it was made."""
+    """Detects changes of arrays since it was made."""
 
     def changed(self) -> bool:
-        """Whether one has other memory, or was written to."""
+        """Return True if one of the arrays has other memory or was written to."""
 
 
 class Unwatched:
-    """A watch over arrays that never change."""
+    """Watch of immutable arrays."""
 
     def changed(self) -> bool:
-        """Never."""
         return False
 
 
 class Stamp(Protocol):
-    """What an array holds, told from memory or counts of writes. It does not keep the array alive."""
+    """Version of an array's contents, from memory or write counters. It does not keep the array alive."""
 
     def fits(self, array: Any) -> bool:
-        """Whether the array that it was made of is as it was."""
+        """Return True if ``array`` is unchanged since the stamp was made of it."""
 
 
 class _Unchanging:
-    """The stamp of an array that never changes."""
+    """Stamp of an immutable array."""
 
     __slots__ = ()
 
@@ -48,7 +47,6 @@ class _Unchanging:
         pass
 
     def fits(self, array: Any) -> bool:
-        """Always."""
         return True
 
 
@@ -56,161 +54,173 @@ _MakesStamp = Callable[[Any], Stamp]
 
 
 class Live(Protocol):
-    """Called, the arrays of these names at the moment: the very mapping of before while nothing was replaced."""
+    """Function that returns the current arrays of some names.
+
+    It returns the same mapping as long as no array is replaced.
+    """
 
     def __call__(self) -> Mapping[str, Any]:
-        """The arrays by name."""
+        """Return the arrays by name."""
 
     @default
     def watch(self, names: Iterable[str]) -> Watch:
-        """A watch over the arrays that have these names now, where arrays can be written to."""
+        """Return a watch of the arrays that have these names now, for mutable arrays."""
         return Unwatched()
 
     @property
     @default
     def is_counted(self) -> bool:
-        """Whether replacing an array counts as a change of a dict (``dicts``), so that the check of the
-        environment sees it; such arrays are ``current`` after ``refresh``.
+        """True if replacing an array changes a dict in ``dicts``, so that the check of the environment
+        detects it; ``refresh`` then updates ``current``.
         """
         return False
 
     @property
     @default
     def is_captured(self) -> bool:
-        """Whether a function that the framework's compiler follows may call this, and the compiled one reads
-        the arrays of each moment: then they need not be handed to it.
+        """True if functions traced by the framework's compiler may call this, and the compiled function reads
+        the current arrays at each call, so that they need not be arguments.
         """
         return False
 
     @property
     @default
     def read(self) -> Callable[[], Mapping[str, Any]] | None:
-        """A function that reads them in plain code that a compiler can follow and guard on; None where there
-        is none.
+        """Function that reads the arrays in plain code that a compiler can trace and guard.
+
+        None if there is none.
         """
         return None
 
 
 class Fillable(Protocol):
-    """Weights that a user may give later (``load_weights``)."""
+    """Weights that a user may provide later (``load_weights``)."""
 
     def names(self) -> Iterable[str]:
-        """Those of all weights."""
+        """Return the names of all weights."""
 
     def other_names(self) -> Mapping[str, str]:
-        """The other names of weights that have several, each with the one in ``names``."""
+        """Return further names of weights that have several, each with its name in ``names``."""
 
     def held(self, name: str) -> Any:
-        """The array that is there."""
+        """Return the current array."""
 
     def is_persistent(self, name: str) -> bool:
-        """Whether a file of weights holds it."""
+        """Return True if files of weights contain it."""
 
     def recomputed(self, names: Iterable[str]) -> Mapping[str, Any]:
-        """Return arrays for those of the names that no file holds and whose module determines them, as it
-        does where it is built.
+        """Return arrays for those of the names that no file contains and that their module computes when it
+        is built.
         """
 
     def fill(self, name: str, array: Any) -> None:
-        """Gives it its elements."""
+        """Set the elements of a weight."""
 
 
 class Weights(Protocol):
-    """Where the user's model keeps its arrays.
+    """Where the user's model stores its arrays.
 
-    A framework whose functions keep none gives names for nothing.
+    For a framework whose functions store none, there are no names.
     """
 
     def live(self, names: Iterable[str]) -> Live:
-        """What gives the arrays that stand under these names at the moment."""
+        """Return the function that returns the current arrays of these names."""
 
     def owner_of(self, name: str) -> Any:
-        """The object that holds a buffer: graphs that change what it holds take turns."""
+        """Return the object that holds a buffer.
+
+        Calls of graphs that change the same object run one after the other.
+        """
 
     def rebind(self, name: str, array: Any) -> None:
-        """Puts another array in the place of a buffer."""
+        """Replace the array of a buffer."""
 
     def leave(self, name: str, elements: Any, rebound: bool) -> Any:
-        """Gives a buffer the elements of a numpy array, or (``rebound``) puts a new array of them in its
-        place; the array that is there then.
+        """Set the elements of a buffer to those of a NumPy array or, if ``rebound``, replace its array by a
+        new one. Return the buffer's array.
         """
 
     def is_trained(self, name: str) -> bool:
-        """Whether an optimizer may change it: not a buffer."""
+        """Return True if an optimizer may change it, so that it is no buffer."""
 
     @property
     @default
     def tells_buffers(self) -> bool:
-        """Whether the framework tells weights from buffers: a weight that calls write to is trained then.
-        Without it, what calls write to is a buffer.
+        """True if the framework distinguishes weights from buffers, so that a weight is trained even if calls
+        write to it. Otherwise an array that calls write to is a buffer.
         """
         return True
 
     @default
     def is_frozen(self, name: str) -> bool:
-        """Whether it is no buffer, and the original still keeps it from training at the moment
-        (``requires_grad=False`` of torch).
+        """Return True if it is no buffer and the original model currently excludes it from training
+        (``requires_grad=False`` in torch).
         """
         return False
 
     @default
     def buffers(self) -> Iterable[Any]:
-        """The arrays that calls write to."""
+        """Return the arrays that calls write to."""
         return ()
 
     @default
     def awaited(self, names: Iterable[str] | None = None) -> list[str]:
-        """Those of the names (of all without names) that have no elements yet."""
+        """Return the names, of those given or of all, whose arrays have no elements yet."""
         return []
 
     @property
     @default
     def fillable(self) -> Fillable | None:
-        """How they are given by the user; None where they are there."""
+        """Interface for providing weights later; None if they are always present."""
         return None
 
     @property
     @default
     def has_modes(self) -> bool:
-        """Whether the model has a training mode; then ``set_training`` and ``in_mode`` set it."""
+        """True if the model has a training mode, which ``set_training`` and ``in_mode`` set."""
         return False
 
     @default
     def set_training(self, mode: bool) -> None:
-        """Sets the training mode."""
+        """Set the training mode."""
         return
 
     @default
     def is_training(self) -> bool:
-        """The mode that they are in; True, as of any new module, where there are none."""
+        """Return the training mode; True, as in a new module, if there is none."""
         return True
 
     @default
     def in_mode(self, mode: bool) -> AbstractContextManager[None]:
-        """Inside of the block the model is in this mode."""
+        """Return a context inside which the model is in this mode."""
         return nullcontext()
 
 
 class Reference(Protocol):
-    """The original as a reference: fresh inputs, runs that leave nothing behind, results on the way."""
+    """The original function as a reference for verification: new inputs, runs without side effects,
+    intermediate results.
+    """
 
     def is_array(self, item: Any) -> bool:
-        """Whether this is an array that functions of the framework take."""
+        """Return True for an array that the framework's functions accept."""
 
     def to_numpy(self, array: Any) -> Any:
-        """The elements as a numpy array."""
+        """Return the elements as a NumPy array."""
 
     def fresh(self, shape: Sequence[int], dtype: str, seen: tuple[float, float], seed: int) -> Any:
-        """A random array like one that was seen."""
+        """Return a random array of this shape and dtype.
+
+        ``seen`` are the least and the greatest element of the array it replaces.
+        """
 
     @default
     def leaves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """The arrays in the arguments, as those of the framework."""
+        """Return the arrays in the arguments as arrays of the framework."""
         return flatten((args, kwargs), self.is_array)[0]
 
     @default
     def ranges(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[float, float], ...]:
-        """The least and greatest element of each array in the arguments."""
+        """Return the least and the greatest element of each array in the arguments."""
         arrays = [np.asarray(self.to_numpy(array)) for array in self.leaves(args, kwargs)]
         return tuple(
             (float(array.min()), float(array.max())) if array.size else (0.0, 0.0) for array in arrays
@@ -218,23 +228,24 @@ class Reference(Protocol):
 
     @default
     def with_facts(self, array: Any, facts: Mapping[str, Any]) -> Any:
-        """A fresh array as one was that a recording has asked for these facts (``Traits.facts``)."""
+        """Give a new array the properties that the recording relied on (``Traits.facts``)."""
         return array
 
     @default
     def copied(self, leaves: Sequence[Any]) -> list[Any]:
-        """The same elements in memory of their own; the arrays themselves where they never change."""
+        """Copy the arrays; return them unchanged if they are immutable."""
         return list(leaves)
 
     @default
     def random_kept(self) -> AbstractContextManager[None]:
-        """Afterwards the framework's generator is as it was."""
+        """Return a context after which the framework's generator is restored."""
         return nullcontext()
 
     @default
     def undone(self, weights: Any, seed: int) -> AbstractContextManager[None]:
-        """Inside of the block the generator starts from ``seed``; afterwards it and what calls write to are
-        as before.
+        """Return a context after which weights and other state that calls change are restored.
+
+        Inside it, the generator starts from ``seed``.
         """
         return nullcontext()
 
@@ -242,13 +253,18 @@ class Reference(Protocol):
     def observe(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> list[tuple[str, list[Any]]]:
-        """Name and results of every call that a run makes; nothing where a run does not show them."""
+        """Return name and results of every call in a run of ``function``.
+
+        Return nothing if calls cannot be observed.
+        """
         function(*args, **kwargs)
         return []
 
     @default
     def with_intermediates(self, graph: Graph) -> tuple[Graph, list[Value]]:
-        """A recorded graph that returns (a copy of) what every node gives, and the values that these are."""
+        """Return a recorded graph that returns all intermediate values, mutable ones copied, and these
+        values.
+        """
         made = [value for node in graph.nodes for value in node.outputs]
         tree = Branch(tuple, tuple(range(len(made))), (Leaf(),) * len(made))
         return graph.derive(outputs=list(made), output_tree=tree, guards=[]), made
@@ -256,83 +272,84 @@ class Reference(Protocol):
     @property
     @default
     def saved(self) -> Callable[[Any], Callable[[], None]] | None:
-        """A function that gives what puts back an array that is written to; None where arrays cannot be
-        written to.
+        """Function of an array that returns a function which restores its elements.
+
+        None if arrays are immutable.
         """
         return None
 
     @property
     @default
     def watching(self) -> Callable[[Graph], Any] | None:
-        """A function that gives, of a recorded graph that writes to arrays, what looks at them around a call;
-        None where nothing does.
+        """Function of a recorded graph that returns an observer of the arrays it writes to, called around a
+        call; None if there is none.
         """
         return None
 
     @property
     @default
     def COPY(self) -> str:
-        """The call that copies an array, where random numbers can be part of a graph as they were drawn."""
+        """The call that copies an array, if random numbers can become constants of a graph; otherwise empty."""
         return ""
 
     @property
     @default
     def RANDOM_STATE(self) -> tuple[str, str]:
-        """The calls that read and set the framework's generator, where it has one."""
+        """The calls that read and set the framework's generator; empty if it has none."""
         return ("", "")
 
 
 class ArrayAccess(Protocol):
-    """How the user's objects hold arrays."""
+    """Access to the arrays of the user's objects."""
 
     def is_own(self, item: Any) -> bool:
-        """Whether this is an array of the framework."""
+        """Return True for an array of the framework."""
 
     def own(self, elements: Any, dtype: str) -> Any:
-        """An array of the framework with the elements of a numpy array, in memory of its own."""
+        """Return a new array of the framework with the elements of a NumPy array."""
 
     @default
     def write(self, array: Any, elements: Any) -> None:
-        """Puts the elements of a numpy array into an array, as the framework's own calls do."""
+        """Write the elements of a NumPy array to an array, as the framework's own calls do."""
         raise NotImplementedError("arrays of this framework never change")
 
     @property
     @default
     def Stamp(self) -> _MakesStamp:
-        """Makes the stamp of an array."""
+        """Constructor of the stamp of an array."""
         return _Unchanging
 
 
 class SavedCalls(Protocol):
-    """Which calls and objects a file may hold.
+    """Calls and objects that a file of a recorded graph may contain.
 
-    The defaults are those of a frontend that records canonical graphs.
+    The defaults are for a frontend that records canonical graphs.
     """
 
     @default
     def spell(self, item: Any) -> str | None:
-        """Text for an object of the framework, or None."""
+        """Return the text of an object of the framework, or None."""
         return None
 
     @default
     def read(self, text: str) -> Any:
-        """The object of a text; ``InvalidFile`` for any other text."""
+        """Return the object for a text. Raise ``InvalidFile`` for an unknown text."""
         raise InvalidFile(f"{text!r:.80} is no object that a saved graph may hold")
 
     @default
     def row_key(self, op: str) -> str:
-        """The bare name of a call, by which it has its row."""
+        """Return the name of a call in the table of rows."""
         return op
 
     @default
     def check(self, graph: Graph) -> None:
-        """``InvalidFile`` where a node calls what cannot be recorded."""
+        """Raise ``InvalidFile`` if a node calls something that is never recorded."""
         if graph.nodes:
             raise InvalidFile(f"a saved graph may not call {graph.nodes[0].op!r:.80}")
 
 
 class _NoSavedCalls(SavedCalls):
-    """Of a frontend that records canonical graphs."""
+    """``SavedCalls`` with all defaults."""
 
 
 class Frontend(Protocol):
@@ -343,66 +360,64 @@ class Frontend(Protocol):
 
     @property
     def name(self) -> str:
-        """As it is registered."""
+        """The name under which it is registered."""
 
     @property
     def reference(self) -> Reference:
-        """The original as a reference."""
+        """The original function as a reference for verification."""
 
     @property
     def array_access(self) -> ArrayAccess:
-        """How the user's objects hold arrays."""
+        """Access to the arrays of the user's objects."""
 
     def record(self, request: Request) -> Recording:
-        """Runs the function and records it.
+        """Run the function once and record it.
 
-        A frontend that records canonical graphs at once has nothing to lift.
+        A frontend may record a canonical graph directly; nothing is lifted then.
         """
 
     @default
     def lift_graph(self, graph: Graph) -> Graph:
-        """The canonical graph of one in the framework's own calls."""
+        """Return the canonical graph for a graph of the framework's own calls."""
         return graph
 
     @property
     @default
     def dialect(self) -> Dialect | None:
-        """How its recorded calls are written, and they alone; None where it records canonical graphs."""
+        """How the framework's recorded calls are written; None if it records canonical graphs."""
         return None
 
     @property
     @default
     def refuses_outside(self) -> bool:
-        """Whether a computed index outside of its axis is an error, which the graphs check for; False where
-        it is anything else.
-        """
+        """True if a computed index out of bounds is an error in the framework, which graphs then check."""
         return False
 
     @property
     @default
     def files(self) -> SavedCalls:
-        """Which calls and objects a file may hold."""
+        """Calls and objects that a file of a recorded graph may contain."""
         return _NoSavedCalls()
 
     @default
     def unrecorded(self) -> AbstractContextManager[None]:
-        """Inside of the block no recording of this thread sees what is done."""
+        """Return a context inside which no recording of this thread observes anything."""
         return nullcontext()
 
     @default
     def example_inputs(self, function: Any) -> dict[str, Any]:
-        """Keyword arguments that the original can tell of itself, or none."""
+        """Return keyword arguments that the original provides itself, or none."""
         return {}
 
     @property
     @default
     def where_parameters_are(self) -> str:
-        """What to do, in words, where a graph has no parameters; empty where nothing can be done."""
+        """Advice for a graph without parameters; empty if there is none."""
         return ""
 
 
 class LoadsModels(Frontend, Protocol):
-    """A frontend whose entry says that it loads models."""
+    """Frontend whose entry says that it loads models."""
 
     def pretrained(self, source: str) -> Any:
-        """A model from a folder, or by its name on a hub."""
+        """Return a model from a folder, or by its name on a hub."""

@@ -1,4 +1,4 @@
-"""What a framework that functions are spread over devices in has to provide."""
+"""Protocol of a framework that functions are distributed over devices in."""
 
 from __future__ import annotations
 
@@ -26,9 +26,11 @@ REDUCTIONS = ("concat", "mean", "sum", "first", "none")
 
 @dataclass(frozen=True)
 class DeviceAxis:
-    """Devices in a row: ``size`` of them, of which ``local`` belong to this process.
+    """A row of devices.
 
-    ``native`` is what the framework knows them by.
+    size: number of devices.
+    local: how many of them belong to this process.
+    native: the framework's object for the axis.
     """
 
     name: str
@@ -41,11 +43,12 @@ class DeviceAxis:
 class Spread:
     """How a function runs on the devices of an axis.
 
-    ``split`` says which arrays are divided along their first axis; the others are whole on every device.
-    ``reduce`` is one of
-    ``REDUCTIONS``, or a function of the results of all devices, stacked along a new first axis.
-    ``local_batch``: a process gives the part of its own devices. So many arrays in front are ``parameters``,
-    as :meth:`Parallelism.everywhere` gives them.
+    split: for each array, True if it is sharded along its first axis; others are replicated.
+    reduce: one of ``REDUCTIONS``, or a function of the results of all devices, stacked along a new first
+        axis.
+    local_batch: True if each process passes the part of its own devices.
+    parameters: number of leading arrays that are parameters, as returned by
+        :meth:`Parallelism.everywhere`.
     """
 
     axis: DeviceAxis
@@ -56,26 +59,26 @@ class Spread:
 
 
 class Opened(Protocol):
-    """A module as a function of a dict of its parameters, or of others in their place, and of the arguments."""
+    """A module as a function of a dict that replaces its parameters, and of its arguments."""
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """Those of the moment, by name."""
+        """The current parameters by name."""
 
     def live(self) -> Sequence[Callable[[], Any]]:
-        """Functions of which each gives the very object of before as long as ``parameters`` are the same."""
+        """Return functions, each of which returns the same object as long as ``parameters`` are unchanged."""
 
     def __call__(self, parameters: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any:
-        """What the module gives with these."""
+        """Return the result of the module with these parameters."""
 
 
 def is_count(devices: Any) -> bool:
-    """Return True if ``devices=`` is a number of devices; True and False are none."""
+    """Return True if ``devices=`` is a number of devices; booleans are not."""
     return isinstance(devices, Integral) and not isinstance(devices, bool)
 
 
 def require_count(count: int, known: int, kind: str) -> int:
-    """Return ``count``, or raise ``InvalidOption`` unless there are as many devices of this kind."""
+    """Return ``count``, or raise ``InvalidOption`` unless there are that many devices of this kind."""
     if not 1 <= count <= known:
         raise InvalidOption(
             f"devices= is {count}, and has to be a number from 1 to {known}, for there are {known} {kind}"
@@ -84,8 +87,9 @@ def require_count(count: int, known: int, kind: str) -> int:
 
 
 def begin_axis(axis_name: str, framework: str, native: Any = None) -> Token[Any]:
-    """From here on code runs over this axis of a framework, which knows it by ``native``; :func:`end_axis`
-    ends it.
+    """Mark an axis as running; ``native`` is the framework's object for it.
+
+    :func:`end_axis` resets this with the returned token.
     """
     return _axes.set({**_axes.get(), axis_name: (framework, native, regions())})
 
@@ -95,7 +99,7 @@ end_axis = _axes.reset
 
 @contextmanager
 def running_over(axis_name: str | None, framework: str, native: Any = None) -> Iterator[None]:
-    """Inside of the block code runs over this axis, if it has a name."""
+    """Mark an axis as running inside the block. Does nothing if ``axis_name`` is None."""
     if axis_name is None:
         yield
         return
@@ -107,8 +111,9 @@ def running_over(axis_name: str | None, framework: str, native: Any = None) -> I
 
 
 def running_axes() -> Mapping[str, str]:
-    """Names of the axes that the code of this moment runs over, each with its framework; while a function is
-    recorded those that began in it, for it may run over others than those it is recorded in.
+    """Return the names of the running axes with their frameworks.
+
+    While a function is recorded, only those that began in it, because it may later run over others.
     """
     return {
         name: framework for name, (framework, _, recording) in _axes.get().items() if recording is regions()
@@ -116,8 +121,9 @@ def running_axes() -> Mapping[str, str]:
 
 
 def native_axis(axis_name: str, framework: str) -> Any:
-    """What a framework knows an axis by that the code of this moment runs over; ``LookupError`` where it runs
-    over none of this name.
+    """Return the framework's object for a running axis.
+
+    Raise ``LookupError`` if none of this name is running.
     """
     owner, native, _ = _axes.get()[axis_name]
     if owner != framework or native is None:
@@ -127,7 +133,7 @@ def native_axis(axis_name: str, framework: str) -> Any:
 
 @contextmanager
 def running_over_mesh(mesh: Any) -> Iterator[None]:
-    """Inside of the block code runs over this mesh, as hints ask for: engines say so of what they partition."""
+    """Mark a mesh as running inside the block, for sharding hints in functions that are partitioned."""
     token = _mesh.set(mesh)
     try:
         yield
@@ -136,95 +142,103 @@ def running_over_mesh(mesh: Any) -> Iterator[None]:
 
 
 def running_mesh() -> Any:
-    """The mesh that the code of this moment runs over, or None."""
+    """Return the running mesh, or None."""
     return _mesh.get()
 
 
 class Parallelism(Protocol):
-    """A framework's own means to run one function on many devices.
+    """A framework's own way to run one function on many devices.
 
-    Errors of communication are ``CollectiveFailed``.
+    Communication errors are raised as ``CollectiveFailed``.
     """
 
     def array(self, item: Any) -> Any:
-        """A number or an array of any framework as a native array; None for what is neither."""
+        """Convert a number or an array of any framework to a native array; return None for any other object."""
 
     @default
     def likenesses(self) -> Mapping[type, Callable[[Any], Any]]:
-        """By classes of arrays, what decides how an array that is an argument is taken: a call whose arrays
-        are equal in this to those of the last one is not taken apart again. Calls with arrays of other
-        classes are.
+        """Return, by class of array, the function for the properties that decide how an argument is handled.
+
+        A call is flattened again only if these differ from those of the last call, or if it has arrays of
+        other classes.
         """
         return {}
 
     def axis(self, devices: Any, name: str) -> DeviceAxis:
-        """Return the devices as an axis: all for None, the first ones for a number of them.
+        """Return the devices as an axis: all for None, the first ones for a number.
 
-        Raise ``InvalidOption`` for anything that names no devices, or if they have to be set up first.
+        Raise ``InvalidOption`` for anything that is no device, or if devices have to be set up first.
         """
 
     def is_replicated(self, array: Any, axis: DeviceAxis) -> bool:
-        """Whether the array was put on every device by :meth:`replicated`, or was computed from such arrays
-        alone.
+        """Return True if the array was placed on every device by :meth:`replicated`, or was computed only
+        from such arrays.
         """
 
     def replicated(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
-        """The arrays (of the first process), whole on every device."""
+        """Replicate the arrays of the first process on every device."""
 
     @default
     def everywhere(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
-        """Parameters with the elements of the first process, as functions of :meth:`spread` take them for
-        what is not split.
+        """Return parameters with the elements of the first process, in the form that functions of
+        :meth:`spread` take for replicated arguments.
         """
         return self.replicated(arrays, axis)
 
     def single(self, array: Any) -> Any:
-        """A replicated or laid-out array as a plain one, whole, on one device."""
+        """Return a replicated or sharded array as an unsharded one on one device."""
 
     @default
     def opened(self, function: Any) -> Opened | None:
-        """A module as a function of its parameters, where a function may not close over arrays that have
-        gradients; else None.
+        """Return a module as a function of its parameters, if functions may not close over arrays that have
+        gradients; otherwise None.
         """
         return None
 
     def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
-        """The function on every device, :class:`running_over` the axis; results are reduced. Of the reduction
-        ``"none"`` each result is a list, with one array for each device of this process.
+        """Return the function running on every device of the axis, with results reduced.
+
+        For the reduction ``"none"``, each result is a list with one array per device of this process.
         """
 
     def differing(self, array: Any, axis: DeviceAxis) -> bool:
-        """Whether the devices hold different elements of an array that the reduction ``"first"`` has given.
-
-        Every process asks.
+        """Return True if devices hold different elements of an array that the reduction ``"first"`` returned.
+        Every process must call it.
         """
 
     def collective(self, name: str, array: Any, axis_name: str) -> Any:
-        """``psum``, ``pmean``, ``pmax`` or ``pmin`` over the axis; ``LookupError`` where no function runs
-        over such an axis here.
+        """Apply ``psum``, ``pmean``, ``pmax`` or ``pmin`` over the axis.
+
+        Raise ``LookupError`` if no such axis is running.
         """
 
     def all_gather(self, array: Any, axis_name: str) -> Any:
-        """The arrays of all devices, stacked along a new first axis; ``LookupError`` as above."""
+        """Return the arrays of all devices, stacked along a new first axis.
+
+        Raise ``LookupError`` if no such axis is running.
+        """
 
     def axis_index(self, axis_name: str) -> Any:
-        """The number of this device on the axis, of type int32; ``LookupError`` as above."""
+        """Return the index of this device on the axis, as int32.
+
+        Raise ``LookupError`` if no such axis is running.
+        """
 
     def axis_size(self, axis_name: str) -> int:
-        """How many devices the axis has; ``LookupError`` as above."""
+        """Return the number of devices of the axis. Raise ``LookupError`` if no such axis is running."""
 
     @property
     def a_mesh(self) -> str:
         """How a user makes a mesh."""
 
     def mesh_axes(self, mesh: Any) -> Mapping[str, int] | None:
-        """Names and sizes of the axes of a mesh of the framework; None for what is none."""
+        """Return names and sizes of the axes of a mesh of the framework; None for any other object."""
 
     def laid_out(self, array: Any, mesh: Any, layout: Layout) -> Any:
-        """The array, split over the mesh."""
+        """Shard the array over the mesh."""
 
     def constrained(self, array: Any, mesh: Any, layout: Layout) -> Any:
-        """An array inside of a function that :meth:`partitioned` runs, laid out so."""
+        """Constrain the sharding of an array inside a function that :meth:`partitioned` runs."""
 
     def partitioned(
         self,
@@ -234,17 +248,18 @@ class Parallelism(Protocol):
         split: Sequence[bool],
         local_batch: bool,
     ) -> Callable[[Arrays, Arrays], Arrays]:
-        """A function of laid-out arrays and of arguments as if it ran on one device. Arguments that are
-        ``split`` are divided along their first axis over the axes ``batch`` of the mesh; ``local_batch`` as
-        in :class:`Spread`.
+        """Return a function of sharded arrays and of arguments that computes what it would on one device.
+
+        split: arguments that are sharded along their first axis over the axes ``batch`` of the mesh.
+        local_batch: as in :class:`Spread`.
         """
 
     # ------------------------------------------------------------------------------ training
     def training_over_axis(
         self, held: Held, make: Make, axis: DeviceAxis, local_batch: bool
     ) -> tuple[Training, Held]:
-        """Steps that split a batch over the axis, and what they hold, whole on every device: the mean of the
-        devices' losses is trained.
+        """Return training that splits each batch over the axis and minimises the mean of the devices' losses,
+        and the state that it needs, replicated on every device.
         """
 
     def training_over_mesh(
@@ -256,9 +271,9 @@ class Parallelism(Protocol):
         batch: Sequence[str],
         local_batch: bool,
     ) -> tuple[Training, Held]:
-        """Steps over a mesh, as if they ran on one device, and what they hold, laid out by the names of
-        parameters.
+        """Return training over a mesh that computes what it would on one device, and the state that it needs,
+        sharded by ``layouts``, which is indexed by parameter name.
         """
 
     def training_alone(self, training: Training, held: Held, make: Make) -> tuple[Training, Held]:
-        """Steps on one device, and what such steps, over an axis or a mesh, hold."""
+        """Return training on one device, and the state from training over an axis or a mesh, unsharded."""

@@ -1,4 +1,4 @@
-"""What a framework that models are trained in has to provide."""
+"""Protocol of a framework that models are trained in."""
 
 from __future__ import annotations
 
@@ -17,13 +17,17 @@ Make = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Held:
-    """Everything that a training step changes. Arrays are those of the framework; what is not used is an
-    empty dict, or None.
+    """The state of training: everything that a step changes. Unused parts are empty dicts, or None.
 
-    ``trained`` are updated by gradients; ``fixed`` are frozen, or not trained by the original; ``buffers``
-    are what calls of the model write to (batch norm); ``places`` what they keep elsewhere. ``optimizer`` is
-    the framework's own state; ``accumulated`` the sum of the gradients since the last update. ``scaling`` is
-    that of the loss, for float16.
+    trained: arrays that gradients update.
+    fixed: arrays that are frozen, or not trained by the original.
+    buffers: arrays of the model that its calls write to (batch norm).
+    places: what calls store elsewhere.
+    optimizer: the framework's own optimizer state.
+    ema: the exponential moving averages of the trained arrays.
+    accumulated: the sum of the gradients since the last update.
+    scaling: state of the loss scaling, for float16.
+    rng: state of the random numbers.
     """
 
     trained: Arrays
@@ -48,188 +52,196 @@ arrays."""
 
 
 class Training(Protocol):
-    """A framework's own optimizers, gradients and compiler of steps.
+    """A framework's own optimizers, gradients and compilation of steps.
 
-    A step is written once, in ``graph_compiler.training``, as a function of what is :class:`Held`. Where the
-    framework updates arrays in place, members give the arrays that they were given, changed.
+    A step is written once, in ``graph_compiler.training``, as a function of the state :class:`Held`. Where
+    the framework updates arrays in place, members return the arrays that they received.
     """
 
     @property
     @default
     def is_pure(self) -> bool:
-        """Whether steps change no array, so that one compiled step serves all states of its form."""
+        """True if steps mutate no array, so that one compiled step serves all states of the same structure."""
         return False
 
     @property
     @default
     def compiles_models(self) -> bool:
-        """Whether of a graph that is compiled the model is compiled by itself, rather than whole steps."""
+        """True if, for a compiled graph, the model is compiled by itself instead of whole steps."""
         return False
 
     # ------------------------------------------------------------------------------ optimizers
     def named(self, name: str, options: Mapping[str, Any]) -> Make:
-        """The optimizer of a name of the table in ``training.optimizers``, with options of the table.
-        ``InvalidOption`` where the framework has none that computes the same.
+        """Return the optimizer of a name in the table of ``training.optimizers``, with options of that table.
+        Raise ``InvalidOption`` if the framework has none that computes the same.
         """
 
     def own(self, item: Any) -> Make | None:
-        """An optimizer of the framework that the user has made; None for what is none."""
+        """Return an optimizer of the framework that the user has made as a factory.
+
+        Return None for any other object.
+        """
 
     def has_rate(self, make: Make) -> bool:
-        """Whether updates of this optimizer may be told another learning rate."""
+        """Return True if updates of this optimizer accept another learning rate."""
 
     def begun(self, make: Make, trained: Arrays) -> Any:
-        """The state of the optimizer before its first update. ``trained`` are the arrays that are held."""
+        """Return the state of the optimizer before its first update of ``trained``, the arrays in the state."""
 
     def updated(
         self, make: Make, held: Held, gradients: Arrays, rate: Any, is_finite: Any
     ) -> tuple[Arrays, Any]:
-        """The trained arrays, and the state of the optimizer, after one update: with this learning rate
-        (None: that of the optimizer), and where ``is_finite`` (None: always).
+        """Return the trained arrays and the optimizer state after one update.
+
+        rate: learning rate; None for that of the optimizer.
+        is_finite: the update happens only if this is True; None for always.
         """
 
     def optimizer_arrays(self, make: Make, held: Held) -> Arrays:
-        """The state of the optimizer as arrays by name: what a file holds."""
+        """Return the optimizer state as arrays by name, to be saved."""
 
     def with_optimizer_arrays(self, make: Make, held: Held, arrays: Arrays) -> Any:
-        """The state of a new optimizer of the arrays that are held, with these arrays in it; ``KeyError``
-        names one that is missing.
+        """Return the state of a new optimizer of the trained arrays, set to ``arrays``.
+
+        Raise ``KeyError`` with the name of a missing one.
         """
 
     # ------------------------------------------------------------------------------ arrays
     def trainable(self, array: Any) -> Any:
-        """A copy that is trained."""
+        """Copy an array for training."""
 
     def kept(self, array: Any) -> Any:
-        """A copy that is held, and is not trained."""
+        """Copy an array for the state without training it."""
 
     def values(self, arrays: Arrays) -> Arrays:
-        """What is held as arrays that a graph computes with."""
+        """Return arrays of the state in the form that a graph computes with."""
 
     def snapshot(self, array: Any) -> Any:
-        """A copy of what is held, which later steps leave alone."""
+        """Copy an array of the state, so that later steps do not change it."""
 
     @default
     def storable(self, array: Any) -> Any:
-        """What a file holds of a held array."""
+        """Return the array that a file stores for an array of the state."""
         return array
 
     @default
     def stored_spec(self, array: Any) -> list[Any] | None:
-        """Type and sizes of what a file holds of it, where these are others; it may have no elements any
-        more.
+        """Return dtype and sizes of what a file stores for ``array``, which may be deleted already.
+
+        Return None if they are its own.
         """
         return None
 
     @default
     def restored(self, array: Any, like: Any) -> Any:
-        """An array of a file as one like a held array."""
+        """Convert an array from a file to one like an array of the state."""
         return array
 
     def put(self, held: Arrays, new: Arrays) -> Arrays:
-        """The arrays that are held after these take their place, by name."""
+        """Return the arrays of ``held`` by name, with the elements of ``new`` where it has them."""
 
     def zeros_like(self, array: Any) -> Any:
-        """Zeros of this shape and type."""
+        """Return zeros of this shape and dtype."""
 
     def number(self, value: float | int) -> Any:
-        """A float as a float32 array, an integer as an int32 one, without axes."""
+        """Return a float as a float32 scalar array, an int as an int32 one."""
 
     def is_floating(self, array: Any) -> bool:
-        """Whether it can be trained: real numbers with a fraction."""
+        """Return True if the dtype is real floating, so that the array can be trained."""
 
     @default
     def device_of(self, held: Held) -> Any:
-        """Where batches have to be for what is held, as :meth:`placed` takes it; None where the framework
-        sees to that.
-        """
+        """Return the device for batches, as :meth:`placed` takes it; None if the framework moves them itself."""
         return None
 
     @default
     def received(self, array: Any) -> Any:
-        """An array that another thread has placed, as this one may use it."""
+        """Return an array that another thread has placed so that this thread may use it."""
         return array
 
     # ------------------------------------------------------------------------------ gradients
     def gradients(
         self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays
     ) -> tuple[Any, Any, Arrays]:
-        """Value, what is handed on, and the gradient of a function that gives a number and more; zeros where
-        nothing depends on an array.
+        """Return the value, the auxiliary output and the gradient of ``function``, which returns a scalar and
+        an auxiliary output. The gradient is zeros for arrays that the value does not depend on.
         """
 
     @default
     def agreed(self, gradients: Arrays, metrics: Arrays) -> tuple[Arrays, Arrays]:
-        """Of all devices, where each has computed those of its part of a batch."""
+        """Combine gradients and metrics of all devices, if each has computed those of its part of a batch."""
         return gradients, metrics
 
     @default
     def detached(self, array: Any) -> Any:
-        """Without what the framework keeps for a gradient."""
+        """Detach an array from the gradient computation."""
         return array
 
     @default
     def scaled(self, arrays: Arrays, factor: Any) -> Arrays:
-        """Each times a number."""
+        """Multiply each array by a number."""
         return {name: array * factor for name, array in arrays.items()}
 
     @default
     def added(self, left: Arrays, right: Arrays) -> Arrays:
-        """Sums, by name."""
+        """Add arrays of the same name."""
         return {name: array + right[name] for name, array in left.items()}
 
     @default
     def mixed(self, left: Arrays, right: Arrays, weight: float) -> Arrays:
-        """``weight * left + (1 - weight) * right``, by name."""
+        """Compute ``weight * left + (1 - weight) * right``, by name."""
         return {name: weight * array + (1 - weight) * right[name] for name, array in left.items()}
 
     def norm(self, arrays: Arrays) -> Any:
-        """The square root of the sum of all squares, in float32."""
+        """Return the square root of the sum of all squares, in float32."""
 
     def minimum(self, left: Any, right: Any) -> Any:
-        """The smaller one of two numbers."""
+        """Return the smaller of two numbers."""
 
     def is_finite(self, arrays: Arrays) -> Any:
-        """Whether no element is infinite or NaN."""
+        """Return whether no element is infinite or NaN, as a boolean scalar array."""
 
     def where(self, condition: Any, new: Arrays, old: Arrays) -> Arrays:
-        """All of ``new`` where a single boolean holds, else all of ``old``."""
+        """Return all of ``new`` if a scalar boolean is True, otherwise all of ``old``."""
 
     # ------------------------------------------------------------------------------ random numbers
     def generator(self, like: Any) -> Any:
-        """What random numbers of steps are drawn from, on the device of an array: it begins where the
-        framework's own sequence is.
+        """Return the source of random numbers for training, on the device of an array.
+
+        It starts at the state of the framework's own generator.
         """
 
     def key(self, rng: Any) -> tuple[Any, Any]:
-        """What one call of a graph draws from, and what is held then."""
+        """Return what one call of a graph draws random numbers from, and the next state."""
 
     @default
     def drawing(self, rng: Any) -> AbstractContextManager[None]:
-        """Inside of the block the framework's own generators give the numbers of what is held."""
+        """Return a context inside which the framework's own generators draw from ``rng``."""
         return nullcontext()
 
     def rng_arrays(self, rng: Any) -> Arrays:
-        """The state of the generator as arrays."""
+        """Return the state of the generator as arrays."""
 
     def with_rng_arrays(self, arrays: Arrays, like: Any) -> Any:
-        """A generator in this state, on the device of an array."""
+        """Return a generator in this state, on the device of an array."""
 
     # ------------------------------------------------------------------------------ running
     @default
     def once(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A function that is called once, as fast as that goes."""
+        """Prepare a function for a single call, in the way that is fastest."""
         return function
 
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
-        """A step by the framework's compiler. ``is_consuming``: what is held before is not used again.
-        ``options``: of a graph that is compiled, those of the compiler, else None.
+        """Compile a step with the framework's compiler.
+
+        is_consuming: True if the state before a step is not used again.
+        options: options of the compiler for a compiled graph; otherwise None.
         """
 
     def placed(self, array: Any, where: Any) -> Any:
-        """A host array, or one of any framework, as an array of this one on a device, or as a sharding says;
-        None: on the first one.
+        """Move an array of NumPy or any framework to a device, or shard it, as an array of this framework.
+        None is the first device.
         """
 
     def is_device(self, item: Any) -> bool:
-        """Whether this says where arrays of the framework are: a device, a sharding, or its name."""
+        """Return True for a device of the framework, a sharding, or the name of a device."""

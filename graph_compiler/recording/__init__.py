@@ -5,17 +5,11 @@ A frontend receives a ``Request`` (:mod:`.request`), makes a ``Recording`` in on
 packages:
 
 - :mod:`.reachability`: what the function can reach besides its arguments, and which code is the user's;
-
 - :mod:`.environment_guards`: guards on what was found there, checked at each call;
-
 - :mod:`.state`: changes made there, as inputs and outputs of the graph;
-
 - :mod:`.patches`: functions and attributes that are replaced while a function is recorded;
-
 - :mod:`.code`: the user's code as text: source lines of calls, names of results;
-
 - :mod:`.loop_marks`: loops whose trip count turns out to be symbolic while they run;
-
 - :mod:`.control_flow`: ``trace``, which converts statements that depend on values.
 """
 

@@ -1,5 +1,7 @@
-"""``functools.lru_cache`` functions that a recording fills. Every attempt starts with the caches that were
-empty before the first attempt empty again; the last attempt leaves them filled.
+"""``functools.lru_cache`` functions that a recording fills.
+
+Every attempt starts with the caches that were empty before the first attempt empty again; the last attempt
+leaves them filled.
 """
 
 from __future__ import annotations

@@ -29,8 +29,9 @@ BUGS = (InvalidGraph, UnknownOperation, DuplicateRow, InternalError)
 
 
 def owner_of_frame(frame: FrameType) -> Owner:
-    """Return the owner of the code of ``frame``. Generated code, preludes and marked functions count as the
-    user's.
+    """Return the owner of the code of ``frame``.
+
+    Generated code, preludes and marked functions count as the user's.
     """
     if (
         frame.f_code in FORWARDING

@@ -169,8 +169,9 @@ class Recorder:
         return value
 
     def maker(self, value: Value) -> Node | None:
-        """Return the node that made ``value`` in the current or an enclosing block. Return None for an input,
-        a parameter or a constant.
+        """Return the node that made ``value`` in the current or an enclosing block.
+
+        Return None for an input, a parameter or a constant.
         """
         found = self.graph.maker(value)
         if found is not None or not self._around:

@@ -55,8 +55,9 @@ def _place(problem: BaseException) -> str:
 
 
 class GivenArguments:
-    """Function with the arguments in ``given`` bound by name, at any position of its signature. A call passes
-    the others.
+    """Function with the arguments in ``given`` bound by name, at any position of its signature.
+
+    A call passes the others.
 
     >>> scaled = GivenArguments(lambda x, scale, shift=0: x * scale + shift, {"scale": 3})
     >>> scaled(2), scaled(2, 1), scaled(x=2, shift=1), str(inspect.signature(scaled))

@@ -1,5 +1,6 @@
-"""Progress of the newest conversion: its stage, and the number of calls recorded so far. Updating it costs
-one assignment.
+"""Progress of the newest conversion: its stage, and the number of calls recorded so far.
+
+Updating it costs one assignment.
 """
 
 from __future__ import annotations

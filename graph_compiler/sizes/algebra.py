@@ -80,8 +80,9 @@ Sum = list[Term]
 
 
 def two_sums(terms: Sequence[Term]) -> tuple[Sum, Sum] | None:
-    """Return two sums whose product equals `terms`, or None. The first factor is a sum in which one atom
-    occurs alone.
+    """Return two sums whose product equals `terms`, or None.
+
+    The first factor is a sum in which one atom occurs alone.
 
     >>> two_sums([(("a", "b"), 1), (("a",), 1), (("b",), 1), ((), 1)])
     ([(('a',), 1), ((), 1)], [(('b',), 1), ((), 1)])
@@ -99,8 +100,9 @@ def two_sums(terms: Sequence[Term]) -> tuple[Sum, Sum] | None:
 
 
 def _quotient(dividend: Sum, divisor: Sum) -> Sum | None:
-    """Return the sum by which `divisor` is multiplied to get `dividend`, or None. Products of terms must not
-    coincide.
+    """Return the sum by which `divisor` is multiplied to get `dividend`, or None.
+
+    Products of terms must not coincide.
     """
     left = {_key(monomial): (monomial, count) for monomial, count in dividend}
     found: Sum = []
@@ -402,8 +404,9 @@ def _integral(value: Scalar) -> bool:
 
 
 def _is_left_whole(value: Scalar) -> bool:
-    """Return True if the size contains a product that was too large to expand. Expanding further factors
-    would repeat it.
+    """Return True if the size contains a product that was too large to expand.
+
+    Expanding further factors would repeat it.
     """
     return isinstance(value, Size) and any(
         isinstance(atom, Apply) and atom.function == "mul" for atom in value.atoms()
@@ -417,8 +420,9 @@ def _terms_of(value: Scalar) -> dict[Any, tuple[Monomial, int]]:
 
 
 def _divide(dividend: Size, divisor: Scalar) -> tuple[Any, Any]:
-    """Return `(whole, rest)` with `dividend == whole * divisor + rest`. `whole` collects the terms that
-    `divisor` divides exactly.
+    """Return `(whole, rest)` with `dividend == whole * divisor + rest`.
+
+    `whole` collects the terms that `divisor` divides exactly.
     """
     terms = list(_terms_of(divisor).values())
     if len(terms) != 1:

@@ -15,8 +15,9 @@ Ends = Callable[[Symbol], "tuple[Any, Any] | None"]
 
 
 def greatest(size: Scalar, ends: Ends) -> Any:
-    """Return an upper bound of `size`, or None if none is known. The bounds of a symbol may depend on other
-    bounded symbols.
+    """Return an upper bound of `size`, or None if none is known.
+
+    The bounds of a symbol may depend on other bounded symbols.
 
     >>> from graph_compiler.sizes import Symbol
     >>> n, i = Size.of(Symbol("x", 0, hint=6)), Size.of(Symbol("i", 0, hint=1, kind="item"))
@@ -174,8 +175,9 @@ def _product(monomial: Any, coefficient: int) -> Any:
 
 
 def _divided(size: Size, function: str, number: int, factor: int) -> Solved:
-    """Solve `size * factor` compared with `number`. The caller has mirrored `function` if the factor was
-    negative.
+    """Solve `size * factor` compared with `number`.
+
+    The caller has mirrored `function` if the factor was negative.
     """
     if function == "ge":
         return Compared(size, function, -(-number // factor))
@@ -194,8 +196,9 @@ def _of_floordiv(left: Scalar, right: Scalar, function: str, number: int) -> Sol
 
 
 def _of_extreme(settled: str) -> Callable[..., Solved | None]:
-    """Return the rule for `max` or `min` with a number. `settled` is the comparison that the number alone can
-    make true.
+    """Return the rule for `max` or `min` with a number.
+
+    `settled` is the comparison that the number alone can make true.
     """
 
     def rule(left: Scalar, right: Scalar, function: str, number: int) -> Solved | None:

@@ -20,8 +20,10 @@ Rule = Callable[..., Scalar]  # of operands, and of a Decide
 
 
 def computed(compute: Callable[..., Any], operands: tuple[Any, ...], decide: Decide) -> Any:
-    """Return `compute(*operands)`. If Python raises, such as for a division by 0, decide the operands first,
-    since the user's code may continue.
+    """Return `compute(*operands)`.
+
+    If Python raises, such as for a division by 0, decide the operands first, since the user's code may
+    continue.
     """
     try:
         return compute(*operands)
@@ -57,8 +59,9 @@ def _quotient(dividend: Scalar, divisor: Scalar, decide: Decide) -> Scalar:
 
 
 def _power(base: Scalar, exponent: Scalar, decide: Decide) -> Any:
-    """Return the power. The signs of base and exponent decide if it is an integer, a float or complex, so
-    they are guarded.
+    """Return the power.
+
+    The signs of base and exponent decide if it is an integer, a float or complex, so they are guarded.
     """
     if _whole(base) and _whole(exponent) and _holds(apply("ge", exponent, 0), decide):
         return computed(operator.pow, (base, exponent), decide)
@@ -254,8 +257,9 @@ def is_symbolic(item: Any) -> bool:
 
 
 def binary(function: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
-    """Return the method for an operator of two numbers. If `reflected`, the symbolic number is the right
-    operand.
+    """Return the method for an operator of two numbers.
+
+    If `reflected`, the symbolic number is the right operand.
     """
     compute = rule(function)
 

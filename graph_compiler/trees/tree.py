@@ -184,8 +184,9 @@ def items_of(value: Any) -> list[tuple[Any, Any]]:
 
 @functools.cache
 def _is_all_attributes(cls: Hashable) -> bool:
-    """Return True if objects of the class can be rebuilt from their attributes. Exceptions, for example, hold
-    more.
+    """Return True if objects of the class can be rebuilt from their attributes.
+
+    Exceptions, for example, hold more.
     """
     try:
         object.__new__(cast(type, cls))
@@ -195,8 +196,9 @@ def _is_all_attributes(cls: Hashable) -> bool:
 
 
 def _has_slots(cls: type) -> bool:
-    """Return True if objects hold more than their `__dict__`. Empty `__slots__`, as abstract classes have,
-    hold nothing.
+    """Return True if objects hold more than their `__dict__`.
+
+    Empty `__slots__`, as abstract classes have, hold nothing.
     """
     return any(vars(base).get("__slots__") for base in cls.__mro__)
 

@@ -69,8 +69,9 @@ def definition_of(code: CodeType) -> ast.FunctionDef | None:
 
 
 def syntax_of(code: CodeType) -> ast.FunctionDef | ast.Lambda | None:
-    """Return the ``def`` or ``lambda`` of a function in its file; None if it is not found, or if several
-    start on its line.
+    """Return the ``def`` or ``lambda`` of a function in its file.
+
+    Return None if it is not found, or if several start on its line.
     """
     if code.co_name != "<lambda>":
         return definition_of(code)
@@ -137,8 +138,9 @@ def telling_place(function: Any) -> Iterator[None]:
 
 
 def place_of(function: Any) -> str:
-    """Return the file and line of a function in brackets, for the end of a message; empty if it has no Python
-    code.
+    """Return the file and line of a function in brackets, for the end of a message.
+
+    Return empty if it has no Python code.
 
     >>> "syntax.py:" in place_of(place_of), place_of(len)
     (True, '')

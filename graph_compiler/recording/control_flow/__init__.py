@@ -1,10 +1,9 @@
-"""Python's own statements on values that depend on the inputs, as operations of the graph that run blocks:
-``trace``.
+"""``trace``: Python statements on values that depend on the inputs, recorded as operations with regions.
 
-The source of a function is rewritten (:mod:`.conversion`): each ``if``, ``while`` and ``for`` calls
-:mod:`.statements` with its blocks as functions. Outside of a recording, and on values that Python knows,
-these run as Python's own; on arrays of an open recording both branches, and one step of a loop, are recorded
-by the frontend (:class:`.regions.Regions`).
+The source of a function is rewritten (:mod:`.conversion`), so that each ``if``, ``while`` and ``for``
+calls :mod:`.statements` with its blocks as functions. Outside a recording, and on values that Python
+knows, these run as in Python. On arrays of an open recording the frontend (:class:`.regions.Regions`)
+records both branches, or one iteration of a loop.
 """
 
 from .decorator import trace as trace

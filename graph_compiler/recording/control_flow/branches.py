@@ -1,4 +1,4 @@
-"""Both sides of a condition as a ``branch`` of the graph."""
+"""Recording of both sides of a condition as a ``branch``, and trial runs of blocks."""
 
 from __future__ import annotations
 
@@ -25,8 +25,13 @@ from .variables import UNDEFINED, Cells, Leaf, Noted, common, noted
 
 @dataclass(frozen=True)
 class OuterCopies:
-    """What the blocks of one node have ``written`` to outside. ``copy`` is the call that copies an array, and
-    ``record`` what is noted of it; ``spec_of`` gives the shape and dtype of a value inside of a block.
+    """Copies of arrays outside that the blocks of one node write to, as further results of the node.
+
+    written: the values of these arrays.
+    origin: the line of the user's code.
+    copy: name of the call that copies an array.
+    record: call record of the copies.
+    spec_of: returns shape and dtype of a value inside a block.
     """
 
     written: Sequence[Value]
@@ -42,8 +47,10 @@ class OuterCopies:
         names: Sequence[str],
         params: Mapping[str, Any],
     ) -> tuple[list[Body], list[Value], list[str], dict[str, Any]]:
-        """Bodies, operands, names of results and parameters of the node that gives the copies behind its
-        results; a loop carries them behind what it carries, before what has a row for each step.
+        """Return bodies, operands, names of results and parameters of the node with copies.
+
+        The copies come after the results of a branch. A loop has them in its carry, after the other parts
+        of it and before its stacked outputs.
         """
         first = params.get("carried", len(names))
         names = [*names[:first], *(value.name for value in self.written), *names[first:]]
@@ -63,7 +70,7 @@ class OuterCopies:
         )
 
     def _carrying(self, body: Body, first: int) -> Body:
-        """The body of a loop with inputs for the copies behind its ``first`` ones."""
+        """Return a body of a loop with inputs for the copies after the first ``first`` inputs."""
         sources = {value: Value(value.name, self.spec_of(value)) for value in self.written}
         changed = self._on_copies(body, sources)
         count = len(body.outputs)
@@ -78,8 +85,9 @@ class OuterCopies:
         )
 
     def _on_copies(self, body: Body, sources: Mapping[Value, Value]) -> Body:
-        """The body with copies of what it writes to, which are its last outputs; ``sources`` says of which
-        value each is a copy.
+        """Return ``body`` writing to copies, which are its last outputs.
+
+        ``sources`` maps each value to the one that is copied.
         """
         rewriter = Rewriter(Block(tuple(body.inputs), tuple(body.nodes), tuple(body.outputs)))
         copies = []
@@ -96,8 +104,8 @@ class OuterCopies:
 
 
 class Raised(Signal):
-    """A block has raised an exception of the user's, the ``problem``: what leads to it is a condition of the
-    recording.
+    """The user's code raised ``problem`` in a block, so that the recording must assume the condition that
+    leads elsewhere.
     """
 
     def __init__(self, problem: Exception) -> None:
@@ -106,9 +114,11 @@ class Raised(Signal):
 
 
 class Trials:
-    """Runs the blocks of one statement at a ``place`` in the user's file.
+    """Trial runs of the blocks of one statement, before they are recorded.
 
-    ``functions`` are those that it runs.
+    place: file and line of the statement.
+    what: description of the block for messages.
+    functions: the blocks.
     """
 
     def __init__(
@@ -124,9 +134,10 @@ class Trials:
                 )
 
     def run(self, function: Callable[..., Any], given: Sequence[tuple[Any, Kind]] = ()) -> None:
-        """Calls it on arrays like those that are given.
+        """Call ``function`` on arrays like those that are given, and undo all its changes.
 
-        ``TracingError`` with the line where it cannot be a block.
+        Raise ``TracingError`` with the line if it cannot be recorded for all values, for example because
+        it changes outside objects. Raise ``Raised`` if the user's code raises an exception in it.
         """
         before, world = (
             self.cells.read(),
@@ -186,7 +197,7 @@ def _are_same(some: Sequence[Any], others: Sequence[Any]) -> bool:
 
 
 def _is_raised(problem: Exception) -> bool:
-    """Whether an exception comes from a ``raise``, or an ``assert``, of the user's code."""
+    """Return True if the exception comes from a ``raise`` or ``assert`` in the user's code."""
     last = problem.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
@@ -205,8 +216,10 @@ VALUE = "the value"
 
 @dataclass(frozen=True)
 class _Variable:
-    """What the branches give for one variable: its form with leaves that are kept, and of the others the
-    kinds.
+    """Result of both branches for one variable.
+
+    like: its form, with the leaves that are the same on both sides.
+    kinds: kind of each leaf that is a result of the node; None for those that are the same.
     """
 
     like: Noted
@@ -214,7 +227,7 @@ class _Variable:
 
 
 class Branch:
-    """One condition on values. ``functions`` are the blocks of its sides."""
+    """One condition on values; ``functions`` are the blocks of its sides."""
 
     def __init__(
         self,
@@ -228,7 +241,7 @@ class Branch:
         self.trials = Trials(regions, place, what, functions)
 
     def run(self, truth: Any, then: Side, otherwise: Side) -> dict[str, Any]:
-        """What is in each variable behind the branches."""
+        """Record both sides and return the value of each variable after them."""
         lists = self.trials.cells.lists()
         then, otherwise = _with_added(then, lists), _with_added(otherwise, lists)
         sides = [self._tried(then), self._tried(otherwise)]
@@ -291,7 +304,10 @@ class Branch:
         )
 
     def _of_one(self, name: str, given: Noted) -> _Variable:
-        """A variable that one side alone assigns. Of a result that has not been returned, nothing is read."""
+        """Return the result for a variable that only one side assigns.
+
+        That is an error unless nothing reads the missing value.
+        """
         kinds = tuple(leaf.kind for leaf in given.leaves)
         is_unread = name.startswith(PREFIX) or name in self.guarded
         if is_unread and all(kind is not None and self._blank(kind) is not None for kind in kinds):
@@ -328,7 +344,7 @@ def _added_to(name: str) -> str:
 
 
 def _with_added(side: Side, lists: dict[str, list[Any]]) -> Side:
-    """A side that gives what it appends to lists, besides, and leaves them as they were."""
+    """Return a side that also returns what it appends to ``lists``, and removes it from them."""
 
     def run() -> dict[str, Any]:
         lengths = {name: len(items) for name, items in lists.items()}

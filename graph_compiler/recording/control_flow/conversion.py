@@ -1,8 +1,9 @@
-"""Rewrites the source of a function: statements on values become calls of :class:`.statements.Statements`
-with their blocks as functions.
+"""Rewriting of a function's source: statements become calls of :class:`.statements.Statements` with their
+blocks as functions.
 
-The variables that a block shares with the code around it are cells, which the functions of its blocks have in
-common. All lines keep their numbers and their file, so that errors and origins name the user's own.
+The variables that a block shares with the code around it are closure cells, which the functions of all
+blocks have in common. All lines keep their numbers and file, so that errors and origins name the user's
+own.
 """
 
 from __future__ import annotations
@@ -46,10 +47,11 @@ _COMPARISONS = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq
 
 
 def converted(function: types.FunctionType, statements: Any) -> types.FunctionType:
-    """The function with its statements as calls of ``statements``. It has the globals, the closure and the
-    defaults of the function itself.
+    """Return the function with its statements rewritten to call ``statements``.
 
-    ``NotCompilable`` where there is no source, or for generators.
+    It has the globals, closure and defaults of the function itself.
+
+    Raise ``NotCompilable`` if there is no source, or for generators and coroutines.
     """
     code = function.__code__
     if is_converted(function):
@@ -104,8 +106,8 @@ def _function_of(found: ast.FunctionDef | ast.Lambda) -> ast.FunctionDef:
 
 
 def _compiled(function: ast.FunctionDef, code: types.CodeType, owner: str) -> types.CodeType:
-    """The code of the function, defined where its free variables, and the one that holds the statements, are
-    those of a function around it.
+    """Return the code of the function, compiled inside a function that defines its free variables and the one
+    that holds ``statements``.
     """
     function.name = f"{PREFIX}function"  # its own name in it is the variable that it is outside
     _without_values(function)
@@ -138,7 +140,7 @@ _FUTURE = 0x1000000  # from __future__ import annotations
 
 
 def _without_values(function: ast.FunctionDef) -> None:
-    """Defaults, decorators and annotations are those that the function has already."""
+    """Remove decorators and annotations, and replace defaults by None, so that they are not evaluated again."""
     function.decorator_list, function.returns = [], None
     arguments = function.args
     for arg in (
@@ -153,7 +155,7 @@ def _without_values(function: ast.FunctionDef) -> None:
 
 
 def _code_in(whole: types.CodeType, title: str) -> types.CodeType:
-    """The code of the function itself, which is defined in a function, which may be in a class."""
+    """Return the code of the function itself inside the code of a module."""
     inner = whole
     while OWN not in inner.co_varnames + inner.co_cellvars:
         inner = next(item for item in inner.co_consts if isinstance(item, types.CodeType))
@@ -163,7 +165,7 @@ def _code_in(whole: types.CodeType, title: str) -> types.CodeType:
 
 # ------------------------------------------------------------------------------------- one function
 class _Conversion(ast.NodeTransformer):
-    """Rewrites one function. Those that it defines are rewritten with it."""
+    """Rewrites one function, and the functions that it defines."""
 
     def __init__(self, function: ast.FunctionDef) -> None:
         self.own = function
@@ -175,7 +177,6 @@ class _Conversion(ast.NodeTransformer):
         }  # of functions around
 
     def function(self) -> ast.FunctionDef:
-        """The function itself."""
         function = self.own
         function.body = lowered(function.body)
         self.always = Liveness(function.body).always
@@ -315,7 +316,7 @@ class _Conversion(ast.NodeTransformer):
         shared: frozenset[str],
         place: ast.AST,
     ) -> ast.FunctionDef:
-        """A block as a function."""
+        """Return a block as the definition of a function."""
         own = self._block(body) or [at(ast.Pass(), place)]
         declared: list[ast.stmt] = []
         if shared:
@@ -336,7 +337,9 @@ class _Conversion(ast.NodeTransformer):
         return at(ast.Expr(_asked(method, *args)), place)
 
     def _source(self, node: ast.expr) -> ast.expr:
-        """What a loop goes through: of ``range`` and the like, what Python would make of arrays and sizes."""
+        """Return the iterable of a loop, with ``range`` and the like replaced by what accepts arrays and
+        sizes.
+        """
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _SOURCES:
             args = [self._source(arg) if node.func.id != "range" else self.visit(arg) for arg in node.args]
             made = ast.Call(
@@ -382,8 +385,8 @@ class _Conversion(ast.NodeTransformer):
         return self._comprehension(node, "listed")
 
     def _comprehension(self, node: ast.ListComp | ast.GeneratorExp, method: str, *args: ast.expr) -> Any:
-        """One ``for`` without conditions as a call with its item as a function, which no function in it may
-        outlive.
+        """Rewrite a comprehension with one ``for`` and no conditions as a call that receives its item as a
+        function. Others, and those whose item holds a function, stay.
         """
         one = node.generators[0]
         is_plain = len(node.generators) == 1 and not one.ifs and not one.is_async
@@ -442,7 +445,7 @@ class _Conversion(ast.NodeTransformer):
 
 
 class _AsSizes(ast.NodeTransformer):
-    """In the condition of a ``while``, comparisons that may be of sizes: these are not decided there."""
+    """Rewrites comparisons in the condition of a ``while``, so that those of sizes are not decided there."""
 
     def visit_Compare(self, node: ast.Compare) -> Any:
         self.generic_visit(node)
@@ -458,8 +461,8 @@ class _AsSizes(ast.NodeTransformer):
 
 
 def _asked_alone(test: ast.expr) -> ast.expr:
-    """A condition: of what ``and`` and ``or`` join in it the truth value alone is asked for, so that the
-    parts may be of several types.
+    """Rewrite a condition so that of the parts of ``and`` and ``or`` only the truth value is used, and they
+    may have different types.
     """
     if isinstance(test, ast.BoolOp):
         test.values = [

@@ -1,6 +1,4 @@
-"""What Python's functions say of elements that Python does not know: ``max``, ``min``, ``int`` and ``float``
-of arrays.
-"""
+"""``max``, ``min``, ``int`` and ``float`` of arrays whose elements are not known while recording."""
 
 from __future__ import annotations
 

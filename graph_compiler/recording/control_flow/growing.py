@@ -1,6 +1,4 @@
-"""Lists that grow in the steps of a loop that is an operation of the graph: what each step appends is an
-output of its body.
-"""
+"""Lists that iterations of a recorded loop append to: what each iteration appends is an output of the body."""
 
 from __future__ import annotations
 
@@ -18,7 +16,9 @@ from .variables import Appended, Form, Growing, NotEqual, is_shared, noted
 
 
 class Steps(Protocol):
-    """The loop: the variables of the step that runs, and how many were taken before it."""
+    """Loop that such a list belongs to: the state of the current iteration, and the number of iterations
+    before it.
+    """
 
     values: dict[str, tuple[Form, list[Any]]]
     current: dict[str, list[Any]]
@@ -26,11 +26,11 @@ class Steps(Protocol):
 
     @property
     def done(self) -> Any:
-        """How many steps were taken before this one."""
+        """Number of iterations before the current one."""
 
 
 class Inside(Growing):
-    """The list as a step finds it: ``parts`` are what this step has appended."""
+    """The list as seen in an iteration. ``parts`` are what this iteration has appended."""
 
     def __init__(self, of: GrowingList) -> None:
         super().__init__(of.regions, ())
@@ -70,7 +70,13 @@ class Inside(Growing):
 
 @dataclass(frozen=True)
 class _Part:
-    """What each step appends: an item, or a stretch of so many (``length``), of a form and of kinds."""
+    """What each iteration appends at one point of its body.
+
+    form: form of an item.
+    kinds: kinds of its leaves.
+    length: number of items.
+    is_item: True for a single item, False for a stretch.
+    """
 
     form: Form
     kinds: tuple[Kind, ...]
@@ -79,7 +85,12 @@ class _Part:
 
 
 class GrowingList:
-    """The list in one variable: ``before`` the loop, ``inside`` of a step, and :meth:`behind` it."""
+    """The list in one variable.
+
+    before: what it holds before the loop.
+    inside: what the body sees instead of it.
+    plan: what each iteration appends, as far as trial runs have shown.
+    """
 
     def __init__(self, regions: Regions, name: str, before: Any, loop: Steps) -> None:
         self.regions, self.name, self.before, self.loop = regions, name, before, loop
@@ -97,7 +108,7 @@ class GrowingList:
         )
 
     def last(self) -> Any:
-        """The last item before this step, which is carried from now on."""
+        """Return the last item before this iteration. From the first call on, it is part of the carry."""
         if self.last_name not in self.loop.values:
             if not self.before:
                 raise NotEqual(
@@ -113,7 +124,7 @@ class GrowingList:
 
     # ------------------------------------------------------------------------------ what a step appends
     def learn(self) -> bool:
-        """Takes over what a trial step has appended; whether it was anything new."""
+        """Update the plan with what a trial iteration appended. Return True if that changed it."""
         if is_shared(self.inside.parts):
             raise TracingError(
                 f"{self.loop.place}: other variables have lists or dicts that a step of this loop appends to {self.name}"
@@ -130,8 +141,8 @@ class GrowingList:
         return _Part(found.form, found.kinds, found.length, found is not item)
 
     def _alike(self, parts: Sequence[_Part]) -> Iterator[_Part]:
-        """The parts with the kinds that they have in common: numbers beside arrays of their type are such
-        arrays.
+        """Yield the parts with their common kinds: a number appended besides arrays of its dtype becomes such
+        an array.
         """
         types = [(part.form, [(kind.dtype, kind.shape) for kind in part.kinds]) for part in parts]
         if any(one != types[0] for one in types):
@@ -167,7 +178,7 @@ class GrowingList:
 
     # ------------------------------------------------------------------------------ behind the loop
     def behind(self, arrays: Iterator[Any], length: Any) -> Any:
-        """The list behind so many steps; ``arrays`` hold what all of them have appended."""
+        """Return the list after ``length`` iterations; ``arrays`` hold what all of them have appended."""
         if not self.plan:
             return self.before
         form, kinds = self.plan[0].form, self.plan[0].kinds
@@ -180,7 +191,7 @@ class GrowingList:
         return self.before
 
     def _rows(self, parts: Sequence[Any]) -> Any:
-        """One row for each item, of arrays with one row for each step."""
+        """Return an array with one row per item, from arrays with one row per iteration."""
         if len(parts) == 1 and self.plan[0].is_item:
             return parts[0]
         items = [array[:, None] if part.is_item else array for array, part in zip(parts, self.plan)]

@@ -1,8 +1,8 @@
-"""Lists to which the steps of a loop have appended: how many items they hold is a size.
+"""Lists that iterations of a loop have appended to, whose length is a size.
 
-A loop that is an operation of the graph gives what its steps append as arrays, with one row for each item.
-The variable holds such a list from then on. What can be said of it whatever its length is said of these
-arrays; whoever asks for more gets its items one by one, which ties the recording to their number.
+A recorded loop returns what its iterations append as arrays with one row per item, and the variable then
+holds such a list. Uses that work for any length use these arrays. Any other use reads the items one by
+one, which adds a guard on their number.
 """
 
 from __future__ import annotations
@@ -18,8 +18,11 @@ from .variables import Appended, Form, Noted, noted, plain
 
 @dataclass(frozen=True, eq=False)
 class Stretch:
-    """Items of one ``form``: of each of their leaves an array with one row for each item, and the ``kinds``
-    of the leaves. ``length`` is a number or a size.
+    """Consecutive items of one ``form``.
+
+    arrays: for each leaf of the form, an array with one row per item.
+    kinds: kinds of the leaves.
+    length: number of items, an int or a size.
     """
 
     form: Form
@@ -43,8 +46,10 @@ class Stretch:
 
 
 def joined(regions: Regions, parts: Sequence[Any]) -> Stretch | None:
-    """All items of these parts of a list as one stretch; None where they differ in more than elements, or
-    hold what is no array.
+    """Return all items of these parts as one stretch.
+
+    Return None if their forms, shapes or dtypes differ, or if there is a leaf that is neither an array nor
+    a number.
     """
     if len(parts) == 1 and isinstance(parts[0], Stretch):
         return parts[0]
@@ -75,7 +80,11 @@ def _is_there(regions: Regions, part: Any) -> bool:
 
 
 def stretch_of(regions: Regions, item: Noted, kinds: Sequence[Kind] | None = None) -> Stretch | None:
-    """One item, as leaves of these kinds, as a stretch; None where it holds what is no array."""
+    """Return ``item`` as a stretch of length 1, with each leaf converted to its kind in ``kinds`` (default:
+    its own).
+
+    Return None if ``item`` has no leaves, or one that is neither an array nor a number.
+    """
     own = [leaf.kind for leaf in item.leaves if leaf.kind is not None]
     if not own or len(own) < len(item.leaves):
         return None
@@ -89,11 +98,14 @@ def length_of(parts: Iterable[Any]) -> Any:
 
 
 class Grown(Appended):
-    """A list that the steps of a loop have made longer."""
+    """A list that iterations of a loop have appended to."""
 
     @property
     def pieces(self) -> list[Any]:
-        """Its parts, for another list of the same items: those that can be changed are one object in both."""
+        """Its parts, to be shared with another list.
+
+        Items that can be changed are read one by one first, so that both lists hold the same objects.
+        """
         return (
             self.plain()
             if any(isinstance(part, Stretch) and part.form.may_change for part in self.parts)
@@ -120,8 +132,10 @@ class Grown(Appended):
         return self.parts
 
     def whole(self, is_kept: bool = False) -> Stretch | None:
-        """All items as one stretch; None where they differ in more than elements, or it ``is_kept`` and a
-        write would go to a copy.
+        """Return all items as one stretch, or None if :func:`joined` does.
+
+        With ``is_kept``, also return None if a write to an item of the result would not be seen in this
+        list.
         """
         is_copy = not (len(self.parts) == 1 and isinstance(self.parts[0], Stretch))
         found = joined(self.regions, self.parts)

@@ -1,9 +1,9 @@
-"""``return``, ``break`` and ``continue`` inside of statements, as truth values that the statements behind
-them ask for.
+"""Rewriting of ``return``, ``break`` and ``continue`` inside statements to flags, which the statements after
+them test; and the variables that blocks read and write.
 
-What is left is structured: each block runs from its first statement to its last. ``if c: return a`` with
-statements behind it becomes an ``if`` of which the other branch holds these, so that no truth value is read
-where a branch always leaves.
+The result is structured: each block runs from its first statement to its last. ``if c: return a`` followed
+by statements becomes an ``if`` with these in its other branch, so that no flag is tested where a branch
+always leaves.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 @dataclass
 class Loop:
-    """What the statements of a loop set where they leave it or one of its steps."""
+    """Names of the flags for leaving a loop or skipping the rest of an iteration."""
 
     number: int
 
@@ -43,7 +43,7 @@ class Loop:
 
 
 def lowered(body: Statements) -> Statements:
-    """The body of a function without jumps inside of its statements; ``return`` at its end stays what it is.
+    """Return the body of a function without jumps inside its statements. A ``return`` at its end stays.
 
     >>> program = ast.parse('''
     ... def first(xs):
@@ -91,7 +91,7 @@ class _Lowering:
 
     # ------------------------------------------------------------------------------ blocks
     def block(self, body: Sequence[ast.stmt]) -> tuple[Statements, Flags]:
-        """The statements, and what they set where one of them leaves the block."""
+        """Return the rewritten statements, and the flags that they set if one of them leaves the block."""
         made, flags = Statements(), _NONE
         for place, statement in enumerate(body):
             rest = body[place + 1 :]
@@ -108,7 +108,6 @@ class _Lowering:
         return made, flags
 
     def statement(self, statement: ast.stmt) -> tuple[Statements, Flags]:
-        """One statement; a jump is what ends its block."""
         if isinstance(statement, ast.Return):
             return self._return(statement)
         if isinstance(statement, ast.Break):
@@ -167,8 +166,8 @@ class _Lowering:
 
 
 def _asked_in_steps(loop: ast.While, own: Loop, body: Statements, exits: Sequence[str]) -> Statements:
-    """The condition of a loop as a statement before it and at the end of its body: what it assigns goes from
-    step to step.
+    """Evaluate a condition that assigns variables in a statement before the loop and at the end of its body
+    instead of in its test. Return the former.
     """
     again = assign(own.goes_on, copy.deepcopy(loop.test), loop.test)
     body.append(at(ast.If(none_of(exits), [again], []), loop.test) if exits else again)
@@ -177,7 +176,10 @@ def _asked_in_steps(loop: ast.While, own: Loop, body: Statements, exits: Sequenc
 
 
 def _joined(statement: ast.If, rest: Sequence[ast.stmt]) -> ast.If | None:
-    """An ``if`` with what stands behind it in the branch that does not always leave."""
+    """Return an ``if`` with the statements after it moved into the branch that does not always leave.
+
+    Return None if no branch does.
+    """
     if always_leaves(statement.body):
         return at(ast.If(statement.test, statement.body, [*statement.orelse, *rest]), statement)
     if statement.orelse and always_leaves(statement.orelse):
@@ -186,7 +188,7 @@ def _joined(statement: ast.If, rest: Sequence[ast.stmt]) -> ast.If | None:
 
 
 def always_leaves(body: Sequence[ast.stmt]) -> bool:
-    """Whether a block never comes to its end."""
+    """Return True if a block never reaches its end."""
     last = body[-1] if body else None
     if isinstance(last, ast.If):
         return always_leaves(last.body) and always_leaves(last.orelse)
@@ -196,7 +198,7 @@ def always_leaves(body: Sequence[ast.stmt]) -> bool:
 
 
 def _leaving(body: Sequence[ast.stmt]) -> Iterator[Sequence[ast.stmt]]:
-    """The blocks of a loop that end with its own ``break``."""
+    """Yield the blocks of a loop that end with its own ``break``."""
     if body and isinstance(body[-1], ast.Break):
         yield body
     for statement in body:
@@ -206,7 +208,7 @@ def _leaving(body: Sequence[ast.stmt]) -> Iterator[Sequence[ast.stmt]]:
 
 
 def _in_all(blocks: Sequence[Sequence[ast.stmt]]) -> tuple[str, ...]:
-    """Variables that each of these blocks assigns in a statement of its own."""
+    """Return the variables that every block assigns at its top level."""
     found = [
         {
             target.id
@@ -222,7 +224,7 @@ def _in_all(blocks: Sequence[Sequence[ast.stmt]]) -> tuple[str, ...]:
 
 # ------------------------------------------------------------------------------------- syntax
 def blocks_of(statement: ast.AST) -> Iterator[tuple[ast.AST, str]]:
-    """Where a statement holds blocks: (node, attribute)."""
+    """Yield the blocks inside ``statement`` as pairs of a node and the attribute that holds the block."""
     if isinstance(statement, _FUNCTIONS):
         return
     for kind in ("body", "orelse", "finalbody"):
@@ -233,7 +235,7 @@ def blocks_of(statement: ast.AST) -> Iterator[tuple[ast.AST, str]]:
 
 
 def walk(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
-    """All nodes but those of functions and classes inside."""
+    """Yield all nodes, without those inside functions and classes."""
     for node in body:
         yield node
         if not isinstance(node, _FUNCTIONS):
@@ -245,7 +247,7 @@ def assigns(node: ast.AST) -> bool:
 
 
 def at(node: Node, place: ast.AST) -> Node:
-    """The node, and all of it that has no place yet, at the place of another."""
+    """Give ``node``, and nodes in it without a location, the location of ``place``. Return it."""
     ast.copy_location(node, place)
     for inner in ast.walk(node):
         if not hasattr(inner, "lineno"):
@@ -272,7 +274,7 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def reads(*nodes: ast.AST | None) -> Names:
-    """The variables that are read, also by functions inside."""
+    """Return the variables that are read, also by functions inside."""
     inside = (inner for node in nodes if node is not None for inner in ast.walk(node))
     return frozenset(inner.id for inner in inside if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load)) | frozenset(
         inner.target.id for node in nodes if node is not None for inner in ast.walk(node)
@@ -281,8 +283,9 @@ def reads(*nodes: ast.AST | None) -> Names:
 
 
 def writes(nodes: Iterable[ast.AST]) -> Names:
-    """The variables that statements assign, import, define or delete; not those of functions and
-    comprehensions inside.
+    """Return the variables that statements assign, import, define or delete.
+
+    Those of functions inside do not count, nor loop variables of comprehensions.
     """
     found: set[str] = set()
     for node in nodes:
@@ -318,14 +321,19 @@ def assigned_outside(function: ast.AST) -> Names:
 
 @dataclass(frozen=True)
 class Uses:
-    """Variables with a use: ``behind`` a statement, and at the ``start`` of its blocks."""
+    """Live variables at two points: ``behind`` (after) a statement, and at the ``start`` of its blocks."""
 
     behind: Names
     start: Names
 
 
 class Liveness:
-    """The uses of the statements of one function, in the ``uses`` of each branch and loop."""
+    """Live-variable analysis of one function.
+
+    Stores the result in the attribute ``uses`` of each branch and loop.
+
+    always: variables of functions inside, which count as live everywhere.
+    """
 
     def __init__(self, body: Sequence[ast.stmt]) -> None:
         self.always = captured(body)
@@ -337,7 +345,7 @@ class Liveness:
         return behind | besides
 
     def statement(self, statement: ast.stmt, behind: Names, besides: Names) -> Names:
-        """Those before one statement."""
+        """Return the variables that are live before ``statement``."""
         if isinstance(statement, ast.If):
             start = self.block(statement.body, behind, besides) | self.block(
                 statement.orelse, behind, besides
@@ -365,7 +373,7 @@ class Liveness:
         return self._noted(loop, behind, head)
 
     def _any_order(self, statement: ast.stmt, behind: Names, besides: Names) -> Names:
-        """``try`` and ``match``: any of the blocks may follow any other, or what stands before the statement."""
+        """Return the variables live before a ``try`` or ``match``, any block of which may follow any other."""
         for _ in range(2):
             found = [
                 self.block(getattr(holder, kind), behind, besides) for holder, kind in blocks_of(statement)

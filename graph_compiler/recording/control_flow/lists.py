@@ -1,6 +1,6 @@
-"""What functions say of lists that a loop has made longer, whatever their length.
+"""Functions applied to lists that a loop has appended to, for those that work for any length.
 
-Any other function is given the items one by one.
+Any other function receives the items one by one.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 def of_lists(statements: Statements, found: Regions, function: Any, called: Any) -> Any:
-    """In the place of a function that is called, one that knows such lists; ``called`` is what it is traced
-    as.
+    """Return a function to call instead of ``called``, the traced form of ``function``, which handles lists
+    that a loop has appended to.
     """
     inner = getattr(called, "__func__", called)
     if (
@@ -52,7 +52,9 @@ def of_lists(statements: Statements, found: Regions, function: Any, called: Any)
 
 
 def of_items(function: Any) -> Any:
-    """In the place of a function that is called where Python runs unrecorded, one that is given plain lists."""
+    """Return a function to call instead of ``function`` while Python runs unrecorded, which receives plain
+    lists.
+    """
 
     def run(*args: Any, **kwargs: Any) -> Any:
         if function_of(function) is builtins.len and isinstance(args[0], Growing):
@@ -121,8 +123,8 @@ def _strong(found: Regions, array: Any, kind: Kind) -> Any:
 
 
 def _rows_of(found: Regions, form: Form, arrays: Iterator[Any]) -> Any:
-    """The arrays of leaves as the rows that items of a form have in an array: those of lists and tuples side
-    by side; None for others.
+    """Stack the arrays of leaves to rows that have the shape of an item, as ``array`` would do for nested
+    lists. Return None for other forms.
     """
     if form.cls is None:
         return next(arrays)
@@ -133,7 +135,7 @@ def _rows_of(found: Regions, form: Form, arrays: Iterator[Any]) -> Any:
 
 
 def _takes(use: Callable[..., Any], first: int, others: Any, kwargs: Any) -> bool:
-    """Whether a function knows these arguments behind its first ones."""
+    """Return True if a function accepts these arguments after its first ones."""
     try:
         inspect.signature(use).bind(*[None] * first, *others, **kwargs)
     except TypeError:

@@ -1,8 +1,8 @@
-"""One step of a loop as the body of a ``scan`` or a ``while_loop``: which variables go from step to step, and
-as what.
+"""Recording of a loop as ``scan`` or ``while_loop``: which variables are in the carry, and with which shapes
+and dtypes.
 
-A variable that a step leaves as it is stays what it is. One that a step changes is carried, as an array of
-the kind that it has before and after the step: numbers of Python take the kind that they get.
+A variable that no iteration changes stays outside. One that an iteration changes is carried, as an array
+of the same kind before and after. Python numbers take the kind that the iteration gives them.
 """
 
 from __future__ import annotations
@@ -31,9 +31,7 @@ _again: ContextVar[bool] = ContextVar("steps are computed again", default=False)
 
 @contextmanager
 def computing_again(checkpoint: bool) -> Iterator[None]:
-    """Loops that are recorded inside of the block compute their steps again, or not; loops in their steps say
-    so themselves.
-    """
+    """Set whether loops recorded inside the block recompute their iterations in the backward pass."""
     before = _again.set(checkpoint)
     try:
         yield
@@ -46,19 +44,19 @@ def is_computed_again() -> bool:
 
 
 class Source(Protocol):
-    """The items of a loop."""
+    """Iterable of a recorded loop."""
 
     def length(self) -> Any:
-        """How many there are: a number, a size (an expression), or an array."""
+        """Return the number of items: an int, a size expression or an array."""
 
     def arrays(self) -> Sequence[Any]:
-        """Those whose rows the items are made of."""
+        """Return the arrays whose rows make up the items."""
 
     def item(self, place: Callable[[], Any], rows: Sequence[Any]) -> Any:
-        """The item at a place, which ``place`` gives, of the rows there."""
+        """Return the item at the index that ``place()`` returns; ``rows`` are the rows of the arrays there."""
 
     def steps(self, loops: Any) -> Steps | None:
-        """As what marks the steps of ``loops`` goes through it."""
+        """Return the iterable in the form that ``loops`` marks; None if it has none."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +111,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Items:
-    """The items of a list that a loop has made longer."""
+    """The items of a list that a loop has appended to."""
 
     regions: Regions
     grown: Grown
@@ -157,7 +155,7 @@ class Numbered:
 
 @dataclass(frozen=True)
 class Together:
-    """``zip(*sources)``, of one length."""
+    """``zip(*sources)``, where all have the same length."""
 
     sources: tuple[Source, ...]
 
@@ -181,7 +179,7 @@ class Together:
 
 
 def source_of(regions: Regions, item: Any) -> Source | None:
-    """The source that something to go through is; None for what Python goes through by itself."""
+    """Return ``item`` as the iterable of a recorded loop, or None if Python iterates over it by itself."""
     if isinstance(item, (Range, Rows, Items, Numbered, Together)):
         return item
     if isinstance(item, Grown):
@@ -201,7 +199,7 @@ def _range(regions: Regions, *args: Any) -> Any:
 
 
 def _is_step(regions: Regions, step: Any) -> bool:
-    """Whether a range may have such a step, from here on: of 0 Python's raises an error."""
+    """Return True if a range may have this step, from now on under a guard that it is not 0."""
     if regions.is_open(step):
         regions.expect(regions.truth(step != 0))
         return True
@@ -256,7 +254,10 @@ _MADE: dict[Any, Callable[..., Any]] = {
 
 
 def making(regions: Regions, function: Any) -> Any:
-    """In the place of ``range`` and the like, a function that gives a source, or what Python's gives."""
+    """Return a function to call instead of ``range`` and the like, which returns a ``Source`` if it can.
+
+    Any other function is returned unchanged.
+    """
     make = next(
         (
             made
@@ -280,7 +281,7 @@ def _plain(item: Any) -> Any:
 
 
 def in_python(source: Any) -> Any:
-    """The items of a source, one after the other: how many there are is decided."""
+    """Return a source as an iterable of Python. Its length then becomes a guard."""
     if isinstance(source, Range):
         return range(source.start, source.stop, source.step)
     if isinstance(source, Numbered):
@@ -296,7 +297,7 @@ Place = tuple[str, int]  # a variable, and which of its leaves
 
 @dataclass
 class _Carried:
-    """What goes from step to step: a leaf of a variable, what it is before the first step, and its kind."""
+    """One part of the carry: a leaf of a variable, its value before the first iteration, and its kind."""
 
     place: Place
     first: Any
@@ -304,8 +305,14 @@ class _Carried:
 
 
 class Loop:
-    """A loop at a ``place`` in the user's file. ``step`` runs one step, ``goes_on`` gives one truth value of
-    an array or Python; variables in ``guarded`` are read only where a step has assigned them.
+    """A loop at ``place`` in the user's file.
+
+    goes_on(): returns the condition of the loop, as an array or a Python truth value.
+    guarded: variables that are read after the loop only if an iteration has assigned them.
+    before: values of the variables before the loop.
+    values: form and leaves of each variable before the loop.
+    carried: the carry, as far as trial runs have shown.
+    growing: lists that iterations append to.
     """
 
     def __init__(
@@ -330,7 +337,10 @@ class Loop:
         self.is_counted = False
 
     def let_grow(self, outside: Container[int]) -> None:
-        """Steps may append to lists: ``outside`` are the cells that are none of the function's own."""
+        """Let iterations append to lists.
+
+        ``outside`` holds the ids of the cells that are not the function's own.
+        """
         found = self.trials.cells.growing(outside)
         for name, before in found.items() if found and self.regions.lists_grow and lists.wanted() else ():
             self.trials.cells.add(name)
@@ -339,7 +349,10 @@ class Loop:
 
     # ------------------------------------------------------------------------------ the nodes
     def while_loop(self, step: Callable[[], None], probe: Callable[[], Any] | None = None) -> None:
-        """Steps while ``goes_on`` gives True; trial steps ask ``probe`` instead, where that is given."""
+        """Record iterations of ``step`` while ``goes_on`` returns True.
+
+        Trial iterations call ``probe`` instead, if there is one.
+        """
         self.probe = probe or self.goes_on
         self._settle(step, ())
         carried = list(self.carried.values())
@@ -360,7 +373,7 @@ class Loop:
             self._give(carried, self.regions.while_loop(test, body, self._first(carried), kinds))
 
     def scan(self, step: Callable[..., None], rows: Sequence[Any], length: Any, checkpoint: bool) -> None:
-        """``length`` steps, each with one row of each array."""
+        """Record ``length`` iterations, each with one row of each array in ``rows``."""
         self.probe = self.goes_on
         self._settle(step, rows)
         if not self.is_counted:
@@ -384,9 +397,7 @@ class Loop:
         return self._at() - self.start
 
     def counter(self, start: int) -> Callable[[], Any]:
-        """A number that each step finds one higher, from ``start``, where it asks; it counts in
-        :attr:`before` under a name of its own.
-        """
+        """Add an index to the carry that begins at ``start`` and return a function that reads it."""
         self.start = start
         self.values[_COUNTER] = (Form(), [start])
         self.carried[_COUNTER, 0] = _Carried((_COUNTER, 0), start, self.regions.kind(start))
@@ -398,7 +409,7 @@ class Loop:
 
     @contextmanager
     def _put_back(self) -> Iterator[None]:
-        """After an error the variables hold what they held before the loop."""
+        """Restore the variables after an error."""
         try:
             yield
         except BaseException as problem:
@@ -412,9 +423,7 @@ class Loop:
 
     # ------------------------------------------------------------------------------ values
     def _enter(self, carried: Sequence[_Carried], arrays: Sequence[Any]) -> None:
-        """Puts these arrays into the variables that are carried, and into the others what they hold before
-        the loop.
-        """
+        """Set the carried variables to ``arrays`` and the others to their values before the loop."""
         self.current = {name: list(leaves) for name, (_, leaves) in self.values.items()}
         for one, array in zip(carried, arrays):
             self.current[one.place[0]][one.place[1]] = array
@@ -446,7 +455,7 @@ class Loop:
         return [self.regions.made(one.first, one.kind) for one in carried]
 
     def _give(self, carried: Sequence[_Carried], arrays: Sequence[Any]) -> None:
-        """The variables behind the loop."""
+        """Set the variables to their values after the loop."""
         self._enter(carried, arrays)
         kept = {
             name: value
@@ -457,7 +466,7 @@ class Loop:
 
     # ------------------------------------------------------------------------------ what is carried
     def _settle(self, step: Callable[..., None], rows: Sequence[Any]) -> None:
-        """Finds what is carried, by trial steps: each shows what else a step changes."""
+        """Find the carry by trial iterations, until one changes nothing else."""
         for _ in range(_MOST_TRIALS):
             changed: list[GrowingList] = []
             if not self._learn(self._tried(step, rows, changed)) and not changed:
@@ -497,7 +506,7 @@ class Loop:
         return found
 
     def _learn(self, found: dict[str, tuple[Noted, Sequence[Any]]]) -> bool:
-        """Takes over what a trial has shown; whether it was anything new."""
+        """Update the carry with the result of a trial iteration. Return True if that changed it."""
         more = False
         for name, (after, given) in found.items():
             if self._begins(name, after):
@@ -512,14 +521,17 @@ class Loop:
         return more
 
     def _begins(self, name: str, after: Noted) -> bool:
-        """Whether a step gives a variable its first value."""
+        """Return True if an iteration gives a variable its first value."""
         if name not in self.values:
             return True
         before = self.values[name][1]
         return len(before) == 1 and before[0] is UNDEFINED and not after.is_undefined
 
     def _begin(self, name: str, after: Noted) -> None:
-        """A variable that has its first value in a step: nobody reads what it is before, where that is known."""
+        """Add a variable that is first assigned in an iteration, with zeros before it.
+
+        Raise ``NotEqual`` if those could be read.
+        """
         is_unread = name == f"{PREFIX}result" or name in self.guarded
         kinds = [leaf.kind for leaf in after.leaves if leaf.kind is not None]
         arrays = self.trials.cells.arrays(self.regions)

@@ -1,7 +1,7 @@
-"""Python's own statements as blocks of a frontend whose calls are recorded one by one.
+"""Regions of frontends that record calls one by one.
 
-A block is recorded on copies that stand for its inputs. What the node gives now is what Python's own steps
-give: these run beside it and are no part of the recording.
+A block is recorded on proxies of its inputs. The results that a node has while recording are those of
+running the loop or branch in Python, unrecorded.
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ from .variables import opened
 
 
 class TiedArrays:
-    """The owners of memory of which a recording does not know whether they are one: Python may write to
-    several of them at once.
+    """Owners of memory that may or may not be the same array, depending on which block ran.
 
-    A node gives arrays of its own. Where Python has two names for one array, a write to one of them is seen
-    by the other: that is refused as long as both live.
+    A node returns new arrays. If Python has two names for one array, a write through one of them would be
+    seen through the other, so such a write is an error while both are alive.
     """
 
     def __init__(self, recorder: Recorder) -> None:
@@ -55,7 +54,7 @@ class TiedArrays:
             self._others.setdefault(value, set()).update(group - {value})
 
     def with_tied(self, owners: Iterable[Value]) -> set[Value]:
-        """These, and all that may be one of them by way of others."""
+        """Return ``owners`` and all owners that may be the same, transitively."""
         found, left = set(), set(owners)
         while left:
             found |= left
@@ -63,7 +62,7 @@ class TiedArrays:
         return found
 
     def refuse(self, base: Value, origin: Origin) -> None:
-        """``TracingError`` where an array that is written to may be another one that lives."""
+        """Raise ``TracingError`` if the array that is written to may be another one that is alive."""
         others = self._others.get(base, ())
         if (
             base in self._frozen
@@ -80,20 +79,22 @@ class TiedArrays:
 
 
 class Recording(Protocol):
-    """The recording that is open."""
+    """The open recording."""
 
     @property
     def recorder(self) -> Recorder:
-        """Writes its graph."""
+        """The builder of its graph."""
 
     def here(self) -> Origin:
-        """Where the user's code is now."""
+        """Return the current line of the user's code."""
 
 
 @dataclass(frozen=True)
 class Owner:
-    """The owner of the memory of what a block gives: nobody else has it where it ``is_new``, nobody writes to
-    it where it ``is_fixed``.
+    """Owner of the memory of a block's output.
+
+    is_new: no other name refers to that memory.
+    is_fixed: nothing writes to that memory.
     """
 
     value: Value
@@ -103,7 +104,11 @@ class Owner:
 
 @dataclass(frozen=True)
 class RecordedBlock:
-    """A block, those of its outputs that it has not made (``outside``), and the owners of all of them."""
+    """A recorded block.
+
+    outside: owners of its outputs that it has not made.
+    owners: owners of all its outputs.
+    """
 
     body: Body
     outside: list[Value]
@@ -114,7 +119,7 @@ B = TypeVar("B", bound=RecordedBlock)
 
 
 class RecordedRegions(Regions, Generic[B]):
-    """The blocks of one recording; ``copy`` is what a user calls to copy an array."""
+    """The regions of one recording. ``copy`` is what messages tell the user to call for copying an array."""
 
     copy: str
     may_expect = True
@@ -143,11 +148,11 @@ class RecordedRegions(Regions, Generic[B]):
     # ------------------------------------------------------------------------------ what the framework does
     @abstractmethod
     def value_of(self, item: Any) -> Value:
-        """The value of an array, also of one that the recording has not met."""
+        """Return the value of an array, also of one that is new to the recording."""
 
     @abstractmethod
     def block(self, name: str, function: Block, given: Inputs) -> B:
-        """The block that a function makes."""
+        """Record the block that ``function`` computes."""
 
     @abstractmethod
     def node(
@@ -159,11 +164,11 @@ class RecordedRegions(Regions, Generic[B]):
         names: Sequence[str],
         **params: Any,
     ) -> Arrays:
-        """The node that runs the blocks, and gives now what ``steps`` gives."""
+        """Add the node that runs ``blocks`` and return its results, which now are those of ``steps()``."""
 
     @abstractmethod
     def now(self, truth: Any) -> bool:
-        """A truth value as it is now."""
+        """Return a truth value as it is while recording."""
 
     def returned(self, array: Any) -> Any:
         if regions() is None:  # Python runs beside the recording
@@ -186,7 +191,7 @@ class RecordedRegions(Regions, Generic[B]):
 
     @abstractmethod
     def copied(self, array: Any) -> Any:
-        """A copy, by a call of the recording."""
+        """Record a copy of an array and return it."""
 
     def begun(self, given: Inputs) -> Arrays:
         return [item for item, _ in given]
@@ -270,7 +275,7 @@ class RecordedRegions(Regions, Generic[B]):
         return self.entered([self.made(row, kind)], [(row, kind)])[0]
 
     def owners(self, values: Sequence[Value], kinds: Sequence[Kind]) -> list[Owner]:
-        """Those of what the innermost open block gives."""
+        """Return the owners of outputs of the innermost open block."""
         mine = (self.recorder.base_of(value) for value in values)
         return [
             Owner(owner, self._is_new(owner), not self.may_write(kind)) for owner, kind in zip(mine, kinds)
@@ -294,7 +299,9 @@ class RecordedRegions(Regions, Generic[B]):
         return found
 
     def _refuse_kept(self, block: B, count: int) -> None:
-        """A list holds the very arrays: later steps may write to what they are given, which an item may be."""
+        """Raise ``TracingError`` if an array that is appended to a list may be written to by a later
+        iteration.
+        """
         recorder, made = self.recorder, {value for node in block.body.nodes for value in node.outputs}
         written = {recorder.base_of(value) for node in block.body.nodes for value in node.writes} - made
         carried = {owner.value for owner in block.owners[:count]}
@@ -306,7 +313,7 @@ class RecordedRegions(Regions, Generic[B]):
                 )
 
     def _tie_kept(self, arrays: Arrays, owners: Sequence[Owner], count: int) -> None:
-        """Rows of a list may be arrays that other names have as well."""
+        """Tie the stacked outputs whose rows may be arrays that other names refer to."""
         values = [self.value_of(array) for array in arrays]
         for place in range(count, len(values)):
             owner = owners[place]
@@ -322,8 +329,8 @@ class RecordedRegions(Regions, Generic[B]):
     def _tie(
         self, arrays: Arrays, operands: Sequence[Value], outside: Sequence[Value], count: int = 0
     ) -> None:
-        """Arrays that a block gave as it was given them may be those of the outside; so is what a loop
-        carries where it takes no step.
+        """Tie results that may be arrays from outside: those that a block returned unchanged, and the carry
+        of a loop, which is unchanged without an iteration.
         """
         outputs = [self.value_of(array) for array in arrays]
         if outside:
@@ -333,8 +340,8 @@ class RecordedRegions(Regions, Generic[B]):
                 self.tied.tie((value, operand))
 
     def _refuse_written(self, body: Body, given: Inputs, operands: Sequence[Value]) -> None:
-        """A step that writes to what it is given writes, in the first step, to an array of the outside:
-        nobody else may have it.
+        """Raise ``TracingError`` if an iteration writes to a part of the carry whose array others may refer
+        to, because the first iteration would write to that array.
         """
         recorder = self.recorder
         written = {recorder.base_of(value) for node in body.nodes for value in node.writes}
@@ -365,7 +372,7 @@ class RecordedRegions(Regions, Generic[B]):
 
     @contextmanager
     def as_python(self) -> Iterator[None]:
-        """Inside of the block Python runs as it does now: nothing of it is recorded or assumed."""
+        """Run the block as plain Python: nothing in it is recorded or assumed."""
         since = self.recorder.savepoint()
         with unrecorded_in(self), self.recorder.block(()):
             yield

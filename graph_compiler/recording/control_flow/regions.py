@@ -1,4 +1,4 @@
-"""What a frontend provides so that Python's own statements are recorded: blocks of a running recording."""
+"""Interface of a frontend for recording Python statements as regions of operations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,12 @@ Block = Callable[..., Arrays]  # of the arrays that a block is given, those that
 
 @dataclass(frozen=True)
 class Kind:
-    """What an array is: ``number`` where it is a number of Python's in the user's code."""
+    """Dtype and shape of an array.
+
+    number: True for a Python number in the user's code.
+    name: the variable that holds it.
+    is_shared: True if something else may refer to the same array, before a loop.
+    """
 
     dtype: str
     shape: tuple[int, ...]
@@ -39,15 +44,27 @@ Inputs = Sequence[tuple[Any, Kind | None]]  # arrays, and with None arrays of wh
 
 
 class RowsWritten(TracingError):
-    """Steps write to an array whose rows they go through: the row of a step has to be looked up in it."""
+    """Iterations write to an array whose rows they iterate over, so that each row has to be read when it is
+    used.
+    """
 
 
 class Regions(ABC):
-    """One open recording: how its framework records functions as the blocks of an operation.
+    """One open recording: how its framework records functions as the regions of an operation.
 
-    Functions are called once or several times, on arrays that stand for any; what they read beside these they
-    find where they were defined. ``symbolic`` gives a size as the user's code may hold it, ``decided`` the
-    number that a size is now, as a guard; ``numbers`` are the inputs that are numbers of Python's.
+    The functions are called once or several times, on proxies. What else they read they find where they
+    were defined.
+
+    symbolic(size): the size as the user's code may hold it.
+    decided(size): the number that a size has now, under a guard.
+    numbers: values of inputs that are Python numbers.
+    module: the framework's namespace, with ``logical_and`` and ``logical_not``.
+    arrays: classes of arrays.
+    may_expect: ``expect`` works inside blocks.
+    lists_grow: iterations of a ``scan`` may append to lists.
+    takes_lists: functions of arrays accept lists.
+    escaped: description of the loop that an exception of the user has left; empty if there is none.
+    lists: lists that loops append to, by id.
     """
 
     module: ModuleType  # of the framework, which has logical_and and logical_not
@@ -71,14 +88,14 @@ class Regions(ABC):
     # ------------------------------------------------------------------------------ what things are
     @abstractmethod
     def is_open(self, item: Any) -> bool:
-        """Whether this is an array of the recording whose elements may differ between calls."""
+        """Return True for an array of the recording whose elements may differ between calls."""
 
     def is_array(self, item: Any) -> bool:
         return isinstance(item, self.arrays)
 
     @abstractmethod
     def kind(self, item: Any) -> Kind:
-        """Dtype and shape (as it is now) of an array, or of a number of Python's as it is in an array."""
+        """Return dtype and current shape of an array, or those that a Python number has as an array."""
 
     @property
     def is_inside(self) -> bool:
@@ -86,7 +103,7 @@ class Regions(ABC):
 
     @contextmanager
     def inside(self) -> Iterator[None]:
-        """Inside of the block the framework records a block."""
+        """Mark the framework as recording a block inside the context."""
         self.depth += 1
         try:
             yield
@@ -94,8 +111,8 @@ class Regions(ABC):
             self.depth -= 1
 
     def is_size(self, length: Any) -> bool:
-        """Whether a length is a number, or made of sizes of arrays and arguments: known before the graph
-        runs.
+        """Return True if a length is an int or depends only on shapes and arguments, so that it is known
+        before the graph runs.
         """
         is_known = isinstance(length, Size) and all(
             item.kind == "size" or item.source in self.numbers for item in length.symbols()
@@ -108,7 +125,7 @@ class Regions(ABC):
     # ------------------------------------------------------------------------------ small calls
     @abstractmethod
     def made(self, item: Any, kind: Kind) -> Any:
-        """A number, or an array, as an array of this kind."""
+        """Return a number or an array as an array of this kind."""
 
     def returned(self, array: Any) -> Any:
         return array
@@ -117,7 +134,10 @@ class Regions(ABC):
         return result
 
     def blank(self, kind: Kind, arrays: Sequence[Any]) -> Any:
-        """Zeros of this kind, shaped as one of ``arrays`` is; None where none of them is of this kind."""
+        """Return zeros of this kind, with the shape of one of ``arrays``.
+
+        Return None if none of them is of this kind.
+        """
         if not kind.shape:
             return self.made(0, kind)
         like = next((array for array in arrays if self.kind(array) == kind), None)
@@ -125,7 +145,7 @@ class Regions(ABC):
 
     @abstractmethod
     def truth(self, item: Any) -> Any:
-        """The truth value of an array with one element, as an array."""
+        """Return the truth value of an array with one element, as an array."""
 
     def both(self, one: Any, other: Any) -> Any:
         return self.module.logical_and(one, other)
@@ -135,7 +155,7 @@ class Regions(ABC):
 
     @abstractmethod
     def where(self, truth: Any, one: Any, other: Any) -> Any:
-        """``one if truth else other`` of arrays and numbers."""
+        """Return ``one if truth else other`` for arrays and numbers."""
 
     def length(self, array: Any) -> Any:
         return array.shape[0]
@@ -179,9 +199,11 @@ class Regions(ABC):
 
     @abstractmethod
     def collective(self, name: str, x: Any, **params: Any) -> Any:
-        """What devices exchange (one of ``ops.collectives.COLLECTIVES``), or ``sharding_hint``, as a call of
-        the recording: the axis is there when the graph runs over it. ``x`` is an array or a number; None for
-        what takes none.
+        """Record a collective (one of ``ops.collectives.COLLECTIVES``) or ``sharding_hint``.
+
+        Its axis exists when the graph runs.
+
+        ``x`` is an array or a number; None for operations without operand.
         """
 
     # ------------------------------------------------------------------------------ conditions
@@ -193,33 +215,39 @@ class Regions(ABC):
 
     @abstractmethod
     def expect(self, truth: Any) -> None:
-        """The recording holds only where this is True; inside of a block as a check."""
+        """Assume that ``truth`` is True; inside a block, as a check in it."""
 
     # ------------------------------------------------------------------------------ blocks
     @abstractmethod
     def trial(self, function: Block, given: Inputs) -> None:
-        """Calls the function on arrays like those that are given; nothing of it stays in the recording."""
+        """Call ``function`` on arrays like those that are given, and remove everything it recorded."""
 
     @abstractmethod
     def branch(self, truth: Any, then: Block, otherwise: Block) -> Arrays:
-        """The node that runs one of two functions without arguments, which give arrays of the same kinds."""
+        """Add the node that runs one of two functions without arguments, which return arrays of the same
+        kinds.
+        """
 
     @abstractmethod
     def while_loop(self, test: Block, body: Block, carried: Arrays, kinds: Sequence[Kind]) -> Arrays:
-        """The node that runs ``body(*carried)`` while ``test(*carried)`` gives one truth value that is True."""
+        """Add the node that runs ``body(*carried)`` while ``test(*carried)`` returns one truth value that is
+        True.
+        """
 
     @abstractmethod
     def scan(
         self, body: Block, carried: Arrays, kinds: Sequence[Kind], rows: Arrays, length: Any, checkpoint: bool
     ) -> Arrays:
-        """The node that runs ``body(*carried, *row of each array)`` a number of times that is a size. What
-        the body gives behind what is carried has one row for each step in what the node gives.
+        """Add the node that runs ``body(*carried, *row of each array)`` ``length`` times, which is a size.
+
+        Results of the body after the carry are stacked, with one row per iteration.
         """
 
 
 class Lists(threading.local):
-    """Whether steps of loops may make lists longer in the recording that the thread has open, and whether
-    some did: where an attempt fails in which some did, their loops are written out in the next one.
+    """State of this thread's recording: whether loops may append to lists in the graph (``may_grow``), and
+    whether some did (``did_grow``). If an attempt fails in which some did, the next one unrolls such
+    loops.
     """
 
     may_grow, did_grow = True, False
@@ -259,7 +287,7 @@ def behind() -> Regions | None:
 
 @contextmanager
 def unrecorded_in(found: Regions) -> Iterator[None]:
-    """Inside of the block statements run as Python's, in a recording. Lists are afterwards what they were."""
+    """Run statements inside the block as plain Python during a recording, and restore lists after it."""
     before, lists = _open.behind, [(each, [*each.parts]) for each in found.lists.values()]
     _open.behind = found
     try:
@@ -273,7 +301,10 @@ def unrecorded_in(found: Regions) -> Iterator[None]:
 
 @contextmanager
 def open_regions(found: Regions | None) -> Iterator[None]:
-    """Inside of the block statements on values are recorded there."""
+    """Record statements on values inside the block in ``found``; None records nothing.
+
+    Raise ``TracingError`` if an exception has left a recorded loop and was caught by the user's code.
+    """
     before, _open.regions = _open.regions, found
     try:
         yield

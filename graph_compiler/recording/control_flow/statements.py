@@ -1,5 +1,5 @@
-"""What the statements of a traced function call: Python's own where Python knows the values, otherwise blocks
-of the open recording.
+"""Runtime that the rewritten statements of a traced function call: it runs them as Python does if the values
+are known, and records regions otherwise.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ _Block = Callable[..., Any]
 
 
 class SizeCondition:
-    """A comparison of sizes in the condition of a ``while``, which decides nothing until it is asked."""
+    """A comparison of sizes in the condition of a ``while``, which adds a guard only when its truth value is
+    read.
+    """
 
     def __init__(self, compare: Callable[[], Any]) -> None:
         self._compare = compare
@@ -40,8 +42,10 @@ class SizeCondition:
 
 
 class Statements:
-    """The statements of traced functions: ``checkpoint`` computes each step of a loop again in the backward
-    pass.
+    """The statements of traced functions.
+
+    checkpoint: recompute each iteration of a loop in the backward pass.
+    outside: cells that traced functions were defined with, by id.
     """
 
     def __init__(self, checkpoint: bool = False) -> None:
@@ -54,8 +58,10 @@ class Statements:
     def branch(
         self, test: Any, then: Any, otherwise: Any, given: Sequence[str], guarded: Sequence[str]
     ) -> None:
-        """``if``: ``given`` are the variables that are read behind it, those ``guarded`` only where the loop
-        around it was left.
+        """Run an ``if``.
+
+        ``given`` are the variables that are read after it; those in ``guarded`` only if the enclosing loop
+        was left.
         """
         found = opened_by(test)
         if found is None:
@@ -104,7 +110,7 @@ class Statements:
         return self.choice(left, lambda: left, right)
 
     def truth(self, item: Any) -> Any:
-        """What a condition asks of one of its parts."""
+        """Return what a condition needs of one of its parts: a symbolic truth value or a bool."""
         found = opened_by(item)
         if found is not None:
             return found.truth(item)
@@ -149,8 +155,10 @@ class Statements:
 
     # ------------------------------------------------------------------------------ loops
     def while_(self, test: Any, body: Any, exits: Any, guarded: Sequence[str]) -> None:
-        """``while``: ``exits`` gives the truth values that end it besides, ``guarded`` are variables that are
-        read only where these do.
+        """Run a ``while``.
+
+        ``exits`` returns flags that end it, besides ``test``. ``guarded`` are variables that are read only
+        if one of the flags is set.
         """
         while True:
             found = regions()
@@ -170,14 +178,14 @@ class Statements:
                 raise  # else sizes say that there is no step
 
     def _is_recorded(self, test: Any, exits: Any) -> bool:
-        """Whether Python does not know if a loop goes on."""
+        """Return True if Python does not know whether a loop goes on."""
         if _flags(exits)[0]:
             return True
         answer = self._probed(test)
         return type(answer) is SizeCondition or opened_by(answer) is not None
 
     def _probed(self, test: Any) -> Any:
-        """What the condition of a ``while`` gives as far as it decides nothing of sizes."""
+        """Return the value of a ``while`` condition without deciding comparisons of sizes."""
         before, self._is_probing = self._is_probing, True
         try:
             return test()
@@ -185,14 +193,17 @@ class Statements:
             self._is_probing = before
 
     def _goes_on(self, found: Regions, exits: Any, test: Any) -> Any:
-        """The truth value of ``not any(exits()) and test()``."""
+        """Return the value of ``not any(exits()) and test()``."""
         flags, is_left = _flags(exits)
         if is_left:
             return False
         return self.and_(_none(found, flags), lambda: self.truth(test())) if flags else test()
 
     def for_(self, items: Any, body: Any, exits: Any, guarded: Sequence[str], position: Position) -> None:
-        """``for``: ``body(item)`` runs one step; ``position`` is where it stands in the file."""
+        """Run a ``for``.
+
+        ``body(item)`` runs one iteration; ``position`` is the location of the loop in the file.
+        """
         found = regions()
         source = None if found is None else source_of(found, items)
         if found is None or source is None:
@@ -224,7 +235,7 @@ class Statements:
         return (function(item) for item in in_python(items))
 
     def _in_python(self, items: Iterator[Any], body: Any, exits: Any) -> None:
-        """Item by item; where it is not known whether the loop was left, each step is a branch."""
+        """Run a loop in Python. Raise ``TracingError`` if values decide whether it was left."""
         for item in items:
             flags, is_left = _flags(exits)
             if is_left:
@@ -237,9 +248,7 @@ class Statements:
             body(item)
 
     def _until_open(self, source: Source, length: int, body: Any, exits: Any) -> int:
-        """Runs steps as Python does, until it does not know any more whether the loop was left; the number of
-        steps.
-        """
+        """Run iterations in Python until values decide whether the loop was left. Return how many were run."""
         for place, item in enumerate(in_python(source)):
             flags, is_left = _flags(exits)
             if is_left:
@@ -260,9 +269,10 @@ class Statements:
         guarded: Sequence[str],
         position: Position,
     ) -> None:
-        """The steps from the first one on, as an operation of the graph. Where they cannot be one, and how
-        many there are is a size, they are written out, for that size: without exits on values, or where there
-        are none.
+        """Record the iterations from the first one on as an operation.
+
+        If they cannot be one and the length is a size, unroll them under a guard on it, provided that no
+        flag can end the loop or that no iteration is left.
         """
         place, is_size = _place(), found.is_size(length)
 
@@ -333,9 +343,9 @@ class Statements:
         return result if found is None else found.given_back(result)
 
     def call(self, function: Any, is_nested: bool = False) -> Any:
-        """What is called in the place of a function: one of the user's is traced as well.
+        """Return what to call instead of ``function``: a function of the user is traced too.
 
-        ``is_nested``: other calls give its arguments.
+        ``is_nested``: other calls compute its arguments.
         """
         found = regions()
         if found is None:
@@ -364,7 +374,7 @@ class Statements:
         return function
 
     def converted(self, function: types.FunctionType) -> Any:
-        """The traced function; one without source as it is."""
+        """Return the traced function, or the function itself if it has no source."""
         key = function.__code__, id(function)
         if key not in self._functions:
             try:
@@ -375,8 +385,11 @@ class Statements:
 
 
 def _failed(region: Callable[[bool], None]) -> TracingError | None:
-    """Records the steps of a loop as an operation of the graph, with rows for what they go through where
-    nothing is written there, or says why they are none; nothing of them has happened then.
+    """Record a loop as an operation and return None, or return the error if that is impossible.
+
+    Nothing is recorded then.
+
+    If the loop writes to the array that it iterates over, rows are read by index.
     """
     for has_rows in (True, False):
         try:
@@ -390,9 +403,7 @@ def _failed(region: Callable[[bool], None]) -> TracingError | None:
 
 
 def _flags(exits: Any) -> tuple[list[Any], bool]:
-    """The truth values that end a loop and that Python does not know, and whether it knows that one of them
-    is True.
-    """
+    """Return the flags of a loop that Python does not know, and whether any other flag is True."""
     flags = () if exits is None else exits()
     return [flag for flag in flags if opened_by(flag) is not None], any(
         flag for flag in flags if opened_by(flag) is None
@@ -420,7 +431,7 @@ def _place() -> str:
 
 
 def _frame() -> FrameType | None:
-    """That of the user's code that runs."""
+    """Return the innermost frame of user code, or None."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and not is_users(frame):
         frame = frame.f_back

@@ -1,4 +1,6 @@
-"""The variables that the blocks of a statement share with the code around them, and what is in them."""
+"""Variables that the blocks of a statement share with the code around them, and the structure of their
+values.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,9 @@ _DEEPEST = 4
 
 
 class Appended:
-    """A list that takes items.
+    """A list that accepts new items while a loop is recorded.
 
-    Its ``parts`` are items and stretches. What it is asked for besides is a matter of its kind.
+    parts: its items and stretches of items.
     """
 
     def __init__(self, regions: Regions, parts: Sequence[Any]) -> None:
@@ -68,7 +70,7 @@ class Appended:
 
 
 class Growing(Appended):
-    """One inside of a step that appends to it."""
+    """The list as seen inside an iteration that appends to it."""
 
     def count(self) -> int:
         return int(self.symbolic_length())
@@ -93,7 +95,7 @@ for _name in _BY_ITEMS:
 
 
 def plain(item: Any, depth: int = 0) -> Any:
-    """Plain lists in the place of those that loops have made longer, in tuples, lists and dicts too."""
+    """Replace lists that loops have appended to by plain lists, in tuples, lists and dicts too."""
     if isinstance(item, Appended):
         return item.plain()
     if depth < _DEEPEST and type(item) in (tuple, list, dict):
@@ -114,7 +116,7 @@ _ORDER = ("b", "u", "i", "f", "c")  # of kinds of numbers, each of which holds t
 
 
 class _Undefined:
-    """What is in a variable that has no value yet."""
+    """Class of :data:`UNDEFINED`, the content of a variable without a value."""
 
     def __repr__(self) -> str:
         return "no value"
@@ -124,11 +126,11 @@ UNDEFINED = _Undefined()
 
 
 class NotEqual(TracingError):
-    """What blocks give, or a step changes, has no form in common."""
+    """Values that blocks return, or that an iteration changes, have no common form and kind."""
 
 
 class Cells:
-    """The variables that some blocks assign, by name."""
+    """The closure cells of the variables that some blocks assign, by name."""
 
     def __init__(self, *functions: types.FunctionType) -> None:
         found = [
@@ -151,7 +153,6 @@ class Cells:
         return {(name, place) for name, cell in self.cells.items() for place in _shared(cell)}
 
     def write(self, values: dict[str, Any]) -> None:
-        """Puts these in."""
         for name, value in values.items():
             if value is not UNDEFINED:
                 self.cells[name].cell_contents = value
@@ -159,7 +160,7 @@ class Cells:
                 del self.cells[name].cell_contents
 
     def arrays(self, regions: Regions) -> list[Any]:
-        """The arrays in them, and in what else the blocks read of the variables around them."""
+        """Return the arrays in all variables that the blocks use, assigned or only read."""
         return [
             leaf
             for cell in self._around.values()
@@ -173,8 +174,8 @@ class Cells:
         return {name: item for name, item in found.items() if type(item) is list}
 
     def growing(self, outside: Container[int]) -> dict[str, Any]:
-        """The lists that the blocks append to, which nobody else has, by the names of variables that they do
-        not assign; not those in cells ``outside``, with which the function was defined.
+        """Return the lists that the blocks append to, if no other reference to them exists, by variable.
+        Variables that the blocks assign, and cells in ``outside``, are left out.
         """
         found = {}
         for name in self._appended - self.cells.keys():
@@ -207,7 +208,7 @@ _HOLDERS = 3
 
 
 def is_shared(items: Any) -> bool:
-    """Whether something else has lists or dicts in a tuple, list or dict."""
+    """Return True if there are other references to a list or dict inside a tuple, list or dict."""
     for key in items if type(items) is dict else range(len(items)):
         item = items[key]
         if (
@@ -229,7 +230,7 @@ def _contents(cell: types.CellType) -> Any:
 
 @functools.lru_cache(maxsize=1024)
 def stored_in(code: types.CodeType) -> frozenset[str]:
-    """The variables of code around it that code assigns, functions inside of it included."""
+    """Return the free variables of ``code`` that it, or a function inside it, assigns."""
     own = {
         step.argval for step in dis.get_instructions(code) if step.opname in ("STORE_DEREF", "DELETE_DEREF")
     }
@@ -239,8 +240,8 @@ def stored_in(code: types.CodeType) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=1024)
 def appended_in(code: types.CodeType) -> frozenset[str]:
-    """The variables of code around it whose ``append`` or ``extend`` code reads, functions inside of it
-    included.
+    """Return the free variables of ``code`` whose ``append`` or ``extend`` it, or a function inside it,
+    reads.
     """
     steps = list(dis.get_instructions(code))
     own = {
@@ -255,7 +256,10 @@ def appended_in(code: types.CodeType) -> frozenset[str]:
 # ------------------------------------------------------------------------------------- containers
 @dataclass(frozen=True)
 class Form:
-    """A container without what is in it; of anything else, nothing."""
+    """Structure of nested tuples, lists and dicts without their leaves.
+
+    A leaf has the form with ``cls`` None.
+    """
 
     cls: type | None = None
     keys: tuple[Any, ...] = ()
@@ -266,7 +270,7 @@ class Form:
         return self.cls in (list, dict) or any(part.may_change for part in self.parts)
 
     def rebuilt(self, leaves: Iterator[Any]) -> Any:
-        """The container with these leaves."""
+        """Return the container with these leaves."""
         if self.cls is None:
             return next(leaves)
         items = [part.rebuilt(leaves) for part in self.parts]
@@ -276,7 +280,7 @@ class Form:
 
 
 def opened(item: Any) -> tuple[Form, list[Any]]:
-    """The form of a tuple, list or dict, or of what is none, and its leaves."""
+    """Return the form of ``item`` and its leaves."""
     is_named = isinstance(item, tuple) and hasattr(type(item), "_fields")
     if type(item) not in (tuple, list, dict) and not is_named:
         return Form(), [item]
@@ -290,9 +294,7 @@ def opened(item: Any) -> tuple[Form, list[Any]]:
 # ------------------------------------------------------------------------------------- leaves
 @dataclass(frozen=True, eq=False)
 class Leaf:
-    """Something that is no container, as it was when a block had been run: of an array and a number, the
-    ``kind``.
-    """
+    """A leaf of a variable after a block has run; ``kind`` is None if it is neither an array nor a number."""
 
     item: Any
     kind: Kind | None
@@ -302,7 +304,7 @@ class Leaf:
         return type(self.item) in NUMBERS or self.kind is None
 
     def is_same(self, other: Leaf) -> bool:
-        """Whether it is the same object, or an equal number or text."""
+        """Return True if it is the same object, or an equal number or string of the same type."""
         if self.item is other.item:
             return True
         if type(self.item) is not type(other.item) or not self.is_constant or not other.is_constant:
@@ -323,7 +325,7 @@ class Leaf:
 
 @dataclass(frozen=True, eq=False)
 class Noted:
-    """What was in a variable."""
+    """Form and leaves of a variable after a block has run."""
 
     form: Form
     leaves: tuple[Leaf, ...]
@@ -350,7 +352,9 @@ def _kind(regions: Regions, item: Any) -> Kind | None:
 
 
 def common(one: Kind, other: Kind) -> Kind | None:
-    """The kind that two have in common: numbers take that of the array beside them; None where arrays differ."""
+    """Return the common kind of two leaves: a number takes the kind of an array of rank 0 that can hold it.
+    Return None if there is none.
+    """
     if "object" in (one.dtype, other.dtype):  # numbers of Python's that no array holds
         return None
     if one.number and other.number:

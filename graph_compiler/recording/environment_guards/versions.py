@@ -88,7 +88,7 @@ class Words(NamedTuple):
     before them.
 
     stand(): True while the addresses may be read. Once it is False, a word before those that are gone has
-    changed.
+        changed.
     """
 
     addresses: tuple[int, ...]

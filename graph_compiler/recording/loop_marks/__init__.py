@@ -1,8 +1,7 @@
-"""Loops of the user's code whose number of steps its syntax leaves open: seen while recording, for a pass to
-fold.
+"""Marks on loops of the user's code whose trip count is symbolic, which a pass folds into loop nodes.
 
-:mod:`.syntax` finds the loop that a frame runs, :mod:`.purity` shows that a step has no effect but on
-variables and arrays, :mod:`.watching` marks the steps, :mod:`.shims` stand for ``range``, ``enumerate`` and
+:mod:`.syntax` finds the loop that a frame runs, :mod:`.purity` shows that an iteration changes only
+variables and arrays, and :mod:`.watching` marks the iterations and replaces ``range``, ``enumerate`` and
 ``zip``.
 """
 

@@ -1,10 +1,10 @@
-"""Whether a step of a loop changes nothing but variables of its own function and elements of arrays, by its
-syntax.
+"""Check by syntax that an iteration of a loop changes only variables of its own function and elements of
+arrays.
 
-Each name and attribute that the statements read is looked up, without running code of the user: it has to be
-an array, a number, a container of these, a module or a function. A function that is called has to be a
-framework's, one of Python's that has no effect, or the user's, whose statements are looked at likewise. What
-cannot be told is an effect.
+Each name and attribute that the statements read is looked up without running user code. It must be an
+array, a number, a container of these, a module or a function. A called function must belong to a
+framework, be a builtin without effects, or be the user's, which is checked likewise. Anything unknown
+counts as an effect.
 """
 
 from __future__ import annotations
@@ -50,20 +50,22 @@ _DEEPEST = 8  # calls of the user's functions in each other
 
 
 class Effect(Signal):
-    """A step may have an effect that no graph has."""
+    """An iteration may have an effect that a graph cannot have."""
 
 
 class Purity:
-    """``is_value`` tells arrays and symbolic numbers of the recording, whose operators have no effect that is
-    not recorded.
+    """Check of loops.
+
+    ``is_value`` is True for arrays and symbolic numbers of the recording, whose operators are all
+    recorded.
     """
 
     def __init__(self, is_value: Callable[[Any], bool]) -> None:
         self.is_value = is_value
 
     def of(self, found: Found, frame: types.FrameType, is_traced: bool = False) -> bool:
-        """Whether the steps of a loop have no other effect; of a traced one, whether they have no statements
-        that may be blocks either.
+        """Return True if the iterations of a loop have no other effect; of a traced loop, if they also
+        contain no branches.
         """
         if is_traced and any(
             isinstance(node, _BLOCKS) or len(getattr(node, "ops", ())) > 1 for node in ast.walk(found.loop)
@@ -82,7 +84,6 @@ class Purity:
         return True
 
     def is_plain(self, item: Any) -> bool:
-        """Whether code can do nothing with it, but to call it or to change an element, that goes unseen."""
         if self.is_value(item) or isinstance(item, _PLAIN):
             return True
         if type(item) in (tuple, list, dict):
@@ -92,10 +93,7 @@ class Purity:
 
 
 class _Space:
-    """What names stand for: ``known`` variables, globals, Python's own.
-
-    ``own`` are the names that are variables.
-    """
+    """Lookup of names: variables with ``known`` values, globals and builtins. ``own`` are all variables."""
 
     def __init__(self, known: Mapping[str, Any], space: Mapping[str, Any], own: frozenset[str]) -> None:
         self.known, self.globals, self.own = known, space, own
@@ -107,7 +105,7 @@ class _Space:
 
 
 class _Statements:
-    """Statements of one function, which may have ``calls`` of functions of the user's."""
+    """Check of the statements of one function. ``calls`` allows calls of functions of the user."""
 
     def __init__(self, purity: Purity, space: _Space, depth: int, calls: bool = True) -> None:
         self.purity, self.space, self.depth, self.calls = purity, space, depth, calls
@@ -116,7 +114,7 @@ class _Statements:
         )  # names and attributes that are only called, or of which an attribute is read
 
     def look(self, statements: Iterable[ast.AST]) -> None:
-        """``Effect`` where one may have an effect."""
+        """Raise ``Effect`` if a statement may have an effect."""
         nodes = [node for statement in statements for node in ast.walk(statement)]
         for node in nodes:
             if isinstance(node, _REFUSED):
@@ -164,7 +162,6 @@ class _Statements:
             raise Effect
 
     def _written(self, base: ast.expr) -> None:
-        """An element of an array, or of a container that a variable of the loop holds."""
         while isinstance(base, ast.Subscript):
             base = base.value
         held = self.value(base) if isinstance(base, (ast.Name, ast.Attribute)) else UNKNOWN
@@ -176,10 +173,7 @@ class _Statements:
 
     # ------------------------------------------------------------------------------ what expressions are
     def value(self, node: ast.expr) -> Any:
-        """What a name, or an attribute of one, is.
-
-        Of an array, and of what is not known, an attribute is not known.
-        """
+        """Return the value of a name or dotted name, or ``UNKNOWN``."""
         if isinstance(node, ast.Name):
             return self.space.of(node.id)
         if not isinstance(node, ast.Attribute):
@@ -224,9 +218,6 @@ class _Statements:
             raise Effect
 
     def _unknown(self, function: ast.expr) -> None:
-        """A method of something that is plain, of an array or of a container, or what a framework's function
-        of functions gives.
-        """
         if isinstance(function, ast.Call) and owner_of_function(self.value(function.func)) in (
             "framework",
             "own",
@@ -263,7 +254,6 @@ class _Statements:
 
     @staticmethod
     def _is_builtin(function: Any, name: str) -> bool:
-        """Python's own, or what stands in its place while something is recorded."""
         return (
             function is getattr(builtins, name)
             or owner_of(type(function)) == "own"
@@ -277,7 +267,6 @@ class _Statements:
         return not name.startswith(_SETTING)
 
     def _is_pure_function(self, function: Any) -> bool:
-        """A function of the user: its own variables are not known, but for ``self``."""
         plain = _function(function)
         definition = syntax_of(plain.__code__) if is_source(plain.__code__) else None
         defaults = (*(plain.__defaults__ or ()), *(plain.__kwdefaults__ or {}).values())

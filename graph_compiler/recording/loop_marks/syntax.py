@@ -1,6 +1,4 @@
-"""The loop of the source that a frame runs: found by the place of its instruction, in a text that is checked
-to be the code that runs.
-"""
+"""The loop that a frame runs, found in its source by the position of the current instruction."""
 
 from __future__ import annotations
 
@@ -23,8 +21,11 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 @dataclass(frozen=True)
 class Found:
-    """A loop. ``names`` are the variables of its steps that have a use when a step begins, ``after`` those
-    that are read outside of it, and ``own`` those that its function assigns.
+    """A loop in the source.
+
+    names: variables that are live at the start of an iteration.
+    after: variables that are read outside the loop.
+    own: variables that its function assigns.
     """
 
     loop: Loop
@@ -34,8 +35,10 @@ class Found:
 
 
 class Conditions(NamedTuple):
-    """Of each condition of a ``while``, whether it stands behind ``not``, and whether ``any_of`` them is
-    enough.
+    """The conditions that the test of a ``while`` joins.
+
+    negated: for each, whether it is under ``not``.
+    any_of: they are joined by ``or``.
     """
 
     negated: tuple[bool, ...]
@@ -43,7 +46,11 @@ class Conditions(NamedTuple):
 
 
 def for_over(frame: FrameType) -> Found | None:
-    """The ``for`` over what the running instruction gives."""
+    """Return the ``for`` loop whose iterable or iterator the current instruction of ``frame`` produces.
+
+    Return None if there is none, if it has an ``else`` clause, or if it cannot be found in the source
+    (always on Python 3.10).
+    """
     around = _around(frame.f_code, frame.f_lasti)
     begins = (
         _OPNAME[frame.f_code.co_code[frame.f_lasti]] == "GET_ITER"
@@ -64,8 +71,8 @@ def for_at(file: str, position: Position) -> Found | None:
 
 
 def is_given_to(frame: FrameType, is_known: Callable[[str], bool]) -> bool:
-    """Whether what the running instruction gives goes to functions of ``known`` names, for a ``for`` to go
-    through what these give.
+    """Return True if the current call is an argument of nested calls of known functions that a ``for``
+    iterates over.
     """
     *outer, call = _around(frame.f_code, frame.f_lasti) or (None,)
     is_inner = bool(outer) and isinstance(outer[-1], ast.Call)
@@ -78,8 +85,8 @@ def is_given_to(frame: FrameType, is_known: Callable[[str], bool]) -> bool:
 
 
 def while_asking(frame: FrameType) -> tuple[Found, int, Conditions] | None:
-    """The ``while`` whose condition the running instruction looks at, which one of several it is, and how
-    they are joined.
+    """Return the ``while`` whose condition the current instruction tests, the index of that condition, and
+    all of them; None if there is none.
     """
     around = _around(frame.f_code, frame.f_lasti)
     place = next((place for place in reversed(range(len(around))) if _is_in_test(around, place)), None)
@@ -94,7 +101,6 @@ def while_asking(frame: FrameType) -> tuple[Found, int, Conditions] | None:
 
 @functools.lru_cache(maxsize=1024)
 def _conditions(test: ast.expr) -> Conditions:
-    """Those that ``and`` and comparisons in a row, or ``or`` alone, join; none where there is more to it."""
     found: list[bool] = []
     any_of = isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or)
     for part in test.values if isinstance(test, ast.BoolOp) else (test,):
@@ -112,7 +118,6 @@ def _conditions(test: ast.expr) -> Conditions:
 
 
 def _jumps(node: ast.AST) -> bool:
-    """Whether an expression runs in parts, or is looked at by itself."""
     is_not = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
     return (
         is_not
@@ -129,9 +134,6 @@ def _is_in_test(nodes: tuple[Any, ...], place: int) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def _number_of(code: CodeType, instruction: int, place: int, count: int) -> int | None:
-    """Which of the conditions an instruction looks at: Python writes a jump for each, in order, before the
-    loop and at its end.
-    """
     loop = nodes_around(code, instruction)[place]
     own, asks = [], set()
     for each in dis.get_instructions(code):

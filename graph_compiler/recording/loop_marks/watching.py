@@ -1,4 +1,4 @@
-"""Loops that run while a function is recorded: marks before each step, and what they rely on."""
+"""Marks on the iterations of loops that run while a function is recorded."""
 
 from __future__ import annotations
 
@@ -30,11 +30,10 @@ from .syntax import Found, for_at, for_over, is_given_to, is_source, while_askin
 
 @dataclass(frozen=True)
 class Steps:
-    """The numbers of ``range(start, stop, step)``, for each of which ``item`` gives what the loop's variable
-    holds.
+    """The items that a loop over ``range(start, stop, step)`` would have.
 
-    ``start`` and ``stop`` are symbolic numbers of the user's code, or plain ones. ``plain`` gives what stands
-    there where the steps cannot be marked.
+    item(number): the loop variable's value for a number of the range.
+    plain(): the iterable if the iterations cannot be marked.
     """
 
     start: Any
@@ -60,7 +59,6 @@ def rows(array: Any, length: Any) -> Steps:
 
 
 def numbered(steps: Steps, first: Any) -> Steps:
-    """``enumerate``."""
     return Steps(
         0,
         steps.length,
@@ -76,7 +74,6 @@ def turned(steps: Steps) -> Steps:
 
 
 def side_by_side(parts: tuple[Steps, ...]) -> Steps:
-    """``zip`` of what is equally long."""
     return Steps(
         0,
         parts[0].length,
@@ -91,8 +88,8 @@ _DEEPEST = 3  # calls of functions in each other that an argument goes through
 
 
 def counting_arguments(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> frozenset[TreePath]:
-    """Where in ``(args, kwargs)`` stand whole numbers that bound a ``for`` over ``range`` in the function's
-    own code; of a traced function all numbers, for its statements may ask for any.
+    """Return the paths in ``(args, kwargs)`` of ints that bound a ``range`` of the function or of functions
+    it calls; for a traced function, those of all numbers.
 
     >>> def add(x, n, y): return [x + y for _ in range(n)]
     >>> counting_arguments(add, (1, 2, 3), {})
@@ -120,7 +117,6 @@ def counting_arguments(function: Any, args: Sequence[Any], kwargs: Mapping[str, 
 
 
 def _counting(function: types.FunctionType, depth: int) -> frozenset[str]:
-    """The names of variables that bound ranges of a function, or of functions that it calls with them."""
     code = function.__code__
     found = set(_bounds(code))
     for name, given in _calls(code) if depth else ():
@@ -132,7 +128,6 @@ def _counting(function: types.FunctionType, depth: int) -> frozenset[str]:
 
 
 def _held(function: types.FunctionType, name: str) -> Any:
-    """What a function finds under a name of its module, or of the function around it."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
     try:
         return cells[name].cell_contents if name in cells else function.__globals__.get(name)
@@ -151,7 +146,6 @@ def _definition(code: types.CodeType) -> ast.FunctionDef | None:
 
 @functools.lru_cache(maxsize=1024)
 def _calls(code: types.CodeType) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Names that a function calls, and the names that it gives to each."""
     definition = _definition(code)
     calls = (
         (node for node in ast.walk(definition) if isinstance(node, ast.Call))
@@ -167,7 +161,6 @@ def _calls(code: types.CodeType) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 @functools.lru_cache(maxsize=1024)
 def _bounds(code: types.CodeType) -> frozenset[str]:
-    """The names in the bounds of the ranges that a function's loops run over."""
     definition = _definition(code) if "range" in code.co_names else None
     loops = (
         (node for node in ast.walk(definition) if isinstance(node, ast.For)) if definition is not None else ()
@@ -198,13 +191,17 @@ _TELLING, _MANY = 6, 32
 
 
 class Means(NamedTuple):
-    """What loops ask of a frontend.
+    """Callbacks that a frontend provides for marking loops.
 
-    ``library`` is the module whose functions loops are written with; ``value_of`` gives the value of an array
-    of the recording and what tells it from others of its shape and type, None for all else; ``expression_of``
-    the size behind a symbolic number, anything else as it is; ``made`` the symbolic number for a size;
-    ``here`` the place in the user's code; ``is_open`` whether calls are recorded just now; ``position`` tells
-    this moment from others: how many calls there are.
+    library: name of the module whose functions express the loop (``"jax.numpy"``).
+    value_of(item): the value of an array of the recording and a key that compares its properties beyond
+        shape, dtype and elements (such as ``requires_grad``); None for anything else.
+    expression_of(item): the size behind a symbolic number; any other item unchanged.
+    made(size): the symbolic number for a size.
+    here(): the source location of the user's code.
+    is_open(): True if calls are being recorded.
+    position(): the current point of the recording: how many nodes it has, or, in JAX, an index from which
+        that is computed later.
     """
 
     library: str
@@ -217,7 +214,7 @@ class Means(NamedTuple):
 
 
 class Loops:
-    """The loops of one recording. ``recorder`` is the :class:`~graph_compiler.recording.Recorder`."""
+    """Marks the iterations of loops with a symbolic trip count, in the recording of ``recorder``."""
 
     def __init__(self, recorder: Any, means: Means) -> None:
         self.recorder, self.means = recorder, means
@@ -234,8 +231,8 @@ class Loops:
 
     # ------------------------------------------------------------------------------ for
     def steps_of(self, item: Any) -> Steps | None:
-        """What a loop over an item goes through; None where that is no range, and no array with as many rows
-        as an argument says.
+        """Return the items of a loop over ``item``, or None if that is neither a range nor an array with a
+        symbolic number of rows.
         """
         if isinstance(item, Steps):
             return item
@@ -246,7 +243,7 @@ class Loops:
         return rows(item, length) if isinstance(self.means.expression_of(length), Size) else None
 
     def are_equal(self, lengths: Sequence[Any]) -> bool:
-        """Whether lengths are one and the same, from here on under a guard."""
+        """Return True if all lengths are equal, from now on under a guard."""
         first, *others = map(self.means.expression_of, lengths)
         if any(hint_of(other) != hint_of(first) for other in others):
             return False
@@ -255,8 +252,8 @@ class Loops:
         return True
 
     def run(self, frame: FrameType, steps: Steps) -> Any:
-        """What the ``for`` that the frame begins goes through; the steps, where they stand in a call that is
-        given to it. None where nothing proves how many there are.
+        """Return what the ``for`` that ``frame`` begins iterates over; the steps themselves if they are an
+        argument of another shim. Return None if the loop cannot be marked.
         """
         if not self._may_be_marked(steps):
             return None
@@ -346,7 +343,6 @@ class Loops:
         index: Value | None = None,
         asked: int | None = None,
     ) -> None:
-        """Before a step: loops inside of the one before have ended, or were left."""
         del self._running[depth:]
         state = self._state(found, frame.f_locals) if loop.is_open else None
         loop.is_open = state is not None and not self.recorder.in_block and self.means.is_open()
@@ -355,8 +351,8 @@ class Loops:
 
     # ------------------------------------------------------------------------------ while
     def asked(self, frame: FrameType | None, condition: Any, answer: bool) -> bool:
-        """Whether the truth value that a frame asks for is the condition of a ``while`` whose steps are
-        marked, or one of several that have to hold, so that it is no guard yet. ``condition`` is the array.
+        """Return True if ``condition`` belongs to a ``while`` whose iterations are marked, so that it needs
+        no guard.
         """
         known = self.means.value_of(condition)
         if (
@@ -392,9 +388,6 @@ class Loops:
         return self._answered(asking, number, Held((known[0].spec, known[1]), known[0]), answer, goes_on)
 
     def _answered(self, asking: _Asking, number: int, held: Held, answer: bool, goes_on: bool) -> bool:
-        """One of the conditions, all of which have to be arrays: a mark stands behind the last one that is
-        asked for.
-        """
         loop = asking.loop
         loop.is_open = loop.is_open and number == len(asking.held)
         asking.held.append(held)
@@ -416,9 +409,8 @@ class Loops:
 
     # ------------------------------------------------------------------------------ what is relied on
     def answered(self, size: Size, origin: Origin) -> bool:
-        """Whether a size is a comparison with the number of a step, which all further steps answer as this
-        one does, so that it is no guard. The first step may have another answer than they; the loop keeps
-        what it was.
+        """Return True if ``size`` is a comparison with a loop index that has the same result in all further
+        iterations, so that it needs no guard.
         """
         open_ = (loop for loop in self._running if loop.is_open and loop.marks)
         running = {loop.marks[-1].index: loop for loop in open_ if loop.marks[-1].index is not None}
@@ -435,9 +427,7 @@ class Loops:
         return True
 
     def settled(self, size: Size) -> Any:
-        """The size with plain numbers in the place of those of steps, which something depends on: how many
-        steps these loops have is then what was recorded.
-        """
+        """Return ``size`` with numbers instead of loop indices. These loops then stay unrolled."""
         counted = {symbol.source for symbol in size.symbols()} & self.steps.keys()
         if not counted:
             return size
@@ -447,7 +437,6 @@ class Loops:
 
     # ------------------------------------------------------------------------------ what variables hold
     def _state(self, found: Found, variables: Mapping[str, Any]) -> dict[Path, Held] | None:
-        """What the variables of a loop hold; None where that is too much."""
         state: dict[Path, Held] = {}
         containers: dict[int, Path] = {}
         for name in found.names:
@@ -474,8 +463,11 @@ class Loops:
 
 
 class _Asking(NamedTuple):
-    """A ``while`` that runs in a frame; ``held`` are the conditions that were asked for before the next step,
-    ``places`` when they were.
+    """A ``while`` loop that is running in ``frame``.
+
+    depth: its nesting level among the running loops, from 1.
+    held: the conditions evaluated so far in the current test.
+    places: the recording position at each of them.
     """
 
     frame: FrameType
@@ -487,8 +479,6 @@ class _Asking(NamedTuple):
 
 
 class _Same:
-    """Equal for one object, and for numbers and texts that are written the same."""
-
     __slots__ = ("item",)
 
     def __init__(self, item: Any) -> None:
@@ -506,7 +496,6 @@ class _Same:
 
 
 def _is_shim(frame: FrameType, name: str) -> bool:
-    """Whether a name is that of a shim, which knows what steps are."""
     return (
         name in ("enumerate", "zip", "reversed")
         and name not in frame.f_locals
@@ -515,9 +504,6 @@ def _is_shim(frame: FrameType, name: str) -> bool:
 
 
 def _name_of(found: Found) -> str:
-    """A name for the number of a step: that of the variable, or of the first of them, where it holds just
-    this.
-    """
     target, over = found.loop.target, found.loop.iter  # type: ignore[union-attr]
     called = getattr(getattr(over, "func", None), "id", "")
     named = (
@@ -534,8 +520,8 @@ Current = Callable[[], "Loops | None"]
 
 
 def loop_shims(functions: Iterable[types.FunctionType], current: Current) -> list[Place]:
-    """The places of the shims in the modules of functions: where these look up the names, and find Python's
-    own.
+    """Return the patches of ``range``, ``enumerate``, ``zip`` and ``reversed`` in the modules of functions
+    that use these builtins.
     """
     spaces = {
         (id(one.__globals__), name): one.__globals__

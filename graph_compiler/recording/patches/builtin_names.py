@@ -66,8 +66,9 @@ def handed_on(file: str, name: str) -> frozenset[int]:
 
 @functools.lru_cache(maxsize=256)
 def _uses(file: str) -> tuple[_Use, ...]:
-    """Return the uses of builtins in a file; none if its source is not available. ``linecache`` also has the
-    source of notebook cells.
+    """Return the uses of builtins in a file; none if its source is not available.
+
+    ``linecache`` also has the source of notebook cells.
     """
     try:
         return tuple(_uses_in(ast.parse("".join(linecache.getlines(file)))))
@@ -166,8 +167,9 @@ _MOST_NAMES = 128  # beyond, an instruction needs another one before it, which w
 
 
 def alias_of(name: str) -> str:
-    """Return the global name under which rewritten calls of ``name`` are looked up. It is no valid
-    identifier, so user code cannot use it.
+    """Return the global name under which rewritten calls of ``name`` are looked up.
+
+    It is no valid identifier, so user code cannot use it.
 
     >>> alias_of("int")
     'int(...)'
@@ -176,8 +178,9 @@ def alias_of(name: str) -> str:
 
 
 def with_aliases(code: types.CodeType, names: Iterable[str]) -> types.CodeType:
-    """Return ``code`` with calls of these globals looking up their aliases, in functions inside it too;
-    ``code`` itself if there are no such calls.
+    """Return ``code`` with calls of these globals looking up their aliases, in functions inside it too.
+
+    Return ``code`` itself if there are no such calls.
 
     Offsets, lines and number of the instructions stay the same. On Python 3.10 nothing is rewritten.
 
@@ -364,8 +367,9 @@ def types_asked(
     stands: Callable[[Any], bool],
     class_of: Callable[[Any], type] = lambda item: item.__class__,
 ) -> list[Place]:
-    """Return the patches that replace ``type``, under any name, by a shim. For an item for which ``stands``
-    is True, it returns ``class_of(item)``.
+    """Return the patches that replace ``type``, under any name, by a shim.
+
+    For an item for which ``stands`` is True, it returns ``class_of(item)``.
     """
 
     def ask(*args: Any, **kwargs: Any) -> Any:

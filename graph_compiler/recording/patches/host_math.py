@@ -23,12 +23,13 @@ def _call_none(name: str, original: Callable[..., Any], args: tuple[Any, ...]) -
 class Symbols(NamedTuple):
     """Callbacks of a frontend for its symbolic numbers.
 
-    is_symbolic(item): True for a symbolic number. opened(args): the expressions of the arguments, or None
-    if the function must receive plain numbers. made(function, operands): the symbolic number for a
-    function of expressions. number_of(item): the number in an array of one element; any other item
-    unchanged. length_of(item): the size that ``len`` of an array returns; None for anything else.
-    is_recorded(item): True for a number that stays an array of the recording. call(name, original, args):
-    record a call with such numbers, or return NotImplemented.
+    is_symbolic(item): True for a symbolic number.
+    opened(args): the expressions of the arguments, or None if the function must receive plain numbers.
+    made(function, operands): the symbolic number for a function of expressions.
+    number_of(item): the number in an array of one element; any other item unchanged.
+    length_of(item): the size that ``len`` of an array returns; None for anything else.
+    is_recorded(item): True for a number that stays an array of the recording.
+    call(name, original, args): record a call with such numbers, or return NotImplemented.
     """
 
     is_symbolic: Callable[[Any], bool]
@@ -92,8 +93,9 @@ def _called(
     *args: Any,
     **kwargs: Any,
 ) -> Any:
-    """Return the recorded call or the symbolic result. Otherwise apply ``compose``, which builds the function
-    from operators, or the function itself.
+    """Return the recorded call or the symbolic result.
+
+    Otherwise apply ``compose``, which builds the function from operators, or the function itself.
     """
     symbols = session.symbols
     if original.__name__ in _OF_SEQUENCES:

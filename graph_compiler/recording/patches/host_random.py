@@ -47,8 +47,9 @@ def restore_host_state(states: tuple[Any, Any]) -> None:
 
 @contextmanager
 def host_state_kept() -> Iterator[None]:
-    """Restore both states after the block. A framework that is imported for the first time draws numbers for
-    itself.
+    """Restore both states after the block.
+
+    A framework that is imported for the first time draws numbers for itself.
     """
     before = host_state()
     try:

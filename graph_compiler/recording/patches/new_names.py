@@ -1,5 +1,6 @@
-"""Identifiers that are new at each call (``uuid.uuid4``). A recorded function may make them, if nothing that
-it computes depends on them.
+"""Identifiers that are new at each call (``uuid.uuid4``).
+
+A recorded function may make them, if nothing that it computes depends on them.
 """
 
 from __future__ import annotations

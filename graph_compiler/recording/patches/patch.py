@@ -22,8 +22,9 @@ NOTHING = object()
 
 @contextmanager
 def replaced(places: Iterable[Place]) -> Iterator[None]:
-    """Set names to the items in ``places`` inside the block. After it, restore what they held, or delete
-    them.
+    """Set names to the items in ``places`` inside the block.
+
+    After it, restore what they held, or delete them.
 
     >>> space = {"len": len}
     >>> with replaced([(space, "len", 1), (space, "abs", 2)]):
@@ -119,10 +120,11 @@ class Session:
     """One recording as seen by shims, with what they noted.
 
     trace: the frontend's object for its own rows.
-    symbols: callbacks for symbolic numbers; None if there are none. outside(): context in which the
-        framework computes immediately and records nothing. concrete(array): for a proxy, an array with
-        elements. hold(graph, arrays): makes the parameters of a graph that the function calls parameters
-        of the recording, and returns the arrays that represent them; None if that is impossible.
+    symbols: callbacks for symbolic numbers; None if there are none.
+    outside(): context in which the framework computes immediately and records nothing.
+    concrete(array): for a proxy, an array with elements.
+    hold(graph, arrays): makes the parameters of a graph that the function calls parameters of the
+        recording, and returns the arrays that represent them; None if that is impossible.
 
     >>> session = Session()
     >>> session.note("modules", session), session.noted("modules") == [session], session.noted("threads")
@@ -199,8 +201,10 @@ def sessions_here() -> tuple[Session, ...]:
 
 
 class Probes:
-    """Tables of patches. Their shims are installed while a session is open in any thread, and report to
-    sessions of the calling thread.
+    """Tables of patches.
+
+    Their shims are installed while a session is open in any thread, and report to sessions of the calling
+    thread.
     """
 
     def __init__(self, *rows: Probe) -> None:

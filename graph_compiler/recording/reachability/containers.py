@@ -179,8 +179,9 @@ class Kind:
 
 
 def _dict_behind(held: Any) -> tuple[Any, Any]:
-    """Return the plain dict, and the class whose methods bypass overrides of subclasses. Proxies of dicts,
-    such as TensorFlow uses for tracking, are unwrapped.
+    """Return the plain dict, and the class whose methods bypass overrides of subclasses.
+
+    Proxies of dicts, such as TensorFlow uses for tracking, are unwrapped.
     """
     while not issubclass(type(held), dict):
         held = held.__wrapped__

@@ -205,8 +205,9 @@ def _part(
 
 
 def _snapshot(items: Any, texts: frozenset[str]) -> list[Any]:
-    """Return the contents of a container, of a large dict only the values of these keys; empty for anything
-    else.
+    """Return the contents of a container, of a large dict only the values of these keys.
+
+    Return empty for anything else.
     """
     if isinstance(items, dict):
         return (

@@ -39,8 +39,9 @@ def module_of(cls: type) -> str:
 
 
 def original_of(item: Any) -> Any:
-    """Return the original of a compiled callable. Other objects, and graphs from files, are returned
-    unchanged.
+    """Return the original of a compiled callable.
+
+    Other objects, and graphs from files, are returned unchanged.
 
     >>> original_of(len) is len
     True
@@ -118,8 +119,10 @@ OF_IMPORTS = frozenset(
 
 
 def taken_by_name(function: types.FunctionType) -> Iterator[types.ModuleType]:
-    """Yield the loaded modules that code imports when it runs. If it uses ``sys.modules`` or imports by
-    string, also those that its string constants name, and its own.
+    """Yield the loaded modules that code imports when it runs.
+
+    If it uses ``sys.modules`` or imports by string, also those that its string constants name, and its
+    own.
 
     >>> def scaled(x):
     ...     return x * sys.modules["graph_compiler.errors"].SCALE
@@ -312,8 +315,9 @@ def functions_of(item: Any) -> Iterator[types.FunctionType]:
 
 
 def _members(cls: type) -> list[Any]:
-    """Return the members of a class that may hold functions. Of a framework's or Python's class, leave out
-    those that its own file defines.
+    """Return the members of a class that may hold functions.
+
+    Of a framework's or Python's class, leave out those that its own file defines.
     """
     members = [
         part for part in list(vars(cls).values()) if callable(part) or isinstance(part, _MEMBERS)

@@ -55,8 +55,8 @@ def is_constant(item: Any) -> bool:
 class Policy:
     """How a frontend's walk treats the objects it reaches.
 
-    is_leaf(item): True for objects not to enter, such as arrays. parts(item): objects to visit besides the
-    attributes that code names, such as a model's ``__call__``.
+    is_leaf(item): True for objects not to enter, such as arrays.
+    parts(item): objects to visit besides the attributes that code names, such as a model's ``__call__``.
     hidden: names of attributes to skip.
     whole: framework classes whose instances are entered, with all their attributes, because the
         framework's methods read what the user stored there.
@@ -187,8 +187,10 @@ class Reached:
         return self._object(item)
 
     def _function(self, function: types.FunctionType) -> None:
-        """Visit a function. Of functions of frameworks and the standard library, only what they wrap is
-        visited; entry methods also contribute names.
+        """Visit a function.
+
+        Of functions of frameworks and the standard library, only what they wrap is visited; entry methods
+        also contribute names.
         """
         owner = owner_of(function)
         if owner in INTERNAL:

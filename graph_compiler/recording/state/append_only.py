@@ -1,5 +1,6 @@
-"""Lists that a function only appends to, such as a log of losses. A graph then depends neither on their items
-nor on their lengths.
+"""Lists that a function only appends to, such as a log of losses.
+
+A graph then depends neither on their items nor on their lengths.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ _ENOUGH = 2  # lengths that a list had at recordings
 
 
 class Lengths:
-    """Lists at known places that had several lengths when a function was recorded. Recordings then try
-    whether the function only appends to them.
+    """Lists at known places that had several lengths when a function was recorded.
+
+    Recordings then try whether the function only appends to them.
     """
 
     def __init__(self) -> None:
@@ -84,8 +86,9 @@ class ListShims:
         return made
 
     def take_out(self) -> None:
-        """Restore the lists. Raise ``ListRead`` if one of them was read, even if the function caught that
-        exception.
+        """Restore the lists.
+
+        Raise ``ListRead`` if one of them was read, even if the function caught that exception.
         """
         for held, key, item, made in self._put:
             if made.was_read:

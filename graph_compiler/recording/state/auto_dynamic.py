@@ -1,5 +1,6 @@
-"""Detection of numbers and arrays that the user changes between calls. From the third recording on they are
-inputs.
+"""Detection of numbers and arrays that the user changes between calls.
+
+From the third recording on they are inputs.
 """
 
 from __future__ import annotations

@@ -176,8 +176,9 @@ def at(arguments: Any, path: Path) -> Any:
 
 
 def put(arguments: Any, path: Path, value: Any) -> bool:
-    """Store ``value`` at ``path`` inside a container of the arguments. Return False if that is impossible,
-    because the path names an argument itself or an item of a tuple.
+    """Store ``value`` at ``path`` inside a container of the arguments.
+
+    Return False if that is impossible, because the path names an argument itself or an item of a tuple.
 
     >>> cache = {"keys": [1, 2]}
     >>> put(((cache,), {}), (0, 0, "keys", 1), 5), cache, put(((1,), {}), (0, 0), 5)

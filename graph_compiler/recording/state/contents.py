@@ -1,5 +1,6 @@
-"""Objects that hold elements in a buffer, or a state that only their own methods return. They are compared
-and restored by their contents.
+"""Objects that hold elements in a buffer, or a state that only their own methods return.
+
+They are compared and restored by their contents.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from ..reachability.references import wrapped_by
 class Contents:
     """How the contents of a class of objects are read and restored.
 
-    take(item): an immutable, hashable copy of the contents. put(item, taken): restores them.
+    take(item): an immutable, hashable copy of the contents.
+    put(item, taken): restores them.
     """
 
     take: Callable[[Any], Any]
@@ -90,8 +92,9 @@ _ROWS: tuple[tuple[type, Contents], ...] = (
 
 
 def contents_of(item: Any) -> Contents | None:
-    """Return how the contents of ``item`` are read and restored. Return None for other objects, and for NumPy
-    arrays that are read-only or hold objects.
+    """Return how the contents of ``item`` are read and restored.
+
+    Return None for other objects, and for NumPy arrays that are read-only or hold objects.
 
     >>> buffer = bytearray(b"ab")
     >>> contents_of(buffer).take(buffer), contents_of([1])

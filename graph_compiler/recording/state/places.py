@@ -19,8 +19,9 @@ from .contents import contents_of
 
 
 def stateful_paths(arg_paths: Iterable[Any] | None, kwarg_paths: Iterable[Any] | None) -> tuple[Path, ...]:
-    """Return paths into ``(args, kwargs)`` for indices and names as users write them. A path of one part
-    needs no list.
+    """Return paths into ``(args, kwargs)`` for indices and names as users write them.
+
+    A path of one part needs no list.
 
     >>> stateful_paths([[0], [1, 0]], ["cache"])
     ((0, 0), (0, 1, 0), (1, 'cache'))
@@ -48,8 +49,9 @@ class Stateful:
     paths: tuple[Path, ...] = ()
 
     def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """Return the objects at ``paths`` in a call. Objects without a ``__dict__`` and keyword arguments
-        that were not passed are left out.
+        """Return the objects at ``paths`` in a call.
+
+        Objects without a ``__dict__`` and keyword arguments that were not passed are left out.
 
         Raise ``CallMismatch`` if a path leads nowhere.
         """
@@ -92,8 +94,9 @@ class Place:
         return (id(self.held.owner), None if self.whole else self.key)
 
     def read(self) -> Any:
-        """Return the current object, or ``MISSING``. A set is returned as a frozenset and a buffer as its
-        elements, which then belong to the signature.
+        """Return the current object, or ``MISSING``.
+
+        A set is returned as a frozenset and a buffer as its elements, which then belong to the signature.
         """
         if self.whole:
             if contents_of(self.held.item) is not None:
