@@ -212,7 +212,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         return
     existing = _existing or exercised.everything()
     _missing[:] = selection.unexercised(existing, _exercised, not config.option.changed)
-    if config.cache is not None:
+    if getattr(config, "cache", None) is not None:
         (config.rootpath / ".pytest_cache" / "exercised.json").write_text(json.dumps(_missing), "utf-8")
     if _missing and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
