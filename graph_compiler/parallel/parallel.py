@@ -214,6 +214,7 @@ class FlattenedDeviceFunction:
         leading = [] if self._names is None else [dict(zip(self._names, arrays))]
         args, kwargs = self._given.of(arrays[count:])
         found = self._function(*leading, *args, **kwargs)
+        # A single array needs no flattening.
         leaves, self._result = ([found], _ALONE) if is_array(found) else flatten(found, is_value)
         self.is_of_one_array = self._result is _ALONE
         native = list(map(self._engine.array, leaves))
@@ -409,6 +410,7 @@ class Parallel:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         arrays: Arrays = []
         prepared = self._prepared
+        # A call like the last one runs the last program without being flattened again.
         if (
             prepared is None
             or likeness((*args, kwargs), prepared.context.kinds, arrays) != prepared.alike
@@ -419,9 +421,11 @@ class Parallel:
         try:
             results = program.run([*prepared.placed, *arrays])
         except GuardFailed:
+            # Values may decide between variants: record one for this call, and call again.
             if not self._record(self._split(prepared.context, self._given(args, kwargs)), True):
                 raise
             return self(*args, **kwargs)
+        # Checked once for each program, because it compares arrays of all devices.
         if not program.is_checked:
             self._require_equal(prepared.context, program.flat, results)
             program.is_checked = True
@@ -543,6 +547,7 @@ class Parallel:
         before = len(graph.variants)
         _record_first(graph, call)
         if len(graph.variants) > before:
+            # Compiled programs contain the variants that the graph had before.
             self._programs.clear()
             self._prepared = None
         return len(graph.variants) > before

@@ -84,6 +84,7 @@ def fsdp(axis: str = "data") -> PresetRules:
         best = max(free, key=lambda place: shape[place], default=None)
         return tuple(axis if place == best else name for place, name in enumerate(taken))
 
+    # Lets the name be checked against the mesh before the rule runs.
     longest.axis = axis  # type: ignore[attr-defined]
     return PresetRules({"*": longest})
 
@@ -106,6 +107,7 @@ def layouts_of(
             rule = next((one[pattern] for pattern in one if fnmatch.fnmatchcase(name, pattern)), None)
             if rule is not None:
                 layout = rule(shape, sizes, found[name]) if callable(rule) else tuple(rule)
+                # Predefined rules adapt to the mesh. The user's own rules raise an error if they do not fit.
                 found[name] = (
                     _without_uneven_axes(shape, layout, sizes) if isinstance(one, PresetRules) else layout
                 )

@@ -75,6 +75,7 @@ def as_told(problem: Exception, doing: str) -> Exception:
 def _is_nested(frame: FrameType) -> bool:
     """Return True if the public function of ``frame`` was called, directly or not, by this package."""
     above = frame.f_back
+    # Code in ``PASSING`` calls the user's functions, so what is above it does not count as this package.
     while above is not None and (not _is_own(above) or above.f_code in PASSING):
         above = above.f_back
     return above is not None

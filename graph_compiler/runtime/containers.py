@@ -73,6 +73,7 @@ def compile_class(cls: type, compile_one: Compile) -> type:
     Methods inherited from another package, such as the framework, are not. Of a framework's own class only
     the entry method or ``__call__`` is compiled.
     """
+    # From the root of the MRO, because later classes override members of earlier ones.
     own = [base for base in reversed(cls.__mro__[:-1]) if not _of_framework(base, cls)]
     members = {
         name: item
@@ -113,6 +114,7 @@ def compile_module(module: types.ModuleType, compile_one: Compile) -> types.Modu
 def _copy(module: types.ModuleType, root: str, compile_one: Compile, done: dict[Any, Any]) -> Any:
     if module.__name__ in done:
         return done[module.__name__]
+    # Registered before its members are copied, because modules may contain each other.
     copied = done[module.__name__] = types.ModuleType(module.__name__, module.__doc__)
     for name, item in vars(module).items():
         copied.__dict__[name] = _member(name, item, root, compile_one, done)

@@ -648,6 +648,7 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
             return type(self)._from_bytes, (to_bytes(self),)
 
     def __copy__(self) -> Graph:
+        # Not ``self.__reduce__``, because subclasses override it for graphs without variants.
         restore, args = Graph.__reduce__(self)
         made: Graph = restore(*args)
         return made

@@ -306,6 +306,7 @@ class Pipeline:
         stage.name = "writing"
         native = self.target.target
         output_tree = graph.output_tree if self.proxies is None else self.proxies.tree(graph.output_tree)
+        # The target's transforms have to know the containers in results.
         native.register_classes(_classes(output_tree))
         dialect: Any = self.frontend.dialect if as_recorded else self.target.dialect
         header = header_of(self, recorded.graph, graph, recorded.counts)

@@ -82,6 +82,7 @@ def _next_plan(run: PlanRun, problem: Exception) -> RecordingPlan | None:
     Once the user's code has run, only errors of this package and signals lead to another plan.
     """
     plan = run.plan
+    # After the user's code has run, other exceptions are bugs of this package.
     if run.is_recorded and not isinstance(problem, (GraphCompilerError, Signal)):
         return None
     # The recorded iterations do not show what each one does.

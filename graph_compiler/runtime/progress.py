@@ -78,6 +78,7 @@ class working:
                 self._thread.join()
 
     def _watch(self) -> None:
+        # Nothing is drawn for quick work, or while another thread draws.
         if self._ended.wait(self._after) or not _shown.acquire(blocking=False):
             return
         self._is_drawing = True

@@ -50,6 +50,7 @@ class UnifiedGraph:
 
     def _frameworks_of(self, leaf: Any) -> list[str]:
         roots = {package_of(cls.__module__) for cls in type(leaf).__mro__}
+        # Backends of other packages count only if none of this package fits.
         of = [name for name, entry in backends.own.items() if not roots.isdisjoint(entry.packages)]
         return of or [name for name, entry in backends.all().items() if not roots.isdisjoint(entry.packages)]
 

@@ -147,6 +147,7 @@ class Variant:
             *([] if self.compile_options is None else numbers_of(self.graph)),
         ]
         self.writes = arrays_written(self.graph)
+        # Guards are checked after the function has run, so its writes may have to be undone.
         self._saves = bool(self.writes and (self.program.checks or has_inner_checks(self.graph)))
         self._watches = bool(self.writes) and self.watch is not None
         self.is_random = self.graph.randomness.key is not None
@@ -155,6 +156,8 @@ class Variant:
         # True if the flat function draws from a generator that the framework holds.
         self._draws = any(node.is_random for node in every(self.graph.nodes))
         self.last_failure = ""
+        # Such a variant keeps no state and returns what the flat function returns, so one generated function
+        # runs it.
         self._only_computes = not any(
             (
                 self.is_random,
@@ -279,6 +282,7 @@ class Variant:
             with self.turn:
                 return self._tried(args, kwargs)
         if self._only_computes:
+            # From now on calls go to the generated function directly.
             self.attempt = self._tried  # type: ignore[assignment,method-assign]
         return self._tried(args, kwargs)
 
@@ -424,6 +428,7 @@ class Variant:
     def _guarded(self, result: Any, checks: tuple[Any, ...]) -> Any:
         """Check the guards on values and return ``result``. While the target traces, its program checks."""
         if any(map(self.target.is_traced, checks)):
+            # Another variant may fit. The caller selects between them in the traced program.
             if len(self.siblings) > 1 and self._only_computes and self.target.either is not None:
                 raise UndecidedValues(
                     f"elements that decide are not known while {self.target.name} traces the call"
@@ -469,6 +474,7 @@ class Variant:
         try:
             write_argument(self.graph, self.target, index, array, value)
         except GuardFailed:
+            # The array is replaced only if no other argument is the same array.
             is_alone = first_of_each(self.graph).count(index) < 2
             if not (is_alone and put(arguments, list(paths(self.graph.input_tree))[index], value)):
                 raise

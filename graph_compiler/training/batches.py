@@ -47,6 +47,7 @@ class BatchFlattener:
         """Flatten ``(inputs, target)``. Raise ``CallMismatch`` if ``batch`` is no such pair."""
         arrays: list[Any] = []
         alike, known, last = likeness([batch], self._kinds, arrays), len(self._graph.variants), self._last
+        # The recorded variants decide whether a container is one argument, so their number counts too.
         if last is not None and last[0] == alike and last[1] == known:
             return Batch(arrays, arrays, last[2])
         found = _flatten_batch(batch, self._graph, self._target)

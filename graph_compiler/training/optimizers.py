@@ -178,7 +178,7 @@ ROWS: Mapping[str, Mapping[str, Any]] = {
     "nadam": {"learning_rate": 2e-3, **_BETAS, "momentum_decay": 4e-3, "weight_decay": 0.0},
     "lion": {"learning_rate": 1e-4, "b1": 0.9, "b2": 0.99, "weight_decay": 0.0},
 }
-"""Names of optimizers, and their options with the defaults of ``torch.optim``, or for ``lion`` of its paper.
+"""Optimizers and their options, with the defaults of ``torch.optim``, or for ``lion`` of its paper.
 
 ``weight_decay`` is added to the gradient (L2), except for ``adamw`` and ``lion``, which multiply the parameter
 by ``1 - learning_rate * weight_decay``.
@@ -235,8 +235,8 @@ def optimizer(name: str, **options: Any) -> Optimizer:
     """
     if name in _UNSUPPORTED:
         raise InvalidOption(
-            f"there is no {name!r} that is the same everywhere: {_UNSUPPORTED[name]}. Pass the framework's own "
-            "optimizer"
+            f"there is no {name!r} that is the same everywhere: {_UNSUPPORTED[name]}. Pass the framework's "
+            "own optimizer"
         )
     if name not in ROWS:
         raise InvalidOption(

@@ -146,6 +146,7 @@ class TrainingPlan:
         """Return the model's outputs in training mode, and the arrays that the call changes, by name."""
         compiled = self.engine.compiles_models and self.compile_options is not None
         with in_mode(self.graph, True):
+            # Only variants of the training mode count.
             draws = any(variant.is_random for variant in self.graph.variants if variant.environment.holds())
             with reporting_errors(
                 f"the model {self.graph.name}",

@@ -131,6 +131,7 @@ def _placed_batch(state: TrainState, batch: Any) -> Batch:
 def _run_program(state: TrainState, kind: str, taken: Batch) -> tuple[Held, Any]:
     """Run the program of a step, compiled once for each batch structure."""
     plan, is_last = state.plan, state.is_last
+    # A program contains the checks of the variants that exist when it is compiled.
     key = (kind, taken.tree, is_last, plan.checked_variants)
     if key not in state.programs:
         step = (

@@ -275,6 +275,7 @@ class _ScanLoop:
         self.derivatives: Derivatives = backend_of(owner).derivatives() if owner is not None else NumpyLoops()  # type: ignore[assignment]
         state, self.tree = flatten(carry, is_value)
         self.state, self.rows_tree = list(map(self.derivatives.array, state)), rows_tree
+        # A scan needs an array to iterate over, even if the function gets no rows.
         self.rows = list(map(self.derivatives.array, rows or [np.arange(length)]))
         self.has_rows = bool(rows)
         self.outputs: Tree | None = None

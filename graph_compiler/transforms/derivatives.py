@@ -72,11 +72,13 @@ class StrongZeroFunction(FunctionWrapper):
 
     def _of_plain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
         framework = framework_for(self.function, args, kwargs)
+        # A framework without derivatives (NumPy) has its functions recorded for another one.
         has_derivatives = backend_of(framework).derivatives() is not None
         graph = strong_zero_graph(
             lazy_graph(self.function, framework, framework if has_derivatives else default_framework())
         )
         found = self._of_graph(graph, args, kwargs)
+        # The recording holds such arrays as constants, outside the trace of the enclosing transform.
         if is_inside() and (
             held := [
                 *_arrays_in_closure(self.function),
@@ -520,6 +522,7 @@ def _by_rows(call: DifferentiatedCall) -> tuple[Columns, Shapes, Arrays]:
             derivatives, lambda given: pull([*zeros[:place], *given, *zeros[place + 1 :]]), basis
         )
         rows = [derivatives.split(array, 0, results[place]) for array in pulled]
+        # The pullback returns conjugate derivatives, and a Jacobian holds plain ones.
         return list(map(derivatives.conjugate, rows)) if derivatives.is_complex(results[place]) else rows
 
     return [rows(place) for place in range(len(results))], _shapes(results), handed
@@ -528,6 +531,7 @@ def _by_rows(call: DifferentiatedCall) -> tuple[Columns, Shapes, Arrays]:
 def _by_columns(call: DifferentiatedCall) -> tuple[Columns, Shapes, Arrays]:
     derivatives = call.function.derivatives
     zeros = list(map(derivatives.zeros_like, call.arrays))
+    # A call with zero tangents, to know the results and their shapes.
     results, handed, _ = call.pushed(zeros)
 
     def columns(place: int) -> Arrays:

@@ -321,6 +321,7 @@ def _is_array(backend: Any, item: Any) -> bool:
     return isinstance(item, backend.target.array_types)
 
 
+# Cached, so that a transform that is called again finds the variants of the graph.
 @functools.lru_cache(maxsize=256)
 def lazy_graph(function: Any, framework: str, to: str) -> Graph:
     """Return a cached graph of ``function`` for ``to``. Its first call records it."""
@@ -334,6 +335,7 @@ def record_first(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
     Do nothing if an array is already traced, or ``function`` is no graph.
     """
+    # Tracers have no values to record with.
     if not isinstance(function, Graph) or any(map(_is_traced, iterate_structure((args, kwargs)))):
         return
     fits = [
@@ -570,6 +572,7 @@ class DifferentiatedCall:
         self.arrays = [leaf for leaf, has in zip(self._leaves, self._has) if has]
         self._result: tuple[Tree, list[bool]] | None = None
         self._aux: Tree | None = None
+        # Numbers have become arrays, for which the graph may have no variant yet.
         if any(isinstance(leaf, (float, complex)) and has for leaf, has in zip(leaves, self._has)):
             function.prepare(*self._with(self.arrays))
 
@@ -646,6 +649,7 @@ class DifferentiatedCall:
         Raises ``CallMismatch`` if the number of arrays or a shape differs.
         """
         leaves, tree = flatten(list(given), is_value)
+        # Structures may differ, such as a list instead of a tuple, as long as the arrays correspond.
         if tree != self._tree and len(leaves) != len(self._leaves):
             raise CallMismatch(
                 f"{self.words} of {self.function.name}: tangents have {len(leaves)} arrays, and the "

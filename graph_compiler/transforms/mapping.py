@@ -85,6 +85,7 @@ def vmap(
         how = How(axes, _size(found, arrays, axes, axis_size), randomness, axis_name)
         return _mapped_result(found, how, FlattenedFunction(found, "vmap", tree), arrays, out_axes)
 
+    # A graph is recorded with the first slice before the call, because tracers have no values.
     def first(*args: Any, **kwargs: Any) -> Arguments:
         leaves, tree = flatten((args, kwargs), is_array)
         axes = _axes(name_of(function), args, kwargs, in_axes)

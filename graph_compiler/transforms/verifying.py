@@ -57,6 +57,7 @@ def verify_derivative(
     transformed: Transformed, args: Any, kwargs: Any, how: DerivativeOptions, rtol: float | None, seed: int
 ) -> DerivativeVerification:
     derivatives = resolve_function(transformed.function, *transformed.inner(*args, **kwargs)).derivatives
+    # Differences of float32 numbers have few correct digits, so float64 is tried first.
     with derivatives.wide():
         try:
             wide_args, wide_kwargs = map_structure(lambda item: _wide(derivatives, item), (args, kwargs))
@@ -164,6 +165,7 @@ def _central_differences(
 ) -> list[Any]:
     """Return the directional derivative of each result by fourth-order central differences, in four calls."""
     largest = max((float(np.abs(array).max(initial=0)) for array in own), default=0.0)
+    # This step balances the truncation error, of fourth order, and the rounding error.
     step = precision**0.2 * max(1.0, largest) * 0.5
 
     def at(times: float) -> list[Any]:
@@ -191,6 +193,7 @@ def _require_agreement(
     wanted = rtol if rtol is not None else float(np.finfo(dtype).eps) ** 0.5 * 50
     worst = 0.0
     for one, other in zip(found, expected, strict=True):
+        # Derivatives near zero are compared absolutely.
         size = max(1e-3, float(np.abs(other).max(initial=0)), float(np.abs(one).max(initial=0)))
         worst = max(worst, float(np.abs(np.asarray(one) - other).max(initial=0)) / size)
     if not worst <= wanted:

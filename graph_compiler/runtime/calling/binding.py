@@ -162,6 +162,7 @@ class ArgumentBinding:
     def _is_unseen(
         self, count: int, given: Mapping[str, Any], recorded_count: int, wanted: list[str]
     ) -> bool:
+        # A decorator may see how these arguments are passed, so both calls must pass them alike.
         before, after = self._order[:count], self._order[:recorded_count]
         return all((name in before, name in given) == (name in after, name in wanted) for name in self.seen)
 

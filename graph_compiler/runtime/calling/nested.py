@@ -73,6 +73,7 @@ def _graph_for(
         _add_variant(graph, args, kwargs)
     known: dict[str, Graph] = graph.__dict__.setdefault("_written_for", {})
     made = known.get(framework)
+    # Variants that were recorded since are written for the framework, too.
     if made is None or len(made.variants) < len(graph.variants):
         with _unrecorded():
             known[framework] = made = graph.to(framework)

@@ -64,6 +64,7 @@ def _fixed(item: Any, where: Any) -> Any:
     if isinstance(item, Fixed):
         return item
     try:
+        # Calls are told apart by their static arguments, which therefore must be hashable.
         hash(item)
     except TypeError:
         raise CallMismatch(

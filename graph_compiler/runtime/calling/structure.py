@@ -41,7 +41,8 @@ def structure_differences(old: Tree, value: Any, path: Path, is_array: IsArray) 
         if not same_static(old.value, value):
             yield _other_static(old.value, value, path, is_array)
     elif not (_is_scalar(old.type, value, is_array) if isinstance(old, TypedLeaf) else is_array(value)):
-        yield f"{argument_path(path)} is {_describe(value, is_array)} and was recorded as {_describe_tree(old)}"
+        now, before = _describe(value, is_array), _describe_tree(old)
+        yield f"{argument_path(path)} is {now} and was recorded as {before}"
 
 
 def _is_scalar(cls: type, value: Any, is_array: IsArray) -> bool:
@@ -81,8 +82,8 @@ def _of_other_class(old: Branch, value: Any, path: Path, is_array: IsArray) -> s
 def _of_other_keys(path: Path, old: Branch, keys: tuple[Any, ...]) -> str:
     if path == (0,):
         return (
-            f"the call has {len(keys) or 'no'} positional argument{plural_s(len(keys))} and was recorded with "
-            f"{len(old.keys) or 'none'}"
+            f"the call has {len(keys) or 'no'} positional argument{plural_s(len(keys))} and was recorded "
+            f"with {len(old.keys) or 'none'}"
         )
     if path == (1,):
         now, before = (", ".join(map(str, names)) for names in (keys, old.keys))

@@ -67,6 +67,7 @@ class CallConverter:
         crossing = _ConvertedCall(self, types)
         given: list[Any] = [list(args), dict(kwargs)]
         crossing.replace(given, crossing.entering)
+        # While the original's code runs, proxy classes do not convert arrays.
         _here.depth = getattr(_here, "depth", 0) + 1
         try:
             result = function(*given[0], **given[1])

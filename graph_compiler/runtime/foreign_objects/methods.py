@@ -164,6 +164,7 @@ def _member(item: Any, converter: CallConverter) -> Any:
 def _converting_method(function: Any, converter: CallConverter) -> Any:
     @functools.wraps(function)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        # The original's own code calls its methods with its own arrays; traced arrays cannot be converted.
         if is_inside() or any(
             map(converter.target.is_traced, iterate_structure(([*vars(self).values()], args, kwargs)))
         ):

@@ -84,6 +84,7 @@ class WriteBack:
             held = item_of(arguments, item, ())
             return own.setdefault(id(held), self._own(held))
 
+        # Computed before the first change, because items may refer to objects from before the call.
         planned = [(place, placed(item)) for place, item in replaced_places(self._state)]
         apply_updates(
             self._updates,

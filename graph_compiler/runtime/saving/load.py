@@ -55,7 +55,7 @@ class LoadedPipeline(Pipeline):
         for name, array in recorded.weights.arrays.items():
             if name not in self._arrays:
                 self._arrays[name] = self.target.target.adopt(array)
-        return _LiveArrays(self._arrays, list(graph.parameters))
+        return _FileArrays(self._arrays, list(graph.parameters))
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
         raise GuardFailed(
@@ -64,7 +64,7 @@ class LoadedPipeline(Pipeline):
         )
 
 
-class _LiveArrays(Live):
+class _FileArrays(Live):
     """Weights of a loaded graph, which only the graph itself replaces."""
 
     dicts: tuple[dict[str, Any], ...] = ()
@@ -126,8 +126,8 @@ class LoadedWeights(Weights):
         finally:
             self.mode = before
 
-    def live(self, names: Iterable[str]) -> _LiveArrays:
-        return _LiveArrays(self.arrays, list(names))
+    def live(self, names: Iterable[str]) -> _FileArrays:
+        return _FileArrays(self.arrays, list(names))
 
     def owner_of(self, name: str) -> Any:
         return self.arrays
@@ -150,7 +150,8 @@ class LoadedWeights(Weights):
 _Opener = Callable[[str], IO[bytes]]
 _DAMAGE = (
     KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError,
-    MemoryError, GraphCompilerError, zipfile.BadZipFile, EOFError, OSError, NotImplementedError, SyntaxError, StopIteration,
+    MemoryError, GraphCompilerError, zipfile.BadZipFile, EOFError, OSError, NotImplementedError, SyntaxError,
+    StopIteration,
 )  # fmt: skip
 
 
@@ -206,6 +207,7 @@ def _graph_in(
     pipeline = LoadedPipeline(
         absent, name, frontend, target, graphs[0].dialect == target.name, Options(), backend_of
     )
+    # A loaded graph records nothing, so it must never reach its limit.
     graph = (Graph if statics is None else StaticGraph)(pipeline, pipeline.name, max_variants=len(graphs) + 1)
     if statics is not None and isinstance(graph, StaticGraph):
         graph.statics = statics

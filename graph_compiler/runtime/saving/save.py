@@ -81,6 +81,7 @@ def _files_of(graph: Graph) -> dict[str, Iterable[bytes]]:
         },
         allow_nan=False,
     ).encode()
+    # Read back before anything is written, so that a graph that cannot be loaded leaves the old file.
     _read_back(graph, text, arrays)
     return dict(zip(FILES, ([text], safetensors_of(arrays, target.to_bytes))))
 

@@ -38,6 +38,7 @@ class StackedWeights:
             made = {name: array for name, array in now.items() if name not in self._left_out}
             made.update((stack.together(), self._stacked(now, *stack)) for stack in self._stacks)
             self._held = now, made
+        # Calls replace these buffers without replacing the mapping.
         made.update((name, now[name]) for name in self._written)
         return made
 

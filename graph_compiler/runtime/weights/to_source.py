@@ -33,6 +33,7 @@ def to_source(graph: Graph, values: Any) -> None:
             f"{graph.name}: these are not the parameters of the graph; nothing was changed.\n  "
             + "\n  ".join(problems)
         )
+    # All values are read before the first write, so that an error changes nothing.
     elements = {name: elements_of(target, array) for name, array in given.items()}
     for name in held:
         owners[name].leave(name, elements[name], False)
