@@ -68,7 +68,7 @@ class Sharded:
         return program(list(parameters.values()), arrays)
 
     def _split(self, arrays: Arrays) -> tuple[bool, ...]:
-        """Return for each array whether its first axis is the batch, of the size of the first array's."""
+        """Return for each array True if it is split: its first axis has the size of the first array's."""
         rows = next((array.shape[0] for array in arrays if array.shape), 0)
         count = 1
         for name in self._batch:

@@ -14,7 +14,7 @@ from ..trees import iterate_structure
 class reporting_errors:
     """Context manager that turns exceptions of the user's code into ``CallMismatch``, with its arguments.
 
-    With a ``target``, only exceptions that the target's tracing does not use itself are turned.
+    With a ``target``, only exceptions by which functions of the target reject arguments are turned.
 
     >>> import numpy as np
     >>> with reporting_errors("the model Net", (np.zeros(3), None), ""):

@@ -180,8 +180,8 @@ ROWS: Mapping[str, Mapping[str, Any]] = {
 }
 """Optimizers and their options, with the defaults of ``torch.optim``, or for ``lion`` of its paper.
 
-``weight_decay`` is added to the gradient (L2), except for ``adamw`` and ``lion``, which multiply the parameter
-by ``1 - learning_rate * weight_decay``.
+``weight_decay`` is added to the gradient (L2), except for ``adamw`` and ``lion``, which multiply the
+parameter by ``1 - learning_rate * weight_decay``.
 """
 
 _ALIASES = {

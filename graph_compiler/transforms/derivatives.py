@@ -244,14 +244,14 @@ def vjp(function: Any, *primals: Any, has_aux: bool = False, strong_zero: bool =
     """
     found = resolve_function(with_strong_zero(function, strong_zero), primals, {})
     call = DifferentiatedCall(found, "vjp", primals, {}, (range(len(primals)), ()), has_aux)
-    results, handed, pull = call.pulled()
+    results, extras, pull = call.pulled()
 
     def pulled(cotangent: Any) -> Any:
         arrays = pull(call.cotangents(cotangent, results))
         return tuple(found.hand_back(call.unflatten_like_arguments(arrays)))
 
-    result = found.hand_back(call.result(results, handed))
-    return (result, pulled, found.hand_back(call.aux(handed))) if has_aux else (result, pulled)
+    result = found.hand_back(call.result(results, extras))
+    return (result, pulled, found.hand_back(call.aux(extras))) if has_aux else (result, pulled)
 
 
 Finished = Callable[[DifferentiatedCall, Arrays, Arrays, Any], Any]
@@ -262,19 +262,19 @@ def _rule(words: str, argnums: Any, argnames: Any, has_aux: bool, finished: Fini
 
     def rule(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         call = DifferentiatedCall(function, words, args, kwargs, chosen, has_aux)
-        results, handed, pull = call.pulled()
-        gradients = pull([_unit_cotangent(call, results, handed)])
+        results, extras, pull = call.pulled()
+        gradients = pull([_unit_cotangent(call, results, extras)])
         return finished(
-            call, results, handed, arranged(call.unflatten_like_arguments(gradients), argnums, argnames)
+            call, results, extras, arranged(call.unflatten_like_arguments(gradients), argnums, argnames)
         )
 
     return rule
 
 
-def _unit_cotangent(call: DifferentiatedCall, results: Arrays, handed: Arrays) -> Any:
+def _unit_cotangent(call: DifferentiatedCall, results: Arrays, extras: Arrays) -> Any:
     """Return the cotangent 1 of the result. Raise ``CallMismatch`` unless it is one real number."""
     derivatives = call.function.derivatives
-    result = call.result(results, handed)
+    result = call.result(results, extras)
     is_number = len(results) == 1 and result is results[0] and tuple(result.shape) == ()
     if is_number and not derivatives.is_complex(result):
         return derivatives.basis(result)[0]
@@ -290,13 +290,13 @@ def _unit_cotangent(call: DifferentiatedCall, results: Arrays, handed: Arrays) -
     )
 
 
-def _gradient_alone(call: DifferentiatedCall, results: Arrays, handed: Arrays, gradient: Any) -> Any:
-    return (gradient, call.aux(handed)) if call.has_aux else gradient
+def _gradient_alone(call: DifferentiatedCall, results: Arrays, extras: Arrays, gradient: Any) -> Any:
+    return (gradient, call.aux(extras)) if call.has_aux else gradient
 
 
-def _value_and_gradient(call: DifferentiatedCall, results: Arrays, handed: Arrays, gradient: Any) -> Any:
-    value = call.result(results, handed)
-    return ((value, call.aux(handed)), gradient) if call.has_aux else (value, gradient)
+def _value_and_gradient(call: DifferentiatedCall, results: Arrays, extras: Arrays, gradient: Any) -> Any:
+    value = call.result(results, extras)
+    return ((value, call.aux(extras)), gradient) if call.has_aux else (value, gradient)
 
 
 @public
@@ -329,9 +329,9 @@ def jvp(
     args, tangents = _arguments("jvp", function, primals=primals, tangents=tangents)
     found = resolve_function(with_strong_zero(function, strong_zero), args, {})
     call = DifferentiatedCall(found, "jvp", args, {}, (range(len(args)), ()), has_aux)
-    results, handed, out = call.pushed(call.tangents(tangents))
-    given = call.result(results, handed), call.unflatten_like_result(out, handed)
-    return found.hand_back((*given, call.aux(handed)) if has_aux else given)
+    results, extras, out = call.pushed(call.tangents(tangents))
+    given = call.result(results, extras), call.unflatten_like_result(out, extras)
+    return found.hand_back((*given, call.aux(extras)) if has_aux else given)
 
 
 @public
@@ -353,12 +353,12 @@ def linearize(function: Any, *primals: Any, strong_zero: bool = False) -> tuple[
     """
     found = resolve_function(with_strong_zero(function, strong_zero), primals, {})
     call = DifferentiatedCall(found, "linearize", primals, {}, (range(len(primals)), ()), False)
-    results, handed, push = call.linearised()
+    results, extras, push = call.linearised()
 
     def pushed(*tangents: Any) -> Any:
-        return found.hand_back(call.unflatten_like_result(push(call.tangents(tangents)), handed))
+        return found.hand_back(call.unflatten_like_result(push(call.tangents(tangents)), extras))
 
-    return found.hand_back(call.result(results, handed)), pushed
+    return found.hand_back(call.result(results, extras)), pushed
 
 
 @public
@@ -481,7 +481,7 @@ def hessian(
 
 
 Columns = list[Arrays]
-"""For each result with a derivative, its Jacobians by the arrays of the arguments."""
+"""Jacobians of each differentiable result with respect to each differentiated array."""
 
 
 Shapes = list[tuple[int, ...]]
@@ -498,7 +498,7 @@ def _jacobian_rule(
 
     def rule(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         call = DifferentiatedCall(function, words, args, kwargs, chosen, has_aux)
-        found, shapes, handed = jacobians(call)
+        found, shapes, extras = jacobians(call)
         if call.results_without_derivative():
             raise CallMismatch(
                 f"{words} of {function.name}: a result has no derivative, for it is no floating-point "
@@ -506,14 +506,14 @@ def _jacobian_rule(
             )
         arguments = [call.unflatten_like_arguments(arrays, shape) for arrays, shape in zip(found, shapes)]
         jacobian = call.result([arranged(each, argnums, argnames) for each in arguments], [])
-        return (jacobian, call.aux(handed)) if has_aux else jacobian
+        return (jacobian, call.aux(extras)) if has_aux else jacobian
 
     return rule
 
 
 def _by_rows(call: DifferentiatedCall) -> tuple[Columns, Shapes, Arrays]:
     derivatives = call.function.derivatives
-    results, handed, pull = call.pulled()
+    results, extras, pull = call.pulled()
     zeros = list(map(derivatives.zeros_like, results))
 
     def rows(place: int) -> Arrays:
@@ -525,14 +525,14 @@ def _by_rows(call: DifferentiatedCall) -> tuple[Columns, Shapes, Arrays]:
         # The pullback returns conjugate derivatives, and a Jacobian holds plain ones.
         return list(map(derivatives.conjugate, rows)) if derivatives.is_complex(results[place]) else rows
 
-    return [rows(place) for place in range(len(results))], _shapes(results), handed
+    return [rows(place) for place in range(len(results))], _shapes(results), extras
 
 
 def _by_columns(call: DifferentiatedCall) -> tuple[Columns, Shapes, Arrays]:
     derivatives = call.function.derivatives
     zeros = list(map(derivatives.zeros_like, call.arrays))
     # A call with zero tangents, to know the results and their shapes.
-    results, handed, _ = call.pushed(zeros)
+    results, extras, _ = call.pushed(zeros)
 
     def columns(place: int) -> Arrays:
         def pushed(given: Arrays) -> Arrays:
@@ -546,7 +546,7 @@ def _by_columns(call: DifferentiatedCall) -> tuple[Columns, Shapes, Arrays]:
     return (
         [[column[place] for column in by_argument] for place in range(len(results))],
         _shapes(results),
-        handed,
+        extras,
     )
 
 

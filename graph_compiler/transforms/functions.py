@@ -667,22 +667,22 @@ class DifferentiatedCall:
         if not self.arrays:
             return *self(self.arrays), lambda cotangents: []
         with self._translating_refusals():
-            results, handed, pull = self.function.derivatives.pulled(self, self.arrays)
-        return results, handed, self._translating_refusals()(pull)
+            results, extras, pull = self.function.derivatives.pulled(self, self.arrays)
+        return results, extras, self._translating_refusals()(pull)
 
     def pushed(self, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
         """Compute the results and their tangents, as :meth:`Derivatives.pushed`."""
         if not self.arrays:
-            results, handed = self(self.arrays)
-            return results, list(map(self.function.derivatives.zeros_like, results)), handed
+            results, extras = self(self.arrays)
+            return results, list(map(self.function.derivatives.zeros_like, results)), extras
         with self._translating_refusals():
             return self.function.derivatives.pushed(self, self.arrays, tangents)
 
     def linearised(self) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """Linearize the function, as :meth:`Derivatives.linearised`."""
         with self._translating_refusals():
-            results, handed, push = self.function.derivatives.linearised(self, self.arrays)
-        return results, handed, self._translating_refusals()(push)
+            results, extras, push = self.function.derivatives.linearised(self, self.arrays)
+        return results, extras, self._translating_refusals()(push)
 
     def _translating_refusals(self) -> Any:
         return translating_refusals(self.words, self.function)
@@ -722,28 +722,28 @@ class DifferentiatedCall:
                 f"{self.words} of {self.function.name}: its result is {what}, which has no derivative; "
                 f"return floating-point numbers{where(self.function.call)}"
             )
-        handed, self._aux = flatten(aux, is_value)
+        extras, self._aux = flatten(aux, is_value)
         self._result = tree, has
         others = [array for array, one in zip(results, has) if not one]
-        return [array for array, one in zip(results, has) if one], [*others, *map(derivatives.array, handed)]
+        return [array for array, one in zip(results, has) if one], [*others, *map(derivatives.array, extras)]
 
-    def result(self, results: Arrays, handed: Arrays) -> Any:
+    def result(self, results: Arrays, extras: Arrays) -> Any:
         """Unflatten the results into the structure that the function returned."""
         tree, has = self._of_result()
-        with_derivative, others = iter(results), iter(handed)
+        with_derivative, others = iter(results), iter(extras)
         return unflatten(tree, [next(with_derivative if one else others) for one in has])
 
-    def unflatten_like_result(self, results: Arrays, handed: Arrays) -> Any:
+    def unflatten_like_result(self, results: Arrays, extras: Arrays) -> Any:
         """Unflatten tangents like the result, with zeros for results that have no derivative."""
-        return self.result(results, list(map(self.function.derivatives.zeros_like, handed)))
+        return self.result(results, list(map(self.function.derivatives.zeros_like, extras)))
 
     def results_without_derivative(self) -> int:
         """Return the number of results that have no derivative."""
         return self._of_result()[1].count(False)
 
-    def aux(self, handed: Arrays) -> Any:
+    def aux(self, extras: Arrays) -> Any:
         assert self._aux is not None
-        return unflatten(self._aux, handed[self.results_without_derivative() :])
+        return unflatten(self._aux, extras[self.results_without_derivative() :])
 
     def cotangents(self, given: Any, results: Arrays) -> Arrays:
         """Flatten cotangents that have the structure of the result to those of the differentiable results.
