@@ -63,7 +63,7 @@ def guards_alone(graph: Any, inputs: Inputs) -> Call:
     """Everything of a call but the flat function, in whose place what it gave once is handed back."""
     variant, outcome = graph.variants[0], bare_call(graph, inputs)()
     variant.called = lambda *arrays: outcome
-    for made in ("_tried", "attempt"):  # of the flat function, at an earlier call
+    for made in ("_attempt", "attempt"):  # of the flat function, at an earlier call
         vars(variant).pop(made, None)
     return lambda: graph(**inputs)
 

@@ -30,7 +30,7 @@ from .runtime.compilation import Compilation
 from .runtime.containers import LazyMethod, compile_class, compile_module
 from .runtime.deferred import DeferredPipeline
 from .runtime.frameworks import backend_of, frontend_of
-from .runtime.options import shown, validated
+from .runtime.options import short_repr, validated
 from .runtime.overloads import declared
 from .runtime.pipeline import Options, Pipeline
 from .runtime.saving import load as files
@@ -459,8 +459,8 @@ def _pipeline(
         )  # as a SavedModel that was loaded
         own = ", ".join(name for name, item in held.items() if callable(item) and not name.startswith("_"))
         raise NotCompilable(
-            f"{shown(obj)} cannot be compiled: a function, a method or a module object is needed{f', as it has in {own}' if own else ''}. "
-            "Arguments to record with are given as args=(x,)"
+            f"{short_repr(obj)} cannot be compiled: a function, a method or a module object is "
+            f"needed{f', as it has in {own}' if own else ''}. Arguments to record with are given as args=(x,)"
         )
     if to is not None and not isinstance(to, _Another):
         backends.get(to)

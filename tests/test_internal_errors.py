@@ -91,7 +91,7 @@ def test_no_fallback_hides_a_bug_where_statements_are_traced(
     monkeypatch: pytest.MonkeyPatch, problem: Exception
 ) -> None:
     graph = graph_compiler.compile(with_an_exit, args=(X.copy(), 2))
-    monkeypatch.setattr(TracedStatementVariants, "_agreeing", raising(problem))
+    monkeypatch.setattr(TracedStatementVariants, "_checked_against_original", raising(problem))
     with pytest.raises((InternalError, InvalidGraph)) as caught:
         graph(-X, 3)
     assert problem in (caught.value, caught.value.__cause__)

@@ -30,7 +30,7 @@ class Terminal(io.StringIO):
 @pytest.fixture(autouse=True)
 def asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GRAPH_COMPILER_PROGRESS", raising=False)
-    monkeypatch.setattr(progress, "_REDRAWN", 0.005)
+    monkeypatch.setattr(progress, "_REDRAW_SECONDS", 0.005)
 
 
 def slow(x: Any) -> Any:
@@ -46,7 +46,10 @@ def test_a_long_conversion_says_what_it_does(monkeypatch: pytest.MonkeyPatch, ha
         pytest.importorskip("rich")
     else:
         monkeypatch.setattr(progress, "_has_rich", lambda: False)
-    with redirect_stderr(Terminal()) as terminal, progress.working("Converting slow", stage.__str__, 0.01):
+    with (
+        redirect_stderr(Terminal()) as terminal,
+        progress.show_progress("Converting slow", stage.__str__, 0.01),
+    ):
         graph_compiler.compile(slow, args=(torch.ones(2),))
     shown = terminal.getvalue()
     assert "Converting slow: recording" in shown and " call" in shown
@@ -66,7 +69,7 @@ def test_otherwise_it_is_silent(monkeypatch: pytest.MonkeyPatch, silenced: str) 
     if silenced == "by nobody looking":
         monkeypatch.setattr(terminal, "isatty", lambda: False)
     after = progress.SECONDS if silenced == "by time" else 0.0
-    with redirect_stderr(terminal), progress.converting("slow", after):
+    with redirect_stderr(terminal), progress.show_conversion("slow", after):
         time.sleep(0.02)
     assert terminal.getvalue() == ""
 
@@ -104,6 +107,6 @@ def test_each_recording_is_one_line_of_the_log() -> None:
 def test_what_is_quick_pays_microseconds() -> None:
     started = time.perf_counter()
     for _ in range(1000):
-        with progress.converting("nothing"):
+        with progress.show_conversion("nothing"):
             pass
     assert (time.perf_counter() - started) / 1000 < 200e-6  # some 5 microseconds; a busy machine takes more

@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import api
 from ..runtime import Graph
-from ..runtime.progress import working
+from ..runtime.progress import show_progress
 from . import files as inputs
 from . import sources
 from .exits import WrongInput
@@ -63,7 +63,7 @@ def graph_of(
             raise WrongInput(
                 f"{source} is a saved graph, which is recorded already: --input is for originals"
             )
-        with working(f"Loading {source}"):
+        with show_progress(f"Loading {source}"):
             return Converted(api.load(source, to), time.perf_counter() - started)
     given = inputs.parsed(texts)
     function = sources.original(source)
@@ -97,7 +97,7 @@ def verify(made: Converted, runs: int = 2) -> None:
     if not made.graph.pipeline.has_original:
         made.not_verified = "it was loaded from a file, without its original"
         return
-    with working(f"Verifying {made.graph.name}"):
+    with show_progress(f"Verifying {made.graph.name}"):
         made.verified = asdict(made.graph.verify(runs))
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..registration import Registry, backends, frontends
-from ..runtime.progress import working
+from ..runtime.progress import show_progress
 from .exits import Exit
 
 # distribution -> (least version, code that proves it works, or None where looking at the version is enough)
@@ -153,7 +153,7 @@ def _package(name: str, version: str | None, quick: bool) -> dict[str, Any]:
     elif numbers(version) < numbers(least):
         problem = f"version {version} is older than {least}"
     elif probe and not quick:
-        with working(f"Trying {name}"):
+        with show_progress(f"Trying {name}"):
             problem = _failure(probe)
     return {"version": version, "least": least, "problem": problem}
 
@@ -188,7 +188,7 @@ def _conversions(working_packages: list[str]) -> dict[str, str]:
     found = {}
     for source in filter(working_packages.__contains__, _PROBES):
         targets = [name for name in backends.own if name in working_packages]
-        with working(f"Converting from {source}"):
+        with show_progress(f"Converting from {source}"):
             found.update(_converted(source, targets))
     return found
 

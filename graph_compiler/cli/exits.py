@@ -19,7 +19,7 @@ import typer
 
 from .. import errors
 from ..recording.code.ownership import owner_of_file
-from ..runtime.boundary import as_told
+from ..runtime.boundary import as_internal_error
 from ..runtime.saving.pieces import discard_partial
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -115,7 +115,7 @@ def ending(command: Command) -> Command:
             if debug:
                 traceback.print_exc()
             if isinstance(problem, Exception):
-                problem = as_told(problem, command.__name__)
+                problem = as_internal_error(problem, command.__name__)
             raise typer.Exit(_report(problem, json_output, out)) from None
         if json_output:
             out.write(f"{json.dumps(found, indent=2)}\n")

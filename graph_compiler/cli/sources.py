@@ -17,7 +17,7 @@ from ..recording.reachability.framework import framework_of
 from ..registration import frontends
 from ..runtime import Graph
 from ..runtime.frameworks import pretrained
-from ..runtime.progress import working
+from ..runtime.progress import show_progress
 from .exits import WrongInput
 
 _OF_AN_OWNER = re.compile(r"[\w.-]+/[\w.-]+")
@@ -67,7 +67,7 @@ def original(source: str) -> Any:
         raise WrongInput(
             f"there is no file or folder {source}, and it is no MODULE:OBJECT and no name of a model (owner/name)"
         )
-    with working(f"Loading {source}"):
+    with show_progress(f"Loading {source}"):
         return _pretrained(source)
 
 
@@ -83,7 +83,7 @@ def _pretrained(source: str) -> Any:
 
 def _object(source: str) -> Any:
     module_name, _, path = source.rpartition(":")
-    with working(f"Importing {module_name}"):
+    with show_progress(f"Importing {module_name}"):
         found: Any = _module(module_name)
     for part in path.split(".") if path else ():
         if not hasattr(found, part):

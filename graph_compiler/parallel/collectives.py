@@ -77,7 +77,7 @@ def all_gather(x: T, axis_name: str, *, axis: int = 0, tiled: bool = False) -> T
         axis: Position of the new axis.
         tiled: Concatenate along ``axis`` instead of stacking.
     """
-    found = _mapped("all_gather", x, axis_name, lambda engine, array: engine.all_gather(array, axis_name))
+    found = _map_arrays("all_gather", x, axis_name, lambda engine, array: engine.all_gather(array, axis_name))
     return (
         map_structure(functools.partial(_move_gathered_axis, axis, tiled), found) if axis or tiled else found
     )
@@ -132,10 +132,10 @@ def _query_axis(name: str, x: Any, axis_name: str, has_array: bool) -> Any:
 
 
 def _reduce_over(name: str, x: T, axis_name: str) -> T:
-    return _mapped(name, x, axis_name, lambda engine, array: engine.collective(name, array, axis_name))
+    return _map_arrays(name, x, axis_name, lambda engine, array: engine.collective(name, array, axis_name))
 
 
-def _mapped(name: str, x: T, axis_name: str, collective: Callable[[Parallelism, Any], Any]) -> T:
+def _map_arrays(name: str, x: T, axis_name: str, collective: Callable[[Parallelism, Any], Any]) -> T:
     def exchanged(item: Any) -> Any:
         if not (isinstance(item, (bool, int, float, complex)) or hasattr(item, "dtype")):
             return item

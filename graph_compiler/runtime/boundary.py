@@ -52,18 +52,18 @@ def leave(problem: Exception, doing: str) -> None:
     """
     if _is_nested(sys._getframe(1)):
         return
-    told = as_told(problem, doing)
+    told = as_internal_error(problem, doing)
     if told is not problem:
         raise told from problem
     if os.environ.get("GRAPH_COMPILER_TRACEBACK") != "full":
         for each in _with_causes(problem):
-            each.__traceback__ = shortened(each)
+            each.__traceback__ = shortened_traceback(each)
         # Before Python 3.11 a bare raise restores the old traceback.
         if sys.version_info < (3, 11):
             raise problem
 
 
-def as_told(problem: Exception, doing: str) -> Exception:
+def as_internal_error(problem: Exception, doing: str) -> Exception:
     """Return ``InternalError`` for a bug of this package, and ``problem`` itself for any other exception."""
     trace = problem.__traceback__
     # In the first frame alone, the arguments do not fit the function that was called: the user's own
@@ -76,12 +76,12 @@ def _is_nested(frame: FrameType) -> bool:
     """Return True if the public function of ``frame`` was called, directly or not, by this package."""
     above = frame.f_back
     # Code in ``PASSING`` calls the user's functions, so what is above it does not count as this package.
-    while above is not None and (not _is_own(above) or above.f_code in PASSING):
+    while above is not None and (not _is_own_frame(above) or above.f_code in PASSING):
         above = above.f_back
     return above is not None
 
 
-def shortened(problem: BaseException) -> TracebackType | None:
+def shortened_traceback(problem: BaseException) -> TracebackType | None:
     """Return the traceback without frames of this package, and framework frames between these and the user's.
 
     For an error of this package, only frames of the user remain.
@@ -93,7 +93,7 @@ def shortened(problem: BaseException) -> TracebackType | None:
     trace, is_inside = problem.__traceback__, False
     for place, owner in enumerate(owners):
         assert trace is not None
-        is_hidden = _is_own(trace.tb_frame)
+        is_hidden = _is_own_frame(trace.tb_frame)
         is_inside = is_hidden if owner != "framework" else is_inside
         if owner == "framework":
             is_hidden = (
@@ -108,7 +108,7 @@ def shortened(problem: BaseException) -> TracebackType | None:
     return made
 
 
-def _is_own(frame: FrameType) -> bool:
+def _is_own_frame(frame: FrameType) -> bool:
     return owner_of(frame) == "own"
 
 
@@ -131,16 +131,20 @@ def _with_causes(problem: BaseException) -> Iterator[BaseException]:
 
 def _internal_error(problem: Exception, doing: str) -> InternalError:
     frames = [frame for frame, _ in traceback.walk_tb(problem.__traceback__)]
-    own = [(frame.f_code, line) for frame, line in traceback.walk_tb(problem.__traceback__) if _is_own(frame)]
+    own = [
+        (frame.f_code, line)
+        for frame, line in traceback.walk_tb(problem.__traceback__)
+        if _is_own_frame(frame)
+    ]
     where = f", raised at {own[-1][0].co_filename}:{own[-1][1]} in {own[-1][0].co_name}" if own else ""
     done = stage.noted(problem) or f"running {doing}"
     text = next((line.strip() for line in str(problem).splitlines() if line.strip()), "")
     return InternalError(
-        f"{_place(frames, problem)}: {done} failed with {type(problem).__name__}: {text}{where}. {_REPORT}"
+        f"{_user_location(frames, problem)}: {done} failed with {type(problem).__name__}: {text}{where}. {_REPORT}"
     )
 
 
-def _place(frames: list[FrameType], problem: Exception) -> str:
+def _user_location(frames: list[FrameType], problem: Exception) -> str:
     """Return the user's line that a bug concerns, as ``file:line``.
 
     This is the line where the user's code ran, else the origin of the node that a frame was looking at, else
@@ -162,6 +166,6 @@ def _place(frames: list[FrameType], problem: Exception) -> str:
 def _is_line_of_user(frame: FrameType) -> bool:
     return (
         owner_of_frame(frame) == "user"
-        and not _is_own(frame)
+        and not _is_own_frame(frame)
         and not frame.f_code.co_filename.startswith("<")
     )

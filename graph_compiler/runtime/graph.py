@@ -416,7 +416,7 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
         made = self._by(pipeline)
         with recording_lock:
             for variant in self._variants:
-                made._adopt(pipeline.rewritten(variant))
+                made._adopt(pipeline.rewrite_variant(variant))
         return made
 
     @public

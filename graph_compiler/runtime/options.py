@@ -78,7 +78,7 @@ def check_options(options: Mapping[str, Any]) -> None:
     """
     for name, item in options.items():
         if name in _VALIDATORS and not _VALIDATORS[name][0](item):
-            raise InvalidOption(f"{name}= is {shown(item)}, and has to be {_VALIDATORS[name][1]}")
+            raise InvalidOption(f"{name}= is {short_repr(item)}, and has to be {_VALIDATORS[name][1]}")
     if options.get("compile_options") and not options.get("return_backend_compiled_fn"):
         raise InvalidOption(
             "compile_options= are for the compiler of the target, which is only used with "
@@ -96,19 +96,19 @@ def path_of(name: str, item: Any) -> Path:
     if isinstance(item, (str, os.PathLike)) and os.fspath(item):
         return Path(item)
     raise InvalidOption(
-        f"{name} is {shown(item)}, and has to be the name of a file or folder, as a text or pathlib.Path"
+        f"{name} is {short_repr(item)}, and has to be the name of a file or folder, as a text or pathlib.Path"
     )
 
 
 def require_function(user: str, item: Any) -> None:
     if not callable(item):
-        raise NotCompilable(f"{user} takes a function, a model or a graph, and was given {shown(item)}")
+        raise NotCompilable(f"{user} takes a function, a model or a graph, and was given {short_repr(item)}")
 
 
-def shown(item: Any) -> str:
+def short_repr(item: Any) -> str:
     """Return the ``repr`` of an object if it is short, otherwise its class, for an error message.
 
-    >>> shown("retry"), shown([0] * 100)
+    >>> short_repr("retry"), short_repr([0] * 100)
     ("'retry'", 'an object of type list')
     """
     text = repr(item)

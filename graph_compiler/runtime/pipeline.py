@@ -59,8 +59,8 @@ from .foreign_objects.methods import ProxyClasses
 from .foreign_objects.write_back import WriteBack
 from .frameworks import backend_of
 from .new_names import record_independent_of_names
-from .options import require_function, shown
-from .plans import UNROLLED, PlanRun, RecordingPlan, first_possible
+from .options import require_function, short_repr
+from .plans import UNROLLED, PlanRun, RecordingPlan, first_successful
 from .recorded import VariantRecording
 from .variant import Variant
 from .weights.conversion_cache import ConversionCache, UncachedConversion, convert_array
@@ -159,8 +159,8 @@ class Pipeline:
             refuse_attributed((args, kwargs))
             refuse_iterators((args, kwargs))
             self._refuse_traced(args, kwargs, why)
-            return first_possible(
-                self.name, RecordingPlan(), lambda run: self._recorded(run, args, kwargs, why)
+            return first_successful(
+                self.name, RecordingPlan(), lambda run: self._record(run, args, kwargs, why)
             )
 
     def _refuse_traced(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> None:
@@ -174,9 +174,9 @@ class Pipeline:
             )
 
     def record_unrolled(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
-        return first_possible(self.name, UNROLLED, lambda run: self._recorded(run, args, kwargs, why))
+        return first_successful(self.name, UNROLLED, lambda run: self._record(run, args, kwargs, why))
 
-    def _recorded(self, run: PlanRun, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
+    def _record(self, run: PlanRun, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
         plan, options, run.is_open = run.plan, self.options, bool(self._places)
         stage.name = "recording"
         request = Request(
@@ -190,7 +190,7 @@ class Pipeline:
             plan.numbers,
             options.include_generators,
             self._auto_dynamic,
-            None if plan.all_steps or options.roll == "never" else self._loaded,
+            None if plan.all_steps or options.roll == "never" else self._load_recorded,
             why,
         )
         with open_recording(self.frontend.name), following_libraries(False):
@@ -207,23 +207,23 @@ class Pipeline:
         )
         run.has_loops = bool(recording.graph.loops) and not is_unrolled
         folded, _ = fold_loops(recording.graph, self.target.rows.counts, is_unrolled)
-        made = self._simplified(replace(recording, graph=folded), args, kwargs, why)
+        made = self._simplify(replace(recording, graph=folded), args, kwargs, why)
         made.folds_loops = run.has_loops
         return made
 
-    def _simplified(
+    def _simplify(
         self, recording: Recording, args: tuple[Any, ...], kwargs: dict[str, Any], why: str
     ) -> Variant:
-        graph = self._frozen(recording) if self.options.freeze else recording.graph.derive()
+        graph = self._freeze(recording) if self.options.freeze else recording.graph.derive()
         if len(extra := _extra_keywords(self.function, kwargs)) > 1:
             graph.assume(KeywordOrder(extra))
-        graph = self.simplified(graph)
+        graph = self.simplify(graph)
         count = count_all(recording.graph.nodes)
         counts = f"{count} call{'' if count == 1 else 's'} recorded, "
         recorded = VariantRecording(
             graph, recording.weights, self.frontend.reference.ranges(args, kwargs), counts
         )
-        return self.written(recorded, recording.environment, why)
+        return self.write_variant(recorded, recording.environment, why)
 
     def _note_places(self, places: Sequence[Place]) -> None:
         self._places = tuple({place.identity: place for place in (*self._places, *places)}.values())
@@ -286,7 +286,7 @@ class Pipeline:
             )
         return result
 
-    def written(self, recorded: VariantRecording, environment: EnvironmentGuards, why: str) -> Variant:
+    def write_variant(self, recorded: VariantRecording, environment: EnvironmentGuards, why: str) -> Variant:
         """Write a recording for the target framework and return it as a variant."""
         graph = recorded.graph
         is_lifted = graph.dialect == "canonical" or graph.demands.is_lifted
@@ -295,7 +295,7 @@ class Pipeline:
         )
         if not as_recorded:
             stage.name = f"translating to {self.target.name}"
-            graph = self.simplified_canonical(
+            graph = self.simplify_canonical(
                 graph if graph.dialect == "canonical" else self.frontend.lift_graph(graph)
             )
             self.target.dialect.check(graph)
@@ -346,15 +346,15 @@ class Pipeline:
         options = replace(self.options, passes=(*self.options.passes, *passes))
         return replace(self, options=options, same_framework=False)
 
-    def rewritten(self, variant: Variant) -> Variant:
+    def rewrite_variant(self, variant: Variant) -> Variant:
         recorded = variant.recording
         assert recorded is not None
-        return self.written(recorded, variant.environment, variant.why)
+        return self.write_variant(recorded, variant.environment, variant.why)
 
     def missing(self, variant: Variant) -> list[str]:
         """Return why ``variant`` cannot be written for the target, one string for each problem."""
         try:
-            self.rewritten(variant)
+            self.rewrite_variant(variant)
         except UnsupportedOperation as problem:
             return list(problem.problems) or [str(problem)]
         return []
@@ -371,7 +371,7 @@ class Pipeline:
             ) from None
 
     # ------------------------------------------------------------------------------ passes
-    def simplified(self, graph: IRGraph) -> IRGraph:
+    def simplify(self, graph: IRGraph) -> IRGraph:
         """Run the passes over a recorded graph that remove unused and constant calls and form loops."""
         roll, keys = self.options.roll, Keys()
         graph = passed(
@@ -390,10 +390,10 @@ class Pipeline:
             graph = passed(graph, partial(constant_folding, evaluate=self._evaluate))
         return passed(graph, cse, dce, simplify_guards)
 
-    def simplified_canonical(self, graph: IRGraph) -> IRGraph:
+    def simplify_canonical(self, graph: IRGraph) -> IRGraph:
         return passed(graph, *canonical_passes(self.target, self.options.roll, self.frontend.refuses_outside))
 
-    def _frozen(self, recording: Any) -> IRGraph:
+    def _freeze(self, recording: Any) -> IRGraph:
         require_loaded(self.name, recording.weights, recording.graph.parameters)
         live = recording.weights.live(list(recording.graph.parameters))()
         names = list(live)
@@ -407,7 +407,7 @@ class Pipeline:
             found: Any = each(graph)
             if not (isinstance(found, tuple) and found and isinstance(found[0], IRGraph)):
                 raise InvalidOption(
-                    f"the pass {getattr(each, '__name__', each)} gives {shown(found)}, and has to give "
+                    f"the pass {getattr(each, '__name__', each)} gives {short_repr(found)}, and has to give "
                     "(graph, whether it has changed it)"
                 )
             graph = verify(found[0])
@@ -420,7 +420,7 @@ class Pipeline:
         own = self.target if self.same_framework else self.backend_of(self.frontend.name)
         return write(graph, self.frontend.dialect, header, own.dialect)
 
-    def _loaded(self, graph: IRGraph) -> Callable[..., Any]:
+    def _load_recorded(self, graph: IRGraph) -> Callable[..., Any]:
         return load(self.source_text(graph, "Steps."))
 
     def _evaluate(self, graph: IRGraph) -> list[Any]:

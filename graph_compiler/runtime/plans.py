@@ -55,7 +55,7 @@ class PlanRun:
     gave_up: tuple[GaveUp, ...] = ()
 
 
-def first_possible(name: str, plan: RecordingPlan, carry_out: Callable[[PlanRun], Variant]) -> Variant:
+def first_successful(name: str, plan: RecordingPlan, carry_out: Callable[[PlanRun], Variant]) -> Variant:
     """Return the variant of the first plan that succeeds. Its ``gave_up`` lists what failed plans tried."""
     left: list[GaveUp] = []
     while True:

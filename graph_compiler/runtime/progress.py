@@ -21,9 +21,9 @@ from .variant import Variant
 
 # Duration of a conversion after which it is displayed.
 SECONDS = 2.0
-_REDRAWN = 0.2
+_REDRAW_SECONDS = 0.2
 # Only one thread draws at a time.
-_shown = threading.Lock()
+_drawing_lock = threading.Lock()
 
 
 def is_watched() -> bool:
@@ -38,22 +38,22 @@ def is_watched() -> bool:
 
 
 @contextmanager
-def converting(name: str, after: float = SECONDS) -> Iterator[None]:
+def show_conversion(name: str, after: float = SECONDS) -> Iterator[None]:
     """Context manager that displays the stage of a conversion once it has taken ``after`` seconds."""
     try:
-        with working(f"Converting {name}", stage.__str__, after):
+        with show_progress(f"Converting {name}", stage.__str__, after):
             yield
     finally:
         stage.end()
 
 
-def recorded_text(name: str, source: str, known: int, most: int, variant: Variant, seconds: float) -> str:
+def recording_message(name: str, source: str, known: int, most: int, variant: Variant, seconds: float) -> str:
     what = "recorded again" if known else f"recorded in {source} and written for {variant.target.name}"
     count = f"variant {known + 1} of at most {most}, {variant.source.count(chr(10)):,} lines, {seconds:.2f} s"
     return f"{name} {what} ({count}): {variant.why}"
 
 
-class working:
+class show_progress:
     """Context manager that displays ``title`` and ``doing()`` once it has taken ``after`` seconds."""
 
     def __init__(self, title: str, doing: Callable[[], str] = str, after: float = 1.0) -> None:
@@ -61,7 +61,7 @@ class working:
         self._thread: threading.Thread | None = None
         self._is_drawing = False
 
-    def __enter__(self) -> working:
+    def __enter__(self) -> show_progress:
         if is_watched():
             self._ended = threading.Event()
             self._thread = threading.Thread(target=self._watch, name="graph_compiler progress", daemon=True)
@@ -79,20 +79,20 @@ class working:
 
     def _watch(self) -> None:
         # Nothing is drawn for quick work, or while another thread draws.
-        if self._ended.wait(self._after) or not _shown.acquire(blocking=False):
+        if self._ended.wait(self._after) or not _drawing_lock.acquire(blocking=False):
             return
         self._is_drawing = True
         try:
             self._draw(time.monotonic() - self._after)
         finally:
-            _shown.release()
+            _drawing_lock.release()
 
     def _draw(self, started: float) -> None:
         with _rich_line() if _has_rich() else _plain_line() as show:
             while not self._ended.is_set():
                 doing = self._doing()
                 show(f"{self._title}{f': {doing}' if doing else ''}  {time.monotonic() - started:.0f} s")
-                self._ended.wait(_REDRAWN)
+                self._ended.wait(_REDRAW_SECONDS)
 
 
 def _has_rich() -> bool:

@@ -46,16 +46,18 @@ class TracedStatementVariants:
     """The variants of one graph that were recorded with traced statements."""
 
     def __init__(self, graph: Graph) -> None:
-        self._graph, self._made, self._left = graph, list[Variant](), _MOST
+        self._graph, self._added, self._left = graph, list[Variant](), _MOST
 
     def variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant | None:
         """Record a variant with traced statements; None if the function is better recorded as it runs."""
-        if not self._left or not self._misses_a_step(args, kwargs):
+        if not self._left or not self._is_worth_tracing(args, kwargs):
             return None
         is_first = not self._graph.variants
         self._left -= not is_first
         try:
-            self._made.append(self._agreeing(self._pipeline()(args, kwargs, why), args, kwargs))
+            self._added.append(
+                self._checked_against_original(self._pipeline()(args, kwargs, why), args, kwargs)
+            )
         # The user's code may raise anything while its statements are traced. Then it is recorded as it runs.
         except Exception as problem:
             if is_fault(problem):
@@ -63,9 +65,11 @@ class TracedStatementVariants:
             self._graph._note_given_up("tracing statements", problem)
             self._left = 0 if isinstance(problem, GraphCompilerError) and not is_first else self._left
             return None
-        return self._made[-1]
+        return self._added[-1]
 
-    def _agreeing(self, made: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant:
+    def _checked_against_original(
+        self, made: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Variant:
         """Return ``made`` if its result agrees with the original's; else raise an error.
 
         Results that are Python numbers in the original become Python numbers.
@@ -104,13 +108,13 @@ class TracedStatementVariants:
             return False
         return _has_unbounded_loop(made) and not any(map(_has_unbounded_loop, self._graph.variants))
 
-    def without_replaced(self, variant: Variant, variants: Sequence[Variant]) -> list[Variant]:
-        if not self._is_mine(variant):
+    def without_covered(self, variant: Variant, variants: Sequence[Variant]) -> list[Variant]:
+        if not self._is_own(variant):
             return list(variants)
-        return [one for one in variants if self._is_mine(one) or not self._covers(variant, one)]
+        return [one for one in variants if self._is_own(one) or not self._covers(variant, one)]
 
-    def _is_mine(self, variant: Variant) -> bool:
-        return any(variant is one for one in self._made)
+    def _is_own(self, variant: Variant) -> bool:
+        return any(variant is one for one in self._added)
 
     def _covers(self, new: Variant, old: Variant) -> bool:
         """Return True if ``new`` accepts arguments of the dtypes and sizes that ``old`` was recorded for."""
@@ -124,7 +128,7 @@ class TracedStatementVariants:
         leaves = synthetic_leaves(old.recording, self._graph.pipeline.frontend.reference, {}, 0)
         return new.match(*unflatten(old.graph.input_tree, leaves)) is not None
 
-    def _misses_a_step(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    def _is_worth_tracing(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Return True if the function has loops, and no variant yet or one of the same dtypes and ranks."""
         graph = self._graph
         if not graph.pipeline.has_original or not _has_loops(graph.pipeline.function):

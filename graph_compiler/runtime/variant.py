@@ -128,15 +128,17 @@ class Variant:
             else with_captured_weights(self.parameters, self.program, flat)
         )
         self.called = self.function if reading is None else self.compilation.compile(self.target, reading)
-        self._handed = self.program.arguments[0 if reading is None else 1 :]
-        self.as_read = weights_reader(self.parameters, self.program, self.graph, flat)
+        self._leading_names = self.program.arguments[0 if reading is None else 1 :]
+        self.read_weights = weights_reader(self.parameters, self.program, self.graph, flat)
         self.state: State | None = self.graph.state.places
         self._host_state: Any = None
         self._tracer = self.target.tracer
         self._expected = [(guard.expected, guard.rounding) for guard in self.program.checks]
         # None if a call changes neither a container nor a place; at least () otherwise.
         self._updates = self.graph.state.updates
-        self._take = self.proxies.taking(self._updates) if self.proxies and self._updates else None
+        self._set_proxy_classes = (
+            self.proxies.taking(self._updates) if self.proxies and self._updates else None
+        )
         self._shapes = {name: value.spec.hints for name, value in self.graph.parameters.items()}
         self._returns_more = bool(self.graph.effects or self.program.checks)
         # True if a call changes more than the arrays that the flat function writes to.
@@ -173,7 +175,7 @@ class Variant:
             self.graph, self.writes, self.recording.weights if self.recording else None, self.constants
         )
         # Calls of a graph without state wait for nobody.
-        self.turn = StateLock(owners) if owners else None
+        self.state_lock = StateLock(owners) if owners else None
 
     def _dispatcher(self) -> Attempt:
         """Return :meth:`attempt` as one generated function, for a graph that only computes."""
@@ -185,8 +187,8 @@ class Variant:
             "constants": "constants",
         }
         found = match_code(self.graph, self.target, self.is_own, misfit="no_fit")
-        call = f"function({', '.join([*(leading[name] for name in self._handed), *found.names])})"
-        bound = {"function": self.called, "parameters": self.as_read, "constants": self.constants}
+        call = f"function({', '.join([*(leading[name] for name in self._leading_names), *found.names])})"
+        bound = {"function": self.called, "parameters": self.read_weights, "constants": self.constants}
         bound.update(
             no_fit=NO_FIT,
             failed=self._failed,
@@ -260,15 +262,15 @@ class Variant:
         return effects.union(name for kind, name in self.writes if kind == "parameters")
 
     def state_now(self) -> dict[str, Any]:
-        natively = self.write_back.natively if self.write_back is not None else lambda held: held
-        return {place.name: natively(place.read()) for place in self.state.kept()} if self.state else {}
+        to_native = self.write_back.to_native if self.write_back is not None else lambda held: held
+        return {place.name: to_native(place.read()) for place in self.state.kept()} if self.state else {}
 
     def _leading_arguments(self) -> Callable[..., tuple[Any, ...]]:
-        read, parameters = self.as_read, cast(Any, self.parameters)
+        read, parameters = self.read_weights, cast(Any, self.parameters)
         held = (self.constants,) if "constants" in self.program.arguments else ()
         if "parameters" not in self.program.arguments:
             return lambda given=None: held
-        if "parameters" not in self._handed:
+        if "parameters" not in self._leading_names:
             return lambda given=None: held if given is None else (given, *held)
         if parameters in self.environment.derived:
             return lambda given=None: (parameters.current if given is None else given, *held)
@@ -278,19 +280,19 @@ class Variant:
         """Return the result, or :class:`CallMiss` if the call does not fit, a guard or the function fails."""
         if self._tracer is not None and self._tracer.is_following():
             return attempt_traced(self, args, kwargs)
-        if self.turn is not None:
-            with self.turn:
-                return self._tried(args, kwargs)
+        if self.state_lock is not None:
+            with self.state_lock:
+                return self._attempt(args, kwargs)
         if self._only_computes:
             # From now on calls go to the generated function directly.
-            self.attempt = self._tried  # type: ignore[assignment,method-assign]
-        return self._tried(args, kwargs)
+            self.attempt = self._attempt  # type: ignore[assignment,method-assign]
+        return self._attempt(args, kwargs)
 
     @functools.cached_property
-    def _tried(self) -> Attempt:
-        return self._dispatcher() if self._only_computes else self._tried_apart
+    def _attempt(self) -> Attempt:
+        return self._dispatcher() if self._only_computes else self._attempt_in_steps
 
-    def _tried_apart(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    def _attempt_in_steps(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         leaves = self.match(args, kwargs) if self.environment.holds() else None
         return NO_FIT if leaves is None else self.run(leaves, args, kwargs)
 
@@ -353,8 +355,8 @@ class Variant:
         if self._updates is not None:
             result, new = result
             self._update(new, (args, kwargs, held))
-            if self._take is not None:
-                self._take((args, kwargs))
+            if self._set_proxy_classes is not None:
+                self._set_proxy_classes((args, kwargs))
         return result
 
     def as_numbers(self, result: Any) -> Any:

@@ -23,7 +23,7 @@ from .calling.matcher import NO_FIT, CallMiss
 from .calling.pure import call_purely
 from .calling.widening import with_recorded_types
 from .options import check_options
-from .progress import converting, recorded_text
+from .progress import recording_message, show_conversion
 from .refusals import raise_refused
 from .statements_traced import LONG, TracedStatementVariants, is_unrolled
 from .variant import Variant
@@ -75,9 +75,9 @@ class RecordingMethods:
         if self._lets_original_run(args, kwargs):
             return self._run_original(args, kwargs)
         args, kwargs = self._graph._alternative_calls.with_recorded_form(self._variants, args, kwargs)
-        with self._recording():
+        with self._recording_guard():
             result = self._retry(known, args, kwargs)
-            return self._recorded_or_run(args, kwargs) if isinstance(result, CallMiss) else result
+            return self._record_or_run(args, kwargs) if isinstance(result, CallMiss) else result
 
     def _other_calls(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Variant, Call]]:
         """Yield variants recorded with another spelling or key order, each with the call in that form."""
@@ -85,7 +85,7 @@ class RecordingMethods:
         if self._variants and not self.pipeline.same_framework:
             yield from calls_in_recorded_order(self._variants, args, kwargs)
 
-    def _recording(self) -> AbstractContextManager[Any]:
+    def _recording_guard(self) -> AbstractContextManager[Any]:
         return nullcontext() if is_mine() else self._lock
 
     def _retry(self, known: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -101,10 +101,10 @@ class RecordingMethods:
                     return result
         return NO_FIT
 
-    def _recorded_or_run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _record_or_run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._lets_original_run(args, kwargs):
             return self._run_original(args, kwargs)
-        traced = self._traced(args, kwargs)
+        traced = self._run_traced(args, kwargs)
         return self._record_and_run(args, kwargs) if traced is None else traced[0]
 
     def _lets_original_run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -115,7 +115,7 @@ class RecordingMethods:
             self._enter_state_locks(locks)
             return self._limit.run_original(self._graph, args, kwargs)
 
-    def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
+    def _run_traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
         """Return ``(result,)`` of a call that the target traces with unknown sizes or values; else None.
 
         Guards become operations of the traced function.
@@ -178,13 +178,13 @@ class RecordingMethods:
         """Record a variant, and hold its state lock until ``locks`` closes."""
         with recording_lock:
             self._enter_state_locks(locks)
-            made = self._recorded(args, kwargs, why, folds, is_called=True)
-            locks.enter_context(made.turn or nullcontext())
+            made = self._record(args, kwargs, why, folds, is_called=True)
+            locks.enter_context(made.state_lock or nullcontext())
             return made
 
     def _enter_state_locks(self, locks: ExitStack) -> None:
         for variant in self._variants:
-            locks.enter_context(variant.turn or nullcontext())
+            locks.enter_context(variant.state_lock or nullcontext())
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -234,10 +234,10 @@ class RecordingMethods:
             why: Reason that :meth:`explain` shows.
         """
         check_options({"args": args, "kwargs": kwargs})
-        with self._recording():
-            return self._adopt(self._recorded(tuple(args or ()), dict(kwargs or {}), why))
+        with self._recording_guard():
+            return self._adopt(self._record(tuple(args or ()), dict(kwargs or {}), why))
 
-    def _recorded(
+    def _record(
         self,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
@@ -252,7 +252,12 @@ class RecordingMethods:
         self.pipeline = self.pipeline.settled(args, kwargs)
         args, kwargs = with_recorded_types(self._variants, args, kwargs)
         started = time.perf_counter()
-        with recording_lock, host_state_kept(), self.pipeline.frontend.unrecorded(), converting(self.name):
+        with (
+            recording_lock,
+            host_state_kept(),
+            self.pipeline.frontend.unrecorded(),
+            show_conversion(self.name),
+        ):
             traced = (
                 self._with_statements_traced(args, kwargs, why)
                 if is_called and folds and self._variants
@@ -275,7 +280,7 @@ class RecordingMethods:
         if log.isEnabledFor(logging.INFO):
             known, taken = len(self._variants), time.perf_counter() - started
             log.info(
-                recorded_text(
+                recording_message(
                     self.name, self.pipeline.frontend.name, known, self._limit.options[0], variant, taken
                 )
             )
@@ -295,7 +300,7 @@ class RecordingMethods:
         hold_back(variant)
         variant.siblings = self._variants
         if self._statements_traced is not None:
-            self._variants[:] = self._statements_traced.without_replaced(variant, self._variants)
+            self._variants[:] = self._statements_traced.without_covered(variant, self._variants)
         self._variants.append(variant)
         return variant
 

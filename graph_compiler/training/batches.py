@@ -59,7 +59,7 @@ class BatchFlattener:
 def _flatten_batch(batch: Any, graph: Graph, target: Target) -> Batch:
     if not (isinstance(batch, (tuple, list)) and len(batch) == 2):
         raise CallMismatch(
-            f"a batch is (inputs, target), and this one is {_shown(batch)}; inputs are an array, a tuple of "
+            f"a batch is (inputs, target), and this one is {_describe(batch)}; inputs are an array, a tuple of "
             "arguments or a dict of keywords, and a model that computes its own loss takes (inputs, None)"
         )
     inputs, wanted = batch
@@ -114,7 +114,7 @@ def _is_array(item: Any) -> bool:
     return hasattr(item, "dtype") and hasattr(item, "shape") and not isinstance(item, type)
 
 
-def _shown(batch: Any) -> str:
+def _describe(batch: Any) -> str:
     if isinstance(batch, (tuple, list)):
         return f"a {type(batch).__name__} of {len(batch)}"
     return f"an array of the shape {list(batch.shape)}" if _is_array(batch) else f"a {type(batch).__name__}"

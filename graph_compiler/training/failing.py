@@ -32,13 +32,13 @@ class reporting_errors:
         if not isinstance(problem, Exception) or isinstance(problem, GraphCompilerError):
             return
         if self._target is None or self._target.refusal(problem) is not None:
-            shown = " and ".join(map(_shown, self._given))
+            shown = " and ".join(map(_describe, self._given))
             raise CallMismatch(
                 f"{self._what} fails with {type(problem).__name__}: {problem}; it was called with "
                 f"{shown}{self._place}"
             ) from problem
 
 
-def _shown(item: Any) -> str:
+def _describe(item: Any) -> str:
     arrays = [leaf for leaf in iterate_structure(item) if hasattr(leaf, "shape") and hasattr(leaf, "dtype")]
     return ", ".join(f"{dtype_name(array)}{list(array.shape)}" for array in arrays) if arrays else repr(item)

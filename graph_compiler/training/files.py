@@ -56,7 +56,7 @@ def load(plan: TrainingPlan, like: Held, path: str | os.PathLike[str]) -> tuple[
         with path.open("rb") as file:
             about = _about(path, file)
             _require_same(plan, like, about, path)
-            arrays = _native(path, HashedFile(file), about, target)
+            arrays = _read_arrays(path, HashedFile(file), about, target)
     except InvalidFile:
         raise
     except (
@@ -142,7 +142,7 @@ def _about(path: Path, file: IO[bytes]) -> dict[str, Any]:
     return about
 
 
-def _native(path: Path, file: HashedFile, about: Mapping[str, Any], target: Target) -> Arrays:
+def _read_arrays(path: Path, file: HashedFile, about: Mapping[str, Any], target: Target) -> Arrays:
     specs, digest, arrays = about["arrays"], hashlib.sha256(), {}
     for name, _, stored in stored_arrays(file):
         digest.update(stored.data)
@@ -174,7 +174,7 @@ def _require_same(plan: TrainingPlan, like: Held, about: Mapping[str, Any], path
     wrong += [f"missing: {name}" for name in wanted if name not in given]
     wrong += [f"unexpected: {name}" for name in given if name not in wanted]
     wrong += [
-        f"{name} is {_shown(given[name])}, and that of the state {_shown(spec)}"
+        f"{name} is {_describe(given[name])}, and that of the state {_describe(spec)}"
         for name, spec in wanted.items()
         if given.get(name, spec) != spec
     ]
@@ -184,7 +184,7 @@ def _require_same(plan: TrainingPlan, like: Held, about: Mapping[str, Any], path
         )
 
 
-def _shown(spec: list[Any]) -> str:
+def _describe(spec: list[Any]) -> str:
     return f"{spec[0]}{spec[1:]}"
 
 
@@ -192,12 +192,12 @@ def _restored_arrays(plan: TrainingPlan, like: Held, arrays: Arrays, path: Path)
     engine = plan.engine
     groups: dict[str, Arrays] = {
         group: {
-            name: _restored(engine, group, arrays[f"{group}/{name}"], array)
+            name: _restore(engine, group, arrays[f"{group}/{name}"], array)
             for name, array in getattr(like, group).items()
         }
         for group in _GROUPS
     }
-    rest = {kind: _under(arrays, kind) for kind in ("optimizer", "rng")}
+    rest = {kind: _group_of(arrays, kind) for kind in ("optimizer", "rng")}
     first = next(iter(engine.values(groups["trained"]).values()))
     held = Held(**groups, rng=engine.with_rng_arrays(rest["rng"], first))
     try:
@@ -214,9 +214,9 @@ def _restored_arrays(plan: TrainingPlan, like: Held, arrays: Arrays, path: Path)
     return held
 
 
-def _restored(engine: Training, group: str, array: Any, like: Any) -> Any:
+def _restore(engine: Training, group: str, array: Any, like: Any) -> Any:
     return (engine.trainable if group == "trained" else engine.kept)(engine.restored(array, like))
 
 
-def _under(arrays: Arrays, kind: str) -> Arrays:
+def _group_of(arrays: Arrays, kind: str) -> Arrays:
     return {name.partition("/")[2]: array for name, array in arrays.items() if name.startswith(f"{kind}/")}

@@ -15,7 +15,7 @@ from .steps import single_train_step
 
 Metrics = dict[str, float]
 # Substrings of dtype names; "float16" is part of "bfloat16", too.
-_NARROW = ("bool", "float16")
+_NARROW_DTYPES = ("bool", "float16")
 Callback = Callable[[TrainState, Metrics], Any]
 
 
@@ -97,7 +97,7 @@ def _epoch(state: TrainState, batches: Iterator[Any], epoch: int) -> tuple[Train
 
 def _summand(state: TrainState, value: Any) -> Any:
     """Return a metric to be summed over an epoch: booleans and half precision are cast to float32."""
-    if not any(name in str(value.dtype) for name in _NARROW):
+    if not any(name in str(value.dtype) for name in _NARROW_DTYPES):
         return value
     derivatives = backend_of(state.graph.pipeline.target.name).derivatives()
     # Only targets with derivatives train.

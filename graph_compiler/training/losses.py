@@ -19,7 +19,7 @@ from .failing import reporting_errors
 
 Loss = Callable[[Any, Any], Any]
 # Names of metrics that steps and :func:`fit` return themselves.
-_OWN = (
+_RESERVED = (
     "loss",
     "gradient_norm",
     "loss_scale",
@@ -69,7 +69,7 @@ class LossFunction:
         If it fails with 32-bit integers, record it with 64-bit ones.
         """
         assert self._graph is not None
-        why, wide = "the loss of a training step", map_structure(_widened, wanted)
+        why, wide = "the loss of a training step", map_structure(_to_int64, wanted)
         try:
             self._graph.add_variant(self.arguments(outputs, wanted), {}, why)
         # A loss may raise anything for integers that it does not take.
@@ -125,7 +125,7 @@ class LossFunction:
 
     def _require_metric(self, name: Any, metric: Any) -> None:
         what = None
-        if name in _OWN:
+        if name in _RESERVED:
             what = "under a name that training itself uses: give it another one"
         elif not isinstance(metric, (int, float)) and len(getattr(metric, "shape", (0,))) != 0:
             shown = (
@@ -146,5 +146,5 @@ def _is_reversed(function: Any) -> bool:
     return names[:2] == ["y_true", "y_pred"]
 
 
-def _widened(item: Any) -> Any:
+def _to_int64(item: Any) -> Any:
     return np.asarray(item).astype(np.int64) if str(getattr(item, "dtype", "")).endswith("int32") else item

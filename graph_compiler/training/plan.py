@@ -120,7 +120,7 @@ class TrainingPlan:
         """
         engine, metrics = self.engine, {}
         if self.accumulate > 1:
-            held, gradients = self._summed(held, gradients, is_last)
+            held, gradients = self._accumulate(held, gradients, is_last)
         if not is_last:
             return held, {}
         is_finite = engine.is_finite(gradients) if self.is_scaled else None
@@ -136,7 +136,8 @@ class TrainingPlan:
         if is_finite is not None:
             metrics["loss_scale"] = engine.values(held.scaling)["scale"]
             held = replace(
-                held, scaling=engine.put(held.scaling, self._rescaled(engine.values(held.scaling), is_finite))
+                held,
+                scaling=engine.put(held.scaling, self._next_scaling(engine.values(held.scaling), is_finite)),
             )
         return held, metrics
 
@@ -170,7 +171,7 @@ class TrainingPlan:
     def _metric(self, item: Any) -> Any:
         return self.engine.number(item) if isinstance(item, (int, float)) else self.engine.detached(item)
 
-    def _summed(self, held: Held, gradients: Arrays, is_last: bool) -> tuple[Held, Arrays]:
+    def _accumulate(self, held: Held, gradients: Arrays, is_last: bool) -> tuple[Held, Arrays]:
         """Accumulate gradients. On the last batch, return their mean and reset the sum."""
         engine = self.engine
         total = engine.added(engine.values(held.accumulated), gradients)
@@ -180,7 +181,7 @@ class TrainingPlan:
         nothing = {name: engine.zeros_like(array) for name, array in total.items()}
         return replace(held, accumulated=engine.put(held.accumulated, nothing)), mean
 
-    def _rescaled(self, scaling: Arrays, is_finite: Any) -> Arrays:
+    def _next_scaling(self, scaling: Arrays, is_finite: Any) -> Arrays:
         """Return the next loss scale and the number of finite updates in a row."""
         where, scale, good = self.engine.where, scaling["scale"], scaling["good"]
         none = good * 0

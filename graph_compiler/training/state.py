@@ -89,9 +89,9 @@ def _convert_parameters(plan: TrainingPlan, known: Arrays, parameters: Mapping[s
         if name not in known
     ]
     wrong += [
-        f"{name} is {_shown(array)}, and its parameter {_shown(known[name])}"
+        f"{name} is {_describe(array)}, and its parameter {_describe(known[name])}"
         for name, array in found.items()
-        if name in known and _shown(array) != _shown(known[name])
+        if name in known and _describe(array) != _describe(known[name])
     ]
     if wrong:
         raise CallMismatch(
@@ -100,7 +100,7 @@ def _convert_parameters(plan: TrainingPlan, known: Arrays, parameters: Mapping[s
     return found
 
 
-def _shown(array: Any) -> str:
+def _describe(array: Any) -> str:
     return "no array" if array is None else f"{dtype_name(array)}{list(map(int, array.shape))}"
 
 

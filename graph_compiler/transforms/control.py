@@ -101,11 +101,11 @@ def stop_gradient(value: T) -> T:
     >>> transforms.grad(lambda x: x * transforms.stop_gradient(x))(torch.tensor(3.0))
     tensor(3.)
     """
-    stopped: T = map_structure(_stopped, value)
+    stopped: T = map_structure(_stop, value)
     return stopped
 
 
-def _stopped(item: Any) -> Any:
+def _stop(item: Any) -> Any:
     owner = owner_of(item)
     if owner is not None:
         return backend_of(owner).derivatives().stop(item)  # type: ignore[union-attr]
@@ -289,7 +289,7 @@ class _ScanLoop:
         state, outputs = (
             self._in_segments()
             if self.segment
-            else self._scanned(self.step, self.state, self.rows, self.segment is not None)
+            else self._scan(self.step, self.state, self.rows, self.segment is not None)
         )
         assert self.outputs is not None
         return unflatten(self.tree, state), unflatten(self.outputs, outputs)
@@ -324,15 +324,15 @@ class _ScanLoop:
         count, whole = self.length // size, self.length // size * size
         reshape = self.derivatives.reshape
         rows = [reshape(array[:whole], (count, size, *array.shape[1:])) for array in self.rows]
-        segment: Step = lambda state, parts: self._scanned(self.step, state, parts, False)  # noqa: E731
-        state, outputs = self._scanned(segment, self.state, rows, True)
+        segment: Step = lambda state, parts: self._scan(self.step, state, parts, False)  # noqa: E731
+        state, outputs = self._scan(segment, self.state, rows, True)
         outputs = [reshape(array, (whole, *array.shape[2:])) for array in outputs]
         if whole == self.length:
             return state, outputs
-        state, last = self._scanned(segment, state, [array[whole:][None] for array in self.rows], True)
+        state, last = self._scan(segment, state, [array[whole:][None] for array in self.rows], True)
         return state, [self.derivatives.concatenate([array, end[0]]) for array, end in zip(outputs, last)]
 
-    def _scanned(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
+    def _scan(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
         return self.derivatives.scanned(step, state, rows, checkpoint)
 
 

@@ -24,7 +24,7 @@ from .functions import (
     FunctionWrapper,
     Transformed,
     argument_positions,
-    arranged,
+    arrange,
     converter_to,
     default_framework,
     framework_for,
@@ -66,18 +66,20 @@ class StrongZeroFunction(FunctionWrapper):
             return inner.resolve(args, kwargs)
         graph = graph_of(inner)
         if graph is None:
-            return self._of_plain(args, kwargs)
+            return self._resolve_plain(args, kwargs)
         strong = strong_zero_graph(graph)
-        return self._of_graph(strong if graph is inner else getattr(strong, inner.__name__), args, kwargs)
+        return self._resolve_graph(
+            strong if graph is inner else getattr(strong, inner.__name__), args, kwargs
+        )
 
-    def _of_plain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
+    def _resolve_plain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
         framework = framework_for(self.function, args, kwargs)
         # A framework without derivatives (NumPy) has its functions recorded for another one.
         has_derivatives = backend_of(framework).derivatives() is not None
         graph = strong_zero_graph(
             lazy_graph(self.function, framework, framework if has_derivatives else default_framework())
         )
-        found = self._of_graph(graph, args, kwargs)
+        found = self._resolve_graph(graph, args, kwargs)
         # The recording holds such arrays as constants, outside the trace of the enclosing transform.
         if is_inside() and (
             held := [
@@ -93,7 +95,7 @@ class StrongZeroFunction(FunctionWrapper):
             )
         return found if has_derivatives else replace(found, hand_back=converter_to(graph, framework))
 
-    def _of_graph(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
+    def _resolve_graph(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
         derivatives = backend_of(target_of(graph_of(function), args, kwargs)).derivatives()  # type: ignore[arg-type]
         given = self._with_arrays(derivatives, args, kwargs) if derivatives is not None else (args, kwargs)
         return resolve_function(function, *given)
@@ -244,7 +246,7 @@ def vjp(function: Any, *primals: Any, has_aux: bool = False, strong_zero: bool =
     """
     found = resolve_function(with_strong_zero(function, strong_zero), primals, {})
     call = DifferentiatedCall(found, "vjp", primals, {}, (range(len(primals)), ()), has_aux)
-    results, extras, pull = call.pulled()
+    results, extras, pull = call.vjp()
 
     def pulled(cotangent: Any) -> Any:
         arrays = pull(call.cotangents(cotangent, results))
@@ -262,10 +264,10 @@ def _rule(words: str, argnums: Any, argnames: Any, has_aux: bool, finished: Fini
 
     def rule(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         call = DifferentiatedCall(function, words, args, kwargs, chosen, has_aux)
-        results, extras, pull = call.pulled()
+        results, extras, pull = call.vjp()
         gradients = pull([_unit_cotangent(call, results, extras)])
         return finished(
-            call, results, extras, arranged(call.unflatten_like_arguments(gradients), argnums, argnames)
+            call, results, extras, arrange(call.unflatten_like_arguments(gradients), argnums, argnames)
         )
 
     return rule
@@ -329,7 +331,7 @@ def jvp(
     args, tangents = _arguments("jvp", function, primals=primals, tangents=tangents)
     found = resolve_function(with_strong_zero(function, strong_zero), args, {})
     call = DifferentiatedCall(found, "jvp", args, {}, (range(len(args)), ()), has_aux)
-    results, extras, out = call.pushed(call.tangents(tangents))
+    results, extras, out = call.jvp(call.tangents(tangents))
     given = call.result(results, extras), call.unflatten_like_result(out, extras)
     return found.hand_back((*given, call.aux(extras)) if has_aux else given)
 
@@ -353,7 +355,7 @@ def linearize(function: Any, *primals: Any, strong_zero: bool = False) -> tuple[
     """
     found = resolve_function(with_strong_zero(function, strong_zero), primals, {})
     call = DifferentiatedCall(found, "linearize", primals, {}, (range(len(primals)), ()), False)
-    results, extras, push = call.linearised()
+    results, extras, push = call.linearize()
 
     def pushed(*tangents: Any) -> Any:
         return found.hand_back(call.unflatten_like_result(push(call.tangents(tangents)), extras))
@@ -505,7 +507,7 @@ def _jacobian_rule(
                 f"array{where(function.call)}"
             )
         arguments = [call.unflatten_like_arguments(arrays, shape) for arrays, shape in zip(found, shapes)]
-        jacobian = call.result([arranged(each, argnums, argnames) for each in arguments], [])
+        jacobian = call.result([arrange(each, argnums, argnames) for each in arguments], [])
         return (jacobian, call.aux(extras)) if has_aux else jacobian
 
     return rule
@@ -513,12 +515,12 @@ def _jacobian_rule(
 
 def _by_rows(call: DifferentiatedCall) -> tuple[Columns, Shapes, Arrays]:
     derivatives = call.function.derivatives
-    results, extras, pull = call.pulled()
+    results, extras, pull = call.vjp()
     zeros = list(map(derivatives.zeros_like, results))
 
     def rows(place: int) -> Arrays:
         basis = derivatives.basis(results[place])
-        pulled = _mapped(
+        pulled = _vectorized(
             derivatives, lambda given: pull([*zeros[:place], *given, *zeros[place + 1 :]]), basis
         )
         rows = [derivatives.split(array, 0, results[place]) for array in pulled]
@@ -532,14 +534,14 @@ def _by_columns(call: DifferentiatedCall) -> tuple[Columns, Shapes, Arrays]:
     derivatives = call.function.derivatives
     zeros = list(map(derivatives.zeros_like, call.arrays))
     # A call with zero tangents, to know the results and their shapes.
-    results, extras, _ = call.pushed(zeros)
+    results, extras, _ = call.jvp(zeros)
 
     def columns(place: int) -> Arrays:
         def pushed(given: Arrays) -> Arrays:
-            return call.pushed([*zeros[:place], *given, *zeros[place + 1 :]])[2]
+            return call.jvp([*zeros[:place], *given, *zeros[place + 1 :]])[2]
 
         array = call.arrays[place]
-        found = _mapped(derivatives, pushed, derivatives.basis(array))
+        found = _vectorized(derivatives, pushed, derivatives.basis(array))
         return [derivatives.split(derivatives.move_axis(item, 0, -1), -1, array) for item in found]
 
     by_argument = [columns(place) for place in range(len(call.arrays))]
@@ -554,7 +556,7 @@ def _shapes(arrays: Arrays) -> Shapes:
     return [tuple(array.shape) for array in arrays]
 
 
-def _mapped(derivatives: Any, function: Callable[[Arrays], Arrays], basis: Any) -> Arrays:
+def _vectorized(derivatives: Any, function: Callable[[Arrays], Arrays], basis: Any) -> Arrays:
     """Vectorize ``function`` over the directions in ``basis``; a single direction needs no mapping."""
     if basis.shape[0] == 1:
         return [array[None] for array in function([basis[0]])]

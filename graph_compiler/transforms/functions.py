@@ -299,10 +299,10 @@ def _number_conversion(graph: Graph | None) -> Callable[[Any], Any]:
     pipeline: Any = None if graph is None else graph.pipeline
     source = None if pipeline is None or isinstance(pipeline, DeferredPipeline) else pipeline.frontend.name
     has_own = source is None or source not in backends.known() or backend_of(source).derivatives() is not None
-    return (lambda item: item) if has_own else _wide
+    return (lambda item: item) if has_own else _to_64_bits
 
 
-def _wide(item: Any) -> Any:
+def _to_64_bits(item: Any) -> Any:
     return (
         np.asarray(item) if isinstance(item, (float, complex)) and not isinstance(item, np.generic) else item
     )
@@ -564,8 +564,8 @@ class DifferentiatedCall:
     ) -> None:
         self.function, self.words, self.has_aux = function, words, has_aux
         self._args, self._kwargs = list(args), dict(kwargs)
-        self._places = [*map(self._place, chosen[0]), *map(self._place, chosen[1])]
-        leaves, self._tree = flatten([self._held(place)[place] for place in self._places], is_value)
+        self._places = [*map(self._locate, chosen[0]), *map(self._locate, chosen[1])]
+        leaves, self._tree = flatten([self._container_of(place)[place] for place in self._places], is_value)
         self._leaves = [function.derivatives.array(function.number(leaf)) for leaf in leaves]
         self._has = [self._has_derivative(leaf, path) for leaf, path in zip(self._leaves, paths(self._tree))]
         self._require_differentiable()
@@ -574,13 +574,13 @@ class DifferentiatedCall:
         self._aux: Tree | None = None
         # Numbers have become arrays, for which the graph may have no variant yet.
         if any(isinstance(leaf, (float, complex)) and has for leaf, has in zip(leaves, self._has)):
-            function.prepare(*self._with(self.arrays))
+            function.prepare(*self._arguments_with(self.arrays))
 
     # ------------------------------------------------------------------------------ arguments
-    def _held(self, place: int | str) -> Any:
+    def _container_of(self, place: int | str) -> Any:
         return self._args if isinstance(place, int) else self._kwargs
 
-    def _place(self, key: int | str) -> int | str:
+    def _locate(self, key: int | str) -> int | str:
         """Return the index or the keyword of the argument ``key``.
 
         A named argument that was passed by position becomes an index. Raises ``CallMismatch`` if it was not
@@ -609,7 +609,7 @@ class DifferentiatedCall:
                 f"{self.words} of {self.function.name}: say of which argument, argnums= or argnames="
             )
         for place in self._places if not any(self._has) or self.words not in _OF_ALL else ():
-            argument = self._held(place)[place]
+            argument = self._container_of(place)[place]
             found = [
                 self.function.derivatives.array(item)
                 for item in iterate_structure(argument)
@@ -619,7 +619,7 @@ class DifferentiatedCall:
                 # A graph may have no parameters: the gradient is an empty dict.
                 continue
             if not any(map(self.function.derivatives.is_differentiable, found)):
-                what = ", ".join(map(_shown, found)) or repr(argument)
+                what = ", ".join(map(_describe_array, found)) or repr(argument)
                 raise CallMismatch(
                     f"{self.words} of {self.function.name}: argument {place!r} is {what}, which has no "
                     "derivative; pass floating-point numbers, or name another argument, "
@@ -662,7 +662,7 @@ class DifferentiatedCall:
         ]
 
     # ------------------------------------------------------------------------------ its derivatives
-    def pulled(self) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
+    def vjp(self) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """Compute the results and the pullback, as :meth:`Derivatives.pulled`."""
         if not self.arrays:
             return *self(self.arrays), lambda cotangents: []
@@ -670,7 +670,7 @@ class DifferentiatedCall:
             results, extras, pull = self.function.derivatives.pulled(self, self.arrays)
         return results, extras, self._translating_refusals()(pull)
 
-    def pushed(self, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
+    def jvp(self, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
         """Compute the results and their tangents, as :meth:`Derivatives.pushed`."""
         if not self.arrays:
             results, extras = self(self.arrays)
@@ -678,7 +678,7 @@ class DifferentiatedCall:
         with self._translating_refusals():
             return self.function.derivatives.pushed(self, self.arrays, tangents)
 
-    def linearised(self) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
+    def linearize(self) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """Linearize the function, as :meth:`Derivatives.linearised`."""
         with self._translating_refusals():
             results, extras, push = self.function.derivatives.linearised(self, self.arrays)
@@ -690,10 +690,10 @@ class DifferentiatedCall:
     # ------------------------------------------------------------------------------ the function
     def __call__(self, arrays: Arrays) -> tuple[Arrays, Arrays]:
         """Return the differentiable results, and the other results followed by the arrays of aux."""
-        args, kwargs = self._with(arrays)
+        args, kwargs = self._arguments_with(arrays)
         return self._flatten_result(self.function.run(*args, **kwargs))
 
-    def _with(self, arrays: Arrays) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def _arguments_with(self, arrays: Arrays) -> tuple[tuple[Any, ...], dict[str, Any]]:
         args, kwargs = list(self._args), dict(self._kwargs)
         given = iter(arrays)
         found = unflatten(
@@ -717,7 +717,7 @@ class DifferentiatedCall:
         results = native_arrays(self.function, self.words, leaves)
         has = list(map(derivatives.is_differentiable, results))
         if not any(has):
-            what = ", ".join(map(_shown, results)) or f"a {type(result).__name__}"
+            what = ", ".join(map(_describe_array, results)) or f"a {type(result).__name__}"
             raise CallMismatch(
                 f"{self.words} of {self.function.name}: its result is {what}, which has no derivative; "
                 f"return floating-point numbers{where(self.function.call)}"
@@ -729,7 +729,7 @@ class DifferentiatedCall:
 
     def result(self, results: Arrays, extras: Arrays) -> Any:
         """Unflatten the results into the structure that the function returned."""
-        tree, has = self._of_result()
+        tree, has = self._result_structure()
         with_derivative, others = iter(results), iter(extras)
         return unflatten(tree, [next(with_derivative if one else others) for one in has])
 
@@ -739,7 +739,7 @@ class DifferentiatedCall:
 
     def results_without_derivative(self) -> int:
         """Return the number of results that have no derivative."""
-        return self._of_result()[1].count(False)
+        return self._result_structure()[1].count(False)
 
     def aux(self, extras: Arrays) -> Any:
         assert self._aux is not None
@@ -750,7 +750,7 @@ class DifferentiatedCall:
 
         Raises ``CallMismatch`` if the number of arrays or a shape differs.
         """
-        _, has = self._of_result()
+        _, has = self._result_structure()
         leaves, _ = flatten(given, is_value)
         if len(leaves) != len(has):
             raise CallMismatch(
@@ -763,7 +763,7 @@ class DifferentiatedCall:
             for place, (item, array) in enumerate(zip(chosen, results))
         ]
 
-    def _of_result(self) -> tuple[Tree, list[bool]]:
+    def _result_structure(self) -> tuple[Tree, list[bool]]:
         assert self._result is not None
         return self._result
 
@@ -788,12 +788,12 @@ def matching_array(call: DifferentiatedCall, kind: str, place: int, item: Any, a
     return found if found.dtype == array.dtype else call.function.derivatives.cast(found, array)
 
 
-def _shown(array: Any) -> str:
+def _describe_array(array: Any) -> str:
     name = str(getattr(array.dtype, "name", array.dtype)).rpartition(".")[2]
     return f"{name}{list(array.shape)}"
 
 
-def arranged(items: Sequence[Any], argnums: Any, argnames: Any) -> Any:
+def arrange(items: Sequence[Any], argnums: Any, argnames: Any) -> Any:
     """Arrange the derivatives of several arguments as ``argnums`` and ``argnames`` ask.
 
     One alone for one argument, a tuple by position, a dict by name, or a pair of both.

@@ -54,7 +54,7 @@ class Jitted(FunctionWrapper):
                 f"return_backend_compiled_fn=True){where(self.function)}"
             )
         if self.device is not None:
-            place = functools.partial(map_structure, functools.partial(self._placed, derivatives))
+            place = functools.partial(map_structure, functools.partial(self._place, derivatives))
             args, kwargs = place(args), place(kwargs)
         return self._graph_for(framework, derivatives), args, kwargs
 
@@ -70,7 +70,7 @@ class Jitted(FunctionWrapper):
             )
         return self._graphs[framework]
 
-    def _placed(self, derivatives: Derivatives, item: Any) -> Any:
+    def _place(self, derivatives: Derivatives, item: Any) -> Any:
         if not is_array(item):
             return item
         try:

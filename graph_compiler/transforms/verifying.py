@@ -60,7 +60,9 @@ def verify_derivative(
     # Differences of float32 numbers have few correct digits, so float64 is tried first.
     with derivatives.wide():
         try:
-            wide_args, wide_kwargs = map_structure(lambda item: _wide(derivatives, item), (args, kwargs))
+            wide_args, wide_kwargs = map_structure(
+                lambda item: _to_64_bits(derivatives, item), (args, kwargs)
+            )
             return _compare(transformed, wide_args, wide_kwargs, how, rtol, seed)
         except VerificationFailed:
             raise
@@ -78,7 +80,7 @@ def synthetic_arguments(transformed: Transformed) -> Arguments:
     For ``graph.functional``, the graph's parameters come first. Raises ``CallMismatch`` if the differentiated
     function is not a graph, or the graph has no recording.
     """
-    function = _differentiated(transformed)
+    function = _innermost_function(transformed)
     graph = graph_of(function)
     variant = (
         next((variant for variant in graph.variants if variant.recording is not None), None)
@@ -94,14 +96,14 @@ def synthetic_arguments(transformed: Transformed) -> Arguments:
     return ((graph.parameters,) if function is not graph else ()) + args, kwargs
 
 
-def _differentiated(function: Any) -> Any:
+def _innermost_function(function: Any) -> Any:
     """Return the innermost function under nested derivatives. It takes the same arguments."""
     while isinstance(function, Transformed) and function.differences is not None:
         function = function.function
     return function
 
 
-def _wide(derivatives: Any, item: Any) -> Any:
+def _to_64_bits(derivatives: Any, item: Any) -> Any:
     if isinstance(item, (float, complex)) or not is_array(item):
         return item
     array = derivatives.array(item)
@@ -145,7 +147,7 @@ def _compare(
 
 def _least_precise_dtype(transformed: Transformed, own: list[Any], args: Any, kwargs: Any) -> Any:
     """Return the least precise floating dtype among the differentiated arrays and the results."""
-    found = resolve_function(_differentiated(transformed), args, kwargs)
+    found = resolve_function(_innermost_function(transformed), args, kwargs)
     results = [
         _numpy(found.derivatives.array(item)) for item in flatten(found.call(*args, **kwargs), is_value)[0]
     ]

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import InvalidOption
 from ..runtime.graph import Graph
-from ..runtime.options import shown
+from ..runtime.options import short_repr
 from .modules import Row, rows_of
 
 _HEADS = ("module", "class", "operations", "output", "parameters", "multiply-adds")
@@ -150,10 +150,10 @@ def summary(graph: Graph, depth: int | None = None, variant: int = 0) -> Summary
     """
     if depth is not None and (type(depth) is not int or depth < 0):
         raise InvalidOption(
-            f"depth= is {shown(depth)}, and has to be how many levels of modules are shown, or None for all"
+            f"depth= is {short_repr(depth)}, and has to be how many levels of modules are shown, or None for all"
         )
     if type(variant) is not int or not 0 <= variant < len(graph.variants):
         raise InvalidOption(
-            f"variant= is {shown(variant)}, and {graph.name} has the variants 0 to {len(graph.variants) - 1}"
+            f"variant= is {short_repr(variant)}, and {graph.name} has the variants 0 to {len(graph.variants) - 1}"
         )
     return Summary(graph, variant, depth)

@@ -51,7 +51,7 @@ def select_alternative(name: str, alternatives: Sequence[TracedAlternative]) -> 
     """
     target = alternatives[0].variant.target
     if len(alternatives) == 1 or target.either is None:
-        return _checked(alternatives[0], alternatives[0].found, alternatives[0].checks)
+        return _check(alternatives[0], alternatives[0].found, alternatives[0].checks)
     *others, last = alternatives
     trees: list[Tree] = []
     # The Python numbers that the variants return, for each leaf.
@@ -76,7 +76,7 @@ def select_alternative(name: str, alternatives: Sequence[TracedAlternative]) -> 
         _expect_any(recording, alternatives)
         chosen: Callable[[], list[Any]] = lambda: arrays(last.run()[0])  # noqa: E731
     else:
-        chosen = lambda: arrays(_checked(last, *last.run()))  # noqa: E731
+        chosen = lambda: arrays(_check(last, *last.run()))  # noqa: E731
     for other in reversed(others):
         chosen = functools.partial(_either, name, other, functools.partial(_arrays_of, arrays, other), chosen)
     found = chosen()
@@ -113,7 +113,7 @@ def _number(seen: set[tuple[str, Any]], array: Any) -> Any:
     return array if number is None or others else number
 
 
-def _checked(one: TracedAlternative, found: Any, checks: tuple[Any, ...]) -> tuple[Any, dict[str, Any]]:
+def _check(one: TracedAlternative, found: Any, checks: tuple[Any, ...]) -> tuple[Any, dict[str, Any]]:
     result, state = one.variant.target.checked(found, checks, one.variant.program.checks)
     return result, state
 

@@ -34,7 +34,7 @@ class StaticArguments:
         argnames: str | Iterable[str] | None,
     ) -> None:
         order, open_ended = positional(function), is_open_ended(function)
-        names, numbers = set(_several(argnames)), set(_several(argnums))
+        names, numbers = set(_as_iterable(argnames)), set(_as_iterable(argnums))
         require_arguments(function, "static_argnames", names)
         if not open_ended and (
             unknown := [number for number in numbers if not -len(order) <= number < len(order)]
@@ -54,13 +54,13 @@ class StaticArguments:
 
     def marked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Wrap the static arguments in ``Fixed``, so that they are compared and never taken for arrays."""
-        marked = tuple(_fixed(item, i) if i in self.numbers else item for i, item in enumerate(args))
+        marked = tuple(_fix(item, i) if i in self.numbers else item for i, item in enumerate(args))
         return marked, {
-            name: _fixed(item, name) if name in self.names else item for name, item in kwargs.items()
+            name: _fix(item, name) if name in self.names else item for name, item in kwargs.items()
         }
 
 
-def _fixed(item: Any, where: Any) -> Any:
+def _fix(item: Any, where: Any) -> Any:
     if isinstance(item, Fixed):
         return item
     try:
@@ -82,13 +82,15 @@ def own_static_arguments(function: Callable[..., Any], argnums: Any, argnames: A
     order, named = positional(function), known_names(function)
     numbers = [
         number
-        for number in _several(argnums)
+        for number in _as_iterable(argnums)
         if is_open_ended(function) or -len(order) <= number < len(order)
     ]
-    return numbers or None, [name for name in _several(argnames) if named is None or name in named] or None
+    return numbers or None, [
+        name for name in _as_iterable(argnames) if named is None or name in named
+    ] or None
 
 
-def _several(item: Any) -> Iterable[Any]:
+def _as_iterable(item: Any) -> Iterable[Any]:
     return (item,) if isinstance(item, (int, str)) else item or ()
 
 

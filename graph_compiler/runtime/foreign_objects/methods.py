@@ -101,11 +101,11 @@ def _has_arrays(item: Any, target: Target) -> bool:
     )
 
 
-def _reduced(self: Any, protocol: Any) -> Any:
-    return _restored, (plain_class(type(self)),), vars(self)
+def _reduce(self: Any, protocol: Any) -> Any:
+    return _restore, (plain_class(type(self)),), vars(self)
 
 
-def _restored(cls: type) -> Any:
+def _restore(cls: type) -> Any:
     return object.__new__(cls)
 
 
@@ -122,7 +122,7 @@ def _proxy_class(cls: type, converter: CallConverter) -> type:
     }
     # Some classes cannot be subclassed; their objects keep their class.
     with _without_init_subclass(cls), suppress(TypeError):
-        return type(cls)(cls.__name__, (cls,), {**found, **told, "__slots__": (), "__reduce_ex__": _reduced})
+        return type(cls)(cls.__name__, (cls,), {**found, **told, "__slots__": (), "__reduce_ex__": _reduce})
     return cls
 
 

@@ -26,7 +26,7 @@ def state_of(variants: Sequence[Variant]) -> dict[str, Any]:
     A Python value that a variant assumes and leaves unchanged is no state, nor is anything that only a past
     first call sets.
     """
-    settled = _settled(variants)
+    settled = _assumed_places(variants)
     current = [
         variant
         for variant in variants
@@ -44,7 +44,7 @@ def settle(graph: Graph, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> No
     If a second call would set other values, these are state, and everything is restored.
     """
     for _ in range(_MOST_CALLS):
-        settled = _settled(graph.variants)
+        settled = _assumed_places(graph.variants)
         after = [
             pair
             for variant in graph.variants
@@ -59,13 +59,13 @@ def settle(graph: Graph, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> No
             place.write(value)
         graph.add_variant(tuple(args), dict(kwargs), "values that a first call leaves in the model")
         # A second call sets other values, so these are state.
-        if not places.keys() <= _settled(graph.variants).keys():
+        if not places.keys() <= _assumed_places(graph.variants).keys():
             for place, item in before:
                 place.write(item)
             return
 
 
-def _settled(variants: Sequence[Variant]) -> dict[tuple[int, Any], Place]:
+def _assumed_places(variants: Sequence[Variant]) -> dict[tuple[int, Any], Place]:
     """Return the places that hold a Python value assumed by a variant, and that no such variant replaces."""
     found: dict[tuple[int, Any], Place] = {}
     replaced = set()

@@ -60,7 +60,7 @@ class WriteBack:
             else self._target.convert(array)
         )
 
-    def natively(self, held: Any) -> Any:
+    def to_native(self, held: Any) -> Any:
         """Convert the arrays in ``held`` to arrays of the target."""
         leaves, tree = flatten(
             held, lambda item: self._array_access.is_own(item) or isinstance(item, self._target.array_types)
@@ -75,14 +75,14 @@ class WriteBack:
         immutable arrays.
         """
         made: dict[int, Any] = {}
-        left = [self._left(number, item, made, arguments) for number, item in enumerate(new)]
+        left = [self._for_user(number, item, made, arguments) for number, item in enumerate(new)]
         own: dict[int, Any] = {}
 
         def placed(item: Any) -> Any:
             if isinstance(item, New):
                 return left[item.index]
             held = item_of(arguments, item, ())
-            return own.setdefault(id(held), self._own(held))
+            return own.setdefault(id(held), self._to_user_array(held))
 
         # Computed before the first change, because items may refer to objects from before the call.
         planned = [(place, placed(item)) for place, item in replaced_places(self._state)]
@@ -97,19 +97,19 @@ class WriteBack:
 
     def write(self, number: int, native: Any, held: tuple[Any, ...]) -> None:
         arrays = [leaf for tree, item in zip(self._children, held) for leaf in leaves_at(tree, item)]
-        self._elements(arrays[number - self._first], native)
+        self._write_values(arrays[number - self._first], native)
 
     def name_of(self, number: int) -> str:
         return self._state.name_of(number - self._first)
 
-    def _left(self, number: int, item: Any, made: dict[int, Any], arguments: Any) -> Any:
+    def _for_user(self, number: int, item: Any, made: dict[int, Any], arguments: Any) -> Any:
         """Convert one new object for the user's framework.
 
         made: arrays converted so far, by the first output that is the same object.
         """
         path = self._written.get(number)
         if path is not None:
-            return self._put(number, item, at(arguments, path))
+            return self._write_into(number, item, at(arguments, path))
         tree, forms = self._forms[number]
         arrays = [self._array(leaf, form, made) for leaf, form in zip(leaves_at(tree, item), forms)]
         return arrays[0] if isinstance(tree, Leaf) else unflatten(tree, arrays)
@@ -119,32 +119,32 @@ class WriteBack:
         if form.dtype is None:
             return item
         if form.first not in made:
-            array = self._new(item, form.dtype)
+            array = self._new_user_array(item, form.dtype)
             made[form.first] = array[()] if form.is_scalar else array
         return made[form.first]
 
-    def _own(self, item: Any) -> Any:
+    def _to_user_array(self, item: Any) -> Any:
         native = None if self._array_access.is_own(item) else self._target.convert(item)
-        return item if native is None else self._new(native, dtype_name(item))
+        return item if native is None else self._new_user_array(native, dtype_name(item))
 
-    def _new(self, native: Any, dtype: str) -> Any:
-        array = self._array_access.own(elements_of(self._target, native), dtype)
+    def _new_user_array(self, native: Any, dtype: str) -> Any:
+        array = self._array_access.own(numpy_values(self._target, native), dtype)
         self._copied.store(array, native)
         return array
 
-    def _put(self, number: int, item: Any, held: Any) -> Any:
+    def _write_into(self, number: int, item: Any, held: Any) -> Any:
         tree, forms = self._forms[number]
         for array, native, form in zip(leaves_at(tree, held), leaves_at(tree, item), forms):
             if form.dtype is not None:
-                self._elements(array, native)
+                self._write_values(array, native)
         return held
 
-    def _elements(self, array: Any, native: Any) -> None:
-        self._array_access.write(array, elements_of(self._target, native))
+    def _write_values(self, array: Any, native: Any) -> None:
+        self._array_access.write(array, numpy_values(self._target, native))
         self._copied.store(array, native)
 
 
-def elements_of(target: Target, native: Any) -> Any:
+def numpy_values(target: Target, native: Any) -> Any:
     """Convert ``native`` to NumPy. Raise ``CallMismatch`` if it is traced, so that it has no values."""
     try:
         return target.to_numpy(native)

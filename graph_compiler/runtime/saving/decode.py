@@ -93,21 +93,21 @@ VERSION = 2
 
 
 def read_json(text: bytes) -> Any:
-    return json.loads(text, parse_constant=_refused, object_pairs_hook=_unique)
+    return json.loads(text, parse_constant=_reject_constant, object_pairs_hook=_unique_keys)
 
 
-def _refused(word: str) -> Any:
+def _reject_constant(word: str) -> Any:
     raise InvalidFile(f"{word} is no JSON")
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
         raise InvalidFile("a key stands twice in one object")
     return made
 
 
-def checked_index(text: bytes) -> Any:
+def parse_index(text: bytes) -> Any:
     """Parse the JSON of a saved graph. Raise ``InvalidFile`` unless it has this format and version."""
     data = read_json(text)
     if not isinstance(data, dict) or data.get("format") != FORMAT:

@@ -31,10 +31,10 @@ from ..recorded import VariantRecording
 from ..variant import Variant
 from .decode import (
     binding_from_json,
-    checked_index,
     dtypes_of,
     graphs_of,
     modes_of,
+    parse_index,
     read_json,
     require_stored,
     statics_of,
@@ -214,7 +214,7 @@ def _graph_in(
     held = LoadedWeights(arrays, trained, frozen, training)
     try:
         for one, answered in zip(graphs, modes):
-            graph._adopt(pipeline.written(VariantRecording(one, held), held.guards(answered), "loaded"))
+            graph._adopt(pipeline.write_variant(VariantRecording(one, held), held.guards(answered), "loaded"))
     except _DAMAGE as problem:
         if to not in (None, written_for) and isinstance(problem, GraphCompilerError):
             raise
@@ -273,7 +273,7 @@ def _read_all(opened: _Opener, name: str) -> bytes:
 
 def _index(opened: _Opener, digests: Any) -> Any:
     text = _read_all(opened, FILES[0])
-    data = checked_index(text)
+    data = parse_index(text)
     if digests.get(FILES[0]) != hashlib.sha256(text).hexdigest():
         raise InvalidFile(f"{FILES[0]} was altered or damaged since it was saved")
     return data

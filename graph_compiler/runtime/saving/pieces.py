@@ -72,8 +72,8 @@ def write(path: Path, files: Mapping[str, Iterable[bytes]]) -> None:
                 write_zip(partial / path.name, files)
                 (partial / path.name).replace(path)
                 return
-            _put(lambda name: (partial / name).open("wb"), files)
-            _place(partial, path)
+            _write_files(lambda name: (partial / name).open("wb"), files)
+            _move_files(partial, path)
     except BaseException:
         if is_new:
             # The folder is not empty if others have saved there meanwhile.
@@ -92,7 +92,7 @@ def _partial_folder(inside: Path) -> Iterator[Path]:
             _partial.discard(name)
 
 
-def _place(partial: Path, path: Path) -> None:
+def _move_files(partial: Path, path: Path) -> None:
     """Move all files to ``path``, even on Ctrl-C, because files of two graphs must not be mixed."""
     with _placing:
         try:
@@ -113,10 +113,10 @@ def discard_partial() -> None:
 
 def write_zip(file: Path | IO[bytes], files: Mapping[str, Iterable[bytes]]) -> None:
     with zipfile.ZipFile(file, "w") as archive:
-        _put(lambda name: archive.open(zipfile.ZipInfo(name), "w", force_zip64=True), files)
+        _write_files(lambda name: archive.open(zipfile.ZipInfo(name), "w", force_zip64=True), files)
 
 
-def _put(opened: Callable[[str], IO[bytes]], files: Mapping[str, Iterable[bytes]]) -> None:
+def _write_files(opened: Callable[[str], IO[bytes]], files: Mapping[str, Iterable[bytes]]) -> None:
     digests = {}
     for name, pieces in files.items():
         digest = hashlib.sha256()

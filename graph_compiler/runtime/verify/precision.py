@@ -55,7 +55,7 @@ def _lower(nodes: Iterable[Node], widths: dict[Value, int]) -> bool:
         given = _narrowest(operands, widths)
         for place, value in enumerate(node.outputs):
             is_view = node.record is not None and place in node.record.views
-            width = min(given, WIDEST if is_view else _computed(node, value))
+            width = min(given, WIDEST if is_view else _computed_width(node, value))
             changed |= widths.get(value, WIDEST) > width
             widths[value] = min(widths.get(value, WIDEST), width)
             sources[value] = operands.union(*(sources.get(item, ()) for item in operands))
@@ -67,16 +67,18 @@ def _lower(nodes: Iterable[Node], widths: dict[Value, int]) -> bool:
     return changed
 
 
-def _computed(node: Node, value: Value) -> int:
-    inner = (made.dtype for region in node.regions for part in region.block.nodes for made in _made(part))
+def _computed_width(node: Node, value: Value) -> int:
+    inner = (
+        made.dtype for region in node.regions for part in region.block.nodes for made in _outputs_within(part)
+    )
     return min(width_of(value.dtype), *map(width_of, inner), WIDEST)
 
 
-def _made(node: Node) -> Iterator[Value]:
+def _outputs_within(node: Node) -> Iterator[Value]:
     yield from node.outputs
     for region in node.regions:
         for part in region.block.nodes:
-            yield from _made(part)
+            yield from _outputs_within(part)
 
 
 def _narrowest(items: Iterable[Any], widths: dict[Value, int]) -> int:

@@ -126,7 +126,7 @@ class Verification:
     # ------------------------------------------------------------------------------ one run
     def check(self, leaves: list[Any], seed: int) -> bool:
         """Verify with these leaves. Return False if the original rejects them or a guard fails."""
-        if self._matched(leaves) is None:
+        if self._match(leaves) is None:
             return False
         try:
             expected = self.original(leaves, seed)
@@ -152,12 +152,12 @@ class Verification:
                 raise
             raise VerificationFailed(
                 f"{self.name}: the graph alone raises {type(problem).__name__}: {problem}\n  with "
-                f"{_described(leaves)}"
+                f"{_describe_leaves(leaves)}"
             ) from problem
         found = difference(actual, expected.parts, self.tolerance, self.numbers, self.widths_of_parts)
         if found:
             raise VerificationFailed(
-                f"{self.name}: graph and original differ: {found}\n  with {_described(leaves)}\n  "
+                f"{self.name}: graph and original differ: {found}\n  with {_describe_leaves(leaves)}\n  "
                 f"{self._blame(leaves, seed)}"
             )
         self.runs += 1
@@ -171,7 +171,7 @@ class Verification:
         given = leaves_at(self.variant.graph.input_tree, (args, kwargs))
         return [leaf if type(leaf) in _NUMBERS else next(arrays) for leaf in given]
 
-    def _copied(self, leaves: list[Any]) -> list[Any]:
+    def _copy_leaves(self, leaves: list[Any]) -> list[Any]:
         apart = {id(leaf): leaf for leaf in leaves if type(leaf) not in _NUMBERS}
         copies = dict(zip(apart, self.reference.copied(list(apart.values()))))
         return [copies.get(id(leaf), leaf) for leaf in leaves]
@@ -179,29 +179,32 @@ class Verification:
     def _call(self, leaves: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         return call_of(self.variant.graph.input_tree, leaves)
 
-    def _matched(self, leaves: list[Any]) -> Any:
+    def _match(self, leaves: list[Any]) -> Any:
         args, kwargs = unflatten(self.variant.graph.input_tree, leaves)
         return self.variant.match(args, kwargs)
 
     def original(self, leaves: list[Any], seed: int) -> Outcome:
         """Run the original and restore everything that it changes."""
-        mine = self._copied(leaves)
+        mine = self._copy_leaves(leaves)
         args, kwargs = self._call(mine)
         with host_state_seeded(seed), self.reference.undone(self.recording.weights, seed):
             result = forward(self.pipeline.function, *args, **kwargs)
             names = list(self.variant.graph.parameters)
-            after = _labelled(mine, self.recording.weights.live(names)())
+            after = _label(mine, self.recording.weights.live(names)())
             return Outcome(result, after, self.reference.is_array, self.reference.to_numpy)
 
     def _graph(self, leaves: list[Any], seed: int) -> dict[str, Any]:
         variant, target = self.variant, self.variant.target
         # Host random numbers are drawn while a call is matched.
         with host_state_seeded(seed):
-            mine = list(self._matched(self._copied(leaves)))
-        parameters, constants = self._held(list(variant.graph.parameters)), self._constants(variant)
+            mine = list(self._match(self._copy_leaves(leaves)))
+        parameters, constants = (
+            self._current_weights(list(variant.graph.parameters)),
+            self._constants(variant),
+        )
         with self.reference.undone(self.recording.weights, seed):
             outcome = variant.function(
-                *_leading(variant, parameters, constants),
+                *_leading_arguments(variant, parameters, constants),
                 *mine,
                 *([target.next_key()] if variant.is_random else []),
             )
@@ -217,7 +220,7 @@ class Verification:
                 mine = [value if first == same[effect.target] else item for item, first in zip(mine, same)]
             elif effect.kind == "buffer":
                 parameters[effect.target] = value
-        after = _labelled(mine[: len(leaves)], parameters)
+        after = _label(mine[: len(leaves)], parameters)
         return Outcome(
             result,
             after,
@@ -225,7 +228,7 @@ class Verification:
             target.to_numpy,
         ).parts
 
-    def _held(self, names: list[str]) -> dict[str, Any]:
+    def _current_weights(self, names: list[str]) -> dict[str, Any]:
         """Return the original's current weights for the graph, with copies of buffers."""
         live, own = (
             self.recording.weights.live(names)(),
@@ -263,12 +266,12 @@ class Verification:
 
     def _pairs(self, leaves: list[Any], seed: int) -> Iterator[tuple[Value, Any, Any, str]]:
         if self.pipeline.same_framework:
-            yield from self._observed(leaves, seed)
+            yield from self._observed_pairs(leaves, seed)
         else:
-            yield from self._lifted(leaves, seed)
-            yield from self._observed(leaves, seed)
+            yield from self._lifted_pairs(leaves, seed)
+            yield from self._observed_pairs(leaves, seed)
 
-    def _recorded_values(self, leaves: list[Any], seed: int) -> dict[Value, Any]:
+    def _intermediate_values(self, leaves: list[Any], seed: int) -> dict[Value, Any]:
         """Run the recording in its source framework and return every intermediate array, as NumPy."""
         graph, values = self.reference.with_intermediates(self.recording.graph)
         program = self.pipeline.source_text(graph, "Intermediate results.")
@@ -278,24 +281,27 @@ class Verification:
             "constants": {name: array for name, (_, array) in graph.constants.items()},
         }
         with host_state_seeded(seed), self.reference.undone(self.recording.weights, seed):
-            arrays = load(program)(*(held[name] for name in program.arguments), *self._copied(leaves))
+            arrays = load(program)(*(held[name] for name in program.arguments), *self._copy_leaves(leaves))
         return {value: self.reference.to_numpy(array) for value, array in zip(values, arrays)}
 
-    def _lifted(self, leaves: list[Any], seed: int) -> Iterator[tuple[Value, Any, Any, str]]:
+    def _lifted_pairs(self, leaves: list[Any], seed: int) -> Iterator[tuple[Value, Any, Any, str]]:
         """Yield pairs of results of recorded calls and of the canonical operations written for them."""
-        recorded = self._recorded_values(leaves, seed)
+        recorded = self._intermediate_values(leaves, seed)
         graph, target = self.variant.graph, self.variant.target
         lifted = graph.debug.lifted
         made = {value for node in graph.nodes for value in node.outputs}
         wanted = [(old, lifted[old]) for old in recorded if lifted.get(old) in made]
         program = write(
-            _returning(graph, [new for _, new in wanted]),
+            _with_outputs(graph, [new for _, new in wanted]),
             self.pipeline.target.dialect,
             "Intermediate results.",
         )
-        held = {"parameters": self._held(list(graph.parameters)), "constants": self._constants(self.variant)}
+        held = {
+            "parameters": self._current_weights(list(graph.parameters)),
+            "constants": self._constants(self.variant),
+        }
         key = [target.next_key()] if self.variant.is_random else []
-        arrays = load(program)(*(held[name] for name in program.arguments), *self._matched(leaves), *key)
+        arrays = load(program)(*(held[name] for name in program.arguments), *self._match(leaves), *key)
         for (old, new), array in zip(wanted, arrays):
             maker = graph.maker(new)
             ops = dict.fromkeys(
@@ -308,10 +314,10 @@ class Verification:
                 f", written as {', '.join(ops)}{_freedom_of(ops)}",
             )
 
-    def _observed(self, leaves: list[Any], seed: int) -> Iterator[tuple[Value, Any, Any, str]]:
+    def _observed_pairs(self, leaves: list[Any], seed: int) -> Iterator[tuple[Value, Any, Any, str]]:
         """Yield pairs of results of recorded calls and of the calls that the original makes now."""
-        recorded = self._recorded_values(leaves, seed)
-        args, kwargs = self._call(self._copied(leaves))
+        recorded = self._intermediate_values(leaves, seed)
+        args, kwargs = self._call(self._copy_leaves(leaves))
         with host_state_seeded(seed), self.reference.undone(self.recording.weights, seed):
             calls = iter(self.reference.observe(self.pipeline.function, args, kwargs))
         for node in self.recording.graph.nodes:
@@ -413,19 +419,19 @@ def _label_of_parameter(name: str) -> str:
     return f"{name} after the call"
 
 
-def _labelled(leaves: list[Any], parameters: Any) -> dict[str, Any]:
+def _label(leaves: list[Any], parameters: Any) -> dict[str, Any]:
     return {
         **{_label_of_argument(i): leaf for i, leaf in enumerate(leaves) if type(leaf) not in _NUMBERS},
         **{_label_of_parameter(name): a for name, a in parameters.items()},
     }
 
 
-def _leading(variant: Variant, parameters: Any, constants: Any) -> tuple[Any, ...]:
+def _leading_arguments(variant: Variant, parameters: Any, constants: Any) -> tuple[Any, ...]:
     held = {"parameters": parameters, "constants": constants}
     return tuple(held[name] for name in variant.program.arguments)
 
 
-def _returning(graph: IRGraph, values: list[Value]) -> IRGraph:
+def _with_outputs(graph: IRGraph, values: list[Value]) -> IRGraph:
     tree = Branch(tuple, tuple(range(len(values))), (Leaf(),) * len(values))
     return graph.derive(outputs=values, output_tree=tree, guards=[], effects=[])
 
@@ -436,7 +442,7 @@ def _changed_size(size: int, known: list[int], step: int) -> int:
     return size + step
 
 
-def _described(leaves: list[Any]) -> str:
+def _describe_leaves(leaves: list[Any]) -> str:
     return (
         ", ".join(
             repr(leaf) if type(leaf) in _NUMBERS else f"{dtype_name(leaf)}{list(leaf.shape)}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import InvalidFile, InvalidOption, NotTraced, WeightsMismatch
 from ...ops.dtypes import dtype_name
-from ..options import path_of, shown
+from ..options import path_of, short_repr
 from ..saving.pieces import ENCODED
 from ..saving.stored_arrays import HashedFile, StoredArray, shaped_arrays
 
@@ -22,7 +22,7 @@ _DTYPES = {code: dtype for dtype, code in ENCODED.items() if not dtype.startswit
 def load_weights(graph: Graph, source: str | os.PathLike[str] | Mapping[str, Any]) -> None:
     if not isinstance(source, (str, os.PathLike, Mapping)):
         raise InvalidOption(
-            f"source is {shown(source)}, and has to be a safetensors file, a folder of them, or a dict of "
+            f"source is {short_repr(source)}, and has to be a safetensors file, a folder of them, or a dict of "
             "arrays by name"
         )
     owners = _owners(graph)
@@ -32,7 +32,7 @@ def load_weights(graph: Graph, source: str | os.PathLike[str] | Mapping[str, Any
     named = {
         name if name in expected else other_names.get(name, name): array for name, array in given.items()
     }
-    named = {**_recomputed(expected, named), **named}
+    named = {**_recompute(expected, named), **named}
     if problems := [*_names_wrong(expected, named), *_arrays_wrong(expected, named)]:
         raise WeightsMismatch(
             f"{graph.name}: these are not the weights of the model; nothing was changed.\n  "
@@ -56,7 +56,7 @@ def _owners(graph: Graph) -> list[Any]:
     return found
 
 
-def _recomputed(expected: Mapping[str, Any], named: Mapping[str, Any]) -> dict[str, Any]:
+def _recompute(expected: Mapping[str, Any], named: Mapping[str, Any]) -> dict[str, Any]:
     """Return the non-persistent buffers that were not given and that their modules can compute."""
     missing = [
         name

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 _SHOWN = 5
 
 
-def awaited_of(weights: Weights | None, names: Iterable[str]) -> list[str]:
+def missing_names(weights: Weights | None, names: Iterable[str]) -> list[str]:
     return [] if weights is None else weights.awaited(names)
 
 
 def missing_weights(variant: Variant) -> list[str]:
-    return awaited_of(*_weights_of(variant))
+    return missing_names(*_weights_of(variant))
 
 
 def _weights_of(variant: Variant) -> tuple[Any, Iterable[str]]:
@@ -42,11 +42,11 @@ def require_weights(variants: Iterable[Variant]) -> None:
 
 
 def require_loaded(name: str, weights: Any, names: Iterable[str]) -> None:
-    if missing := awaited_of(weights, names):
-        _refuse(name, missing)
+    if missing := missing_names(weights, names):
+        _raise_missing(name, missing)
 
 
-def _refuse(name: str, names: list[str]) -> None:
+def _raise_missing(name: str, names: list[str]) -> None:
     shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
     raise WeightsMissing(
         f"{name} was recorded with its model on the device meta, and its weights are missing: {shown}. Give "

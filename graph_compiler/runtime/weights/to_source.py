@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...contracts import Target
 from ...errors import InvalidOption, NotTraced, WeightsMismatch
 from ...ops.dtypes import NARROWED, dtype_name
-from ..foreign_objects.write_back import elements_of
+from ..foreign_objects.write_back import numpy_values
 
 if TYPE_CHECKING:
     from ..graph import Graph
@@ -21,7 +21,7 @@ _KEY = "key<"
 def to_source(graph: Graph, values: Any) -> None:
     owners, target = _owners(graph), graph.pipeline.target.target
     held = {name: weights.live([name])()[name] for name, weights in owners.items()}
-    given = _native(_by_name(graph, values), target)
+    given = _to_target(_by_name(graph, values), target)
     for name in [
         name for name, array in held.items() if dtype_name(array).startswith(_KEY) and name not in graph.state
     ]:
@@ -34,7 +34,7 @@ def to_source(graph: Graph, values: Any) -> None:
             + "\n  ".join(problems)
         )
     # All values are read before the first write, so that an error changes nothing.
-    elements = {name: elements_of(target, array) for name, array in given.items()}
+    elements = {name: numpy_values(target, array) for name, array in given.items()}
     for name in held:
         owners[name].leave(name, elements[name], False)
 
@@ -68,7 +68,7 @@ def _by_name(graph: Graph, values: Any) -> dict[str, Any]:
     )
 
 
-def _native(given: Mapping[str, Any], target: Target) -> dict[str, Any]:
+def _to_target(given: Mapping[str, Any], target: Target) -> dict[str, Any]:
     made = {
         name: array if isinstance(array, target.array_types) else target.convert(array)
         for name, array in given.items()

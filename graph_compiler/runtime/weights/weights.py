@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ...contracts import Live, Target, Unwatched, Watch, Weights
 from ...errors import CallMismatch, GuardFailed
 from ...ir.graph import Graph
-from ..foreign_objects.write_back import elements_of
+from ..foreign_objects.write_back import numpy_values
 from .conversion_cache import ConversionCache
 
 
@@ -118,5 +118,5 @@ class NativeWeights(Live):
         return known
 
     def leave(self, name: str, value: Any) -> None:
-        held = self._weights.leave(name, elements_of(self._target, value), name in self._rebound)
+        held = self._weights.leave(name, numpy_values(self._target, value), name in self._rebound)
         self._copied.store(held, value)
