@@ -1,6 +1,4 @@
-"""TensorFlow as a source: how its functions become graphs of operations, and how these are written in
-canonical ones.
-"""
+"""The TensorFlow frontend: records functions as graphs of raw operations, and lifts these graphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How calls of a graph in another framework read and write the user's tensors and variables."""
+"""How a graph that runs in another framework reads and writes the user's tensors and variables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import tensorflow as tf
 
 
 class Stamp:
-    """Nothing: the elements of a tensor are its own for ever."""
+    """Version of a tensor. It holds nothing, because the elements of a ``tf.Tensor`` never change."""
 
     __slots__ = ()
 

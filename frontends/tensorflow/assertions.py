@@ -1,6 +1,4 @@
-"""Assertions of TensorFlow's as guards: ``tf.Assert``, and what is made of it
-(``tf.debugging.assert_positive``).
-"""
+"""Lifts ``tf.Assert`` and the ``tf.debugging`` functions built on it to guards."""
 
 from __future__ import annotations
 
@@ -30,20 +28,20 @@ _INERT = frozenset({"Const", "Placeholder", "Identity", "NoOp"})
 
 
 def asserts_alone(graphs: Sequence[Any]) -> bool:
-    """Whether the branches of an ``If`` (otherwise, then) do nothing but assert the condition by which they
-    are chosen.
+    """Return True if the branches of an ``If`` (else, then) only assert the condition that selects them.
 
-    So ``tf.Assert`` is written: the branch where the condition does not hold fails. Whether it holds may be
-    asserted at once.
+    ``tf.Assert`` is traced so: the else branch asserts and the then branch is empty. The assertion can
+    then be recorded without a branch.
     """
     kinds = [{operation.type for operation in graph.get_operations()} for graph in graphs]
     return len(kinds) == 2 and kinds[0] - _INERT == {"Assert"} and kinds[1] <= _INERT
 
 
 def asserted(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """``Assert``: a guard on a size, or on an element.
+    """Record ``Assert`` as a guard on a size or an array element.
 
-    TensorFlow's own error where it does not hold on the arrays of the call.
+    Unless the operation is hypothetical, it is also run on the arrays of the call, so a false condition
+    raises TensorFlow's own error.
     """
     condition, *data = operands
     if not reader.is_hypothetical:

@@ -1,4 +1,4 @@
-"""Blocks that operations run, as they are read, and the nodes that run them."""
+"""Reading a traced graph into a block, and adding the node that runs such blocks."""
 
 from __future__ import annotations
 
@@ -14,8 +14,13 @@ from .variables import Held
 
 
 class Block:
-    """What is read for one block: the nodes, the results, and what it has left in variables, which outside
-    are as before.
+    """A block read by ``run``: its nodes, its results, and the variables that it assigned.
+
+    The reader's variables are reset to their state before the block.
+
+    variables: what each variable that existed before and was assigned in the block holds at its end, by
+        handle number.
+    names: the names of those variables.
     """
 
     def __init__(self, reader: Reader, inputs: Sequence[Value], run: Callable[[], list[Held]]) -> None:
@@ -48,7 +53,7 @@ class Block:
 
 @dataclass
 class BlockNode:
-    """The node of an operation that runs blocks."""
+    """Builder of the region node that replaces one operation of a traced graph."""
 
     reader: Reader
     operation: Any
@@ -56,7 +61,9 @@ class BlockNode:
     def made(
         self, op: str, operands: Sequence[Value], bodies: Sequence[Body], like: Sequence[Held], **params: Any
     ) -> list[Held]:
-        """Its results, each ``like`` another array."""
+        """Append the node for ``op`` and return its results, which have the specs and seen arrays of
+        ``like``.
+        """
         regions, captured = close(*bodies)
         whole = {name: params.get(name, default) for name, default in get(op).params.items()}
         names = [value.name for value in bodies[-1].inputs[: params.get("carried", 0)]]
@@ -71,7 +78,7 @@ class BlockNode:
     def with_assigned(
         self, found: Sequence[Held], assigned: Sequence[int], blocks: Sequence[Block]
     ) -> list[Held]:
-        """The results of the operation, once those behind them are left in the variables."""
+        """Store the trailing results in the variables ``assigned`` and return the other ones."""
         own = len(found) - len(assigned)
         names = {number: name for block in blocks for number, name in block.names.items()}
         for number, held in zip(assigned, found[own:]):

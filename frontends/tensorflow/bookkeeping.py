@@ -1,5 +1,5 @@
-"""Operations of traced graphs that are no calls of their own: constants, shapes, and what is read from and
-assigned to variables.
+"""Operations of traced graphs that need no node of their own: constants, shapes, and reads and writes of
+variables.
 """
 
 from __future__ import annotations
@@ -58,8 +58,10 @@ def _read_variable(reader: Reader, operation: Any, operands: Sequence[Held]) -> 
 
 
 def read_of(reader: Reader, operation: Any, handle: Held) -> Held:
-    """What a variable holds. On a tape each read is of the variable itself: no gradient goes to what was
-    assigned before, and that of one that is trained goes to the variable.
+    """Return what a variable holds, with the gradient that a read of the variable itself has.
+
+    A gradient tape sees each read as a read of the variable, so no gradient flows to the value that was
+    assigned before. The gradient of a trained variable goes to the parameter instead.
     """
     found, name = variable_of(reader, operation, handle), reader.assigned.get(handle_number(handle.seen))
     if name is None or not (found.made.dtype.is_floating or found.made.dtype.is_complex):
@@ -74,11 +76,12 @@ def read_of(reader: Reader, operation: Any, handle: Held) -> Held:
 
 
 def variable_of(reader: Reader, operation: Any, handle: Held) -> Held:
-    """What the variable with this handle holds."""
+    """Return what the variable with this handle holds. Raise ``UnsupportedOperation`` if it is unknown."""
     found = reader.variables.get(handle_number(handle.seen))
     if found is None:
         raise UnsupportedOperation(
-            f"{operation.type} reads what is no variable that is known (a hash table, an iterator, a variable made inside)\n    "
+            f"{operation.type} reads what is no variable that is known (a hash table, an iterator, a "
+            "variable made inside)\n    "
             f"{reader.origin(operation)}"
         )
     return found
@@ -131,8 +134,8 @@ def _variable_shape(reader: Reader, operation: Any, operands: Sequence[Held]) ->
 
 
 def _broadcast_axes(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """``BroadcastGradientArgs``: over which axes the gradients of two arrays are summed that were broadcast
-    to each other.
+    """Return the axes over which the gradients of two broadcast operands are summed
+    (``BroadcastGradientArgs``).
     """
     if not all(isinstance(operand.item, np.ndarray) for operand in operands):
         raise UnsupportedOperation(
@@ -154,8 +157,9 @@ def _broadcast_axes(reader: Reader, operation: Any, operands: Sequence[Held]) ->
 
 
 def _is_spread(reader: Reader, operation: Any, size: Any, other: Any) -> bool:
-    """Whether an axis of this size (None: there is none) was spread to the other one; where that depends on
-    symbols, what is now is a guard.
+    """Return True if an axis of this size (None: absent) was broadcast to ``other``.
+
+    If that depends on symbolic sizes, the answer is added as a guard.
     """
     is_open = isinstance(size, Size) and size != other and hint_of(other) not in (1, None)
     if is_open or isinstance(size, Size) and size.hint == 1:
@@ -169,7 +173,7 @@ def _is_spread(reader: Reader, operation: Any, size: Any, other: Any) -> bool:
 
 
 def _ensured(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """``EnsureShape``: the sizes that it names are guards."""
+    """Return the operand of ``EnsureShape``, with the sizes that it states as guards."""
     if not reader.is_hypothetical:
         reader.seen(operation, operands)
     wanted = tf.TensorShape(operation.get_attr("shape"))
@@ -188,7 +192,8 @@ def _nothing(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[H
 
 def _refused(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
     raise UnsupportedOperation(
-        f"{operation.type}: a call back into Python cannot be recorded; write it with operations of TensorFlow, or call it before\n"
+        f"{operation.type}: a call back into Python cannot be recorded; write it with operations of "
+        "TensorFlow, or call it before\n"
         f"    {reader.origin(operation)}"
     )
 

@@ -1,4 +1,6 @@
-"""Branches of a traced graph as nodes that run blocks: ``If`` and ``Case`` of TensorFlow."""
+"""Lifts ``If`` and ``Case`` of a traced graph to region nodes, and implements the control flow that the
+recorder converts from Python statements.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +38,10 @@ from .variables import Held
 
 
 def branch(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """``If`` and ``Case``. An index that is known chooses while recording; variables that one branch assigns
-    are results of all.
+    """Lift ``If`` and ``Case``.
+
+    A known index selects the branch while recording. Otherwise a branch node is added, whose results
+    include the variables that any of the branches assigns.
     """
     index, *given = operands
     graphs = branches_of(operation)
@@ -99,8 +103,10 @@ def _differs_between_iterations(reader: Reader, index: Held) -> bool:
 
 
 def _is_counted(reader: Reader, value: Value) -> bool:
-    """Return True if elements decide how many elements a value of an open block has: an operation that leads
-    to it finds elements.
+    """Return True if the number of elements of ``value``, defined in an open block, depends on array
+    elements.
+
+    This is so if an operation that leads to it has an output whose size depends on elements.
     """
     waiting, seen = [value], {value}
     while waiting:
@@ -121,7 +127,9 @@ def _has_computed_operand(node: Node, key: str) -> bool:
 
 
 def _inside(reader: Reader, operation: Any, index: Held, count: int) -> Held:
-    """The index of a branch that there is: ``Case`` runs the last one for all others."""
+    """Return the index of a branch clamped as in ``Case``, which runs the last branch for an index out of
+    range.
+    """
     if "If" in operation.type:
         return index
     arrays, seen = Arrays(reader, operation), index.seen
@@ -134,13 +142,16 @@ def _inside(reader: Reader, operation: Any, index: Held, count: int) -> Held:
 
 
 def _chosen_now(reader: Reader, operation: Any, index: Held, given: Sequence[Held]) -> list[Held]:
-    """The results of the branch that is taken now, where branches give other shapes: which one it is is a
-    guard.
+    """Return the results of the branch taken in this call and guard on the index.
+
+    It is used if the results of the branches have different shapes. Raise ``UnsupportedOperation`` inside
+    of a loop or a branch.
     """
     origin, place = reader.origin(operation), place_of_branch(operation, index.seen)
     if reader.recorder.in_block:
         raise UnsupportedOperation(
-            f"{operation.type}: the branches give arrays of other shapes, inside of a loop or a branch\n    {origin}"
+            f"{operation.type}: the branches give arrays of other shapes, inside of a loop or a "
+            f"branch\n    {origin}"
         )
     reader.recorder.decide_value(reader.value(index), index.seen.numpy().tolist(), origin)
     found = reader.results(branches_of(operation)[place], [taken_by(held, place) for held in given])
@@ -150,7 +161,7 @@ def _chosen_now(reader: Reader, operation: Any, index: Held, given: Sequence[Hel
 
 
 def _as_array(reader: Reader, operation: Any, held: Held, tensors: Sequence[Any]) -> Held:
-    """A list that a branch writes to, as an array."""
+    """Return a list that one of the branches writes to as an array; anything else unchanged."""
     if not isinstance(held.item, Unfilled) or not any(map(is_changed, tensors)):
         return held
     shape = next((found for tensor in tensors if (found := static_row_shape(tensor)) is not None), None)
@@ -179,11 +190,11 @@ def _is_array(held: Held) -> bool:
     return isinstance(held.item, (Value, np.ndarray))
 
 
-# Operations that give as many elements as they find. Others do so where an operand that tells the shape is
-# computed from elements.
+# Operations whose output size depends on the elements of their operands. Others depend on them only if an
+# operand that states a shape is computed from elements.
 _FIND = frozenset({
-    "Where", "Unique", "UniqueV2", "UniqueWithCounts", "UniqueWithCountsV2", "ListDiff", "DynamicPartition", "NonMaxSuppressionV3",
-    "NonMaxSuppressionV4", "NonMaxSuppressionV5",
+    "Where", "Unique", "UniqueV2", "UniqueWithCounts", "UniqueWithCountsV2", "ListDiff", "DynamicPartition",
+    "NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5",
 })  # fmt: skip
 
 READ: dict[str, Handler] = dict.fromkeys(BRANCHES, branch)
@@ -193,9 +204,10 @@ _DTYPES = {bool: tf.bool, int: tf.int32, float: tf.float32, complex: tf.complex1
 
 
 class TensorFlowRegions(Regions):
-    """The blocks of one tracing."""
+    """Control flow of one trace that TensorFlow records as ``tf.cond`` and ``tf.while_loop``."""
 
-    lists_grow = False  # a TensorArray is TensorFlow's own
+    # A ``TensorArray``, which grows in loops, is recorded by TensorFlow itself.
+    lists_grow = False
     module, arrays = tf, (tf.Tensor, np.ndarray, np.generic)
 
     def __init__(self, trace: Trace) -> None:
@@ -259,7 +271,8 @@ class TensorFlowRegions(Regions):
             function(*(self._stand_in(item, kind) for item, kind in given))
 
     def branch(self, truth: Any, then: RegionBlock, otherwise: RegionBlock) -> RegionArrays:
-        nothing = tf.constant(0)  # tf.cond gives something
+        # ``tf.cond`` needs at least one result in each branch.
+        nothing = tf.constant(0)
         with self.inside():
             found = tf.cond(truth, lambda: [nothing, *then()], lambda: [nothing, *otherwise()])
         return list(found[1:])
@@ -285,7 +298,8 @@ class TensorFlowRegions(Regions):
     ) -> RegionArrays:
         if checkpoint:
             raise TracingError(
-                "checkpointing=True is not for functions of TensorFlow: use tf.recompute_grad inside of the loop"
+                "checkpointing=True is not for functions of TensorFlow: use tf.recompute_grad inside "
+                "of the loop"
             )
         count = tf.convert_to_tensor(self.symbolic(length), tf.int32)
 

@@ -1,7 +1,6 @@
-"""Collectives in a function that is recorded: operations that carry a mark, which the reader takes for what
-devices exchange.
+"""Collectives in a recorded function: marked TensorFlow operations, which the reader records as collectives.
 
-While a function is recorded there is one device, and others that hold the same.
+A recorded function runs on one device. It sees ``RECORDED_DEVICES`` devices with equal arrays.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _MARK = "_graph_compiler_collective"
 
 
 def collective(name: str, x: Any, axis_name: str) -> Any:
-    """The tensor that stands for the result."""
+    """Return a tensor with the mark of the collective ``name`` and the value that it has while recording."""
     if name in ("axis_index", "axis_indices"):
         kept = tf.constant(0) if name == "axis_index" else tf.range(RECORDED_DEVICES)
         return _marked(_of_any_size(kept), name, axis_name)
@@ -50,7 +49,8 @@ def _transposed(cotangent: Any, name: str, axis_name: str) -> Any:
     if name in ("psum", "pmean"):
         return _exchanged(cotangent, name, axis_name)
     raise TypeError(
-        "parallel.pmax and pmin have no gradient, as in JAX; take transforms.stop_gradient of what they are given"
+        "parallel.pmax and pmin have no gradient, as in JAX; take transforms.stop_gradient of what "
+        "they are given"
     )
 
 
@@ -64,16 +64,15 @@ def _marked(tensor: Any, name: str, axis_name: str) -> Any:
     return tensor
 
 
-_MARKED = (
-    "IdentityN",
-    "PlaceholderWithDefault",
-)  # asking each operation for the mark takes as long as reading it
+# Reading an attribute of every operation takes as long as lifting it, so only these types are checked.
+_MARKED = ("IdentityN", "PlaceholderWithDefault")
 
 
 def read(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held] | None:
-    """What devices exchange, where the operation has the mark.
+    """Return the results of an operation with the mark of a collective, or None if it has no mark.
 
-    Behind the result of an ``IdentityN`` stands the array that is given.
+    An ``IdentityN`` with a custom gradient also has the arguments of the function as outputs, so the
+    operands follow the result.
     """
     if operation.type not in _MARKED:
         return None

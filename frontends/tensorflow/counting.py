@@ -1,4 +1,4 @@
-"""Loops that count: how many steps they take, told by the graphs of their condition and body."""
+"""Trip counts of loops, derived from the traced graphs of the condition and the body."""
 
 from __future__ import annotations
 
@@ -19,15 +19,17 @@ _COMPARED = {"Less": "lt", "LessEqual": "le", "Greater": "gt", "GreaterEqual": "
 
 @dataclass(frozen=True)
 class Count:
-    """How many steps a loop takes (an int or a ``Size``), and which parts of its state only count: place ->
-    first number, and what a step adds.
+    """Trip count of a loop, and the parts of its state that only count.
+
+    length: the trip count, an int or a ``Size``.
+    counters: start value and increment of each counter, by its index in the state. number_in(graph,
+        tensor): the integer that a tensor equals in every iteration; None if it is not known or may
+        change.
     """
 
     length: Any
     counters: Mapping[int, tuple[Any, int]]
-    number_in: Callable[
-        [Any, Any], Any
-    ]  # (graph, tensor) -> a whole number that stays the same in all steps; None where it is none
+    number_in: Callable[[Any, Any], Any]
 
     def is_number_of_step(self, place: int | None) -> bool:
         return place is not None and self.counters.get(place) == (0, 1)
@@ -38,8 +40,9 @@ class Count:
 
 
 def count_of(condition: Any, body: Any, start: Sequence[Any]) -> Count | None:
-    """The count of a loop whose state begins as ``start`` (values, known arrays, others); None where it
-    depends on what steps compute.
+    """Return the trip count of a loop whose state starts as ``start`` (values, known arrays or others).
+
+    Return None if the number of iterations depends on what the body computes.
     """
     counting = _Counting(condition, body, start)
     steps = counting.steps(condition.outputs[0])
@@ -60,8 +63,10 @@ class _Counting:
     start: Sequence[Any]
 
     def steps(self, tensor: Any) -> Any:
-        """For how many steps a part of the condition holds: a number, True for always, False for never; None
-        where that is not known.
+        """Return for how many iterations a part of the condition holds: a number, True (always) or False
+        (never).
+
+        Return None if it is not known.
         """
         operation = behind(tensor).op
         if operation.type == "Const":
@@ -85,7 +90,7 @@ class _Counting:
         return (way + int(kind.endswith("Equal")) + abs(step) - 1) // abs(step)
 
     def number(self, graph: Any, tensor: Any) -> Any:
-        """A whole number that stays the same in all steps, where it is known."""
+        """Return the integer that a tensor equals in every iteration, or None."""
         operation = behind(tensor).op
         if operation.type == "Const":
             found = tensor_util.MakeNdarray(operation.get_attr("value"))
@@ -94,7 +99,7 @@ class _Counting:
         return self.first(place) if place is not None and is_steady(self.body, place) else None
 
     def first(self, place: int | None) -> Any:
-        """With which number a part of the state begins, where it is known."""
+        """Return the known integer that an element of the state starts with, or None."""
         item = None if place is None else self.start[place]
         return (
             nested(item)
@@ -103,7 +108,9 @@ class _Counting:
         )
 
     def step(self, place: int | None) -> Any:
-        """Which number other than 0 a step adds to a part of the state; None where it does something else."""
+        """Return the nonzero integer that the body adds to an element of the state in each iteration, or
+        None.
+        """
         operation = None if place is None else behind(self.body.outputs[place]).op
         if (
             operation is None
@@ -116,8 +123,12 @@ class _Counting:
 
 
 def _both(kind: str, left: Any, right: Any) -> Any:
-    """What holds for the shorter of two counts; where one part always holds, or never, that may decide."""
-    decides = kind == "LogicalOr"  # the truth value of one part that decides for both
+    """Combine the trip counts of the two operands of a ``LogicalAnd`` or ``LogicalOr``.
+
+    A bool stands for a part that always or never holds. Return None if the combination is not known.
+    """
+    # A constant True decides an ``or``, a constant False an ``and``.
+    decides = kind == "LogicalOr"
     if decides in [part for part in (left, right) if isinstance(part, bool)]:
         return decides
     if isinstance(left, bool) or isinstance(right, bool):
@@ -141,7 +152,7 @@ def input_behind(graph: Any, tensor: Any) -> int | None:
 
 
 def uses_of(tensor: Any) -> Iterator[Any]:
-    """The operations that compute with a tensor."""
+    """Yield the consumers of a tensor, following ``Identity`` operations."""
     for operation in tensor.consumers():
         if operation.type == "Identity":
             yield from uses_of(operation.outputs[0])

@@ -1,8 +1,8 @@
-"""Functions with a derivative rule of their own (``tf.custom_gradient``) as nodes: ``custom_derivative``.
+"""Functions with ``tf.custom_gradient`` as ``custom_derivative`` nodes.
 
-A traced graph has the operations of the function, and behind them an ``IdentityN`` of the results and the
-arguments, whose gradient is the rule. So the node passes the results on, which no gradient goes through, and
-gives the arguments the gradients of the rule.
+A traced graph has the operations of the function, followed by an ``IdentityN`` over the results and the
+arguments, whose gradient is the custom rule. The node therefore returns the results without a gradient
+through them, and the rule computes the gradients of the arguments.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ _KIND = "_gradient_op_type"
 
 
 def identity(reader: Reader, operation: Any, operands: Sequence[Held]) -> Sequence[Held]:
-    """``IdentityN``: the operands, with the derivative of the rule where there is one."""
+    """Lift ``IdentityN``: return the operands, with the custom gradient if it has one."""
     try:
         name = operation.get_attr(_KIND).decode()
-    except ValueError:  # it has no rule
+    # TensorFlow raises this for an attribute that is not set.
+    except ValueError:
         return operands
     arrays = [reader.value(operand) for operand in operands]
     if reader.orders == 0:
@@ -59,11 +60,12 @@ def identity(reader: Reader, operation: Any, operands: Sequence[Held]) -> Sequen
 
 
 def _traced(operation: Any, name: str) -> tuple[Any, list[Any], list[Any]]:
-    """The graph of a rule, its cotangents and what it gives for each operand, or None."""
+    """Trace a gradient rule; return its graph, its cotangents, and the gradient of each operand or None."""
     rule_of = ops.gradient_registry.lookup(name)
     with operation.graph.as_default():
         rule = FuncGraph("rule")
-        with rule.as_default(), seen_by_tapes():  # of the rule
+        # The rule may open gradient tapes itself.
+        with rule.as_default(), seen_by_tapes():
             cotangents = [
                 tf.compat.v1.placeholder(tensor.dtype, tensor.shape) for tensor in operation.outputs
             ]
@@ -76,10 +78,13 @@ def _traced(operation: Any, name: str) -> tuple[Any, list[Any], list[Any]]:
 def _refused(
     reader: Reader, operation: Any, operands: Sequence[Held], arrays: Sequence[Value], why: str
 ) -> list[Held]:
-    """The operands, of which no gradient may be taken."""
+    """Return the operands, wrapped so that taking a gradient through them raises an error with the reason
+    ``why``.
+    """
     origin = reader.origin(operation)
     message = (
-        f"a gradient is taken through a function with a rule of its own at {origin.file}:{origin.line}, which the graph does not follow "
+        f"a gradient is taken through a function with a rule of its own at {origin.file}:{origin.line}, "
+        "which the graph does not follow "
         f"({why})"
     )
     params = {"message": " ".join(message.split())}
@@ -92,7 +97,9 @@ def _refused(
 
 
 class _Ruled:
-    """The node of one call. Its operands are the results of the function and its arguments."""
+    """Builder of the ``custom_derivative`` node of one call, whose operands are the function's results and
+    arguments.
+    """
 
     def __init__(
         self, reader: Reader, operation: Any, operands: Sequence[Held], arrays: Sequence[Value]
@@ -102,8 +109,10 @@ class _Ruled:
     def node(
         self, rule: Any, cotangents: Sequence[Any], gradients: Sequence[Any], count: int, sources: list[int]
     ) -> list[Held]:
-        """The first ``count`` operands are the results, whose cotangents the rule takes; it gives the
-        gradients of the ``sources``.
+        """Return the results of the node, followed by the remaining operands.
+
+        The first ``count`` operands are the results that the ``cotangents`` belong to; ``sources`` are the
+        operands for which the rule returns gradients.
         """
         results = self.operands[:count]
         function = self._inputs("x", self.arrays)

@@ -1,4 +1,4 @@
-"""TensorFlow's data types and their names in the vocabulary, which are the same."""
+"""Names of TensorFlow's dtypes, which the canonical vocabulary shares."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import tensorflow as tf
 
 
 def dtype_name(dtype: Any) -> str:
-    """The name of a data type.
+    """Return the name of a dtype.
 
     >>> import numpy as np
     >>> dtype_name(tf.float32), dtype_name(1), dtype_name(np.dtype("float16"))
@@ -18,7 +18,7 @@ def dtype_name(dtype: Any) -> str:
 
 
 def dtype_of_array(array: Any) -> str:
-    """The name of the data type of an array of any framework.
+    """Return the name of the dtype of an array of any framework.
 
     >>> import numpy as np
     >>> dtype_of_array(np.ones(2)), dtype_of_array(tf.ones(2))

@@ -1,8 +1,7 @@
-"""Operations of traced graphs, run on arrays: which shapes the arrays of a recording have, and which elements
-Python reads of them.
+"""Runs operations of traced graphs on concrete arrays, for the shapes of a recording and the elements that
+Python reads.
 
-State is not touched: variables hold what the caller says that they hold, and what an operation would assign
-goes there.
+Variables are not touched: reads and assignments go to a table that the caller provides.
 """
 
 from __future__ import annotations
@@ -32,9 +31,10 @@ _WORDS = re.compile(
 )
 _LAYOUTS = ("NCHW", "NCDHW")
 _KERNELS = frozenset({
-    "AvgPool", "AvgPool3D", "AvgPool3DGrad", "AvgPoolGrad", "Conv2D", "Conv2DBackpropFilter", "Conv2DBackpropInput", "Conv3D",
-    "Conv3DBackpropFilterV2", "Conv3DBackpropInputV2", "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter",
-    "DepthwiseConv2dNativeBackpropInput", "MaxPool", "MaxPool3D", "MaxPool3DGrad", "MaxPoolGrad",
+    "AvgPool", "AvgPool3D", "AvgPool3DGrad", "AvgPoolGrad", "Conv2D", "Conv2DBackpropFilter",
+    "Conv2DBackpropInput", "Conv3D", "Conv3DBackpropFilterV2", "Conv3DBackpropInputV2",
+    "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter", "DepthwiseConv2dNativeBackpropInput",
+    "MaxPool", "MaxPool3D", "MaxPool3DGrad", "MaxPoolGrad",
 })  # fmt: skip
 
 
@@ -43,9 +43,9 @@ def is_missing(problem: Exception) -> bool:
 
 
 def run_by_xla(operation: Any, operands: Sequence[Any]) -> list[Any]:
-    """Return what an operation of a traced graph gives for these arrays, compiled by XLA.
+    """Return the results of an operation of a traced graph on these arrays, compiled by XLA.
 
-    Integers are constants of the compiled program: XLA has to know sizes and axes.
+    Integer operands become constants of the compiled program, because XLA needs static sizes and axes.
     """
     fixed = [place for place, array in enumerate(operands) if array.dtype.is_integer]
     arrays = [array for place, array in enumerate(operands) if place not in fixed]
@@ -68,11 +68,11 @@ def run_by_xla(operation: Any, operands: Sequence[Any]) -> list[Any]:
 
 
 def has_kernel(node: Node, names: Sequence[str]) -> bool:
-    """Return False if TensorFlow itself cannot run a recorded call, whose operands have these names, on this
-    processor.
+    """Return False if TensorFlow has no kernel on this processor for a recorded call with these parameter
+    names.
 
-    One call of each kind is tried. Those with the channels last and without dilation are not: every processor
-    has kernels for them.
+    One call of each kind is tried. Calls with the channels last and without dilation are not tried: every
+    processor has kernels for them.
     """
     key, params = row_key(node.op), node.params
     layout, dilation = str(params.get("data_format")), max(params.get("dilations", ()), default=1)
@@ -94,7 +94,9 @@ def _zeros(item: Any) -> Any:
 
 @functools.cache
 def has_grouped_gradient(dtype: str) -> bool:
-    """Return True if TensorFlow has a kernel for the gradient of a convolution in groups on this processor."""
+    """Return True if TensorFlow has a kernel for the input gradient of a grouped convolution on this
+    processor.
+    """
     given = {"filter": tf.zeros((1, 1, 1, 2), dtype), "out_backprop": tf.zeros((1, 1, 1, 2), dtype)}
     return _runs(
         "Conv2DBackpropInput",
@@ -120,11 +122,12 @@ PASSES_ON = frozenset({"Identity", "PlaceholderWithDefault", "Snapshot"})
 ASSIGNS = {"AssignVariableOp": None, "AssignAddVariableOp": "AddV2", "AssignSubVariableOp": "Sub"}
 
 _ONLY_READ = frozenset({"ReadVariableOp", *READS, "Placeholder", "Assert", "PrintV2"})
-_ADVANCES = frozenset({"RngReadAndSkip", "RngSkip"})  # the state of a generator
+# These advance the state of a generator, which is a variable.
+_ADVANCES = frozenset({"RngReadAndSkip", "RngSkip"})
 
 
 class Variables(Protocol):
-    """What each variable holds, by the number of its handle (:func:`handle_number`)."""
+    """Table of the arrays that variables hold, by handle number (:func:`handle_number`)."""
 
     def __getitem__(self, number: int) -> Any: ...
 
@@ -132,14 +135,14 @@ class Variables(Protocol):
 
 
 class Evaluator:
-    """Runs operations, and assigns variables in the table that it is given."""
+    """Interpreter of traced graphs that reads and assigns variables in a table."""
 
     def __init__(self, variables: Variables) -> None:
         self.variables = variables
 
     @contextmanager
     def trying(self) -> Iterator[None]:
-        """Inside of the block what is run assigns variables; afterwards they hold what they held."""
+        """Discard the assignments to variables made in this context."""
         before = self.variables
         self.variables = _Tried(before)
         try:
@@ -148,7 +151,7 @@ class Evaluator:
             self.variables = before
 
     def graph(self, graph: Any, arguments: Sequence[Any]) -> list[Any]:
-        """The results of a function for these arrays (and handles of variables)."""
+        """Return the results of a function graph for these arguments (arrays and variable handles)."""
         held: dict[int, Any] = dict(zip(map(id, graph.inputs), arguments))
         for operation in in_order(graph.get_operations(), set()):
             if operation.outputs and id(operation.outputs[0]) in held:
@@ -158,7 +161,6 @@ class Evaluator:
         return [held[id(tensor)] for tensor in graph.outputs]
 
     def operation(self, operation: Any, operands: Sequence[Any]) -> Sequence[Any]:
-        """What one operation gives."""
         kind = operation.type
         if kind in PASSES_ON or kind in ("IdentityN", "PreventGradient"):
             return operands[: len(operation.outputs)]
@@ -187,7 +189,9 @@ class Evaluator:
         return [constant_of(operation)] if kind == "Const" else executed(operation, operands)
 
     def assign(self, kind: str, number: int, array: Any) -> None:
-        """Gives a variable other elements."""
+        """Assign a variable, or add to it or subtract from it, depending on the type ``kind`` of the
+        operation.
+        """
         combined = ASSIGNS[kind]
         self.variables[number] = (
             array if combined is None else getattr(tf.raw_ops, combined)(x=self.variables[number], y=array)
@@ -205,7 +209,7 @@ def advanced(state: Any, delta: Any) -> Any:
 
 
 class _Tried(dict[int, Any]):
-    """What variables hold, with assignments of its own."""
+    """Overlay on a table of variables: assignments are stored here, other reads go to the table below."""
 
     def __init__(self, before: Variables) -> None:
         super().__init__()
@@ -217,8 +221,10 @@ class _Tried(dict[int, Any]):
 
 @forwards
 def executed(operation: Any, operands: Sequence[Any]) -> Sequence[Any]:
-    """Return what TensorFlow's eager runtime gives for an operation, or XLA where TensorFlow has no kernel on
-    this processor.
+    """Run an operation in TensorFlow's eager runtime and return its results.
+
+    Fall back to XLA if TensorFlow has no kernel on this processor, and raise the first error if that fails
+    too.
     """
     try:
         found = execute.quick_execute(
@@ -245,7 +251,9 @@ def constant_of(operation: Any) -> Any:
 
 @contextmanager
 def computing() -> Iterator[None]:
-    """Inside of the block operations run at once, and no tape sees them."""
+    """Run operations of this context eagerly, outside of the graph that is traced and invisible to gradient
+    tapes.
+    """
     with ExitStack() as stack:
         stack.enter_context(tf.init_scope())
         stack.enter_context(record.stop_recording())
@@ -254,7 +262,7 @@ def computing() -> Iterator[None]:
 
 @contextmanager
 def seen_by_tapes() -> Iterator[None]:
-    """Inside of the block tapes see operations again, also where a block around it computes."""
+    """Let gradient tapes record in this context even inside of :func:`computing`."""
     stopped = pywrap_tfe.TFE_Py_TapeSetIsStopped()
     if stopped:
         pywrap_tfe.TFE_Py_TapeSetRestartOnThread()
@@ -274,7 +282,7 @@ def function_of(operation: Any, attribute: str) -> Any:
 
 
 def bodies_of(operation: Any) -> list[Any]:
-    """The traced graphs of all functions that an operation runs."""
+    """Return the traced graphs of all functions that an operation runs."""
     if operation.type in LOOPS:
         return [function_of(operation, name) for name in ("cond", "body")]
     if operation.type in BRANCHES:
@@ -283,7 +291,7 @@ def bodies_of(operation: Any) -> list[Any]:
 
 
 def is_repeatable(operation: Any) -> bool:
-    """Whether an operation gives the same where it is run twice, and leaves nothing behind."""
+    """Return True if running an operation twice has the same results and no side effect."""
     bodies = bodies_of(operation)
     if bodies:
         return all(is_repeatable(inner) for graph in bodies for inner in graph.get_operations())
@@ -297,7 +305,9 @@ def branches_of(operation: Any) -> list[Any]:
 
 
 def place_of_branch(operation: Any, index: Any) -> int:
-    """The place of the branch that runs."""
+    """Return the number of the branch that runs; the last branch of a ``Case`` also runs for an index out of
+    range.
+    """
     if "If" in operation.type:
         return int(bool(index))
     count = len(operation.get_attr("branches"))
@@ -305,8 +315,9 @@ def place_of_branch(operation: Any, index: Any) -> int:
 
 
 def graph_of(graph: Any, name: str) -> Any:
-    """The traced graph of a function in the library of another graph, as it was traced or, of a loaded
-    function, as it was saved.
+    """Return the traced graph of the function ``name`` in the library of ``graph`` or of a graph around it.
+
+    The graph of a loaded function is rebuilt from its definition.
     """
     found = graph._get_function(name)
     while found is None and getattr(graph, "outer_graph", None) is not None:
@@ -327,8 +338,8 @@ def called(operation: Any) -> Any:
 
 @functools.lru_cache(maxsize=64)
 def _graph_of_definition(function: Any, graph: Any) -> Any:
-    """The traced graph of a function of TensorFlow 1, which keeps only what it was declared as; ``graph`` has
-    those that it calls.
+    """Build the graph of a TensorFlow 1 function from its definition, with the functions of ``graph`` that it
+    calls.
     """
     with graph.as_default():
         made = function_def_to_graph.function_def_to_graph(function.definition)

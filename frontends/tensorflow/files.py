@@ -1,4 +1,4 @@
-"""Which operations a saved graph may hold: those that have a row, on arrays and plain data."""
+"""Check that a saved TensorFlow graph calls known operations only, and holds arrays and plain data only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def read(text: str) -> Any:
 
 
 def check(graph: Graph) -> None:
-    """``InvalidFile`` where a node calls what is no operation that can be translated."""
+    """Raise ``InvalidFile`` if a node calls an operation that has no row in the lifting table."""
     from .lifting.driver import rows
 
     for node in every(graph.nodes):

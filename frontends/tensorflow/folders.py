@@ -1,4 +1,4 @@
-"""Whose code a file is: the user's, or that of TensorFlow and the libraries upon it."""
+"""Whether a file is the user's, or belongs to TensorFlow or a library built on it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,8 @@ _LIBRARIES = tuple(
     f"{os.sep}site-packages{os.sep}{name}{os.sep}"
     for name in ("keras", "keras_hub", "tensorflow_probability", "wrapt")
 )
-BELOW = (
-    "tensorflow.",
-    "numpy.",
-    "wrapt.",
-    "graph_compiler.",
-    "functools.",
-    "contextlib.",
-)  # they know that a function is traced
+# Packages whose code must see that a function is traced. All other code believes that it runs eagerly.
+BELOW = ("tensorflow.", "numpy.", "wrapt.", "graph_compiler.", "functools.", "contextlib.")
 PACKAGES = (*BELOW, "keras.", "keras_hub.")
 
 
@@ -38,7 +32,7 @@ _INTERNAL = tuple(_folders_of(tf.__file__, keras.__file__, errors.__file__, str(
 
 @functools.lru_cache(maxsize=4096)
 def is_users(file: str) -> bool:
-    """Whether a file is the user's: none of TensorFlow, of libraries upon it, or of this package.
+    """Return True if a file belongs neither to TensorFlow, nor to a library built on it, nor to this package.
 
     >>> is_users(tf.__file__), is_users("model.py")
     (False, True)

@@ -1,5 +1,5 @@
-"""Generators of random numbers that keep their state in a variable (``tf.random.Generator``): a count of 128
-bits and a key of 64.
+"""Random number generators with state in a variable (``tf.random.Generator``): a 128-bit counter and a 64-bit
+key.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from .variables import Held
 
 _PHILOX = 1
 _STATELESS = {
-    "StatefulUniform": "StatelessRandomUniformV2", "StatefulUniformFullInt": "StatelessRandomUniformFullIntV2",
-    "StatefulUniformInt": "StatelessRandomUniformIntV2", "StatefulStandardNormalV2": "StatelessRandomNormalV2",
+    "StatefulUniform": "StatelessRandomUniformV2",
+    "StatefulUniformFullInt": "StatelessRandomUniformFullIntV2",
+    "StatefulUniformInt": "StatelessRandomUniformIntV2",
+    "StatefulStandardNormalV2": "StatelessRandomNormalV2",
     "StatefulTruncatedNormal": "StatelessTruncatedNormalV2",
 }  # fmt: skip
 
@@ -61,7 +63,7 @@ def _advanced(reader: Reader, operation: Any, handle: Held, algorithm: Held, del
 
 
 def _drawn(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """Numbers of a state, as an operation without one draws them from its count and key."""
+    """Lift a stateful random operation to its stateless version with the counter and key of the state."""
     handle, algorithm, shape, *bounds = operands
     arrays = Arrays(reader, operation)
     count = Held(

@@ -1,8 +1,8 @@
-"""What a gradient reads of a branch that was taken: TensorFlow hands it out as ``Optional`` outputs of an
-``If`` or ``Case``.
+"""Forward intermediates that the gradient of a branch reads, which TensorFlow passes as ``Optional`` outputs
+of an ``If`` or ``Case``.
 
-The branch is read once more inside of the branch of the gradient, from the same operands and variables, so
-that nothing has to be handed out whose shape only one branch knows.
+The forward branch is read again inside of the gradient's branch, from the same operands and variables. So
+no output is needed whose shape only one branch knows.
 """
 
 from __future__ import annotations
@@ -17,13 +17,19 @@ from .reader import Handler, Reader
 from .variables import Held
 
 _FULL = "OptionalFromValue"
-_OF_GRADIENT = f"{_FULL}_grad"  # what the derivative of a derivative reads
+# Second derivatives read operations with this name.
+_OF_GRADIENT = f"{_FULL}_grad"
 
 
 @dataclass(frozen=True)
 class Intermediate:
-    """Arrays inside of a branch: what it was given, what variables held, and of each branch its graph and the
-    tensors in it that it hands out; ``branch`` is the one whose gradient is read.
+    """Arrays computed inside of a branch, described so that they can be computed again.
+
+    graphs: the graph of each branch.
+    given: the operands of the branches.
+    variables: what the variables held before the branch.
+    tensors: for each branch, the tensors that it passes to the gradient.
+    branch: the branch whose gradient reads them; None if it is not known yet.
     """
 
     graphs: Sequence[Any]
@@ -36,7 +42,9 @@ class Intermediate:
 def intermediate_of(
     reader: Reader, graphs: Sequence[Any], given: Sequence[Held], place: int
 ) -> Intermediate | None:
-    """What the output of the branches at this place hands out; None where it is no ``Optional``."""
+    """Return the intermediates that output ``place`` of the branches passes, or None if it is no
+    ``Optional``.
+    """
     makers = [_maker(graph.outputs[place]) for graph in graphs]
     if not any(operation.type == _FULL for operation in makers):
         return None
@@ -45,7 +53,7 @@ def intermediate_of(
 
 
 def taken_by(held: Held, branch: int) -> Held:
-    """What the gradient of one branch gets: of what the branches hand out, its own."""
+    """Return ``held`` with the branch filled in if it is an intermediate whose branch is not known yet."""
     item = held.item
     return (
         Held(replace(item, branch=branch), held.seen)
@@ -62,19 +70,25 @@ def _maker(tensor: Any) -> Any:
 
 
 def _value(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """``OptionalGetValue``: the arrays, computed again."""
+    """Compute the arrays of an ``OptionalGetValue`` again.
+
+    Raise ``UnsupportedOperation`` for second derivatives and for branches that cannot be run twice.
+    """
     kept = operands[0].item
     if not isinstance(kept, Intermediate) or kept.branch is None:
         if _OF_GRADIENT not in operation.name:
             return reader.computed(operation, operands)
         raise UnsupportedOperation(
-            "a derivative of a derivative goes through a branch (tf.cond, or an if of a tf.function); choose between the two results with "
-            f"tf.where, or take one of the derivatives outside of the function\n    {reader.origin(operation)}"
+            "a derivative of a derivative goes through a branch (tf.cond, or an if of a tf.function); "
+            "choose between the two results with "
+            "tf.where, or take one of the derivatives outside of the function\n    "
+            f"{reader.origin(operation)}"
         )
     graph = kept.graphs[kept.branch]
     if not all(is_repeatable(inner) for inner in graph.get_operations()):
         raise UnsupportedOperation(
-            "a gradient is taken through a branch that assigns variables or draws random numbers, and would have to be run twice\n    "
+            "a gradient is taken through a branch that assigns variables or draws random numbers, and "
+            "would have to be run twice\n    "
             f"{reader.origin(operation)}"
         )
     before = dict(reader.variables)

@@ -1,6 +1,7 @@
-"""State of a function outside of variables: attributes, closures, globals and containers that it changes,
-such as the masks of dropout that a cell of Keras keeps from step to step. They become inputs and further
-results of its graph.
+"""State of a function outside of variables: attributes, closures, globals and containers that it changes.
+
+An example is the dropout mask that a Keras cell stores between time steps. Such state becomes further
+inputs and results of the graph.
 """
 
 from __future__ import annotations
@@ -41,15 +42,15 @@ for _tracked in (TrackedList, ListWrapper):
 
 
 class _Everywhere:
-    """A container of all paths."""
+    """Container that contains every path."""
 
     def __contains__(self, path: object) -> bool:
         return True
 
 
 class Kept:
-    """What a function and ``layers`` of Keras hold before a recording, and the ``places`` that are known to
-    be state.
+    """Snapshot of what a function and Keras ``layers`` refer to before a recording, and the ``places`` known
+    to be state.
     """
 
     def __init__(
@@ -60,11 +61,12 @@ class Kept:
             [("", owner)] if owner is not None else [] if hasattr(function, "__code__") else [("", function)]
         )
         self.world = World((*roots, *((layer.name, layer) for layer in layers)), HIDDEN, layers, [function])
-        # What variables note of themselves is no state: what they hold are parameters.
+        # The attributes of variables are no state, and their values are parameters.
         parts = (part for held in self.world.held for part in held.before.values())
         of_variables = {id(vars(part)) for part in parts if isinstance(part, (tf.Variable, keras.Variable))}
         self.world.held = [held for held in self.world.held if id(held.item) not in of_variables]
-        owners = self.world.owners()  # objects that earlier calls were given are out of reach
+        # Arguments of earlier calls, which may own some of the places, are not reachable now.
+        owners = self.world.owners()
         self.places = outermost([place for place in places if id(place.held.owner) in owners], is_array)
         self._numbers = numbers
         self.values: tuple[Any, ...] = ()
@@ -75,8 +77,8 @@ class Kept:
 
     # ------------------------------------------------------------------------------ before the call
     def enter(self, enter: Enter) -> None:
-        """Put into each place what ``enter`` makes of its arrays and numbers, by the name of the place:
-        inputs of the graph.
+        """Replace the arrays and numbers in each place by ``enter(name of the place, array)``, the inputs of
+        the graph.
         """
         trees, values = list[Tree](), list[Any]()
         for place in self.places:
@@ -92,9 +94,9 @@ class Kept:
 
     # ------------------------------------------------------------------------------ after the call
     def recorded(self, containers: Containers) -> State:
-        """Return what is read, and what each place holds after the call.
+        """Return the structure of the state read, and what each replaced place refers to after the call.
 
-        Parts of a list are looked after as those of an argument.
+        Changes inside of lists are left to ``containers``, as for arguments.
         """
         tree = Branch(tuple, tuple(range(len(self.places))), self._trees)
         replaced = []
@@ -110,7 +112,7 @@ class Kept:
         return State(self.places, tree, tuple(replaced))
 
     def found(self, containers: Containers) -> list[Place]:
-        """Return the places that changed and were not known to."""
+        """Return the places that changed and are not known to be state yet."""
         known = {place.identity for place in self.places}
         found: dict[tuple[int, Any], Place] = {}
         for change in self._changes():
@@ -128,8 +130,9 @@ class Kept:
         return (change for change in self.world.changes() if not is_bookkeeping(change.held.item, change.key))
 
     def restore(self, everything: bool) -> None:
-        """Put back what was there: everything, or, where the call has made layers or variables that stay, all
-        but what was set first.
+        """Restore what the call changed.
+
+        Unless ``everything``, keep what a first call sets up for later ones, such as layers and variables.
         """
         if everything:
             return self.world.restore()
@@ -158,8 +161,9 @@ def _is_traced(item: Any) -> bool:
 
 
 def _is_made(change: Change) -> bool:
-    """Return True if a change belongs to what a first call makes: variables and layers, and attributes that
-    were not set, or were flags.
+    """Return True if a change is part of what a first call sets up.
+
+    That is a variable, a layer or the like, or an attribute that was unset, None or a bool before.
     """
     if flatten(change.now, _is_traced, opens)[0]:
         return False

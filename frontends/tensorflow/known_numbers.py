@@ -1,9 +1,8 @@
-"""What is known of an integer array while a function is recorded: numbers, and expressions over the sizes of
-inputs.
+"""Integer arrays whose elements are known while recording: ints, and expressions over the sizes of inputs.
 
-TensorFlow computes shapes with arrays (``Shape``, ``StridedSlice``, ``Pack``, ``Mul``). Such arrays are kept
-as numpy arrays of Python's objects, so that the elements are ints and ``Size`` expressions, and the
-operations on them are numpy's.
+TensorFlow computes shapes with arrays (``Shape``, ``StridedSlice``, ``Pack``, ``Mul``). Such an array is a
+NumPy array of dtype object with ints and ``Size`` expressions as elements, and NumPy evaluates the
+operations on it.
 """
 
 from __future__ import annotations
@@ -34,20 +33,20 @@ from .variables import Held
 
 
 class Numbers(Sizes, Protocol):
-    """What numbers ask of a recording."""
+    """The part of a trace that symbolic numbers need."""
 
     reading: Reading
 
     def number(self, tensor: Any) -> Any:
-        """The only element of a tensor as a symbolic number; the tensor where Python has to know it."""
+        """Return the only element of a tensor as a symbolic number, or the tensor if Python needs the
+        concrete number.
+        """
 
     def length(self, tensor: Any) -> Any:
-        """What ``len`` gives of a tensor; None of anything else."""
+        """Return the length of a tensor, or None for anything else."""
 
 
 def symbols_of(trace: Numbers) -> Symbols:
-    """The symbolic numbers of a trace."""
-
     def opened(operands: tuple[Any, ...]) -> tuple[Any, ...] | None:
         expressions = tuple(map(expression_of, operands))
         return expressions if all(isinstance(item, (Size, int, float)) for item in expressions) else None
@@ -55,13 +54,8 @@ def symbols_of(trace: Numbers) -> Symbols:
     def made(function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
         return symbolic(trace, computed_number(function, operands, trace.decide))
 
-    asked = (
-        is_symbolic,
-        opened,
-        made,
-        trace.number,
-        trace.length,
-    )  # by shims that AutoGraph rewrites: it knows ``int`` inside of them
+    # AutoGraph rewrites the patched functions that call these, and would convert them too.
+    asked = (is_symbolic, opened, made, trace.number, trace.length)
     return Symbols(*map(tf.autograph.experimental.do_not_convert, asked))
 
 
@@ -70,13 +64,16 @@ def number_shims(symbols: Symbols, functions: list[types.FunctionType]) -> list[
     return [*conversions(looked_up(functions), symbols), *types_asked(asked, is_symbolic)]
 
 
-_MOST = 64  # elements
+# Arrays with more elements are treated as data.
+_MOST = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Elements:
-    """What operands of a call held, by their place, and the places of those that other calls may give other
-    elements.
+    """Elements that operands of a call had while recording.
+
+    held: the elements, by the index of the operand.
+    varying: indices of the operands whose elements may differ in other calls.
     """
 
     held: dict[int, Any] = field(default_factory=dict)
@@ -87,9 +84,10 @@ class Elements:
 
 
 def elements_of(recorder: Recorder, operands: Sequence[Held], places: Sequence[int]) -> Elements | None:
-    """What the operands at these places held, as far as they are arrays of few numbers.
+    """Return the elements of the operands at ``places`` that are arrays of at most 64 elements, or None if
+    there are none.
 
-    None inside of loops and branches, where they may be others in each step.
+    Always return None inside of loops and branches, where the elements may differ between iterations.
     """
     if recorder.in_block:
         return None
@@ -111,7 +109,7 @@ def _is_told(recorder: Recorder, held: Held) -> bool:
 
 
 def tied(b: Any, elements: Elements, place: int, operand: Value) -> Any:
-    """The operand at a place as numbers, which it has to be in each call of the graph."""
+    """Return the operand at ``place`` as nested tuples of numbers, and guard on them if they may vary."""
     held = elements.held[place]
     if place in elements.varying:
         b.graph.guards.append(
@@ -124,21 +122,19 @@ def _nested(rows: Any) -> Any:
     return tuple(map(_nested, rows)) if isinstance(rows, list) else rows
 
 
-Known = np.ndarray[Any, Any]  # of dtype object
-_MOST = 64  # elements; longer ones are data
+# The dtype of these arrays is object.
+Known = np.ndarray[Any, Any]
+_MOST = 64
 _INTEGERS = frozenset({"int32", "int64"})
-_EXACT = {
-    "bfloat16": 2**8,
-    "float16": 2**11,
-    "float32": 2**24,
-    "float64": 2**53,
-}  # floats hold whole numbers up to these
-DECIDE = "decide"  # what rules find beside the attributes: tells whether a condition on sizes holds, which is then a guard
+# Up to these bounds a float dtype represents every integer exactly.
+_EXACT = {"bfloat16": 2**8, "float16": 2**11, "float32": 2**24, "float64": 2**53}
+# Rules find a function among the attributes under this key, which evaluates a condition on sizes as a guard.
+DECIDE = "decide"
 _FEW_OF = frozenset({*_INTEGERS, "bool"})
 
 
 def known(rows: Any) -> Known:
-    """Nested tuples of numbers and sizes as an array of objects.
+    """Return nested tuples of numbers and sizes as an array of dtype object.
 
     >>> known((2, 3)).tolist(), known(4).shape
     ([2, 3], ())
@@ -147,7 +143,7 @@ def known(rows: Any) -> Known:
 
 
 def nested(array: Known) -> Any:
-    """The other way: a number, or nested tuples.
+    """Return the inverse of :func:`known`: a number, or nested tuples.
 
     >>> nested(known(((1, 2), (3, 4)))), nested(known(5))
     (((1, 2), (3, 4)), 5)
@@ -162,8 +158,9 @@ def nested(array: Known) -> Any:
 
 
 def is_few(dtype: str, count: int, rank: int) -> bool:
-    """Whether a constant of this many elements stands in a graph as numbers: scalars of any type that Python
-    has, and short arrays of integers and truth values.
+    """Return True if a constant is written into the graph as numbers.
+
+    These are scalars other than strings, and int32, int64 and bool arrays of at most 64 elements.
 
     >>> is_few("float32", 1, 0), is_few("float32", 3, 1), is_few("int32", 3, 1), is_few("int32", 100, 1)
     (True, False, True, False)
@@ -174,10 +171,10 @@ def is_few(dtype: str, count: int, rank: int) -> bool:
 def computed(
     key: str, operands: list[Known], attributes: dict[str, Any], decide: Callable[[Size], Any]
 ) -> list[Known] | None:
-    """What an operation gives for arrays whose elements are known; None where it is none of arithmetic on
-    shapes, or gives too much.
+    """Return the results of an operation on known arrays, or None if there is no rule or a result is too
+    large.
 
-    ``decide`` gives the number that a size or a condition on sizes is now, which is then a guard.
+    ``decide`` returns the current value of a size or of a condition on sizes, and guards on it.
     """
     rule = _RULES.get(key)
     if rule is None or not operands:
@@ -196,8 +193,7 @@ def computed(
 
 
 def in_range(array: Known, dtype: str) -> Known | None:
-    """The numbers as a whole type holds them, beyond whose ends they begin again; None where a size lies
-    there.
+    """Return the numbers wrapped around to the range of an integer dtype, or None if a size is out of range.
 
     >>> in_range(known((2**31, -1)), "int32").tolist(), in_range(known((2**31, True)), "int64").tolist()
     ([-2147483648, -1], [2147483648, True])
@@ -220,7 +216,7 @@ def _decided(array: Known, decide: Callable[[Size], Any]) -> Known:
 
 
 def _of_python(array: Known) -> Known:
-    """Elements as numbers of Python and sizes, not as scalars of numpy."""
+    """Return a copy with NumPy scalars replaced by Python numbers."""
     made: Known = np.array(array, dtype=object)
     for place in np.ndindex(made.shape):
         if isinstance(made[place], np.generic):
@@ -229,8 +225,12 @@ def _of_python(array: Known) -> Known:
 
 
 def takes_integers(key: str, attributes: dict[str, Any]) -> bool:
-    """Whether an operation computes with integers and truth values alone, as those on shapes do."""
-    if key == "Cast":  # to a float, too: a size is a number beside arrays of floats
+    """Return True if an operation with these attributes has a rule and takes integers and bools only.
+
+    ``Cast`` may also convert to floats, because a size becomes a Python number next to float arrays.
+    """
+    # A size that is converted to a float becomes a Python number next to float arrays.
+    if key == "Cast":
         return attributes["SrcT"] in _FEW_OF and attributes["DstT"] in (*_FEW_OF, *_EXACT)
     declared = definition(key)
     types = {name for argument in (*declared.input_arg, *declared.output_arg) if (name := argument.type_attr)}
@@ -280,7 +280,7 @@ def index_of(attributes: dict[str, Any], begin: Any, end: Any, strides: Any) -> 
 
 
 def _broadcast_shape(attributes: dict[str, Any], x: Known, y: Known) -> Any:
-    """The shape of two arrays together; where it depends on sizes, what is now is a guard."""
+    """Return the broadcast of two shapes, with a guard if it depends on symbolic sizes."""
 
     def wider(size: Any, other: Any) -> Any:
         if _holds(attributes, apply("eq", size, other)):
@@ -296,13 +296,15 @@ def _cast(attributes: dict[str, Any], x: Known) -> Any:
     if attributes["DstT"] in ("bfloat16", "float16"):
         for item in x.ravel():
             if not _holds(attributes, apply("le", item, _EXACT[attributes["DstT"]])):
-                raise Undecided  # it is rounded
+                # The conversion may round, so the operation is recorded instead.
+                raise Undecided
     if attributes["SrcT"] == attributes["DstT"] or "bool" not in (attributes["SrcT"], attributes["DstT"]):
         return x
     if attributes["DstT"] == "bool":
         return np.frompyfunc(lambda item: apply("ne", item, 0), 1, 1)(x)
     if not _is_plain(x):
-        raise Undecided  # it is computed, as an array
+        # A condition on sizes has no integer form, so the operation is recorded instead.
+        raise Undecided
     return np.frompyfunc(int, 1, 1)(x)
 
 
@@ -317,7 +319,7 @@ def _truncated(attributes: dict[str, Any], x: Known, y: Known, function: str) ->
 
 
 class Undecided(Signal):
-    """What an operation on sizes gives is not known."""
+    """Raised by a rule whose result is not known."""
 
 
 def _split(attributes: dict[str, Any], x: Known) -> list[Known]:
@@ -338,7 +340,7 @@ def _is_plain(*arrays: Known) -> bool:
 
 
 def _joined(function: str, x: Any, y: Any) -> Any:
-    """``x and y`` or ``x or y``, where either may be a condition on sizes."""
+    """Return ``x and y`` or ``x or y`` for bools and conditions on sizes."""
     for one, other in ((x, y), (y, x)):
         if not isinstance(one, Size):
             return other if bool(one) == (function == "and") else bool(one)
@@ -354,7 +356,7 @@ def _reduced(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _extreme(name: str) -> Callable[..., Any]:
-    """The largest or the least of all elements, which may be sizes; along an axis only of numbers."""
+    """Return a rule for the maximum or minimum, over symbolic sizes only if all axes are reduced."""
 
     def rule(attributes: dict[str, Any], x: Known, axis: Known) -> Any:
         if len({place % max(x.ndim, 1) for place in _axes(axis)}) < x.ndim:
@@ -477,13 +479,14 @@ _RULES: dict[str, Callable[..., Any]] = {
     "ReverseV2": lambda attributes, x, axis: np.flip(x, tuple(map(int, axis))),
 }
 _NEED_NUMBERS = {
-    "Range": (0, 1, 2), "Fill": (0,), "Reshape": (1,), "StridedSlice": (1, 2, 3), "Slice": (1, 2), "GatherV2": (1, 2),
-    "BroadcastTo": (1,), "Tile": (1,), "InvertPermutation": (0,), "Transpose": (1,), "SplitV": (1, 2), "Split": (0,), "Pad": (1,),
-    "PadV2": (1,), "Cumsum": (1,), "Cumprod": (1,), "Sum": (1,), "Max": (1,), "Min": (1,), "TensorScatterUpdate": (1,),
+    "Range": (0, 1, 2), "Fill": (0,), "Reshape": (1,), "StridedSlice": (1, 2, 3), "Slice": (1, 2),
+    "GatherV2": (1, 2), "BroadcastTo": (1,), "Tile": (1,), "InvertPermutation": (0,), "Transpose": (1,),
+    "SplitV": (1, 2), "Split": (0,), "Pad": (1,), "PadV2": (1,), "Cumsum": (1,), "Cumprod": (1,), "Sum": (1,),
+    "Max": (1,), "Min": (1,), "TensorScatterUpdate": (1,),
 }  # fmt: skip
 
 
-# Operands whose sizes are numbers, as guards: conditions, and what is compared one by one.
+# Operands whose elements NumPy tests or compares, so symbolic ones are replaced by numbers, under guards.
 _DECIDED = {
     "SelectV2": (0,),
     "Select": (0,),

@@ -1,6 +1,4 @@
-"""Lists of tensors, which ``tf.TensorArray`` is made of, as arrays: a list of equal tensors is one array with
-an axis more.
-"""
+"""Tensor lists, on which ``tf.TensorArray`` is built, as arrays with an additional first axis."""
 
 from __future__ import annotations
 
@@ -27,13 +25,13 @@ def all_sizes(value: Value) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Arrays:
-    """Writes calls for one operation of a traced graph, whose origin they have."""
+    """Builder of calls at the origin of one operation of a traced graph."""
 
     reader: Reader
     operation: Any
 
     def call(self, name: str, operands: Sequence[Any], attributes: dict[str, Any], seen: Any) -> Held:
-        """One call that gives an array like ``seen``."""
+        """Append a call of the raw operation ``name``, whose result is like ``seen``."""
         inputs = tuple(
             tuple(map(self._operand, item)) if isinstance(item, list) else self._operand(item)
             for item in operands
@@ -54,7 +52,6 @@ class Arrays:
         return self.call("Fill", [tuple(shape), zero], {"T": dtype, "index_type": "int32"}, seen)
 
     def stack(self, rows: Sequence[Held]) -> Held:
-        """Rows as one array."""
         arrays = [self.array(row) for row in rows]
         dtype = dtype_name(arrays[0].made.dtype)
         return self.call(
@@ -62,7 +59,6 @@ class Arrays:
         )
 
     def joined(self, parts: Sequence[Held]) -> Held:
-        """Arrays one behind the other."""
         if len(parts) == 1:
             return parts[0]
         attributes = {"N": len(parts), "T": dtype_name(parts[0].made.dtype), "Tidx": "int32"}
@@ -71,7 +67,7 @@ class Arrays:
         )
 
     def row(self, array: Held, index: Held, seen: Any) -> Held:
-        """One row, or several."""
+        """Gather one row, or the rows at several indices."""
         dtypes = {
             "Tparams": dtype_name(seen.dtype),
             "Tindices": dtype_name(index.made.dtype),
@@ -80,7 +76,7 @@ class Arrays:
         return self.call("GatherV2", [array, index, 0], {"batch_dims": 0, **dtypes}, seen)
 
     def written(self, array: Held, places: Held, rows: Held, seen: Any) -> Held:
-        """The array with other rows at these places, one or several."""
+        """Return ``array`` with the rows at ``places`` (one index or several) replaced."""
         dtype = dtype_name(rows.made.dtype)
         attributes = {"T": dtype, "Tindices": dtype_name(places.made.dtype), "bad_indices_policy": ""}
         is_one = places.made.shape.rank == 0
@@ -92,7 +88,7 @@ class Arrays:
         return self.call("TensorScatterUpdate", [array, places, rows], attributes, seen)
 
     def deeper(self, held: Held, axes: int) -> Held:
-        """An array with more axes of length 1 in front, or with one at the end (-1)."""
+        """Insert ``axes`` leading axes of size 1, or one trailing axis if ``axes`` is -1."""
         for _ in range(abs(axes)):
             axis = -1 if axes < 0 else 0
             seen = tf.expand_dims(held.seen, axis)
@@ -105,24 +101,22 @@ class Arrays:
         return held
 
     def reversed(self, array: Held) -> Held:
-        """The last row first."""
         if array.made.dtype == tf.variant:
             origin = self.reader.origin(self.operation)
             raise UnsupportedOperation(
-                f"{self.operation.type}: a list of lists, as the second derivative of a loop that Python has read keeps\n    {origin}"
+                f"{self.operation.type}: a list of lists, as the second derivative of a loop that "
+                f"Python has read keeps\n    {origin}"
             )
         attributes = {"T": dtype_name(array.made.dtype), "Tidx": "int32"}
         return self.call("ReverseV2", [array, (0,)], attributes, tf.reverse(array.seen, [0]))
 
     def part(self, array: Held, first: Any, length: Any) -> Held:
-        """So many rows."""
         rank = array.made.shape.rank
         begin, size = (first, *[0] * (rank - 1)), (length, *[-1] * (rank - 1))
         seen = tf.slice(array.seen, [hint_of(item) for item in begin], [hint_of(item) for item in size])
         return self.call("Slice", [array, begin, size], {"T": dtype_name(seen.dtype), "Index": "int32"}, seen)
 
     def reshaped(self, array: Held, shape: Sequence[Any]) -> Held:
-        """In another shape."""
         seen = tf.reshape(array.seen, [hint_of(size) for size in shape])
         return self.call(
             "Reshape", [array, tuple(shape)], {"T": dtype_name(seen.dtype), "Tshape": "int32"}, seen
@@ -141,10 +135,11 @@ def number_in(held: Held) -> Any:
 
 @dataclass(frozen=True)
 class Unfilled:
-    """A list of which single tensors were written, at known places, or none yet.
+    """A list to which no tensors, or single tensors at known indices, were written.
 
-    ``length`` is a number or a size, ``shape`` what is known of the sizes of each row (None: nothing; an axis
-    that is None: not that one).
+    length: a number or a size.
+    shape: the sizes of a row; None if nothing is known, None as an element for an unknown axis.
+    rows: the tensors written, by their index.
     """
 
     length: Any
@@ -153,7 +148,7 @@ class Unfilled:
     rows: Mapping[int, Held] = field(default_factory=dict)
 
     def row_shape(self) -> tuple[Any, ...] | None:
-        """The sizes of a row, where all are known."""
+        """Return the sizes of a row, or None unless all are known."""
         row = next(iter(self.rows.values()), None)
         if row is not None:
             return all_sizes(row.item) if isinstance(row.item, Value) else tuple(row.made.shape)
@@ -162,48 +157,52 @@ class Unfilled:
 
 @dataclass(frozen=True)
 class Awaited:
-    """A list that each step of a loop writes one row into, in order."""
+    """A list into which each iteration of a loop writes one row in order."""
 
 
 @dataclass(frozen=True)
 class Written:
-    """Such a list after the step has written the row."""
+    """A list that was :class:`Awaited`, after the iteration has written its row."""
 
     row: Held
 
 
 @dataclass(frozen=True)
 class Rows:
-    """A list that the steps of a loop read in order: the row of the step."""
+    """A list whose rows the iterations of a loop read in order: ``row`` is that of the current iteration."""
 
     row: Held
 
 
 @dataclass(frozen=True)
 class Repeated:
-    """A list whose rows are all the same known numbers."""
+    """A list whose rows are all equal to ``row``, which is known."""
 
     row: Held
 
 
 # ------------------------------------------------------------------------------------- as arrays
 def filled(arrays: Arrays, held: Held, shape: Sequence[Any] | None = None) -> Held:
-    """A list as an array: zeros stand where nothing was written, as in TensorFlow. ``shape`` are the sizes of
-    a row, where the list does not know them itself.
+    """Return a list as an array, with zeros where nothing was written, as in TensorFlow.
+
+    ``shape`` is the shape of a row if the list does not know it. Raise ``UnsupportedOperation`` if it is
+    unknown, or if a loop reads or writes the list row by row.
     """
     item = held.item
     if isinstance(item, Value):
         return Held(item, held.seen)
     if not isinstance(item, Unfilled):
         raise UnsupportedOperation(
-            f"{arrays.operation.type}: a list of tensors is used otherwise than row by row\n    {_origin(arrays)}"
+            f"{arrays.operation.type}: a list of tensors is used otherwise than row by row\n    "
+            f"{_origin(arrays)}"
         )
     if isinstance(item.length, int) and item.rows.keys() == set(range(item.length)) and item.rows:
         return Held(arrays.stack([item.rows[place] for place in range(item.length)]).item, held.seen)
     found = shape if (own := item.row_shape()) is None else own
     if found is None:
         raise UnsupportedOperation(
-            f"{arrays.operation.type}: the shape of the rows of a TensorArray is not known before they are written; say it with "
+            f"{arrays.operation.type}: the shape of the rows of a TensorArray is not known before they "
+            "are written; say it with "
             f"tf.TensorArray(..., element_shape=...)\n    {_origin(arrays)}"
         )
     array = arrays.zeros((item.length, *found), item.dtype)
@@ -236,7 +235,7 @@ def _shape_in(held: Held) -> tuple[Any, ...] | None:
 
 
 def _length_in(reader: Reader, operation: Any, held: Held) -> Any:
-    """How many tensors a list has; where that is computed from elements, it is a guard on them."""
+    """Return the length of a list. If it is computed from array elements, guard on its current value."""
     number, recorder = number_in(held), reader.recorder
     if (
         number is None
@@ -248,14 +247,15 @@ def _length_in(reader: Reader, operation: Any, held: Held) -> Any:
         recorder.decide_value(held.item, number, reader.origin(operation))
     if number is None:
         raise UnsupportedOperation(
-            f"{operation.type}: how many tensors a TensorArray has is computed from elements of arrays inside of a loop or "
+            f"{operation.type}: how many tensors a TensorArray has is computed from elements of arrays "
+            "inside of a loop or "
             f"branch\n    {reader.origin(operation)}"
         )
     return number
 
 
 def _sizes_in_list(held: Held) -> tuple[Any, ...] | None:
-    """Length and sizes of the rows of a list, where they are known."""
+    """Return the length of a list and the sizes of its rows, or None if they are unknown."""
     if isinstance(held.item, Value):
         return all_sizes(held.item)
     shape = held.item.row_shape() if isinstance(held.item, Unfilled) else None
@@ -268,7 +268,6 @@ def from_array(reader: Reader, operation: Any, operands: Sequence[Held]) -> list
 
 
 def reserved(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """``TensorListReserve``: nothing is in it yet."""
     shape, length = operands
     dtype = dtype_name(operation.get_attr("element_dtype"))
     item = Unfilled(_length_in(reader, operation, length), dtype, _shape_in(shape))
@@ -282,8 +281,8 @@ def empty(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held
 
 
 def scattered(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """``TensorListScatterV2``, ``TensorListScatterIntoExistingList``: rows of an array at places that are
-    given.
+    """Lift ``TensorListScatterV2`` and ``TensorListScatterIntoExistingList``: write rows of an array at
+    indices.
     """
     (seen,), arrays = reader.seen(operation, operands), Arrays(reader, operation)
     if operation.type == "TensorListScatterV2":
@@ -311,11 +310,12 @@ def _grown(size: Any, places: Held) -> Any:
 
 
 def split(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """``TensorListSplit``: parts of an array, of lengths that are given."""
+    """Lift ``TensorListSplit``: split an array into parts of known lengths."""
     array, _, lengths = operands
     if not isinstance(lengths.item, np.ndarray):
         raise UnsupportedOperation(
-            f"{operation.type}: the lengths are computed from elements of arrays\n    {reader.origin(operation)}"
+            f"{operation.type}: the lengths are computed from elements of arrays\n    "
+            f"{reader.origin(operation)}"
         )
     arrays, first, rows = Arrays(reader, operation), 0, dict[int, Held]()
     for place, length in enumerate(lengths.item.tolist()):
@@ -327,7 +327,6 @@ def split(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held
 
 # ------------------------------------------------------------------------------------- read
 def item_of(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """``TensorListGetItem``: a row."""
     held, index, _ = operands
     if isinstance(held.item, (Rows, Repeated)):
         return [held.item.row]
@@ -343,7 +342,7 @@ def gathered(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[H
 
 
 def popped(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """``TensorListPopBack``: the list without its last row, and that."""
+    """Lift ``TensorListPopBack``: return the list without its last row, and that row."""
     held = operands[0]
     if isinstance(held.item, (Rows, Repeated)):
         return [held, held.item.row]
@@ -369,7 +368,7 @@ def stacked(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[He
 
 
 def concatenated(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """``TensorListConcatV2``: all rows one behind the other, and how long each was."""
+    """Lift ``TensorListConcatV2``: return the concatenated rows and their lengths."""
     held, arrays, seen = operands[0], Arrays(reader, operation), reader.seen(operation, operands)
     if (
         isinstance(held.item, Unfilled)
@@ -386,18 +385,17 @@ def concatenated(reader: Reader, operation: Any, operands: Sequence[Held]) -> li
 
 
 def length_of(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """``TensorListLength``."""
     (seen,), held = reader.seen(operation, operands), operands[0]
     length = all_sizes(held.item)[0] if isinstance(held.item, Value) else getattr(held.item, "length", None)
     if length is None:
         raise UnsupportedOperation(
-            f"{operation.type}: a list that a loop fills is asked for its length\n    {reader.origin(operation)}"
+            f"{operation.type}: a list that a loop fills is asked for its length\n    "
+            f"{reader.origin(operation)}"
         )
     return [Held(known(length), seen)]
 
 
 def element_shape(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """``TensorListElementShape``: the sizes of a row, as far as the list knows them."""
     (seen,), sizes = reader.seen(operation, operands), _sizes_in_list(operands[0])
     return [
         Held(
@@ -408,7 +406,6 @@ def element_shape(reader: Reader, operation: Any, operands: Sequence[Held]) -> l
 
 # ------------------------------------------------------------------------------------- changed
 def with_item(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """``TensorListSetItem``: another row in its place."""
     held, index, row = operands
     (seen,), place = reader.seen(operation, operands), number_in(index)
     if isinstance(held.item, Awaited):
@@ -434,12 +431,12 @@ def with_item(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[
 
 
 def pushed(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """``TensorListPushBack``: one row more."""
     held, row = operands
     (seen,) = reader.seen(operation, operands)
     if isinstance(held.item, Awaited):
         return [Held(Written(_of_outside(reader, operation, row)), seen)]
-    if held.item is None:  # nobody reads it
+    # Nothing reads this list.
+    if held.item is None:
         return [Held(None, seen)]
     if isinstance(held.item, Unfilled) and isinstance(held.item.length, int):
         length = held.item.length
@@ -449,8 +446,10 @@ def pushed(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Hel
 
 
 def _of_outside(reader: Reader, operation: Any, row: Held) -> Held:
-    """Known numbers that mean the same outside of the step that knows them: sizes of arrays of the step are
-    numbers, which are checked.
+    """Return known numbers with the sizes of arrays of the loop body replaced by their current values, as
+    guards.
+
+    Such sizes have no meaning outside of the iteration.
     """
     if not isinstance(row.item, np.ndarray):
         return row
@@ -466,7 +465,6 @@ def _of_outside(reader: Reader, operation: Any, row: Held) -> Held:
 
 
 def resized(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """``TensorListResize``: more tensors, of a list in the making."""
     held, length = operands
     if not isinstance(held.item, Unfilled):
         raise UnsupportedOperation(
@@ -481,7 +479,7 @@ def resized(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[He
 
 
 def _of_lists(name: str) -> Handler:
-    """An operation on arrays that gradients use for lists, too: ``AddN``, ``ZerosLike``."""
+    """Return a handler of ``AddN`` or ``ZerosLike`` that also takes lists, as gradients use them."""
 
     def handler(reader: Reader, operation: Any, operands: Sequence[Held]) -> Sequence[Held]:
         if operation.inputs[0].dtype != tf.variant:

@@ -1,9 +1,9 @@
-"""Loops of a traced graph as nodes that run blocks: ``While`` of TensorFlow.
+"""Lifts ``While`` of a traced graph to loop nodes.
 
-A loop that counts (``for i in tf.range(n)``, a layer that goes through time) becomes a ``scan``: the number
-of its steps is known before it begins, so that gradients go through it in every target. What its steps read
-from a list of tensors, one after the other, are the rows of a sequence, and what they write into one are
-their outputs. A list that is used otherwise is an array that the loop carries.
+A loop that counts (``for i in tf.range(n)``, an RNN layer) becomes a ``scan``: its trip count is known
+before it starts, so gradients go through it in every target. Lists that its iterations read in order
+become scanned sequences, and lists that they fill in order become stacked outputs. Lists used in any other
+way are arrays in the carry.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _CHANGES = frozenset(
 
 @dataclass(frozen=True)
 class Filling:
-    """A list of which step n writes the row ``first + n * step``, where ``step`` is 1 or -1."""
+    """A list of which iteration n writes the row ``first + n * step``, where ``step`` is 1 or -1."""
 
     first: Any
     step: int
@@ -55,12 +55,15 @@ class Filling:
 
 @dataclass(frozen=True)
 class Roles:
-    """Places in the state of a loop, by what is there. Others stay as they are, or count and are read by
-    nobody.
+    """Indices into the state of a loop, by how the loop uses what is there.
 
-    ``rows`` are lists that step n reads at n, ``popped`` lists that each step takes the last row of,
-    ``stacked`` lists that steps fill in order, ``last`` lists whose one row each step writes anew (with the
-    place of the row).
+    Elements with no role are loop-invariant, or counters that nothing else reads.
+
+    carried: part of the carry.
+    rows: lists of which iteration n reads row n.
+    popped: lists from which each iteration pops the last row.
+    stacked: lists that the iterations fill in order.
+    last: lists of which each iteration overwrites one and the same row, with the index of that row.
     """
 
     carried: list[int]
@@ -71,8 +74,9 @@ class Roles:
 
 
 def roles_of(body: Any, operands: Sequence[Held], count: Count | None) -> Roles:
-    """The roles of the parts of a state that begins as ``operands``; in a loop that does not count, all that
-    changes is carried.
+    """Return the roles of the elements of a state that starts as ``operands``.
+
+    Without a trip count, all that changes is carried.
     """
     places = range(len(operands))
     if count is None:
@@ -132,8 +136,8 @@ def _pop(body: Any, place: int) -> Any:
 
 
 def _write(body: Any, place: int, operands: Sequence[Held]) -> Any:
-    """The operation by which a step writes a row into a list in the making, where nothing else is done with
-    it.
+    """Return the operation that writes one row per iteration into a list, or None if the list is used
+    otherwise.
     """
     if not isinstance(operands[place].item, Unfilled) or is_steady(body, place):
         return None
@@ -156,14 +160,14 @@ def _constant_place(write: Any) -> Any:
 
 @dataclass(frozen=True)
 class _Affine:
-    """Whole numbers in a step that are ``first + step * n`` in step n."""
+    """Integers in a loop body that are ``first + step * n`` in iteration n."""
 
     body: Any
     count: Count
     operands: Sequence[Held]
 
     def of(self, tensor: Any) -> tuple[Any, int] | None:
-        """(first, step); None where the number is computed otherwise."""
+        """Return (first, step), or None if the number is computed otherwise."""
         operation = behind(tensor).op
         place = input_behind(self.body, tensor)
         if place is not None and place in self.count.counters:
@@ -186,8 +190,9 @@ def _only_counts(body: Any, place: int, handled: Sequence[Any]) -> bool:
 
 
 def _only_tells_rows(number: Any, added: Any, handled: Sequence[Any]) -> bool:
-    """Whether a number is only read by the counting, and by lists as the place of a row, also as part of a
-    sum.
+    """Return True if a number is used only for counting and as a row index of the operations ``handled``.
+
+    Sums with the number may be used in the same way.
     """
 
     def is_idle(use: Any) -> bool:
@@ -207,7 +212,7 @@ def _leaves(body: Any, place: int) -> bool:
 
 # ------------------------------------------------------------------------------------- rows
 def is_changed(tensor: Any) -> bool:
-    """Whether something writes to a list of tensors."""
+    """Return True if an operation writes to a list of tensors, also inside of a branch, loop or call."""
     inner = (
         (outer, one)
         for use in uses_of(tensor)
@@ -220,7 +225,7 @@ def is_changed(tensor: Any) -> bool:
 
 
 def static_row_shape(tensor: Any) -> tuple[int, ...] | None:
-    """The sizes of the rows that are written into a list, where the traced graph knows them all."""
+    """Return the shape of the rows written into a list if the traced graph states it completely, or None."""
     for use in uses_of(tensor):
         if use.type in ("TensorListSetItem", "TensorListPushBack"):
             shape = use.inputs[-1].shape
@@ -242,7 +247,9 @@ def _graphs_of(operation: Any) -> Iterator[tuple[Any, Sequence[Any]]]:
 
 
 def while_loop(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """``While``: as a ``scan`` where it counts. Variables that a step assigns are carried, too."""
+    """Lift ``While``, to a ``scan`` if its trip count is known. Variables that the body assigns are carried
+    too.
+    """
     body = function_of(operation, "body")
     operands = [
         Held(None, held.seen) if _is_unread(reader, operation, place, held) else held
@@ -275,7 +282,9 @@ def _is_unread(reader: Reader, operation: Any, place: int, held: Held) -> bool:
 def _shape_of_a_row(
     reader: Reader, operation: Any, operands: Sequence[Held], number: int
 ) -> tuple[int, ...] | None:
-    """The shape of the first row of a list that a loop writes, on the arrays of the call."""
+    """Run the loop on the arrays of the call and return the shape of the first row written into a list, or
+    None.
+    """
     dtype = tf.as_dtype(operands[number].item.dtype)
     with reader.evaluator.trying():
         tensors = reader.evaluator.operation(operation, [operand.seen for operand in operands])[number]
@@ -290,14 +299,15 @@ def _shape_of_a_row(
 
 @dataclass
 class _Loop:
-    """One loop as it is read."""
+    """One ``While`` operation while its body is read and its node built."""
 
     reader: Reader
     operation: Any
     operands: Sequence[Held]
     count: Count | None
     roles: Roles
-    variables: list[int] = field(default_factory=list)  # numbers of the variables that steps assign
+    # Handle numbers of the variables that the body assigns.
+    variables: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.origin, self.arrays = self.reader.origin(self.operation), Arrays(self.reader, self.operation)
@@ -309,7 +319,9 @@ class _Loop:
         )
 
     def read(self) -> list[int]:
-        """Reads a step; the numbers of variables that it assigns and that are not carried yet."""
+        """Read the body once and return the numbers of variables that it assigns and the loop does not carry
+        yet.
+        """
         reader = self.reader
         held = [
             *(self.operands[place] for place in self.roles.carried),
@@ -344,7 +356,6 @@ class _Loop:
             )
 
     def _has_steps(self) -> bool:
-        """Whether the loop takes a step on the arrays of the call."""
         if self.count is not None:
             return self._steps() != 0
         with self.reader.evaluator.trying():
@@ -360,7 +371,7 @@ class _Loop:
 
     # ------------------------------------------------------------------------------ what it gives
     def results(self) -> list[Held]:
-        """The node, and what the loop gives."""
+        """Append the loop node and return the results of the operation."""
         ends = self.reader.evaluator.operation(self.operation, [operand.seen for operand in self.operands])
         given = [
             *(self.step.results[place] for place in self.roles.carried),
@@ -412,7 +423,7 @@ class _Loop:
         ) and not isinstance(self._row(place).item, Value)
 
     def _whole(self, place: int, end: Any, row: Held) -> Any:
-        """The array of what all steps have written, in the order of the steps."""
+        """Return the stacked rows that all iterations wrote, in the order of the iterations."""
         count, filling = self._steps(), self.roles.stacked.get(place)
         if count == 0 or filling is None:
             return tf.repeat(row.seen[None], count, 0)
@@ -426,7 +437,7 @@ class _Loop:
 
     # ------------------------------------------------------------------------------ lists
     def _lists(self, made: Sequence[Held], ends: Sequence[Any]) -> dict[int, Held]:
-        """The lists that steps have written: arrays, and lists of the one row that the last step wrote."""
+        """Return the lists that the loop has written, by their index in the state."""
         first = len(self.roles.carried) + len(self.variables)
         outputs = dict(zip(self._stacked(), made[first:]))
         found = {
@@ -440,7 +451,7 @@ class _Loop:
         return found
 
     def _joined(self, place: int, rows: Held) -> Any:
-        """The rows that steps have written, with what stood before and behind them in the list."""
+        """Return the array of a list: the rows written by the loop, and those before and after them."""
         assert self.count is not None
         filling, before, count = self.roles.stacked[place], self.operands[place], self.count.length
         if filling.step == -1:
@@ -468,7 +479,9 @@ class _Loop:
         )
 
     def _kept_rows(self, before: Held, first: Any, count: Any, sizes: Sequence[Any]) -> Held | None:
-        """Rows of the list that no step writes; None where there are none."""
+        """Return ``count`` rows of the list from row ``first`` that the loop does not write, or None if
+        ``count`` is 0.
+        """
         if hint_of(count) == 0 and self._holds(apply("eq", count, 0)):
             return None
         rows = before.item.rows
@@ -483,8 +496,10 @@ class _Loop:
         return self.arrays.part(elements_of(filled(self.arrays, before, sizes)), first, count)
 
     def _last(self, place: int, outputs: Held, made: Sequence[Held]) -> Unfilled:
-        """The list with what the last step has written: often an array that is carried, else the last of the
-        outputs of all steps.
+        """Return the list with the row that the last iteration wrote.
+
+        The row is the result of a carried array if both are the same value, otherwise the last of the
+        stacked outputs.
         """
         before, row, written = self.operands[place].item, self.roles.last[place], self._row(place)
         same = (
@@ -502,7 +517,7 @@ class _Loop:
         )
 
     def _kept(self, place: int, end: Any) -> Held:
-        """What stays as it is, or only counts."""
+        """Return the result for an element of the state that is invariant, a counter, or a popped list."""
         if self.count is not None and place in self.count.counters:
             return Held(known(self.count.end(place)), end)
         if place in self.roles.popped:
@@ -515,11 +530,14 @@ class _Loop:
             if one.spec != held.spec:
                 if isinstance(one.seen, tf.Tensor) and one.made.dtype == tf.variant:
                     raise UnsupportedOperation(
-                        f"{self.operation.type}: a TensorArray grows in a loop whose number of steps is not known before it begins; give "
-                        f"it the size that it needs at most (tf.TensorArray(..., size=...)), and cut it afterwards\n    {self.origin}"
+                        f"{self.operation.type}: a TensorArray grows in a loop whose number of steps is "
+                        "not known before it begins; give "
+                        "it the size that it needs at most (tf.TensorArray(..., size=...)), and cut it "
+                        f"afterwards\n    {self.origin}"
                     )
                 raise UnsupportedOperation(
-                    f"{self.operation.type}: {one.item.name} is {one.spec} before a step and {held.spec} after it; what a loop carries "
+                    f"{self.operation.type}: {one.item.name} is {one.spec} before a step and "
+                    f"{held.spec} after it; what a loop carries "
                     "keeps its shape\n"
                     f"    {self.origin}"
                 )

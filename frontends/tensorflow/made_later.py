@@ -1,8 +1,8 @@
-"""Operations that are not run as they are read: nearly all arrays of a recording are met for their shapes
-alone.
+"""Operations that are not run as soon as they are read, because the recording needs the shapes of most arrays
+only.
 
-The shape is known beforehand where the traced graph tells it, or follows from those of the operands by a
-rule. The operations below fail for no elements.
+The shape is known beforehand if the traced graph states it or a rule derives it from the operands. Only
+operations are listed here that cannot fail because of the values of their operands.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from .variables import Held
 
 Shape = tuple[int, ...]
 Rule = Callable[[Any, Sequence[Held], list[Shape]], Union[Shape, None]]
-_SHAPE = tf.Tensor.shape.fget  # as TensorFlow knows it, whatever the user's code sees
+# The original property: while recording, ``Tensor.shape`` is patched for the user's code.
+_SHAPE = tf.Tensor.shape.fget
 
 
 def constant(operation: Any, shape: Shape) -> Later:
@@ -27,8 +28,9 @@ def constant(operation: Any, shape: Shape) -> Later:
 
 
 def made_later(operation: Any, operands: Sequence[Held]) -> Later | None:
-    """What an operation gives, computed when it is asked for; None where its shape shows when it runs, or it
-    may fail.
+    """Return the result of an operation as an array that is computed on demand, or None.
+
+    None means that the shape is only known after running it, or that the operation may fail.
     """
     rule = _RULES.get(operation.type)
     shape = None if rule is None else _shape_of(rule, operation, operands)
@@ -112,7 +114,7 @@ def _pooled(operation: Any, operands: Sequence[Held], shapes: list[Shape]) -> Sh
 def _windowed(
     operation: Any, given: Shape, window: Sequence[int], dilations: Sequence[int], channels: Any
 ) -> Shape | None:
-    """The sizes of what windows make that move over an array, whose channels are last."""
+    """Return the output shape of a convolution or pooling with the channels last, or None."""
     padding, strides = operation.get_attr("padding"), operation.get_attr("strides")
     is_usual = operation.get_attr("data_format") in (b"NHWC", b"NDHWC") and padding in (b"SAME", b"VALID")
     if not is_usual or channels is None or len(given) != len(window):
@@ -123,7 +125,7 @@ def _windowed(
 
 
 def _numbers(held: Held) -> Any:
-    """The elements of an array that are numbers; None where they are not known."""
+    """Return the elements of an array as nested lists if all are known ints, otherwise None."""
     item = held.item
     return (
         item.tolist()

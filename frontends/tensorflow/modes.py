@@ -1,5 +1,6 @@
-"""The mode that layers of Keras are called in where a call does not say ``training=``: that of predictions,
-until a module of a graph is put into training.
+"""Training mode of Keras layers that are called without ``training=``.
+
+It is that of predictions until a module of a graph is put into training.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from ...recording.environment_guards.guards import EnvironmentGuard
 
 @dataclass(eq=False)
 class Mode:
-    """Of one function: ``training`` is None as long as nobody has asked for a mode."""
+    """Training mode of one function: ``training`` is None until a mode is set."""
 
     training: bool | None = None
 
     @contextmanager
     def being(self, training: bool) -> Iterator[None]:
-        """Inside of the block it is this one."""
+        """Set the mode in this context."""
         before, self.training = self.training, training
         try:
             yield
@@ -33,9 +34,10 @@ class Mode:
             self.training = before
 
     def fact(self, layers: Iterable[Any]) -> EnvironmentGuard:
-        """Return the guard that the mode is as now.
+        """Return a guard on the current mode.
 
-        Keras' own layers compute alike whether or not predictions were asked for.
+        In prediction mode, layers of Keras itself compute the same for None and False, so both satisfy the
+        guard if no layer of the user's distinguishes them.
         """
         what = "the mode of training that layers of Keras are called in"
         if not self.training and not any(map(_may_tell_modes_apart, layers)):
@@ -44,9 +46,7 @@ class Mode:
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """Inside of the block the outermost calls of layers in this thread have this mode, unless they say
-        one.
-        """
+        """Make this the default mode of outermost calls of layers on this thread in this context."""
         if self.training is None:
             yield
             return
@@ -59,8 +59,8 @@ class Mode:
 
 
 def _may_tell_modes_apart(layer: Any) -> bool:
-    """Return True if a layer of the user's may compute another thing for ``training=None`` than for
-    ``training=False``.
+    """Return True if the class of a layer is the user's and may treat ``training=None`` and ``False``
+    differently.
     """
     if type(layer).__module__.startswith("keras."):
         return False
@@ -72,11 +72,12 @@ _modes: weakref.WeakKeyDictionary[Any, Mode] = weakref.WeakKeyDictionary()
 
 
 def mode_of(function: Any) -> Mode:
-    """The mode of a function, or of the object whose method it is: the same one for all recordings of it."""
+    """Return the mode of a function, shared by all its recordings and by all methods of the same object."""
     owner = getattr(function, "__self__", function)
     try:
         return _modes.setdefault(owner, Mode())
-    except TypeError:  # which nothing refers to weakly
+    # The owner does not support weak references.
+    except TypeError:
         return Mode()
 
 

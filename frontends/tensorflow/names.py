@@ -1,4 +1,4 @@
-"""What the operations of TensorFlow's graphs are called, and what they take."""
+"""Names and declarations of TensorFlow's operations."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from typing import Any
 from tensorflow.python.framework import op_def_registry
 
 RAW = "tf.raw_ops."
-CONVERT = "tf.convert_to_tensor"  # numbers and sizes as an array
-
-REFUSE_GRADIENT = "tf.refuse_gradient"  # the array, of which no gradient may be taken
-WITH_GRADIENT = "tf.with_gradient"  # the first array, whose gradient is that of the second one
-READ = "tf.Tensor.item"  # the only element as a number of Python
-OWN = frozenset(
-    {CONVERT, REFUSE_GRADIENT, WITH_GRADIENT, READ}
-)  # operations of this project's own, written as helpers
+# Converts numbers and sizes to an array.
+CONVERT = "tf.convert_to_tensor"
+# Returns the array, and raises if a gradient is taken.
+REFUSE_GRADIENT = "tf.refuse_gradient"
+# Returns the first array; its gradient goes to the second one.
+WITH_GRADIENT = "tf.with_gradient"
+# Returns the only element as a Python number.
+READ = "tf.Tensor.item"
+# These are no raw operations of TensorFlow. Generated code calls helpers for them.
+OWN = frozenset({CONVERT, REFUSE_GRADIENT, WITH_GRADIENT, READ})
 
 
 def row_key(op: str) -> str:
-    """The bare name of an operation.
+    """Return the bare name of an operation.
 
     >>> row_key("tf.raw_ops.AddV2")
     'AddV2'
@@ -29,7 +31,7 @@ def row_key(op: str) -> str:
 
 @functools.cache
 def definition(key: str) -> Any:
-    """What TensorFlow declares of an operation (an ``OpDef``), or None where it has none of this name.
+    """Return TensorFlow's declaration of an operation (an ``OpDef``), or None if there is none.
 
     >>> [argument.name for argument in definition("AddV2").input_arg]
     ['x', 'y']
@@ -39,7 +41,7 @@ def definition(key: str) -> Any:
 
 @functools.cache
 def types_of_operands(key: str) -> frozenset[str]:
-    """The attributes that the operands tell: their data types, and how many they are.
+    """Return the attributes that the operands determine: dtypes, and lengths of lists.
 
     >>> sorted(types_of_operands("ConcatV2"))
     ['N', 'T', 'Tidx']

@@ -1,6 +1,4 @@
-"""Which data type each operand of an operation has, told by TensorFlow's declaration of the operation and the
-attributes of a call.
-"""
+"""Dtypes of the operands of a recorded operation."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ from .names import definition, row_key
 
 
 def dtypes_of_operands(node: Node) -> tuple[Any, ...]:
-    """A data type for each operand of a recorded node; a tuple of them for a list of operands."""
+    """Return the dtype of each operand of a recorded node; for a list of operands, a tuple."""
     return tuple(
         _dtype(argument, node.params, item)
         for argument, item in zip(definition(row_key(node.op)).input_arg, node.inputs)

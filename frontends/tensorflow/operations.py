@@ -1,6 +1,4 @@
-"""Operations of a traced graph as they are read: their attributes, and where in the user's code they were
-made.
-"""
+"""Operations of a traced graph: their attributes, their order, and their origin in the user's code."""
 
 from __future__ import annotations
 
@@ -21,9 +19,7 @@ def declared(operation: Any) -> Any:
 
 
 def attributes_of(operation: Any) -> dict[str, Any]:
-    """The attributes of an operation as plain data; functions and tensors among them are read by what knows
-    them, and left out here.
-    """
+    """Return the attributes of an operation as plain data, without functions and tensors."""
     plain_ones = (
         attribute
         for attribute in declared(operation).attr
@@ -33,8 +29,7 @@ def attributes_of(operation: Any) -> dict[str, Any]:
 
 
 def plain(item: Any) -> Any:
-    """One attribute: a data type as its name, a shape as a tuple with None for what is unknown, a text as
-    ``str``.
+    """Return an attribute as plain data: a dtype as its name, a shape as a tuple, bytes as ``str``.
 
     >>> plain(tf.float32), plain(b"SAME"), plain([1, 2]), plain(tf.TensorShape([None, 2]).as_proto())
     ('float32', 'SAME', (1, 2), (None, 2))
@@ -64,10 +59,10 @@ def _executed(value: Any) -> Any:
 
 
 def in_order(operations: Iterable[Any], done: set[int]) -> Iterator[Any]:
-    """The operations that are not ``done`` (their identities, noted here), each after those that it reads,
-    otherwise as they were made.
+    """Yield the operations that are not ``done``, each after its inputs, otherwise in the order given.
 
-    What TensorFlow adds to the graph of a loop for its gradient stands behind the loop that reads it.
+    Yielded operations are added to ``done``, by their ids. TensorFlow may append an operation for the
+    gradient of a loop after the loop that reads it.
     """
     for operation in operations:
         waiting = [operation]
@@ -87,14 +82,16 @@ def in_order(operations: Iterable[Any], done: set[int]) -> Iterator[Any]:
 
 
 def origin_of(operation: Any, around: Origin) -> Origin:
-    """The innermost line of the user's that led to an operation, or what it stands in."""
+    """Return the innermost line of the user's code that created an operation, or else the location of
+    ``around``.
+    """
     call = f"{RAW}{operation.type}"
-    line = getattr(operation.graph, "lines", {}).get(id(operation))  # noted by the graph
+    # A ``NotingGraph`` has noted the line.
+    line = getattr(operation.graph, "lines", {}).get(id(operation))
     if line is not None:
         return Origin(line[0], line[1], _scope_of(operation), call)
-    frames = (
-        operation.traceback.get_user_frames() if operation.traceback else ()
-    )  # a list of TensorFlow's own would be made of hundreds
+    # Listing all frames would create hundreds of TensorFlow's own.
+    frames = operation.traceback.get_user_frames() if operation.traceback else ()
     for frame in reversed(frames):
         if is_users(frame.filename):
             return Origin(frame.filename, frame.lineno, _scope_of(operation), call)
@@ -106,8 +103,8 @@ def _scope_of(operation: Any) -> str:
 
 
 def layer_path(scope: str, layers: Container[str]) -> str:
-    """A scope with the names of ``layers`` as they are, which TensorFlow numbers where a scope is opened
-    again.
+    """Return a scope without the numbers that TensorFlow appends to the name of a layer whose scope is
+    reopened.
 
     >>> layer_path("model_1/conv1_1/batchnorm", {"model", "conv1"})
     'model/conv1/batchnorm'

@@ -1,5 +1,5 @@
-"""What TensorFlow code refers to outside of its arguments: closures, globals, attributes of modules and
-layers.
+"""Guards on what TensorFlow code refers to besides its arguments: closures, globals, attributes of modules
+and layers.
 """
 
 from __future__ import annotations
@@ -23,10 +23,7 @@ from .evaluation import computing
 
 
 class Later:
-    """An array that an operation makes of others.
-
-    It has the shape and data type of one, and is computed at most once.
-    """
+    """Result of an operation with a known shape and dtype, computed on demand and at most once."""
 
     __slots__ = ("__weakref__", "_array", "_operands", "_run", "dtype", "shape")
 
@@ -37,8 +34,10 @@ class Later:
         self._array: Any = None
 
     def computed(self) -> Any:
-        """The array. What leads to it is computed without recursion, for it may be as long as a network is
-        deep.
+        """Return the array.
+
+        The operands are computed in a loop instead of by recursion, because a chain may be as long as a
+        network is deep.
         """
         waiting: list[Later] = [self]
         with computing():
@@ -61,8 +60,8 @@ def array_of(made: Any) -> Any:
     return made if not isinstance(made, Later) else made.computed() if made._array is None else made._array
 
 
-# Whose methods read what the user gave them, or sets between calls: the activation of a layer, the rate of an
-# optimizer.
+# The methods of these classes read attributes that the user provides or sets between calls, such as the
+# learning rate of an optimizer.
 _NO_LAYERS = (
     keras.optimizers.Optimizer,
     keras.optimizers.schedules.LearningRateSchedule,
@@ -72,9 +71,8 @@ _NO_LAYERS = (
     keras.constraints.Constraint,
 )
 _WHOLE = (keras.Layer, *_NO_LAYERS)
-_USED = frozenset(
-    {"_dtype_policy", "_supports_masking", "activity_regularizer", "autocast"}
-)  # by each call of a layer
+# Every call of a layer reads these.
+_USED = frozenset({"_dtype_policy", "_supports_masking", "activity_regularizer", "autocast"})
 _OF_MODELS = (
     "_inputs",
     "_inputs_struct",
@@ -88,15 +86,18 @@ _OF_MODELS = (
 HIDDEN = frozenset(
     {*vars(keras.Layer(name="layer")), *vars(keras.Model(name="model")), *_OF_MODELS, "optimizer"} - _USED
 )
-_CALLED = frozenset({"call", "build", "compute_mask"})  # by Keras, of the user's layers
+# Keras calls these methods of the user's layers.
+_CALLED = frozenset({"call", "build", "compute_mask"})
 
 _FUNCTION = tf.function(lambda: None)
-_KEPT = {*vars(_FUNCTION), "_concrete_variable_creation_fn"}  # which it has once it is traced
+# The last attribute exists only after tracing.
+_KEPT = {*vars(_FUNCTION), "_concrete_variable_creation_fn"}
 
 
 def outside_of(reached: Reached, roots: Iterable[Any], free: FreeParts) -> list[EnvironmentGuard]:
-    """What these callables refer to is as it was, but for what is ``free``; of layers of Keras, also what
-    their own code reads.
+    """Return guards on what ``roots`` refer to, except for the ``free`` parts.
+
+    For Keras layers they include the attributes that Keras' own code reads.
     """
 
     def of_others(owner: Any) -> Iterator[EnvironmentGuard]:
@@ -110,8 +111,8 @@ def outside_of(reached: Reached, roots: Iterable[Any], free: FreeParts) -> list[
 
 
 def is_bookkeeping(holder: Any, key: Any) -> bool:
-    """Return True for attributes that are no state of the user's, but what TensorFlow and Keras note of a
-    call.
+    """Return True for attributes in which TensorFlow or Keras notes its calls, and which are no state of the
+    user's.
     """
     return (
         key in _kept_by_tensorflow(holder)
@@ -122,7 +123,9 @@ def is_bookkeeping(holder: Any, key: Any) -> bool:
 
 
 def _of_keras(owner: Any, free: FreeParts) -> Iterator[EnvironmentGuard]:
-    """One fact for all attributes of an object of Keras: its own code, which reads them, is not looked into."""
+    """Yield one guard on all attributes of a Keras object, because Keras' own code, which reads them, is not
+    analyzed.
+    """
     if isinstance(owner, _WHOLE) and (
         names := [name for name in _attributes(owner) if not free(owner, name)]
     ):
@@ -141,11 +144,12 @@ def _attributes(owner: Any) -> list[str]:
 
 
 def _is_hidden(name: str) -> bool:
-    return name in HIDDEN or name.startswith("_self_")  # which are TensorFlow's
+    # TensorFlow's tracking attributes have this prefix.
+    return name in HIDDEN or name.startswith("_self_")
 
 
 def _settings(reached: Reached) -> Iterator[EnvironmentGuard]:
-    """What Keras is told for the whole process, where something within reach is Keras'."""
+    """Yield a guard on Keras' global settings if anything reachable belongs to Keras."""
     if any(_module_of(item).partition(".")[0] == "keras" for item in reached.found()):
         yield EnvironmentGuard(
             "{}() == {}", (_configured, _configured()), "a setting of Keras (keras.config)"
@@ -168,7 +172,7 @@ def _module_of(item: Any) -> str:
 
 
 def layers_of(reached: Reached, roots: Iterable[Any]) -> list[Any]:
-    """The layers of Keras among these, and those inside of them."""
+    """Return the Keras layers among these objects, with their nested layers."""
     return list(
         dict.fromkeys(
             layer
@@ -194,7 +198,7 @@ def _behind(item: Any) -> Iterator[Any]:
 
 
 def _parts(item: Any) -> list[Any]:
-    """The code of a layer, a module or a ``tf.function``, and what of the user's an object of Keras calls."""
+    """Return the code of a layer, a module or a ``tf.function``, and the user's objects in a Keras object."""
     found = list(_behind(item))
     if isinstance(item, (keras.Layer, tf.Module)):
         found = [
@@ -213,9 +217,7 @@ def _parts(item: Any) -> list[Any]:
 
 
 def _of_users(item: Any) -> list[Any]:
-    """An object of Keras whose class is the user's, and what it holds that has attributes or code of the
-    user's.
-    """
+    """Return the parts of a Keras object that belong to the user, and the object itself if its class does."""
     held = [vars(item)[name] for name in _attributes(item)]
     own = [
         one
@@ -244,7 +246,8 @@ def _layers_of(layer: keras.Layer) -> list[Any]:
 
 
 def _of_layer(layer: keras.Layer) -> Iterator[EnvironmentGuard]:
-    own = vars(layer) if type(layer).trainable is keras.Layer.trainable else None  # which reads nothing else
+    # Keras' own property reads only the attributes of the layer.
+    own = vars(layer) if type(layer).trainable is keras.Layer.trainable else None
     yield EnvironmentGuard(
         "{}.trainable is {}", (layer, layer.trainable), f"whether the layer {layer.name} is trainable", own
     )

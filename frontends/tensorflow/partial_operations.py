@@ -1,6 +1,4 @@
-"""Operations on a part of what a variable holds, as operations on the whole array: which one each is, and
-what it gives.
-"""
+"""Operations that read or write a part of a variable, and the array operations that compute the same."""
 
 from __future__ import annotations
 
@@ -10,13 +8,10 @@ from typing import Any
 import tensorflow as tf
 
 _SCATTERS = ("Update", "Add", "Sub", "Min", "Max")
-_BY_ROWS = {
-    f"ResourceScatter{kind}": f"TensorScatter{kind}" for kind in _SCATTERS
-}  # whose places are numbers of rows
-FACTORS = {
-    "ResourceScatterMul": "Mul",
-    "ResourceScatterDiv": "RealDiv",
-}  # of all rows, by the product of what each row gets
+# The indices of these are row numbers, without an axis of index vectors.
+_BY_ROWS = {f"ResourceScatter{kind}": f"TensorScatter{kind}" for kind in _SCATTERS}
+# There is no ``TensorScatterMul``, so all rows are multiplied or divided by the product of their updates.
+FACTORS = {"ResourceScatterMul": "Mul", "ResourceScatterDiv": "RealDiv"}
 
 WRITES = {
     **{f"ResourceScatterNd{kind}": f"TensorScatter{kind}" for kind in _SCATTERS},
@@ -28,8 +23,8 @@ READS = {"ResourceGather": "GatherV2", "ResourceGatherNd": "GatherNd", "Variable
 
 
 def result_of(operation: Any, array: Any, operands: Sequence[Any]) -> Any:
-    """What an operation of :data:`WRITES` leaves in a variable that holds ``array``, or what one of
-    :data:`READS` gives.
+    """Return what an operation of ``WRITES`` leaves in a variable with value ``array``, or what one of
+    ``READS`` returns.
     """
     kind = operation.type
     if kind == "ResourceGather":

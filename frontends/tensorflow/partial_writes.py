@@ -1,6 +1,4 @@
-"""Operations that assign a part of a variable, or read one, as operations on what it holds: the variable
-holds their result afterwards.
-"""
+"""Lifts operations that assign or read a part of a variable to operations on its whole value."""
 
 from __future__ import annotations
 
@@ -38,7 +36,7 @@ def _scattered_rows(reader: Reader, operation: Any, operands: Sequence[Held]) ->
 
 
 def _multiplied_rows(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """``ResourceScatterMul`` and ``ResourceScatterDiv``, of which one row may get several factors."""
+    """Lift ``ResourceScatterMul`` and ``ResourceScatterDiv``, where an index may occur several times."""
     handle, places, rows = operands
     _refuse_one_for_many(reader, operation, operands)
     before, arrays, dtype = (
@@ -79,7 +77,8 @@ def _refuse_one_for_many(reader: Reader, operation: Any, operands: Sequence[Held
         or variable_of(reader, operation, handle).seen.shape.rank == 0
     ):
         raise UnsupportedOperation(
-            f"{operation.type} of one number for many rows; give it a row for each (tf.fill)\n    {reader.origin(operation)}"
+            f"{operation.type} of one number for many rows; give it a row for each (tf.fill)\n    "
+            f"{reader.origin(operation)}"
         )
 
 

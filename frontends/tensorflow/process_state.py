@@ -1,7 +1,8 @@
-"""The state that TensorFlow and Keras keep for a thread or the process, put back after a recording.
+"""Global and thread-local state of TensorFlow and Keras, restored after a recording.
 
-TensorFlow's own code leaves some of it behind when a function raises: ``map_fn``, ``scan`` and the folds set
-the caching device of the variable scope, after which ``get_variable`` fails for the rest of the process.
+TensorFlow's own code leaves some of it changed when a function raises: ``map_fn``, ``scan`` and the folds
+set the caching device of the variable scope, after which ``get_variable`` fails for the rest of the
+process.
 """
 
 from __future__ import annotations
@@ -22,15 +23,16 @@ from tensorflow.python.framework import ops
 from tensorflow.python.ops import variable_scope
 
 PutBack = Callable[[], None]
-_NAMES = "object_name_uids"  # how many layers have a name; they live on where the function that made them has kept them
+# Counters of layers by name. Layers that the function has stored live on, so their names stay taken.
+_NAMES = "object_name_uids"
 _OF_THREAD = ("is_eager", "device_name", "device_spec", "scope_name", "function_call_options", "op_callbacks")
 
 
 @contextmanager
 def restored() -> Iterator[None]:
-    """Put the state back after the block, whether or not it raises.
+    """Restore the state after this context, also if it raises.
 
-    The counts of names are those before only if it raises.
+    The counters of Keras' layer names are restored only if it raises.
     """
     found = [saved() for saved in _SAVED]
     put_back_names = _keras_names()
@@ -81,7 +83,6 @@ def _eager_context() -> PutBack:
 
 
 def _seeds() -> PutBack:
-    """The global seed, and the generator that gives operations seeds of their own."""
     own = context.context()
     seed, generator = own._seed, getattr(own, "_rng", None)
     state = None if generator is None else generator.getstate()
@@ -124,7 +125,6 @@ def _settings() -> PutBack:
 
 
 def _keras() -> PutBack:
-    """What layers look at while they are called and made: scopes of names, policies, the context of a call."""
     held = vars(global_state.GLOBAL_STATE_TRACKER)
     found = {key: _copied(item) for key, item in held.items() if key != _NAMES}
 
@@ -151,7 +151,8 @@ def _keras_names() -> PutBack:
     counts = dict(held.get(_NAMES, {}))
 
     def put_back() -> None:
-        with contextlib.suppress(KeyError):  # none was counted
+        # The counters exist only after a layer was created.
+        with contextlib.suppress(KeyError):
             held[_NAMES].clear()
             held[_NAMES].update(counts)
 

@@ -1,8 +1,7 @@
-"""Reads traced graphs of TensorFlow: each operation becomes a node, and what only moves values about (calls,
-variables, shapes) is followed.
+"""Reads traced graphs: operations become nodes, and calls, variables and shape arithmetic are resolved.
 
-Their results have the shapes of the recording: of some it is known beforehand (:mod:`.made_later`), the
-others are run as they are read, on the arrays of the call.
+Results have the shapes of the recording. Some shapes are known beforehand (:mod:`.made_later`). All other
+operations are run on the arrays of the call as they are read.
 """
 
 from __future__ import annotations
@@ -39,26 +38,27 @@ from .names import CONVERT, RAW, row_key
 from .operations import attributes_of, declared, in_order, layer_path, origin_of
 from .variables import Held, Weights, spec_of
 
-_WRITTEN_ANEW = "__autograph_generated_file"  # TensorFlow knows which lines of the user's these stand for
+# TensorFlow itself maps lines of such files to the user's.
+_WRITTEN_ANEW = "__autograph_generated_file"
 Line = tuple[str, int]
 
 
 class NotingGraph(FuncGraph):
-    """A traced graph whose operations have one stack of calls, that of the trace: to take the stack of each,
-    and to look through it afterwards, is a tenth of a conversion. What the errors of a recording tell is the
-    user's line, which is noted instead.
+    """A traced graph that notes the user's line of each operation instead of taking a stack trace for it.
+
+    All operations share the stack of the trace, because extracting and searching a stack for each takes a
+    tenth of the conversion.
     """
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self.lines: dict[
-            int, Line
-        ] = {}  # of the user's, by the identity of the operation that was made there
+        # The user's line of each operation, by the id of the operation.
+        self.lines: dict[int, Line] = {}
         self._stack = tf_stack.extract_stack()
-        self._noting = 0  # the thread that makes an operation whose line is noted
+        # The thread that is making an operation whose line is noted.
+        self._noting = 0
 
-    # TensorFlow takes its own frames out of the traceback of what it raises here for a call of the user's
-    # code.
+    # TensorFlow removes its own frames from the traceback of an error raised here for the user's code.
     @forwards
     def _create_op_internal(self, *args: Any, **kwargs: Any) -> Any:
         line = _users_line()
@@ -73,7 +73,9 @@ class NotingGraph(FuncGraph):
         return operation
 
     def place(self) -> tuple[Any, str, Any]:
-        """What stands for TensorFlow's own look at the stack while this graph is made."""
+        """Return the patch of ``tf_stack.extract_stack`` that returns the shared stack while this graph makes
+        an operation.
+        """
         before = tf_stack.extract_stack
 
         def extract_stack(stacklevel: int = 1) -> Any:
@@ -83,8 +85,8 @@ class NotingGraph(FuncGraph):
 
 
 def _users_line() -> Line | None:
-    """The innermost line of the user's that runs; None where there is none, or it was written anew by
-    AutoGraph.
+    """Return the innermost running line of the user's code, or None if there is none or AutoGraph generated
+    it.
     """
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and not is_users(frame.f_code.co_filename):
@@ -96,15 +98,19 @@ def _users_line() -> Line | None:
     )
 
 
-ORDERS = 2  # of derivatives that are followed: a rule may use the function that it is the rule of
+# A custom gradient may call the function that it belongs to, so rules are followed to this order only.
+ORDERS = 2
 _PLAIN = CallRecord()
 Handler = Callable[["Reader", Any, Sequence[Held]], Sequence[Held]]
 
 
 @dataclass
 class _Progress:
-    """The operations of a graph that were ``read``, by their identities: the ``first`` ones all. So were as
-    many captures as ``captured`` says.
+    """How much of a graph was read.
+
+    read: ids of the operations read.
+    first: number of leading operations that were all read.
+    captured: number of captures handled.
     """
 
     read: set[int] = field(default_factory=set)
@@ -113,9 +119,9 @@ class _Progress:
 
 
 class Reader:
-    """Appends the operations of traced graphs to the nodes of a recorder.
+    """Appends the operations of traced graphs to a recorder.
 
-    ``layers`` are the names of Keras' layers.
+    layers: the names of the Keras layers.
     """
 
     def __init__(
@@ -131,26 +137,33 @@ class Reader:
             handlers,
             frozenset(layers),
         )
-        self.around = Origin()  # of the call that is read at the moment
-        self.orders = ORDERS  # of derivatives that rules are followed for
-        self.is_hypothetical = (
-            False  # whether what is read is not run on the arrays of the call: a branch that is not taken
-        )
-        self.held: dict[int, Held] = {}  # by the identity of the tensor
-        self.variables: dict[int, Held] = {}  # what the variables hold, by the number of their handle
-        self.assigned: dict[int, str] = {}  # number of the handle -> name, of variables that were assigned
-        self.wanted: set[int] = set()  # the identities of tensors that a function gives to what has called it
+        # Origin of the call whose graph is being read.
+        self.around = Origin()
+        # Orders of custom gradients that are still followed.
+        self.orders = ORDERS
+        # True inside of a branch that is not taken, or a loop without an iteration.
+        self.is_hypothetical = False
+        # By the id of the tensor.
+        self.held: dict[int, Held] = {}
+        # Values of the variables, by handle number.
+        self.variables: dict[int, Held] = {}
+        # Names of the variables that were assigned, by handle number.
+        self.assigned: dict[int, str] = {}
+        # Ids of tensors that a called function returns.
+        self.wanted: set[int] = set()
         self.evaluator = Evaluator(_Seen(self.variables))
-        self._read: defaultdict[int, _Progress] = defaultdict(_Progress)  # by the identity of the graph
+        # By the id of the graph.
+        self._read: defaultdict[int, _Progress] = defaultdict(_Progress)
 
     # ------------------------------------------------------------------------------ graphs
     def read(self, graph: Any, given: Mapping[int, Held]) -> None:
-        """The operations of a graph that were not read yet.
+        """Read the operations of a graph that were not read yet.
 
-        ``given`` are its inputs, by the identity of the tensor.
+        ``given`` maps the ids of its inputs to what they are.
         """
         self.held.update(given)
-        progress = self._read[id(graph)]  # Python asks for shapes as often as there are layers
+        # A graph is read again for each shape that Python asks for, so only new operations are looked at.
+        progress = self._read[id(graph)]
         self._take_captures(graph, progress)
         operations = graph.get_operations()
         for operation in in_order(operations[progress.first :], progress.read):
@@ -162,7 +175,9 @@ class Reader:
         return self.values_of(graph, dict(zip(map(id, graph.inputs), arguments)), graph.outputs)
 
     def values_of(self, graph: Any, given: Mapping[int, Held], tensors: Sequence[Any]) -> list[Held]:
-        """What tensors of another graph are, of which some are ``given`` by their identity."""
+        """Read another graph anew and return what its ``tensors`` are; ``given`` maps ids of tensors to what
+        they are.
+        """
         outside, self.held = self.held, {}
         self.wanted.update(id(behind(tensor)) for tensor in tensors)
         self._read.pop(id(graph), None)
@@ -174,8 +189,9 @@ class Reader:
 
     @contextmanager
     def hypothetically(self, is_so: bool = True) -> Iterator[None]:
-        """Inside of the block what is read is not run on the arrays of the call, where ``is_so``: it may fail
-        on them.
+        """If ``is_so``, allow operations read in this context to fail on the arrays of the call.
+
+        It is used for branches that are not taken and for loops without an iteration.
         """
         before, self.is_hypothetical = self.is_hypothetical, self.is_hypothetical or is_so
         try:
@@ -184,11 +200,9 @@ class Reader:
             self.is_hypothetical = before
 
     def _take_captures(self, graph: Any, progress: _Progress) -> None:
-        """Arrays and variables of the outside that a graph has come to refer to."""
-        outside, inside = (
-            graph.external_captures,
-            graph.internal_captures,
-        )  # ``captures`` are put together anew for each
+        """Handle the arrays and variables that a graph has captured since it was last read."""
+        # ``graph.captures`` would build a new list of pairs for each access.
+        outside, inside = graph.external_captures, graph.internal_captures
         fresh, progress.captured = zip(outside[progress.captured :], inside[progress.captured :]), len(inside)
         for outer, inner in fresh:
             if id(inner) in self.held:
@@ -201,7 +215,7 @@ class Reader:
                 )
 
     def _handle(self, handle: Any, graph: Any) -> Held:
-        """The handle of a variable, which becomes a parameter."""
+        """Return the handle of a variable, and add the variable as a parameter if it is new."""
         number = handle_number(handle)
         if (
             number not in self.variables
@@ -213,7 +227,7 @@ class Reader:
         return Held(None, handle)
 
     def constant(self, array: Any) -> Held:
-        """An array that is always the same: as numbers where it is short."""
+        """Return an array as a constant of the graph: as numbers if it is short."""
         dtype, elements = dtype_name(array.dtype), array.numpy() if hasattr(array, "numpy") else array
         if dtype in ("string", "variant", "resource"):
             return Held(None, array)
@@ -248,16 +262,18 @@ class Reader:
         self.held.update(zip(map(id, operation.outputs), found))
 
     def _read_again(self, tensor: Any) -> None:
-        """An output that a gradient has added to an operation since that was read, as Python asked for its
-        result: it is read once more.
+        """Read an operation again if ``tensor`` is an output that a gradient added after Python asked for its
+        result.
         """
         operation = tensor.op
         if id(tensor) in self.held or id(operation) not in self._read[id(operation.graph)].read:
             return
         if not is_repeatable(operation):
             raise UnsupportedOperation(
-                f"{operation.type}: Python reads a result of it before a gradient is taken through it, which has to run it once more, "
-                f"and it assigns variables or draws random numbers. Read the number after the gradient\n    {self.origin(operation)}"
+                f"{operation.type}: Python reads a result of it before a gradient is taken through it, "
+                "which has to run it once more, "
+                "and it assigns variables or draws random numbers. Read the number after the "
+                f"gradient\n    {self.origin(operation)}"
             )
         for given in operation.inputs:
             self._read_again(given)
@@ -269,7 +285,8 @@ class Reader:
     def _called(self, operation: Any, operands: Sequence[Held]) -> list[Held]:
         around, self.around = self.around, self.origin(operation)
         try:
-            graph = called(operation)  # gradients may have added outputs since it was called
+            # Gradients may have added outputs to the function after this call of it.
+            graph = called(operation)
             return self.values_of(
                 graph, dict(zip(map(id, graph.inputs), operands)), graph.outputs[: len(operation.outputs)]
             )
@@ -277,19 +294,20 @@ class Reader:
             self.around = around
 
     def computed(self, operation: Any, operands: Sequence[Held]) -> list[Held]:
-        """An operation on arrays, or on what is known of shapes. What gives no array (a list that only
-        gradients need) is followed, not recorded.
+        """Record an operation on arrays, or evaluate it if its operands are known numbers.
+
+        An operation without numeric results, such as a list that only gradients need, is run but not
+        recorded.
         """
         attributes = attributes_of(operation)
-        if any(
-            kind in operation.type for kind in _WAITS
-        ):  # it is not run: a queue that is empty would never answer
+        # Such an operation is not run, because it may wait forever (an empty queue).
+        if any(kind in operation.type for kind in _WAITS):
             raise UnsupportedOperation(_no_array(operation, operation.inputs[0], self.origin(operation)))
-        if any(
-            one.item is None and handle_number(one.seen) in self.variables for one in operands
-        ):  # it is not run either
+        # The kernel would change the user's variable, so it is not run either.
+        if any(one.item is None and handle_number(one.seen) in self.variables for one in operands):
             raise UnsupportedOperation(
-                f"{operation.type}: a kernel of TensorFlow's own that reads or writes a variable; compute with what the variable holds, "
+                f"{operation.type}: a kernel of TensorFlow's own that reads or writes a variable; "
+                "compute with what the variable holds, "
                 f"and assign the result\n    {self.origin(operation)}"
             )
         seen = self.seen(operation, operands)
@@ -313,8 +331,10 @@ class Reader:
         return self.node(operation, _grouped(operation, operands), attributes, seen)
 
     def _between(self, operation: Any, operands: Sequence[Held]) -> Any:
-        """The number that ``min(number, max(least, x))`` is where ``least`` is as large: a length that is
-        both least and most.
+        """Return ``number`` if an operation is ``min(number, max(least, x))`` and ``least`` is at least
+        ``number``.
+
+        Otherwise return None.
         """
         if operation.type != "Minimum" or operation.outputs[0].shape.rank != 0:
             return None
@@ -335,7 +355,7 @@ class Reader:
     def node(
         self, operation: Any, operands: Sequence[Any], attributes: dict[str, Any], seen: Sequence[Any]
     ) -> list[Held]:
-        """A node for an operation, of operands and lists of them; arrays that are known stand in it as
+        """Append a node for an operation whose operands are arrays or lists of arrays; known arrays become
         numbers.
         """
         static = static_places(operation.type)
@@ -353,10 +373,10 @@ class Reader:
         return self.call(f"{RAW}{operation.type}", inputs, attributes, seen, self.origin(operation), record)
 
     def call(
-        self, op: str, inputs: tuple[Any, ...], attributes: dict[str, Any], seen: Sequence[Any], origin: Origin,
-        record: CallRecord = _PLAIN,
+        self, op: str, inputs: tuple[Any, ...], attributes: dict[str, Any], seen: Sequence[Any],
+        origin: Origin, record: CallRecord = _PLAIN,
     ) -> list[Held]:  # fmt: skip
-        """A node that gives arrays of these shapes; ``record`` has what else is noted of it."""
+        """Append a call with results like ``seen``."""
         name = op.rpartition(".")[2].lower()
         outputs = self.recorder.new_values(
             [(_NAMES.get(name, name), array, spec_of(array)) for array in seen]
@@ -372,7 +392,7 @@ class Reader:
         return self.value(held) if is_empty else as_operand(held.item)
 
     def value(self, held: Held) -> Value:
-        """What is held as an array: numbers become one."""
+        """Return the value of an array, after adding known numbers to the graph as an array."""
         if isinstance(held.item, Value):
             return held.item
         if not isinstance(held.item, np.ndarray):
@@ -388,10 +408,10 @@ class Reader:
         return made[0].item
 
     def seen(self, operation: Any, operands: Sequence[Held]) -> list[Any]:
-        """What the operation gives on the arrays of the call.
+        """Return the results of an operation on the arrays of the call.
 
-        Where it fails in a branch or step that these do not take (a row of an array without rows): what it
-        gives for arrays with elements, or zeros.
+        If a hypothetical operation fails (reading a row of an array without rows), return its results for
+        arrays with every size at least 1, or zeros.
         """
         if (later := made_later(operation, operands)) is not None:
             return [later]
@@ -423,7 +443,7 @@ def _of_nobody(tensor: Any, arrays: Sequence[Any]) -> Any:
 
 
 class _Seen:
-    """The arrays in a table of what is held, as a table of arrays."""
+    """View of a table of held tensors as a table of their arrays."""
 
     def __init__(self, held: dict[int, Held]) -> None:
         self._held = held
@@ -462,7 +482,7 @@ _NAMES = {
 
 
 def is_numeric(dtype: tf.DType) -> bool:
-    """Whether arrays of this type hold numbers or truth values."""
+    """Return True if arrays of this dtype hold numbers or bools."""
     return (
         bool(dtype.is_numpy_compatible)
         and dtype not in (tf.string, tf.resource, tf.variant)
@@ -471,7 +491,6 @@ def is_numeric(dtype: tf.DType) -> bool:
 
 
 def what_is(tensor: Any) -> str:
-    """What a tensor without numbers holds, in words."""
     what = {
         tf.string: "texts",
         tf.resource: "tables, queues or iterators",
@@ -482,13 +501,14 @@ def what_is(tensor: Any) -> str:
 
 def _no_array(operation: Any, tensor: Any, origin: Origin) -> str:
     return (
-        f"{operation.type}: {what_is(tensor)} have no counterpart in other frameworks; compute with dense arrays of numbers, and do the "
+        f"{operation.type}: {what_is(tensor)} have no counterpart in other frameworks; compute with "
+        "dense arrays of numbers, and do the "
         f"rest before\n    {origin}"
     )
 
 
 def _grouped(operation: Any, items: Sequence[Any]) -> list[Any]:
-    """The operands in the order of the declaration, lists of operands as lists."""
+    """Group the operands as declared: those of a list argument become a list."""
     rest, grouped = iter(items), list[Any]()
     for argument in declared(operation).input_arg:
         if argument.number_attr:
@@ -501,7 +521,7 @@ def _grouped(operation: Any, items: Sequence[Any]) -> list[Any]:
 
 
 def _watched(graph: Any) -> Iterator[Any]:
-    """The variables that a traced graph has read, and those of the graphs inside of it."""
+    """Yield the variables that a traced graph or a function in its library has read."""
     yield from graph.variables
     yield from graph._watched_variables
     for function in graph._functions.values():

@@ -1,4 +1,4 @@
-"""One recording of a function, from its arguments to a graph."""
+"""Records one call of a function, from its arguments to a graph."""
 
 from __future__ import annotations
 
@@ -74,21 +74,24 @@ from .variables import Weights
 
 
 class Created:
-    """How many variables were made inside of :meth:`counting`."""
+    """Counter of the variables created in :meth:`counting`.
+
+    It is shared by the attempts of one recording.
+    """
 
     count = 0
 
     @contextmanager
     def counting(self, graph: Any, array_of: Callable[[Any], Any]) -> Iterator[None]:
-        """Inside of the block variables start as their initial values are on the arrays of the call, which
-        ``array_of`` tells.
+        """Count new variables in this context and give them concrete initial values.
+
+        ``array_of`` returns the array of the call for a traced initial value.
         """
         original = BaseResourceVariable.__init__
 
         def made(variable: Any, *args: Any, **kwargs: Any) -> None:
-            self.count += not isinstance(
-                variable, _UnreadVariable
-            )  # what an assignment returns is the variable that was assigned
+            # The object that an assignment returns stands for an existing variable.
+            self.count += not isinstance(variable, _UnreadVariable)
             forward(original, variable, *args, **kwargs)
 
         def started(next_creator: Callable[..., Any], **kwargs: Any) -> Any:
@@ -116,32 +119,35 @@ _READERS = (
     grouped_volumes,
 )
 _HANDLERS = {kind: handler for module in _READERS for kind, handler in module.READ.items()}
-_MOST_REFUTED = 5  # new places of state are found by recording; they may lead the function to more
-# What TensorFlow, Keras and Python's own functions raise if a size is None, or an int32, where they need a
-# number. What the kernels of TensorFlow raise (tf.errors) is no part of these, for they run on the arrays of
-# the call.
+# Treating a place as state may lead the function to further places, so several attempts may be refuted.
+_MOST_REFUTED = 5
+# Raised by TensorFlow, Keras and Python's functions if a size is None, or an int32 tensor, where they need a
+# number. Errors of kernels (``tf.errors``) are not among them, because kernels run on the arrays of the call.
 _OF_OPEN_SIZES = (TypeError, ValueError, AttributeError, RuntimeError)
-Axes = frozenset[tuple[int, int]]  # of (argument, axis)
+# Pairs of (argument, axis).
+Axes = frozenset[tuple[int, int]]
 
-# Beside settings, the user's code must not ask for random numbers of Python and numpy, which would be
-# constants.
+# Random numbers of Python and NumPy would become constants, so the user's code must not ask for them.
 _PROBES = Probes(*SETTINGS, *refused(DRAWS), *MATH)
 
 
 def record(request: Request) -> Recording:
-    """Trace the function. Sizes are symbols; where TensorFlow needs numbers, it is traced again with more of
-    them fixed.
+    """Trace the function with symbolic sizes, and again with more fixed sizes if TensorFlow needs concrete
+    ones.
 
-    Each operation is run once, on the arrays of the call, and nothing outside is changed. The function itself
-    is run once, and again after an exception that may come of a size that is not known, and where it has
-    changed what it keeps outside of variables.
+    Each operation is run at most once, on the arrays of the call, and nothing outside is changed. The
+    function runs once, and again after an exception that unknown sizes may have caused, or if it has
+    changed state outside of variables.
     """
     arrays = list(map(as_tensor, flatten((request.args, request.kwargs), is_array, opens)[0]))
     start = Hypotheses(Axes(), Reading(request.numbers), request.places, request.numbers)
     give_up = (partial(_more_fixed, arrays), _without_numbers)
 
     def too_many() -> str:
-        return f"{request.name} keeps its state in other places each time it is recorded. Return it, or keep it in a tf.Variable"
+        return (
+            f"{request.name} keeps its state in other places each time it is recorded. Return it, or keep "
+            "it in a tf.Variable"
+        )
 
     with recording_lock:
         try:
@@ -155,8 +161,8 @@ def record(request: Request) -> Recording:
             )
         except GraphCompilerError:
             raise
-        # The user's code may raise anything: what TensorFlow says of its tracing is told in the user's terms,
-        # all else is raised as it is.
+        # The user's code may raise anything. TensorFlow's errors about tracing are translated for the user,
+        # and all others are raised unchanged.
         except Exception as problem:
             original = _unwrapped(problem)
             raise _told(request.name, original) from original.__cause__
@@ -170,9 +176,12 @@ def _unwrapped(problem: Exception) -> Exception:
 
 @dataclass(frozen=True)
 class Hypotheses:
-    """How the function is traced next: the axes whose sizes are numbers, how numbers that are read from
-    tensors pass for Python's, the places that are known to be state, and whether the numbers there are
-    symbols.
+    """How the function is traced next.
+
+    fixed: axes whose sizes are fixed.
+    reading: how numbers that Python reads from tensors are treated.
+    known: places that are known to be state.
+    numbers: whether Python numbers in these places become symbols.
     """
 
     fixed: Axes
@@ -197,8 +206,10 @@ def _without_numbers(hypotheses: Hypotheses, problem: Exception) -> Hypotheses |
 
 
 def _fixed_axes(arrays: list[Any]) -> tuple[Axes, ...]:
-    """The axes whose sizes are those of the call, as guards, the fewest first: channels, which layers need as
-    a number; all but the first; all.
+    """Return the sets of axes to fix in turn.
+
+    These are the last axes of floating-point arrays, which layers need as numbers, then all axes but the
+    first, then all.
     """
     channels = Axes(
         (index, array.ndim - 1)
@@ -210,10 +221,10 @@ def _fixed_axes(arrays: list[Any]) -> tuple[Axes, ...]:
 
 
 def _stems_from_sizes(problem: Exception) -> bool:
-    """Return True if an exception may come of sizes that are None while the function is traced.
+    """Return True if sizes that are None while the function is traced may have caused an exception.
 
-    What TensorFlow says of them differs between its functions and versions, so the class decides. With all
-    sizes fixed, an exception that has nothing to do with them is raised once more, and leaves the recording.
+    The message differs between TensorFlow's functions and versions, so the class decides. An unrelated
+    exception is raised again when all sizes are fixed, and then leaves the recording.
     """
     if (
         not isinstance(problem, _OF_OPEN_SIZES)
@@ -228,7 +239,9 @@ def _stems_from_sizes(problem: Exception) -> bool:
 
 
 def _raises(last: TracebackType) -> bool:
-    """Whether an exception comes from a ``raise`` of the user's code."""
+    """Return True if a ``raise`` statement of the user's code raised an exception whose last frame is
+    ``last``.
+    """
     code = last.tb_frame.f_code
     return (
         is_users(code.co_filename)
@@ -246,17 +259,21 @@ def _called(function: Any) -> Any:
 
 
 def _told(name: str, problem: Exception) -> Exception:
-    """What TensorFlow says of tensors whose elements are not known, with the line; any other exception as it
-    is.
-    """
+    """Return a ``TracingError`` for TensorFlow's errors about unknown elements, or the exception itself."""
     if isinstance(problem, AttributeError) and "SymbolicTensor" in str(problem) and "assign" in str(problem):
-        why = "assigns a variable that is an argument, of which a graph gets what it holds; keep it in the function or its object"
+        why = (
+            "assigns a variable that is an argument, of which a graph gets what it holds; keep it in the "
+            "function or its object"
+        )
     elif isinstance(problem, (tf.errors.OperatorNotAllowedInGraphError, NotImplementedError, Unanswered)):
         lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
         words = next(
             (line for line in lines if line.startswith(type(problem).__name__)), lines[0] if lines else ""
         )
-        why = f"needs the elements of an array while a function inside of it is traced ({words.partition('. ')[0]})"
+        why = (
+            "needs the elements of an array while a function inside of it is traced "
+            f"({words.partition('. ')[0]})"
+        )
     else:
         return problem
     made = TracingError(f"{_place(problem)}: {name} {why}")
@@ -265,7 +282,7 @@ def _told(name: str, problem: Exception) -> Exception:
 
 
 def _place(problem: Exception) -> str:
-    """The last line of the user's that led to an exception, also in code that AutoGraph has rewritten."""
+    """Return file and line of the user's code that led to an exception, mapped back through AutoGraph."""
     rewritten = getattr(getattr(problem, "ag_error_metadata", None), "translated_stack", ())
     found = [(frame.filename, frame.lineno) for frame in rewritten if is_users(frame.filename)]
     own = [
@@ -277,8 +294,9 @@ def _place(problem: Exception) -> str:
 
 
 def _example_of(tensor: Any) -> Any:
-    """Return a tensor of ones of the dtype and shape of a symbolic one, with 2 for unknown sizes; any other
-    tensor unchanged.
+    """Return a tensor of ones of the dtype and shape of a symbolic one, with 2 for unknown sizes.
+
+    Return any other tensor unchanged.
     """
     return (
         tensor
@@ -289,7 +307,7 @@ def _example_of(tensor: Any) -> Any:
 
 @dataclass
 class _Attempt:
-    """One tracing. Variables that the first attempt creates exist in later ones."""
+    """One tracing of the function. Variables that the first attempt creates exist in later ones."""
 
     request: Request
     hypotheses: Hypotheses
@@ -297,8 +315,8 @@ class _Attempt:
     created: Created = field(default_factory=Created)
 
     def run(self) -> Recording | Refuted[Hypotheses]:
-        """Return the recording, or `Refuted` with the places that changed during the call without being known
-        as state.
+        """Return the recording, or ``Refuted`` with the state that the call changed and that was not known
+        before.
         """
         with reserved() as locks:
             return self._run(locks)
@@ -353,14 +371,14 @@ class _Attempt:
                     return Refuted(replace(hypotheses, known=tuple(together(hypotheses.known, found))))
                 self._refuse_changed()
                 return self._finished(result, tree)
-        # The user's code may raise anything. What the first tracing has created is there in the second.
+        # The user's code may raise anything. Variables that the first tracing created exist in the second.
         except Exception as problem:
             if not is_fault(problem) and self.is_first and (self.created.count or was_unbuilt):
                 return _Attempt(request, hypotheses, is_first=False)._run(locks)
             raise
 
     def _traced(self, trace: Trace, leaves: list[Any]) -> tuple[list[Any], Tree]:
-        """The leaves of the result (values, sizes), and its structure."""
+        """Return the leaves of the result (values and sizes) and its tree."""
         names = input_names(_called(self.request.function), self.request.args, self.tree)
         arrays = [
             self._argument(trace, index, name, leaf) for index, (name, leaf) in enumerate(zip(names, leaves))
@@ -391,8 +409,10 @@ class _Attempt:
             ], tree
 
     def _firsts(self, leaves: list[Any]) -> tuple[int, ...]:
-        """The number of the first leaf that is the same object, where the code may ask; otherwise arrays,
-        which never change, may be one or two.
+        """Return for each leaf the index of the first leaf that is the same object.
+
+        Return ``NO_ARRAY`` for all leaves if the code does not compare identities, because tensors never
+        change.
         """
         if len(leaves) < 2 or not any(
             compares_identities(function.__code__) for function in self.reached.functions
@@ -402,13 +422,16 @@ class _Attempt:
         return tuple(map(given.index, given))
 
     def _refuse_caught(self, trace: Trace) -> None:
-        """``TracingError`` where an operation failed and the function went on: whether it fails is decided by
-        sizes or elements, which a graph does not look at.
+        """Raise ``TracingError`` if the function caught the error of an operation.
+
+        Whether the operation fails may depend on sizes or elements that the graph does not check.
         """
         if trace.failed is not None:
             raise TracingError(
-                f"{_place(trace.failed)}: {self.request.name} catches what an operation raised ({str(trace.failed).splitlines()[0]}). A "
-                "graph does not catch errors of operations: ask for the size or the elements before instead (if, tf.cond)"
+                f"{_place(trace.failed)}: {self.request.name} catches what an operation raised "
+                f"({str(trace.failed).splitlines()[0]}). A "
+                "graph does not catch errors of operations: ask for the size or the elements before "
+                "instead (if, tf.cond)"
             )
 
     def _argument(self, trace: Trace, index: int, name: str, leaf: Any) -> Any:
@@ -420,7 +443,8 @@ class _Attempt:
     def _input(self, trace: Trace, name: str, leaf: Any, array: Any, fixed: list[bool]) -> Any:
         if not is_numeric(array.dtype):
             raise UnsupportedOperation(
-                f"{self.request.name}: {name} holds {what_is(array)}, which have no counterpart in other frameworks"
+                f"{self.request.name}: {name} holds {what_is(array)}, which have no counterpart in "
+                "other frameworks"
             )
         value = self.recorder.add_input(name, leaf, ArraySpec(tuple(array.shape), array.dtype.name))
         for axis, is_fixed in enumerate(fixed):
@@ -431,8 +455,9 @@ class _Attempt:
         return trace.argument(value, array, fixed)
 
     def _state(self, trace: Trace, name: str, leaf: Any) -> Any:
-        """Return what stands for an array or number in a place of state, an input; its sizes are fixed where
-        any of an argument is.
+        """Return a new input for an array or number in a place of state.
+
+        All its sizes are fixed if any size of an argument is.
         """
         if type(leaf) in DTYPES:
             value = self.recorder.add_number(name, DTYPES[type(leaf)])
@@ -441,10 +466,7 @@ class _Attempt:
         return self._input(trace, name, leaf, array, [bool(self.hypotheses.fixed)] * array.ndim)
 
     def _state_after(self, count: int) -> GraphState:
-        """Return what a call leaves in places and in containers of the arguments.
-
-        The first ``count`` inputs are arguments.
-        """
+        """Return what a call leaves in places and in containers. The first ``count`` inputs are arguments."""
         updates, state = self.containers.updates(), self.kept.recorded(self.containers)
         if len(self.recorder.graph.inputs) > count:
             self.recorder.graph.call_inputs = count
@@ -492,8 +514,10 @@ class _Attempt:
         return (self.request.function, *referred(self.tree))
 
     def _refuse_traced(self, found: list[Place]) -> None:
-        """Raise ``TracingError`` if Python code of a ``tf.function`` may have changed a place: TensorFlow
-        runs it while it traces alone.
+        """Raise ``TracingError`` if Python code of a ``tf.function`` may have changed one of the places
+        ``found``.
+
+        TensorFlow runs such code only while it traces.
         """
         traced = [
             item.python_function for item in (*self._referred(), *self.reached.found()) if is_compiled(item)
@@ -501,22 +525,22 @@ class _Attempt:
         if traced and self.kept.is_changed_by(found, traced):
             what = ", ".join(place.name for place in found)
             raise TracingError(
-                f"{self.recorder.graph.name}: while it was traced, {what} changed: what a tf.function keeps has to be in variables, for "
+                f"{self.recorder.graph.name}: while it was traced, {what} changed: what a tf.function "
+                "keeps has to be in variables, for "
                 "its Python code runs only while TensorFlow traces it. Return it, or keep it in a tf.Variable"
             )
 
     def _refuse_changed(self) -> None:
-        """Raise ``TracingError`` if the function has changed what could not be put back, and a graph would
-        not do again.
-        """
+        """Raise ``TracingError`` if the function changed something that a graph would not change again."""
         if what := self.before.reason():
             raise TracingError(
-                f"{self.recorder.graph.name}: while it was traced, {what.removesuffix(' since')}: what a function of "
+                f"{self.recorder.graph.name}: while it was traced, {what.removesuffix(' since')}: what "
+                "a function of "
                 "TensorFlow keeps has to be in variables. Return it, or keep it in a tf.Variable"
             )
 
     def _environment(self) -> EnvironmentGuards:
-        """Return what the function refers to, as it is now."""
+        """Return guards on everything that the function refers to."""
         self.reached.extend(self.globals.functions())
         outside = outside_of(self.reached, self._referred(), self.kept.free(self.containers.holds))
         facts = [

@@ -1,4 +1,4 @@
-"""The original function as a reference: fresh inputs for it, and runs that leave nothing behind."""
+"""The original function as a reference: random inputs for it, and runs without side effects."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ from . import tracing as arguments
 from .dtypes import dtype_of_array
 from .variables import Weights
 
-saved = watching = None  # its arrays never change
+# Tensors never change, so there is nothing to save or watch.
+saved = watching = None
 COPY = "tf.identity"
-RANDOM_STATE = ("", "")  # what draws is seeded anew
+# Random operations are seeded for each run instead.
+RANDOM_STATE = ("", "")
 
 
 def is_array(item: Any) -> bool:
@@ -44,8 +46,7 @@ def _range(array: Any) -> Range:
 
 
 def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Any:
-    """A random tensor like one that was seen: ints and varied floats from the range seen, of constant floats
-    the neighbourhood.
+    """Return a random tensor for a value range: from the range, or near its value if that is a single float.
 
     >>> fresh((2,), "int32", (3.0, 3.0), seed=0).numpy().tolist()
     [3, 3]
@@ -62,7 +63,7 @@ def copied(leaves: Sequence[Any]) -> list[Any]:
 
 
 def to_numpy(array: Any) -> Any:
-    """The elements as a numpy array; bfloat16, which numpy lacks, as float32."""
+    """Return the elements as a NumPy array, bfloat16 as float32."""
     return np.asarray(
         (
             tf.cast(array, tf.float32) if dtype_of_array(array) == "bfloat16" else tf.convert_to_tensor(array)
@@ -76,10 +77,7 @@ def random_kept() -> AbstractContextManager[None]:
 
 @contextmanager
 def undone(weights: Weights, seed: int) -> Iterator[None]:
-    """Put variables and other state back after the block.
-
-    Inside of it layers are called in the mode of the graph's function.
-    """
+    """Restore variables and other state after this context, and apply the graph's training mode inside."""
     places = [(place, place.saved()) for place in weights.places]
     with (
         weights.mode.applied(),

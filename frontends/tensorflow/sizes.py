@@ -1,8 +1,8 @@
-"""Sizes of traced tensors as the user's code sees them: numbers that remember where they come from.
+"""Symbolic sizes of traced tensors, as the user's code sees them.
 
-TensorFlow itself asks for the sizes that it knows, and computes with ``tf.shape`` where it knows none. The
-user's code, which runs eagerly where it is not recorded, expects a number from ``x.shape[0]``: it gets a
-:class:`SizeNumber`, which TensorFlow takes wherever it takes a scalar.
+TensorFlow asks for static sizes and computes with ``tf.shape`` for unknown ones. The user's code runs
+eagerly when it is not recorded, and expects a number from ``x.shape[0]``. It gets a :class:`SizeNumber`,
+which TensorFlow accepts wherever it accepts a scalar.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from ...forwarding import forwards
 from ...sizes import Size, SymbolicNumber, product
 from .folders import PACKAGES
 
-# Functions of numpy, and those that make the text of a container of Python (a namedtuple, a dataclass).
+# NumPy, and the modules that format containers (namedtuples, dataclasses), ask on behalf of their callers.
 _ASK_FOR_OTHERS = ("numpy.", "collections.", "reprlib.")
-# Code of TensorFlow that takes a shape for one of numbers first, and makes a tensor of it where that fails.
+# This code of TensorFlow first tries a shape as numbers, and converts it to a tensor if that fails.
 _TRIES_MODULE, _TRIES_FUNCTION = "tensorflow.python.framework.tensor_shape", "_constant_if_small"
 
 
 class Sizes(Protocol):
-    """What sizes ask of a recording."""
+    """The part of a trace that symbolic sizes need."""
 
     def decide(self, size: Size) -> Any:
-        """The number of a size, as a guard."""
+        """Return the current value of a size, and guard on it."""
 
     def tensor(self, size: Size, dtype: Any) -> Any:
-        """A size as a scalar of the traced graph."""
+        """Return a size as a scalar tensor of the traced graph."""
 
 
 class SizeNumber(SymbolicNumber, core.Tensor):
-    """A number of a recording, which TensorFlow takes for a scalar."""
+    """Symbolic number that TensorFlow accepts as a scalar tensor."""
 
     def __init__(self, sizes: Sizes, expression: Size) -> None:
         self.sizes, self.expression = sizes, expression
@@ -78,8 +78,10 @@ def symbolic(sizes: Sizes, expression: Any) -> Any:
 
 
 def asked_by(*packages: str) -> bool:
-    """Whether the code that asks for something, behind functions that ask for others, is that of one of these
-    packages.
+    """Return True if the code that asks belongs to one of these packages.
+
+    That is the caller's caller, or the next frame outside of NumPy and of the modules that format
+    containers.
     """
     frame = sys._getframe(2)
     while frame.f_back is not None and _module(frame).startswith(_ASK_FOR_OTHERS):
@@ -98,7 +100,7 @@ def _refuse_trial(frame: FrameType) -> None:
 
 
 class AskedShape(tf.TensorShape):
-    """A shape with unknown sizes, which has to say more to the user's code than to TensorFlow's."""
+    """Shape with unknown sizes that answers the user's code and TensorFlow's code differently."""
 
     def decided(self) -> Any:
         raise NotImplementedError
@@ -142,7 +144,7 @@ _answer(
 
 
 class Shape(AskedShape):
-    """The shape of a tensor of the function that is recorded, whose unknown sizes are symbolic numbers."""
+    """Shape of a tensor of the recorded function, whose unknown sizes are symbolic for the user's code."""
 
     def __init__(self, known: Any, numbers: tuple[Any, ...]) -> None:
         super().__init__(known)
@@ -172,7 +174,7 @@ class Shape(AskedShape):
     __hash__ = AskedShape.__hash__
 
     def is_compatible_with(self, other: Any) -> bool:
-        """Whether both may be the shape of one array: that sizes are equal, or differ, is a guard."""
+        """Return True if both may be the shape of one array, with guards on the comparisons of sizes."""
         others = getattr(other, "numbers", None) or tf.TensorShape(other)
         if isinstance(others, tf.TensorShape) and others.rank is None:
             return True
@@ -183,14 +185,12 @@ class Shape(AskedShape):
     def is_fully_defined(self) -> bool:
         return not asked_by(*PACKAGES) or super().is_fully_defined()
 
-    def assert_is_fully_defined(self) -> None:
-        """They are."""
+    def assert_is_fully_defined(self) -> None: ...
 
     def __add__(self, other: Any) -> Any:
         return self.concatenate(other)
 
     def concatenate(self, other: Any) -> Any:
-        """Both shapes, one behind the other."""
         return Shape(
             super().concatenate(other),
             (*self.numbers, *(getattr(other, "numbers", None) or tf.TensorShape(other))),
@@ -210,8 +210,9 @@ class Shape(AskedShape):
 
 
 class NeededShape(AskedShape):
-    """The shape of a tensor in a function inside, whose unknown sizes are errors, which sizes of the
-    arguments that are fixed avoid.
+    """Shape of a tensor in an inner function: reading an unknown size raises ``RuntimeError``.
+
+    The recording then starts again with fixed sizes of the arguments.
     """
 
     def __getitem__(self, key: Any) -> Any:
@@ -226,7 +227,8 @@ class NeededShape(AskedShape):
     @forwards
     def decided(self) -> Any:
         raise RuntimeError(
-            f"all sizes of a tensor of shape {tf.TensorShape(self)} are needed, which are unknown while it is traced"
+            f"all sizes of a tensor of shape {tf.TensorShape(self)} are needed, which are unknown while "
+            "it is traced"
         )
 
 
@@ -243,7 +245,9 @@ _answer(
 
 
 def beside_shapes(name: str) -> Any:
-    """A method of any shape that takes another one, which may be such a shape."""
+    """Return the method ``name`` of ``tf.TensorShape``, made to accept an :class:`AskedShape` as the other
+    shape.
+    """
     before = getattr(tf.TensorShape, name)
 
     def method(shape: Any, other: Any) -> Any:

@@ -1,5 +1,5 @@
-"""Recorded operations of TensorFlow as source text: operators and public functions where these compute the
-same, raw operations otherwise.
+"""Writes recorded TensorFlow operations as source text: as operators and public functions if these compute
+the same, otherwise as raw operations.
 """
 
 from __future__ import annotations
@@ -22,45 +22,47 @@ from .names import CONVERT, READ, REFUSE_GRADIENT, WITH_GRADIENT, definition, ro
 from .operands import dtypes_of_operands
 
 _OPERATORS = {
-    "AddV2": "+", "Sub": "-", "Mul": "*", "RealDiv": "/", "FloorDiv": "//", "FloorMod": "%", "Pow": "**", "Greater": ">",
-    "GreaterEqual": ">=", "Less": "<",
-    "LessEqual": "<=",
+    "AddV2": "+", "Sub": "-", "Mul": "*", "RealDiv": "/", "FloorDiv": "//", "FloorMod": "%", "Pow": "**",
+    "Greater": ">", "GreaterEqual": ">=", "Less": "<", "LessEqual": "<=",
 }  # fmt: skip
 _FUNCTIONS = {
-    "Exp": "exp", "Log": "math.log", "Sqrt": "sqrt", "Rsqrt": "math.rsqrt", "Square": "square", "Tanh": "tanh", "Sigmoid": "sigmoid",
-    "Relu": "nn.relu", "Softmax": "nn.softmax", "Abs": "abs", "Sin": "sin", "Cos": "cos", "Floor": "floor", "Erf": "math.erf",
-    "Softplus": "nn.softplus", "Selu": "nn.selu", "Elu": "nn.elu", "Sign": "sign", "Log1p": "math.log1p", "Expm1": "math.expm1",
-    "SelectV2": "where", "Maximum": "maximum", "Minimum": "minimum",
-    "LogicalAnd": "logical_and", "LogicalNot": "logical_not", "LogicalOr": "logical_or",
+    "Exp": "exp", "Log": "math.log", "Sqrt": "sqrt", "Rsqrt": "math.rsqrt", "Square": "square",
+    "Tanh": "tanh", "Sigmoid": "sigmoid", "Relu": "nn.relu", "Softmax": "nn.softmax", "Abs": "abs",
+    "Sin": "sin", "Cos": "cos", "Floor": "floor", "Erf": "math.erf", "Softplus": "nn.softplus",
+    "Selu": "nn.selu", "Elu": "nn.elu", "Sign": "sign", "Log1p": "math.log1p", "Expm1": "math.expm1",
+    "SelectV2": "where", "Maximum": "maximum", "Minimum": "minimum", "LogicalAnd": "logical_and",
+    "LogicalNot": "logical_not", "LogicalOr": "logical_or",
 }  # fmt: skip
-_HELPERS = {
-    "XlaDynamicUpdateSlice": "dynamic_update_slice"
-}  # of the prelude, for what tf.raw_ops does not have
-_RENAMED = {("Squeeze", "axis"): "squeeze_dims"}  # parameters in tf.raw_ops -> the attributes that they are
+# Helpers of generated code for operations that ``tf.raw_ops`` lacks.
+_HELPERS = {"XlaDynamicUpdateSlice": "dynamic_update_slice"}
+# Parameters of ``tf.raw_ops`` that have another name than their attributes.
+_RENAMED = {("Squeeze", "axis"): "squeeze_dims"}
 _DEFAULTS: dict[type, str] = {bool: "bool", int: "int32", float: "float32", complex: "complex128"}
 
 
 class TensorFlowCalls(RecordedCalls):
-    """The dialect of recorded TensorFlow graphs."""
+    """Dialect of recorded TensorFlow graphs."""
 
     imports: Mapping[str, str] = {
         "tf": "import tensorflow as tf",
         "parallel": "from graph_compiler import parallel",
     }
     prelude = (
-        "size", "sizes", "scalar", "item", "refuse_gradient", "with_gradient", "while_loop", "scan", "dynamic_update_slice",
-        "grouped_conv2d", "by_xla",
+        "size", "sizes", "scalar", "item", "refuse_gradient", "with_gradient", "while_loop", "scan",
+        "dynamic_update_slice", "grouped_conv2d", "by_xla",
     )  # fmt: skip
 
     def dtype_text(self, dtype: str) -> str:
         return f"tf.{dtype}"
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
-        """The call of a node."""
         key = row_key(node.op)
         if node.op == CONVERT:
             written, dtype = repr(text(node.inputs[0])), f"tf.{node.params['dtype']}"
-            return f"{'scalar' if isinstance(node.inputs[0], Size) else 'tf.convert_to_tensor'}({written}, {dtype})"
+            return (
+                f"{'scalar' if isinstance(node.inputs[0], Size) else 'tf.convert_to_tensor'}({written}, "
+                f"{dtype})"
+            )
         if node.op == REFUSE_GRADIENT:
             return f"refuse_gradient({text(node.inputs[0])!r}, message={text(node.params['message'])!r})"
         if node.op == WITH_GRADIENT:
@@ -132,8 +134,8 @@ def _exchanged(name: str, operands: list[str]) -> str:
 
 @functools.cache
 def parameters_of(key: str) -> tuple[str, ...]:
-    """The parameters of a raw operation in ``tf.raw_ops``: operands in the order of their declaration, then
-    attributes that no operand tells.
+    """Return the parameters of an operation in ``tf.raw_ops``: operands, then attributes that no operand
+    determines.
 
     >>> parameters_of("Sum")
     ('input', 'axis', 'keep_dims')
@@ -147,8 +149,9 @@ def _gives_list_of_one(node: Node) -> bool:
 
 
 def _missing_types(node: Node) -> list[Any]:
-    """Return for each operand the type that it has to be written with, and a tuple of them for a list of
-    operands: numbers whose type no array beside them tells, and which is not TensorFlow's own.
+    """Return the dtype that each operand must be written with, or None; for a list of operands, a tuple.
+
+    A dtype is needed for numbers if no array operand determines it and it is not TensorFlow's default.
     """
     declared = definition(row_key(node.op)).input_arg
     told = {argument.type_attr for argument, item in zip(declared, node.inputs) if _is_array(item)}
@@ -168,7 +171,7 @@ def _missing_types(node: Node) -> list[Any]:
 
 @functools.cache
 def _types_by_default(key: str) -> dict[str, str]:
-    """The types that an operation itself gives operands whose type nothing tells.
+    """Return the default dtypes that an operation declares for its type attributes.
 
     >>> _types_by_default("Range")
     {'Tidx': 'int32'}
@@ -185,7 +188,7 @@ def _is_array(item: Any) -> bool:
 
 
 def _default(item: Any) -> str:
-    """The type that TensorFlow gives numbers of Python."""
+    """Return the dtype that TensorFlow gives a Python number or a nested tuple of numbers."""
     while isinstance(item, tuple) and item:
         item = item[0]
     if item == ():
@@ -197,6 +200,7 @@ def _operand(item: Any, dtype: Any, own: Any, text: Callable[[Any], Any]) -> str
     if isinstance(own, tuple):
         return f"[{', '.join(_operand(*each, text) for each in zip(item, dtype, own))}]"
     written = repr(text(item))
-    if isinstance(item, Size) and own != "int32":  # a scalar of int32 where it is unknown
+    # In a traced function an unknown size is an int32 scalar tensor.
+    if isinstance(item, Size) and own != "int32":
         return f"scalar({written}, tf.{own})"
     return f"tf.constant({written}, tf.{dtype})" if isinstance(dtype, str) else written

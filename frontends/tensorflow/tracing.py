@@ -1,9 +1,9 @@
-"""One trace of a function into a graph of TensorFlow's, which is read while it is made: what Python asks of
-traced tensors is answered.
+"""Traces a function into a TensorFlow graph, which is read while it is built, and answers Python about traced
+tensors.
 
-A traced tensor has no elements. Where the user's code, which would run eagerly, asks for some (``if``,
-``int``, ``.numpy()``), what leads to them was run on the arrays of the call: the answer is what came out, and
-a guard of the recording.
+A traced tensor has no elements. The user's code would run eagerly and may ask for them (``if``, ``int``,
+``.numpy()``). The operations that lead to the tensor were run on the arrays of the call, so their result
+is the answer, and the recording guards on it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from .variables import Held
 
 
 def is_array(item: Any) -> bool:
-    """Whether this is an array of any framework; numpy's scalars count as Python's."""
+    """Return True for an array of any framework, False for a NumPy scalar."""
     if isinstance(item, (tf.Tensor, tf.Variable, np.ndarray)):
         return True
     if isinstance(item, (np.generic, type)) or is_symbolic(item):
@@ -62,8 +62,9 @@ def opens(item: Any) -> bool:
 
 
 def unwrapped(structure: Any) -> Any:
-    """Lists, tuples and dicts that a ``tf.Module`` keeps, which TensorFlow wraps, as plain ones:
-    ``tape.gradient`` gives such.
+    """Return nested lists, tuples and dicts with the wrappers of ``tf.Module`` attributes removed.
+
+    ``tape.gradient`` returns such wrappers.
     """
     if isinstance(structure, data_structures.TrackableDataStructure):
         structure = data_structures.wrap_or_unwrap(structure)
@@ -74,7 +75,7 @@ def unwrapped(structure: Any) -> Any:
 
 
 def as_tensor(array: Any) -> Any:
-    """An array of any framework as a tensor.
+    """Return an array of any framework as a tensor.
 
     >>> as_tensor(np.arange(2)).numpy().tolist()
     [0, 1]
@@ -83,20 +84,20 @@ def as_tensor(array: Any) -> Any:
         return tf.convert_to_tensor(array)
     if hasattr(array, "detach"):
         plain = array.detach().cpu().resolve_conj().resolve_neg()
-        is_half = dtype_of_array(array) == "bfloat16"  # which numpy lacks
+        # NumPy has no bfloat16.
+        is_half = dtype_of_array(array) == "bfloat16"
         return tf.cast(plain.float().numpy(), tf.bfloat16) if is_half else tf.constant(plain.numpy())
     return tf.constant(np.asarray(array))
 
 
-# It goes through as many steps as there are samples where the number of steps is unknown.
+# ``TimeDistributed`` iterates over the batch if the number of time steps is unknown.
 _THROUGH_TIME = "keras.src.layers.rnn.time_distributed."
 _MODULES = ("keras.src.backend.tensorflow.", "keras.src.layers.preprocessing.", _THROUGH_TIME)
 _CALL, _CONCRETE = (
     inspect.unwrap(method).__code__ for method in (Function.__call__, Function.get_concrete_function)
 )
-_OTHERS = frozenset(
-    {("keras.src.backend.tensorflow.numpy", "add")}
-)  # of these modules: it only looks for a bias, by sets of sizes
+# This function only compares sizes to detect the addition of a bias, so it does not need numbers.
+_OTHERS = frozenset({("keras.src.backend.tensorflow.numpy", "add")})
 
 
 def wants_numbers(depth: int) -> bool:
@@ -105,8 +106,10 @@ def wants_numbers(depth: int) -> bool:
 
 
 def inside(traced: Any, depth: int) -> Any:
-    """The shape of a tensor in a ``tf.function``, which may have to be known where it is asked for, ``depth``
-    frames above the caller.
+    """Return the static shape of a tensor in a ``tf.function``, as a ``NeededShape`` if the asking code needs
+    numbers.
+
+    That code runs ``depth`` frames above the caller.
     """
     module = _asking(depth + 1)[0]
     is_needed = (
@@ -118,7 +121,7 @@ def inside(traced: Any, depth: int) -> Any:
 
 
 def _has_signature(frame: FrameType | None) -> bool:
-    """Whether the ``tf.function`` that is being traced says itself which sizes are unknown."""
+    """Return True if the ``tf.function`` that is being traced declares its input shapes itself."""
     while frame is not None:
         if frame.f_code in (_CALL, _CONCRETE):
             return frame.f_code is _CONCRETE or frame.f_locals["self"].input_signature is not None
@@ -133,10 +136,10 @@ def _asking(depth: int) -> tuple[str, str]:
 
 @contextmanager
 def built_or_as_before(layers: Iterable[Any]) -> Iterator[None]:
-    """Where the block raises, each ``keras.Sequential`` that could not be built has the layers that it had.
+    """If this context raises, restore the layers of each ``keras.Sequential`` that could not be built.
 
-    Keras has put an input of the sizes of this tracing before them, and would refuse to build the model with
-    other ones.
+    Keras adds an input layer with the sizes of this tracing, and would then refuse to build the model with
+    other sizes.
     """
     before = [
         (model, model._layers) for model in layers if isinstance(model, keras.Sequential) and not model.built
@@ -150,32 +153,35 @@ def built_or_as_before(layers: Iterable[Any]) -> Iterator[None]:
         raise
 
 
-_MOST = 64  # elements that Python may read at once
+# Python may read at most this many elements at once, because they become constants of the recording.
+_MOST = 64
 _OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
 _COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 
 
 class Unanswered(TypeError, AttributeError, Signal):
-    """A traced tensor does not have what TensorFlow's own code tries to read of it, which then goes another
-    way.
+    """Raised if a traced tensor lacks what TensorFlow's code tries to read, which then falls back to
+    something else.
     """
 
 
 class Trace:
-    """A graph in the making, and its reader."""
+    """A traced graph in the making, and the reader of it."""
 
     def __init__(
         self, recorder: Recorder, reader: Reader, locator: Locator, reading: Reading, is_open: bool = True
     ) -> None:
         self.recorder, self.reader, self.locator, self.reading = recorder, reader, locator, reading
-        self.is_open = is_open  # whether more sizes of the arguments may be fixed
+        # True if further sizes of the arguments may be fixed.
+        self.is_open = is_open
         self.graph = NotingGraph(recorder.graph.name)
-        self.failed: Exception | None = (
-            None  # what an operation raised, which the user's code may have caught
-        )
+        # The error of an operation, which the user's code may have caught.
+        self.failed: Exception | None = None
 
     def argument(self, value: Value, array: Any, fixed: Sequence[bool]) -> Any:
-        """A tensor for an array of the arguments; the sizes of axes that are not ``fixed`` are unknown."""
+        """Return a placeholder for an array of the arguments, with unknown sizes for axes that are not
+        ``fixed``.
+        """
         shape = [size if is_fixed else None for size, is_fixed in zip(array.shape, fixed)]
         with self.graph.as_default():
             tensor = tf.compat.v1.placeholder(array.dtype, shape)
@@ -183,7 +189,7 @@ class Trace:
         return tensor
 
     def held(self, tensor: Any) -> Held:
-        """What a tensor of the graph is; what leads to it is read."""
+        """Return what a tensor of the graph is, after reading the operations that lead to it."""
         with computing():
             try:
                 self.reader.read(self.graph, {})
@@ -194,16 +200,16 @@ class Trace:
 
     # ------------------------------------------------------------------------------ what Python asks
     answers: Mapping[str, Callable[[Any], Any]] = {
-        "__bool__": bool, "__int__": int, "__float__": float, "__complex__": complex, "__index__": operator.index,
-        "numpy": lambda elements: elements, "__array__": np.asarray,
+        "__bool__": bool, "__int__": int, "__float__": float, "__complex__": complex,
+        "__index__": operator.index, "numpy": lambda elements: elements, "__array__": np.asarray,
     }  # fmt: skip
 
     def decide(self, size: Size) -> Any:
         return decide(self.recorder, size, self.locator.locate("a number", 3))
 
     def number(self, tensor: Any) -> Any:
-        """The only element of a tensor, a whole number or float, as a number to be computed with; the tensor
-        where it has to be known.
+        """Return the only element of a tensor as a symbolic int or float, or the tensor if its value must be
+        known.
         """
         if not (
             isinstance(tensor, ops.SymbolicTensor) and tensor.graph is self.graph and self.reading.symbolic
@@ -225,7 +231,6 @@ class Trace:
         )
 
     def tensor(self, size: Size, dtype: Any) -> Any:
-        """A size as a scalar of the traced graph."""
         if tf.executing_eagerly():
             return tf.constant(self.decide(size), dtype)
         with self.graph.as_default():
@@ -235,7 +240,10 @@ class Trace:
         return tensor
 
     def elements(self, tensor: Any, call: str) -> Any:
-        """The elements of a tensor as a numpy array, as a guard."""
+        """Return the elements of a tensor as a NumPy array, and guard on them.
+
+        Raise ``TracingError`` for more than 64 elements that are not known while recording.
+        """
         held = self.held(tensor)
         if isinstance(held.item, np.ndarray):
             return np.array(
@@ -245,14 +253,15 @@ class Trace:
         origin, elements = self.locator.locate(call, 3), held.seen.numpy()
         if np.size(elements) > _MOST:
             raise TracingError(
-                f"{origin}: Python reads {np.size(elements)} elements of an array, which would be constants of the recording. Compute with "
+                f"{origin}: Python reads {np.size(elements)} elements of an array, which would be "
+                "constants of the recording. Compute with "
                 "the array instead (tf.where, tf.cond), or return it"
             )
         self.recorder.decide_value(held.item, np.asarray(elements).tolist(), origin)
         return elements
 
     def shape(self, tensor: Any) -> Any:
-        """The shape as the user's code sees it."""
+        """Return the shape of a tensor as the asking code may see it."""
         traced = _SHAPE(tensor)
         if traced.rank is None or traced.is_fully_defined():
             return traced
@@ -261,7 +270,9 @@ class Trace:
         return traced if asked_by(*PACKAGES) and not wants_numbers(1) else self._open_shape(tensor, traced)
 
     def length(self, tensor: Any) -> Any:
-        """What ``len`` gives of a tensor: a size; None of anything else, and where TensorFlow has an error."""
+        """Return ``len`` of a tensor as a size, or None for anything that is no tensor of this graph with
+        axes.
+        """
         if not (
             isinstance(tensor, ops.SymbolicTensor) and tensor.graph is self.graph and _SHAPE(tensor).rank
         ):
@@ -277,8 +288,10 @@ class Trace:
         return Shape(traced, tuple(numbers))
 
     def _told_shape(self, tensor: Any, shape: Any) -> Any:
-        """A shape that a tensor is said to have, without the numbers that are symbols: that they are its
-        sizes is a guard.
+        """Return a shape that the user states for a tensor, with None for each symbolic number equal to its
+        size.
+
+        The equality is a guard.
         """
         numbers = getattr(shape, "numbers", shape)
         if not isinstance(numbers, (list, tuple)) or not any(
@@ -297,7 +310,7 @@ class Trace:
 
     @contextmanager
     def answering(self) -> Iterator[None]:
-        """Inside of the block traced tensors of this graph answer Python."""
+        """Patch TensorFlow in this context so that traced tensors of this graph answer Python."""
         names = ("numpy", "__array__", "__bool__", "__int__", "__float__", "__complex__")
         places = (
             *((ops.SymbolicTensor, name, method) for name, method in self._methods().items()),
@@ -321,14 +334,14 @@ class Trace:
             yield
 
     def _next_element(self, iterator: Any) -> Any:
-        """Refuses what would have no end: while it is traced, a dataset tells of no last element."""
+        """Raise ``UnsupportedOperation``, because a traced dataset does not report its last element."""
         raise UnsupportedOperation(
             "a dataset is iterated inside of the function; give its elements as arguments\n    "
             f"{self.locator.locate('tf.data.Dataset.__iter__', 3)}"
         )
 
     def _of_variable(self, name: str) -> Callable[..., Any]:
-        """What Python asks of a variable, as it asks a tensor."""
+        """Return a method of variables that reads their elements through the trace."""
         before = getattr(BaseResourceVariable, name)
 
         def method(variable: Any, *args: Any, **kwargs: Any) -> Any:
@@ -339,7 +352,7 @@ class Trace:
         return method
 
     def _modes(self) -> dict[str, Any]:
-        """What code that runs eagerly hears of the mode that it runs in."""
+        """Return patches that let the user's code believe that it runs eagerly."""
 
         def asked(name: str, answer: bool) -> Callable[[], bool]:
             before = getattr(tf, name)
@@ -355,7 +368,9 @@ class Trace:
         }
 
     def _questions(self) -> dict[str, Any]:
-        """What code that runs eagerly hears of tensors and sizes, by functions of TensorFlow."""
+        """Return patches of functions that ask about tensors and sizes, which answer the user's code as in
+        eager mode.
+        """
 
         def asked(
             name: str, concerns: Callable[[Any], bool], answer: Callable[..., Any]
@@ -366,7 +381,8 @@ class Trace:
                 first = (*args, *kwargs.values())[0]
                 return (before if asked_by(*PACKAGES) or not concerns(first) else answer)(*args, **kwargs)
 
-            vars(function)["autograph_info__"] = {}  # AutoGraph calls it as it is
+            # This marks the function as converted, so AutoGraph calls it unchanged.
+            vars(function)["autograph_info__"] = {}
             return function
 
         def is_own(item: Any) -> bool:
@@ -384,7 +400,9 @@ class Trace:
         }
 
     def _text(self, name: str) -> Callable[..., str]:
-        """Text of a tensor shows its elements; that of a message ties the graph to none."""
+        """Return a method that formats a tensor with its elements, without a guard if the text is for an
+        error message.
+        """
         before = getattr(ops.SymbolicTensor, name)
 
         def method(tensor: Any, *args: Any) -> str:
@@ -400,7 +418,6 @@ class Trace:
         return tf.constant, (self.elements(tensor, "tf.Tensor.__reduce__"),)
 
     def _device(self, tensor: Any) -> str:
-        """Where the array of the call is."""
         return str(
             self.held(tensor).seen.device
             if tensor.graph is self.graph and not asked_by(*PACKAGES)
@@ -429,9 +446,8 @@ class Trace:
             },
             **{f"__{name}__": _beside_sizes(f"__{name}__") for name in _COMPARISONS},
             **{name: self._text(name) for name in ("__str__", "__repr__", "__format__")},
-            **dict.fromkeys(
-                ("__copy__", "__deepcopy__"), lambda tensor, *memo: tensor
-            ),  # a tensor never changes
+            # A tensor never changes, so it is its own copy.
+            **dict.fromkeys(("__copy__", "__deepcopy__"), lambda tensor, *memo: tensor),
             "__reduce__": lambda tensor: self._pickled(tensor),  # noqa: PLW0108
             "__hash__": tf.Tensor.__hash__,
             "device": property(self._device),
@@ -443,7 +459,7 @@ class Trace:
         }
 
     def _rows(self, tensor: Any) -> Iterator[Any]:
-        """The rows of a tensor, whose number is assumed."""
+        """Return an iterator over the rows of a tensor, with a guard on their number."""
         if tensor.graph is not self.graph:
             return iter(tf.Tensor.__iter__(tensor))
         held = self.held(tensor)
@@ -463,13 +479,16 @@ def _taken(
 
 
 def _beside_sizes(name: str) -> Callable[..., Any]:
-    """An operator beside a symbolic number, which takes the type of the tensor as a number of Python does."""
+    """Return an operator of tensors that converts a symbolic number to the tensor's dtype, like a Python
+    number.
+    """
     original = getattr(tf.Tensor, name)
 
     @forwards
     def method(tensor: Any, other: Any) -> Any:
         if isinstance(other, list) and name in ("__mul__", "__rmul__") and asked_by("keras."):
-            return NotImplemented  # a list that is repeated: Keras takes the tensor for a number, as sizes are eagerly
+            # Keras repeats a list by a size, which is a number in eager mode.
+            return NotImplemented
         return original(
             tensor, tf.convert_to_tensor(other, tensor.dtype) if type(other) is SizeNumber else other
         )

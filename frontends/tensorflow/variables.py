@@ -1,4 +1,4 @@
-"""The variables of models and modules: parameters of a graph, under the paths that they have there."""
+"""The variables of models and modules, which are the parameters of a graph, named by their paths."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ from .outside import array_of
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What a tensor of a traced graph is, and the array that it was on the arrays of the call (``seen``),
-    which may not be computed yet (``made``: what has its shape and data type).
+    """What a tensor of a traced graph is, and its array in the call.
 
-    ``item`` is a value; an array of known numbers
-    (:mod:`~graph_compiler.frontends.tensorflow.known_numbers`); a list of tensors in the making
-    (:mod:`~graph_compiler.frontends.tensorflow.lists`); or None: the handle of a variable, a text.
+    item: a value; an array of known numbers (:mod:`~graph_compiler.frontends.tensorflow.known_numbers`); a
+        list of tensors (:mod:`~graph_compiler.frontends.tensorflow.lists`); None for a variable handle or
+        a string.
+    made: the array, or a :class:`~graph_compiler.frontends.tensorflow.outside.Later` with its shape and
+        dtype.
     """
 
     item: Any
@@ -52,7 +53,7 @@ def spec_of(array: Any) -> ArraySpec:
 
 
 def sizes_of(held: Held, tensor: Any) -> tuple[Any, ...]:
-    """The sizes of an array: numbers where the traced graph knows them, otherwise symbols."""
+    """Return the sizes of an array: numbers if the traced graph knows them, otherwise symbols."""
     if not isinstance(held.item, Value):
         return tuple(held.made.shape)
     dims = tensor.shape.as_list() if tensor.shape.rank is not None else [None] * held.item.ndim
@@ -64,8 +65,10 @@ def sizes_of(held: Held, tensor: Any) -> tuple[Any, ...]:
 
 
 def named_variables(objects: Iterable[Any]) -> Iterator[tuple[str, Any]]:
-    """The variables of objects, of Keras or of TensorFlow, with names: Keras' paths (``dense/kernel``), those
-    of attributes in a ``tf.Module`` (``layers.0.w``), the own names of others.
+    """Yield the variables of Keras and TensorFlow objects with their names.
+
+    Keras variables have their paths (``dense/kernel``), variables of a ``tf.Module`` the attributes that
+    lead to them (``layers.0.w``), and others their own names.
     """
     for item in objects:
         if isinstance(item, keras.Variable):
@@ -81,7 +84,7 @@ def named_variables(objects: Iterable[Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _of_module(module: tf.Module) -> Iterator[tuple[str, Any]]:
-    """Of layers of Keras in a module, their own names."""
+    """Yield the variables of a module; those of its Keras layers have Keras' paths."""
     yield from named_variables(
         part for part in module._flatten(predicate=lambda item: isinstance(item, keras.Layer))
     )
@@ -92,9 +95,7 @@ def _of_module(module: tf.Module) -> Iterator[tuple[str, Any]]:
 
 
 def _of_loaded(item: Any) -> Iterator[tuple[str, Any]]:
-    """The variables of an object that was loaded from a SavedModel, by the attributes that lead to them; the
-    shortest way first.
-    """
+    """Yield the variables of a loaded SavedModel with the attributes that lead to them, breadth first."""
     waiting, seen = [("", item)], {id(item)}
     while waiting:
         path, holder = waiting.pop(0)
@@ -111,19 +112,20 @@ def variable_of(variable: Any) -> Any:
 
 
 class Weights(contracts.Weights):
-    """The variables that a recording has read or assigned, by name; ``mode`` is that of the recorded
+    """The variables that a recording reads or assigns, by name; ``mode`` is the training mode of its
     function.
     """
 
     def __init__(self, objects: Iterable[Any], mode: Mode) -> None:
         objects, self.mode = list(objects), mode
-        self.places: tuple[Place, ...] = ()  # outside of variables that are known to be state
+        # State outside of variables.
+        self.places: tuple[Place, ...] = ()
         self._has_layers = any(isinstance(item, keras.Layer) for item in objects)
-        self._names: dict[int, str] = {}  # id of the handle -> name
-        self.variables: dict[str, Any] = {}  # of TensorFlow
-        self._marked: dict[
-            str, Any
-        ] = {}  # those of Keras, whose mark ``trainable`` counts, where it keeps them
+        # Names by the id of the handle.
+        self._names: dict[int, str] = {}
+        self.variables: dict[str, Any] = {}
+        # Keras variables instead of the TensorFlow variables that they wrap, because ``trainable`` is theirs.
+        self._marked: dict[str, Any] = {}
         for name, variable in named_variables(objects):
             self._add(name, variable)
 
@@ -139,8 +141,9 @@ class Weights(contracts.Weights):
         return self._names[number]
 
     def name_of(self, handle: Any, watched: Iterable[Any]) -> str | None:
-        """The name of the variable with this handle, also of one among those that a traced graph has
-        ``watched``; None where it is known to neither.
+        """Return the name of the variable with this handle, or None if it is unknown.
+
+        Variables among ``watched``, which a traced graph has read, are added if they have the handle.
         """
         if id(handle) not in self._names:
             for name, variable in named_variables(item for item in watched if item.handle is handle):
@@ -162,8 +165,10 @@ class Weights(contracts.Weights):
         return bool(self.mode.training) if self.has_modes else True
 
     def facts(self, names: Iterable[str]) -> list[EnvironmentGuard]:
-        """That variables which may take arrays of other shapes hold arrays of the shapes of now; of code that
-        reads one of these ``names``, that those which are marked as trainable are so still.
+        """Return guards on the shapes of variables without a static shape.
+
+        If the code reads one of ``names`` that concern training, guard on the ``trainable`` flags of Keras
+        variables too.
         """
         asked = (
             [pair for pair in self._marked.items() if isinstance(pair[1], keras.Variable)]
@@ -209,7 +214,7 @@ class Weights(contracts.Weights):
         return self.variables[name].read_value()
 
     def is_trained(self, name: str) -> bool:
-        """Whether an optimizer trains it."""
+        """Return True if an optimizer trains the variable: it is trainable and floating-point or complex."""
         variable = self.variables[name]
         return bool(self._marked[name].trainable) and bool(
             variable.dtype.is_floating or variable.dtype.is_complex
@@ -217,7 +222,7 @@ class Weights(contracts.Weights):
 
     @contextmanager
     def holding(self, values: Mapping[str, Any]) -> Iterator[None]:
-        """Inside of the block the variables hold other arrays."""
+        """Assign other arrays to the variables in this context."""
         before = {name: self.variables[name].read_value() for name in values}
         try:
             for name, array in values.items():
@@ -237,17 +242,16 @@ _ASKED = frozenset(
         "non_trainable_weights",
     }
 )
-_MANY, _OFTEN = (
-    24,
-    8,
-)  # variables, and calls, from which on one function that reads all takes less time than it takes to trace
+# With more variables than the first number, from the call after the second number on, one compiled function
+# reads all of them. Fewer would not make up for the time of tracing it.
+_MANY, _OFTEN = 24, 8
 
 
 class LiveArrays(contracts.Live):
-    """Called, what variables hold: the very tensors of before, and the very dict, while none was assigned.
+    """Current arrays of variables: calls return the same dict with the same tensors until one is assigned.
 
-    A tensor that is kept keeps the memory that it was read from: an assignment then takes other memory, so
-    the place of the memory tells.
+    A stored tensor keeps its buffer alive, so an assignment moves the variable to another buffer, and the
+    address tells whether it changed.
     """
 
     def __init__(self, variables: Mapping[str, Any]) -> None:
@@ -262,9 +266,8 @@ class LiveArrays(contracts.Live):
 
     def __call__(self) -> dict[str, Any]:
         if not tf.executing_eagerly() or record.could_possibly_record():
-            return {
-                name: variable.read_value() for name, variable in self._variables.items()
-            }  # as TensorFlow sees it read
+            # A tape or a graph must see that the variables are read.
+            return {name: variable.read_value() for name, variable in self._variables.items()}
         self._calls += 1
         together = self._calls > _OFTEN and len(self._variables) > _MANY
         read = dict(zip(self._variables, self._together() if together else self._read()))
@@ -276,7 +279,6 @@ class LiveArrays(contracts.Live):
         return self._held
 
     def _read(self) -> list[Any]:
-        """The tensors of the moment, in the memory of the variables."""
         return [
             tf.raw_ops.ReadVariableOp(resource=variable.handle, dtype=variable.dtype)
             for variable in self._variables.values()
@@ -288,10 +290,9 @@ class LiveArrays(contracts.Live):
 
 
 def _place(tensor: Any) -> Any:
-    """Where the elements of a tensor lie in memory; 0 where there are none."""
-    plain = (
-        tf.bitcast(tensor, tf.uint16) if tensor.dtype is tf.bfloat16 else tensor
-    )  # which no buffer of Python can hold; the memory is the same
+    """Return the address of the buffer of a tensor, or 0 if it is empty."""
+    # Python's buffer protocol has no bfloat16. A bitcast shares the memory.
+    plain = tf.bitcast(tensor, tf.uint16) if tensor.dtype is tf.bfloat16 else tensor
     try:
         return np.frombuffer(plain, np.uint8).__array_interface__["data"][0]
     except ValueError:

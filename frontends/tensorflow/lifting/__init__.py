@@ -1,1 +1,1 @@
-"""Recorded TensorFlow operations in canonical ones: the rows stand in ``operations/``."""
+"""Lifting of recorded TensorFlow operations to canonical ones; the rows are in ``operations/``."""

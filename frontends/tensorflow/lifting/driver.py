@@ -1,4 +1,4 @@
-"""How operations of TensorFlow find their rows, and what these get."""
+"""The lifter of TensorFlow graphs, and the reasons why some operations have no row."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NO_REASON = "no row in the lifting table of tensorflow"
 
 
 def reason(operation: str) -> str:
-    """Why an operation has no row.
+    """Return why an operation has no row.
 
     >>> reason("StringJoin")
     'works on strings, which no target has arrays of'
@@ -53,7 +53,8 @@ LEFT_OUT: dict[str, str] = {
     r"IdentityN|Rank|Shape(N)?|Size": _RECORDED,
     r"(Ref)?(Enter|Exit|Merge|NextIteration|Switch)|LoopCond": "is control flow of TensorFlow 1; tf.while_loop and tf.cond take its place",
     r"ResourceApply.*|ResourceSparseApply.*": (
-        "is one step of an optimiser on variables in their place; Keras optimisers are written in plain operations"
+        "is one step of an optimiser on variables in their place; Keras optimisers are written in "
+        "plain operations"
     ),
     r"Assign(Add|Sub)?|(Count|)UpTo|CountUpTo|Variable(V2)?|IsVariableInitialized|Scatter(Add|Div|Max|Min|Mul|Sub|Update)": _REFERENCE,
     r"ScatterNd(Add|Sub|Max|Min|Update)|StridedSliceAssign|(Sparse)?Apply.*|RefSelect|Inplace(Add|Sub|Update)|(Destroy)?TemporaryVariable": _REFERENCE,
@@ -159,7 +160,9 @@ class _TensorFlowLifter(Lifter):
             return row(self.b, *self._tied(node.record.extra, operands), **options)
 
     def _tied(self, elements: Elements, operands: list[Any]) -> list[Any]:
-        """The operands, with what the row has to know as it was while recording."""
+        """Return the operands with arrays replaced by the numbers that they had while recording, under
+        guards.
+        """
         return [
             tied(self.b, elements, place, operand)
             if place in elements.held and isinstance(operand, Value)
@@ -170,7 +173,7 @@ class _TensorFlowLifter(Lifter):
 
 @functools.cache
 def static_places(key: str) -> tuple[int, ...]:
-    """Which operands of an operation its row wants as numbers.
+    """Return the indices of the operands that the row of an operation takes as numbers.
 
     >>> static_places("Slice")
     (1, 2)
@@ -192,7 +195,7 @@ def _as_arrays(b: TensorFlowBuilder, operand: Any, dtype: Any) -> Any:
 
 
 def array_of(b: TensorFlowBuilder, rows: Any, dtype: str) -> Value:
-    """Nested tuples of numbers and sizes as an array."""
+    """Return a number, or nested tuples of numbers and sizes, as an array."""
     if not isinstance(rows, tuple):
         return b.array(rows, dtype)
     if _has_sizes(rows):

@@ -1,19 +1,18 @@
-"""The one table that the files beside this one fill, and the builder its rows write with.
+"""The table of rows that the modules in ``operations/`` fill, and the builder that rows write with.
 
-A row bears the name of an operation (``AddV2``). It takes, after the builder, the operands in the order of
-TensorFlow's ``OpDef``, and the attributes as keywords, by the names that they have there:
+A row has the name of an operation (``AddV2``). It takes the builder, the operands in the order of
+TensorFlow's ``OpDef``, and the attributes as keywords with their names there:
 
-- an operand is an array, or a plain number where it is a scalar that is known while the function is recorded;
-  a list of operands (``ConcatV2``) is one tuple;
-- an operand that the row calls ``static`` (axes, shapes, paddings) comes as a number or as nested tuples of
-  ints and sizes where it is known: a constant, or computed from the sizes of inputs. Where its elements are
-  computed from other arrays it is an array, which most rows refuse (``known(b, ...)``);
-- data types are names (``"float32"``), shapes are tuples with None for what is unknown, texts are ``str``,
-  lists are tuples. Data types and counts that the operands tell (``T``, ``N``) come only where the row names
-  them; every other attribute has to be taken.
+- an operand is an array, or a number if it is a scalar that is known while recording; a list of operands
+(``ConcatV2``) is one tuple; - an operand that the row calls ``static`` (axes, shapes, paddings) is a
+number or nested tuples of ints and sizes if it is known: a constant, or computed from the sizes of inputs.
+If it is computed from other arrays it is an array, which most rows reject (``known(b, ...)``); - dtypes
+are names (``"float32"``), shapes are tuples with None for unknown sizes, strings are ``str``, lists are
+tuples. Dtypes and counts that the operands determine (``T``, ``N``) are passed only if the row names them.
+Every other attribute is passed.
 
-It gives a value, or a tuple of them where the operation has several outputs. ``NotImplementedError("why")``
-refuses the call.
+A row returns a value, or a tuple of values if the operation has several outputs. It raises
+``NotImplementedError("why")`` for calls that it does not support.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from ...common.lifter import Row, Rows
 
 
 class TensorFlowRows(Rows):
-    """Rows of raw operations, and which of their operands each wants as Python's numbers.
+    """Rows of raw operations, with the operands that each takes as numbers.
 
     >>> table = TensorFlowRows("tensorflow")
     >>> @table.row("Sum", static=("axis",))
@@ -48,8 +47,10 @@ class TensorFlowRows(Rows):
     def row(
         self, *names: str, static: tuple[str, ...] = (), takes_read: bool = False
     ) -> Callable[[Row], Row]:
-        """Adds a row under one or more names; ``static`` are parameters of the row, in which numbers that
-        Python read from arrays are what they were while recording, unless it ``takes_read`` ones.
+        """Register a row under one or more names.
+
+        ``static`` are parameters of the row that take numbers. A number that Python read from an array is
+        fixed to its value while recording, unless the row ``takes_read`` numbers.
         """
         self._static.update(dict.fromkeys(names, static))
         self._takes_read.update(names if takes_read else ())
@@ -58,7 +59,7 @@ class TensorFlowRows(Rows):
     def table(
         self, rows: Mapping[str | tuple[str, ...], Callable[..., Any]], static: tuple[str, ...] = ()
     ) -> None:
-        """Adds rows that are an expression each, all with the same ``static`` parameters."""
+        """Register rows that are single expressions, all with the same ``static`` parameters."""
         super().table(rows)
         self._static.update(
             (name, static) for names in rows for name in ((names,) if isinstance(names, str) else names)
@@ -75,7 +76,7 @@ rows = TensorFlowRows("tensorflow")
 
 
 class TensorFlowBuilder(RaisingBuilder):
-    """A builder with TensorFlow's rules for types: operands are of equal types, and what a call gave is
+    """Builder with TensorFlow's dtype rules: operands have equal dtypes, and the specs of the results are
     known.
     """
 
@@ -84,7 +85,7 @@ class TensorFlowBuilder(RaisingBuilder):
         return found[0] if found else _DTYPES[type(hint_of(operands[0]))]
 
     def array(self, x: Any, dtype: str | None = None) -> Value:
-        """``x`` as an array of ``dtype``; nested tuples of numbers and sizes too."""
+        """Return ``x`` as an array of ``dtype``: a value, a number, or nested tuples of numbers and sizes."""
         if not isinstance(x, tuple):
             return super().array(x, dtype)
         dtype = dtype or self.result_type(next(iter(iterate_structure(x)), 0))
@@ -97,7 +98,9 @@ class TensorFlowBuilder(RaisingBuilder):
         return [self.array(item, dtype) for item in operands]
 
     def beside(self, *operands: Any) -> list[Any]:
-        """Operands of one type, numbers as Python's; the first as an array where there is no other."""
+        """Return operands of one dtype, numbers as Python numbers, or the first as an array if all are
+        numbers.
+        """
         dtype = self.result_type(*operands)
         found = [self.operand(item, dtype) for item in operands]
         if not any(isinstance(item, Value) for item in found):
@@ -126,20 +129,21 @@ _DTYPES: dict[type, str] = {bool: "bool", int: "int32", float: "float32", comple
 
 
 class Computed(NotImplementedError):
-    """A static operand is an array whose elements are computed from others, which the row cannot take."""
+    """Raised if a static operand is computed from array elements and the row cannot take it."""
 
 
 def known(operand: Any, what: str) -> Any:
-    """A static operand that has to be known; ``Computed`` where its elements are computed from others."""
+    """Return a static operand, or raise ``Computed`` if it is computed from array elements."""
     if isinstance(operand, Value):
         raise Computed(
-            f"the value of {what} is computed from elements of arrays, and has to be known while the function is recorded"
+            f"the value of {what} is computed from elements of arrays, and has to be known while the "
+            "function is recorded"
         )
     return operand
 
 
 def axes_of(operand: Any, what: str = "the axis") -> tuple[int, ...]:
-    """Axes: a number, or a tuple of numbers.
+    """Return a number or a tuple of numbers as axes.
 
     >>> axes_of(-1), axes_of((0, 1))
     ((-1,), (0, 1))
@@ -149,7 +153,8 @@ def axes_of(operand: Any, what: str = "the axis") -> tuple[int, ...]:
 
 
 def axes_in(operand: Any, rank: int) -> tuple[int, ...]:
-    """Axes of a reduction of an array of ``rank`` axes, counted from the front, each once.
+    """Return the axes of a reduction of an array of ``rank`` axes: nonnegative, sorted and without
+    duplicates.
 
     >>> axes_in((-1, 0), 3)
     (0, 2)
@@ -167,7 +172,6 @@ def numbers(operand: Any, what: str) -> tuple[Any, ...]:
 
 
 def alike(b: TensorFlowBuilder, x: Value, y: Value) -> tuple[Value, Value]:
-    """Two arrays broadcast to one shape."""
     if x.shape == y.shape:
         return x, y
     shape = b.add(b.stop_gradient(x), b.stop_gradient(y)).shape

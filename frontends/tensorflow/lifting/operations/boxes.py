@@ -1,4 +1,4 @@
-"""Boxes: those that are kept of many that overlap, and their lines in images."""
+"""Rows of non-maximum suppression and of drawing bounding boxes."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def _chosen(
     least: Any,
     sigma: float,
 ) -> tuple[Value, Value, Value]:
-    """In each of so many ``steps`` the place of the best score ``[step, problem]``, that score, and whether
-    there was one left.
+    """Select boxes greedily, and return for each step the index of the best score, the score, and if one was
+    left.
 
-    ``scores`` are ``[problem, place]``; ``similar(chosen)`` tells how much each place overlaps with the one
-    that is chosen. What overlaps more than ``most`` is suppressed, or, where ``sigma`` is not 0, loses a part
-    of its score; only scores above ``least`` count.
+    ``scores`` are ``[problem, box]``; the results are ``[step, problem]``. ``similar(chosen)`` returns the
+    overlap of each box with the chosen one. A box that overlaps more than ``most`` is suppressed; if
+    ``sigma`` is not 0 its score decays instead (soft NMS). Only scores above ``least`` are considered.
     """
 
     def step(left: Value) -> tuple[Any, ...]:
@@ -63,8 +63,8 @@ def _chosen(
 
 
 def _overlaps(b: TensorFlowBuilder, boxes: Value) -> Callable[[Value], Value]:
-    """How much each box ``[problem, place, 4]`` has in common with a chosen one: the shared area over the
-    joint one.
+    """Return a function that computes the intersection over union of each box ``[problem, box, 4]`` and a
+    chosen one.
     """
     corner = [b.getitem(boxes, key=along(2, place)) for place in range(4)]
     low = [b.minimum(corner[axis], corner[axis + 2]) for axis in range(2)]
@@ -106,7 +106,7 @@ def _suppressed(
     least: Any = _NEVER,
     sigma: float = 0.0,
 ) -> tuple[Value, Value, Value]:
-    """Places, scores, and which of them are valid, of one problem: ``[step]`` each."""
+    """Return the indices, scores and validity of the selected boxes of one problem, ``[step]`` each."""
     row = b.reshape(b.astype(scores, dtype="float32"), shape=(1, *scores.shape))
     steps = size_of(most, "the number of boxes")
     made = _chosen(b, similar, row, steps, _number(b, limit), _number(b, least), sigma)
@@ -140,7 +140,6 @@ def non_max_suppression_v3(
     score_threshold: Any = _NEVER,
     **_: Any,
 ) -> Any:
-    """As above, with thresholds that may be arrays."""
     places, _scores, valid = _suppressed(
         b, _of_boxes(b, boxes), scores, max_output_size, iou_threshold, score_threshold
     )
@@ -157,7 +156,6 @@ def non_max_suppression_with_overlaps(
     score_threshold: Any,
     **_: Any,
 ) -> Any:
-    """As above; how much boxes overlap is given."""
     places, _scores, valid = _suppressed(
         b,
         lambda chosen: b.take(overlaps, chosen, axis=0),
@@ -170,7 +168,7 @@ def non_max_suppression_with_overlaps(
 
 
 def _padded(b: TensorFlowBuilder, items: list[Value], valid: Value, pad: bool) -> tuple[Value, ...]:
-    """The results where they are valid, or zeros where they are not, and how many are valid."""
+    """Return the valid items, or all items with zeros if ``pad``, and the number of valid ones."""
     if pad:
         found = [b.where(valid, item, b.array(0, item.dtype)) for item in items]
     else:
@@ -180,10 +178,9 @@ def _padded(b: TensorFlowBuilder, items: list[Value], valid: Value, pad: bool) -
 
 @rows.row("NonMaxSuppressionV4", static=("max_output_size",))
 def non_max_suppression_v4(
-    b: TensorFlowBuilder, boxes: Any, scores: Any, max_output_size: Any, iou_threshold: Any, score_threshold: Any,
-    *, pad_to_max_output_size: bool = False, **_: Any,
+    b: TensorFlowBuilder, boxes: Any, scores: Any, max_output_size: Any, iou_threshold: Any,
+    score_threshold: Any, *, pad_to_max_output_size: bool = False, **_: Any,
 ) -> Any:  # fmt: skip
-    """And how many boxes were kept."""
     places, _scores, valid = _suppressed(
         b, _of_boxes(b, boxes), scores, max_output_size, iou_threshold, score_threshold
     )
@@ -192,10 +189,9 @@ def non_max_suppression_v4(
 
 @rows.row("NonMaxSuppressionV5", static=("max_output_size", "soft_nms_sigma"))
 def non_max_suppression_v5(
-    b: TensorFlowBuilder, boxes: Any, scores: Any, max_output_size: Any, iou_threshold: Any, score_threshold: Any, soft_nms_sigma: Any,
-    *, pad_to_max_output_size: bool = False, **_: Any,
+    b: TensorFlowBuilder, boxes: Any, scores: Any, max_output_size: Any, iou_threshold: Any,
+    score_threshold: Any, soft_nms_sigma: Any, *, pad_to_max_output_size: bool = False, **_: Any,
 ) -> Any:  # fmt: skip
-    """And their scores, which boxes that overlap lessen where a sigma is given."""
     (sigma,) = numbers(soft_nms_sigma, "the sigma of soft suppression")
     places, found, valid = _suppressed(
         b, _of_boxes(b, boxes), scores, max_output_size, iou_threshold, score_threshold, float(sigma)
@@ -205,10 +201,14 @@ def non_max_suppression_v5(
 
 @rows.row("CombinedNonMaxSuppression", static=("max_output_size_per_class", "max_total_size"))
 def combined_non_max_suppression(
-    b: TensorFlowBuilder, boxes: Any, scores: Any, max_output_size_per_class: Any, max_total_size: Any, iou_threshold: Any,
-    score_threshold: Any, *, pad_per_class: bool = False, clip_boxes: bool = True, **_: Any,
+    b: TensorFlowBuilder, boxes: Any, scores: Any, max_output_size_per_class: Any, max_total_size: Any,
+    iou_threshold: Any, score_threshold: Any, *, pad_per_class: bool = False, clip_boxes: bool = True,
+    **_: Any,
 ) -> Any:  # fmt: skip
-    """The best boxes of all classes, each class by itself: boxes, scores, classes, and how many there are."""
+    """Select the best boxes of all classes, each class separately.
+
+    Return boxes, scores, classes, and the number of valid boxes.
+    """
     batch, count, classes = scores.shape
     steps, total = size_of(max_output_size_per_class), size_of(max_total_size)
     total = min(total, steps * b.fix(classes)) if pad_per_class else total
@@ -222,7 +222,8 @@ def combined_non_max_suppression(
         b.reshape(b.permute_dims(item, axes=(1, 0)), shape=(batch, classes * steps)) for item in made
     )
     found = b.where(valid, found, b.array(_NEVER, "float32"))
-    missing = max(0, total - steps * b.fix(classes))  # results beyond what all classes can give
+    # All classes together may have fewer results than ``max_total_size``.
+    missing = max(0, total - steps * b.fix(classes))
     found, places = (
         b.pad(item, padding=((0, 0), (0, missing)), value=fill)
         for item, fill in ((found, _NEVER), (places, 0))
@@ -248,14 +249,16 @@ def _combined(
     nothing = b.array(0.0, "float32")
     return (
         b.where(b.reshape(valid, shape=(*valid.shape, 1)), corners, nothing), b.where(valid, best, nothing),
-        b.where(valid, b.astype(kind, dtype="float32"), nothing), b.sum(b.astype(valid, dtype="int32"), axis=1, dtype="int32"),
+        b.where(valid, b.astype(kind, dtype="float32"), nothing),
+        b.sum(b.astype(valid, dtype="int32"), axis=1, dtype="int32"),
     )  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------- lines
 _COLOURS = (
-    (1.0, 1.0, 0.0, 1.0), (0.0, 0.0, 1.0, 1.0), (1.0, 0.0, 0.0, 1.0), (0.0, 1.0, 0.0, 1.0), (0.5, 0.0, 0.5, 1.0),
-    (0.5, 0.5, 0.0, 1.0), (0.5, 0.0, 0.0, 1.0), (0.0, 0.0, 0.5, 1.0), (0.0, 1.0, 1.0, 1.0), (1.0, 0.0, 1.0, 1.0),
+    (1.0, 1.0, 0.0, 1.0), (0.0, 0.0, 1.0, 1.0), (1.0, 0.0, 0.0, 1.0), (0.0, 1.0, 0.0, 1.0),
+    (0.5, 0.0, 0.5, 1.0), (0.5, 0.5, 0.0, 1.0), (0.5, 0.0, 0.0, 1.0), (0.0, 0.0, 0.5, 1.0),
+    (0.0, 1.0, 1.0, 1.0), (1.0, 0.0, 1.0, 1.0),
 )  # fmt: skip
 
 
@@ -273,7 +276,7 @@ def draw_bounding_boxes_v2(b: TensorFlowBuilder, images: Any, boxes: Any, colors
 
 
 def _drawn(b: TensorFlowBuilder, images: Value, boxes: Value, colours: Value) -> Any:
-    """Of several boxes whose lines cross, that of the last one is seen."""
+    """Draw boxes on images; where several boxes cross, the last one is visible."""
     batch, height, width, depth = images.shape
     count = boxes.shape[1]
     ends = [_line(b, boxes, place, (height, width)[place % 2]) for place in range(4)]
@@ -294,13 +297,12 @@ def _drawn(b: TensorFlowBuilder, images: Value, boxes: Value, colours: Value) ->
     which = b.remainder(b.maximum(b.subtract(last, 1), 0), b.array(colours.shape[0], "int32"))
     colour = b.take(cut(b, colours, 1, None, b.fix(depth)), which, axis=0)
     drawn = b.reshape(b.greater(last, 0), shape=(batch, height, width, 1))
-    return b.stop_gradient(
-        b.where(drawn, b.astype(colour, dtype=images.dtype), images)
-    )  # TensorFlow takes no derivative of it
+    # TensorFlow defines no gradient of the operation.
+    return b.stop_gradient(b.where(drawn, b.astype(colour, dtype=images.dtype), images))
 
 
 def _line(b: TensorFlowBuilder, boxes: Value, place: int, size: Any) -> Any:
-    """The row or column of a side of each box: ``[image, box, 1, 1]``."""
+    """Return the row or column of one side of each box, ``[image, box, 1, 1]``."""
     side = b.getitem(b.astype(boxes, dtype="float32"), key=along(2, place))
     return b.reshape(
         b.astype(b.multiply(side, b.array(size - 1, "float32")), dtype="int32"), shape=(*side.shape, 1, 1)

@@ -1,4 +1,4 @@
-"""Convolutions and their gradients, in any layout."""
+"""Rows of convolutions, their gradients, morphology, space-to-depth and space-to-batch."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from .windows import Padding, first, is_first, layout_of, of_space, space_of
 
 
 class _Steps:
-    """Strides, dilation and padding of one convolution."""
-
     def __init__(self, rank: int, attributes: dict[str, Any]) -> None:
         self.data_format = attributes.get("data_format", "NHWC")
         self.strides = of_space(self.data_format, attributes["strides"], rank)
@@ -42,7 +40,7 @@ def _depthwise_weight(b: TensorFlowBuilder, kernel: Value) -> Any:
 
 
 def _groups(b: TensorFlowBuilder, channels: Any, taken: Any) -> int:
-    """How many groups of channels there are."""
+    """Return the number of groups of a convolution whose kernel takes ``taken`` input channels."""
     if hint_of(channels) == hint_of(taken):
         b.guard(apply("eq", channels, taken))
         return 1
@@ -50,7 +48,7 @@ def _groups(b: TensorFlowBuilder, channels: Any, taken: Any) -> int:
 
 
 def convolved(b: TensorFlowBuilder, x: Value, weight: Value, steps: _Steps, groups: int) -> Any:
-    """A convolution with a weight ``[out, in, *window]``."""
+    """Convolve with a weight in the order ``[out, in, *window]``."""
     return b.conv(
         x,
         weight,
@@ -94,9 +92,7 @@ def depthwise(b: TensorFlowBuilder, input: Any, filter: Any, **attributes: Any) 
 def of_input(
     b: TensorFlowBuilder, given: Value, weight: Value, space: Any, steps: _Steps, groups: int
 ) -> Any:
-    """Spread over the windows again, with space of these sizes; rows that no window has reached are zeros at
-    the end.
-    """
+    """Compute the gradient of a convolution for its input, which has ``space`` as sizes."""
     kernel, pairs = weight.shape[2:], steps.pairs(space, weight.shape[2:])
     return spread(
         b,
@@ -116,17 +112,18 @@ def spread(
     b: TensorFlowBuilder, given: Value, weight: Value, space: Any, pairs: Any,
     *, strides: Any, dilation: Any, kernel: Any, groups: int, layout: str,
 ) -> Any:  # fmt: skip
-    """A transposed convolution that gives space of these sizes, for windows that lay in a padding of
+    """Compute the transposed convolution with an output of exactly ``space``, for windows padded by
     ``pairs``.
+
+    Output elements that no window reaches are zeros at the end.
     """
     counts = given.shape[2:] if layout == CHANNELS_FIRST else given.shape[1:-1]
     whole = [
         (n - 1) * s - low + d * (k - 1) + 1
         for n, s, (low, _), d, k in zip(counts, strides, pairs, dilation, kernel)
     ]
-    rest = [
-        size - end + high for size, end, (_, high) in zip(space, whole, pairs)
-    ]  # what the padding does not explain
+    # The output padding is the part of ``space`` that windows and padding do not cover.
+    rest = [size - end + high for size, end, (_, high) in zip(space, whole, pairs)]
     known_rest = all(isinstance(item, int) for item in rest)
     made = b.conv_transpose(
         given,
@@ -147,8 +144,10 @@ def spread(
 
 
 def of_weight(b: TensorFlowBuilder, x: Value, given: Value, kernel: Any, steps: _Steps, groups: int) -> Any:
-    """``[out, in, *window]``: the input under windows of the gradient, where batch and channels change
-    places, and strides and dilation do.
+    """Compute the gradient of a convolution for its weight, ``[out, in, *window]``.
+
+    It is the convolution of the input with the gradient as the kernel: batch and channels are exchanged,
+    and so are strides and dilation.
     """
     x, given = first(b, x, steps.data_format), first(b, given, steps.data_format)
     rank = x.ndim - 2
@@ -166,7 +165,8 @@ def of_weight(b: TensorFlowBuilder, x: Value, given: Value, kernel: Any, steps: 
         dilation=steps.strides,
         groups=groups,
     )
-    for axis, size in zip(rest, kernel):  # rows that no window has reached
+    # The convolution also has results for input rows at the end that no window reaches.
+    for axis, size in zip(rest, kernel):
         made = cut(b, made, axis, 0, size)
     return b.permute_dims(made, axes=(1, 0, *rest))
 
@@ -175,7 +175,6 @@ def of_weight(b: TensorFlowBuilder, x: Value, given: Value, kernel: Any, steps: 
 def conv_of_input(
     b: TensorFlowBuilder, input_sizes: Any, filter: Any, out_backprop: Any, **attributes: Any
 ) -> Any:
-    """The gradient of a convolution for its input, which transposed convolutions are too."""
     steps = _Steps(out_backprop.ndim, attributes)
     shape = numbers(input_sizes, "the shape of the image")
     space = shape[2:] if is_first(steps.data_format) else shape[1:-1]
@@ -187,7 +186,6 @@ def conv_of_input(
 def conv_of_filter(
     b: TensorFlowBuilder, input: Any, filter_sizes: Any, out_backprop: Any, **attributes: Any
 ) -> Any:
-    """The gradient of a convolution for its kernel."""
     steps = _Steps(out_backprop.ndim, attributes)
     shape = numbers(filter_sizes, "the shape of the kernel")
     groups = _groups(b, input.shape[1 if is_first(steps.data_format) else -1], shape[-2])
@@ -198,7 +196,8 @@ def conv_of_filter(
 def _without_dilation(steps: _Steps) -> _Steps:
     if any(apart != 1 for apart in steps.dilation):
         raise NotImplementedError(
-            "the gradient of a depthwise convolution with dilation, which TensorFlow computes wrongly or not at all"
+            "the gradient of a depthwise convolution with dilation, which TensorFlow computes wrongly "
+            "or not at all"
         )
     return steps
 
@@ -207,7 +206,6 @@ def _without_dilation(steps: _Steps) -> _Steps:
 def depthwise_of_input(
     b: TensorFlowBuilder, input_sizes: Any, filter: Any, out_backprop: Any, **attributes: Any
 ) -> Any:
-    """The gradient of ``DepthwiseConv2dNative`` for its input."""
     steps = _without_dilation(_Steps(out_backprop.ndim, attributes))
     shape = numbers(input_sizes, "the shape of the image")
     space = shape[2:] if is_first(steps.data_format) else shape[1:-1]
@@ -218,7 +216,6 @@ def depthwise_of_input(
 def depthwise_of_filter(
     b: TensorFlowBuilder, input: Any, filter_sizes: Any, out_backprop: Any, **attributes: Any
 ) -> Any:
-    """The gradient of ``DepthwiseConv2dNative`` for its kernel."""
     steps = _without_dilation(_Steps(out_backprop.ndim, attributes))
     height, width, channels, multiplier = numbers(filter_sizes, "the shape of the kernel")
     made = of_weight(b, input, out_backprop, (height, width), steps, b.fix(channels))
@@ -229,7 +226,7 @@ def depthwise_of_filter(
 def _taps(
     b: TensorFlowBuilder, x: Value, kernel: tuple[int, ...], attributes: dict[str, Any]
 ) -> tuple[list[Value], Any]:
-    """For each place of the window the elements of ``x`` that it sees, and the padding of both axes."""
+    """Return the elements of ``x`` at each offset of the window, and the padding of both axes."""
     strides, rates = (of_space("NHWC", attributes[name], 4) for name in ("strides", "rates"))
     pairs = Padding(attributes["padding"], (), "NHWC").pairs(x.shape[1:3], kernel, strides, rates)
     padded = b.pad(x, padding=((0, 0), *pairs, (0, 0)), value=_least(b, x.dtype))
@@ -252,7 +249,7 @@ def _least(b: TensorFlowBuilder, dtype: str) -> Any:
 
 @rows.row("Dilation2D")
 def dilation_2d(b: TensorFlowBuilder, input: Any, filter: Any, **attributes: Any) -> Any:
-    """The largest sum of an element of each window and of the kernel at its place."""
+    """Lift ``Dilation2D``: the maximum over the window of element plus kernel element."""
     kernel = (b.fix(filter.shape[0]), b.fix(filter.shape[1]))
     taps, _ = _taps(b, input, kernel, attributes)
     found: Any = None
@@ -265,7 +262,10 @@ def dilation_2d(b: TensorFlowBuilder, input: Any, filter: Any, **attributes: Any
 def _seen(
     b: TensorFlowBuilder, input: Value, filter: Value, given: Value, attributes: dict[str, Any]
 ) -> tuple[list[Value], Any]:
-    """For each place of the window, what flows back through it, and the padding."""
+    """Return the gradient that flows through each offset of the window, and the padding.
+
+    All of it goes to the first of equal maxima.
+    """
     kernel = (b.fix(filter.shape[0]), b.fix(filter.shape[1]))
     taps, pairs = _taps(b, input, kernel, attributes)
     raised = [
@@ -289,7 +289,6 @@ def dilation_of_filter(
 def dilation_of_input(
     b: TensorFlowBuilder, input: Any, filter: Any, out_backprop: Any, **attributes: Any
 ) -> Any:
-    """What flows back to each element that was the largest somewhere."""
     parts, pairs = _seen(b, input, filter, out_backprop, attributes)
     strides, rates = (of_space("NHWC", attributes[name], 4) for name in ("strides", "rates"))
     width = b.fix(filter.shape[1])
@@ -309,7 +308,6 @@ def dilation_of_input(
 def fused_pad_conv(
     b: TensorFlowBuilder, input: Any, paddings: Any, filter: Any, *, mode: str, **attributes: Any
 ) -> Any:
-    """A mirrored image, convolved."""
     if b.fix(input.shape[0]) != 1:
         raise NotImplementedError(
             "FusedPadConv2D of several images, of which TensorFlow pads the first one only"
@@ -330,7 +328,6 @@ def fused_resize_and_pad_conv(
     resize_align_corners: bool = False,
     **attributes: Any,
 ) -> Any:
-    """A resized and mirrored image, convolved."""
     resized = rows.get("ResizeBilinear")(
         b, input, size, align_corners=resize_align_corners, half_pixel_centers=False
     )  # type: ignore[misc]
@@ -367,7 +364,7 @@ rows.row("DepthToSpace")(_depth("depth"))
 
 @rows.row("SpaceToBatchND", static=("block_shape", "paddings"))
 def space_to_batch_nd(b: TensorFlowBuilder, input: Any, block_shape: Any, paddings: Any, **_: Any) -> Any:
-    """Blocks of the axes after the first one, moved to the first one."""
+    """Lift ``SpaceToBatchND``, which moves blocks of the axes after the first to the first axis."""
     blocks, amounts = numbers(block_shape, "the block"), known(paddings, "the padding")
     count = len(blocks)
     others = tuple((0, 0) for _ in range(input.ndim - count - 1))
@@ -390,7 +387,7 @@ def space_to_batch_nd(b: TensorFlowBuilder, input: Any, block_shape: Any, paddin
 
 @rows.row("BatchToSpaceND", static=("block_shape", "crops"))
 def batch_to_space_nd(b: TensorFlowBuilder, input: Any, block_shape: Any, crops: Any, **_: Any) -> Any:
-    """The inverse of ``SpaceToBatchND``, cut."""
+    """Lift ``BatchToSpaceND``, the inverse of ``SpaceToBatchND`` followed by cropping."""
     blocks, amounts = numbers(block_shape, "the block"), known(crops, "the crops")
     count = len(blocks)
     space, rest = input.shape[1 : count + 1], input.shape[count + 1 :]

@@ -1,4 +1,4 @@
-"""Element-wise operations."""
+"""Rows of elementwise operations."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ from ....common.builder import bits_of
 from ..table import TensorFlowBuilder, alike, rows
 
 _UNARY = {
-    "Acos": "acos", "Acosh": "acosh", "Asin": "asin", "Asinh": "asinh", "Atan": "atan", "Atanh": "atanh", "BesselI0": "i0",
-    "BesselI0e": "i0e", "BesselI1": "i1", "BesselI1e": "i1e",
+    "Acos": "acos", "Acosh": "acosh", "Asin": "asin", "Asinh": "asinh", "Atan": "atan", "Atanh": "atanh",
+    "BesselI0": "i0", "BesselI0e": "i0e", "BesselI1": "i1", "BesselI1e": "i1e",
 
-    "Ceil": "ceil", "Cos": "cos", "Cosh": "cosh", "Erf": "erf", "Erfc": "erfc", "Erfinv": "erfinv", "Exp": "exp",
-    "Expm1": "expm1", "Floor": "floor", "Imag": "imag", "Inv": "reciprocal", "Invert": "bitwise_invert", "IsFinite": "isfinite",
-    "IsInf": "isinf", "IsNan": "isnan", "Lgamma": "lgamma", "Log": "log", "Log1p": "log1p", "LogicalNot": "logical_not", "Ndtri": "ndtri",
-    "Neg": "negative", "Real": "real", "Reciprocal": "reciprocal", "Rint": "round", "Rsqrt": "rsqrt", "Sigmoid": "sigmoid", "Sin": "sin",
-    "Sinh": "sinh", "Sqrt": "sqrt", "Square": "square", "Tan": "tan", "Tanh": "tanh",
+    "Ceil": "ceil", "Cos": "cos", "Cosh": "cosh", "Erf": "erf", "Erfc": "erfc", "Erfinv": "erfinv",
+    "Exp": "exp", "Expm1": "expm1", "Floor": "floor", "Imag": "imag", "Inv": "reciprocal",
+    "Invert": "bitwise_invert", "IsFinite": "isfinite", "IsInf": "isinf", "IsNan": "isnan",
+    "Lgamma": "lgamma", "Log": "log", "Log1p": "log1p", "LogicalNot": "logical_not", "Ndtri": "ndtri",
+    "Neg": "negative", "Real": "real", "Reciprocal": "reciprocal", "Rint": "round", "Rsqrt": "rsqrt",
+    "Sigmoid": "sigmoid", "Sin": "sin", "Sinh": "sinh", "Sqrt": "sqrt", "Square": "square", "Tan": "tan",
+    "Tanh": "tanh",
 }  # fmt: skip
 _BINARY = {
-    "Add": "add", "AddV2": "add", "Atan2": "atan2", "BitwiseAnd": "bitwise_and", "BitwiseOr": "bitwise_or", "BitwiseXor": "bitwise_xor",
-    "Complex": "complex", "FloorMod": "remainder", "Greater": "greater", "GreaterEqual": "greater_equal", "Igamma": "gammainc",
-    "Igammac": "gammaincc", "Less": "less", "LessEqual": "less_equal", "LogicalAnd": "logical_and", "LogicalOr": "logical_or",
-    "Mod": "fmod", "Mul": "multiply", "NextAfter": "nextafter", "Pow": "pow", "RealDiv": "divide", "Sub": "subtract",
+    "Add": "add", "AddV2": "add", "Atan2": "atan2", "BitwiseAnd": "bitwise_and", "BitwiseOr": "bitwise_or",
+    "BitwiseXor": "bitwise_xor", "Complex": "complex", "FloorMod": "remainder", "Greater": "greater",
+    "GreaterEqual": "greater_equal", "Igamma": "gammainc", "Igammac": "gammaincc", "Less": "less",
+    "LessEqual": "less_equal", "LogicalAnd": "logical_and", "LogicalOr": "logical_or", "Mod": "fmod",
+    "Mul": "multiply", "NextAfter": "nextafter", "Pow": "pow", "RealDiv": "divide", "Sub": "subtract",
     "TruncateDiv": "trunc_divide", "TruncateMod": "fmod",
 }  # fmt: skip
 
@@ -46,12 +49,13 @@ for _operation, _name in _BINARY.items():
 
 
 rows.table({
-    ("Abs", "ComplexAbs"): lambda b, x, **_: b.abs(b.array(x)),  # the slope at 0 is 0
-    "Angle": lambda b, x, **_: b.angle(b.array(x)),  # of complex numbers
-    # whether two numbers are at most as far from each other as the tolerance
-    "ApproximateEqual": lambda b, x, y, *, tolerance, **_: b.less_equal(b.abs(b.subtract(*b.beside(x, y))), float(tolerance)),
-    ("StopGradient", "GuaranteeConst"): lambda b, x, **_: b.stop_gradient(b.array(x)),  # no gradient flows through it
-    "SelectV2": lambda b, condition, x, y, **_: b.where(b.array(condition, "bool"), *_chosen(b, x, y)),  # broadcast
+    ("Abs", "ComplexAbs"): lambda b, x, **_: b.abs(b.array(x)),
+    "Angle": lambda b, x, **_: b.angle(b.array(x)),
+    "ApproximateEqual": lambda b, x, y, *, tolerance, **_: b.less_equal(
+        b.abs(b.subtract(*b.beside(x, y))), float(tolerance)
+    ),
+    ("StopGradient", "GuaranteeConst"): lambda b, x, **_: b.stop_gradient(b.array(x)),
+    "SelectV2": lambda b, condition, x, y, **_: b.where(b.array(condition, "bool"), *_chosen(b, x, y)),
 })  # fmt: skip
 
 
@@ -69,7 +73,6 @@ def sign(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
 
 @rows.row("Round")
 def round_(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
-    """Halves to the even number."""
     x = b.array(x)
     if not is_inexact(x.dtype):
         raise NotImplementedError("Round of integers, of which TensorFlow itself makes zeros")
@@ -77,7 +80,10 @@ def round_(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
 
 
 def _extreme(name: str, comparison: str) -> Callable[..., Any]:
-    """Of two equal numbers the first has the gradient, and NaN is what either is."""
+    """Return a row of ``Maximum`` or ``Minimum`` that propagates NaN.
+
+    The gradient of equal operands goes to the first.
+    """
 
     def row(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
         x, y = b.beside(x, y)
@@ -113,8 +119,9 @@ def div_no_nan(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
 
 @rows.row("MulNoNan")
 def mul_no_nan(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
-    """0 where the second factor is 0, even if the first is infinite or NaN; the gradient of the second factor
-    is the first.
+    """Lift ``MulNoNan``: 0 where ``y`` is 0, even if ``x`` is infinite or NaN.
+
+    Where ``y`` is 0, a finite ``x`` is still the gradient for ``y``.
     """
     x, y = b.arrays(x, y)
     nothing = b.equal(y, 0)
@@ -131,7 +138,6 @@ def xdivy(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
 
 @rows.row("SquaredDifference")
 def squared_difference(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
-    """The difference times its conjugate."""
     difference = b.subtract(*b.beside(x, y))
     return (
         b.multiply(difference, b.conj(difference)) if is_complex(difference.dtype) else b.square(difference)
@@ -142,9 +148,8 @@ def _comparison(name: str) -> Callable[..., Any]:
     def row(b: TensorFlowBuilder, x: Any, y: Any, *, incompatible_shape_error: bool = True, **_: Any) -> Any:
         x, y = b.beside(x, y)
         if not incompatible_shape_error and b.result.ndim < max(getattr(item, "ndim", 0) for item in (x, y)):
-            return b.full(
-                shape=(), fill_value=name == "not_equal", dtype="bool"
-            )  # of shapes that do not go together
+            # Shapes that do not broadcast compare as unequal, with a scalar result.
+            return b.full(shape=(), fill_value=name == "not_equal", dtype="bool")
         return getattr(b, name)(x, y)
 
     return row
@@ -174,7 +179,7 @@ def _zeta(b: TensorFlowBuilder, x: Value, q: Value) -> Any:
 
 @rows.row("Polygamma", static=("a",))
 def polygamma(b: TensorFlowBuilder, a: Any, x: Any, **_: Any) -> Any:
-    """Of a degree that is one number known beforehand, or of degrees by the Hurwitz zeta function."""
+    """Lift ``Polygamma``, for varying degrees by the Hurwitz zeta function."""
     if isinstance(a, float):
         return _polygamma_of(b, int(a), b.array(x, b.result.dtype))
     a, x = b.arrays(a, x)
@@ -200,12 +205,15 @@ def _digamma(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
 
 
 def _with_nothing(name: str) -> Callable[..., Any]:
-    """0 where ``x`` is 0, whatever ``y`` is, and so are the gradients there."""
+    """Return a row of ``xlogy`` or ``xlog1py`` that is 0 where ``x`` is 0, for any ``y``, with zero gradients
+    there.
+    """
 
     def row(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
         x, y = b.arrays(x, y)
         nothing = b.equal(x, 0)
-        safe = b.where(nothing, b.array(1, y.dtype), y)  # for the gradient
+        # Without this, a singular gradient at ``y`` would make the zero gradient NaN.
+        safe = b.where(nothing, b.array(1, y.dtype), y)
         return b.where(nothing, b.array(0, x.dtype), getattr(b, name)(x, safe))
 
     return row
@@ -236,7 +244,7 @@ def population_count(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
 
 @rows.row("Cast")
 def cast(b: TensorFlowBuilder, x: Any, *, DstT: Any, Truncate: bool = False, **_: Any) -> Any:
-    """Floats to integers by truncation, complex to real by the real part."""
+    """Lift ``Cast``: floats to integers by truncation, complex to real by dropping the imaginary part."""
     if Truncate:
         raise UnsupportedOperation("a cast that cuts bits off instead of rounding")
     x, dtype = b.array(x), DstT
@@ -247,9 +255,7 @@ def cast(b: TensorFlowBuilder, x: Any, *, DstT: Any, Truncate: bool = False, **_
 
 @rows.row("Bitcast")
 def bitcast(b: TensorFlowBuilder, x: Any, *, type: Any, **_: Any) -> Any:
-    """Bytes read as another type; parts of an element, or elements of which one is made, stand along a last
-    axis.
-    """
+    """Lift ``Bitcast``; if the item sizes differ, the last axis holds the parts of one element."""
     x, dtype = b.array(x), type
     have, want = ITEMSIZE[x.dtype], ITEMSIZE[dtype]
     if have == want:
@@ -260,8 +266,8 @@ def bitcast(b: TensorFlowBuilder, x: Any, *, type: Any, **_: Any) -> Any:
 
 
 @rows.row(
-    "Identity", "Snapshot", "DeepCopy", "EnsureShape", "PlaceholderWithDefault", "DebugIdentityV2", "Copy", "CopyHost",
-    "DebugGradientIdentity",
+    "Identity", "Snapshot", "DeepCopy", "EnsureShape", "PlaceholderWithDefault", "DebugIdentityV2", "Copy",
+    "CopyHost", "DebugGradientIdentity",
 )  # fmt: skip
 def identity(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
     return b.array(x)
@@ -269,7 +275,6 @@ def identity(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
 
 @rows.row("PreventGradient")
 def prevent_gradient(b: TensorFlowBuilder, x: Any, *, message: Any = "", **_: Any) -> Any:
-    """An error where a gradient is taken."""
     x = b.array(x)
     return (
         b.refuse_gradient(x, x, message=message.decode() if isinstance(message, bytes) else message)
@@ -287,7 +292,7 @@ def check_numerics(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
 
 @rows.row("ClipByValue")
 def clip_by_value(b: TensorFlowBuilder, x: Any, low: Any, high: Any, **_: Any) -> Any:
-    """Kept between two bounds; where they cross, the first one wins."""
+    """Lift ``ClipByValue``. If ``low`` is larger than ``high``, the result is ``low``."""
     x, low, high = b.beside(x, low, high)
     if not isinstance(low, Value) and not isinstance(high, Value) and low <= high:
         return b.clip(x, low, high)
@@ -302,7 +307,7 @@ def _chosen(b: TensorFlowBuilder, *items: Any) -> list[Any]:
 
 @rows.row("Select")
 def select_rows(b: TensorFlowBuilder, condition: Any, x: Any, y: Any, **_: Any) -> Any:
-    """A vector of truth values chooses among rows."""
+    """Lift ``Select``; a condition vector selects rows."""
     condition, rank = b.array(condition, "bool"), b.result.ndim
     if condition.ndim == 1 and rank > 1:
         condition = b.reshape(condition, shape=(*condition.shape, *(1,) * (rank - 1)))
@@ -311,7 +316,6 @@ def select_rows(b: TensorFlowBuilder, condition: Any, x: Any, y: Any, **_: Any) 
 
 @rows.row("AddN")
 def add_n(b: TensorFlowBuilder, items: Any, **_: Any) -> Any:
-    """The sum of all."""
     items = b.arrays(*items)
     result = items[0]
     for item in items[1:]:

@@ -1,4 +1,4 @@
-"""Gathering and scattering by arrays of indices, sorting and searching."""
+"""Rows of gathering, scattering, sorting, searching, and sparse operands."""
 
 from __future__ import annotations
 
@@ -15,23 +15,21 @@ from .shapes import size_of
 
 # ------------------------------------------------------------------------------------- gathering
 def _wide(b: TensorFlowBuilder, indices: Value) -> Value:
-    """Indices in a type that every target indexes with."""
+    """Return indices in a dtype that every target accepts as an index."""
     wide: Value = (
         b.astype(indices, dtype="int32") if indices.dtype in ("int8", "int16", "uint8", "uint16") else indices
     )
     return wide
 
 
-rows.table(
-    {"Gather": lambda b, params, indices, **_: b.take(params, _wide(b, b.array(indices)), axis=0)}
-)  # the rows that indices name
+rows.table({"Gather": lambda b, params, indices, **_: b.take(params, _wide(b, b.array(indices)), axis=0)})
 
 
 @rows.row("GatherV2", static=("axis",))
 def gather_v2(
     b: TensorFlowBuilder, params: Any, indices: Any, axis: Any, *, batch_dims: int = 0, **_: Any
 ) -> Any:
-    """The slices that indices name along an axis, for each element of the first ``batch_dims`` axes."""
+    """Lift ``GatherV2``, with ``batch_dims`` leading axes that ``params`` and ``indices`` share."""
     params = b.array(params, b.result.dtype)
     indices, axis = _wide(b, b.array(indices)), axis_in(axis, max(params.ndim, 1))
     batch = batch_dims + indices.ndim if batch_dims < 0 else batch_dims
@@ -47,7 +45,7 @@ def gather_v2(
 
 
 def _batch_places(b: TensorFlowBuilder, indices: Value, batch: int) -> list[Value]:
-    """The number of each element of the first axes, to broadcast beside ``indices``."""
+    """Return the indices along each of the first ``batch`` axes, broadcastable to ``indices``."""
     return [
         b.reshape(
             b.arange(start=0, stop=indices.shape[axis], step=1, dtype=indices.dtype),
@@ -65,7 +63,6 @@ def parts_of(b: TensorFlowBuilder, indices: Value) -> list[Value]:
 
 @rows.row("GatherNd")
 def gather_nd(b: TensorFlowBuilder, params: Any, indices: Any, **_: Any) -> Any:
-    """What index vectors name."""
     parts = parts_of(b, indices)
     if not parts:
         return b.broadcast_to(params, shape=(*indices.shape[:-1], *params.shape))
@@ -74,7 +71,7 @@ def gather_nd(b: TensorFlowBuilder, params: Any, indices: Any, **_: Any) -> Any:
 
 # ------------------------------------------------------------------------------------- scattering
 def scattered(b: TensorFlowBuilder, whole: Value, indices: Value, updates: Value, reduce: str | None) -> Any:
-    """Slices written, or added, where index vectors say."""
+    """Scatter slices to the index vectors ``indices``, overwriting or combining them by ``reduce``."""
     parts = parts_of(b, indices)
     if not parts:
         raise NotImplementedError("index vectors without elements")
@@ -83,7 +80,7 @@ def scattered(b: TensorFlowBuilder, whole: Value, indices: Value, updates: Value
 
 @rows.row("ScatterNd", static=("shape",))
 def scatter_nd(b: TensorFlowBuilder, indices: Any, updates: Any, shape: Any, **_: Any) -> Any:
-    """Slices added up in zeros."""
+    """Lift ``ScatterNd``: add slices up in an array of zeros."""
     whole = b.zeros(shape=numbers(shape, "the shape"), dtype=updates.dtype)
     if updates.dtype == "bool":
         return scattered(b, whole, indices, updates, None)
@@ -109,7 +106,6 @@ rows.row("TensorScatterMin")(_scatter("min"))
 def dynamic_partition(
     b: TensorFlowBuilder, data: Any, partitions: Any, *, num_partitions: int, **_: Any
 ) -> Any:
-    """The rows of each number."""
     hints = [spec.hints[0] for spec in b.recorded]
     return tuple(
         b.boolean_mask(data, b.equal(partitions, number), axis=0, hint=hints[number])
@@ -119,9 +115,9 @@ def dynamic_partition(
 
 @rows.row("DynamicStitch", "ParallelDynamicStitch", static=("indices",))
 def dynamic_stitch(b: TensorFlowBuilder, indices: Any, data: Any, **_: Any) -> Any:
-    """Rows put to their places; the last one for a place stays.
+    """Lift ``DynamicStitch``: write rows to their indices, where the last row for an index wins.
 
-    There are as many as the largest place says.
+    The number of rows is the largest index plus 1.
     """
     places = [b.array(item, "int32") for item in indices]
     flat = [b.reshape(item, shape=(product(item.shape),)) for item in places]
@@ -171,7 +167,7 @@ def approx_top_k(
 
 @rows.row("XlaDynamicUpdateSlice", static=("indices",))
 def dynamic_update_slice(b: TensorFlowBuilder, input: Any, update: Any, indices: Any, **_: Any) -> Any:
-    """A slice written to, moved inside where it would end outside."""
+    """Lift ``XlaDynamicUpdateSlice``: write a slice, whose start is clamped so that it fits."""
     places = []
     for axis, (whole, size) in enumerate(zip(input.shape, update.shape)):
         start = (
@@ -191,22 +187,23 @@ def nth_element(b: TensorFlowBuilder, input: Any, n: Any, *, reverse: bool = Fal
 
 
 def _in_top_k(b: TensorFlowBuilder, predictions: Value, targets: Value, k: Any) -> Any:
-    """Whether fewer than ``k`` predictions are larger than that of the target, all of which are finite."""
+    """Return True for each row in which fewer than ``k`` predictions are larger than that of the target
+    class.
+
+    Return False for rows with a prediction that is not finite or a target that is out of range.
+    """
     column = b.reshape(b.astype(targets, dtype="int64"), shape=(*targets.shape, 1))
     classes = predictions.shape[1]
     inside = b.logical_and(b.greater_equal(column, 0), b.less(column, b.array(classes, "int64")))
     mine = b.take_along_axis(predictions, b.where(inside, column, b.array(0, "int64")), axis=1)
     larger = b.sum(b.astype(b.greater(predictions, mine), dtype="int64"), axis=1, dtype="int64")
-    # what is neither larger nor smaller than all, and stands before the limit is reached, makes the answer
-    # False
+    # TensorFlow returns False if a prediction is not finite or the target is no class.
     finite = b.all(b.logical_and(b.isfinite(predictions), inside), axis=1)
     return b.logical_and(b.less(larger, b.array(k, "int64")), finite)
 
 
 rows.table({
-    # whether the target is among the largest ``k``
     "InTopK": lambda b, predictions, targets, *, k, **_: _in_top_k(b, predictions, targets, k),
-    # whether the target is among the largest ``k``
     "InTopKV2": lambda b, predictions, targets, k, **_: _in_top_k(b, predictions, targets, k),
 })  # fmt: skip
 
@@ -232,9 +229,7 @@ def bucketize(b: TensorFlowBuilder, input: Any, *, boundaries: Any, **_: Any) ->
 def histogram_fixed_width(
     b: TensorFlowBuilder, values: Any, value_range: Any, nbins: Any, *, dtype: Any = "int32", **_: Any
 ) -> Any:
-    """How many elements lie in each of equal parts of a range; those outside count in the first and the last
-    one.
-    """
+    """Lift ``HistogramFixedWidth``. Values out of range count in the first or last bin."""
     count = size_of(nbins)
     low, high = _ends(b, value_range, values.dtype)
     wide = "float64"
@@ -259,8 +254,8 @@ def where(b: TensorFlowBuilder, condition: Any, **_: Any) -> Any:
 
 
 def _in_order_of_coming(b: TensorFlowBuilder, x: Value, axis: int | None) -> tuple[Value, Value, Value]:
-    """Different elements in the order in which they come, where each element is among them, and how often
-    they come.
+    """Return the unique elements in order of first occurrence, the index of each element among them, and
+    counts.
     """
     values, first, inverse, counts = b.unique_all(x, axis=axis, hint=b.result.hints[axis or 0])
     order = b.argsort(first, axis=0)
@@ -294,7 +289,6 @@ def unique_v2(b: TensorFlowBuilder, x: Any, axis: Any, *, out_idx: Any = "int32"
 def unique_with_counts_v2(
     b: TensorFlowBuilder, x: Any, axis: Any, *, out_idx: Any = "int32", **_: Any
 ) -> Any:
-    """Of slices along an axis, and how often they come."""
     values, places, counts = _in_order_of_coming(b, x, _axis(axis, x.ndim))
     return (
         values,
@@ -317,7 +311,7 @@ def list_diff(b: TensorFlowBuilder, x: Any, y: Any, *, out_idx: Any = "int32", *
 
 @rows.row("UnravelIndex", static=("dims",))
 def unravel_index(b: TensorFlowBuilder, indices: Any, dims: Any, **_: Any) -> Any:
-    """The index along each axis of elements that are counted in row-major order."""
+    """Lift ``UnravelIndex``: flat row-major indices to one index per axis."""
     sizes, dtype = numbers(dims, "the shape"), indices.dtype
     found, rest = [], indices
     for size in reversed(sizes):
@@ -336,7 +330,7 @@ def sparse_to_dense(
     default_value: Any,
     **_: Any,
 ) -> Any:
-    """One value everywhere, but for those at index vectors."""
+    """Lift ``SparseToDense``: a default value everywhere except at index vectors."""
     shape = numbers(output_shape, "the shape")
     whole = b.broadcast_to(b.array(default_value, b.result.dtype), shape=shape)
     indices = (
@@ -366,7 +360,7 @@ def sparse_dense_matmul(
     adjoint_b: bool = False,
     **_: Any,
 ) -> Any:
-    """The product of a matrix that is given by its values at index vectors with another one."""
+    """Lift ``SparseTensorDenseMatMul``, through a dense copy of the sparse matrix."""
     dense = scattered(
         b, b.zeros(shape=numbers(a_shape, "the shape"), dtype=a_values.dtype), a_indices, a_values, "sum"
     )

@@ -1,5 +1,6 @@
-"""Convolutions of volumes in groups, which TensorFlow has a kernel for only where XLA compiles them: one
-convolution a group.
+"""Grouped 3D convolutions as one convolution per group.
+
+TensorFlow has a kernel for grouped 3D convolutions only under XLA.
 """
 
 from __future__ import annotations

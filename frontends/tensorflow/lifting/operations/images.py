@@ -1,4 +1,4 @@
-"""Crops and projections of images."""
+"""Rows of image operations: colours, crops, and projective transforms."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ def _parts(b: TensorFlowBuilder, x: Value) -> list[Value]:
 
 @rows.row("RGBToHSV")
 def rgb_to_hsv(b: TensorFlowBuilder, images: Any, **_: Any) -> Any:
-    """Hue, saturation and value."""
     red, green, blue = _parts(b, images)
     value = b.maximum(b.maximum(red, green), blue)
     spread = b.subtract(value, b.minimum(b.minimum(red, green), blue))
@@ -35,7 +34,7 @@ def rgb_to_hsv(b: TensorFlowBuilder, images: Any, **_: Any) -> Any:
 
 
 def _from_hsv(b: TensorFlowBuilder, images: Value) -> Any:
-    """Red, green and blue."""
+    """Convert HSV to RGB."""
     hue, saturation, value = _parts(b, images)
     sixth = b.multiply(hue, 6.0)
     ramps = (
@@ -50,13 +49,13 @@ def _from_hsv(b: TensorFlowBuilder, images: Value) -> Any:
     return b.stack(*colours, axis=images.ndim - 1)
 
 
-# red, green and blue, of which TensorFlow takes no gradients
+# TensorFlow defines no gradient of this operation.
 rows.table({"HSVToRGB": lambda b, images, **_: b.stop_gradient(_from_hsv(b, images))})
 
 
 @rows.row("AdjustContrastv2")
 def adjust_contrast(b: TensorFlowBuilder, images: Any, contrast_factor: Any, **_: Any) -> Any:
-    """The distance to the mean of each channel, multiplied."""
+    """Lift ``AdjustContrastv2``: scale the distance to the mean of each channel."""
     wide = b.astype(images, dtype="float32")
     mean = b.mean(wide, axis=(images.ndim - 3, images.ndim - 2), keepdims=True)
     factor = b.array(contrast_factor, "float32")
@@ -65,7 +64,7 @@ def adjust_contrast(b: TensorFlowBuilder, images: Any, contrast_factor: Any, **_
 
 @rows.row("AdjustHue")
 def adjust_hue(b: TensorFlowBuilder, images: Any, delta: Any, **_: Any) -> Any:
-    """The hue turned by a part of the circle."""
+    """Lift ``AdjustHue``; ``delta`` is a fraction of the full circle."""
     wide = b.astype(images, dtype="float32")
     hue, saturation, value = _parts(b, rgb_to_hsv(b, wide))
     moved = b.add(hue, b.array(delta, "float32"))
@@ -75,7 +74,7 @@ def adjust_hue(b: TensorFlowBuilder, images: Any, delta: Any, **_: Any) -> Any:
 
 @rows.row("AdjustSaturation")
 def adjust_saturation(b: TensorFlowBuilder, images: Any, scale: Any, **_: Any) -> Any:
-    """The saturation multiplied, and kept between 0 and 1."""
+    """Lift ``AdjustSaturation``; the scaled saturation is clipped to [0, 1]."""
     wide = b.astype(images, dtype="float32")
     hue, saturation, value = _parts(b, rgb_to_hsv(b, wide))
     moved = b.clip(b.multiply(saturation, b.array(scale, "float32")), 0.0, 1.0)
@@ -92,9 +91,7 @@ def _sampled(
     outside: Any,
     fill: Any,
 ) -> Any:
-    """``x[image, line, column]`` at positions between elements; ``outside`` says where ``fill`` stands
-    instead.
-    """
+    """Sample ``x[image, line, column]`` at fractional positions, with ``fill`` where ``outside`` is True."""
     height, width = (b.array(size - 1, "float32") for size in x.shape[1:3])
 
     def at(lines: Value, columns: Value) -> Any:
@@ -140,7 +137,7 @@ def crop_and_resize(
     extrapolation_value: float = 0.0,
     **_: Any,
 ) -> Any:
-    """Parts of images, each resampled to one size."""
+    """Lift ``CropAndResize``: sample each box of an image at a grid of ``crop_size``."""
     count, new = boxes.shape[0], numbers(crop_size, "the size of a crop")
     sides = [b.getitem(boxes, key=((None, None, 1), place)) for place in range(4)]
     lines, columns = (
@@ -167,7 +164,6 @@ def crop_and_resize_grad_image(
     method: str = "bilinear",
     **_: Any,
 ) -> Any:
-    """What flows back to each element of the images that was read."""
     whole = numbers(image_size, "the size of images")
     x = b.astype(grads, dtype="float32")
     lines, columns = (
@@ -181,8 +177,9 @@ def crop_and_resize_grad_image(
 
 
 def _read_weights(b: TensorFlowBuilder, size: Any, count: Any, boxes: Value, axis: int, method: str) -> Value:
-    """How much of each line or column of an image each one of a crop is: ``[box, count, size]``; nothing of
-    those outside.
+    """Return the weight of each line or column of the image in each one of the crop, ``[box, count, size]``.
+
+    Positions outside of the image have zero weights.
     """
     at = _positions(b, size, count, boxes, axis)
     at = b.reshape(at, shape=(*at.shape, 1))
@@ -205,7 +202,6 @@ def _positions(b: TensorFlowBuilder, size: Any, count: Any, boxes: Value, axis: 
 def crop_and_resize_grad_boxes(
     b: TensorFlowBuilder, grads: Any, image: Any, boxes: Any, box_ind: Any, **_: Any
 ) -> Any:
-    """What flows back to the corners of each box."""
     x, sizes = b.astype(image, dtype="float32"), grads.shape[1:3]
     picked = b.take(x, box_ind, axis=0)
     weights = [_read_weights(b, x.shape[axis + 1], sizes[axis], boxes, axis, "bilinear") for axis in range(2)]
@@ -223,7 +219,7 @@ def crop_and_resize_grad_boxes(
 
 
 def _read_slopes(b: TensorFlowBuilder, size: Any, count: Any, boxes: Value, axis: int) -> Value:
-    """How the weights change where a position moves: from the element before it to the one behind it."""
+    """Return the derivatives of the weights by the position."""
     at = _positions(b, size, count, boxes, axis)
     at = b.reshape(at, shape=(*at.shape, 1))
     place = places_of(b, size)
@@ -233,7 +229,7 @@ def _read_slopes(b: TensorFlowBuilder, size: Any, count: Any, boxes: Value, axis
 
 
 def _shares(b: TensorFlowBuilder, size: Any, count: Any) -> tuple[Value, Value]:
-    """How a position moves with the beginning and with the end of its box."""
+    """Return the derivatives of each position by the start and by the end of its box."""
     last = b.array(size - 1, "float32")
     if hint_of(count) == 1:
         half = b.reshape(b.multiply(last, 0.5), shape=(1,))
@@ -247,7 +243,7 @@ def _beyond(b: TensorFlowBuilder, at: Value, size: Any) -> Any:
 
 
 def _in_box(b: TensorFlowBuilder, size: Any, count: Any, start: Value, end: Value) -> Any:
-    """The positions in an axis that a box is sampled at: ``[box, count]``."""
+    """Return the positions along an axis at which a box is sampled, ``[box, count]``."""
     last = b.array(size - 1, "float32")
     if hint_of(count) == 1:
         middle = b.multiply(b.multiply(b.add(start, end), 0.5), last)
@@ -257,11 +253,16 @@ def _in_box(b: TensorFlowBuilder, size: Any, count: Any, start: Value, end: Valu
     return b.add(first, b.multiply(b.reshape(step, shape=(start.shape[0], 1)), places_of(b, count)))
 
 
-_APPROXIMATE = "TensorFlow's own gradient of ImageProjectiveTransform is another map of the gradient, and not its derivative"
+_APPROXIMATE = (
+    "TensorFlow's own gradient of ImageProjectiveTransform is another map of the gradient, and not its "
+    "derivative"
+)
 
 
 def _folded(b: TensorFlowBuilder, at: Value, size: Any, mode: str) -> Any:
-    """A position beyond the ends, brought back inside as the mode says; where it is ``CONSTANT``, it stays."""
+    """Map a position outside of the image inside according to the fill mode; ``CONSTANT`` leaves it
+    unchanged.
+    """
     if mode == "CONSTANT":
         return at
     count, last = b.array(size, "float32"), b.array(size - 1, "float32")
@@ -279,9 +280,7 @@ def _folded(b: TensorFlowBuilder, at: Value, size: Any, mode: str) -> Any:
 
 
 def _projected(b: TensorFlowBuilder, transforms: Value, new: tuple[Any, ...]) -> list[Value]:
-    """The line and the column that each element of the new image is read from, and whether there is such a
-    place.
-    """
+    """Return the source line and column of each output element, and a mask of undefined projections."""
     part = [
         b.reshape(b.getitem(transforms, key=((None, None, 1), place)), shape=(transforms.shape[0], 1, 1))
         for place in range(8)
@@ -301,7 +300,7 @@ def _projected(b: TensorFlowBuilder, transforms: Value, new: tuple[Any, ...]) ->
 
 
 def _tap(b: TensorFlowBuilder, x: Value, image: Value, line: Value, column: Value, fill: Value) -> Any:
-    """The element at whole positions, or ``fill`` outside."""
+    """Return the elements at integer positions, or ``fill`` outside of the image."""
     sizes = [b.array(size, "float32") for size in x.shape[1:3]]
     inside = b.logical_and(b.greater_equal(line, 0.0), b.greater_equal(column, 0.0))
     inside = b.logical_and(inside, b.logical_and(b.less(line, sizes[0]), b.less(column, sizes[1])))

@@ -1,4 +1,4 @@
-"""Products and decompositions of matrices."""
+"""Rows of matrix products, diagonals, decompositions and matrix functions."""
 
 from __future__ import annotations
 
@@ -14,11 +14,15 @@ from ....common.indexing import along, cut
 from ..table import Computed, TensorFlowBuilder, numbers, rows
 from .shapes import size_of
 
-_STEPS = 20  # of the iteration, which doubles the number of right digits in each of its last ones
-_ROOTS = 5  # roots of roots, after which the logarithm is that of a matrix near to the unit matrix
-_NODES = 10  # of the sum that the logarithm then is
+# Newton steps for a matrix root. They converge quadratically, so the last ones double the correct digits.
+_STEPS = 20
+# Repeated square roots bring a matrix close to the identity, where the quadrature of the logarithm is exact.
+_ROOTS = 5
+# Quadrature nodes.
+_NODES = 10
 _WIDE = {"float32": "float64", "complex64": "complex128"}
-_SINGLE = 1e-3  # of a matrix: further from it is no square of a root
+# The relative error above which a result is no square root.
+_SINGLE = 1e-3
 
 
 def _unit(b: TensorFlowBuilder, x: Value) -> Value:
@@ -28,8 +32,8 @@ def _unit(b: TensorFlowBuilder, x: Value) -> Value:
 
 
 def _root(b: TensorFlowBuilder, x: Value) -> Value:
-    """The principal root, by the iteration of Denman and Beavers with scaled factors; NaN where a matrix has
-    none of its own type.
+    """Return the principal square root by the scaled Denman-Beavers iteration, or NaN for matrices without
+    one.
     """
     root, other = x, _unit(b, x)
     for _ in range(_STEPS):
@@ -43,8 +47,8 @@ def _root(b: TensorFlowBuilder, x: Value) -> Value:
 
 
 def _factor(b: TensorFlowBuilder, root: Value, other: Value) -> Value:
-    """By which both are scaled, so that the product of their determinants is 1: all but what it is for single
-    digits.
+    """Return the factor that scales both iterates of a step so that the product of their determinants becomes
+    1.
     """
     length = b.log(b.abs(b.multiply(b.det(root), b.det(other))))
     power = b.divide(length, b.array(-2 * root.shape[-1], length.dtype))
@@ -65,8 +69,8 @@ def matrix_square_root(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
 
 @rows.row("MatrixLogarithm")
 def matrix_logarithm(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
-    """The matrix whose exponential is the operand: of a root of it, as a sum of quotients, with the weights
-    of Gauss and Legendre.
+    """Lift ``MatrixLogarithm`` by inverse scaling and squaring, with a Gauss-Legendre quadrature of the
+    integral form.
     """
     x = b.astype(input, dtype=_WIDE.get(input.dtype, input.dtype))
     for _number in range(_ROOTS):
@@ -96,7 +100,7 @@ def diag_part(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
 
 @rows.row("MatrixBandPart", static=("num_lower", "num_upper"))
 def matrix_band_part(b: TensorFlowBuilder, input: Any, num_lower: Any, num_upper: Any, **_: Any) -> Any:
-    """Zeros outside of a band around the diagonal; a negative width is the whole triangle."""
+    """Lift ``MatrixBandPart``; a negative width keeps the whole triangle."""
     low, high = size_of(num_lower), size_of(num_upper)
     if hint_of(low) >= 0:
         input = b.triu(input, k=-low)
@@ -104,7 +108,7 @@ def matrix_band_part(b: TensorFlowBuilder, input: Any, num_lower: Any, num_upper
 
 
 class _Band:
-    """The diagonals from ``low`` to ``high``, of matrices of this size, as rows of equal length."""
+    """Diagonals ``low`` to ``high`` of matrices, stored as rows of equal length."""
 
     def __init__(self, low: int, high: int, height: Any, width: Any, align: str) -> None:
         self.low, self.high, self.height, self.width = low, high, height, width
@@ -116,7 +120,6 @@ class _Band:
         return range(self.high, self.low - 1, -1)
 
     def length_of(self, number: int) -> Any:
-        """How many elements one diagonal has."""
         return (
             self.length
             if self.low == self.high
@@ -134,8 +137,8 @@ def _limits(k: Any) -> tuple[int, int]:
 
 
 rows.table({
-    "MatrixDiagPart": lambda b, input, **_: b.diagonal(input),  # the main diagonal
-    "MatrixDiag": lambda b, diagonal, **_: b.diag_embed(diagonal),  # square matrices with a diagonal
+    "MatrixDiagPart": lambda b, input, **_: b.diagonal(input),
+    "MatrixDiag": lambda b, diagonal, **_: b.diag_embed(diagonal),
 })  # fmt: skip
 
 
@@ -143,7 +146,6 @@ rows.table({
 def matrix_diag_part_v3(
     b: TensorFlowBuilder, input: Any, k: Any, padding_value: Any, *, align: str = "LEFT_LEFT", **_: Any
 ) -> Any:
-    """A diagonal, or a band of them as rows."""
     low, high = _limits(k)
     if low == high:
         return b.diagonal(input, offset=low)
@@ -167,7 +169,10 @@ def _plain(b: TensorFlowBuilder, value: Any, x: Value) -> Any:
 
 
 def _placed(b: TensorFlowBuilder, whole: Value, diagonal: Value, band: _Band) -> Any:
-    """``whole`` with the diagonals of a band, one or rows, in their places."""
+    """Return ``whole`` with the diagonals of a band replaced.
+
+    ``diagonal`` is a single diagonal or the rows of the band.
+    """
     lines = b.arange(start=0, stop=band.height, step=1, dtype="int32")
     columns = b.arange(start=0, stop=band.width, step=1, dtype="int32")
     distance = b.subtract(columns, b.reshape(lines, shape=(band.height, 1)))
@@ -203,7 +208,6 @@ def matrix_diag_v3(
     align: str = "LEFT_LEFT",
     **_: Any,
 ) -> Any:
-    """Matrices with a diagonal or a band, and a number elsewhere."""
     low, high = _limits(k)
     height, width = size_of(num_rows), size_of(num_cols)
     length = diagonal.shape[-1]
@@ -234,7 +238,7 @@ def matrix_set_diag_v3(
 
 
 def _turned(b: TensorFlowBuilder, x: Value, transposed: Any, adjoint: Any = False) -> Any:
-    """A matrix, its transpose or its adjoint."""
+    """Return a matrix, its transpose or its adjoint."""
     if not transposed and not adjoint:
         return x
     x = b.conj(x) if adjoint and is_complex(x.dtype) else x
@@ -264,7 +268,6 @@ def sparse_matmul(
 def batch_matmul(
     b: TensorFlowBuilder, x: Any, y: Any, *, adj_x: bool = False, adj_y: bool = False, **_: Any
 ) -> Any:
-    """Products of matrices, each perhaps the adjoint, with axes of batch that broadcast."""
     return b.matmul(
         *(
             b.astype(item, dtype=b.result.dtype)
@@ -275,7 +278,6 @@ def batch_matmul(
 
 @rows.row("Einsum")
 def einsum(b: TensorFlowBuilder, inputs: Any, *, equation: str, **_: Any) -> Any:
-    """The sum of products that an equation says."""
     labels, arrow, result = equation.replace(" ", "").partition("->")
     if not arrow:
         letters = sorted({letter for letter in labels if letter.isalpha() and labels.count(letter) == 1})
@@ -283,26 +285,26 @@ def einsum(b: TensorFlowBuilder, inputs: Any, *, equation: str, **_: Any) -> Any
     return b.einsum(*b.arrays(*inputs), equation=f"{labels}->{result}")
 
 
-rows.table(
-    {"Cross": lambda b, a, b_, **_: b.cross(a, b_, axis=-1)}
-)  # of vectors of three along the last axis
+rows.table({"Cross": lambda b, a, b_, **_: b.cross(a, b_, axis=-1)})
 
 
 # ------------------------------------------------------------------------------------- decompositions
 rows.table({
-    "Cholesky": lambda b, input, **_: b.cholesky(input),  # the lower factor
-    "Qr": lambda b, input, *, full_matrices=False, **_: b.qr(input, mode="complete" if full_matrices else "reduced"),  # Q and R
-    # the inverse of a matrix or of its adjoint
+    "Cholesky": lambda b, input, **_: b.cholesky(input),
+    "Qr": lambda b, input, *, full_matrices=False, **_: b.qr(
+        input, mode="complete" if full_matrices else "reduced"
+    ),
     "MatrixInverse": lambda b, input, *, adjoint=False, **_: b.inv(_turned(b, input, False, adjoint)),
-    "MatrixDeterminant": lambda b, input, **_: b.det(input),  # the determinant
-    # the solution of linear equations
-    "MatrixSolve": lambda b, matrix, rhs, *, adjoint=False, **_: b.solve(_turned(b, matrix, False, adjoint), rhs),
+    "MatrixDeterminant": lambda b, input, **_: b.det(input),
+    "MatrixSolve": lambda b, matrix, rhs, *, adjoint=False, **_: b.solve(
+        _turned(b, matrix, False, adjoint), rhs
+    ),
 })  # fmt: skip
 
 
 @rows.row("CholeskyGrad")
 def cholesky_grad(b: TensorFlowBuilder, l: Any, grad: Any, **_: Any) -> Any:  # noqa: E741
-    """The gradient of the factor ``l`` (Murray 2016)."""
+    """Lift ``CholeskyGrad``, the gradient for the matrix from that of its factor ``l`` (Murray 2016)."""
     middle = b.tril(b.matmul(_turned(b, l, True), grad))
     half = b.subtract(middle, b.multiply(_diagonal_matrix(b, b.diagonal(middle)), 0.5))
     right = b.solve_triangular(l, half, upper=False, left=True, transpose=True)
@@ -320,7 +322,7 @@ def _diagonal_matrix(b: TensorFlowBuilder, x: Value) -> Any:
 def svd(
     b: TensorFlowBuilder, input: Any, *, compute_uv: bool = True, full_matrices: bool = False, **_: Any
 ) -> Any:
-    """Singular values, U and V; both empty where they are not asked for."""
+    """Lift ``Svd``: singular values, U and V. U and V are empty unless ``compute_uv``."""
     if not compute_uv:
         return b.svdvals(input), *(b.zeros(shape=spec.hints, dtype=spec.dtype) for spec in b.recorded[1:])
     left, values, right = b.svd(input, full_matrices=bool(full_matrices))
@@ -329,7 +331,6 @@ def svd(
 
 @rows.row("SelfAdjointEigV2")
 def eigh(b: TensorFlowBuilder, input: Any, *, compute_v: bool = True, **_: Any) -> Any:
-    """Eigenvalues, ascending, and eigenvectors, which are empty where they are not asked for."""
     if not compute_v:
         return b.as_result(b.eigvalsh(input)), b.zeros(shape=b.recorded[1].hints, dtype=input.dtype)
     values, vectors = b.eigh(input)
@@ -345,7 +346,7 @@ def eig(b: TensorFlowBuilder, input: Any, *, compute_v: bool = True, **_: Any) -
 
 @rows.row("Lu")
 def lu(b: TensorFlowBuilder, input: Any, *, output_idx_type: Any = "int32", **_: Any) -> Any:
-    """L and U in one matrix, and the row of the matrix that each row of them is."""
+    """Lift ``Lu``: L and U packed in one matrix, and the row permutation."""
     packed, pivots = b.lu_factor(input)
     exchange, _, _ = b.lu_unpack(packed, pivots)
     exchange = b.real(exchange) if is_complex(exchange.dtype) else exchange
@@ -362,7 +363,7 @@ def log_matrix_determinant(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
 def matrix_solve_ls(
     b: TensorFlowBuilder, matrix: Any, rhs: Any, l2_regularizer: Any, *, fast: bool = True, **_: Any
 ) -> Any:
-    """Least squares by the normal equations, with a weight on the solution, or the solution of least norm."""
+    """Lift ``MatrixSolveLs``: regularized normal equations if ``fast``, otherwise the pseudoinverse."""
     adjoint = _adjoint(b, matrix)
     if not fast:
         return b.matmul(b.pinv(matrix), rhs)
@@ -390,7 +391,7 @@ def matrix_triangular_solve(
 def banded_triangular_solve(
     b: TensorFlowBuilder, matrix: Any, rhs: Any, *, lower: bool = True, adjoint: bool = False, **_: Any
 ) -> Any:
-    """The solution for a triangular matrix of which the bands are given as rows."""
+    """Lift ``BandedTriangularSolve``, whose matrix is given by its bands as rows."""
     bands, size = b.fix(matrix.shape[-2]), matrix.shape[-1]
     whole: Any = None
     for row in range(bands):
@@ -416,7 +417,6 @@ def tridiagonal_solve(b: TensorFlowBuilder, diagonals: Any, rhs: Any, **_: Any) 
 def tridiagonal_matmul(
     b: TensorFlowBuilder, superdiag: Any, maindiag: Any, subdiag: Any, rhs: Any, **_: Any
 ) -> Any:
-    """The product of a matrix of three diagonals with others."""
     upper, middle, lower = (
         b.permute_dims(item, axes=(*range(item.ndim - 2), item.ndim - 1, item.ndim - 2))
         for item in (superdiag, maindiag, subdiag)

@@ -1,4 +1,4 @@
-"""Normalisation of images, and its gradients."""
+"""Rows of activations, losses and normalisation, and of their gradients."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _SCALE, _SCALE_ALPHA = 1.0507009873554804934193349852946, 1.75809934084737685994
 
 
 rows.table({
-    "Relu": lambda b, x, **_: b.relu(b.array(x)),  # 0 below 0
-    "Relu6": lambda b, x, **_: b.relu6(b.array(x)),  # 0 below 0, 6 above 6
-    "LeakyRelu": lambda b, x, *, alpha, **_: b.leaky_relu(b.array(x), negative_slope=float(alpha)),  # another slope below 0
-    "Elu": lambda b, x, **_: b.elu(b.array(x), alpha=1.0),  # ``exp(x) - 1`` below 0
-    "Softsign": lambda b, x, **_: b.soft_sign(b.array(x)),  # ``x / (1 + abs(x))``
+    "Relu": lambda b, x, **_: b.relu(b.array(x)),
+    "Relu6": lambda b, x, **_: b.relu6(b.array(x)),
+    "LeakyRelu": lambda b, x, *, alpha, **_: b.leaky_relu(b.array(x), negative_slope=float(alpha)),
+    "Elu": lambda b, x, **_: b.elu(b.array(x), alpha=1.0),
+    "Softsign": lambda b, x, **_: b.soft_sign(b.array(x)),
 })  # fmt: skip
 
 
@@ -138,20 +138,18 @@ def reciprocal_grad(b: TensorFlowBuilder, y: Any, given: Any, **_: Any) -> Any:
 
 
 # ------------------------------------------------------------------------------------- losses
-rows.table(
-    {"L2Loss": lambda b, x, **_: b.multiply(b.sum(b.square(b.array(x))), 0.5)}
-)  # half of the sum of squares
+rows.table({"L2Loss": lambda b, x, **_: b.multiply(b.sum(b.square(b.array(x))), 0.5)})
 
 
 @rows.row("SoftmaxCrossEntropyWithLogits")
 def softmax_cross_entropy(b: TensorFlowBuilder, logits: Any, labels: Any, **_: Any) -> Any:
-    """The loss of each row, and its gradient."""
+    """Lift ``SoftmaxCrossEntropyWithLogits``: the loss of each row and its gradient for the logits."""
     logits, labels = b.arrays(logits, labels)
     axis = b.recorded[1].ndim - 1
     logits, labels = alike(b, logits, labels)
     logarithms = b.log_softmax(logits, axis=axis)
     slope = b.subtract(b.softmax(logits, axis=axis), b.stop_gradient(labels))
-    # TensorFlow's gradient is that of labels that add up to 1, whether they do or not
+    # TensorFlow's gradient assumes that the labels of a row add up to 1, even if they do not.
     parts = b.with_gradient(
         b.negative(b.multiply(labels, logarithms)), logits, slope, labels, b.negative(logarithms)
     )
@@ -160,7 +158,10 @@ def softmax_cross_entropy(b: TensorFlowBuilder, logits: Any, labels: Any, **_: A
 
 @rows.row("SparseSoftmaxCrossEntropyWithLogits")
 def sparse_softmax_cross_entropy(b: TensorFlowBuilder, logits: Any, labels: Any, **_: Any) -> Any:
-    """The loss of each row for the number of its class, and its gradient; NaN where there is no such class."""
+    """Lift ``SparseSoftmaxCrossEntropyWithLogits``: the loss of each row and its gradient for the logits.
+
+    Both are NaN for labels out of range.
+    """
     logits, labels = b.array(logits), b.array(labels)
     count = logits.shape[1]
     column = b.reshape(labels, shape=(*labels.shape, 1))
@@ -195,10 +196,12 @@ def _others(rank: int, axis: int) -> tuple[int, ...]:
 def _fused(reserved: int) -> Callable[..., Any]:
     def row(
         b: TensorFlowBuilder, x: Any, scale: Any, offset: Any, mean: Any, variance: Any,
-        *, epsilon: float = 1e-4, exponential_avg_factor: float = 1.0, data_format: str = "NHWC", is_training: bool = True, **_: Any,
+        *, epsilon: float = 1e-4, exponential_avg_factor: float = 1.0, data_format: str = "NHWC",
+        is_training: bool = True, **_: Any,
     ) -> Any:  # fmt: skip
-        """The normalised array, the statistics that are kept, and what the gradient needs: gradients flow to
-        the first of them alone.
+        """Lift ``FusedBatchNorm``: the normalised array, the new statistics, and what the gradient reads.
+
+        Gradients flow only to the normalised array.
         """
         axis, rest = _channel_axis(x, data_format), b.zeros(shape=b.recorded[-1].hints, dtype="float32")
         if not is_training:
@@ -264,10 +267,12 @@ rows.row("FusedBatchNormV3")(_fused(reserved=3))
 
 @rows.row("FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3")
 def fused_batch_norm_grad(
-    b: TensorFlowBuilder, y_backprop: Any, x: Any, scale: Any, reserve_space_1: Any, reserve_space_2: Any, *_: Any,
-    epsilon: float = 1e-4, data_format: str = "NHWC", is_training: bool = True, **__: Any,
+    b: TensorFlowBuilder, y_backprop: Any, x: Any, scale: Any, reserve_space_1: Any, reserve_space_2: Any,
+    *_: Any, epsilon: float = 1e-4, data_format: str = "NHWC", is_training: bool = True, **__: Any,
 ) -> Any:  # fmt: skip
-    """Gradients of the array, the scale and the offset; two more are empty, or zeros of a vector."""
+    """Lift ``FusedBatchNormGrad``: the gradients of ``x``, ``scale`` and ``offset``, and zeros for the other
+    outputs.
+    """
     axis, rank = _channel_axis(x, data_format), x.ndim
     axes, dtype = _others(rank, axis), x.dtype
     given, x = (b.astype(item, dtype=scale.dtype) for item in (y_backprop, x))
@@ -318,7 +323,6 @@ def lrn_grad(
     b: TensorFlowBuilder, input_grads: Any, input_image: Any, output_image: Any,
     *, depth_radius: int = 5, bias: float = 1.0, alpha: float = 1.0, beta: float = 0.5, **_: Any,
 ) -> Any:  # fmt: skip
-    """What flows back to the element, and to its neighbours."""
     base = _base(b, input_image, depth_radius, bias, alpha)
     shared = _near(b, b.divide(b.multiply(input_grads, output_image), base), depth_radius)
     own = b.multiply(input_grads, b.pow(base, -float(beta)))

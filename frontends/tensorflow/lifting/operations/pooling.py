@@ -1,4 +1,4 @@
-"""Pooling and its gradients, windows as patches."""
+"""Rows of pooling, its gradients, patches and glimpses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .windows import Padding, back, beside_space, first, is_first, layout_of, of
 
 
 class _Windows:
-    """The windows of a pooling over the axes of space."""
+    """Spatial window sizes, strides and padding of a pooling operation."""
 
     def __init__(self, attributes: dict[str, Any], ksize: Any = None, strides: Any = None) -> None:
         ksize, strides = attributes.get("ksize", ksize), attributes.get("strides", strides)
@@ -43,8 +43,9 @@ class _Windows:
 
 
 def _empty(b: TensorFlowBuilder, x: Any, windows: _Windows) -> Any:
-    """An array without elements where no window fits, which targets refuse; None where some fit, and where
-    elements are added.
+    """Return an empty array if no window fits, which targets reject.
+
+    Return None if windows fit or the input is padded.
     """
     space = space_of(x, windows.data_format)
     fits = [hint_of(size) >= kernel for size, kernel in zip(space, windows.kernel)]
@@ -63,7 +64,6 @@ def _empty(b: TensorFlowBuilder, x: Any, windows: _Windows) -> Any:
 
 @rows.row("MaxPool", "MaxPool3D")
 def max_pool(b: TensorFlowBuilder, input: Any, **attributes: Any) -> Any:
-    """The largest element of each window."""
     windows = _Windows(attributes)
     if (empty := _empty(b, input, windows)) is not None:
         return empty
@@ -80,7 +80,6 @@ def max_pool_v2(b: TensorFlowBuilder, input: Any, ksize: Any, strides: Any, **at
 
 @rows.row("AvgPool", "AvgPool3D")
 def avg_pool(b: TensorFlowBuilder, value: Any, **attributes: Any) -> Any:
-    """The mean of each window without its padding."""
     windows = _Windows(attributes)
     if (empty := _empty(b, value, windows)) is not None:
         return empty
@@ -89,7 +88,7 @@ def avg_pool(b: TensorFlowBuilder, value: Any, **attributes: Any) -> Any:
 
 
 def _places(b: TensorFlowBuilder, x: Value, windows: _Windows) -> tuple[Value, Value]:
-    """The largest elements, with channels first, and where they stand in space."""
+    """Return the maxima of the windows with channels first, and their flat spatial indices."""
     moved = first(b, x, windows.data_format)
     found: tuple[Value, Value] = b.max_pool_with_indices(
         moved, **windows.params(moved.shape[2:]), dilation=(1,) * windows.rank
@@ -106,7 +105,6 @@ def max_pool_with_argmax(
     include_batch_in_index: bool = False,
     **attributes: Any,
 ) -> Any:
-    """And where it stands, counted over height, width and channels."""
     windows = _Windows(attributes)
     values, places = _places(b, input, windows)
     found = _flat_places(b, places, input, include_batch_in_index)
@@ -114,7 +112,9 @@ def max_pool_with_argmax(
 
 
 def _flat_places(b: TensorFlowBuilder, places: Value, x: Value, with_batch: bool) -> Value:
-    """Places in space as places among all elements of ``[batch, height, width, channels]``."""
+    """Return flat spatial indices as flat indices over height, width and channels, and the batch if
+    ``with_batch``.
+    """
     places = back(b, places, "NHWC")
     batch, channels = x.shape[0], x.shape[3]
     found = b.add(
@@ -135,7 +135,7 @@ def _flat(b: TensorFlowBuilder, x: Value) -> Any:
 
 
 def _max_gradient(b: TensorFlowBuilder, x: Value, given: Value, windows: _Windows) -> Any:
-    """``given`` added up where the largest element of each window stands."""
+    """Add ``given`` up at the maximum of each window."""
     _, places = _places(b, x, windows)
     moved, parts = first(b, x, windows.data_format), first(b, given, windows.data_format)
     whole = b.zeros(shape=(*moved.shape[:2], product(moved.shape[2:])), dtype=given.dtype)
@@ -144,7 +144,7 @@ def _max_gradient(b: TensorFlowBuilder, x: Value, given: Value, windows: _Window
 
 
 def _max_second(b: TensorFlowBuilder, x: Value, given: Value, windows: _Windows) -> Any:
-    """The elements of ``given`` where the largest element of each window stands."""
+    """Gather ``given`` at the maximum of each window."""
     _, places = _places(b, x, windows)
     moved = _flat(b, first(b, given, windows.data_format))
     found = b.take_along_axis(moved, _flat(b, places), axis=2)
@@ -152,8 +152,8 @@ def _max_second(b: TensorFlowBuilder, x: Value, given: Value, windows: _Windows)
 
 
 def _of_places(names: tuple[str, ...], formula: Callable[..., Any]) -> None:
-    """Rows of what depends on where the largest element of each window stands; of the second version, which
-    takes windows as arrays.
+    """Register the rows of an operation on the maxima of windows, and of its second version with window
+    operands.
     """
 
     @rows.row(*names)
@@ -194,7 +194,6 @@ def max_pool_grad_with_argmax(
     include_batch_in_index: bool = False,
     **_: Any,
 ) -> Any:
-    """``grad`` added up at the places that are known."""
     rows_, count = input.shape[0], product(input.shape[1:])
     places = _by_row(b, argmax, input, include_batch_in_index)
     whole = b.zeros(shape=(rows_, count), dtype=grad.dtype)
@@ -206,7 +205,7 @@ def max_pool_grad_with_argmax(
 
 def _avg_gradient(name: str) -> Callable[..., Any]:
     def row(b: TensorFlowBuilder, orig_input_shape: Any, grad: Any, **attributes: Any) -> Any:
-        """Each element of a window gets its share: what flows back, convolved with ones."""
+        """Lift ``AvgPoolGrad``: a transposed convolution of the shares of each window element with ones."""
         windows = _Windows(attributes)
         shape = numbers(orig_input_shape, "the shape of the image")
         space = shape[2:] if is_first(windows.data_format) else shape[1:-1]
@@ -240,7 +239,6 @@ rows.row("AvgPoolGrad", "AvgPool3DGrad", static=("orig_input_shape",))(_avg_grad
 def extract_image_patches(
     b: TensorFlowBuilder, images: Any, *, ksizes: Any, strides: Any, rates: Any, padding: str, **_: Any
 ) -> Any:
-    """Every window as one vector: its places, and the channels of each."""
     kernel, steps, apart = (of_space("NHWC", item, 4) for item in (ksizes, strides, rates))
     pairs = Padding(padding, (), "NHWC").pairs(images.shape[1:3], kernel, steps, apart)
     moved = b.permute_dims(images, axes=(0, 3, 1, 2))
@@ -263,7 +261,6 @@ def extract_image_patches(
 def extract_volume_patches(
     b: TensorFlowBuilder, input: Any, *, ksizes: Any, strides: Any, padding: str, **_: Any
 ) -> Any:
-    """Every window of a volume as one vector."""
     kernel, steps = (of_space("NDHWC", item, 5) for item in (ksizes, strides))
     pairs = Padding(padding, (), "NDHWC").pairs(input.shape[1:4], kernel, steps, (1, 1, 1))
     x = b.pad(input, padding=((0, 0), *pairs, (0, 0)))
@@ -276,10 +273,11 @@ def extract_volume_patches(
 def _first(
     b: TensorFlowBuilder, offsets: Value, size: Any, new: Any, axis: int, options: dict[str, Any]
 ) -> Value:
-    """The first line of each glimpse along an axis, cut off to a whole number."""
+    """Return the first line of each glimpse along an axis, truncated to an integer."""
     centered, normalized = options.get("centered", True), options.get("normalized", True)
     at, whole = b.getitem(offsets, key=along(1, axis)), b.array(size, "float32")
-    is_old = options["version"] == 1  # whose places are always those of the middle of a glimpse
+    # In the first version an offset is always the center of a glimpse.
+    is_old = options["version"] == 1
     at = b.multiply(at, whole) if normalized else at
     if centered:
         at = b.add(b.multiply(at, 0.5) if is_old or normalized else at, b.multiply(whole, 0.5))
@@ -290,8 +288,8 @@ def _first(
 
 
 def _noise(b: TensorFlowBuilder, x: Value, shape: tuple[Any, ...], options: dict[str, Any]) -> Value:
-    """What stands outside of the images: zeros, numbers between the least and the largest of each channel, or
-    normal ones.
+    """Return the values outside of the images: zeros, normal samples, or uniform samples in the range of each
+    channel.
     """
     kind = options.get("noise", "uniform")
     if kind == "zero":
@@ -306,7 +304,6 @@ def _noise(b: TensorFlowBuilder, x: Value, shape: tuple[Any, ...], options: dict
 
 def _glimpse(version: int) -> Callable[..., Any]:
     def row(b: TensorFlowBuilder, input: Any, size: Any, offsets: Any, **given: Any) -> Any:
-        """Parts of one size, of which TensorFlow takes no gradient."""
         new, batch, x, options = (
             numbers(size, "the size of a glimpse"),
             input.shape[0],

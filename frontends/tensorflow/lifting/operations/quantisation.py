@@ -1,4 +1,4 @@
-"""Numbers that are rounded to few steps, and stay floats."""
+"""Rows that round floats to few levels and return floats (fake quantisation)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..table import TensorFlowBuilder, rows
 def _nudged(
     b: TensorFlowBuilder, low: Value, high: Value, bits: int, narrow: bool
 ) -> tuple[Value, Value, Value]:
-    """The range moved so that 0 is one of the steps, and the length of a step."""
+    """Return the range moved so that 0 is one of the levels, and the distance between levels."""
     first, last = float(bool(narrow)), float(2**bits - 1)
     scale = b.divide(b.subtract(high, low), last - first)
     zero = b.subtract(first, b.divide(low, scale))
@@ -32,7 +32,7 @@ def _rounded(b: TensorFlowBuilder, x: Value, low: Any, high: Any, bits: int, nar
         b.logical_and(side, b.logical_not(empty)) for side in (b.less(x, least), b.greater(x, most))
     )
     inside = b.logical_not(b.logical_or(below, above))
-    # gradients flow as if nothing were rounded: to the ends of the range from what lies beyond them
+    # This is the straight-through gradient. That of values out of range goes to the ends of the range.
     pairs = (
         (x, inside),
         (b.broadcast_to(low, shape=x.shape), below),
@@ -82,7 +82,6 @@ def fake_quant_args_gradient(
     narrow_range: bool = False,
     **_: Any,
 ) -> Any:
-    """What flows back inside of the range; TensorFlow derives it no further."""
     gradients = b.stop_gradient(gradients)
     least, most, _scale = _nudged(
         b, b.array(float(min), "float32"), b.array(float(max), "float32"), num_bits, narrow_range
@@ -103,8 +102,8 @@ def _vars_gradient(by_channel: bool) -> Callable[..., Any]:
         narrow_range: bool = False,
         **_: Any,
     ) -> Any:
-        """To the numbers inside of the range, and to its ends from what lies beyond them; TensorFlow derives
-        it no further.
+        """Return the gradient for values inside of the range, and for its ends the sums of the gradients
+        beyond them.
         """
         gradients = b.stop_gradient(gradients)
         low, high = b.array(min, "float32"), b.array(max, "float32")
@@ -134,7 +133,7 @@ def _scaled(
     half_up: bool,
     given: bool,
 ) -> Any:
-    """Rounded to steps of a range around 0 that both ends lie in."""
+    """Round ``x`` to levels that are multiples of one scale, for the range between the ``ends``."""
     first = float(-(2 ** (bits - 1)) + bool(narrow)) if signed else 0.0
     last = float(2 ** (bits - 1) - 1) if signed else float(2**bits - 1)
     low, high = ends
@@ -188,7 +187,8 @@ def _there_and_back(
         half_up,
         given,
     )
-    return b.with_gradient(found, x, b.ones(shape=x.shape, dtype=x.dtype))  # as if nothing were rounded
+    # TensorFlow uses the straight-through gradient.
+    return b.with_gradient(found, x, b.ones(shape=x.shape, dtype=x.dtype))
 
 
 @rows.row("QuantizeAndDequantizeV2")
@@ -202,7 +202,7 @@ def quantize_and_dequantize(
 def quantize_and_dequantize_v4(
     b: TensorFlowBuilder, input: Any, input_min: Any, input_max: Any, *, num_bits: int = 8, **options: Any
 ) -> Any:
-    """Whose gradient flows inside of the range alone."""
+    """Lift ``QuantizeAndDequantizeV4``, whose gradient is zero outside of the range."""
     low, high = _ends(b, input, input_min, input_max, int(options.get("axis", -1)), True)
     inside = b.logical_and(b.greater_equal(input, low), b.less_equal(input, high))
     found = _there_and_back(b, input, input_min, input_max, num_bits, options)
@@ -229,7 +229,6 @@ def quantize_and_dequantize_grad(
     axis: int = -1,
     **_: Any,
 ) -> Any:
-    """What flows back inside of the range; the ends get nothing."""
     low, high = _ends(b, input, input_min, input_max, axis, True)
     inside = b.logical_and(b.greater_equal(input, low), b.less_equal(input, high))
     ends = (b.zeros(shape=spec.hints, dtype=spec.dtype) for spec in b.recorded[1:])

@@ -1,5 +1,7 @@
-"""Random numbers: those of a state are other ones of the same distribution; those of a seed or a key are
-TensorFlow's own, by Philox.
+"""Rows of random numbers.
+
+Operations with a state sample other numbers of the same distribution. Uniform, normal and integer
+operations with a seed or key compute TensorFlow's own numbers by Philox, the other ones sample from these.
 """
 
 from __future__ import annotations
@@ -30,7 +32,10 @@ def _expected(b: TensorFlowBuilder, chances: Value, tries: Value, count: int) ->
 def _drawn_candidates(
     b: TensorFlowBuilder, true_classes: Value, chances: Value, count: int, unique: bool
 ) -> tuple[Value, Value, Value]:
-    """The classes, and how often the true ones and these are expected; ``chances`` are those of all classes."""
+    """Sample classes with the probabilities ``chances``.
+
+    Return them, and the expected counts of the true classes and of the sampled ones.
+    """
     if unique:
         scores = b.add(b.log(chances), b.random_gumbel(b.next_key(), shape=chances.shape, dtype="float32"))
         classes = cut(b, b.argsort(scores, axis=0, descending=True, stable=True), 0, 0, count)
@@ -76,10 +81,10 @@ def _log_uniform(b: TensorFlowBuilder, *, range_max: int, **_: Any) -> Value:
 
 
 def _of_counts(
-    b: TensorFlowBuilder, *, range_max: int, unigrams: Any, distortion: float = 1.0, num_reserved_ids: int = 0, num_shards: int = 1,
-    vocab_file: str = "", **_: Any,
+    b: TensorFlowBuilder, *, range_max: int, unigrams: Any, distortion: float = 1.0,
+    num_reserved_ids: int = 0, num_shards: int = 1, vocab_file: str = "", **_: Any,
 ) -> Value:  # fmt: skip
-    """In proportion to counts that are attributes, to a power."""
+    """Return the probabilities of classes from the attribute ``unigrams``, raised to a power."""
     if vocab_file or num_shards != 1:
         raise NotImplementedError("classes whose counts stand in a file, or are divided")
     weights = [0.0] * num_reserved_ids + [float(count) ** distortion for count in unigrams]
@@ -95,7 +100,6 @@ rows.row("FixedUnigramCandidateSampler")(_sampler(_of_counts))
 
 @rows.row("AllCandidateSampler")
 def all_candidates(b: TensorFlowBuilder, true_classes: Any, *, num_sampled: int, **_: Any) -> Any:
-    """Each class once."""
     one = b.ones(shape=true_classes.shape, dtype="float32")
     return (
         b.arange(start=0, stop=num_sampled, step=1, dtype="int64"),
@@ -105,7 +109,7 @@ def all_candidates(b: TensorFlowBuilder, true_classes: Any, *, num_sampled: int,
 
 
 def _is_last(b: TensorFlowBuilder, x: Value) -> Value:
-    """Whether no element behind one is the same."""
+    """Return True for each element that does not occur again after its index."""
     place = b.arange(start=0, stop=x.shape[0], step=1, dtype="int32")
     behind = b.less(b.reshape(place, shape=(x.shape[0], 1)), place)
     again = b.logical_and(behind, b.equal(b.reshape(x, shape=(x.shape[0], 1)), x))
@@ -115,8 +119,8 @@ def _is_last(b: TensorFlowBuilder, x: Value) -> Value:
 
 @rows.row("ComputeAccidentalHits")
 def accidental_hits(b: TensorFlowBuilder, true_classes: Any, sampled_candidates: Any, **_: Any) -> Any:
-    """Where a class that was drawn is a true one: the row, the place among those that were drawn, and a
-    weight that takes it out.
+    """Lift ``ComputeAccidentalHits``: the row, the index among the samples, and a large negative weight of
+    each hit.
     """
     count, many = true_classes.shape[0], true_classes.shape[1]
     same = b.logical_and(
@@ -131,18 +135,20 @@ def accidental_hits(b: TensorFlowBuilder, true_classes: Any, sampled_candidates:
 
 # ------------------------------------------------------------------------------------- of a state
 rows.table({
-    # numbers in [0, 1)
-    "RandomUniform": lambda b, shape, **_: b.random_uniform(b.next_key(), shape=numbers(shape, "the shape"), dtype=b.result.dtype),
-    # of mean 0 and standard deviation 1
-    "RandomStandardNormal": lambda b, shape, **_: b.random_normal(b.next_key(), shape=numbers(shape, "the shape"), dtype=b.result.dtype),
-    # of these concentrations, and rate 1
-    "RandomGamma": lambda b, shape, alpha, **_: b.random_gamma(b.next_key(), _for_each(b, shape, b.array(alpha))),
+    "RandomUniform": lambda b, shape, **_: b.random_uniform(
+        b.next_key(), shape=numbers(shape, "the shape"), dtype=b.result.dtype
+    ),
+    "RandomStandardNormal": lambda b, shape, **_: b.random_normal(
+        b.next_key(), shape=numbers(shape, "the shape"), dtype=b.result.dtype
+    ),
+    "RandomGamma": lambda b, shape, alpha, **_: b.random_gamma(
+        b.next_key(), _for_each(b, shape, b.array(alpha))
+    ),
 }, static=("shape",))  # fmt: skip
 
 
 @rows.row("RandomUniformInt", static=("shape", "minval", "maxval"))
 def random_uniform_int(b: TensorFlowBuilder, shape: Any, minval: Any, maxval: Any, **_: Any) -> Any:
-    """Integers from ``minval`` to one below ``maxval``."""
     low, high = size_of(minval, "the least number"), size_of(maxval, "the largest number")
     return b.random_integers(
         b.next_key(), shape=numbers(shape, "the shape"), low=low, high=high, dtype=b.result.dtype
@@ -194,7 +200,7 @@ _SCRAMBLE = (0x3EC8F720, 0x02461E29)
 
 
 def _words_of_seed(b: TensorFlowBuilder, seed: Any) -> list[Value]:
-    """Lower and upper 32 bits of the two numbers of a seed."""
+    """Return the lower and upper 32 bits of the two numbers of a seed."""
     found = []
     for place in range(2):
         item = seed[place] if isinstance(seed, tuple) else b.getitem(seed, key=(place,))
@@ -223,7 +229,7 @@ def _halves(b: TensorFlowBuilder, number: Value) -> list[Value]:
 
 
 def scrambled(b: TensorFlowBuilder, seed: Any) -> tuple[Value, Value]:
-    """The key and the first count that a seed leads to."""
+    """Return the key and the counter that TensorFlow derives from a seed."""
     counts = b.stack(*_words_of_seed(b, seed), axis=0)
     mixed = b.philox(b.array(_SCRAMBLE, "uint32"), counts)
     behind = cut(b, mixed, 0, 2, 4)
@@ -240,7 +246,6 @@ def key_counter(b: TensorFlowBuilder, seed: Any, **_: Any) -> Any:
     return _wide(b, key, 1), _wide(b, counter, 2)
 
 
-# and the number of the algorithm: Philox
 rows.table(
     {
         "StatelessRandomGetKeyCounterAlg": lambda b, seed, **_: (
@@ -252,14 +257,13 @@ rows.table(
 )
 
 
-rows.table(
-    {"StatelessRandomGetAlg": lambda b, **_: b.array(_PHILOX, "int32")}
-)  # the number of the algorithm: Philox
+rows.table({"StatelessRandomGetAlg": lambda b, **_: b.array(_PHILOX, "int32")})
 
 
 def _words(b: TensorFlowBuilder, x: Any, count: int) -> Any:
-    """Integers of 64 bits as words; those that were made of words, which targets without such integers have,
-    as these.
+    """Return 64-bit integers as 32-bit words.
+
+    If they were made from words, those are returned, because some targets lack 64-bit unsigned integers.
     """
     node = b.maker(x)
     if (
@@ -269,13 +273,13 @@ def _words(b: TensorFlowBuilder, x: Any, count: int) -> Any:
         and inner.op == "bitcast"
     ):
         return b.reshape(inner.inputs[0], shape=(count,))
-    if (
-        node is not None and node.op == "bitcast" and node.inputs[0].dtype == "int64"
-    ):  # the state of a generator
+    # The state of a generator is int64.
+    if node is not None and node.op == "bitcast" and node.inputs[0].dtype == "int64":
         parts = [b.getitem(node.inputs[0], key=(place,)) for place in range(count // 2)]
         return b.stack(*(half for part in parts for half in _halves(b, part)), axis=0)
     held = next((array for value, array in b.graph.constants.values() if value is x), None)
-    if held is not None:  # of a seed that is known
+    # The key and counter of a constant seed are constants.
+    if held is not None:
         x = tuple(np.asarray(held).tolist())
     if isinstance(x, tuple):
         return b.array(tuple(item >> shift & 0xFFFFFFFF for item in x for shift in (0, 32)), "uint32")
@@ -289,7 +293,7 @@ def bits(b: TensorFlowBuilder, key: Value, counter: Value, count: Any) -> Any:
 
 
 def _blocks(b: TensorFlowBuilder, key: Value, counter: Value, steps: Value) -> Any:
-    """Four words for each of these ``steps`` after the first count."""
+    """Return the four Philox words for each of ``steps`` after the counter."""
     words = [b.getitem(counter, key=(place,)) for place in range(4)]
     lowest = b.add(words[0], steps)
     carry: Any = b.less(_ordered(b, lowest), _ordered(b, words[0]))
@@ -306,7 +310,7 @@ def _ordered(b: TensorFlowBuilder, x: Value) -> Any:
 
 
 def _unit(b: TensorFlowBuilder, bits: Value, dtype: str) -> Any:
-    """Words as numbers in [0, 1): 23 bits, or as few as the type holds."""
+    """Return words as floats in [0, 1), made from 23 bits or as many as the dtype holds."""
     if dtype == "float64":
         raise NotImplementedError("random numbers of float64 of a seed")
     places = {"float32": 23, "float16": 10, "bfloat16": 7}[dtype]
@@ -321,7 +325,6 @@ def uniform(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dtype
 
 
 def _normal(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dtype: str) -> Any:
-    """Two numbers of each two words."""
     count = product(shape)
     pairs = (count + 1) // 2
     found = _box_muller(b, b.reshape(bits(b, *source, pairs * 2), shape=(pairs, 2)), dtype)
@@ -331,7 +334,7 @@ def _normal(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dtype
 
 
 def _box_muller(b: TensorFlowBuilder, words: Value, dtype: str) -> Any:
-    """Two numbers of the normal distribution, in float32, of each two words ``[pair, 2]``."""
+    """Return two normal samples in float32 for each pair of words ``[pair, 2]``."""
     drawn = _unit(b, words, "float64" if dtype == "float64" else "float32")
     first, second = (b.getitem(drawn, key=along(1, place)) for place in range(2))
     length = b.sqrt(b.multiply(b.log(b.maximum(first, b.array(1e-7, "float32"))), -2.0))
@@ -339,13 +342,15 @@ def _box_muller(b: TensorFlowBuilder, words: Value, dtype: str) -> Any:
     return b.stack(b.multiply(b.sin(angle), length), b.multiply(b.cos(angle), length), axis=1)
 
 
-_RESERVED = 256  # steps that TensorFlow keeps for each four numbers, of which some are drawn again
-_TRIED = 16  # numbers of which four are kept: fewer lie within the bounds once in 10**14 times
+# TensorFlow reserves this many Philox steps for four samples, because it redraws those out of bounds.
+_RESERVED = 256
+# Four samples are taken from so many candidates. Fewer than four are within the bounds once in 10**14 times.
+_TRIED = 16
 _MOST_GROUPS = 2**32 // _RESERVED
 
 
 def _truncated(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dtype: str) -> Any:
-    """Numbers of the normal distribution, of which those beyond -2 and 2 are left out."""
+    """Return normal samples, of which those outside of (-2, 2) are dropped."""
     count = product(shape)
     groups = (count + 3) // 4
     if not holds(b, groups, _MOST_GROUPS):
@@ -374,7 +379,6 @@ def _truncated(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dt
 
 
 def _integers(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dtype: str) -> Any:
-    """All bits."""
     if dtype not in ("int32", "uint32"):
         raise NotImplementedError(f"random {dtype} of a seed")
     words = b.reshape(bits(b, *source, product(shape)), shape=shape)
@@ -402,7 +406,8 @@ def _of_seed(draw: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _DRAWN = {
-    "RandomUniform": uniform, "RandomNormal": _normal, "RandomUniformFullInt": _integers, "TruncatedNormal": _truncated,
+    "RandomUniform": uniform, "RandomNormal": _normal, "RandomUniformFullInt": _integers,
+    "TruncatedNormal": _truncated,
 }  # fmt: skip
 for _name, _draw in _DRAWN.items():
     rows.row(f"Stateless{_name}V2", static=("shape", "alg"))(_of_key(_draw))
@@ -431,9 +436,16 @@ def stateless_int(b: TensorFlowBuilder, shape: Any, seed: Any, minval: Any, maxv
 
 
 log = logging.getLogger("graph_compiler")
-_OTHER = "%s draws numbers of a seed: each framework draws others from it, of the same distribution and the same at every call"
-_SLOPE = "the derivative of gamma numbers of a seed by their concentration is not written; draw them without a seed"
-_HALVED = 40  # times, a range in which a number is looked for
+_OTHER = (
+    "%s draws numbers of a seed: each framework draws others from it, of the same distribution and the "
+    "same at every call"
+)
+_SLOPE = (
+    "the derivative of gamma numbers of a seed by their concentration is not written; draw them without a "
+    "seed"
+)
+# Steps of the bisection.
+_HALVED = 40
 Source = tuple[Value, Value]
 
 
@@ -451,8 +463,10 @@ def _float(b: TensorFlowBuilder, x: Any) -> Value:
 def _inverse(
     b: TensorFlowBuilder, share: Callable[[Value], Value], drawn: Value, low: Value, high: Value, whole: bool
 ) -> Value:
-    """The least of the numbers up to ``high``, whole ones or any, below which at least the ``drawn`` share
-    lies, by halving the range.
+    """Return the smallest number up to ``high`` at which the cumulative distribution ``share`` reaches
+    ``drawn``.
+
+    It is found by bisection, over integers if ``whole``.
     """
 
     def step(below: Value, above: Value) -> Any:
@@ -480,7 +494,7 @@ def _far(b: TensorFlowBuilder, mean: Value) -> Value:
 
 
 def _gamma(b: TensorFlowBuilder, shape: Any, source: Source, alpha: Any) -> Any:
-    """Of these concentrations, and rate 1: by the inverse of the distribution function, in logarithms."""
+    """Sample gamma numbers of rate 1 by inverting the distribution function in log space."""
     given = b.broadcast_to(b.array(alpha, b.result.dtype), shape=shape)
     kind = b.stop_gradient(
         b.astype(given, dtype="float32") if b.result.dtype in ("float16", "bfloat16") else given
@@ -507,7 +521,6 @@ def stateless_gamma_v3(
 
 @rows.row("StatelessRandomPoisson", static=("shape", "seed"))
 def stateless_poisson(b: TensorFlowBuilder, shape: Any, seed: Any, lam: Any, **_: Any) -> Any:
-    """Of these rates."""
     sizes = numbers(shape, "the shape")
     rate = b.stop_gradient(b.broadcast_to(_float(b, lam), shape=sizes))
     drawn, low = (
@@ -520,7 +533,6 @@ def stateless_poisson(b: TensorFlowBuilder, shape: Any, seed: Any, lam: Any, **_
 
 @rows.row("StatelessRandomBinomial", static=("shape", "seed"))
 def stateless_binomial(b: TensorFlowBuilder, shape: Any, seed: Any, counts: Any, probs: Any, **_: Any) -> Any:
-    """How many of ``counts`` trials succeed."""
     sizes = numbers(shape, "the shape")
     many, chance = (
         b.stop_gradient(b.broadcast_to(b.astype(_float(b, item), dtype="float32"), shape=sizes))
@@ -538,8 +550,9 @@ def stateless_binomial(b: TensorFlowBuilder, shape: Any, seed: Any, counts: Any,
 
 @rows.row("StatelessMultinomial", static=("num_samples", "seed"))
 def stateless_multinomial(b: TensorFlowBuilder, logits: Any, num_samples: Any, seed: Any, **_: Any) -> Any:
-    """Indices drawn in proportion to the exponentials of ``logits``: TensorFlow's own ones depend on the
-    number of threads.
+    """Lift ``StatelessMultinomial`` by the inverse distribution function.
+
+    TensorFlow's own samples depend on the number of threads.
     """
     batch, classes = logits.shape
     shape = (batch, size_of(num_samples), 1)
@@ -553,8 +566,9 @@ def stateless_multinomial(b: TensorFlowBuilder, logits: Any, num_samples: Any, s
 def _within(
     b: TensorFlowBuilder, drawn: Value, mean: Value, deviation: Value, low: Value, high: Value
 ) -> Any:
-    """Uniform numbers as those of a normal distribution between two bounds, by the inverse of its
-    distribution function, on the side of the mean where this is exact.
+    """Transform uniform samples to a normal distribution between bounds by its inverse distribution function.
+
+    Bounds above the mean are mirrored, because the function is more precise below it.
     """
     first, last = (b.divide(b.subtract(bound, mean), deviation) for bound in (low, high))
     above = b.greater(first, 0.0)
@@ -568,7 +582,7 @@ def _within(
 def parameterized_truncated_normal(
     b: TensorFlowBuilder, shape: Any, means: Any, stdevs: Any, minvals: Any, maxvals: Any, **_: Any
 ) -> Any:
-    """Between bounds; each row has its own mean, deviation and bounds."""
+    """Lift ``ParameterizedTruncatedNormal``; each row may have its own mean, deviation and bounds."""
     sizes, wide = numbers(shape, "the shape"), b.result.dtype if b.result.dtype == "float64" else "float32"
     given = (
         b.astype(b.array(item, b.result.dtype), dtype=wide) for item in (means, stdevs, minvals, maxvals)
@@ -594,7 +608,6 @@ def stateless_truncated_normal(
     maxvals: Any,
     **_: Any,
 ) -> Any:
-    """Between bounds, all of which are broadcast."""
     sizes, dtype = numbers(shape, "the shape"), b.result.dtype
     given = (b.broadcast_to(b.array(item, dtype), shape=sizes) for item in (means, stddevs, minvals, maxvals))
     drawn = b.astype(_drawn(b, sizes, scrambled(b, seed)), dtype=dtype)
@@ -604,9 +617,7 @@ def stateless_truncated_normal(
 # ------------------------------------------------------------------------------------- order
 @rows.row("StatelessShuffle", static=("alg",))
 def stateless_shuffle(b: TensorFlowBuilder, value: Any, key: Any, counter: Any, alg: Any, **_: Any) -> Any:
-    """The rows in the order of Fisher and Yates, of which TensorFlow takes no gradient: each changes places
-    with itself or one behind.
-    """
+    """Lift ``StatelessShuffle``, a Fisher-Yates shuffle of the rows."""
     count = value.shape[0]
     _sizes, source = checked(b, (count,), key, counter, alg)
     place = b.arange(start=0, stop=count, step=1, dtype="int32")

@@ -1,4 +1,4 @@
-"""Cells of recurrent layers that are one kernel."""
+"""Rows of LSTM and GRU kernels, their gradients, and CTC."""
 
 from __future__ import annotations
 
@@ -19,10 +19,8 @@ def _gates(b: TensorFlowBuilder, x: Value, h: Value, weight: Value, bias: Value,
     return [cut(b, whole, 1, place * size, (place + 1) * size) for place in range(count)]
 
 
-_ENTER_NEW_FORGET_LEAVE, _ENTER_FORGET_NEW_LEAVE = (
-    (0, 1, 2, 3),
-    (0, 2, 1, 3),
-)  # where the gates stand in a weight
+# Order of the gates in a weight.
+_ENTER_NEW_FORGET_LEAVE, _ENTER_FORGET_NEW_LEAVE = (0, 1, 2, 3), (0, 2, 1, 3)
 
 
 @rows.row("LSTMBlockCell")
@@ -31,7 +29,7 @@ def lstm_cell(
     *, forget_bias: float = 1.0, cell_clip: float = 3.0, use_peephole: bool = False,
     order: tuple[int, ...] = _ENTER_NEW_FORGET_LEAVE, **_: Any,
 ) -> Any:  # fmt: skip
-    """The gates, the state and the output of one step."""
+    """Lift ``LSTMBlockCell``: the gates, state and output of one time step."""
     parts = _gates(b, x, h_prev, w, b_, 4)
     enter, new, forget, leave = (parts[place] for place in order)
 
@@ -50,7 +48,6 @@ def lstm_cell(
 def gru_cell(
     b: TensorFlowBuilder, x: Any, h_prev: Any, w_ru: Any, w_c: Any, b_ru: Any, b_c: Any, **_: Any
 ) -> Any:
-    """The gates, the candidate and the state of one step."""
     reset, update = (b.sigmoid(gate) for gate in _gates(b, x, h_prev, w_ru, b_ru, 2))
     (inner,) = _gates(b, x, b.multiply(h_prev, reset), w_c, b_c, 1)
     new = b.tanh(inner)
@@ -85,7 +82,7 @@ def gru_cell_grad(
     d_h: Any,
     **_: Any,
 ) -> Any:
-    """Gradients of the input, the state, and of what enters the gates."""
+    """Lift ``GRUBlockCellGrad``: the gradients of ``x``, of the state, and of the inputs of the gates."""
     size = x.shape[1]
     inner = _product(b, d_h, b.subtract(1.0, u), _slope_of_tanh(b, c))
     both = b.matmul(inner, b.permute_dims(w_c, axes=(1, 0)))
@@ -105,7 +102,7 @@ def lstm_cell_grad(
     i: Any, cs: Any, f: Any, o: Any, ci: Any, co: Any, cs_grad: Any, h_grad: Any,
     *, use_peephole: bool, order: tuple[int, ...] = _ENTER_NEW_FORGET_LEAVE, **_: Any,
 ) -> Any:  # fmt: skip
-    """Gradients of the state, of what enters the gates, and of the weights by which these see the state."""
+    """Lift ``LSTMBlockCellGrad``: the gradients of the state, the gates' inputs and the peephole weights."""
     leave = _product(b, _slope(b, o), h_grad, co)
     state = b.add(_product(b, _slope_of_tanh(b, co), h_grad, o), cs_grad)
     state = b.add(state, b.multiply(leave, wco)) if use_peephole else state
@@ -129,7 +126,7 @@ def scanned(
     step: Callable[..., Any],
     reverse: bool = False,
 ) -> tuple[Value, ...]:
-    """What a loop over the rows of ``sequences`` carries at the end, and the outputs of its steps."""
+    """Scan over the rows of ``sequences``; return the final carry and the stacked outputs of ``step``."""
     specs = [*(item.spec for item in state), *(ArraySpec(item.shape[1:], item.dtype) for item in sequences)]
     arguments = [
         b.argument("state" if place < len(state) else "row", spec) for place, spec in enumerate(specs)
@@ -147,10 +144,12 @@ def _steps_taken(b: TensorFlowBuilder, length: Any, x: Value) -> Value:
 
 def _whole_lstm(order: tuple[int, ...], **defaults: Any) -> Callable[..., Any]:
     def row(
-        b: TensorFlowBuilder, seq_len_max: Any, x: Any, cs_prev: Any, h_prev: Any, w: Any, wci: Any, wcf: Any, wco: Any, b_: Any,
-        **options: Any,
+        b: TensorFlowBuilder, seq_len_max: Any, x: Any, cs_prev: Any, h_prev: Any, w: Any, wci: Any, wcf: Any,
+        wco: Any, b_: Any, **options: Any,
     ) -> Any:  # fmt: skip
-        """The gates, the states and the outputs of all steps, zeros behind the longest sequence."""
+        """Lift ``BlockLSTM``: the gates, states and outputs of all time steps, with zeros from
+        ``seq_len_max`` on.
+        """
 
         def step(state: Value, shown: Value, given: Value) -> Any:
             found = lstm_cell(
@@ -171,10 +170,10 @@ rows.row("BlockLSTMV2")(_whole_lstm(_ENTER_FORGET_NEW_LEAVE, forget_bias=0.0, ce
 
 def _whole_lstm_grad(order: tuple[int, ...]) -> Callable[..., Any]:
     def row(
-        b: TensorFlowBuilder, seq_len_max: Any, x: Any, cs_prev: Any, h_prev: Any, w: Any, wci: Any, wcf: Any, wco: Any, b_: Any,
-        i: Any, cs: Any, f: Any, o: Any, ci: Any, co: Any, h: Any, cs_grad: Any, h_grad: Any, *, use_peephole: bool, **_: Any,
+        b: TensorFlowBuilder, seq_len_max: Any, x: Any, cs_prev: Any, h_prev: Any, w: Any, wci: Any, wcf: Any,
+        wco: Any, b_: Any, i: Any, cs: Any, f: Any, o: Any, ci: Any, co: Any, h: Any, cs_grad: Any,
+        h_grad: Any, *, use_peephole: bool, **_: Any,
     ) -> Any:  # fmt: skip
-        """Gradients of all operands, from the last step to the first."""
         before = [
             b.concat(
                 b.reshape(first, shape=(1, *first.shape)), cut(b, whole, 0, None, whole.shape[0] - 1), axis=0
@@ -228,8 +227,9 @@ def _counted(b: TensorFlowBuilder, count: Any, dtype: str = "int32") -> Value:
 
 
 class _Labels:
-    """The labels of each sequence with blanks between and around them, ``[batch, 2 * most + 1]``, for as many
-    as all have together.
+    """Labels of each sequence with blanks between and around them, padded to ``[batch, 2 * most + 1]``.
+
+    ``most`` is the total number of labels in the batch.
     """
 
     def __init__(self, b: TensorFlowBuilder, indices: Value, values: Value, batch: Any, blank: Any) -> None:
@@ -253,7 +253,7 @@ class _Labels:
 
 
 def _moved(b: TensorFlowBuilder, x: Value, by: int, fill: Any) -> Value:
-    """The columns moved to the right (by a negative number: to the left)."""
+    """Shift the columns to the right, or to the left if ``by`` is negative."""
     count = x.shape[1]
     if by > 0:
         found: Value = cut(b, b.pad(x, padding=((0, 0), (by, 0)), value=fill), 1, 0, count)
@@ -277,7 +277,7 @@ def ctc_loss(
     b: TensorFlowBuilder, inputs: Any, labels_indices: Any, labels_values: Any, sequence_length: Any, *,
     preprocess_collapse_repeated: bool = False, ctc_merge_repeated: bool = True, **_: Any,
 ) -> Any:  # fmt: skip
-    """The loss of each sequence, and its derivative by the inputs."""
+    """Lift ``CTCLoss``: the loss of each sequence and its gradient for the inputs."""
     if preprocess_collapse_repeated or not ctc_merge_repeated:
         raise NotImplementedError("labels of which repeated ones are collapsed, or not merged")
     time, batch, classes = inputs.shape
@@ -295,8 +295,9 @@ def ctc_loss(
     total = b.logsumexp(cut(b, both, 0, 0, 1), axis=(0, 2), keepdims=False)
     share = b.exp(b.subtract(both, b.reshape(total, shape=(1, batch, 1))))
     hits = b.scatter_nd(
-        b.zeros(shape=(time, batch, classes), dtype=inputs.dtype), share, b.reshape(_counted(b, time), shape=(time, 1, 1)),
-        b.reshape(_counted(b, batch), shape=(1, batch, 1)), column, axes=(0, 1, 2), reduce="sum",
+        b.zeros(shape=(time, batch, classes), dtype=inputs.dtype), share,
+        b.reshape(_counted(b, time), shape=(time, 1, 1)), b.reshape(_counted(b, batch), shape=(1, batch, 1)),
+        column, axes=(0, 1, 2), reduce="sum",
     )  # fmt: skip
     gradient = b.subtract(b.exp(chances), hits)
     found = b.where(b.less(steps, lengths), gradient, b.array(0.0, inputs.dtype))
@@ -308,9 +309,7 @@ def ctc_loss(
 
 
 def _forwards(b: TensorFlowBuilder, labels: _Labels, emitted: Value, runs: Value) -> Value:
-    """What all beginnings of a path up to a label make together, this step included: ``[time, batch,
-    label]``.
-    """
+    """Return the log-probabilities of all path prefixes that end at a label, ``[time, batch, label]``."""
 
     def step(state: Value, chance: Value, goes_on: Value) -> Any:
         skipped = _where(b, labels.may_skip, _moved(b, state, 2, _NEVER))
@@ -327,7 +326,7 @@ def _forwards(b: TensorFlowBuilder, labels: _Labels, emitted: Value, runs: Value
 
 
 def _backwards(b: TensorFlowBuilder, labels: _Labels, emitted: Value, more: Value) -> Value:
-    """What all ends of a path behind a label make together, this step left out."""
+    """Return the log-probabilities of all path suffixes after a label, without the current time step."""
     place = b.reshape(_counted(b, labels.count), shape=(1, labels.count))
     last = b.reshape(b.multiply(labels.lengths, 2), shape=(labels.lengths.shape[0], 1))
     is_end = b.logical_and(b.less_equal(place, last), b.greater_equal(place, b.subtract(last, 1)))
@@ -356,7 +355,9 @@ def ctc_greedy_decoder(
     blank_index: int = -1,
     **_: Any,
 ) -> Any:
-    """The labels of the best path of each sequence, as a sparse array, and the sum of what it scores."""
+    """Lift ``CTCGreedyDecoder``: the labels of the best path as a sparse array, and its negative sum of
+    scores.
+    """
     time, batch, classes = inputs.shape
     blank = b.array(classes + blank_index if blank_index < 0 else blank_index, "int64")
     best = b.permute_dims(b.astype(b.argmax(inputs, axis=2), dtype="int64"), axes=(1, 0))

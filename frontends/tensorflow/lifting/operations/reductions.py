@@ -1,4 +1,4 @@
-"""Reductions, and running statistics."""
+"""Rows of reductions, cumulative operations, segments and counts."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from ..table import Computed, TensorFlowBuilder, axes_in, axis_in, rows
 
 
 def _reduction(name: str, typed: bool = False) -> Callable[..., Any]:
-    """Over axes, in the type of ``input``."""
-
     def row(b: TensorFlowBuilder, input: Any, axis: Any, *, keep_dims: bool = False, **_: Any) -> Any:
         axes = axes_in(axis, input.ndim)
         if not axes:
@@ -48,7 +46,7 @@ def _extreme(name: str) -> Callable[..., Any]:
 
 
 def _extreme_of_nothing(b: TensorFlowBuilder, x: Value, axes: tuple[int, ...], name: str) -> Any:
-    """What lies beyond all numbers, for the sizes of now."""
+    """Return the maximum or minimum of an empty array, and fix all its sizes."""
     for size in x.shape:
         b.fix(size)
     beyond = -math.inf if name == "max" else math.inf
@@ -65,7 +63,7 @@ rows.row("Min", static=("axis",))(_extreme("min"))
 
 @rows.row("Mean", static=("axis",))
 def mean(b: TensorFlowBuilder, input: Any, axis: Any, *, keep_dims: bool = False, **_: Any) -> Any:
-    """The mean over axes; of integers the sum, which does not overflow, divided as integers are."""
+    """Lift ``Mean``; integers are summed in int64 and divided with truncation."""
     axes = axes_in(axis, input.ndim)
     if not axes:
         return input
@@ -78,7 +76,6 @@ def mean(b: TensorFlowBuilder, input: Any, axis: Any, *, keep_dims: bool = False
 
 @rows.row("EuclideanNorm", static=("axis",))
 def euclidean_norm(b: TensorFlowBuilder, input: Any, axis: Any, *, keep_dims: bool = False, **_: Any) -> Any:
-    """The square root of the sum of squares, in the type of ``input``."""
     axes = axes_in(axis, input.ndim)
     x = input if is_inexact(input.dtype) else b.astype(input, dtype="float64")
     squares = b.multiply(x, b.conj(x)) if is_complex(x.dtype) else b.square(x)
@@ -104,7 +101,7 @@ rows.row("ArgMin", static=("dimension",))(_place_of_extreme("argmin"))
 
 
 def _running(name: str) -> Callable[..., Any]:
-    """From either end, with or without the element itself."""
+    """Return a row of a cumulative operation, from either end, with or without the element itself."""
 
     def row(
         b: TensorFlowBuilder, x: Any, axis: Any, *, exclusive: bool = False, reverse: bool = False, **_: Any
@@ -142,7 +139,7 @@ _NEUTRAL = {None: 0, "sum": 0, "prod": 1}
 
 
 def _neutral(reduce: str, dtype: str) -> Any:
-    """What stands where a segment is empty: for extremes the last number of the type."""
+    """Return the value of an empty segment; for extremes the lowest or highest number of the dtype."""
     if reduce in _NEUTRAL:
         return _NEUTRAL[reduce]
     sign = -1 if reduce == "max" else 1
@@ -161,7 +158,10 @@ def _segments(b: TensorFlowBuilder, data: Value, ids: Value, count: Any, reduce:
 
 def _unsorted(reduce: str) -> Callable[..., Any]:
     def row(b: TensorFlowBuilder, data: Any, segment_ids: Any, num_segments: Any, **_: Any) -> Any:
-        """Rows of a negative segment are dropped: they go to one more at the end, which is cut off."""
+        """Lift an unsorted segment reduction.
+
+        Rows with a negative segment are dropped: they go to an additional last segment, which is cut off.
+        """
         count, rank = axes_or_size(num_segments), segment_ids.ndim
         ids = b.reshape(segment_ids, shape=(product(segment_ids.shape),))
         data = b.reshape(data, shape=(product(data.shape[:rank]), *data.shape[rank:]))
@@ -175,7 +175,9 @@ def _unsorted(reduce: str) -> Callable[..., Any]:
 
 
 def axes_or_size(operand: Any) -> Any:
-    """One number or size that has to be known."""
+    """Return a number or size, the first of a tuple; raise ``Computed`` if it is computed from array
+    elements.
+    """
     if isinstance(operand, Value):
         raise Computed(
             "a size is computed from elements of arrays, and has to be known while the function is recorded"
@@ -193,7 +195,7 @@ def _count_of(b: TensorFlowBuilder, ids: Value) -> Any:
 
 def _sorted(reduce: str) -> Callable[..., Any]:
     def row(b: TensorFlowBuilder, data: Any, segment_ids: Any, **_: Any) -> Any:
-        """Of ascending numbers; 0 where there is none, or 1 for products."""
+        """Lift a sorted segment reduction; an empty segment is 0, or 1 for products."""
         count = _count_of(b, segment_ids)
         if reduce in ("sum", "prod"):
             return _segments(b, data, segment_ids, count, reduce, _NEUTRAL[reduce])
@@ -214,7 +216,6 @@ for _reduce in ("Sum", "Prod", "Max", "Min"):
     rows.row(f"Segment{_reduce}")(_sorted(_reduce.lower()))
 
 
-# 0 where there is none
 rows.table(
     {
         "SegmentMean": lambda b, data, segment_ids, **_: _mean_of_segments(
@@ -238,7 +239,6 @@ def _sparse(kind: str, counted: bool) -> Callable[..., Any]:
     def row(
         b: TensorFlowBuilder, data: Any, indices: Any, segment_ids: Any, num_segments: Any = None, **_: Any
     ) -> Any:
-        """The segments of rows that ``indices`` name."""
         count = axes_or_size(num_segments) if counted else _count_of(b, segment_ids)
         picked = b.take(data, indices, axis=0)
         if kind == "sum":
@@ -259,7 +259,6 @@ def _sparse_gradient(kind: str) -> Callable[..., Any]:
     def row(
         b: TensorFlowBuilder, grad: Any, indices: Any, segment_ids: Any, output_dim0: Any, **_: Any
     ) -> Any:
-        """Each row that was named gets its part of what flows back to its segment."""
         if kind != "sum":
             counts = _segments(
                 b, b.ones(shape=segment_ids.shape, dtype=grad.dtype), segment_ids, grad.shape[0], "sum", 0

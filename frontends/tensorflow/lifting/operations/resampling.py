@@ -1,4 +1,4 @@
-"""Images resampled: by weights of the old elements along each axis."""
+"""Rows of image resampling, by weights of the old elements along each axis."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _scale(b: TensorFlowBuilder, size: Any, count: Any, align_corners: bool) -> 
 
 
 def _positions(b: TensorFlowBuilder, size: Any, count: Any, align_corners: bool, half_pixel: bool) -> Any:
-    """Where in the old axis each element of the new one lies."""
+    """Return the position in the old axis of each element of the new one."""
     places = places_of(b, count)
     if half_pixel:
         return b.subtract(b.multiply(b.add(places, 0.5), _scale(b, size, count, align_corners)), 0.5)
@@ -39,7 +39,7 @@ def _linear_weights(
 
 
 def _cubic(b: TensorFlowBuilder, distance: Any, a: float) -> Any:
-    """The kernel of Keys."""
+    """Evaluate the Keys cubic convolution kernel."""
     near = b.add(
         b.multiply(b.multiply(b.subtract(b.multiply(distance, a + 2), a + 3), distance), distance), 1.0
     )
@@ -53,7 +53,10 @@ def _cubic(b: TensorFlowBuilder, distance: Any, a: float) -> Any:
 
 
 def _cubic_weights(b: TensorFlowBuilder, size: Any, count: Any, align_corners: bool, half_pixel: bool) -> Any:
-    """``[new, old]``, from a table of 1024 offsets, as TensorFlow has it."""
+    """Return the bicubic weights ``[new, old]``.
+
+    Offsets are rounded to multiples of 1/1024, as in TensorFlow's table.
+    """
     at = _positions(b, size, count, align_corners, half_pixel)
     whole = b.floor(at)
     offset = b.divide(b.round(b.multiply(b.subtract(at, whole), 1024.0)), 1024.0)
@@ -72,11 +75,11 @@ def _cubic_weights(b: TensorFlowBuilder, size: Any, count: Any, align_corners: b
 
 
 def _area_weights(b: TensorFlowBuilder, size: Any, count: Any, align_corners: bool) -> Any:
-    """``[new, old]``: the share of the new element that each old one covers."""
+    """Return the share of each new element that each old one covers, ``[new, old]``."""
     scale = _scale(b, size, count, align_corners)
     start = b.reshape(b.multiply(places_of(b, count), scale), shape=(count, 1))
     end = b.reshape(b.multiply(b.add(places_of(b, count), 1.0), scale), shape=(count, 1))
-    # what lies beyond the end counts as the last element
+    # Beyond the end, the last element continues.
     first, last = places_of(b, size), b.array(size - 1, "float32")
     after = b.where(b.equal(first, last), b.array(math.inf, "float32"), b.add(first, 1.0))
     covered = b.maximum(b.subtract(b.minimum(end, after), b.maximum(start, first)), 0.0)
@@ -86,7 +89,7 @@ def _area_weights(b: TensorFlowBuilder, size: Any, count: Any, align_corners: bo
 def _nearest_places(
     b: TensorFlowBuilder, size: Any, count: Any, align_corners: bool, half_pixel: bool
 ) -> Any:
-    """The old element that each new one is."""
+    """Return the index of the old element nearest to each new one."""
     scale, places = _scale(b, size, count, align_corners), places_of(b, count)
     at = b.multiply(b.add(places, 0.5) if half_pixel else places, scale)
     at = b.floor(b.add(at, 0.5)) if align_corners else b.floor(at)
@@ -111,7 +114,6 @@ def resize_bilinear(
     half_pixel_centers: bool = False,
     **_: Any,
 ) -> Any:
-    """Linear interpolation, in float32."""
     new, x = numbers(size, "the size of an image"), b.astype(images, dtype="float32")
     if bool(align_corners) != bool(half_pixel_centers):
         return b.interpolate(
@@ -152,7 +154,6 @@ def resize_nearest(
     half_pixel_centers: bool = False,
     **_: Any,
 ) -> Any:
-    """The nearest element."""
     new = numbers(size, "the size of an image")
     for axis, (old, count) in enumerate(zip(images.shape[1:3], new), 1):
         images = b.take(images, _nearest_places(b, old, count, align_corners, half_pixel_centers), axis=axis)
@@ -160,7 +161,7 @@ def resize_nearest(
 
 
 def _gradient(weights: Callable[..., Any]) -> Callable[..., Any]:
-    """What flows back to each old element."""
+    """Return the row of the gradient of a resampling."""
 
     def row(
         b: TensorFlowBuilder,
@@ -174,7 +175,8 @@ def _gradient(weights: Callable[..., Any]) -> Callable[..., Any]:
         old, new = original_image.shape[1:3], grads.shape[1:3]
         found = _both(b, weights, old, new, align_corners, half_pixel_centers)
         made = b.einsum(found[0], b.astype(grads, dtype="float32"), found[1], equation="yh,byxc,xw->bhwc")
-        return b.stop_gradient(b.astype(made, dtype=b.result.dtype))  # TensorFlow derives it no further
+        # TensorFlow defines no second derivative.
+        return b.stop_gradient(b.astype(made, dtype=b.result.dtype))
 
     return row
 
@@ -193,7 +195,6 @@ def resize_nearest_grad(
     half_pixel_centers: bool = False,
     **_: Any,
 ) -> Any:
-    """Added up where each element came from."""
     old = numbers(size, "the size of an image")
     for axis, (count, new) in enumerate(zip(old, grads.shape[1:3]), 1):
         whole = b.zeros(shape=(*grads.shape[:axis], count, *grads.shape[axis + 1 :]), dtype=grads.dtype)
@@ -215,7 +216,7 @@ _REACH = {
 
 
 def _kernel(b: TensorFlowBuilder, kind: str, x: Value) -> Any:
-    """The weight at a distance."""
+    """Evaluate a resampling kernel at the distances ``x``."""
     x, zero, one = b.abs(x), b.array(0.0, "float32"), b.array(1.0, "float32")
     if kind.startswith("lanczos"):
         reach = _REACH[kind]
@@ -251,8 +252,8 @@ def _polynomial(b: TensorFlowBuilder, x: Value, factors: Any) -> Any:
 def _span_weights(
     b: TensorFlowBuilder, size: Any, count: Any, scale: Value, shift: Value, kind: str, antialias: bool
 ) -> Any:
-    """``[new, old]``: the kernel around the position of each new element, of which what lies inside adds up
-    to 1.
+    """Return the kernel weights ``[new, old]`` around the position of each new element, normalised to a sum
+    of 1.
     """
     inverse = b.divide(1.0, scale)
     wide = b.maximum(inverse, 1.0) if antialias else b.array(1.0, "float32")

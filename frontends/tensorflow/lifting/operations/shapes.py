@@ -1,4 +1,4 @@
-"""Shapes: reshaping, joining, padding, repeating, and the sizes themselves."""
+"""Rows of reshaping, joining, padding, repeating and slicing, and of shape computations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ def size_of(operand: Any, what: str = "a size") -> Any:
 
 @rows.row("Reshape", static=("shape",))
 def reshape(b: TensorFlowBuilder, tensor: Any, shape: Any, **_: Any) -> Any:
-    """In row-major order; one size may be -1."""
     sizes = list(numbers(shape, "the shape"))
     free = [place for place, size in enumerate(sizes) if isinstance(size, int) and size == -1]
     if free:
@@ -39,7 +38,6 @@ def _rest(b: TensorFlowBuilder, x: Value, sizes: list[Any], place: int) -> Any:
 
 @rows.row("Transpose", static=("perm",))
 def transpose(b: TensorFlowBuilder, x: Any, perm: Any, **_: Any) -> Any:
-    """Axes in another order."""
     return (
         b.permute_dims(x, axes=tuple(axis % x.ndim for axis in axes_of(perm, "the order of axes")))
         if x.ndim
@@ -47,7 +45,6 @@ def transpose(b: TensorFlowBuilder, x: Any, perm: Any, **_: Any) -> Any:
     )
 
 
-# axes in another order, of the conjugate
 rows.table(
     {
         "ConjugateTranspose": lambda b, x, perm, **_: transpose(
@@ -66,7 +63,7 @@ def expand_dims(b: TensorFlowBuilder, input: Any, axis: Any, **_: Any) -> Any:
 
 @rows.row("Squeeze")
 def squeeze(b: TensorFlowBuilder, input: Any, *, squeeze_dims: Any = (), **_: Any) -> Any:
-    """Without axes of size 1: all that there are while recording, where none are named."""
+    """Lift ``Squeeze``; without named axes, remove all axes of size 1 in the recording, as guards."""
     named = {axis % input.ndim for axis in squeeze_dims} or {
         axis for axis, size in enumerate(input.spec.hints) if size == 1
     }
@@ -84,7 +81,6 @@ def pack(b: TensorFlowBuilder, values: Any, *, axis: int = 0, **_: Any) -> Any:
 
 @rows.row("Unpack")
 def unpack(b: TensorFlowBuilder, value: Any, *, num: int, axis: int = 0, **_: Any) -> Any:
-    """The slices along an axis."""
     place = axis % value.ndim
     b.guard(apply("eq", value.shape[place], num))
     if num == 1:
@@ -100,12 +96,11 @@ def concat(b: TensorFlowBuilder, values: Any, axis: Any, **_: Any) -> Any:
 
 rows.table(
     {"Concat": lambda b, concat_dim, values, **_: concat(b, values, concat_dim)}, static=("concat_dim",)
-)  # one after the other
+)
 
 
 @rows.row("Split", static=("split_dim",))
 def split(b: TensorFlowBuilder, split_dim: Any, value: Any, *, num_split: int, **_: Any) -> Any:
-    """Equal parts."""
     if num_split == 1:
         return (value,)
     axis = axis_in(split_dim, value.ndim)
@@ -118,7 +113,7 @@ def split(b: TensorFlowBuilder, split_dim: Any, value: Any, *, num_split: int, *
 def split_v(
     b: TensorFlowBuilder, value: Any, size_splits: Any, axis: Any, *, num_split: int, **_: Any
 ) -> Any:
-    """Parts of these sizes, of which one may be -1."""
+    """Lift ``SplitV``, where one of the sizes may be -1."""
     axis, sizes = axis_in(axis, value.ndim), list(numbers(size_splits, "the sizes of parts"))
     if -1 in sizes:
         sizes[sizes.index(-1)] = value.shape[axis] - sum(
@@ -129,7 +124,6 @@ def split_v(
 
 @rows.row("PadV2", static=("paddings", "constant_values"))
 def pad_v2(b: TensorFlowBuilder, input: Any, paddings: Any, constant_values: Any, **_: Any) -> Any:
-    """A number around, of which TensorFlow takes no gradient."""
     amounts = known(paddings, "the padding")
     if not isinstance(constant_values, Value):
         return (
@@ -144,7 +138,6 @@ def pad_v2(b: TensorFlowBuilder, input: Any, paddings: Any, constant_values: Any
     )
 
 
-# zeros around
 rows.table(
     {
         "Pad": lambda b, input, paddings, **_: pad_v2(
@@ -156,7 +149,7 @@ rows.table(
 
 
 def _mirrored(b: TensorFlowBuilder, x: Value, axis: int, low: Any, high: Any, mode: str) -> Any:
-    """The inside mirrored at both ends of an axis: with its edge (symmetric) or without (reflect)."""
+    """Mirror an array at both ends of an axis, with its edge (symmetric) or without (reflect)."""
     if mode == "REFLECT":
         return b.pad(
             x, padding=tuple((low, high) if i == axis else (0, 0) for i in range(x.ndim)), mode="reflect"
@@ -173,7 +166,7 @@ def _mirrored(b: TensorFlowBuilder, x: Value, axis: int, low: Any, high: Any, mo
 
 @rows.row("MirrorPad", static=("paddings",))
 def mirror_pad(b: TensorFlowBuilder, input: Any, paddings: Any, *, mode: str, **_: Any) -> Any:
-    """The inside mirrored, with its edge (symmetric) or without (reflect)."""
+    """Lift ``MirrorPad``, with the edge (symmetric) or without (reflect)."""
     amounts = known(paddings, "the padding")
     if mode == "REFLECT":
         return b.pad(input, padding=amounts, mode="reflect") if input.ndim else input
@@ -184,7 +177,7 @@ def mirror_pad(b: TensorFlowBuilder, input: Any, paddings: Any, *, mode: str, **
 
 @rows.row("MirrorPadGrad", static=("paddings",))
 def mirror_pad_grad(b: TensorFlowBuilder, input: Any, paddings: Any, *, mode: str, **_: Any) -> Any:
-    """What was mirrored is added to where it came from."""
+    """Lift ``MirrorPadGrad``: add the padding to the elements that it mirrors."""
     for axis, (low, high) in enumerate(known(paddings, "the padding")):
         if low == high == 0:
             continue
@@ -200,7 +193,6 @@ def tile(b: TensorFlowBuilder, input: Any, multiples: Any, **_: Any) -> Any:
     return b.tile(input, repetitions=numbers(multiples, "the repetitions")) if input.ndim else input
 
 
-# repeated up to a shape
 rows.table(
     {"BroadcastTo": lambda b, input, shape, **_: b.broadcast_to(input, shape=numbers(shape, "the shape"))},
     static=("shape",),
@@ -220,7 +212,7 @@ def _constant(b: TensorFlowBuilder, operand: Any) -> Any:
 
 @rows.row("Reverse", static=("dims",))
 def reverse(b: TensorFlowBuilder, tensor: Any, dims: Any, **_: Any) -> Any:
-    """In reverse order along the axes that are marked."""
+    """Lift ``Reverse``, whose operand marks the axes to flip."""
     axes = tuple(
         axis
         for axis, marked in enumerate(known(_constant(b, dims), "whether an axis is turned round"))
@@ -233,7 +225,7 @@ def reverse(b: TensorFlowBuilder, tensor: Any, dims: Any, **_: Any) -> Any:
 def reverse_sequence(
     b: TensorFlowBuilder, input: Any, seq_lengths: Any, *, seq_dim: int, batch_dim: int = 0, **_: Any
 ) -> Any:
-    """The first elements of each sequence, as many as it is long, in reverse order."""
+    """Lift ``ReverseSequence``: reverse the first elements of each sequence, up to its length."""
 
     def placed(vector: Value, axis: int) -> Value:
         made: Value = b.reshape(
@@ -249,7 +241,6 @@ def reverse_sequence(
 
 @rows.row("Roll", static=("shift", "axis"))
 def roll(b: TensorFlowBuilder, input: Any, shift: Any, axis: Any, **_: Any) -> Any:
-    """Elements that leave at the end come in at the beginning."""
     axes = tuple(place % input.ndim for place in axes_of(axis))
     if isinstance(shift, Value):
         return _rolled(b, input, b.reshape(shift, shape=(len(axes),)), axes)
@@ -259,7 +250,7 @@ def roll(b: TensorFlowBuilder, input: Any, shift: Any, axis: Any, **_: Any) -> A
 
 
 def _rolled(b: TensorFlowBuilder, x: Value, shifts: Value, axes: tuple[int, ...]) -> Value:
-    """By amounts that are computed."""
+    """Roll by shifts that are computed from array elements."""
     for number, axis in enumerate(axes):
         places = b.arange(start=0, stop=x.shape[axis], step=1, dtype=shifts.dtype)
         moved = b.subtract(places, b.getitem(shifts, key=(number,)))
@@ -269,13 +260,12 @@ def _rolled(b: TensorFlowBuilder, x: Value, shifts: Value, axes: tuple[int, ...]
 
 # ------------------------------------------------------------------------------------- sizes
 rows.table({
-    "InvertPermutation": lambda b, x, **_: b.astype(b.argsort(x, axis=0), dtype=x.dtype),  # where each number stands
+    "InvertPermutation": lambda b, x, **_: b.astype(b.argsort(x, axis=0), dtype=x.dtype),
 })  # fmt: skip
 
 
 @rows.row("BroadcastArgs", static=("s0", "s1"))
 def broadcast_args(b: TensorFlowBuilder, s0: Any, s1: Any, **_: Any) -> Any:
-    """The shape that two shapes broadcast to."""
     first, second = numbers(s0, "the shape"), numbers(s1, "the shape")
     rank = max(len(first), len(second))
     pairs = zip((1,) * (rank - len(first)) + first, (1,) * (rank - len(second)) + second)
@@ -294,7 +284,7 @@ def _broadcast(b: TensorFlowBuilder, one: Any, two: Any) -> Any:
 def data_format_vec_permute(
     b: TensorFlowBuilder, x: Any, *, src_format: str = "NHWC", dst_format: str = "NCHW", **_: Any
 ) -> Any:
-    """The elements of one layout in the order of another one."""
+    """Lift ``DataFormatVecPermute``: permute a vector with one entry per axis from one layout to another."""
     letters = (
         src_format if hint_of(x.shape[0]) == len(src_format) else "".join(c for c in src_format if c in "DHW")
     )
@@ -312,7 +302,6 @@ def data_format_dim_map(
 
 @rows.row("Fill", static=("dims", "value"), takes_read=True)
 def fill(b: TensorFlowBuilder, dims: Any, value: Any, **_: Any) -> Any:
-    """One number everywhere."""
     shape = numbers(fixed(b, dims), "the shape")
     if isinstance(value, Value) or is_read(value):
         return b.broadcast_to(b.array(value, b.result.dtype), shape=shape)
@@ -320,8 +309,8 @@ def fill(b: TensorFlowBuilder, dims: Any, value: Any, **_: Any) -> Any:
 
 
 rows.table({
-    "ZerosLike": lambda b, x, **_: b.zeros(shape=x.shape, dtype=x.dtype),  # zeros of this shape
-    "OnesLike": lambda b, x, **_: b.ones(shape=x.shape, dtype=x.dtype),  # ones of this shape
+    "ZerosLike": lambda b, x, **_: b.zeros(shape=x.shape, dtype=x.dtype),
+    "OnesLike": lambda b, x, **_: b.ones(shape=x.shape, dtype=x.dtype),
 })  # fmt: skip
 
 
@@ -346,9 +335,7 @@ def linspace(b: TensorFlowBuilder, start: Any, stop: Any, num: Any, **_: Any) ->
 def one_hot(
     b: TensorFlowBuilder, indices: Any, depth: Any, on_value: Any, off_value: Any, *, axis: int = -1, **_: Any
 ) -> Any:
-    """One value at the place of the index along a new axis, another one elsewhere; indices outside have none,
-    the values no gradients.
-    """
+    """Lift ``OneHot``; indices out of range have only ``off_value``, and the values no gradient."""
     rank, size, dtype = indices.ndim, size_of(depth, "the depth"), b.result.dtype
     place = rank if axis == -1 else axis
     column = b.reshape(indices, shape=(*indices.shape[:place], 1, *indices.shape[place:]))
@@ -367,7 +354,7 @@ def sobol_sample(b: TensorFlowBuilder, dim: Any, num_results: Any, skip: Any, **
 
 
 def entries(b: TensorFlowBuilder, operand: Any, count: int) -> tuple[Any, ...]:
-    """The elements of a vector as numbers and sizes, those that are computed as 0-d arrays."""
+    """Return the elements of a vector as numbers, sizes, or 0-d arrays for computed ones."""
     if isinstance(operand, tuple):
         return operand
     if not isinstance(operand, Value):
@@ -388,7 +375,7 @@ def _has(mask: int, place: int) -> bool:
 
 
 class _Bounds:
-    """The operands and masks of a strided slice."""
+    """Bounds and masks of a strided slice."""
 
     def __init__(
         self, b: TensorFlowBuilder, begin: Any, end: Any, strides: Any, masks: dict[str, Any]
@@ -440,7 +427,7 @@ def tensor_strided_slice_update(
 
 @rows.row("Slice", static=("begin", "size"))
 def slice_(b: TensorFlowBuilder, input: Any, begin: Any, size: Any, **_: Any) -> Any:
-    """Parts of these sizes from these places on; -1 is the rest."""
+    """Lift ``Slice``; a size of -1 is the rest of the axis."""
     sizes = numbers(size, "the size of a slice")
     for axis, (start, length) in enumerate(zip(entries(b, begin, input.ndim), sizes)):
         input = _part(b, input, axis, start, length)

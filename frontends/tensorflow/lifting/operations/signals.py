@@ -1,4 +1,4 @@
-"""Features of spectrograms, and monotone approximations."""
+"""Rows of Fourier transforms, spectrograms and isotonic regression."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _fourier(kind: str, rank: int) -> Callable[..., Any]:
 
 
 def _real_fourier(kind: str, rank: int) -> Callable[..., Any]:
-    """Over the last axes, cut or padded with zeros to these lengths."""
+    """Return a row over the last ``rank`` axes, cut or zero-padded to the lengths of the transform."""
 
     def row(b: TensorFlowBuilder, input: Any, fft_length: Any, **_: Any) -> Any:
         lengths = numbers(fft_length, "the length of a transform")
@@ -61,8 +61,10 @@ def audio_spectrogram(
     magnitude_squared: bool = False,
     **_: Any,
 ) -> Any:
-    """The magnitudes of the Fourier transforms of windows, padded to a power of two: ``[channel, window,
+    """Lift ``AudioSpectrogram``: the magnitudes of windowed Fourier transforms, ``[channel, window,
     frequency]``.
+
+    Windows are padded to a power of two.
     """
     if not holds(b, window_size, input.shape[0]):
         raise NotImplementedError("a spectrogram of fewer samples than a window has")
@@ -81,7 +83,7 @@ def _mel(frequency: Any) -> Any:
 
 
 def _bands(bins: int, rate: float, low: float, high: float, channels: int) -> Any:
-    """What each bin of a spectrogram adds to each band of the scale of mel: ``[bin, band]``."""
+    """Return the weight of each spectrogram bin in each mel band, ``[bin, band]``."""
     width = 0.5 * rate / (bins - 1)
     first, last = int(1.5 + low / width), int(high / width)
     centers = _mel(low) + (_mel(high) - _mel(low)) / (channels + 1) * np.arange(1, channels + 2)
@@ -108,10 +110,11 @@ def _table(array: Any) -> tuple[tuple[float, ...], ...]:
 
 @rows.row("Mfcc", static=("sample_rate",))
 def mfcc(
-    b: TensorFlowBuilder, spectrogram: Any, sample_rate: Any, *, upper_frequency_limit: float = 4000.0, lower_frequency_limit: float = 20.0,
-    filterbank_channel_count: int = 40, dct_coefficient_count: int = 13, **_: Any,
+    b: TensorFlowBuilder, spectrogram: Any, sample_rate: Any, *, upper_frequency_limit: float = 4000.0,
+    lower_frequency_limit: float = 20.0, filterbank_channel_count: int = 40, dct_coefficient_count: int = 13,
+    **_: Any,
 ) -> Any:  # fmt: skip
-    """The cosine transform of the logarithms of bands of a spectrogram."""
+    """Lift ``Mfcc``: the discrete cosine transform of the logarithms of mel bands."""
     (rate,), bins = numbers(sample_rate, "the rate"), b.fix(spectrogram.shape[-1])
     bands = _bands(
         bins,
@@ -130,9 +133,10 @@ def mfcc(
 
 @rows.row("IsotonicRegression")
 def isotonic_regression(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
-    """The nearest rows that do not rise, and the number of the level that each element stands on.
+    """Lift ``IsotonicRegression``: the nearest nonincreasing rows, and the level number of each element.
 
-    Each element is the least, of all beginnings before it, of the largest mean up to an end behind it.
+    Each element is the minimum, over all starts up to it, of the largest mean from there to an end at or
+    after it.
     """
     count, dtype = input.shape[-1], b.result.dtype
     x = b.astype(input, dtype=dtype)
@@ -150,7 +154,7 @@ def isotonic_regression(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
 
 
 def _levels(b: TensorFlowBuilder, x: Value) -> Value:
-    """Along the last axis, how many levels there were before."""
+    """Return how many times ``x`` has fallen up to each element along the last axis."""
     none = ((0, 0),) * (x.ndim - 1)
     shifted = b.pad(x, padding=(*none, (1, 0)), value=math.inf)
     falls = b.less(x, b.getitem(shifted, key=(*(slice(None),) * (x.ndim - 1), slice(0, x.shape[-1]))))

@@ -1,4 +1,4 @@
-"""Layouts and paddings of operations on windows, as TensorFlow names them."""
+"""Layouts and paddings of window operations, in TensorFlow's terms."""
 
 from __future__ import annotations
 
@@ -43,14 +43,19 @@ def space_of(x: Value, data_format: str) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Padding:
-    """How windows lie: ``kind`` is SAME, VALID or EXPLICIT, with numbers for all axes in ``explicit``."""
+    """Padding of windows.
+
+    kind: SAME, VALID or EXPLICIT.
+    explicit: padding before and after each axis of the array, for EXPLICIT.
+    data_format: the layout of the array.
+    """
 
     kind: str
     explicit: tuple[int, ...]
     data_format: str
 
     def pairs(self, space: Any, kernel: Any, strides: Any, dilation: Any) -> tuple[tuple[Any, Any], ...]:
-        """What stands before and after each axis of space."""
+        """Return the padding before and after each spatial axis."""
         if self.kind == "SAME":
             return tuple(map(same, space, kernel, strides, dilation))
         if self.kind == "EXPLICIT":
@@ -60,8 +65,8 @@ class Padding:
 
 
 def same(size: Any, kernel: Any, stride: int, dilation: int) -> tuple[Any, Any]:
-    """The padding with which there are ``size / stride`` windows, rounded up: one more behind where it is
-    odd.
+    """Return the padding for ``size / stride`` windows, rounded up; an odd padding has one more after than
+    before.
 
     >>> same(7, 3, 2, 1), same(8, 3, 2, 1)
     ((1, 1), (0, 1))
@@ -72,7 +77,8 @@ def same(size: Any, kernel: Any, stride: int, dilation: int) -> tuple[Any, Any]:
     rest = size % stride
     if isinstance(rest, int):
         whole = apply("max", reach + 1 - (rest or stride), 0)
-    else:  # written so that the number of windows comes out as it is meant
+    else:
+        # In this form the number of windows simplifies to the rounded-up quotient.
         whole = (size + stride - 1) // stride * stride - stride + reach + 1 - size
         whole = whole if isinstance(reach, int) and reach + 1 >= stride else apply("max", whole, 0)
     return (whole // 2, whole - whole // 2)
