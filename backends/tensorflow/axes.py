@@ -17,7 +17,7 @@ from ...errors import GradientRefused, NotCompilable
 
 
 @dataclass(frozen=True)
-class Slices:
+class VectorizedMapAxis:
     """The slices of a vectorized map.
 
     index: the index of the current slice, in the traced function.
@@ -27,7 +27,7 @@ class Slices:
     index: Any
     size: Any
 
-    def exchanged(self, array: Any, name: str) -> Any:
+    def exchange(self, array: Any, name: str) -> Any:
         """Apply a collective over all slices.
 
         ``name`` is ``"psum"``, ``"pmax"``, ``"pmin"`` or ``"all_gather"``, which adds a new first axis.
@@ -35,14 +35,14 @@ class Slices:
 
         @tf.custom_gradient
         def ruled(array: Any, index: Any) -> Any:
-            return _operation(array, index, name, self.size), lambda cotangent: (
-                self._transposed(cotangent, name),
+            return _collective_placeholder(array, index, name, self.size), lambda cotangent: (
+                self._transpose(cotangent, name),
                 None,
             )
 
         return ruled(array, self.index)
 
-    def _transposed(self, cotangent: Any, name: str) -> Any:
+    def _transpose(self, cotangent: Any, name: str) -> Any:
         """Return the cotangent of the collective's operand.
 
         Each slice contributed to the results of all slices, so the cotangent is the sum of theirs.
@@ -54,11 +54,11 @@ class Slices:
                 "given, or the gradient of the whole map"
             )
         # The gradient of a lookup of rows is sparse.
-        total = self.exchanged(tf.convert_to_tensor(cotangent), "psum")
+        total = self.exchange(tf.convert_to_tensor(cotangent), "psum")
         return tf.gather(total, self.index) if name == "all_gather" else total
 
 
-def _operation(array: Any, index: Any, name: str, size: Any) -> Any:
+def _collective_placeholder(array: Any, index: Any, name: str, size: Any) -> Any:
     """Return a call of a function that stands for the collective until the map converts it.
 
     Raise ``NotCompilable`` in a graph other than the one that is mapped.
@@ -73,15 +73,15 @@ def _operation(array: Any, index: Any, name: str, size: Any) -> Any:
 
     @functools.partial(tf.function, autograph=False)
     def in_place_of_it(array: Any, index: Any) -> Any:
-        return _repeated(array, size) if name == "all_gather" else tf.identity(array)
+        return _repeat(array, size) if name == "all_gather" else tf.identity(array)
 
     specs = [tf.TensorSpec(item.shape, item.dtype) for item in (array, index)]
     found = in_place_of_it.get_concrete_function(*specs)(array, index)
-    found.op.pfor_converter = functools.partial(_converted, name=name, size=size)
+    found.op.pfor_converter = functools.partial(_convert_collective, name=name, size=size)
     return found
 
 
-def _converted(operation: Any, name: str, size: Any) -> list[Any]:
+def _convert_collective(operation: Any, name: str, size: Any) -> list[Any]:
     """Convert a collective of one slice to one over all slices.
 
     If the operation is converted by an enclosing map, the result is the same collective for each slice of
@@ -92,12 +92,12 @@ def _converted(operation: Any, name: str, size: Any) -> list[Any]:
         together, of_equal = _OVER_SLICES[name]
         made = together(array.t) if array.is_stacked else of_equal(array.t, size)
         return [array._replace(t=made, is_stacked=False)]
-    made = _operation(array.t, index.t, name, size)
+    made = _collective_placeholder(array.t, index.t, name, size)
     rank = made.shape.rank
     return [array._replace(t=tf.transpose(made, [1, 0, *range(2, rank)]) if name == "all_gather" else made)]
 
 
-def _repeated(array: Any, size: Any) -> Any:
+def _repeat(array: Any, size: Any) -> Any:
     if isinstance(size, int):
         return tf.stack([array] * size)
     return tf.ensure_shape(
@@ -111,14 +111,14 @@ _OVER_SLICES: dict[str, tuple[Any, Any]] = {
     "psum": (lambda array: tf.reduce_sum(array, 0), lambda array, size: array * tf.cast(size, array.dtype)),
     "pmax": (lambda array: tf.reduce_max(array, 0), lambda array, size: array),
     "pmin": (lambda array: tf.reduce_min(array, 0), lambda array, size: array),
-    "all_gather": (lambda array: array, _repeated),
+    "all_gather": (lambda array: array, _repeat),
 }
 
 
-def slices_of(name: str) -> Slices | None:
+def vectorized_axis(name: str) -> VectorizedMapAxis | None:
     """Return the slices that run under this axis name, or None."""
     try:
         found = native_axis(name, "tensorflow")
     except LookupError:
         return None
-    return found if isinstance(found, Slices) else None
+    return found if isinstance(found, VectorizedMapAxis) else None

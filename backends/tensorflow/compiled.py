@@ -17,7 +17,7 @@ from tensorflow.python.eager import context, record
 
 from ...trees import Tree, flatten, unflatten
 from ..common.compiled_shapes import CompiledShapes, NewShape
-from .unchecked import NotForXla, NotTraced, checks_left_out, require_no_hidden_draws, writes
+from .unchecked import NotForXla, NotTraceable, dropped_checks, require_no_global_random, writes
 
 _VARIABLE = "XLA_FLAGS"
 # Both are true by default: the first ignores NaN in maxima on CPU, the second drops casts to half precision
@@ -32,7 +32,7 @@ def why_not_exact() -> str:
     TensorFlow reads ``XLA_FLAGS`` when it first compiles in a process, so the flags are set around that
     compilation. They have no effect if something else was compiled before.
     """
-    with tf.init_scope(), _flags_set():
+    with tf.init_scope(), _exact_flags():
         maximum, rounded = tf.function(_probe, jit_compile=True, autograph=False)(
             tf.constant([np.nan, 0.1]), tf.constant([1.0, np.nan])
         )
@@ -53,9 +53,9 @@ def _probe(x: Any, y: Any) -> Any:
 
 
 @contextmanager
-def _flags_set() -> Iterator[None]:
+def _exact_flags() -> Iterator[None]:
     before = os.environ.get(_VARIABLE)
-    more = [f"--{flag}=false" for flag in _known() if flag not in (before or "")]
+    more = [f"--{flag}=false" for flag in _supported_flags() if flag not in (before or "")]
     if more:
         os.environ[_VARIABLE] = " ".join([*([before] if before else []), *more])
     try:
@@ -67,7 +67,7 @@ def _flags_set() -> Iterator[None]:
             os.environ[_VARIABLE] = before
 
 
-def _known() -> list[str]:
+def _supported_flags() -> list[str]:
     header = Path(tf.sysconfig.get_include(), "xla", "xla.pb.h")
     text = header.read_text(errors="replace") if header.is_file() else ""
     return [flag for flag in _FLAGS if f" {flag}(" in text]
@@ -76,7 +76,7 @@ def _known() -> list[str]:
 _NUMBERS = (bool, int, float, complex)
 
 
-class _Traced(NamedTuple):
+class _Trace(NamedTuple):
     concrete: Any
     form: Tree
     leaves: int
@@ -98,14 +98,14 @@ class ConcreteFunctions:
         extra: Callable[[], list[Any]],
     ) -> None:
         self._function, self._shapes, self._options, self._extra = function, shapes, options, extra
-        self._traced: dict[Hashable, _Traced] = {}
+        self._traced: dict[Hashable, _Trace] = {}
 
     def __call__(self, *args: Any) -> tuple[Any, list[Any]]:
         """Return the result, and the tensors that ``extra`` added to the trace.
 
         Raise ``NewShape`` under the conditions of ``CompiledShapes.note``.
         """
-        key, tensors = _parts(args)
+        key, tensors = _key_and_tensors(args)
         traced = self._traced.get(key)
         if traced is None:
             self._shapes.note(args)
@@ -114,22 +114,22 @@ class ConcreteFunctions:
         results = traced.concrete._call_flat(tensors, traced.concrete.captured_inputs)
         return unflatten(traced.form, results[: traced.leaves]), results[traced.leaves :]
 
-    def _trace(self, args: tuple[Any, ...], tensors: list[Any]) -> _Traced:
+    def _trace(self, args: tuple[Any, ...], tensors: list[Any]) -> _Trace:
         forms: list[tuple[Tree, int]] = []
 
         @functools.wraps(self._function)
         def flat(*given: Any) -> list[Any]:
-            leaves, form = flatten(self._function(*_with_tensors(args, given)), tf.is_tensor)
+            leaves, form = flatten(self._function(*_replace_tensors(args, given)), tf.is_tensor)
             forms.append((form, len(leaves)))
             return [*leaves, *self._extra()]
 
         # The signature of the wrapped function has other arguments.
         del flat.__wrapped__
         concrete = tf.function(flat, autograph=False, **self._options).get_concrete_function(*tensors)
-        return _Traced(concrete, *forms[-1])
+        return _Trace(concrete, *forms[-1])
 
 
-def _parts(args: tuple[Any, ...]) -> tuple[Hashable, list[Any]]:
+def _key_and_tensors(args: tuple[Any, ...]) -> tuple[Hashable, list[Any]]:
     key: list[Any] = []
     tensors: list[Any] = []
     for arg in args:
@@ -142,14 +142,14 @@ def _parts(args: tuple[Any, ...]) -> tuple[Hashable, list[Any]]:
             key.append((arg.shape, arg.dtype))
             tensors.append(arg)
         elif tf.is_tensor(arg):
-            raise NotTraced(f"an argument of it is a {type(arg).__name__}")
+            raise NotTraceable(f"an argument of it is a {type(arg).__name__}")
         else:
             # 0.0 equals -0.0, and NaN does not equal itself, so numbers are compared by their repr.
             key.append((type(arg), repr(arg) if isinstance(arg, _NUMBERS) else arg))
     return tuple(key), tensors
 
 
-def _with_tensors(args: tuple[Any, ...], given: tuple[Any, ...]) -> list[Any]:
+def _replace_tensors(args: tuple[Any, ...], given: tuple[Any, ...]) -> list[Any]:
     """Return ``args`` with their tensors replaced by ``given`` in order.
 
     Variables stay, because the trace captures them.
@@ -167,9 +167,9 @@ def _with_tensors(args: tuple[Any, ...], given: tuple[Any, ...]) -> list[Any]:
 
 log = logging.getLogger("graph_compiler")
 # Python functions (math.sin, int, round) raise these for a symbolic tensor, which has no elements yet.
-_UNREADABLE = (TypeError, AttributeError, NotImplementedError)
+_ERRORS_OF_SYMBOLIC_TENSORS = (TypeError, AttributeError, NotImplementedError)
 # An error of XLA is cut here, because a long dump follows.
-_MOST_LETTERS = 200
+_MAX_ERROR_LENGTH = 200
 
 
 def why_not_traced(problem: Exception) -> str | None:
@@ -180,11 +180,13 @@ def why_not_traced(problem: Exception) -> str | None:
     if isinstance(problem, tf.errors.OperatorNotAllowedInGraphError):
         return "it decides on the elements of an array"
     text = str(problem)
-    is_read = isinstance(problem, _UNREADABLE) and ("SymbolicTensor" in text or "symbolic tf.Tensor" in text)
+    is_read = isinstance(problem, _ERRORS_OF_SYMBOLIC_TENSORS) and (
+        "SymbolicTensor" in text or "symbolic tf.Tensor" in text
+    )
     return "Python computes with the elements of an array" if is_read else None
 
 
-def returning_anything(function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
+def traced_with_any_result(function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
     """Return ``function`` as a ``tf.function`` that may return numbers, strings and objects.
 
     TensorFlow would convert these to tensors or reject them. So each trace returns only its tensors, with
@@ -234,7 +236,7 @@ class Compiled:
             result = self._run(*args)
         except NewShape:
             return self._function(*args)
-        except NotTraced as problem:
+        except NotTraceable as problem:
             return self._operation_by_operation(str(problem), args)
         if self._shapes.message is not None:
             self._shapes.warn()
@@ -259,12 +261,12 @@ class Compiled:
             result, checks = self._xla(*args)
         except NotForXla as problem:
             return self._without_xla(str(problem), args)
-        except _UNREADABLE as problem:
+        except _ERRORS_OF_SYMBOLIC_TENSORS as problem:
             return self._untraced(problem, args)
         except tf.errors.OpError as problem:
             # If the error is one of the call, the kernels raise it here.
             result = self._function(*args)
-            self._give_up_xla(f"XLA cannot compile it: {' '.join(str(problem).split())[:_MOST_LETTERS]}")
+            self._give_up_xla(f"XLA cannot compile it: {' '.join(str(problem).split())[:_MAX_ERROR_LENGTH]}")
             return result
         if all(checks):
             return result
@@ -288,7 +290,7 @@ class Compiled:
         try:
             with _without_grappler():
                 return self._plain(*args)[0]
-        except _UNREADABLE as problem:
+        except _ERRORS_OF_SYMBOLIC_TENSORS as problem:
             return self._untraced(problem, args)
         except tf.errors.OpError:
             if self._writes:
@@ -309,15 +311,15 @@ class Compiled:
 
     def _note_writes(self) -> list[Any]:
         graph = tf.compat.v1.get_default_graph()
-        require_no_hidden_draws(graph)
+        require_no_global_random(graph)
         self._writes = self._writes or writes(graph)
         return []
 
 
 def _checks_of_trace() -> list[Any]:
     graph = tf.compat.v1.get_default_graph()
-    require_no_hidden_draws(graph)
-    checks = checks_left_out(graph)
+    require_no_global_random(graph)
+    checks = dropped_checks(graph)
     return [tf.reduce_all(tf.stack(checks))] if checks else []
 
 

@@ -23,7 +23,7 @@ _OPERATORS = frozenset({
     "not_equal", "remainder", "subtract",
 })  # fmt: skip
 # The numbers of these operations are counts, independent of the dtype of the arrays next to them.
-_COUNTS = frozenset({"repeat"})
+_TAKES_COUNTS = frozenset({"repeat"})
 
 
 def dtype_text(dtype: str) -> str:
@@ -66,18 +66,18 @@ class TensorFlowDialect(CanonicalDialect):
         beside = cast.to or (
             arrays[0]
             if arrays
-            else next((item.dtype for item in node.inputs if isinstance(item, Value)), _own(node))
+            else next((item.dtype for item in node.inputs if isinstance(item, Value)), _default_dtype(node))
         )
         found, seen = [], node.op in _OPERATORS
         for item in node.inputs:
             written = self._operand(item, text)
             dtype = "bool" if isinstance(hint_of(item), bool) and not cast.to else beside
-            if isinstance(item, Size) and node.op not in _COUNTS:
+            if isinstance(item, Size) and node.op not in _TAKES_COUNTS:
                 bare = written.startswith("(") and written.count("(") == 1
                 written = operand(f"scalar({written.strip('()') if bare else written}, tf.{dtype})", None)
             elif item is not None and not isinstance(item, Value):
                 written = held(written, node.op, cast.have) if cast.have in HALF else written
-                written = _number(item, written, dtype, typed=not seen)
+                written = _typed_number(item, written, dtype, typed=not seen)
             seen = seen or (
                 isinstance(item, Value) and item.dtype == arrays[0] if arrays else isinstance(item, Value)
             )
@@ -85,12 +85,12 @@ class TensorFlowDialect(CanonicalDialect):
         return found
 
 
-def _own(node: Node) -> str:
+def _default_dtype(node: Node) -> str:
     dtype: str = node.outputs[0].dtype
     return dtype if is_floating(dtype) else "float32"
 
 
-def _number(number: Any, text: Operand, dtype: str, typed: bool) -> Operand:
+def _typed_number(number: Any, text: Operand, dtype: str, typed: bool) -> Operand:
     if dtype in UNSIGNED and isinstance(number, int) and number < 0:
         text = operand(repr(number % (1 << 8 * ITEMSIZE[dtype])), None)
     return operand(f"tf.constant({text.strip('()')}, tf.{dtype})", None) if typed else text

@@ -15,7 +15,7 @@ from ...trees import Tree, flatten, statics, unflatten
 from . import native
 
 
-class Weight(keras.Variable):
+class NamedVariable(keras.Variable):
     """A variable whose path, and TensorFlow name, is the name of a parameter in the original model.
 
     A graph that is recorded from the Keras model, or from a SavedModel of it, thus has the original's
@@ -34,7 +34,7 @@ class Weight(keras.Variable):
         self._value = tf.Variable(value, dtype=self._dtype, trainable=self.trainable, name=self._full_name)
 
 
-class GraphModule(keras.Model):
+class GraphModel(keras.Model):
     """A Keras model that calls a graph with variables of its own, under the original names.
 
     Variables that the original does not train are not trainable. ``training`` chooses the mode of the
@@ -46,15 +46,15 @@ class GraphModule(keras.Model):
     """
 
     def __init__(self, graph: Any) -> None:
-        super().__init__(name=_legal(graph.name), **_policy(graph))
+        super().__init__(name=_legal_name(graph.name), **_policy(graph))
         self._graph = graph
         self._held: dict[str, keras.Variable] = {}
-        self._hold_all()
+        self._create_variables()
         if any(variant.is_random for variant in graph.variants):
             self._seeds = keras.random.SeedGenerator(_seed(graph))
         self.built = True
 
-    def _hold_all(self) -> None:
+    def _create_variables(self) -> None:
         """Create variables for weights that have none yet, such as those of new variants."""
         graph = self._graph
         with tf.init_scope(), tf.name_scope(""):
@@ -62,7 +62,7 @@ class GraphModule(keras.Model):
             for name, array in graph.parameters.items():
                 if name not in self._held:
                     is_trained = name in trained and array.dtype.is_floating
-                    self._held[name] = made = Weight(array, name, is_trained)
+                    self._held[name] = made = NamedVariable(array, name, is_trained)
                     self._track_variable(made)
                     # tf.train.Checkpoint does not look into dicts.
                     self._track_trackable(made, name, overwrite=True)
@@ -85,8 +85,8 @@ class GraphModule(keras.Model):
             "load(path).as_module()"
         )
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> GraphModule:
-        made = memo[id(self)] = GraphModule(self._graph)
+    def __deepcopy__(self, memo: dict[int, Any]) -> GraphModel:
+        made = memo[id(self)] = GraphModel(self._graph)
         made.trainable = self.trainable
         for name, held in self._held.items():
             made.variable(name).assign(held)
@@ -95,10 +95,10 @@ class GraphModule(keras.Model):
 
     def __reduce__(self) -> Any:
         held = {name: (array.numpy(), array.trainable) for name, array in self._held.items()}
-        return _restored, (self._graph, held, self.trainable)
+        return _restore, (self._graph, held, self.trainable)
 
     def _tensors(self) -> dict[str, Any]:
-        self._hold_all()
+        self._create_variables()
         return {name: tf.convert_to_tensor(held) for name, held in self._held.items()}
 
     def arrays_by_name(self) -> dict[str, Any]:
@@ -134,7 +134,7 @@ class GraphModule(keras.Model):
         arrays, tree = flatten((args, kwargs), _is_array, lambda item: False)
         if not arrays or not kwargs and all(item is None for item in statics(tree)):
             return super().__call__(*args, **kwargs, **options)
-        return super().__call__(*arrays, form=_Form(tree), **options)
+        return super().__call__(*arrays, form=_CallStructure(tree), **options)
 
     @passes_on
     def call(self, *args: Any, training: Any = None, rng: Any = None, form: Any = None, **kwargs: Any) -> Any:
@@ -150,8 +150,8 @@ class GraphModule(keras.Model):
         return result
 
 
-def _restored(graph: Any, held: dict[str, tuple[Any, bool]], trainable: bool) -> GraphModule:
-    made = GraphModule(graph)
+def _restore(graph: Any, held: dict[str, tuple[Any, bool]], trainable: bool) -> GraphModel:
+    made = GraphModel(graph)
     made.trainable = trainable
     for name, (array, is_trained) in held.items():
         made.variable(name).assign(array)
@@ -160,7 +160,7 @@ def _restored(graph: Any, held: dict[str, tuple[Any, bool]], trainable: bool) ->
 
 
 @dataclass(frozen=True)
-class _Form:
+class _CallStructure:
     """The structure of a call without its arrays."""
 
     tree: Tree
@@ -217,9 +217,9 @@ def _seed(graph: Any) -> int:
     return int(graph.variants[0].target.next_key()[1]) % 2**31
 
 
-def _legal(name: str) -> str:
+def _legal_name(name: str) -> str:
     return name.replace(".", "_").replace("/", "_")
 
 
 def as_module(graph: Any) -> keras.Model:
-    return GraphModule(graph)
+    return GraphModel(graph)

@@ -24,7 +24,7 @@ from ..common.arrays import INCONVERTIBLE, is_plain, refuse_array, words_of, wri
 from ..common.compilers import check_compiler_options, compiled_or_plain
 from ..common.failures import shows_as_nan, told
 from ..common.keys import KeysOfSlices
-from .compiled import Compiled, returning_anything, why_not_traced
+from .compiled import Compiled, traced_with_any_result, why_not_traced
 
 if "tensorflow" not in sys.modules and importlib.util.find_spec("triton") is not None:
     # The import runs code of another package, which may raise anything.
@@ -33,7 +33,7 @@ if "tensorflow" not in sys.modules and importlib.util.find_spec("triton") is not
 
 
 # Kernels of TensorFlow may crash on memory that is not aligned to this many bytes.
-_ALIGNED = 64
+_ALIGNMENT = 64
 
 setattr(GraphCompilerError, "ag_pass_through", True)  # noqa: B010
 
@@ -74,7 +74,7 @@ class TensorFlowTarget(Target):
             return self.convert(array)
         # DLPack does not carry the flags of lazy conjugation and negation.
         plain = array.detach().resolve_conj().resolve_neg().contiguous()
-        if plain.data_ptr() % _ALIGNED:
+        if plain.data_ptr() % _ALIGNMENT:
             return self.convert(plain)
         # DLPack does not support all dtypes and layouts.
         try:
@@ -131,7 +131,7 @@ class TensorFlowTarget(Target):
             if tf.config.list_logical_devices("GPU"):
                 raise BufferError("a tensor that shares memory of the host stays there")
             # Elements that were widened are not aligned.
-            if data.ctypes.data % _ALIGNED:
+            if data.ctypes.data % _ALIGNMENT:
                 raise BufferError("TensorFlow takes no memory that begins here")
             return tf.bitcast(tf.experimental.dlpack.from_dlpack(array.__dlpack__()), kind)
         except (
@@ -170,7 +170,7 @@ class TensorFlowTarget(Target):
         line says so.
         """
         check_compiler_options("tf.function", tf.function, options)
-        traced = returning_anything(function, options)
+        traced = traced_with_any_result(function, options)
         return compiled_or_plain(traced, function, why_not_traced, "tf.function")
 
     compiles_by_default = True
@@ -224,7 +224,7 @@ class TensorFlowTarget(Target):
                     f"elements handed to Python were {guard.expected!r} while recording, read by "
                     f"{guard.origin}; they are"
                 )
-                result = _asserted(result, _as_expected(check, guard), message, check)
+                result = _assert_or_poison(result, _matches_recorded(check, guard), message, check)
         return result
 
     def either(
@@ -235,7 +235,7 @@ class TensorFlowTarget(Target):
         otherwise: Callable[[], Any],
     ) -> Any:
         return tf.cond(
-            tf.reduce_all([_as_expected(check, guard) for check, guard in zip(checks, guards)]),
+            tf.reduce_all([_matches_recorded(check, guard) for check, guard in zip(checks, guards)]),
             run,
             otherwise,
         )
@@ -250,11 +250,11 @@ class TensorFlowTarget(Target):
 
     def where_sizes_fit(self, result: Any, conditions: list[tuple[Any, str]]) -> Any:
         for holds, text in conditions:
-            result = _asserted(result, holds, f"GuardFailed: {text}")
+            result = _assert_or_poison(result, holds, f"GuardFailed: {text}")
         return result
 
 
-def _as_expected(check: Any, guard: Guard) -> Any:
+def _matches_recorded(check: Any, guard: Guard) -> Any:
     """Return whether ``check`` equals the recorded elements; NaN equals NaN, and 0.0 differs from -0.0.
 
     Floats may differ by the relative error ``guard.rounding``.
@@ -281,7 +281,7 @@ def _as_expected(check: Any, guard: Guard) -> Any:
     return tf.reduce_all(tf.equal(tf.shape(check), expected.shape)) & tf.reduce_all(same)
 
 
-def _asserted(result: Any, holds: Any, message: str, *seen: Any) -> Any:
+def _assert_or_poison(result: Any, holds: Any, message: str, *seen: Any) -> Any:
     """Return ``result``, which is only computed if ``holds``.
 
     XLA drops assertions, so floats also become NaN if ``holds`` is False. Raise ``CallMismatch`` if XLA

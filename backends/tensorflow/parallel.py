@@ -25,7 +25,7 @@ from ...contracts.training import Arrays as TrainingArrays
 from ...contracts.training import Held, Make, Program, Training
 from ...errors import GradientRefused, InvalidOption, NotCompilable
 from ..common.batches import batches
-from .axes import slices_of
+from .axes import vectorized_axis
 from .training import TensorFlowTraining
 from .training import training as alone
 from .transforms import derivatives
@@ -105,20 +105,23 @@ class TensorFlowDataParallel(TensorFlowTraining):
             key = id(held.optimizer), split
             if key not in functions:
                 functions[key] = tf.function(
-                    lambda arrays, rate: self._everywhere(step, held, arrays, rate, split), autograph=False
+                    lambda arrays, rate: self._run_on_replicas(step, held, arrays, rate, split),
+                    autograph=False,
                 )
             given = None if rate is None else tf.constant(rate, tf.float32)
             return held, functions[key](arrays, given)
 
         return run
 
-    def _everywhere(self, step: Program, held: Held, arrays: Any, rate: Any, split: tuple[bool, ...]) -> Any:
-        parts = parts_of(self._strategy, arrays, split) if split else arrays
+    def _run_on_replicas(
+        self, step: Program, held: Held, arrays: Any, rate: Any, split: tuple[bool, ...]
+    ) -> Any:
+        parts = replica_arguments(self._strategy, arrays, split) if split else arrays
         found = self._strategy.run(lambda arrays: step(held, arrays, rate)[1], args=(parts,))
         return tf.nest.map_structure(lambda item: self._strategy.experimental_local_results(item)[0], found)
 
 
-def parts_of(strategy: Any, arrays: list[Any], split: tuple[bool, ...]) -> list[Any]:
+def replica_arguments(strategy: Any, arrays: list[Any], split: tuple[bool, ...]) -> list[Any]:
     """Return the arguments of ``Strategy.run``: each replica gets its part of the arrays that are split."""
     count = strategy.num_replicas_in_sync
     parts = [
@@ -128,7 +131,7 @@ def parts_of(strategy: Any, arrays: list[Any], split: tuple[bool, ...]) -> list[
     return [given(lambda context, each=each: each[context.replica_id_in_sync_group]) for each in parts]
 
 
-def held_by(engine: Training, held: Held, make: Make) -> Held:
+def transfer_state(engine: Training, held: Held, make: Make) -> Held:
     """Copy a training state into the arrays and variables of another engine."""
     trained = {name: engine.trainable(array) for name, array in engine.values(held.trained).items()}
     rest = {
@@ -148,7 +151,7 @@ _NO_MESH = (
 )
 _SUM = tf.distribute.ReduceOp.SUM
 _EXTREMES = {"pmax": tf.reduce_max, "pmin": tf.reduce_min}
-_REDUCED: dict[Any, Callable[[list[Any]], Any]] = {
+_REDUCTIONS: dict[Any, Callable[[list[Any]], Any]] = {
     "concat": lambda parts: tf.concat([array if array.shape.rank else array[None] for array in parts], 0),
     "mean": lambda parts: tf.add_n([_floating(array) for array in parts]) / len(parts),
     "sum": tf.add_n,
@@ -219,9 +222,11 @@ class TensorFlowParallelism(Parallelism):
                 return function(arrays)
 
         def run(arrays: Arrays) -> Arrays:
-            results = strategy.run(of_part, args=(parts_of(strategy, arrays, how.split),))
+            results = strategy.run(of_part, args=(replica_arguments(strategy, arrays, how.split),))
             found = [list(strategy.experimental_local_results(array)) for array in results]
-            return [_REDUCED[reduced](items) if reduced else how.reduce(tf.stack(items)) for items in found]  # type: ignore[operator]
+            return [
+                _REDUCTIONS[reduced](items) if reduced else how.reduce(tf.stack(items)) for items in found
+            ]  # type: ignore[operator]
 
         return tf.function(run, autograph=False)
 
@@ -234,9 +239,9 @@ class TensorFlowParallelism(Parallelism):
         Under ``tf.vectorized_map``, reduce over the slices.
         """
         if name in _EXTREMES:
-            slices = slices_of(axis_name)
+            slices = vectorized_axis(axis_name)
             return (
-                slices.exchanged(array, name)
+                slices.exchange(array, name)
                 if slices
                 else _EXTREMES[name](self.all_gather(array, axis_name), 0)
             )
@@ -246,21 +251,23 @@ class TensorFlowParallelism(Parallelism):
         return total / tf.cast(self.axis_size(axis_name), total.dtype)
 
     def _total(self, array: Any, axis_name: str) -> Any:
-        slices = slices_of(axis_name)
-        return slices.exchanged(array, "psum") if slices else _total(self._context(axis_name), array)
+        slices = vectorized_axis(axis_name)
+        return slices.exchange(array, "psum") if slices else _total(self._context(axis_name), array)
 
     def all_gather(self, array: Any, axis_name: str) -> Any:
-        slices = slices_of(axis_name)
-        return slices.exchanged(array, "all_gather") if slices else _gathered(self._context(axis_name), array)
+        slices = vectorized_axis(axis_name)
+        return (
+            slices.exchange(array, "all_gather") if slices else _all_gather(self._context(axis_name), array)
+        )
 
     def axis_index(self, axis_name: str) -> Any:
-        slices = slices_of(axis_name)
+        slices = vectorized_axis(axis_name)
         return (
             slices.index if slices else tf.cast(self._context(axis_name).replica_id_in_sync_group, tf.int32)
         )
 
     def axis_size(self, axis_name: str) -> Any:
-        slices = slices_of(axis_name)
+        slices = vectorized_axis(axis_name)
         return slices.size if slices else int(self._context(axis_name).num_replicas_in_sync)
 
     def _context(self, axis_name: str) -> Any:
@@ -300,7 +307,7 @@ class TensorFlowParallelism(Parallelism):
                 "with precision='bfloat16', or for jax or torch"
             )
         engine = TensorFlowDataParallel(axis.native)
-        return engine, held_by(engine, held, make)
+        return engine, transfer_state(engine, held, make)
 
     def training_over_mesh(
         self,
@@ -314,7 +321,7 @@ class TensorFlowParallelism(Parallelism):
         raise NotCompilable(_NO_MESH)
 
     def training_alone(self, training: Training, held: Held, make: Make) -> tuple[Training, Held]:
-        return alone, held_by(alone, held, make)
+        return alone, transfer_state(alone, held, make)
 
 
 def _floating(array: Any) -> Any:
@@ -331,26 +338,26 @@ def _total(context: Any, array: Any) -> Any:
     def total(array: Any) -> Any:
         # Without the identity, a tensor from outside that all replicas share would be counted once.
         return context.all_reduce(_SUM, tf.identity(array)), lambda cotangent: _total(
-            _inside(context), cotangent
+            _gradient_context(context), cotangent
         )
 
     return total(array)
 
 
-def _gathered(context: Any, array: Any) -> Any:
+def _all_gather(context: Any, array: Any) -> Any:
     """Stack the arrays of all replicas along a new first axis."""
 
     @tf.custom_gradient
     def gathered(array: Any) -> Any:
         def gradient(cotangent: Any) -> Any:
-            return _total(_inside(context), cotangent)[context.replica_id_in_sync_group]
+            return _total(_gradient_context(context), cotangent)[context.replica_id_in_sync_group]
 
         return context.all_gather(array[None], axis=0), gradient
 
     return tf.ensure_shape(gathered(array), [context.num_replicas_in_sync, *array.shape])
 
 
-def _inside(context: Any) -> Any:
+def _gradient_context(context: Any) -> Any:
     """Return the replica context in which a gradient is taken.
 
     Raise ``GradientRefused`` outside the function that the replicas run.

@@ -17,7 +17,7 @@ Options = Mapping[str, Any]
 Slots = dict[str, Any]
 
 
-class Rule(keras.optimizers.Optimizer):
+class RuleOptimizer(keras.optimizers.Optimizer):
     """A Keras optimizer whose update of one variable is a function of this module."""
 
     def __init__(self, name: str, options: Options) -> None:
@@ -51,12 +51,12 @@ class Rule(keras.optimizers.Optimizer):
         variable.assign_sub(rate * change)
 
 
-def made(name: str, options: Options) -> Callable[[], Any]:
+def optimizer_factory(name: str, options: Options) -> Callable[[], Any]:
     """Return a function that creates the optimizer."""
     if name == "lion":
         decay = options["weight_decay"] or None
         return lambda: keras.optimizers.Lion(0.0, options["b1"], options["b2"], weight_decay=decay)
-    return lambda: Rule(name, options)
+    return lambda: RuleOptimizer(name, options)
 
 
 def _sgd(options: Options, gradient: Any, slots: Slots, step: Any) -> tuple[Any, Slots]:
@@ -151,7 +151,7 @@ class TensorFlowTraining(Training):
     # ------------------------------------------------------------------------------ optimizers
     def named(self, name: str, options: Mapping[str, Any]) -> Make:
         _require_backend()
-        return made(name, options)
+        return optimizer_factory(name, options)
 
     def own(self, item: Any) -> Make | None:
         """Return a function that creates the optimizer, or None if ``item`` is no optimizer or class of one.

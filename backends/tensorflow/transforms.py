@@ -14,7 +14,7 @@ from ...contracts.parallelism import running_over
 from ...errors import CallMismatch
 from ...recording.lock import active
 from ..common.keys import UNSAID
-from .axes import Slices
+from .axes import VectorizedMapAxis
 from .native import target
 from .prelude.control import run_again, scan
 
@@ -190,19 +190,19 @@ class TensorFlowDerivatives(Derivatives):
 
             def one(given: tuple[Any, dict[int, Any]]) -> Arrays:
                 place, slices = given
-                before = _generators()
+                before = _stateful_samplers()
                 fold = lambda key: tf.random.experimental.stateless_fold_in(key, place)  # noqa: E731
-                over = running_over(how.axis_name, "tensorflow", Slices(place, size))
+                over = running_over(how.axis_name, "tensorflow", VectorizedMapAxis(place, size))
                 with target.of_slices.drawing(how.randomness, next_key, fold), over:
                     results = function([slices.get(place, array) for place, array in enumerate(arrays)])
-                if how.randomness != "different" and (drawn := _generators() - before):
-                    raise CallMismatch(_told(how.randomness, drawn))
+                if how.randomness != "different" and (drawn := _stateful_samplers() - before):
+                    raise CallMismatch(_randomness_message(how.randomness, drawn))
                 return results
 
             try:
                 return list(tf.vectorized_map(one, (tf.range(size), moved), warn=False))
             except ValueError as problem:
-                if _UNCONVERTED not in str(problem) or not isinstance(size, int):
+                if _CONVERSION_ERROR not in str(problem) or not isinstance(size, int):
                     raise
             each = [
                 one((tf.constant(place), {index: array[place] for index, array in moved.items()}))
@@ -236,7 +236,7 @@ def _next_key() -> Callable[[], Any]:
     return at_once
 
 
-def _generators() -> set[str]:
+def _stateful_samplers() -> set[str]:
     """Return the names of operations in the current graph that sample from TensorFlow's generators."""
     if tf.executing_eagerly():
         return set()
@@ -247,7 +247,7 @@ def _generators() -> set[str]:
     }
 
 
-def _told(randomness: str, drawn: set[str]) -> str:
+def _randomness_message(randomness: str, drawn: set[str]) -> str:
     if randomness == "error":
         return UNSAID
     return (
@@ -302,6 +302,6 @@ def _traced_scan(
 
 
 # All messages about a failed conversion of lists, which branches return, contain this.
-_UNCONVERTED = "dtype=variant"
+_CONVERSION_ERROR = "dtype=variant"
 
 derivatives = TensorFlowDerivatives()

@@ -19,14 +19,14 @@ class NotForXla(Exception):
     """
 
 
-class NotTraced(Exception):
+class NotTraceable(Exception):
     """Raised if a function would behave differently, or fail, as a ``tf.function``.
 
     The message is the reason.
     """
 
 
-def checks_left_out(graph: Any) -> list[Any]:
+def dropped_checks(graph: Any) -> list[Any]:
     """Add boolean scalars to ``graph`` that are all True if no kernel of its operations would raise.
 
     Return these scalars. Raise ``NotForXla`` if no such check exists, if a size depends on elements, or if
@@ -36,7 +36,7 @@ def checks_left_out(graph: Any) -> list[Any]:
         if kind in _CHECKS:
             raise NotForXla(f"XLA leaves out the checks of {kind}, which a loop, branch or function calls")
     for kind in _types(graph):
-        if why := _why_other(kind):
+        if why := _why_different(kind):
             raise NotForXla(why)
     checks = [check for op in graph.get_operations() for check in _checks_of(op)]
     if checks and writes(graph):
@@ -52,17 +52,17 @@ def writes(graph: Any) -> bool:
     )
 
 
-def require_no_hidden_draws(graph: Any) -> None:
-    """Raise ``NotTraced`` if an operation of ``graph`` samples from TensorFlow's global generator."""
+def require_no_global_random(graph: Any) -> None:
+    """Raise ``NotTraceable`` if an operation of ``graph`` samples from TensorFlow's global generator."""
     nodes = (*(op.node_def for op in graph.get_operations()), *_inner_nodes(graph))
     if drawing := next((node.op for node in nodes if "seed2" in node.attr), None):
-        raise NotTraced(f"it draws from TensorFlow's global generator ({drawing})")
+        raise NotTraceable(f"it draws from TensorFlow's global generator ({drawing})")
 
 
-def _why_other(kind: str) -> str | None:
+def _why_different(kind: str) -> str | None:
     if kind.startswith("Stateless") and kind not in _STATELESS_CONTROL:
         return f"XLA draws other numbers than the kernel of {kind}"
-    return f"XLA leaves out {kind}" if kind in _LEFT_OUT else None
+    return f"XLA leaves out {kind}" if kind in _DROPPED else None
 
 
 def _types(graph: Any) -> list[str]:
@@ -82,7 +82,7 @@ def _checks_of(op: Any) -> Iterator[Any]:
         yield from _CHECKS[op.type](op)
 
 
-def _lies_within(index: Any, size: Any) -> list[Any]:
+def _bounds_check(index: Any, size: Any) -> list[Any]:
     """Return the check that ``0 <= index < size``; no check if the values are static and it holds."""
     known, limit = tf.get_static_value(index), tf.get_static_value(size)
     if known is not None and limit is not None and ((known >= 0) & (known < limit)).all():
@@ -95,22 +95,22 @@ def _gather(op: Any) -> list[Any]:
     axis = tf.get_static_value(op.inputs[2]) if len(op.inputs) > 2 else 0
     if axis is None:
         raise NotForXla("the axis of a gather is not known before it runs")
-    return _lies_within(index, tf.constant(array.shape[int(axis)]))
+    return _bounds_check(index, tf.constant(array.shape[int(axis)]))
 
 
 def _gather_nd(op: Any) -> list[Any]:
     array, index = op.inputs
-    return _lies_within(index, tf.constant(array.shape[: index.shape[-1]].as_list(), tf.int32))
+    return _bounds_check(index, tf.constant(array.shape[: index.shape[-1]].as_list(), tf.int32))
 
 
 def _scatter_nd(op: Any) -> list[Any]:
     index, shape = op.inputs[0], op.inputs[2]
-    return _lies_within(index, shape[: index.shape[-1]])
+    return _bounds_check(index, shape[: index.shape[-1]])
 
 
 def _scatter_into(op: Any) -> list[Any]:
     array, index = op.inputs[:2]
-    return _lies_within(index, tf.constant(array.shape[: index.shape[-1]].as_list(), tf.int32))
+    return _bounds_check(index, tf.constant(array.shape[: index.shape[-1]].as_list(), tf.int32))
 
 
 def _segments(op: Any) -> list[Any]:
@@ -136,7 +136,7 @@ def _integer_exponent(op: Any) -> list[Any]:
 
 def _label(op: Any) -> list[Any]:
     logits, labels = op.inputs
-    return _lies_within(labels, tf.constant(logits.shape[-1]))
+    return _bounds_check(labels, tf.constant(logits.shape[-1]))
 
 
 def _slice(op: Any) -> list[Any]:
@@ -192,12 +192,12 @@ def _unknown(op: Any) -> list[Any]:
     raise NotForXla(f"XLA leaves out the checks of {op.type}")
 
 
-def _asserted(op: Any) -> list[Any]:
+def _assertion(op: Any) -> list[Any]:
     return [tf.reduce_all(op.inputs[0])]
 
 
 _STATELESS_CONTROL = ("StatelessIf", "StatelessCase", "StatelessWhile")
-_LEFT_OUT = ("Print", "PrintV2")
+_DROPPED = ("Print", "PrintV2")
 _SEGMENTS = ("Sum", "Prod", "Min", "Max")
 # Checks by type of operation. A type whose kernel agrees with XLA for all elements has none.
 _CHECKS: dict[str, Callable[[Any], list[Any]]] = {
@@ -216,7 +216,7 @@ _CHECKS: dict[str, Callable[[Any], list[Any]]] = {
     "SparseSoftmaxCrossEntropyWithLogits": _label,
     "Slice": _slice,
     "StridedSlice": _strided_slice,
-    "Assert": _asserted,
+    "Assert": _assertion,
     **dict.fromkeys(["CheckNumerics", "CheckNumericsV2"], _finite_input),
     **dict.fromkeys(["Cholesky", "MatrixTriangularSolve", "SelfAdjointEigV2", "Svd", "Qr"], _finite_results),
     **dict.fromkeys(["MatrixInverse", "MatrixSolve", "Lu", "TridiagonalSolve"], _singular),

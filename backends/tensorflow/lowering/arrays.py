@@ -92,7 +92,7 @@ def eye(*, n_rows: Any, n_cols: Any, k: Any, dtype: str) -> str:
     return f"tf.eye({n_rows!r}{columns}, dtype={dtype})"
 
 
-_BY_WAY_OF = {
+_WRAPPING_DTYPES = {
     "int8": "int32",
     "int16": "int32",
     "uint8": "int32",
@@ -111,8 +111,8 @@ def astype(x: Operand, *, dtype: str, out: tuple[object, ...] = ()) -> str:
         return f"({x} != 0)"
     if is_complex(source) and not is_complex(target):
         return f"tf.cast(tf.math.real({x}), {dtype})"
-    if is_floating(source) and target in _BY_WAY_OF:
-        return f"tf.cast(tf.cast({x}, tf.{_BY_WAY_OF[target]}), {dtype})"
+    if is_floating(source) and target in _WRAPPING_DTYPES:
+        return f"tf.cast(tf.cast({x}, tf.{_WRAPPING_DTYPES[target]}), {dtype})"
     return f"tf.cast({x}, {dtype})"
 
 
@@ -148,10 +148,10 @@ def reshape(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
         return f"tf.squeeze({x}, {list(gone)})"
     if len(shape) == 1:
         return f"tf.reshape({x}, [-1])"
-    return f"tf.reshape({x}, {_with_free_size(shape, out[0].shape)})"
+    return f"tf.reshape({x}, {_infer_one_size(shape, out[0].shape)})"
 
 
-def _with_free_size(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> list[Any]:
+def _infer_one_size(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> list[Any]:
     if sum(not isinstance(dim, int) for dim in shape) == 1 and 0 not in shape:
         return [-1 if not isinstance(dim, int) else dim for dim in shape]
     return list(with_what_is_left(shape, sizes))
@@ -291,14 +291,14 @@ rows.table(
 )
 
 
-def _place(name: str) -> None:
+def _arg_extreme(name: str) -> None:
     @rows.row(name)
     def row(x: Operand, *, axis: int | None, keepdims: bool) -> str:
         return f"place_of_extreme(tf.{name}, {x}, {axis}{', keepdims=True' if keepdims else ''})"
 
 
-_place("argmax")
-_place("argmin")
+_arg_extreme("argmax")
+_arg_extreme("argmin")
 
 
 @rows.row("count_nonzero")
@@ -310,18 +310,22 @@ def _count_nonzero(x: Operand, *, axis: Any, keepdims: bool) -> str:
 @rows.row("nonzero")
 def _nonzero(x: Operand, *, hint: int) -> str:
     if x.ndim == 1:
-        return f"tf.where({_truth(x)})[:, 0]"
-    return f"tf.unstack(tf.where({_truth(x)}), {x.ndim}, axis=1)"
+        return f"tf.where({_as_condition(x)})[:, 0]"
+    return f"tf.unstack(tf.where({_as_condition(x)}), {x.ndim}, axis=1)"
 
 
 @rows.row("argwhere")
 def _argwhere(x: Operand, *, hint: int, size: Any, fill_value: int) -> str:
     if x.ndim == 0 and size is None:
         return f"tf.zeros([tf.math.count_nonzero({x}), 0], tf.int64)"
-    return f"tf.where({_truth(x)})" if size is None else f"argwhere({_truth(x)}, {size!r}, {fill_value})"
+    return (
+        f"tf.where({_as_condition(x)})"
+        if size is None
+        else f"argwhere({_as_condition(x)}, {size!r}, {fill_value})"
+    )
 
 
-def _truth(x: Operand) -> str:
+def _as_condition(x: Operand) -> str:
     return f"{x} != 0" if x.dtype in ("float16", "bfloat16") else str(x)
 
 

@@ -24,10 +24,10 @@ from .table import rows
 
 def _scan(scope: Scope, node: Node) -> None:
     loop, params, count = Loop.of(scope, node), node.params, node.params["carried"]
-    name, captured = _step(
+    name, captured = _write_iteration(
         scope, node, loop, lambda made: f"{tuple_text(made[:count])}, {tuple_text(made[count:])}"
     )
-    specs = tuple_text([_spec(scope, node, value) for value in node.outputs[count:]])
+    specs = tuple_text([_write_spec(scope, node, value) for value in node.outputs[count:]])
     made = scope.name(node)
     length = repr(scope.literal(params["length"]))
     options = ["reverse=True"] * params["reverse"] + [f"checkpoint={tuple_text(captured)}"] * params[
@@ -41,7 +41,7 @@ def _scan(scope: Scope, node: Node) -> None:
     scope.free([name])
 
 
-def _step(
+def _write_iteration(
     scope: Scope, node: Node, loop: Loop, results: Callable[[Sequence[str]], str]
 ) -> tuple[str, list[str]]:
     """Write the function of one iteration; return its name and its further operands.
@@ -61,7 +61,7 @@ def _step(
     return name, []
 
 
-def _spec(scope: Scope, node: Node, value: Value) -> str:
+def _write_spec(scope: Scope, node: Node, value: Value) -> str:
     shape = None if node.record is not None and node.params["length"] != 0 else scope.literal(value.shape[1:])
     return f"({shape!r}, {scope.dialect.dtype_text(value.dtype)})"
 
@@ -126,11 +126,13 @@ rows.structure(
 
 def _custom_derivative(scope: Scope, node: Node) -> None:
     derivative = Derivative.of(node)
-    name = scope.define(derivative.function.name, lambda scope, name: _definition(scope, name, derivative))
+    name = scope.define(
+        derivative.function.name, lambda scope, name: _write_definition(scope, name, derivative)
+    )
     called(scope, node, name, len(node.outputs))
 
 
-def _definition(scope: Scope, name: str, derivative: Derivative) -> None:
+def _write_definition(scope: Scope, name: str, derivative: Derivative) -> None:
     """Write a function that returns the results and the function of their gradients.
 
     The gradient function reads names of the outer function.
@@ -143,7 +145,7 @@ def _definition(scope: Scope, name: str, derivative: Derivative) -> None:
         # The gradient may read names of the forward pass, so they are not freed.
         scope.take(forward)
         outputs = forward.outputs
-        residuals = [_kept(scope, text) for text in outputs[count:]]
+        residuals = [_bind_residual(scope, text) for text in outputs[count:]]
         gradient, cotangents, results = (
             scope.new("gradient"),
             arguments(scope, derivative.given),
@@ -164,7 +166,7 @@ def _definition(scope: Scope, name: str, derivative: Derivative) -> None:
         scope.line(f"return {results[0] if len(results) == 1 else tuple_of(results)}, {gradient}")
 
 
-def _kept(scope: Scope, text: str) -> str:
+def _bind_residual(scope: Scope, text: str) -> str:
     """Bind ``text`` to a name, unless it is one, so that the gradient can read it."""
     if text.isidentifier():
         return text

@@ -32,7 +32,7 @@ rows.table(
 )
 
 
-def one_product(x1: str, x2: str, axis: int) -> str:
+def product_with_matrix(x1: str, x2: str, axis: int) -> str:
     """Write the product of the last axis of a 4-D array with ``axis`` of a matrix."""
     # A tf.matmul of shapes such as [8, 1, 4, 4] and [4, 4], which it would broadcast, writes outside its
     # memory on CPU (oneDNN in TensorFlow 2.21).
@@ -44,7 +44,9 @@ def _matmul(x1: Operand, x2: Operand) -> str:
     if x1.ndim == 1 and x2.ndim == 1:
         return f"tf.reduce_sum({x1} * {x2})"
     if x1.ndim == 4 and all(size == 1 for size in x2.shape[:-2]):
-        return one_product(x1, str(x2) if x2.ndim < 3 else f"tf.squeeze({x2}, {list(range(x2.ndim - 2))})", 0)
+        return product_with_matrix(
+            x1, str(x2) if x2.ndim < 3 else f"tf.squeeze({x2}, {list(range(x2.ndim - 2))})", 0
+        )
     if x2.ndim == 1:
         return f"tf.linalg.matvec({x1}, {x2})"
     if x1.ndim == 1:
@@ -52,7 +54,7 @@ def _matmul(x1: Operand, x2: Operand) -> str:
     return f"{x1} @ {x2}"
 
 
-def _lettered(equation: str, arrays: tuple[Operand, ...]) -> str:
+def _replace_ellipsis(equation: str, arrays: tuple[Operand, ...]) -> str:
     """Replace ``...`` by letters in an equation whose result has none.
 
     ``tf.einsum`` does not sum over the axes of ``...``.
@@ -69,7 +71,7 @@ def _lettered(equation: str, arrays: tuple[Operand, ...]) -> str:
 @rows.row("einsum")
 def _einsum(*arrays: Operand, equation: str) -> str:
     """Write ``tf.einsum``, or a helper that broadcasts if an axis of size 1 meets a larger one."""
-    equation = equation if "..." in equation.partition("->")[2] else _lettered(equation, arrays)
+    equation = equation if "..." in equation.partition("->")[2] else _replace_ellipsis(equation, arrays)
     sizes: dict[str, set[bool]] = {}
     for labels, array in zip(equation.partition("->")[0].split(","), arrays):
         before, _, after = labels.partition("...")

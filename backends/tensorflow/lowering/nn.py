@@ -9,7 +9,7 @@ from typing import Any
 
 from ....ops.dtypes import is_complex
 from ...common.rows import Operand
-from .linear_algebra import one_product
+from .linear_algebra import product_with_matrix
 from .table import rows
 
 rows.table(
@@ -81,7 +81,7 @@ def _linear(x: Operand, weight: Operand, bias: Operand | None = None) -> str:
     elif x.ndim == 1:
         product = f"tf.linalg.matvec({weight}, {x})"
     elif x.ndim == 4:
-        product = one_product(x, weight, 1)
+        product = product_with_matrix(x, weight, 1)
     else:
         product = f"tf.matmul({x}, {weight}, transpose_b=True)"
     return product if bias is None else f"{product} + {bias}"

@@ -28,7 +28,7 @@ def _typed(x: Operand, dtype: str) -> str:
     return str(x) if x.dtype == dtype else f"tf.cast({x}, tf.{dtype})"
 
 
-def _accumulated(function: str, x: Operand, axis: Any, keepdims: bool, dtype: str) -> str:
+def _accumulation(function: str, x: Operand, axis: Any, keepdims: bool, dtype: str) -> str:
     # A result of bool was requested by dtype=.
     if dtype == "bool":
         return f"tf.cast({function}(tf.cast({x}, tf.int64){_axes(axis, keepdims)}), tf.bool)"
@@ -37,7 +37,7 @@ def _accumulated(function: str, x: Operand, axis: Any, keepdims: bool, dtype: st
 
 rows.table({
     "sum": lambda x, *, axis, dtype, keepdims, out: (
-        _accumulated("tf.reduce_sum", x, axis, keepdims, out[0].dtype)
+        _accumulation("tf.reduce_sum", x, axis, keepdims, out[0].dtype)
     ),
     "mean": lambda x, *, axis, keepdims: f"tf.reduce_mean({x}{_axes(axis, keepdims)})",
     "cumulative_sum": lambda x, *, axis, dtype, out: f"tf.cumsum({_typed(x, out[0].dtype)}, {axis})",
@@ -48,7 +48,7 @@ rows.table({
 def _prod(x: Operand, *, axis: Any, dtype: Any, keepdims: bool, out: Any) -> str:
     if is_inexact(out[0].dtype) and x.ndim:
         return f"product({_typed(x, out[0].dtype)}{_axes(axis, keepdims)})"
-    return _accumulated("tf.reduce_prod", x, axis, keepdims, out[0].dtype)
+    return _accumulation("tf.reduce_prod", x, axis, keepdims, out[0].dtype)
 
 
 @rows.row("logsumexp")
