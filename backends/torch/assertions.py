@@ -40,16 +40,16 @@ def _is_recorded() -> bool:
 _is_recorded._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
-def asserted(result: Any, checks: tuple[Any, ...], guards: tuple[Guard, ...]) -> Any:
+def assert_guards(result: Any, checks: tuple[Any, ...], guards: tuple[Guard, ...]) -> Any:
     """Return ``result`` of a traced program that raises an error at run time if a guard does not hold."""
     for check, guard in zip(checks, guards):
         # Python numbers can be checked at once, and torch guards its own symbols.
         if not isinstance(check, torch.Tensor):
             guard.require(check)
             continue
-        holds, message = _as_expected(check, guard), _message(guard.expected, guard.origin)
+        holds, message = _matches_recorded(check, guard), _message(guard.expected, guard.origin)
         if torch.jit.is_tracing():
-            result = _depending(result, holds, message)
+            result = _make_dependent(result, holds, message)
         else:
             torch._assert_async(holds, message)
     return result
@@ -66,13 +66,13 @@ def _message(expected: Any, origin: Any) -> str:
 _message._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
-def _depending(result: Any, holds: torch.Tensor, message: str) -> Any:
+def _make_dependent(result: Any, holds: torch.Tensor, message: str) -> Any:
     kept = torch.ops.aten._functional_assert_async.msg(holds, message, torch.ones((), dtype=torch.bool))
     leaves, tree = flatten(result, torch.is_tensor)
     return unflatten(tree, [torch.where(kept, leaf, leaf) for leaf in leaves])
 
 
-def _as_expected(check: torch.Tensor, guard: Guard) -> torch.Tensor:
+def _matches_recorded(check: torch.Tensor, guard: Guard) -> torch.Tensor:
     """Return whether ``check`` equals the recorded elements; NaN equals NaN, and 0.0 differs from -0.0."""
     expected = torch.tensor(guard.expected, dtype=check.dtype, device=check.device)
     if check.ndim != expected.ndim or any(size != other for size, other in zip(check.shape, expected.shape)):

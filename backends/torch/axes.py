@@ -10,7 +10,7 @@ from torch.autograd import Function
 
 from ...contracts.parallelism import native_axis
 from ...errors import GradientRefused
-from .collectives import Exchanges, exchanged
+from .collectives import Exchanges, exchange
 
 
 class Axis(Protocol):
@@ -23,7 +23,7 @@ class Axis(Protocol):
     def index(self) -> Any:
         """The number of the current device, or an int32 tensor."""
 
-    def exchanged(self, array: Any, name: str) -> Any:
+    def exchange(self, array: Any, name: str) -> Any:
         """Apply a collective over the axis.
 
         ``name`` is ``"total"`` (sum), ``"pmax"``, ``"pmin"``, or ``"stacked"``, which adds a new first
@@ -32,7 +32,7 @@ class Axis(Protocol):
 
 
 @dataclass(frozen=True)
-class Processes:
+class ProcessAxis:
     """An axis of processes, each of which runs the code; ``over`` are the exchanges of this call."""
 
     over: Exchanges
@@ -45,22 +45,22 @@ class Processes:
     def index(self) -> int:
         return self.over.rank
 
-    def exchanged(self, array: Any, name: str) -> Any:
-        return exchanged(array, name, self.over)
+    def exchange(self, array: Any, name: str) -> Any:
+        return exchange(array, name, self.over)
 
 
 @dataclass(frozen=True)
-class Slices:
+class VmapAxis:
     """The slices of ``torch.func.vmap``; ``index`` is mapped over the numbers of all slices."""
 
     index: Any
     size: int
 
-    def exchanged(self, array: Any, name: str) -> Any:
-        return _OverSlices.apply(array, self.index, name)
+    def exchange(self, array: Any, name: str) -> Any:
+        return _VmapCollective.apply(array, self.index, name)
 
 
-class _OverSlices(Function):
+class _VmapCollective(Function):
     """A collective over the slices that ``index`` is mapped over.
 
     Other maps, outside or inside, apply it to each of their own slices.
@@ -80,22 +80,22 @@ class _OverSlices(Function):
     def vmap(info: Any, in_dims: Any, array: Any, index: Any, name: str) -> Any:
         axis, axis_of_index, _ = in_dims
         if axis_of_index is None:
-            return _OverSlices.apply(array, index, name), axis + (name == "stacked")
-        together, of_equal = _OVER_AXIS[name]
-        return (of_equal(array, info.batch_size) if axis is None else together(array, axis)), None
+            return _VmapCollective.apply(array, index, name), axis + (name == "stacked")
+        combine, of_equal = _OVER_AXIS[name]
+        return (of_equal(array, info.batch_size) if axis is None else combine(array, axis)), None
 
     @staticmethod
     def backward(ctx: Any, cotangent: Any) -> Any:
         """Return the sum of the cotangents of all slices, since each slice contributed to all results."""
         _require_linear(ctx.kind)
         (index,) = ctx.saved_tensors
-        total = _OverSlices.apply(cotangent, index, "total")
+        total = _VmapCollective.apply(cotangent, index, "total")
         return total.index_select(0, index[None])[0] if ctx.kind == "stacked" else total, None, None
 
     @staticmethod
     def jvp(ctx: Any, tangent: Any, *_: Any) -> Any:
         _require_linear(ctx.kind)
-        return _OverSlices.apply(tangent, *ctx.saved_tensors, ctx.kind)
+        return _VmapCollective.apply(tangent, *ctx.saved_tensors, ctx.kind)
 
 
 # For each collective, its result for an array with an axis of slices, and for one that is the same for all
@@ -120,6 +120,6 @@ def _require_linear(name: str) -> None:
         )
 
 
-def axis_named(name: str) -> Axis:
+def axis_by_name(name: str) -> Axis:
     found: Axis = native_axis(name, "torch")
     return found

@@ -1,9 +1,9 @@
 """Collectives of ``torch.distributed`` and their derivatives, also under ``torch.func``.
 
 Collectives in a function that runs on each device of an axis (``total``, ``stacked``) have the sum of the
-devices' cotangents as their derivative, as in JAX. Those at the boundary of such a function (``Shared``,
-``part``, ``joined``, ``summed`` and ``same``) belong to a function of the whole batch, which all processes
-continue in the same way.
+devices' cotangents as their derivative, as in JAX. Those at the boundary of such a function
+(``SharedAcrossDevices``, ``part``, ``joined``, ``summed`` and ``same``) belong to a function of the whole
+batch, which all processes continue in the same way.
 """
 
 from __future__ import annotations
@@ -27,10 +27,12 @@ COMMUNICATION = ("gloo", "NCCL", "ProcessGroup", "Connection closed", "Timed out
 
 _OPERATIONS = {"sum": dist.ReduceOp.SUM, "max": dist.ReduceOp.MAX, "min": dist.ReduceOp.MIN}
 # The first name exists since torch 2.13, the second one before.
-_gather = getattr(dist.ProcessGroup, "all_gather_single", None) or dist.ProcessGroup._allgather_base
+_gather_rows_kernel = (
+    getattr(dist.ProcessGroup, "all_gather_single", None) or dist.ProcessGroup._allgather_base
+)
 # Sentinels by dtype, as first elements that hardly occur. Other dtypes are gathered as bytes, because gloo
 # supports few.
-_REFUSAL = {
+_SENTINELS = {
     torch.float32: -1.5 * 2.0**-99,
     torch.float64: -1.5 * 2.0**-99,
     torch.int32: -1515870811,
@@ -39,7 +41,7 @@ _REFUSAL = {
 }
 
 
-class failures:
+class communication_errors:
     """Context that turns errors of communication into ``CollectiveFailed``.
 
     Only errors whose message contains one of ``words`` are converted. It is a class, because each exchange
@@ -66,7 +68,7 @@ class failures:
             ) from problem
 
 
-class _Message(NamedTuple):
+class _ArrayDescription(NamedTuple):
     """Description of an array that a process exchanges.
 
     kind: ``"stack"`` or one of ``_OPERATIONS``.
@@ -117,18 +119,18 @@ class Exchanges:
 
     def _sent(self, kind: str, array: Any) -> Any:
         if kind == "stack":
-            return _gathered(array, self.group).view(array.dtype)
-        return reduced(kind, array.clone(memory_format=torch.contiguous_format), self.group)
+            return _gather_rows(array, self.group).view(array.dtype)
+        return all_reduce(kind, array.clone(memory_format=torch.contiguous_format), self.group)
 
 
 @dataclass(frozen=True)
-class _Last:
+class _PreviousExchange:
     """The previous exchange with a certain number.
 
     flag: sent along with the next reduction; None if the next exchange has to be described first.
     """
 
-    message: _Message
+    message: _ArrayDescription
     flag: Any
 
 
@@ -141,9 +143,9 @@ class CheckedExchanges(Exchanges):
 
     def __init__(self, group: Any) -> None:
         super().__init__(group)
-        self._last: list[_Last] = []
+        self._last: list[_PreviousExchange] = []
         self.made, self._rows = 0, None
-        _meet(group)
+        _wait_for_others(group)
 
     def begin(self, batch: Any) -> None:
         self.made, self._rows = 0, None if batch is None else batch.shape[0]
@@ -160,62 +162,62 @@ class CheckedExchanges(Exchanges):
             found = again(last, array if own == last.message else None)
             if found is not None:
                 return found
-        message = _Message(*own)
-        _require_one(message, self.group)
+        message = _ArrayDescription(*own)
+        _require_same_description(message, self.group)
         # An array that differs from the last call, or is gathered empty, is described at the next call, too.
         is_steady = last is not None and own == last.message and (kind != "stack" or array.numel() > 0)
         self._last[number : number + 1] = [
-            _Last(message, array.new_full((1,), kind == "min") if is_steady else None)
+            _PreviousExchange(message, array.new_full((1,), kind == "min") if is_steady else None)
         ]
         return super()._sent(kind, array)
 
-    def _stacked_again(self, last: _Last, array: Any) -> Any:
+    def _stacked_again(self, last: _PreviousExchange, array: Any) -> Any:
         """Gather ``array``, or return None if a process has another array than in the previous call.
 
         A process with another array passes None and sends a sentinel instead.
         """
-        found = _gathered(_refusal(last.message) if array is None else array, self.group)
+        found = _gather_rows(_sentinel(last.message) if array is None else array, self.group)
         return (
-            None if _REFUSAL[found.dtype] in found.select(1, 0).tolist() else found.view(last.message.dtype)
+            None if _SENTINELS[found.dtype] in found.select(1, 0).tolist() else found.view(last.message.dtype)
         )
 
-    def _reduced_again(self, last: _Last, array: Any) -> Any:
+    def _reduced_again(self, last: _PreviousExchange, array: Any) -> Any:
         """Reduce ``array``, or return None if a process has another array than in the previous call."""
         unset, flag = last.message.kind == "min", last.flag
         if array is None:
             array, flag = flag.new_zeros(math.prod(last.message.shape)), torch.full_like(flag, not unset)
-        found = reduced(last.message.kind, torch.cat([array.reshape(-1), flag]), self.group)
+        found = all_reduce(last.message.kind, torch.cat([array.reshape(-1), flag]), self.group)
         # A flag that one process sets changes the result of all.
         return found[:-1] if found[-1].item() == unset else None
 
 
-def _refusal(expected: _Message) -> Any:
+def _sentinel(expected: _ArrayDescription) -> Any:
     """Return a sentinel array to be gathered in place of an expected one."""
     array = torch.empty(expected.shape, dtype=expected.dtype, device=expected.device)
-    sent = array if array.dtype in _REFUSAL else array.view(-1).view(torch.uint8)
-    sent.fill_(_REFUSAL[sent.dtype])
+    sent = array if array.dtype in _SENTINELS else array.view(-1).view(torch.uint8)
+    sent.fill_(_SENTINELS[sent.dtype])
     return array
 
 
 # The number of functions so far, by the name of the group.
-_meetings: Counter[str] = Counter()
+_wait_counts: Counter[str] = Counter()
 
 
-def _meet(group: Any) -> None:
+def _wait_for_others(group: Any) -> None:
     """Wait until all processes have come to the same number of functions, by the default store.
 
     gloo ends a process whose exchange the others do not expect.
     """
     store, name = dist.distributed_c10d._get_default_store(), group.group_name
-    _meetings[name] += 1
-    key = f"graph_compiler/{name}/{_meetings[name]}"
-    with failures(group):
+    _wait_counts[name] += 1
+    key = f"graph_compiler/{name}/{_wait_counts[name]}"
+    with communication_errors(group):
         if store.add(f"{key}/count", 1) == group.size():
             store.set(f"{key}/all", "")
         store.wait([f"{key}/all"])
 
 
-def reduced(kind: str, row: Any, group: Any) -> Any:
+def all_reduce(kind: str, row: Any, group: Any) -> Any:
     """Reduce ``row`` in place over all processes and return it; ``kind`` is a key of ``_OPERATIONS``."""
     try:
         # The method of the group avoids the overhead of dist.all_reduce.
@@ -224,31 +226,31 @@ def reduced(kind: str, row: Any, group: Any) -> Any:
         else:
             group.allreduce(row, _OPERATIONS[kind]).wait()
     except RuntimeError:
-        with failures(group):
+        with communication_errors(group):
             raise
     return row
 
 
-def _gathered(array: Any, group: Any) -> Any:
+def _gather_rows(array: Any, group: Any) -> Any:
     """Return the elements of all processes, one row for each, in a dtype that can be gathered."""
     row = array.reshape(1, -1).contiguous()
-    if row.dtype not in _REFUSAL:
+    if row.dtype not in _SENTINELS:
         row = row.view(torch.uint8)
     found = row.new_empty(group.size(), row.shape[1])
     try:
-        _gather(group, found, row).wait()
+        _gather_rows_kernel(group, found, row).wait()
     except RuntimeError:
-        with failures(group):
+        with communication_errors(group):
             raise
     return found
 
 
-def _require_one(own: _Message, group: Any) -> None:
+def _require_same_description(own: _ArrayDescription, group: Any) -> None:
     """Raise ``CallMismatch`` in all processes if their descriptions differ."""
     told = torch.tensor(
         [[-1 if own.rows is None else own.rows, zlib.crc32(str(own).encode())]], device=own.device
     )
-    rows, texts = _gathered(told, group).T.tolist()
+    rows, texts = _gather_rows(told, group).T.tolist()
     if len(set(rows)) > 1:
         raise CallMismatch(
             f"the processes give batches of {', '.join(map(str, rows))} rows, in the order of their ranks; "
@@ -257,7 +259,7 @@ def _require_one(own: _Message, group: Any) -> None:
         )
     if len(set(texts)) > 1:
         each: list[Any] = [None] * len(texts)
-        with failures(group):
+        with communication_errors(group):
             dist.all_gather_object(each, str(own), group)
         raise CallMismatch(
             f"the processes exchange different arrays, in the order of their ranks: {'; '.join(each)}. All "
@@ -268,7 +270,7 @@ def _require_one(own: _Message, group: Any) -> None:
 
 
 def broadcast(array: Any, group: Any) -> Any:
-    with failures(group):
+    with communication_errors(group):
         dist.broadcast(array, group=group, group_src=0)
     return array
 
@@ -290,14 +292,14 @@ class Exchange(Function):
 
     @staticmethod
     def backward(ctx: Any, cotangent: Any) -> Any:
-        return _TRANSPOSED[ctx.kind](cotangent, Exchanges(ctx.group)), None, None
+        return _TRANSPOSES[ctx.kind](cotangent, Exchanges(ctx.group)), None, None
 
     @classmethod
     def vmap(cls, info: Any, in_dims: Any, array: Any, name: str, over: Exchanges) -> Any:
         return cls.apply(array, name, over), in_dims[0] + (name == "stacked")
 
 
-class Shared(Function):
+class SharedAcrossDevices(Function):
     """Arrays that are whole on each device; their cotangents are summed in one exchange."""
 
     generate_vmap_rule = True
@@ -312,16 +314,18 @@ class Shared(Function):
 
     @staticmethod
     def backward(ctx: Any, *cotangents: Any) -> Any:
-        return None, *together(lambda flat: total_of_new(flat, Exchanges(ctx.group)), list(cotangents))
+        return None, *apply_flattened(lambda flat: sum_in_place(flat, Exchanges(ctx.group)), list(cotangents))
 
 
-def exchanged(array: Any, name: str, over: Exchanges) -> Any:
-    return applied(Exchange, array, name, over) if is_followed(array) else getattr(over, name)(array)
+def exchange(array: Any, name: str, over: Exchanges) -> Any:
+    return apply_function(Exchange, array, name, over) if is_followed(array) else getattr(over, name)(array)
 
 
-def total_of_new(array: Any, over: Exchanges) -> Any:
+def sum_in_place(array: Any, over: Exchanges) -> Any:
     return (
-        applied(Exchange, array, "total", over) if is_followed(array) else reduced("sum", array, over.group)
+        apply_function(Exchange, array, "total", over)
+        if is_followed(array)
+        else all_reduce("sum", array, over.group)
     )
 
 
@@ -343,7 +347,7 @@ def has_transforms() -> bool:
     return torch._C._functorch.peek_interpreter_stack() is not None
 
 
-def applied(function: type[Function], *inputs: Any) -> Any:
+def apply_function(function: type[Function], *inputs: Any) -> Any:
     """Call ``function.apply``; outside transforms, avoid its inspection of ``forward`` at each call."""
     return (
         function.apply(*inputs)
@@ -376,20 +380,20 @@ NO_GRADIENT = (
 )
 
 
-def _refused(cotangent: Any, over: Exchanges) -> Any:
+def _refuse(cotangent: Any, over: Exchanges) -> Any:
     raise GradientRefused(NO_GRADIENT)
 
 
 # The transpose of each exchange.
-_TRANSPOSED: dict[str, Callable[[Any, Exchanges], Any]] = {
-    "total": lambda cotangent, over: exchanged(cotangent, "total", over),
-    "pmax": _refused,
-    "pmin": _refused,
-    "stacked": lambda cotangent, over: exchanged(cotangent, "total", over)[over.rank],
+_TRANSPOSES: dict[str, Callable[[Any, Exchanges], Any]] = {
+    "total": lambda cotangent, over: exchange(cotangent, "total", over),
+    "pmax": _refuse,
+    "pmin": _refuse,
+    "stacked": lambda cotangent, over: exchange(cotangent, "total", over)[over.rank],
     # "part" takes this device's part along the first axis, and "joined" concatenates the parts of all
     # devices.
-    "part": lambda cotangent, over: exchanged(cotangent, "joined", over),
-    "joined": lambda cotangent, over: exchanged(cotangent, "part", over),
+    "part": lambda cotangent, over: exchange(cotangent, "joined", over),
+    "joined": lambda cotangent, over: exchange(cotangent, "part", over),
     # All processes continue in the same way after "summed". Arrays of "same" are equal on all devices, and
     # each device gets a share of the cotangent.
     "summed": lambda cotangent, over: cotangent,
@@ -397,7 +401,7 @@ _TRANSPOSED: dict[str, Callable[[Any, Exchanges], Any]] = {
 }
 
 
-def together(function: Callable[[Any], Any], arrays: list[Any]) -> list[Any]:
+def apply_flattened(function: Callable[[Any], Any], arrays: list[Any]) -> list[Any]:
     """Apply ``function`` to the concatenation of all arrays of one dtype, and split the result.
 
     One exchange costs less than many. Entries that are None stay None.

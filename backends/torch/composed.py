@@ -34,7 +34,7 @@ def rms_norm(
 _COMPOSED: dict[Any, Callable[..., Any]] = {functional.rms_norm: rms_norm, torch.rms_norm: rms_norm}
 
 
-class WithoutWrites(TorchFunctionMode):
+class OutOfPlaceMode(TorchFunctionMode):
     """Context in which these operations are computed without in-place writes."""
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

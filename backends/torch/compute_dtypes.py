@@ -16,7 +16,7 @@ _UNSIGNED = {"uint16": "int64", "uint32": "int64"}
 _HALF = {"float16": "float32", "bfloat16": "float32"}
 
 # Operations that support uint16 and uint32 on every device, or handle them themselves.
-_AS_THEY_ARE = frozenset({
+_SUPPORT_UNSIGNED = frozenset({
     "asarray", "astype", "bitcast", "broadcast_to", "concat", "copy", "dropout", "empty", "expand_dims",
     "full", "getitem", "ones",
     "permute_dims", "refuse_gradient", "reshape", "split", "squeeze", "stack", "stop_gradient", "threefry",
@@ -26,7 +26,7 @@ _AS_THEY_ARE = frozenset({
 
 # Operations that lack other dtypes.
 # These compute the same bits in int64.
-_LACKING: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
+_MISSING_DTYPES: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
     ({"bool": "int64"}, ("matmul", "tensordot", "vecdot", "einsum", "inner", "multi_dot")),
     (_HALF, ("solve_triangular", "airy_ai", "spherical_bessel_j0")),
     (_HALF, tuple(f"bessel_{kind}" for kind in ("j0", "j1", "y0", "y1", "k0", "k1", "k0e", "k1e"))),
@@ -52,11 +52,13 @@ _LACKING: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
         ),
     ),
 )
-_COMPUTE_DTYPES: dict[str, dict[str, str]] = {name: types for types, names in _LACKING for name in names}
+_COMPUTE_DTYPES: dict[str, dict[str, str]] = {
+    name: types for types, names in _MISSING_DTYPES for name in names
+}
 
 
 # Operations on uint64 that differ from those of int64 on the same bits, so helpers compute them.
-_OF_64_BITS = {
+_UINT64_HELPERS = {
     "bitwise_right_shift": "shifted_right({0}, {1})", "fmod": "divided({0}, {1})[1]",
     "remainder": "divided({0}, {1})[1]",
     "floor_divide": "divided({0}, {1})[0]", "less": "is_less({0}, {1})", "greater": "is_less({1}, {0})",
@@ -73,8 +75,8 @@ class TorchRows(Rows):
     def expression(
         self, name: str, operands: tuple[Any, ...], params: dict[str, Any], out: tuple[ArraySpec, ...]
     ) -> str:
-        if name in _OF_64_BITS and any(getattr(item, "dtype", None) == "uint64" for item in operands):
-            return _OF_64_BITS[name].format(*operands)
+        if name in _UINT64_HELPERS and any(getattr(item, "dtype", None) == "uint64" for item in operands):
+            return _UINT64_HELPERS[name].format(*operands)
         types = compute_dtypes(name)
         specs = [item.spec for item in operands if isinstance(item, Operand) and item.spec is not None]
         if not any(spec.dtype in types for spec in (*specs, *out)):
@@ -82,9 +84,9 @@ class TorchRows(Rows):
         params = {key: _in_compute_dtype(value, types) for key, value in params.items()}
         text = super().expression(
             name,
-            tuple(_converted(item, types) for item in operands),
+            tuple(_cast_operand(item, types) for item in operands),
             params,
-            tuple(_wide(spec, types) for spec in out),
+            tuple(_compute_spec(spec, types) for spec in out),
         )
         back = [f"torch.{spec.dtype}" if spec.dtype in types else None for spec in out]
         if len(out) > 1:
@@ -99,7 +101,7 @@ def compute_dtypes(name: str) -> dict[str, str]:
     >>> wide["bfloat16"], compute_dtypes("cummax")["uint32"], compute_dtypes("concat")
     ('float32', 'int64', {})
     """
-    unsigned = {} if name in _AS_THEY_ARE or name.startswith("random_") else _UNSIGNED
+    unsigned = {} if name in _SUPPORT_UNSIGNED or name.startswith("random_") else _UNSIGNED
     return {**unsigned, **_COMPUTE_DTYPES.get(name, {})}
 
 
@@ -108,11 +110,11 @@ def _in_compute_dtype(value: Any, types: dict[str, str]) -> Any:
     return value if dtype is None else Text(f"torch.{dtype}")
 
 
-def _wide(spec: ArraySpec, types: dict[str, str]) -> ArraySpec:
+def _compute_spec(spec: ArraySpec, types: dict[str, str]) -> ArraySpec:
     return ArraySpec(spec.shape, types.get(spec.dtype, spec.dtype))
 
 
-def _converted(item: Any, types: dict[str, str]) -> Any:
+def _cast_operand(item: Any, types: dict[str, str]) -> Any:
     if not isinstance(item, Operand) or item.spec is None or item.dtype not in types:
         return item
-    return operand(f"{item}.to(torch.{types[item.dtype]})", _wide(item.spec, types))
+    return operand(f"{item}.to(torch.{types[item.dtype]})", _compute_spec(item.spec, types))

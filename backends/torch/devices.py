@@ -12,7 +12,7 @@ import torch
 
 from ...ir.graph import Graph
 
-_MADE = re.compile(
+_CREATES_ARRAY = re.compile(
     r"\btorch\.(arange|as_tensor|fft\.r?fftfreq|empty|eye|full|linspace|ones|rand\w*|tensor|tri[lu]_indices|zeros)\("
 )
 # The kinds of devices on which autocast may be enabled.
@@ -29,17 +29,17 @@ def placed(function: Callable[..., Any], graph: Graph, program: Any) -> Callable
     if graph.demands.casts_are_written:
         function = _without_autocast(function)
     leading = program.arguments
-    if graph.dialect != "canonical" or not ("constants" in leading or _MADE.search(program.source)):
+    if graph.dialect != "canonical" or not ("constants" in leading or _CREATES_ARRAY.search(program.source)):
         return function
     constants = leading.index("constants") if "constants" in leading else None
 
     @functools.wraps(function)
     def on_device(*given: Any) -> Any:
-        device = _device(given)
+        device = _accelerator_of(given)
         if device is None:
             return function(*given)
         if constants is not None:
-            given = (*given[:constants], _moved(given[constants], device), *given[constants + 1 :])
+            given = (*given[:constants], _move_constants(given[constants], device), *given[constants + 1 :])
         with device:
             return function(*given)
 
@@ -60,7 +60,7 @@ def _without_autocast(function: Callable[..., Any]) -> Callable[..., Any]:
     return exactly
 
 
-def _device(given: Iterable[Any]) -> torch.device | None:
+def _accelerator_of(given: Iterable[Any]) -> torch.device | None:
     """Return the device of the first array that is not on the CPU, or None.
 
     Only the first parameter of a dict is looked at.
@@ -73,7 +73,7 @@ def _device(given: Iterable[Any]) -> torch.device | None:
     return None
 
 
-def _moved(constants: Mapping[str, Any], device: torch.device) -> dict[str, Any]:
+def _move_constants(constants: Mapping[str, Any], device: torch.device) -> dict[str, Any]:
     return {
         name: array.to(device) if isinstance(array, torch.Tensor) else array
         for name, array in constants.items()

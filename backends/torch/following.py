@@ -26,7 +26,7 @@ def _(anchor: torch.Tensor, number: int) -> torch.Tensor:
     return torch.ones((), dtype=torch.bool)
 
 
-class Dynamo:
+class DynamoTracer:
     is_following = staticmethod(torch.compiler.is_dynamo_compiling)
 
     def noted(self, check: Callable[[], None]) -> int:

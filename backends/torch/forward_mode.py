@@ -29,7 +29,7 @@ REFUSED = frozenset({"cholesky_inverse"})
 REPLACED: dict[str, Callable[..., torch.Tensor]] = {"logcumsumexp": _logcumsumexp}
 
 
-class RefusingWrong(TorchFunctionMode):
+class CorrectForwardMode(TorchFunctionMode):
     """Context in which operations with a wrong forward mode are replaced or raise ``NotImplementedError``."""
 
     def __torch_function__(

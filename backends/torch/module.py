@@ -14,10 +14,10 @@ from ...errors import NotCompilable
 from ...forwarding import passes_on
 from ...ir.call_signature import call_signature
 from ...recording.environment_guards.versions import gathered, is_readable, told
-from .native import Standing
+from .native import TensorSlots
 
 
-class OpenModule:
+class FunctionalModule:
     """A module as a function of a dict of its parameters and of its arguments.
 
     A shared parameter occurs once in the dict. The structure of the module is cached, and read again after
@@ -26,9 +26,9 @@ class OpenModule:
 
     def __init__(self, module: torch.nn.Module) -> None:
         self._module = module
-        self._find()
+        self._index_parameters()
 
-    def _find(self) -> None:
+    def _index_parameters(self) -> None:
         """Find all submodules, and the dict, the key and the first name of each of their parameters."""
         found, modules = dict[int, tuple[str, Any]](), [("", self._module)]
         self._places: list[tuple[dict[str, Any], str, str]] = []
@@ -63,17 +63,17 @@ class OpenModule:
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        return self._now()
+        return self._current_parameters()
 
     def live(self) -> Sequence[Callable[[], Any]]:
-        return [self._now]
+        return [self._current_parameters]
 
-    def _now(self) -> Mapping[str, Any]:
+    def _current_parameters(self) -> Mapping[str, Any]:
         """Return the current parameters: the same object as before, unless they have changed."""
         if self._versions.now != self._noted:
             self._noted = self._versions.copy()
             if self._signature_now() != self._signature:
-                self._find()
+                self._index_parameters()
         return self._parameters
 
     def __call__(self, held: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any:
@@ -90,7 +90,7 @@ class OpenModule:
                 where[key] = own[name]
 
 
-class _Part(torch.nn.Module):
+class _TensorHolder(torch.nn.Module):
     """A submodule that only holds tensors under one level of a dotted name.
 
     It is never called, so hooks on it would never run.
@@ -107,7 +107,7 @@ class _Part(torch.nn.Module):
     register_backward_hook = register_full_backward_hook = register_full_backward_pre_hook = _refuse
 
 
-class _Named(torch.nn.Module):
+class _GraphCaller(torch.nn.Module):
     """Base of modules that hold tensors under dotted names and call a graph, which is no submodule."""
 
     def __init__(self, graph: Any) -> None:
@@ -119,18 +119,18 @@ class _Named(torch.nn.Module):
         self.__dict__["_written"] = (0, ())
         torch.nn.Module.train(self, _is_training(graph))
 
-    def _place(self, name: str) -> tuple[torch.nn.Module, str]:
+    def _locate(self, name: str) -> tuple[torch.nn.Module, str]:
         *path, last = name.split(".")
         holder: torch.nn.Module = self
         for part in path:
             if part not in holder._modules:
                 # add_module would mistake an attribute of the original for one of this module.
-                holder._modules[part] = _Part()
+                holder._modules[part] = _TensorHolder()
             holder = holder.get_submodule(part)
         return holder, last
 
-    def _hold(self, name: str, tensor: torch.Tensor) -> None:
-        holder, last = self._place(name)
+    def _register(self, name: str, tensor: torch.Tensor) -> None:
+        holder, last = self._locate(name)
         # register_parameter would mistake an attribute of the original for one of this module.
         held = holder._parameters if isinstance(tensor, torch.nn.Parameter) else holder._buffers
         held[last] = tensor
@@ -168,19 +168,19 @@ class _Named(torch.nn.Module):
             torch._C._set_tracing_state(state)
         return super()._slow_forward(*args, **kwargs)
 
-    def _own(self) -> dict[str, torch.Tensor]:
+    def _own_tensors(self) -> dict[str, torch.Tensor]:
         raise NotImplementedError
 
     def arrays_by_name(self) -> dict[str, torch.Tensor]:
-        return self._own()
+        return self._own_tensors()
 
-    def _followed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
+    def _compiled_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
         """Return ``(result,)`` of a call that ``torch.compile`` traces.
 
         Return None if it gave up, so that the call has to run eagerly.
         """
-        held = self._own()
-        if (found := self._graph._follow(self._given(held), args, kwargs, self._mode)) is None:
+        held = self._own_tensors()
+        if (found := self._graph._follow(self._call_tensors(held), args, kwargs, self._mode)) is None:
             return None
         result, state = found
         with torch.no_grad():
@@ -188,9 +188,9 @@ class _Named(torch.nn.Module):
                 held[name].copy_(buffer)
         return (result,)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> HoldingModule:
+    def __deepcopy__(self, memo: dict[int, Any]) -> OwningGraphModule:
         """Return a module of the same graph with copies of these tensors."""
-        made = memo[id(self)] = _called_as_the_original(HoldingModule, self._graph)(self._graph)
+        made = memo[id(self)] = _with_original_signature(OwningGraphModule, self._graph)(self._graph)
         made.load_state_dict(self.state_dict())
         for name, weight in made.named_parameters():
             weight.requires_grad_(self.get_parameter(name).requires_grad)
@@ -200,9 +200,9 @@ class _Named(torch.nn.Module):
 
     def __reduce__(self) -> Any:
         fixed = [name for name, weight in self.named_parameters() if not weight.requires_grad]
-        return _restored, (self._graph, self.state_dict(), fixed, self.training, self._mode)
+        return _restore, (self._graph, self.state_dict(), fixed, self.training, self._mode)
 
-    def _given(self, own: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    def _call_tensors(self, own: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """Return the tensors that a call computes with.
 
         Weights that the call writes to are copied, because a derivative needs their old values.
@@ -214,7 +214,7 @@ class _Named(torch.nn.Module):
         return {**own, **{name: own[name].clone() for name in written}} if written else own
 
 
-class GraphModule(_Named):
+class SharingGraphModule(_GraphCaller):
     """A module that calls a graph.
 
     Its parameters and buffers are the graph's own tensors under the original names. If one is replaced
@@ -225,21 +225,21 @@ class GraphModule(_Named):
         super().__init__(graph)
         # The number of variants, and the names of the buffers that they write to.
         self._changing: tuple[int, tuple[str, ...]] = (0, ())
-        self._standing = Standing()
+        self._slots = TensorSlots()
         for name, tensor in graph.parameters.items():
-            self._hold(name, tensor)
+            self._register(name, tensor)
             self._note(name)
 
     def _note(self, name: str) -> None:
-        holder, last = self._place(name)
-        self._standing.note(name, holder._parameters if last in holder._parameters else holder._buffers, last)
+        holder, last = self._locate(name)
+        self._slots.note(name, holder._parameters if last in holder._parameters else holder._buffers, last)
 
     @passes_on
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Call the graph; its new buffers become buffers of the module."""
-        if torch.compiler.is_dynamo_compiling() and (found := self._followed(args, kwargs)) is not None:
+        if torch.compiler.is_dynamo_compiling() and (found := self._compiled_call(args, kwargs)) is not None:
             return found[0]
-        if self._standing.changed():
+        if self._slots.changed():
             return self._with_own(args, kwargs)
         result = self._graph(*args, **kwargs)
         if self._changing[0] != len(self._graph.variants):
@@ -247,12 +247,12 @@ class GraphModule(_Named):
         if self._changing[1]:
             held = self._graph.parameters
             for name in self._changing[1]:
-                self._hold(name, held[name])
+                self._register(name, held[name])
                 self._note(name)
         return result
 
-    def _own(self) -> dict[str, torch.Tensor]:
-        places = {name: self._place(name) for name in self._standing.names}
+    def _own_tensors(self) -> dict[str, torch.Tensor]:
+        places = {name: self._locate(name) for name in self._slots.names}
         return {name: getattr(holder, last) for name, (holder, last) in places.items()}
 
     @passes_on
@@ -260,11 +260,16 @@ class GraphModule(_Named):
         """Call the graph with the tensors that the module holds now; buffers are written to in place."""
 
         def held() -> dict[str, torch.Tensor]:
-            return {**self._graph.parameters, **self._own()}
+            return {**self._graph.parameters, **self._own_tensors()}
 
         is_traced = torch.compiler.is_compiling()
         result, state = self._graph._step(
-            lambda: self._given(held()), args, kwargs, key=lambda: None, training=None, is_traced=is_traced
+            lambda: self._call_tensors(held()),
+            args,
+            kwargs,
+            key=lambda: None,
+            training=None,
+            is_traced=is_traced,
         )
         # The call may have recorded a variant with further weights.
         own = held() if state else {}
@@ -273,23 +278,23 @@ class GraphModule(_Named):
                 own[name].copy_(buffer)
         return result
 
-    def _apply(self, function: Any, recurse: bool = True) -> GraphModule:
+    def _apply(self, function: Any, recurse: bool = True) -> SharingGraphModule:
         """Convert the tensors (``double``, ``cuda``, ...) and give the new buffers to the graph."""
         super()._apply(function, recurse)
         for name, buffer in self.named_buffers():
             for variant in self._graph.variants:
                 variant.store(name, buffer)
-            if name in self._standing.names:
+            if name in self._slots.names:
                 self._note(name)
         return self
 
-    def train(self, mode: bool = True) -> GraphModule:
+    def train(self, mode: bool = True) -> SharingGraphModule:
         self._graph.train(mode)
         self.__dict__["_mode"] = mode
         return super().train(mode)
 
 
-class HoldingModule(_Named):
+class OwningGraphModule(_GraphCaller):
     """A module that calls a graph with tensors of its own.
 
     It is used if the original belongs to another framework, or is not available. ``train()`` and
@@ -312,23 +317,23 @@ class HoldingModule(_Named):
                 if name not in self._names:
                     own = tensor.detach().clone()
                     is_weight = name in weights and own.dtype.is_floating_point
-                    self._hold(
+                    self._register(
                         name, torch.nn.Parameter(own, requires_grad=name not in frozen) if is_weight else own
                     )
                     self._names = (*self._names, name)
-        return self._own()
+        return self._own_tensors()
 
-    def _own(self) -> dict[str, torch.Tensor]:
-        places = {name: self._place(name) for name in self._names}
+    def _own_tensors(self) -> dict[str, torch.Tensor]:
+        places = {name: self._locate(name) for name in self._names}
         return {name: getattr(holder, last) for name, (holder, last) in places.items()}
 
     @passes_on
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Call the graph and store its new buffers."""
-        if torch.compiler.is_dynamo_compiling() and (found := self._followed(args, kwargs)) is not None:
+        if torch.compiler.is_dynamo_compiling() and (found := self._compiled_call(args, kwargs)) is not None:
             return found[0]
         result, state = self._graph._step(
-            lambda: self._given(self._held()),
+            lambda: self._call_tensors(self._held()),
             args,
             kwargs,
             key=lambda: None,
@@ -336,30 +341,30 @@ class HoldingModule(_Named):
             is_traced=torch.compiler.is_compiling(),
         )
         for name, buffer in state.items():
-            self._leave(name, buffer.detach())
+            self._store(name, buffer.detach())
         return result
 
-    def _leave(self, name: str, array: torch.Tensor) -> None:
+    def _store(self, name: str, array: torch.Tensor) -> None:
         """Store the new value of a buffer or a weight.
 
         A weight remains the same tensor, because optimizers refer to it.
         """
-        holder, last = self._place(name)
+        holder, last = self._locate(name)
         if last in holder._parameters:
             with torch.no_grad():
                 holder._parameters[last].copy_(array)
         else:
             holder._buffers[last] = array
 
-    def train(self, mode: bool = True) -> HoldingModule:
+    def train(self, mode: bool = True) -> OwningGraphModule:
         self.__dict__["_mode"] = mode
         return super().train(mode)
 
 
-def _restored(
+def _restore(
     graph: Any, held: dict[str, torch.Tensor], fixed: list[str], is_training: bool, mode: bool | None
-) -> HoldingModule:
-    made: HoldingModule = _called_as_the_original(HoldingModule, graph)(graph)
+) -> OwningGraphModule:
+    made: OwningGraphModule = _with_original_signature(OwningGraphModule, graph)(graph)
     made.load_state_dict(held)
     for name in fixed:
         made.get_parameter(name).requires_grad_(False)
@@ -376,7 +381,7 @@ def _is_training(graph: Any) -> bool:
 _ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
-def _called_as_the_original(base: type[_Named], graph: Any) -> Any:
+def _with_original_signature(base: type[_GraphCaller], graph: Any) -> Any:
     """Return a subclass of ``base`` whose ``forward`` has the signature of the original.
 
     Exporters of torch and others read argument names from it.
@@ -401,5 +406,7 @@ def _called_as_the_original(base: type[_Named], graph: Any) -> Any:
 
 def as_module(graph: Any) -> torch.nn.Module:
     is_live = graph.pipeline.has_original and graph.pipeline.frontend.name == "torch"
-    made: torch.nn.Module = _called_as_the_original(GraphModule if is_live else HoldingModule, graph)(graph)
+    made: torch.nn.Module = _with_original_signature(
+        SharingGraphModule if is_live else OwningGraphModule, graph
+    )(graph)
     return made

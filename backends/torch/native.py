@@ -20,9 +20,9 @@ from ...passes import copy_overwritten
 from ..common.arrays import INCONVERTIBLE, is_plain, refuse_array, words_of, write_into
 from ..common.compilers import cache_folder, check_compiler_options, compiled_or_plain
 from ..common.failures import told
-from .assertions import asserted, is_tracing
+from .assertions import assert_guards, is_tracing
 from .devices import placed
-from .following import Dynamo
+from .following import DynamoTracer
 from .forward_mode import is_without_derivative
 
 # Operations whose row may return a view of the first tensor, or the tensor itself.
@@ -42,7 +42,7 @@ def copy_aliased_outputs(graph: Graph) -> tuple[Graph, bool]:
     return copy_overwritten(graph, VIEWS)
 
 
-class Standing:
+class TensorSlots:
     """The tensors of a module by name, with the dict and the key where each is stored."""
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class Standing:
         return not all(map(is_, map(dict.get, self._dicts, self._keys), self._tensors))
 
 
-_INDUCTOR = "TORCHINDUCTOR_CACHE_DIR"
+_INDUCTOR_CACHE = "TORCHINDUCTOR_CACHE_DIR"
 
 
 class TorchTarget(Target):
@@ -81,7 +81,7 @@ class TorchTarget(Target):
     name = "torch"
     a_key = "torch.Generator().manual_seed(0)"
     array_types: tuple[type, ...] = (torch.Tensor, torch.nn.Parameter)
-    tracer = Dynamo()
+    tracer = DynamoTracer()
 
     def convert(self, array: Any) -> Any:
         """Return ``array`` as a tensor, sharing its memory if possible, or None if it is not an array."""
@@ -124,11 +124,11 @@ class TorchTarget(Target):
         A function for which the code generator fails runs uncompiled, and a log line says so.
         """
         check_compiler_options("torch.compile", torch.compile, options)
-        if _INDUCTOR not in os.environ and (folder := cache_folder("inductor")) is not None:
+        if _INDUCTOR_CACHE not in os.environ and (folder := cache_folder("inductor")) is not None:
             # By default, torch uses a folder for temporary files.
-            os.environ[_INDUCTOR] = folder
+            os.environ[_INDUCTOR_CACHE] = folder
         return compiled_or_plain(
-            torch.compile(function, **options), function, _reason_not_to_compile(), "torch.compile"
+            torch.compile(function, **options), function, _compiler_failure(), "torch.compile"
         )
 
     def register_classes(self, classes: Iterable[type]) -> None: ...
@@ -221,14 +221,14 @@ class TorchTarget(Target):
         operations.
         """
         if is_tracing():
-            return asserted(result, checks, guards)
+            return assert_guards(result, checks, guards)
         for check, guard in zip(checks, guards):
-            for plain in _unwrapped(check):
+            for plain in _unwrap(check):
                 guard.require(self.elements(plain))
         return result
 
 
-def _unwrapped(array: Any) -> Iterator[Any]:
+def _unwrap(array: Any) -> Iterator[Any]:
     """Yield the plain tensors in the wrappers of ``torch.func``; for ``torch.vmap``, one for each example."""
     functorch = torch._C._functorch
     if not (isinstance(array, torch.Tensor) and functorch.is_functorch_wrapped_tensor(array)):
@@ -238,10 +238,10 @@ def _unwrapped(array: Any) -> Iterator[Any]:
     for example in (
         inner.movedim(functorch.maybe_get_bdim(array), 0) if functorch.is_batchedtensor(array) else (inner,)
     ):
-        yield from _unwrapped(example)
+        yield from _unwrap(example)
 
 
-def _reason_not_to_compile() -> Callable[[Exception], str | None]:
+def _compiler_failure() -> Callable[[Exception], str | None]:
     """Return a function that says why a compiled function failed, if the compiler failed before anything ran.
 
     After a graph break, the first part has run, and may have written to arrays, when the second part is

@@ -30,21 +30,30 @@ from ...contracts.training import Arrays as TrainingArrays
 from ...contracts.training import Held, Make, Program, Training
 from ...errors import CallMismatch, InvalidOption
 from ..common.batches import batches
-from .axes import Processes, axis_named
+from .axes import ProcessAxis, axis_by_name
 from .collectives import (
     CheckedExchanges,
     Exchanges,
-    Shared,
-    applied,
+    SharedAcrossDevices,
+    all_reduce,
+    apply_flattened,
+    apply_function,
     broadcast,
-    exchanged,
-    failures,
+    communication_errors,
+    exchange,
     is_followed,
-    reduced,
-    together,
 )
-from .module import OpenModule
-from .partition import constrained, gathered, laid_out, mesh_axes, over_mesh, partitioned, placed, whole
+from .module import FunctionalModule
+from .partition import (
+    constrained,
+    distribute_input,
+    full_tensor,
+    laid_out,
+    mesh_axes,
+    over_mesh,
+    partitioned,
+    replicate_over,
+)
 from .recorded_collectives import define
 from .training import TorchTraining
 from .training import training as alone
@@ -77,7 +86,7 @@ class TorchDataParallel(TorchTraining):
                 if array.is_floating_point()
             ]:
                 with torch.no_grad():
-                    torch._foreach_copy_(written, together(self._mean, written))
+                    torch._foreach_copy_(written, apply_flattened(self._mean, written))
             return held, results
 
         return run
@@ -100,7 +109,9 @@ class TorchDataParallel(TorchTraining):
         rows = self._rows
         if rows not in self._sizes:
             self._sizes = {rows: metrics["loss"].new_tensor([rows, rows**2], dtype=torch.float32)}
-        *averaged, sizes = together(self._mean, [*gradients.values(), *floating.values(), self._sizes[rows]])
+        *averaged, sizes = apply_flattened(
+            self._mean, [*gradients.values(), *floating.values(), self._sizes[rows]]
+        )
         self._require_one_size(sizes)
         return dict(zip(gradients, averaged)), {**metrics, **dict(zip(floating, averaged[len(gradients) :]))}
 
@@ -120,7 +131,7 @@ class TorchDataParallel(TorchTraining):
                 )
 
     def _mean(self, flat: Any) -> Any:
-        return reduced("sum", flat, self._group).div_(self._group.size())
+        return all_reduce("sum", flat, self._group).div_(self._group.size())
 
 
 class TorchTrainingOverMesh(TorchTraining):
@@ -153,14 +164,14 @@ class TorchTrainingOverMesh(TorchTraining):
             count *= self._mesh.size(axis)
         found = batches(arrays, count)
         return [
-            placed(array, self._mesh, self._along if is_split else (), self._local_batch)
+            distribute_input(array, self._mesh, self._along if is_split else (), self._local_batch)
             for array, is_split in found
         ]
 
     def _metrics(self, results: Any) -> Any:
         if isinstance(results, tuple):
             return results[0], self._metrics(results[1])
-        return {name: whole(array) for name, array in results.items()}
+        return {name: full_tensor(array) for name, array in results.items()}
 
     def gradients(
         self, function: Callable[[TrainingArrays], tuple[Any, Any]], trained: TrainingArrays
@@ -168,8 +179,10 @@ class TorchTrainingOverMesh(TorchTraining):
         """Compute gradients in the layouts of the parameters."""
 
         def of_gathered(arrays: TrainingArrays) -> tuple[Any, Any]:
-            value, aux = function({name: gathered(array, self._along) for name, array in arrays.items()})
-            return whole(value), aux
+            value, aux = function(
+                {name: replicate_over(array, self._along) for name, array in arrays.items()}
+            )
+            return full_tensor(value), aux
 
         value, aux, gradients = super().gradients(of_gathered, trained)
         like = {
@@ -188,50 +201,50 @@ class TorchTrainingOverMesh(TorchTraining):
         }
 
     def norm(self, arrays: TrainingArrays) -> Any:
-        return whole(super().norm(arrays))
+        return full_tensor(super().norm(arrays))
 
     def scaled(self, arrays: TrainingArrays, factor: Any) -> TrainingArrays:
-        return {name: array * whole(factor) for name, array in arrays.items()}
+        return {name: array * full_tensor(factor) for name, array in arrays.items()}
 
     def is_finite(self, arrays: TrainingArrays) -> Any:
-        return all(bool(whole(torch.isfinite(array).all())) for array in arrays.values())
+        return all(bool(full_tensor(torch.isfinite(array).all())) for array in arrays.values())
 
     def detached(self, array: Any) -> Any:
-        return whole(array).detach()
+        return full_tensor(array).detach()
 
     def once(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return lambda parameters, *rest: function(
-            {name: whole(array) for name, array in parameters.items()}, *rest
+            {name: full_tensor(array) for name, array in parameters.items()}, *rest
         )
 
     def snapshot(self, array: Any) -> Any:
-        return whole(array).detach().clone()
+        return full_tensor(array).detach().clone()
 
     def storable(self, array: Any) -> Any:
-        return super().storable(whole(array))
+        return super().storable(full_tensor(array))
 
     def restored(self, array: Any, like: Any) -> Any:
-        return _lying_as(like, super().restored(array, like))
+        return _distribute_like(like, super().restored(array, like))
 
     def with_optimizer_arrays(self, make: Make, held: Held, arrays: TrainingArrays) -> Any:
         found = super().with_optimizer_arrays(make, held, arrays)
         for tensor, state in found.state.items():
             state.update(
-                (key, _lying_as(tensor, value))
+                (key, _distribute_like(tensor, value))
                 for key, value in state.items()
                 if value.shape == tensor.shape and value.ndim
             )
         return found
 
     def optimizer_arrays(self, make: Make, held: Held) -> TrainingArrays:
-        return {name: whole(array) for name, array in super().optimizer_arrays(make, held).items()}
+        return {name: full_tensor(array) for name, array in super().optimizer_arrays(make, held).items()}
 
 
-def _lying_as(like: Any, array: Any) -> Any:
+def _distribute_like(like: Any, array: Any) -> Any:
     return distribute_tensor(array, like.device_mesh, like.placements) if isinstance(like, DTensor) else array
 
 
-def held_over_axis(held: Held, make: Make, group: Any) -> Held:
+def replicate_state(held: Held, make: Make, group: Any) -> Held:
     """Copy a training state, with the elements of the first process and a seed of each process's own."""
 
     def first(name: str, array: Any) -> Any:
@@ -239,12 +252,12 @@ def held_over_axis(held: Held, make: Make, group: Any) -> Held:
             array.requires_grad
         )
 
-    found = _held(held, make, first)
+    found = _copy_state(held, make, first)
     found.rng.manual_seed(found.rng.initial_seed() + dist.get_rank(group))
     return found
 
 
-def held_over_mesh(held: Held, make: Make, mesh: DeviceMesh, layouts: Mapping[str, Layout]) -> Held:
+def shard_state(held: Held, make: Make, mesh: DeviceMesh, layouts: Mapping[str, Layout]) -> Held:
     """Copy a training state to ``DTensor``, in the layouts of the parameters."""
 
     def lying(name: str, array: Any) -> Any:
@@ -252,16 +265,18 @@ def held_over_mesh(held: Held, make: Make, mesh: DeviceMesh, layouts: Mapping[st
         own = array.detach().clone().requires_grad_(array.requires_grad)
         return laid_out(own, mesh, layouts.get(name, ()))
 
-    return _held(held, make, lying)
+    return _copy_state(held, make, lying)
 
 
-def held_by_one(held: Held, make: Make) -> Held:
-    return _held(
-        held, make, lambda name, array: whole(array).detach().clone().requires_grad_(array.requires_grad)
+def unshard_state(held: Held, make: Make) -> Held:
+    return _copy_state(
+        held,
+        make,
+        lambda name, array: full_tensor(array).detach().clone().requires_grad_(array.requires_grad),
     )
 
 
-def _held(held: Held, make: Make, lay: Callable[[str, Any], Any]) -> Held:
+def _copy_state(held: Held, make: Make, lay: Callable[[str, Any], Any]) -> Held:
     """Copy a training state; ``lay(name, array)`` returns the copy of an array.
 
     Optimizer state in the shape of a parameter is copied like the parameter.
@@ -280,7 +295,7 @@ def _held(held: Held, make: Make, lay: Callable[[str, Any], Any]) -> Held:
 
 
 @dataclass(frozen=True)
-class _Processes:
+class _ProcessGroup:
     """The mesh, the group and the exchanges of an axis of processes."""
 
     mesh: DeviceMesh
@@ -325,7 +340,7 @@ class TorchParallelism(Parallelism):
                 "and call torch.distributed.init_process_group('gloo', timeout=...) (on GPUs 'nccl') first"
             )
         if isinstance(devices, DeviceMesh) and devices.ndim == 1:
-            return DeviceAxis(name, devices.size(), 1, _Processes(devices))
+            return DeviceAxis(name, devices.size(), 1, _ProcessGroup(devices))
         if devices is not None and not is_count(devices):
             raise InvalidOption(
                 f"devices= is {devices!r}, and has to be a DeviceMesh of one axis in torch, how many "
@@ -342,7 +357,7 @@ class TorchParallelism(Parallelism):
                 f"first {size} run the "
                 f"function. Start {size} processes, or leave devices= out for all of them"
             )
-        return DeviceAxis(name, size, 1, _Processes(mesh))
+        return DeviceAxis(name, size, 1, _ProcessGroup(mesh))
 
     def is_replicated(self, array: Any, axis: DeviceAxis) -> bool:
         return isinstance(array, DTensor) and all(placement.is_replicate() for placement in array.placements)
@@ -356,7 +371,9 @@ class TorchParallelism(Parallelism):
     def everywhere(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
         """Broadcast the elements of the first process into the same tensors."""
         local = list(map(_local, arrays))
-        sent = together(lambda flat: broadcast(flat, axis.native.group), [array.detach() for array in local])
+        sent = apply_flattened(
+            lambda flat: broadcast(flat, axis.native.group), [array.detach() for array in local]
+        )
         with torch.no_grad():
             for array, elements in zip(local, sent):
                 array.copy_(elements)
@@ -365,36 +382,36 @@ class TorchParallelism(Parallelism):
     def single(self, array: Any) -> Any:
         if not isinstance(array, DTensor):
             return array
-        with failures(array.device_mesh.get_group(0)):
+        with communication_errors(array.device_mesh.get_group(0)):
             return array.full_tensor()
 
     def opened(self, function: Any) -> Opened | None:
-        return OpenModule(function) if isinstance(function, torch.nn.Module) else None
+        return FunctionalModule(function) if isinstance(function, torch.nn.Module) else None
 
     def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
         """Return a function that runs ``function`` on this process's part of the split arrays."""
         mesh, over = how.axis.native.mesh, how.axis.native.exchanges
-        axis, whole = Processes(over), list(range(how.parameters))
+        axis, whole = ProcessAxis(over), list(range(how.parameters))
         split: list[int] = []
         for place in range(how.parameters, len(how.split)):
             (split if how.split[place] else whole).append(place)
         parts = [] if how.local_batch else split
         laid_out = [place for place in range(how.parameters, len(how.split)) if place not in parts]
-        reduced = _reduction(how.reduce, mesh)
+        combine = _reduction(how.reduce, mesh)
 
         def run(arrays: Arrays) -> Arrays:
             batch = arrays[split[0]] if split else None
             over.begin(batch)
             for place in parts:
-                arrays[place] = exchanged(arrays[place], "part", over)
+                arrays[place] = exchange(arrays[place], "part", over)
             for place in laid_out:
                 arrays[place] = _local(arrays[place])
             token = begin_axis(how.axis.name, "torch", axis)
             try:
-                results = function(_shared(arrays, whole, over.group))
+                results = function(_sum_shared_gradients(arrays, whole, over.group))
             finally:
                 end_axis(token)
-            found = [reduced(array, over) for array in results]
+            found = [combine(array, over) for array in results]
             if not over.made and batch is not None:
                 over.compare(batch)
             return found
@@ -409,21 +426,21 @@ class TorchParallelism(Parallelism):
         )
 
     def collective(self, name: str, array: Any, axis_name: str) -> Any:
-        axis = axis_named(axis_name)
+        axis = axis_by_name(axis_name)
         if name in ("pmax", "pmin"):
-            return axis.exchanged(array, name)
+            return axis.exchange(array, name)
         if name == "psum":
-            return axis.exchanged(_countable(array), "total")
-        return axis.exchanged(_floating(array), "total") / axis.size
+            return axis.exchange(_countable(array), "total")
+        return axis.exchange(_floating(array), "total") / axis.size
 
     def all_gather(self, array: Any, axis_name: str) -> Any:
-        return axis_named(axis_name).exchanged(array, "stacked")
+        return axis_by_name(axis_name).exchange(array, "stacked")
 
     def axis_index(self, axis_name: str) -> Any:
-        return torch.as_tensor(axis_named(axis_name).index, dtype=torch.int32)
+        return torch.as_tensor(axis_by_name(axis_name).index, dtype=torch.int32)
 
     def axis_size(self, axis_name: str) -> int:
-        return axis_named(axis_name).size
+        return axis_by_name(axis_name).size
 
     def mesh_axes(self, mesh: Any) -> Mapping[str, int] | None:
         return mesh_axes(mesh)
@@ -448,7 +465,7 @@ class TorchParallelism(Parallelism):
         self, held: Held, make: Make, axis: DeviceAxis, local_batch: bool
     ) -> tuple[Training, Held]:
         group = axis.native.group
-        return TorchDataParallel(group, local_batch), held_over_axis(held, make, group)
+        return TorchDataParallel(group, local_batch), replicate_state(held, make, group)
 
     def training_over_mesh(
         self,
@@ -459,17 +476,17 @@ class TorchParallelism(Parallelism):
         batch: Sequence[str],
         local_batch: bool,
     ) -> tuple[Training, Held]:
-        return TorchTrainingOverMesh(mesh, batch, local_batch), held_over_mesh(held, make, mesh, layouts)
+        return TorchTrainingOverMesh(mesh, batch, local_batch), shard_state(held, make, mesh, layouts)
 
     def training_alone(self, training: Training, held: Held, make: Make) -> tuple[Training, Held]:
-        return alone, held_by_one(held, make)
+        return alone, unshard_state(held, make)
 
 
 def _local(array: Any) -> Any:
     return array.to_local() if isinstance(array, DTensor) else array
 
 
-def _shared(arrays: Arrays, whole: Sequence[int], group: Any) -> Arrays:
+def _sum_shared_gradients(arrays: Arrays, whole: Sequence[int], group: Any) -> Arrays:
     """Sum the gradients of arrays that are whole on each device over the devices."""
     # Under a transform, all may need a gradient; otherwise, those that say so.
     all_are = is_followed()
@@ -481,7 +498,9 @@ def _shared(arrays: Arrays, whole: Sequence[int], group: Any) -> Arrays:
         if arrays[place].requires_grad or all_are and derivatives.is_differentiable(arrays[place])
     ]
     if places:
-        for place, array in zip(places, applied(Shared, group, *[arrays[place] for place in places])):
+        for place, array in zip(
+            places, apply_function(SharedAcrossDevices, group, *[arrays[place] for place in places])
+        ):
             arrays[place] = array
     return arrays
 
@@ -490,12 +509,12 @@ def _reduction(reduce: Any, mesh: DeviceMesh) -> Callable[[Any, Exchanges], Any]
     """Return the function that combines a result of all processes."""
 
     def first(array: Any, over: Exchanges) -> Any:
-        return DTensor.from_local(exchanged(array, "same", over), mesh, [Replicate()], run_check=False)
+        return DTensor.from_local(exchange(array, "same", over), mesh, [Replicate()], run_check=False)
 
     def of_all(array: Any, over: Exchanges) -> Any:
-        return reduce(exchanged(array[None], "joined", over))
+        return reduce(exchange(array[None], "joined", over))
 
-    return _REDUCED.get(reduce, first if reduce == "first" else of_all)
+    return _REDUCTIONS.get(reduce, first if reduce == "first" else of_all)
 
 
 def _countable(array: Any) -> Any:
@@ -506,11 +525,11 @@ def _floating(array: Any) -> Any:
     return array if derivatives.is_differentiable(array) else array.to(torch.get_default_dtype())
 
 
-_REDUCED: dict[Any, Callable[[Any, Exchanges], Any]] = {
+_REDUCTIONS: dict[Any, Callable[[Any, Exchanges], Any]] = {
     "none": lambda array, over: [array],
-    "concat": lambda array, over: exchanged(array if array.ndim else array[None], "joined", over),
-    "sum": lambda array, over: exchanged(_countable(array), "summed", over),
-    "mean": lambda array, over: exchanged(_floating(array), "summed", over) / over.size,
+    "concat": lambda array, over: exchange(array if array.ndim else array[None], "joined", over),
+    "sum": lambda array, over: exchange(_countable(array), "summed", over),
+    "mean": lambda array, over: exchange(_floating(array), "summed", over) / over.size,
 }
 parallelism = TorchParallelism()
 # The operators exist as long as the library does.

@@ -13,8 +13,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ...contracts.parallelism import Arrays, Layout, running_over_mesh
 from ...errors import UnsupportedOperation
-from .collectives import COMMUNICATION, failures
-from .composed import WithoutWrites
+from .collectives import COMMUNICATION, communication_errors
+from .composed import OutOfPlaceMode
 
 _REMEDY = (
     "torch has no rule for this operation on a DTensor of such a layout. Lay the parameters before it out "
@@ -41,7 +41,7 @@ def placements(mesh: DeviceMesh, layout: Layout) -> list[Any]:
 def laid_out(array: Any, mesh: DeviceMesh, layout: Layout) -> Any:
     """Distribute the elements of the first process over the mesh."""
     whole = array.full_tensor() if isinstance(array, DTensor) else array
-    with failures(mesh.get_group(0)):
+    with communication_errors(mesh.get_group(0)):
         found = distribute_tensor(whole.detach(), mesh, placements(mesh, layout))
     return found.requires_grad_(array.requires_grad)
 
@@ -61,12 +61,12 @@ def partitioned(
 
     def run(parameters: Arrays, arrays: Arrays) -> Arrays:
         with over_mesh(mesh):
-            there = [gathered(parameter, along) for parameter in parameters]
+            there = [replicate_over(parameter, along) for parameter in parameters]
             given = [
-                placed(array, mesh, along if is_split else (), local_batch)
+                distribute_input(array, mesh, along if is_split else (), local_batch)
                 for array, is_split in zip(arrays, split)
             ]
-            return [whole(array) for array in function(there, given)]
+            return [full_tensor(array) for array in function(there, given)]
 
     return run
 
@@ -80,10 +80,10 @@ def over_mesh(mesh: DeviceMesh) -> Iterator[None]:
     attention = sdpa_kernel(SDPBackend.MATH) if mesh.device_type == "cpu" else nullcontext()
     try:
         with (
-            failures(mesh.get_group(0), COMMUNICATION),
+            communication_errors(mesh.get_group(0), COMMUNICATION),
             implicit_replication(),
             attention,
-            WithoutWrites(),
+            OutOfPlaceMode(),
             running_over_mesh(mesh),
         ):
             yield
@@ -91,7 +91,7 @@ def over_mesh(mesh: DeviceMesh) -> Iterator[None]:
         raise UnsupportedOperation(f"{problem}. {_REMEDY}") from problem
 
 
-def gathered(parameter: Any, along: Sequence[int]) -> Any:
+def replicate_over(parameter: Any, along: Sequence[int]) -> Any:
     """Replicate ``parameter`` over the batch axes ``along``; its gradient is reduce-scattered, as in FSDP."""
     wanted = [
         Replicate() if axis in along else placement for axis, placement in enumerate(parameter.placements)
@@ -99,7 +99,7 @@ def gathered(parameter: Any, along: Sequence[int]) -> Any:
     return parameter.redistribute(placements=wanted)
 
 
-def placed(array: Any, mesh: DeviceMesh, along: Sequence[int], local_batch: bool) -> Any:
+def distribute_input(array: Any, mesh: DeviceMesh, along: Sequence[int], local_batch: bool) -> Any:
     wanted = [Shard(0) if axis in along else Replicate() for axis in range(mesh.ndim)]
     if isinstance(array, DTensor):
         return array.redistribute(mesh, wanted)
@@ -109,5 +109,5 @@ def placed(array: Any, mesh: DeviceMesh, along: Sequence[int], local_batch: bool
     return whole.redistribute(placements=wanted)
 
 
-def whole(array: Any) -> Any:
+def full_tensor(array: Any) -> Any:
     return array.full_tensor() if isinstance(array, DTensor) else array

@@ -25,7 +25,7 @@ from .partition import constrained
 _kernels = torch.ops.graph_compiler
 
 
-class _Recorded(Function):
+class _CollectiveFunction(Function):
     """A collective of one device, where all others hold the same array.
 
     The derivatives are collectives, too. All are kernels, because a recording of a derivative contains
@@ -60,20 +60,20 @@ class _Recorded(Function):
         )
 
 
-def _followed(*operands: Any) -> Any:
+def _differentiable_kernel(*operands: Any) -> Any:
     with enable_single_level_autograd_function():
-        return super(Function, _Recorded).apply(*operands)
+        return super(Function, _CollectiveFunction).apply(*operands)
 
 
-def _cloned(x: Any, axis_name: str) -> Any:
+def _clone(x: Any, axis_name: str) -> Any:
     return x.clone()
 
 
-def _stacked(x: Any, axis_name: str) -> Any:
+def _stack(x: Any, axis_name: str) -> Any:
     return torch.stack([x] * RECORDED_DEVICES)
 
 
-def _hinted(x: Any, layout: str) -> Any:
+def _apply_hint(x: Any, layout: str) -> Any:
     if not isinstance(x, DTensor):
         return x.clone()
     axes = tuple(tuple(names.split("+")) if names else None for names in layout.split(","))
@@ -113,9 +113,9 @@ def define(engine: Parallelism) -> torch.library.Library:
     for name, collective in collectives.items():
         library.define(f"{name}_kernel(Tensor x, str axis_name) -> Tensor")
         library.impl(
-            f"{name}_kernel", _stacked if name == "all_gather" else _cloned, "CompositeExplicitAutograd"
+            f"{name}_kernel", _stack if name == "all_gather" else _clone, "CompositeExplicitAutograd"
         )
-        library.impl(f"{name}_kernel", functools.partial(_followed, name), "Autograd")
+        library.impl(f"{name}_kernel", functools.partial(_differentiable_kernel, name), "Autograd")
         operator(f"{name}(Tensor x, str axis_name)", collective, getattr(_kernels, f"{name}_kernel"))
     operator(
         "axis_index(str axis_name)", engine.axis_index, lambda axis_name: torch.tensor(0, dtype=torch.int32)
@@ -127,5 +127,5 @@ def define(engine: Parallelism) -> torch.library.Library:
         lambda name: indices(RECORDED_DEVICES),
     )
     library.define("sharding_hint(Tensor x, str layout) -> Tensor")
-    library.impl("sharding_hint", _hinted, "CompositeImplicitAutograd")
+    library.impl("sharding_hint", _apply_hint, "CompositeImplicitAutograd")
     return library

@@ -16,7 +16,7 @@ from ...forwarding import forwards
 from .native import target
 
 # Optimizer classes, and their names of options.
-_NAMED: Mapping[str, tuple[Any, Mapping[str, str]]] = {
+_OPTIMIZERS: Mapping[str, tuple[Any, Mapping[str, str]]] = {
     "sgd": (torch.optim.SGD, {}),
     "adam": (torch.optim.Adam, {}),
     "adamw": (torch.optim.AdamW, {}),
@@ -40,12 +40,12 @@ class TorchTraining(Training):
 
     # ------------------------------------------------------------------------------ optimizers
     def named(self, name: str, options: Mapping[str, Any]) -> Make:
-        if name not in _NAMED:
+        if name not in _OPTIMIZERS:
             raise InvalidOption(
                 f"torch.optim has no {name!r}: train in jax or tensorflow, or pass a class of yours that is "
                 "an Optimizer"
             )
-        cls, names = _NAMED[name]
+        cls, names = _OPTIMIZERS[name]
         given = {
             names.get(option, option): value
             for option, value in options.items()
@@ -62,7 +62,7 @@ class TorchTraining(Training):
         are copied.
         """
         if isinstance(item, torch.optim.Optimizer):
-            return _like(item)
+            return _same_options(item)
         cls = item.func if isinstance(item, partial) else item
         is_one = inspect.isclass(cls) and issubclass(cls, torch.optim.Optimizer) or inspect.isfunction(cls)
         return item if is_one else None
@@ -204,11 +204,11 @@ class TorchTraining(Training):
     # ------------------------------------------------------------------------------ random numbers
     def generator(self, like: Any) -> Any:
         made = torch.Generator(like.device)
-        made.set_state(_default(made).get_state())
+        made.set_state(_default_generator(made).get_state())
         return made
 
     def key(self, rng: Any) -> tuple[Any, Any]:
-        return _default(rng), rng
+        return _default_generator(rng), rng
 
     @contextmanager
     def drawing(self, rng: Any) -> Iterator[None]:
@@ -216,7 +216,7 @@ class TorchTraining(Training):
 
         ``rng`` advances, and the default generator is restored.
         """
-        default = _default(rng)
+        default = _default_generator(rng)
         outside = default.get_state()
         default.set_state(rng.get_state())
         try:
@@ -281,7 +281,7 @@ class TorchTraining(Training):
         return isinstance(item, torch.device)
 
 
-def _default(generator: torch.Generator) -> torch.Generator:
+def _default_generator(generator: torch.Generator) -> torch.Generator:
     """Return torch's default generator of the same device."""
     if generator.device.type == "cpu":
         return torch.default_generator
@@ -289,7 +289,7 @@ def _default(generator: torch.Generator) -> torch.Generator:
     return found
 
 
-def _like(item: Any) -> Make:
+def _same_options(item: Any) -> Make:
     """Return a function that creates optimizers with the options of ``item``.
 
     Raise ``InvalidOption`` if ``item`` has several parameter groups.

@@ -24,8 +24,8 @@ from ...errors import CallMismatch, GradientRefused, NotCompilable
 from ...recording.control_flow.loops import computing_again
 from ...recording.lock import active
 from ..common.keys import UNSAID
-from .axes import Slices
-from .forward_mode import RefusingWrong, is_without_derivative
+from .axes import VmapAxis
+from .forward_mode import CorrectForwardMode, is_without_derivative
 from .native import target
 from .prelude.control import run_again
 
@@ -122,7 +122,7 @@ class TorchDerivatives(Derivatives):
         ``checkpoint`` uses such hooks, which ``torch.func`` does not support.
         """
         try:
-            results, pull, aux = torch.func.vjp(_of_arrays(function), *primals, has_aux=True)
+            results, pull, aux = torch.func.vjp(_with_tuples(function), *primals, has_aux=True)
         except RuntimeError as problem:
             if "is not differentiable with respect to" in str(problem):
                 raise GradientRefused(
@@ -136,9 +136,9 @@ class TorchDerivatives(Derivatives):
     def pushed(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
         """Compute a jvp by ``torch.func.jvp``, or by two reverse modes without a forward mode."""
         try:
-            with RefusingWrong():
+            with CorrectForwardMode():
                 results, out, aux = torch.func.jvp(
-                    _of_arrays(function), tuple(primals), tuple(tangents), has_aux=True
+                    _with_tuples(function), tuple(primals), tuple(tangents), has_aux=True
                 )
         except RuntimeError as problem:
             if not is_without_derivative(problem):
@@ -169,7 +169,7 @@ class TorchDerivatives(Derivatives):
         assert size is not None
 
         def given(index: Any, *arrays: Any) -> tuple[Any, ...]:
-            with running_over(how.axis_name, "torch", Slices(index, size)):
+            with running_over(how.axis_name, "torch", VmapAxis(index, size)):
                 return tuple(function(list(arrays)))
 
         def over_slices(arrays: Arrays) -> Arrays:
@@ -185,11 +185,11 @@ class TorchDerivatives(Derivatives):
 
     def named(self, array: Any, name: str) -> Any:
         """Return a view, made while the policy of a checkpoint can see ``name``."""
-        before = _name.set(name)
+        before = _checkpoint_name.set(name)
         try:
             return array.view_as(array)
         finally:
-            _name.reset(before)
+            _checkpoint_name.reset(before)
 
     def rematerialised(
         self, function: Callable[[Arrays], Arrays], policy: Policy
@@ -198,7 +198,7 @@ class TorchDerivatives(Derivatives):
         if policy == "everything":
             return function
         if policy == "min_cut":
-            return lambda arrays: _with_least_kept(function, arrays)
+            return lambda arrays: _with_min_cut(function, arrays)
         keeps = (
             None
             if policy == "nothing"
@@ -218,7 +218,7 @@ class _NeedsAutograd(RuntimeError):
     """Raised if a function is compiled together with its gradient, which ``torch.func`` cannot transform."""
 
 
-def _with_least_kept(function: Callable[[Arrays], Arrays], arrays: Arrays) -> Arrays:
+def _with_min_cut(function: Callable[[Arrays], Arrays], arrays: Arrays) -> Arrays:
     """Call ``function``, compiled by AOTAutograd so that a minimum cut of values is stored."""
     if torch._C._functorch.maybe_current_level() is not None:
         raise _NeedsAutograd("a function under checkpoint(policy='min_cut') is compiled")
@@ -291,20 +291,22 @@ def _recorded_scan(step: Step, state: Arrays, rows: Arrays, checkpoint: bool) ->
     return last, outputs
 
 
-_name: ContextVar[str | None] = ContextVar("name of the value that is made", default=None)
+_checkpoint_name: ContextVar[str | None] = ContextVar("name of the value that is made", default=None)
 
 
 def _keep_named(
     names: frozenset[str], context: Any, operation: Any, *args: Any, **kwargs: Any
 ) -> CheckpointPolicy:
-    return CheckpointPolicy.MUST_SAVE if _name.get() in names else CheckpointPolicy.PREFER_RECOMPUTE
+    return (
+        CheckpointPolicy.MUST_SAVE if _checkpoint_name.get() in names else CheckpointPolicy.PREFER_RECOMPUTE
+    )
 
 
 def _keep_products(context: Any, operation: Any, *args: Any, **kwargs: Any) -> CheckpointPolicy:
     return CheckpointPolicy.MUST_SAVE if operation in _PRODUCTS else CheckpointPolicy.PREFER_RECOMPUTE
 
 
-def _of_arrays(function: Function) -> Callable[..., tuple[tuple[Any, ...], tuple[Any, ...]]]:
+def _with_tuples(function: Function) -> Callable[..., tuple[tuple[Any, ...], tuple[Any, ...]]]:
     """Return ``function`` with separate arguments and tuples as results, as ``torch.func`` requires."""
 
     def given(*arrays: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:

@@ -441,7 +441,7 @@ def check_a_process_that_changes_alone() -> None:
 
 
 def check_arrays_that_look_like_refusals() -> None:
-    for dtype, refusal in exchanges._REFUSAL.items():
+    for dtype, refusal in exchanges._SENTINELS.items():
         spread, rows = (
             parallel.Parallel(lambda x: x + 0, local_batch=True),
             torch.full((2, 3), refusal, dtype=dtype),

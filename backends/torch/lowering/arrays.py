@@ -145,10 +145,10 @@ rows.table(
 rows.table({
     "getitem": lambda x, *, key: f"{x}{key_text(key, x.ndim)}",
     "take": lambda x, indices, *, axis: (
-        _copied(f"{x}{arrays_text((_index(indices),), (axis,), x.ndim)}", indices)
+        _copy_scalars(f"{x}{arrays_text((_index(indices),), (axis,), x.ndim)}", indices)
     ),
     "gather_nd": lambda x, *indices, axes: (
-        _copied(f"{x}{arrays_text(tuple(map(_index, indices)), axes, x.ndim)}", *indices)
+        _copy_scalars(f"{x}{arrays_text(tuple(map(_index, indices)), axes, x.ndim)}", *indices)
     ),
     "boolean_mask": lambda x, mask, *, axis, hint: f"{x}{arrays_text((mask,), (axis,), x.ndim)}",
 })  # fmt: skip
@@ -169,7 +169,7 @@ def _index(indices: Operand) -> str:
     return str(indices) if indices.dtype in ("int32", "int64") else f"{indices}.long()"
 
 
-def _copied(taken: str, *indices: Operand) -> str:
+def _copy_scalars(taken: str, *indices: Operand) -> str:
     return f"{taken}.clone()" if all(item.ndim == 0 for item in indices) else taken
 
 
@@ -249,14 +249,14 @@ rows.table(
 )
 
 
-def _place(name: str) -> None:
+def _arg_extreme(name: str) -> None:
     @rows.row(name)
     def row(x: Operand, *, axis: int | None, keepdims: bool) -> str:
         return f"torch.{name}({x}{'.byte()' if x.dtype == 'bool' else ''}{over(axis, keepdims)})"
 
 
-_place("argmax")
-_place("argmin")
+_arg_extreme("argmax")
+_arg_extreme("argmin")
 
 
 @rows.row("count_nonzero")

@@ -30,7 +30,7 @@ from .table import rows
 _COMPILED = "torch.compiler.is_compiling()"
 
 
-class _Stacked(Lists):
+class _StackedTensors(Lists):
     """Outputs of a loop in lists, which ``torch.stack`` joins."""
 
     def end(self, scope: Scope, node: Node, outputs: list[str]) -> None:
@@ -45,7 +45,7 @@ class _Stacked(Lists):
             scope.line(f"{name} = {stacked}")
 
 
-def _elements(scope: Scope, node: Node, loop: Loop, names: list[str]) -> tuple[str, list[str]]:
+def _loop_header(scope: Scope, node: Node, loop: Loop, names: list[str]) -> tuple[str, list[str]]:
     if not names:
         return f"for _ in range({scope.literal(node.params['length'])!r}):", []
     sequences = [f"{sequence}.flip(0)" if node.params["reverse"] else sequence for sequence in loop.sequences]
@@ -60,7 +60,7 @@ def _branch(scope: Scope, node: Node) -> None:
         branch(scope, node)
         return
     chosen = repr(scope.literal(index))
-    otherwise, then = (_function(scope, region, [], captured) for region in node.regions)
+    otherwise, then = (_write_function(scope, region, [], captured) for region in node.regions)
     made = ", ".join(scope.name(node))
     with scope.indented(f"if {_COMPILED}:"):
         scope.line(f"{made} = torch.cond({chosen}, {then}, {otherwise})")
@@ -79,7 +79,7 @@ def _while_loop(scope: Scope, node: Node) -> None:
         return
     (condition, body), loop = node.regions, Loop.of(scope, node)
     inner = names_of(scope, body, len(loop.state))
-    goes_on, step = (_function(scope, region, inner, loop.captured) for region in (condition, body))
+    goes_on, step = (_write_function(scope, region, inner, loop.captured) for region in (condition, body))
     scope.free(inner)
     made = [scope.new(value.name) for value in node.outputs]
     scope.text.update(zip(node.outputs, made))
@@ -111,10 +111,12 @@ def _call(scope: Scope, node: Node) -> None:
 
 
 def _scan(scope: Scope, node: Node) -> None:
-    scan_with(_elements, _Stacked())(scope, step_called(node) if node.params["checkpoint"] else node)
+    scan_with(_loop_header, _StackedTensors())(
+        scope, step_called(node) if node.params["checkpoint"] else node
+    )
 
 
-def _function(scope: Scope, region: Region, inputs: Sequence[str], captured: Sequence[Any]) -> str:
+def _write_function(scope: Scope, region: Region, inputs: Sequence[str], captured: Sequence[Any]) -> str:
     """Write a nested function and return its name.
 
     ``torch.cond`` and ``while_loop`` require results without aliases, so a result that the function does
@@ -147,11 +149,11 @@ _MAY_RETURN_OPERAND = frozenset({"astype", "broadcast_to", "conj", "real", "resh
 def _custom_derivative(scope: Scope, node: Node) -> None:
     derivative = Derivative.of(node)
     wanted = "".join(f"{part[:1].upper()}{part[1:]}" for part in derivative.function.name.split("_"))
-    name = scope.define(wanted, lambda scope, name: _definition(scope, name, derivative))
+    name = scope.define(wanted, lambda scope, name: _write_definition(scope, name, derivative))
     called(scope, node, f"{name}.apply", len(node.outputs) + len(derivative.residuals))
 
 
-def _definition(scope: Scope, name: str, derivative: Derivative) -> None:
+def _write_definition(scope: Scope, name: str, derivative: Derivative) -> None:
     rule = derivative.written_rule(scope)
     with scope.indented(f"class {name}(torch.autograd.Function):"):
         scope.line("generate_vmap_rule = True")
@@ -162,7 +164,7 @@ def _definition(scope: Scope, name: str, derivative: Derivative) -> None:
 
 def _method_forward(scope: Scope, derivative: Derivative) -> None:
     operands = arguments(scope, derivative.operands)
-    _begin(scope)
+    _begin_method(scope)
     with scope.indented(f"def forward({bare(operands)}):"):
         region = derivative.forward or derivative.function
         outputs = lines_of(scope, region, operands)
@@ -193,11 +195,11 @@ def _method_setup(scope: Scope, derivative: Derivative, rule: Rule) -> None:
     """Write ``setup_context``, which saves what the rule uses; residuals are non-differentiable results."""
     values = [*derivative.operands, *derivative.results, *derivative.residuals]
     names = dict(zip(values, arguments(scope, values)))
-    held = [names[value] for value in _held(derivative, rule)]
+    held = [names[value] for value in _saved_values(derivative, rule)]
     residuals = [names[value] for value in derivative.residuals]
-    _begin(scope)
+    _begin_method(scope)
     with scope.indented("def setup_context(ctx, inputs, output):"):
-        _unpacked(
+        _write_unpacking(
             scope,
             [name if name in held else "_" for name in map(names.__getitem__, derivative.operands)],
             "inputs",
@@ -206,7 +208,7 @@ def _method_setup(scope: Scope, derivative: Derivative, rule: Rule) -> None:
         if len(results) == 1 and results[0] in held:
             scope.line(f"{results[0]} = output")
         elif len(results) > 1:
-            _unpacked(
+            _write_unpacking(
                 scope, [name if name in held or name in residuals else "_" for name in results], "output"
             )
         if residuals:
@@ -217,11 +219,11 @@ def _method_setup(scope: Scope, derivative: Derivative, rule: Rule) -> None:
 
 
 def _method_backward(scope: Scope, name: str, derivative: Derivative, rule: Rule) -> None:
-    held = _held(derivative, rule)
+    held = _saved_values(derivative, rule)
     given = [*chosen(rule.named(derivative.given), derivative.has_given), *["_"] * len(derivative.residuals)]
-    _begin(scope)
+    _begin_method(scope)
     with scope.indented(f"def backward(ctx, {bare(_distinct(scope, given))}):"):
-        _unpacked(scope, [rule.names[value] for value in held], "ctx.saved_tensors")
+        _write_unpacking(scope, [rule.names[value] for value in held], "ctx.saved_tensors")
         if rule.used(derivative.residuals):
             scope.line(
                 "if torch.is_grad_enabled():  # for derivatives of derivatives, as functions of the operands"
@@ -235,7 +237,7 @@ def _method_backward(scope: Scope, name: str, derivative: Derivative, rule: Rule
         scope.line(f"return {bare(derivative.of_operands(rule.inside.outputs))}")
 
 
-def _held(derivative: Derivative, rule: Rule) -> list[Value]:
+def _saved_values(derivative: Derivative, rule: Rule) -> list[Value]:
     residuals = rule.used(derivative.residuals)
     operands = derivative.operands if residuals else rule.used(derivative.operands)
     return [*operands, *rule.used(derivative.results), *residuals]
@@ -245,12 +247,12 @@ def _distinct(scope: Scope, names: list[str]) -> list[str]:
     return [scope.new("unused") if name == "_" and names.count("_") > 1 else name for name in names]
 
 
-def _begin(scope: Scope) -> None:
+def _begin_method(scope: Scope) -> None:
     scope.line("")
     scope.line("@staticmethod")
 
 
-def _unpacked(scope: Scope, names: list[str], text: str) -> None:
+def _write_unpacking(scope: Scope, names: list[str], text: str) -> None:
     if any(name != "_" for name in names):
         scope.line(f"({bare(names)},) = {text}" if len(names) == 1 else f"{bare(names)} = {text}")
 

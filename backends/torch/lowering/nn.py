@@ -18,7 +18,7 @@ from .table import rows
 Row = Callable[..., str]
 
 
-def _moved(x: Operand, axis: int) -> Operand:
+def _move_to_axis_1(x: Operand, axis: int) -> Operand:
     """Move ``axis`` of ``x`` to position 1."""
     if x.spec is None:
         return x
@@ -35,7 +35,7 @@ def channels_first(row: Row) -> Row:
     def either(x: Operand, *operands: Any, layout: str, **params: Any) -> str:
         if layout == CHANNELS_FIRST:
             return row(x, *operands, **params)
-        return f"{row(_moved(x, -1), *operands, **params)}.movedim(1, -1)"
+        return f"{row(_move_to_axis_1(x, -1), *operands, **params)}.movedim(1, -1)"
 
     return either
 
@@ -47,7 +47,7 @@ def channels_in_axis_1(row: Row) -> Row:
     def either(x: Operand, *operands: Any, axis: int, **params: Any) -> str:
         if axis == 1:
             return row(x, *operands, **params)
-        return f"{row(_moved(x, axis), *operands, **params)}.movedim(1, {axis})"
+        return f"{row(_move_to_axis_1(x, axis), *operands, **params)}.movedim(1, {axis})"
 
     return either
 
@@ -383,7 +383,7 @@ rows.table({"max_unpool": "max_unpool({x}, {indices}, {size})"})
 _LEAST = {"int8": -(2**7), "int16": -(2**15), "int32": -(2**31), "int64": -(2**63)}
 
 
-def _pooled(function: str, x: Operand, array: str, *arguments: Any, rank: int, **options: Any) -> str:
+def _pool_call(function: str, x: Operand, array: str, *arguments: Any, rank: int, **options: Any) -> str:
     """Write a call of ``F.<function><rank>d``, through a helper unless one or two axes come first."""
     check_rank(function, rank)
     if x.ndim - rank in (1, 2):
@@ -391,11 +391,11 @@ def _pooled(function: str, x: Operand, array: str, *arguments: Any, rank: int, *
     return call("over_leading_axes", f"F.{function}{rank}d", array, rank, *arguments, **options)
 
 
-def _least(dtype: str) -> Any:
+def _lowest(dtype: str) -> Any:
     return Text("-math.inf") if is_floating(dtype) else _LEAST.get(dtype, 0)
 
 
-def _padded(x: Operand, padding: Any, ceil_mode: bool, value: Any) -> tuple[str, tuple[Any, ...]]:
+def _pad_before(x: Operand, padding: Any, ceil_mode: bool, value: Any) -> tuple[str, tuple[Any, ...]]:
     """Return the array and the padding of each axis; asymmetric padding is applied beforehand."""
     amounts = symmetric(padding)
     if amounts is not None:
@@ -410,15 +410,15 @@ def _padded(x: Operand, padding: Any, ceil_mode: bool, value: Any) -> tuple[str,
 def _max_pool(with_indices: bool) -> LoweringRow:
     def row(x: Operand, *, kernel: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool) -> str:
         if with_indices and symmetric(padding) is None:
-            return _with_places(x, kernel, strides, padding, dilation, ceil_mode)
-        array, amounts = _padded(x, padding, ceil_mode, _least(x.dtype or ""))
+            return _pool_with_indices(x, kernel, strides, padding, dilation, ceil_mode)
+        array, amounts = _pad_before(x, padding, ceil_mode, _lowest(x.dtype or ""))
         options = {
             "padding": alike(amounts, 0),
             "dilation": alike(dilation, 1),
             "ceil_mode": ceil_mode or None,
         }
         indices = {"return_indices": True} if with_indices else {}
-        return _pooled(
+        return _pool_call(
             "max_pool",
             x,
             array,
@@ -432,11 +432,13 @@ def _max_pool(with_indices: bool) -> LoweringRow:
     return row
 
 
-def _with_places(x: Operand, kernel: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool) -> str:
+def _pool_with_indices(
+    x: Operand, kernel: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool
+) -> str:
     """Write a pooling of the padded array, whose indices are converted to those of ``x``."""
-    array, amounts = _padded(x, padding, ceil_mode, _least(x.dtype or ""))
+    array, amounts = _pad_before(x, padding, ceil_mode, _lowest(x.dtype or ""))
     options = {"padding": alike(amounts, 0), "dilation": alike(dilation, 1)}
-    pooled = _pooled(
+    pooled = _pool_call(
         "max_pool",
         x,
         array,
@@ -499,7 +501,7 @@ def _avg_pool_text(
     count_include_pad: bool,
     divisor_override: Any,
 ) -> str:
-    array, amounts = _padded(x, padding, ceil_mode, 0)
+    array, amounts = _pad_before(x, padding, ceil_mode, 0)
     if not count_include_pad and divisor_override is None and symmetric(padding) is None:
         check_rank("avg_pool", len(kernel))
         return (
@@ -516,7 +518,7 @@ def _avg_pool_text(
         "count_include_pad": unless(count_include_pad, True),
     }
     arguments = (alike(kernel, None), alike(strides, None))
-    return _pooled(
+    return _pool_call(
         "avg_pool", x, array, *arguments, rank=len(kernel), **options, divisor_override=divisor_override
     )
 
@@ -533,7 +535,7 @@ def _avg_pool_over_one_axis(
         "divisor_override": divisor,
     }
     padding = alike((0, *amounts), 0)
-    pooled = _pooled(
+    pooled = _pool_call(
         "avg_pool",
         operand("", spec),
         f"{factor(array)}.unsqueeze(-2)",
@@ -549,12 +551,12 @@ def _avg_pool_over_one_axis(
 @rows.row("lp_pool")
 def _lp_pool(x: Operand, *, ord: Any, kernel: Any, strides: Any, ceil_mode: bool) -> str:
     arguments = (ord, alike(kernel, None), alike(strides, None))
-    return _pooled("lp_pool", x, str(x), *arguments, rank=len(kernel), ceil_mode=ceil_mode or None)
+    return _pool_call("lp_pool", x, str(x), *arguments, rank=len(kernel), ceil_mode=ceil_mode or None)
 
 
 def _adaptive(function: str, **options: Any) -> LoweringRow:
     def row(x: Operand, *, size: tuple[Any, ...]) -> str:
-        return _pooled(function, x, str(x), alike(size, None), rank=len(size), **options)
+        return _pool_call(function, x, str(x), alike(size, None), rank=len(size), **options)
 
     return row
 
@@ -567,7 +569,7 @@ rows.row("adaptive_max_pool_with_indices")(_adaptive("adaptive_max_pool", return
 @rows.row("fractional_max_pool")
 def _fractional_max_pool(x: Operand, samples: Operand, *, kernel: Any, size: Any) -> str:
     options = {"output_size": size, "return_indices": True, "_random_samples": samples}
-    return _pooled("fractional_max_pool", x, str(x), alike(kernel, None), rank=len(size), **options)
+    return _pool_call("fractional_max_pool", x, str(x), alike(kernel, None), rank=len(size), **options)
 
 
 def _layer(

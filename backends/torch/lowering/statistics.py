@@ -63,12 +63,12 @@ def _accumulations(names: dict[str, str]) -> None:
     for name, function in names.items():
 
         def row(x: Operand, *, axis: Any, dtype: Any, keepdims: bool, function: str = function) -> str:
-            return f"{function}({x}{over(axis, keepdims)}{_as(x, dtype)})"
+            return f"{function}({x}{over(axis, keepdims)}{_dtype_option(x, dtype)})"
 
         rows.row(name)(row)
 
 
-def _as(x: Operand, dtype: Any) -> str:
+def _dtype_option(x: Operand, dtype: Any) -> str:
     if dtype is None:
         return ", dtype=torch.uint64" if x.dtype in UNSIGNED else ""
     return f", dtype={dtype!r}"
@@ -81,12 +81,12 @@ _accumulations({"sum": "torch.sum", "nansum": "torch.nansum"})
 def _prod(x: Operand, *, axis: Any, dtype: Any, keepdims: bool) -> str:
     # torch.prod reduces one axis or all.
     if axis is None and not keepdims:
-        return f"torch.prod({x}{_as(x, dtype)})"
+        return f"torch.prod({x}{_dtype_option(x, dtype)})"
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     last, *others = sorted((a % max(x.ndim, 1) for a in axes), reverse=True)
-    text = f"torch.prod({x}{over(last, keepdims)}{_as(x, dtype)})"
+    text = f"torch.prod({x}{over(last, keepdims)}{_dtype_option(x, dtype)})"
     return text + "".join(
-        f".prod({other}{', keepdim=True' if keepdims else ''}{_as(x, dtype)})" for other in others
+        f".prod({other}{', keepdim=True' if keepdims else ''}{_dtype_option(x, dtype)})" for other in others
     )
 
 
@@ -100,15 +100,15 @@ _truth("all")
 _truth("any")
 
 
-def _spread(name: str) -> None:
+def _dispersion(name: str) -> None:
     @rows.row(name)
     def row(x: Operand, *, axis: Any, correction: Any, keepdims: bool) -> str:
         options = "" if correction == 1 else f", correction={correction!r}"
         return f"torch.{name}({x}{over(axis, keepdims)}{options})"
 
 
-_spread("var")
-_spread("std")
+_dispersion("var")
+_dispersion("std")
 
 
 @rows.row("logsumexp")
@@ -117,14 +117,14 @@ def _logsumexp(x: Operand, *, axis: Any, keepdims: bool) -> str:
     return f"torch.logsumexp({x}, {axes!r}{', keepdim=True' if keepdims else ''})"
 
 
-def _running(name: str, function: str) -> None:
+def _cumulative(name: str, function: str) -> None:
     @rows.row(name)
     def row(x: Operand, *, axis: int, dtype: Any) -> str:
-        return f"torch.{function}({x}, dim={axis}{_as(x, dtype)})"
+        return f"torch.{function}({x}, dim={axis}{_dtype_option(x, dtype)})"
 
 
-_running("cumulative_sum", "cumsum")
-_running("cumulative_prod", "cumprod")
+_cumulative("cumulative_sum", "cumsum")
+_cumulative("cumulative_prod", "cumprod")
 
 
 @rows.row("quantile")
