@@ -38,7 +38,7 @@ def _place(assumption: Assumption) -> int:
     kind = type(assumption)
     if kind not in _ORDER:
         raise InvalidGraph(
-            f"{kind.__name__} is not in the table of assumptions: add it to _ORDER in graph_compiler/assumptions/__init__.py, in the place "
-            "where it should be checked"
+            f"{kind.__name__} is not in the table of assumptions: add it to _ORDER in "
+            "graph_compiler/assumptions/__init__.py, in the place where it should be checked"
         )
     return _ORDER.index(kind)

@@ -15,9 +15,7 @@ _MOST_WORK: Any = 10_000  # combinations of steps that are tried (the stubs of n
 
 
 def overlap(arrays: Sequence[Any], written: Sequence[int]) -> bool:
-    """Return True if an array in `written` shares memory with another array, or two of its own elements
-    overlap.
-    """
+    """Return True if an array in `written` shares memory with another array or overlaps itself."""
     if all(map(_is_apart, arrays)) and len(set(map(id, arrays))) == len(arrays):
         return False
     places = [_place(array) for array in arrays]
@@ -91,8 +89,7 @@ def _place(array: Any) -> tuple[int, int] | None:
 
 @dataclass(frozen=True, slots=True)
 class DisjointMemory:
-    """The inputs `written`, a subset of `arrays`, share no memory with the other `arrays`, and no two of
-    their elements overlap.
+    """The inputs `written`, a subset of `arrays`, share memory neither with others nor within themselves.
 
     Otherwise a write to one array would show in another. Frontends with mutable arrays add it if something
     is written.

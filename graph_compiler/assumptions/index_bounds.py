@@ -40,7 +40,8 @@ class IndexBounds:
         ]
         return [
             names.require(
-                f"(elements := {names.on_host(self.number)}) is None or lies_within(elements, {', '.join(texts)})"
+                f"(elements := {names.on_host(self.number)}) is None or lies_within(elements, "
+                f"{', '.join(texts)})"
             )
         ]
 
@@ -77,7 +78,8 @@ def lies_within(elements: Any, low: int, high: int, besides: int | None = None) 
     """Return True if all elements of a numpy array lie in `[low, high)` or equal `besides`.
 
     >>> import numpy
-    >>> lies_within(numpy.array([0, 3]), 0, 4), lies_within(numpy.array([-1, 3]), 0, 4), lies_within(numpy.array([-1, 3]), 0, 4, besides=-1)
+    >>> inside, outside = numpy.array([0, 3]), numpy.array([-1, 3])
+    >>> lies_within(inside, 0, 4), lies_within(outside, 0, 4), lies_within(outside, 0, 4, besides=-1)
     (True, False, True)
     """
     if besides is not None:

@@ -31,7 +31,10 @@ class InputAttribute:
             or (now := attribute_of(call.leaves[self.number], self.name)) == self.held
         ):
             return None
-        return f"{call.inputs[self.number].name} has {now or 'no'} .{self.name} and was recorded with {self.held or 'none'}"
+        return (
+            f"{call.inputs[self.number].name} has {now or 'no'} .{self.name} and was recorded with "
+            f"{self.held or 'none'}"
+        )
 
     def mapped(self, replaced: Replaced) -> InputAttribute:
         return self

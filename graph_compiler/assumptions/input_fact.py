@@ -1,4 +1,4 @@
-"""Assumption about properties of arrays other than dtype and shape, such as `requires_grad` or stride order."""
+"""Assumption about properties of arrays such as `requires_grad` or stride order."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class InputFact:
-    """The property `fact` of the first inputs equals `expected`: a bool, a name, or an order of axes (see
-    :func:`fact_of`).
+    """The property `fact` of the first inputs equals `expected` (see :func:`fact_of`).
+
+    A value is a bool, a name, or an order of axes.
 
     Frontends add it if a function reads the property, or if its result depends on it.
     """
@@ -40,7 +41,8 @@ class InputFact:
         names.bind(**{f"{self.fact}_of": _reader(self.fact)})
         return [
             names.require(
-                f"{self.fact}_of({names.given(number)}) {'is' if isinstance(wanted, bool) else '=='} {wanted!r}"
+                f"{self.fact}_of({names.given(number)}) {'is' if isinstance(wanted, bool) else '=='} "
+                f"{wanted!r}"
             )
             for number, wanted in enumerate(self.expected)
         ]
@@ -116,8 +118,9 @@ def _is_contiguous(array: Any) -> bool:
 
 
 def _layout(array: Any) -> Fact:
-    """Return True for row-major order; otherwise the axes from the outermost to the innermost in memory,
-    followed by the strides in elements if there are gaps.
+    """Return True for row-major order; otherwise the axes from outermost to innermost in memory.
+
+    If there are gaps, the strides in elements follow.
 
     >>> import numpy as np
     >>> x = np.zeros((2, 3, 4))

@@ -31,8 +31,8 @@ class KeywordOrder:
         if now == list(self.keywords):
             return None
         return (
-            f"the keywords come in the order {', '.join(now)} and were recorded as {', '.join(self.keywords)}, which **kwargs of the "
-            "function shows"
+            f"the keywords come in the order {', '.join(now)} and were recorded as "
+            f"{', '.join(self.keywords)}, which **kwargs of the function shows"
         )
 
     def mapped(self, replaced: Replaced) -> KeywordOrder:

@@ -15,8 +15,10 @@ NO_ARRAY = -1  # stands for an input that is no array, or one whose identity doe
 
 @dataclass(frozen=True, slots=True)
 class SameArray:
-    """For each input, `firsts` has the index of the first input that is the same object, or `NO_ARRAY` if its
-    identity does not matter.
+    """Which inputs are the same object.
+
+    firsts: for each input, the index of the first input that is the same object; `NO_ARRAY` if its
+        identity does not matter.
 
     Inputs that were one object while recording are one object in each call, and distinct ones are
     distinct, since a write to one shows in the other. Frontends with mutable arrays add it once.
@@ -50,7 +52,8 @@ class SameArray:
             is_one = call.leaves[number] is call.leaves[other]
             if is_one != (self.firsts[number] == self.firsts[other]):
                 now, then = ("one array", "two") if is_one else ("two arrays", "one")
-                return f"{call.inputs[number].name} and {call.inputs[other].name} are {now} and were {then} while recording"
+                names = f"{call.inputs[number].name} and {call.inputs[other].name}"
+                return f"{names} are {now} and were {then} while recording"
         return None
 
     def mapped(self, replaced: Replaced) -> SameArray:

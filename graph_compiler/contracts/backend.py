@@ -60,16 +60,15 @@ class Target(Protocol):
         """
 
     def dtype(self, name: str) -> Any:
-        """Return what ``array.dtype`` equals for arrays of this dtype, or None if the framework does not have
-        it.
-        """
+        """Return what ``array.dtype`` equals for this dtype, or None if the framework does not have it."""
 
     def to_numpy(self, array: Any) -> Any:
         """Return the elements as a NumPy array. A dtype that NumPy lacks becomes the nearest wider one."""
 
     def from_bytes(self, data: np.ndarray[Any, Any], dtype: str, shape: tuple[int, ...]) -> Any:
-        """Return a native array from bytes (an array of uint8), with the nearest dtype that the framework
-        has. It may share their memory.
+        """Return a native array of the nearest dtype from bytes (an array of uint8).
+
+        It may share the memory of ``data``.
         """
 
     # --------------------------------------------------------------- arrays, where more is to be said of them
@@ -115,8 +114,8 @@ class Target(Protocol):
         """
         if not isinstance(array, np.ndarray):
             raise GuardFailed(
-                f"the original function writes to its argument, but a {type(array).__name__} cannot be written to from {self.name}; pass a "
-                "numpy array, or use graph.functional"
+                f"the original function writes to its argument, but a {type(array).__name__} cannot be "
+                f"written to from {self.name}; pass a numpy array, or use graph.functional"
             )
         array[...] = self.to_numpy(value)
 
@@ -146,8 +145,9 @@ class Target(Protocol):
 
     @default
     def is_signal(self, problem: Exception) -> bool:
-        """Return True if the exception controls the framework itself, such as ending a recomputation or
-        reporting a missing derivative, so that it is no failure of the function.
+        """Return True if the exception controls the framework itself and is no failure of the function.
+
+        Examples are the end of a recomputation and a missing derivative.
         """
         return False
 
@@ -176,22 +176,24 @@ class Target(Protocol):
         """
         if options:
             raise NotCompilable(
-                f"{self.name} has no compiler, so there is nothing that could take the options {', '.join(options)}; leave them out"
+                f"{self.name} has no compiler, so there is nothing that could take the options "
+                f"{', '.join(options)}; leave them out"
             )
         return function
 
     @property
     @default
     def widening(self) -> str:
-        """How a user enables 64-bit dtypes, as a sentence without its end; empty if they are always enabled."""
+        """How a user enables 64-bit dtypes, as a sentence without its end.
+
+        Empty if they are always enabled.
+        """
         return ""
 
     @property
     @default
     def compiles_by_default(self) -> bool:
-        """True if :meth:`compile_by_default` compiles the functions of graphs unless the user chooses
-        otherwise.
-        """
+        """True if :meth:`compile_by_default` compiles functions unless the user chooses otherwise."""
         return False
 
     @default
@@ -213,16 +215,12 @@ class Target(Protocol):
 
     @default
     def is_traced(self, item: Any) -> bool:
-        """Return True if ``item`` is a symbolic array of a function that the framework traces, without
-        elements.
-        """
+        """Return True if ``item`` is a symbolic array of a function that the framework traces."""
         return False
 
     @default
     def untraced(self) -> AbstractContextManager[None]:
-        """Return a context inside which arrays have elements although the framework traces the calling
-        function.
-        """
+        """Return a context inside which arrays have elements although the framework is tracing."""
         return nullcontext()
 
     @default
@@ -233,7 +231,7 @@ class Target(Protocol):
     @property
     @default
     def undecided(self) -> tuple[type[Exception], ...]:
-        """Exceptions raised by comparisons of sizes that are unknown while the framework traces a function."""
+        """Exceptions raised by comparisons of sizes that are unknown while the framework traces."""
         return ()
 
     @property
@@ -257,16 +255,18 @@ class Target(Protocol):
     @property
     @default
     def size_of(self) -> Callable[[Any, int], Any] | None:
-        """Function of an array and an axis that returns the size, which is symbolic if it is unknown while
-        the framework traces. None if it always knows all sizes. A target with this function implements
-        ``where_sizes_fit``.
+        """Function of an array and an axis that returns the size, as a symbol if it is unknown.
+
+        Sizes are unknown only while the framework traces a function. None if the framework always knows
+        them. A target with this function implements ``where_sizes_fit``.
         """
         return None
 
     @default
     def where_sizes_fit(self, result: Any, conditions: list[tuple[Any, str]]) -> Any:
-        """Return ``result`` of a traced function, with conditions on unknown sizes, each with its message,
-        checked when it runs.
+        """Return ``result`` of a traced function with conditions on unknown sizes checked at run time.
+
+        Each condition has its error message.
         """
         return result
 
@@ -303,8 +303,9 @@ class Target(Protocol):
 
     @default
     def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
-        """Return a function that resets the generators that a graph draws from, the framework's own and those
-        among the inputs, to their current state.
+        """Return a function that resets random generators to their current state.
+
+        These are the framework's own and those among the inputs that a graph draws from.
         """
         return lambda: None
 
@@ -321,7 +322,10 @@ class Backend(Protocol):
 
     @property
     def rows(self) -> Any:
-        """The table of rows (``graph_compiler.backends.common.rows.Rows``): operation -> how it is written."""
+        """The table of rows (``graph_compiler.backends.common.rows.Rows``).
+
+        It says for each operation how it is written.
+        """
 
     @property
     def dialect(self) -> TargetDialect:
@@ -334,7 +338,7 @@ class Backend(Protocol):
     @property
     @default
     def copy_aliased_outputs(self) -> Callable[[Graph], tuple[Graph, bool]] | None:
-        """Pass that copies results that share storage, for a framework with mutable arrays; None for others."""
+        """Pass that copies results that share storage; None for a framework with immutable arrays."""
         return None
 
     @default

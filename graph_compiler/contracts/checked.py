@@ -35,8 +35,8 @@ def require(contract: type, item: Any, what: str) -> None:
     if lacks := list(_missing(contract, item, "")):
         members = "\n    ".join(lacks)
         raise InvalidRegistration(
-            f"{what} is no {contract.__name__}; it lacks\n    {members}\nMembers and defaults stand in graph_compiler.contracts, an "
-            "example in docs/extending.md"
+            f"{what} is no {contract.__name__}; it lacks\n    {members}\nMembers and defaults stand in "
+            "graph_compiler.contracts, an example in docs/extending.md"
         )
 
 

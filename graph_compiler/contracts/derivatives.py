@@ -11,11 +11,11 @@ from .checked import default
 
 Arrays = list[Any]
 Function = Callable[[Arrays], tuple[Arrays, Arrays]]
-"""A function of arrays: its results, and arrays that it hands on beside them, which have no derivative."""
+"""Function from arrays to its results and auxiliary arrays, which have no derivative."""
 
 Policy = str | tuple[str, ...]
 Step = Callable[[Arrays, Arrays], tuple[Arrays, Arrays]]
-"""A step of a loop: what is carried, and one row, to what is carried, and outputs."""
+"""Iteration of a loop: from the carry and one row to the next carry and outputs."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Derivatives(Protocol):
     """Options of the framework's compiler, with which it compiles rather than traces."""
 
     def array(self, item: Any) -> Any:
-        """Convert a number or an array of any framework to a native array; return None for any other object."""
+        """Convert a number or an array of any framework to a native array, or return None."""
 
     def owns(self, item: Any) -> bool:
         """Return True for an array of the framework, traced ones included."""
@@ -58,8 +58,9 @@ class Derivatives(Protocol):
         """
 
     def is_followed(self, array: Any) -> bool:
-        """Return True if ``array`` is traced by a transformation of the framework, so that its elements
-        cannot be read.
+        """Return True if a transformation of the framework traces ``array``.
+
+        Its elements cannot be read then.
         """
 
     def wide(self) -> AbstractContextManager[Any]:
@@ -92,8 +93,9 @@ class Derivatives(Protocol):
         """
 
     def split(self, array: Any, axis: int, like: Any) -> Any:
-        """Reshape the first axis (``axis`` 0) or the last (-1), whose size is the number of elements of
-        ``like``, to the shape of ``like``.
+        """Reshape the first (``axis`` 0) or last (-1) axis to the shape of ``like``.
+
+        The axis has as many elements as ``like``.
         """
 
     def move_axis(self, array: Any, source: int, destination: int) -> Any:
@@ -123,20 +125,25 @@ class Derivatives(Protocol):
     def pulled(
         self, function: Function, primals: Arrays
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """Apply reverse mode (vjp): return the results, the auxiliary arrays, and the function from
-        cotangents of the results to cotangents of the primals.
+        """Apply reverse mode (vjp).
+
+        Return the results, the auxiliary arrays, and the function from cotangents of the results to
+        cotangents of the primals.
         """
 
     def pushed(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
-        """Apply forward mode (jvp): return the results, the auxiliary arrays, and the tangents of the
-        results.
+        """Apply forward mode (jvp).
+
+        Return the results, the auxiliary arrays, and the tangents of the results.
         """
 
     def linearised(
         self, function: Function, primals: Arrays
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """Linearise at ``primals``: return the results, the auxiliary arrays, and the function from tangents
-        of the primals to tangents of the results.
+        """Linearise at ``primals``.
+
+        Return the results, the auxiliary arrays, and the function from tangents of the primals to tangents
+        of the results.
         """
 
     @default
@@ -153,8 +160,9 @@ class Derivatives(Protocol):
     def rematerialised(
         self, function: Callable[[Arrays], Arrays], policy: Policy
     ) -> Callable[[Arrays], Arrays]:
-        """Return the function with checkpointing: reverse mode stores only what ``policy`` selects and
-        recomputes the rest.
+        """Return the function with checkpointing: reverse mode stores only what ``policy`` selects.
+
+        The rest is recomputed.
 
         Policies: ``"nothing"``, ``"dots"`` (the results of matrix products), ``"everything"``,
             ``"min_cut"`` (the fewest bytes for which no product is recomputed), or the names of arrays to

@@ -11,7 +11,10 @@ from ..ir.node import Node
 from ..sizes import Symbol
 
 Structured = Mapping[str, Callable[[Any, Node], None]]
-"""How the target writes each operation that runs blocks: operation -> what writes its lines into a scope (``codegen/scope.py``)."""
+"""How the target writes operations with regions.
+
+Operation -> function that writes its lines into a scope (``codegen/scope.py``).
+"""
 
 
 class Dialect(Protocol):
@@ -30,7 +33,10 @@ class Dialect(Protocol):
 
     @property
     def structured(self) -> Structured:
-        """Writers of operations with regions; empty for recorded calls, which the framework's target writes."""
+        """Writers of operations with regions; empty for recorded calls.
+
+        Recorded calls are written by the framework's target.
+        """
 
     def decorators(self, graph: Graph) -> tuple[str, ...]:
         """Return the lines above the function."""
@@ -58,6 +64,4 @@ class TargetDialect(Dialect, Protocol):
     """
 
     def check(self, graph: Graph) -> None:
-        """Raise ``UnsupportedOperation`` if the target would compute something else than the recorded
-        function.
-        """
+        """Raise ``UnsupportedOperation`` if results would differ from the recorded function's."""

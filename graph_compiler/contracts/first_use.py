@@ -18,8 +18,9 @@ def at_first_use(package: str, path: str) -> Callable[[], Any]:
 
 
 def calls_at_first_use(package: str, path: str) -> Callable[..., Any]:
-    """Return a function that calls ``path``, a ``module:name`` in ``package``, which is imported at the first
-    call.
+    """Return a function that calls ``path``, a ``module:name`` in ``package``.
+
+    The module is imported at the first call.
 
     >>> calls_at_first_use("json", "decoder:JSONDecoder")().decode("[1]")
     [1]

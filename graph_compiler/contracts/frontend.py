@@ -70,16 +70,18 @@ class Live(Protocol):
     @property
     @default
     def is_counted(self) -> bool:
-        """True if replacing an array changes a dict in ``dicts``, so that the check of the environment
-        detects it; ``refresh`` then updates ``current``.
+        """True if replacing an array changes a dict in ``dicts``, which the environment check detects.
+
+        ``refresh`` then updates ``current``.
         """
         return False
 
     @property
     @default
     def is_captured(self) -> bool:
-        """True if functions traced by the framework's compiler may call this, and the compiled function reads
-        the current arrays at each call, so that they need not be arguments.
+        """True if functions traced by the framework's compiler may call this.
+
+        The compiled function then reads the current arrays at each call, and they need not be arguments.
         """
         return False
 
@@ -109,8 +111,9 @@ class Fillable(Protocol):
         """Return True if files of weights contain it."""
 
     def recomputed(self, names: Iterable[str]) -> Mapping[str, Any]:
-        """Return arrays for those of the names that no file contains and that their module computes when it
-        is built.
+        """Return arrays that no file contains and that their module computes when it is built.
+
+        Names that need another source are left out.
         """
 
     def fill(self, name: str, array: Any) -> None:
@@ -136,8 +139,9 @@ class Weights(Protocol):
         """Replace the array of a buffer."""
 
     def leave(self, name: str, elements: Any, rebound: bool) -> Any:
-        """Set the elements of a buffer to those of a NumPy array or, if ``rebound``, replace its array by a
-        new one. Return the buffer's array.
+        """Set the elements of a buffer to those of a NumPy array and return the buffer's array.
+
+        ``rebound`` replaces the array by a new one instead.
         """
 
     def is_trained(self, name: str) -> bool:
@@ -146,15 +150,18 @@ class Weights(Protocol):
     @property
     @default
     def tells_buffers(self) -> bool:
-        """True if the framework distinguishes weights from buffers, so that a weight is trained even if calls
-        write to it. Otherwise an array that calls write to is a buffer.
+        """True if the framework distinguishes weights from buffers.
+
+        A weight is then trained even if calls write to it. Otherwise an array that calls write to is a
+        buffer.
         """
         return True
 
     @default
     def is_frozen(self, name: str) -> bool:
-        """Return True if it is no buffer and the original model currently excludes it from training
-        (``requires_grad=False`` in torch).
+        """Return True if the original model currently excludes a weight from training.
+
+        torch does so with ``requires_grad=False``. A buffer is not frozen.
         """
         return False
 
@@ -197,8 +204,9 @@ class Weights(Protocol):
 
 
 class Reference(Protocol):
-    """The original function as a reference for verification: new inputs, runs without side effects,
-    intermediate results.
+    """The original function as a reference for verification.
+
+    It provides new inputs, runs without side effects, and intermediate results.
     """
 
     def is_array(self, item: Any) -> bool:
@@ -262,8 +270,9 @@ class Reference(Protocol):
 
     @default
     def with_intermediates(self, graph: Graph) -> tuple[Graph, list[Value]]:
-        """Return a recorded graph that returns all intermediate values, mutable ones copied, and these
-        values.
+        """Return a graph that returns all intermediate values of ``graph``, and these values.
+
+        Mutable arrays are copied when they are made.
         """
         made = [value for node in graph.nodes for value in node.outputs]
         tree = Branch(tuple, tuple(range(len(made))), (Leaf(),) * len(made))
@@ -281,15 +290,16 @@ class Reference(Protocol):
     @property
     @default
     def watching(self) -> Callable[[Graph], Any] | None:
-        """Function of a recorded graph that returns an observer of the arrays it writes to, called around a
-        call; None if there is none.
+        """Function of a recorded graph that returns an observer of the arrays it writes to.
+
+        The observer is called around a call. None if there is none.
         """
         return None
 
     @property
     @default
     def COPY(self) -> str:
-        """The call that copies an array, if random numbers can become constants of a graph; otherwise empty."""
+        """The call that copies an array, if random numbers can become constants; otherwise empty."""
         return ""
 
     @property

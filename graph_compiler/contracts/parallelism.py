@@ -17,7 +17,10 @@ from .training import Held, Make, Training
 
 Arrays = list[Any]
 Layout = tuple[Union[str, tuple[str, ...], None], ...]
-"""For each axis of an array, the axis of the mesh that it is split over, several of them, or None; axes that are left out are whole."""
+"""Sharding of an array: for each of its axes the mesh axis or axes that it is split over, or None.
+
+Axes that are left out are not split.
+"""
 
 _mesh: ContextVar[Any] = ContextVar("mesh", default=None)
 _axes: ContextVar[Mapping[str, tuple[str, Any, Any]]] = ContextVar("axes", default=MappingProxyType({}))
@@ -153,7 +156,7 @@ class Parallelism(Protocol):
     """
 
     def array(self, item: Any) -> Any:
-        """Convert a number or an array of any framework to a native array; return None for any other object."""
+        """Convert a number or an array of any framework to a native array, or return None."""
 
     @default
     def likenesses(self) -> Mapping[type, Callable[[Any], Any]]:
@@ -171,17 +174,16 @@ class Parallelism(Protocol):
         """
 
     def is_replicated(self, array: Any, axis: DeviceAxis) -> bool:
-        """Return True if the array was placed on every device by :meth:`replicated`, or was computed only
-        from such arrays.
-        """
+        """Return True if :meth:`replicated` placed the array, or it was computed only from such arrays."""
 
     def replicated(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
         """Replicate the arrays of the first process on every device."""
 
     @default
     def everywhere(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
-        """Return parameters with the elements of the first process, in the form that functions of
-        :meth:`spread` take for replicated arguments.
+        """Return parameters with the elements of the first process, as arguments of :meth:`spread`.
+
+        They are passed as replicated arguments.
         """
         return self.replicated(arrays, axis)
 
@@ -190,8 +192,9 @@ class Parallelism(Protocol):
 
     @default
     def opened(self, function: Any) -> Opened | None:
-        """Return a module as a function of its parameters, if functions may not close over arrays that have
-        gradients; otherwise None.
+        """Return a module as a function of its parameters, or None.
+
+        It is needed if functions may not close over arrays that have gradients.
         """
         return None
 
@@ -258,8 +261,9 @@ class Parallelism(Protocol):
     def training_over_axis(
         self, held: Held, make: Make, axis: DeviceAxis, local_batch: bool
     ) -> tuple[Training, Held]:
-        """Return training that splits each batch over the axis and minimises the mean of the devices' losses,
-        and the state that it needs, replicated on every device.
+        """Return training that splits each batch over the axis, and its state, replicated on every device.
+
+        It minimises the mean of the devices' losses.
         """
 
     def training_over_mesh(
@@ -271,8 +275,9 @@ class Parallelism(Protocol):
         batch: Sequence[str],
         local_batch: bool,
     ) -> tuple[Training, Held]:
-        """Return training over a mesh that computes what it would on one device, and the state that it needs,
-        sharded by ``layouts``, which is indexed by parameter name.
+        """Return training over a mesh that computes what it would on one device, and its sharded state.
+
+        ``layouts`` are the layouts by parameter name.
         """
 
     def training_alone(self, training: Training, held: Held, make: Make) -> tuple[Training, Held]:

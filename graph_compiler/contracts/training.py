@@ -12,7 +12,7 @@ from .checked import default
 Arrays = dict[str, Any]
 """Arrays of the framework by name."""
 Make = Callable[..., Any]
-"""The framework's own optimizer. What it is called with is the engine's affair."""
+"""Factory of the framework's own optimizer. Its arguments are private to the backend."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,9 @@ class Held:
 
 
 Program = Callable[[Held, Any, Any], tuple[Any, Any]]
-"""A step that was compiled: what is held, the arrays of a batch, the learning rate or None -> what is held then, and a structure of
-arrays."""
+"""Compiled step: from the state, the arrays of a batch and the learning rate (None: the optimizer's own)
+to the next state and a structure of arrays.
+"""
 
 
 class Training(Protocol):
@@ -61,7 +62,7 @@ class Training(Protocol):
     @property
     @default
     def is_pure(self) -> bool:
-        """True if steps mutate no array, so that one compiled step serves all states of the same structure."""
+        """True if steps mutate no array, so that one compiled step serves all states of a structure."""
         return False
 
     @property
@@ -86,7 +87,10 @@ class Training(Protocol):
         """Return True if updates of this optimizer accept another learning rate."""
 
     def begun(self, make: Make, trained: Arrays) -> Any:
-        """Return the state of the optimizer before its first update of ``trained``, the arrays in the state."""
+        """Return the state of the optimizer before its first update of ``trained``.
+
+        These are the arrays in the state.
+        """
 
     def updated(
         self, make: Make, held: Held, gradients: Arrays, rate: Any, is_finite: Any
@@ -151,7 +155,10 @@ class Training(Protocol):
 
     @default
     def device_of(self, held: Held) -> Any:
-        """Return the device for batches, as :meth:`placed` takes it; None if the framework moves them itself."""
+        """Return the device for batches, as :meth:`placed` takes it.
+
+        None if the framework moves them itself.
+        """
         return None
 
     @default
@@ -163,8 +170,10 @@ class Training(Protocol):
     def gradients(
         self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays
     ) -> tuple[Any, Any, Arrays]:
-        """Return the value, the auxiliary output and the gradient of ``function``, which returns a scalar and
-        an auxiliary output. The gradient is zeros for arrays that the value does not depend on.
+        """Return the value, the auxiliary output and the gradients of ``function``.
+
+        ``function`` returns a scalar and an auxiliary output. Arrays that the value does not depend on
+        have zero gradients.
         """
 
     @default

@@ -1,6 +1,4 @@
-"""Check of the objects in a result that a graph returns unchanged at every call: none may hold recorded
-arrays.
-"""
+"""Check that objects which a graph returns unchanged at every call hold no recorded arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +15,10 @@ _CLOSED = (type, types.ModuleType, types.CodeType, str, bytes, int, float, compl
 _ITEMS = "whose items would be computed after the recording; return a list or tuple of them"
 # what runs on after the function has returned -> what is wrong with it, and what to do
 _RUNNING: dict[type, str] = {
-    Coroutine: "whose code runs when it is awaited, after the recording; compile a plain function, and call that in the asynchronous one",
+    Coroutine: (
+        "whose code runs when it is awaited, after the recording; compile a plain function, and call that in "
+        "the asynchronous one"
+    ),
     Iterator: _ITEMS,
     AsyncGenerator: _ITEMS,
 }
@@ -43,8 +44,9 @@ def refuse_escapes(name: str, result: Tree, arguments: Tree, is_recorded: Callab
             raise TracingError(f"{name} returns a {type(value).__name__}, {problem}")
         if holds(value, is_recorded):
             raise TracingError(
-                f"{name} returns a {type(value).__name__} that holds arrays or sizes of this call inside ({value!r:.60}), so every later "
-                "call would get those of the recording. Return them in a tuple, list, dict or dataclass"
+                f"{name} returns a {type(value).__name__} that holds arrays or sizes of this call inside "
+                f"({value!r:.60}), so every later call would get those of the recording. Return them in a "
+                "tuple, list, dict or dataclass"
             )
 
 

@@ -1,5 +1,6 @@
-"""Tells bugs of this package from exceptions of the user's code and of frameworks, so that no fallback hides
-a bug.
+"""Distinction of bugs of this package from exceptions of the user's code and of frameworks.
+
+No fallback may hide a bug.
 
 An exception belongs to the owner of the innermost Python frame of its traceback, frames of frameworks and
 of Python left out: the user if their code called the framework, this package otherwise. Functions of this

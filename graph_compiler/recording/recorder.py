@@ -118,7 +118,10 @@ class Recorder:
         return self.keep(array, value)
 
     def add_constant(self, name: str, array: Any, spec: ArraySpec) -> Value:
-        """Add a captured array that is neither an input nor a parameter. A name that is taken gets a number."""
+        """Add a captured array that is neither an input nor a parameter.
+
+        A name that is taken gets a number.
+        """
         name = f"{name}_{len(self.graph.constants)}" if name in self.graph.constants else name
         value = Value(name, spec)
         self.graph.constants[name] = (value, array)

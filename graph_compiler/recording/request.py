@@ -92,8 +92,7 @@ class GivenArguments:
 def give_arguments(
     function: Callable[..., Any], which: Any, args: Iterable[Any], kwargs: Mapping[str, Any]
 ) -> tuple[GivenArguments, tuple[Any, ...], dict[str, Any]]:
-    """Bind the arguments that ``which`` names (by name or position, one or several) to their values in a
-    call.
+    """Bind the arguments that ``which`` names, by name or position, to their values in a call.
 
     Return the function without them, and the remaining arguments. Raise ``InvalidOption`` if the signature
     is unknown or the call does not pass one of them.
@@ -119,7 +118,8 @@ def give_arguments(
     wanted = [_name_of(one, names) for one in ((which,) if isinstance(which, (str, int)) else which)]
     if missing := [name for name in wanted if name not in found]:
         raise InvalidOption(
-            f"parameters= names {missing[0]!r}, which args= and kwargs= do not give; they give {', '.join(found) or 'nothing'}"
+            f"parameters= names {missing[0]!r}, which args= and kwargs= do not give; they give "
+            f"{', '.join(found) or 'nothing'}"
         )
     left = [item for name, item in placed.items() if name not in wanted]
     given = GivenArguments(function, {name: found[name] for name in wanted})

@@ -1,5 +1,6 @@
-"""Search for the hypotheses under which a function can be recorded: an attempt that refutes one is followed
-by an attempt without it.
+"""Search for the hypotheses under which a function can be recorded.
+
+An attempt that refutes one is followed by an attempt without it.
 
 A frontend provides the attempt and the functions that give up hypotheses, the weakest first.
 """
@@ -37,8 +38,10 @@ class Refuted(Generic[H]):
 
 Attempt = Callable[[H], Union[Recording, Refuted[H]]]
 GiveUp = Callable[[H, Exception], Union[H, None]]
-"""The hypotheses of the next attempt after one that raised an exception; None where there is nothing of this kind to give up. It may raise
-the exception itself where no other attempt can help."""
+"""Function that returns the hypotheses of the next attempt after one that raised an exception.
+
+It returns None if it has nothing to give up, and may raise the exception if no other attempt can help.
+"""
 
 
 def gives_up(words: str) -> Callable[[Way], Way]:
@@ -65,7 +68,8 @@ def recorded(
     all return None, or if the exception is a bug of this package, it is raised. Raise ``TracingError``
     with the text of ``too_many`` after ``most`` attempts that returned ``Refuted``.
 
-    >>> recorded(lambda number: Refuted(number + 1) if number < 3 else f"recorded with {number}", 1, [], 5, str)
+    >>> attempt = lambda number: Refuted(number + 1) if number < 3 else f"recorded with {number}"
+    >>> recorded(attempt, 1, [], 5, str)
     'recorded with 3'
     """
     refuted, before, left = 0, lists.may_grow, list[GaveUp]()
@@ -106,9 +110,10 @@ def _weaker(hypotheses: H, problem: Exception, give_up: Sequence[GiveUp[H]]) -> 
 
 
 class Undisturbed(Generic[H]):
-    """``GiveUp`` function that keeps all hypotheses: it retries after an exception of class ``kind`` (an
-    unseen draw of random numbers) that another thread may have caused. It raises the exception if there is
-    no other thread, or after three retries.
+    """``GiveUp`` function that keeps all hypotheses and retries.
+
+    It does so after an exception of class ``kind`` (an unseen draw of random numbers) that another thread
+    may have caused. It raises the exception if there is no other thread, or after three retries.
     """
 
     way = "recording while another thread draws random numbers"

@@ -14,9 +14,9 @@ def _ite(condition: bool, yes: Any, no: Any) -> Any:
 
 # of Python's math, by how many numbers they take; all give floats
 _OF_ONE = (
-    "sqrt", "exp", "expm1", "exp2", "log", "log1p", "log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh",
-    "asinh",
-    "acosh", "atanh", "degrees", "radians", "fabs", "erf", "erfc", "gamma", "lgamma", "cbrt",
+    "sqrt", "exp", "expm1", "exp2", "log", "log1p", "log2", "log10", "sin", "cos", "tan",
+    "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
+    "degrees", "radians", "fabs", "erf", "erfc", "gamma", "lgamma", "cbrt",
 )  # fmt: skip
 _OF_TWO = ("atan2", "copysign", "fmod", "hypot", "remainder")
 

@@ -28,8 +28,9 @@ def greatest(size: Scalar, ends: Ends) -> Any:
 
 
 def widest(size: Scalar, at: Callable[[Symbol], int]) -> float:
-    """Return the greatest absolute value of an integer computed while evaluating `size` with these values of
-    its symbols.
+    """Return the greatest absolute value of an integer computed while evaluating `size`.
+
+    Symbols have the values that `at` returns.
 
     >>> from graph_compiler.sizes import Symbol
     >>> i = Size.of(Symbol("i", 0, hint=1, kind="item"))
@@ -109,9 +110,7 @@ _STRICT = {"gt": ("ge", 1), "lt": ("le", -1)}  # of whole numbers
 
 
 def comparison(condition: Any) -> Compared | None:
-    """Return a condition that compares an integer size with an integer in normal form, or None for any other
-    condition.
-    """
+    """Return a comparison of an integer size with an integer in normal form, or None."""
     atom = next(condition.atoms())
     if not isinstance(atom, Apply) or atom.function not in _MIRRORED:
         return None
@@ -125,8 +124,7 @@ def comparison(condition: Any) -> Compared | None:
 
 
 def isolate(compared: Compared) -> Solved:
-    """Return the comparison for the innermost size that it can be solved for, or a bool if it is the same for
-    all sizes.
+    """Return the comparison solved for the innermost size, or a bool if all sizes give the same result.
 
     Each transformation is an equivalence of integers, including negative ones: sums and multiples, floor
     division by a positive number, and `min` and `max` with a number.

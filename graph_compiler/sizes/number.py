@@ -1,5 +1,6 @@
-"""Symbolic numbers: stand-ins that the user's code computes with while it is recorded, instead of sizes and
-of numbers read from arrays.
+"""Symbolic numbers that the user's code computes with while it is recorded.
+
+They represent sizes and numbers read from arrays.
 """
 
 from __future__ import annotations
@@ -97,7 +98,8 @@ def _whole(number: Scalar) -> bool:
 
 
 _OPERATORS: dict[str, Callable[..., Any]] = {  # which simplify what they are given
-    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "mod": operator.mod, "neg": operator.neg, "truediv": operator.truediv,
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "mod": operator.mod, "neg": operator.neg,
+    "truediv": operator.truediv,
 }  # fmt: skip
 _RULES: dict[str, Rule] = {
     "floordiv": _quotient,

@@ -14,8 +14,9 @@ from . import making
 
 
 class Setting(str):
-    """Name of a property that a container has beside its items, used as a key before theirs: the `maxlen` of
-    a deque, the factory of a defaultdict.
+    """Name of a property that a container has besides its items, used as a key before theirs.
+
+    Examples are the `maxlen` of a deque and the factory of a defaultdict.
     """
 
     __slots__ = ()
@@ -31,8 +32,9 @@ def is_dataclass_mapping(cls: type) -> bool:
 
 
 def stand_in(name: str, fields: Sequence[str]) -> type:
-    """Return a new named tuple class that replaces a class of that name which a file refers to and which is
-    not importable.
+    """Return a new named tuple class that replaces a class which is not importable.
+
+    A file refers to that class by `name`.
     """
     made = collections.namedtuple(name, fields)  # type: ignore[misc]
     setattr(made, _STANDS_IN, True)
@@ -107,7 +109,9 @@ def register_container(
     ...     __slots__ = ("start", "stop")
     ...     def __init__(self, start, stop):
     ...         self.start, self.stop = start, stop
-    >>> register_container(Span, lambda span: [("start", span.start), ("stop", span.stop)], lambda cls, keys, parts: cls(*parts))
+    >>> def items(span):
+    ...     return [("start", span.start), ("stop", span.stop)]
+    >>> register_container(Span, items, lambda cls, keys, parts: cls(*parts))
     >>> keys, parts = parts_of(Span(1, 2))
     >>> keys, build(Span, keys, [5, 6]).stop
     (('start', 'stop'), 6)
@@ -183,8 +187,9 @@ def maker_of(cls: type) -> Callable[[type, Sequence[Any], Sequence[Any]], Any]:
 
 
 def is_called_with_items(cls: type) -> bool:
-    """Return True if calling a tuple or list class with its items equals :func:`build`: it defines no
-    `__new__` or `__init__` of its own.
+    """Return True if calling a tuple or list class with its items equals :func:`build`.
+
+    It then defines no `__new__` or `__init__` of its own.
 
     >>> class Row(list):
     ...     def __init__(self, width):

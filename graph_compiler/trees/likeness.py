@@ -9,8 +9,9 @@ from typing import Any
 def likeness(
     items: Iterable[Any], kinds: Mapping[type, Callable[[Any], Any]], arrays: list[Any]
 ) -> list[Any]:
-    """Return a description that is equal for items of equal structure whose arrays have equal properties, and
-    append the arrays to `arrays`.
+    """Return a description that is equal for items of equal structure with like arrays.
+
+    The arrays are appended to `arrays`.
 
     kinds: for each class of arrays, a function that returns the properties to compare.
 
@@ -18,9 +19,11 @@ def likeness(
     nothing.
 
     >>> found: list[float] = []
-    >>> likeness([1.5, {"a": (2.5, None)}], {float: type}, found) == likeness([3.5, {"a": (4.5, None)}], {float: type}, [])
+    >>> kinds = {float: type}
+    >>> first = likeness([1.5, {"a": (2.5, None)}], kinds, found)
+    >>> first == likeness([3.5, {"a": (4.5, None)}], kinds, [])
     True
-    >>> found, likeness(["text"], {float: type}, found) == likeness(["text"], {float: type}, found)
+    >>> found, likeness(["text"], kinds, found) == likeness(["text"], kinds, found)
     ([1.5, 2.5], False)
     """
     found: list[Any] = []

@@ -1,5 +1,4 @@
-"""Make containers from their keys and items, around the ``__init__`` of their classes, which may take other
-arguments.
+"""Make containers from their keys and items, whatever arguments the ``__init__`` of their class takes.
 
 Generated source that returns such a container holds copies of these functions: they use Python's standard
 library alone.
@@ -49,8 +48,9 @@ def make_default_dict(cls: type, keys: Sequence[Any], children: Sequence[Any]) -
 
 
 def make_dataclass_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """Return a mapping that is a dataclass, with its items in the order of `keys`, which need not be that of
-    the fields.
+    """Return a mapping that is a dataclass, with its items in the order of `keys`.
+
+    That need not be the order of the fields.
     """
     items = dict(zip(keys, children))
     fields = [field for field in dataclasses.fields(cls) if field.init]

@@ -48,8 +48,10 @@ _COMPARED_BY_VALUE = (
 # never change.
 _VALUE_CLASSES = frozenset({
     ("fractions", "Fraction"),
-    ("decimal", "Decimal"), ("uuid", "UUID"), ("pathlib", "PosixPath"), ("pathlib", "WindowsPath"), ("pathlib", "PurePosixPath"),
-    ("pathlib", "PureWindowsPath"), ("datetime", "date"), ("datetime", "datetime"), ("datetime", "time"), ("datetime", "timedelta"),
+    ("decimal", "Decimal"), ("uuid", "UUID"), ("pathlib", "PosixPath"), ("pathlib", "WindowsPath"),
+    ("pathlib", "PurePosixPath"),
+    ("pathlib", "PureWindowsPath"), ("datetime", "date"), ("datetime", "datetime"), ("datetime", "time"),
+    ("datetime", "timedelta"),
     ("datetime", "timezone"),
 })  # fmt: skip
 _MOST_PARTS = 1024  # of an object that is compared by what it holds: each costs every call a comparison
@@ -79,8 +81,9 @@ _LEAF = Leaf()
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TypedLeaf(Leaf):
-    """Position of an object of a fixed class that may differ between calls: a Python number, a random
-    generator.
+    """Position of an object of a fixed class that may differ between calls.
+
+    Examples are a Python number and a random generator.
     """
 
     type: type
@@ -128,8 +131,9 @@ Tree = Union[Leaf, Static, Branch]
 
 
 def same_static(left: Any, right: Any) -> bool:
-    """Return True if two static values are equal: numbers, strings and the like by type and value, other
-    objects by identity.
+    """Return True if two static values are equal.
+
+    Numbers, strings and the like are compared by type and value, other objects by identity.
 
     >>> same_static(2, 2), same_static(2, 2.0), same_static(object(), object())
     (True, False, False)
@@ -204,8 +208,9 @@ def _has_slots(cls: type) -> bool:
 
 
 def _is_plain(value: Any) -> bool:
-    """Return True if an object without arrays consists of Python values only, so that it is compared by its
-    contents.
+    """Return True if an object without arrays consists of Python values only.
+
+    It is compared by its contents then.
     """
     waiting, seen = [value], 0
     while waiting:

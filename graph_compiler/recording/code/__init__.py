@@ -1,3 +1,4 @@
-"""Reading of the user's code as source and bytecode: line of a call, variables it is stored in, names it
-reads.
+"""Reading of the user's code as source and bytecode.
+
+It yields the line of a call, the variables that store its result, and the names that code reads.
 """

@@ -1,5 +1,6 @@
-"""Reads whose result only decides whether an error is raised (``if not valid.all(): raise ValueError(...)``
-or ``assert``), or only appears in a message.
+"""Reads whose result only decides whether an error is raised, or only appears in a message.
+
+An example is ``if not valid.all(): raise ValueError(...)``.
 
 A graph recorded without the error is right for every call for which the condition is the same, whatever
 the elements are.
@@ -27,9 +28,7 @@ _BLOCKS = ("body", "orelse")
 
 
 def only_raises(function: Any, call: ast.Call, argument: ast.AST | None) -> bool:
-    """Return True if ``function`` uses the parameter that receives ``argument`` in ``call`` only for raising
-    errors.
-    """
+    """Return True if ``function`` uses ``argument`` of ``call`` only for raising errors."""
     plain = function.__func__ if isinstance(function, MethodType) else function
     if not isinstance(plain, FunctionType):
         return False
@@ -133,8 +132,9 @@ def _is_kept(call: ast.Call) -> bool:
 
 
 def _receiver(code: CodeType, instruction: int) -> tuple[ast.Call, ast.AST | None] | None:
-    """Return the call that receives the string made at ``instruction`` as a direct argument, and that
-    argument. Calls that build the string, such as ``str``, are skipped.
+    """Return the call that receives the string made at ``instruction``, and the argument.
+
+    Calls that build the string, such as ``str``, are skipped.
 
     Return None if the string may be used otherwise.
     """
@@ -198,8 +198,9 @@ def _raises(function: Any) -> bool:
 
 
 def in_check() -> bool:
-    """Return True if the code that reads a value now, in user or library code, uses it only to decide whether
-    to raise.
+    """Return True if the code that reads a value now uses it only to decide whether to raise.
+
+    It may be the user's or a library's code.
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _passes_on(frame.f_globals.get("__name__", "") + "."):

@@ -1,5 +1,6 @@
-"""Decorators that forward their arguments unchanged, so that nothing depends on how a call passes its
-arguments, by position or by keyword.
+"""Decorators that forward their arguments unchanged.
+
+Nothing depends then on whether a call passes an argument by position or by keyword.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ _LOOKING = frozenset(
 
 
 def unwrapped(function: Any) -> tuple[Any, frozenset[str]] | None:
-    """Return the function inside a chain of decorators, and strings in their code that may be names of
-    arguments.
+    """Return the function inside a chain of decorators, and strings that may name arguments.
+
+    The strings are those in the decorators' code.
 
     Return None if a decorator may behave differently for positional and keyword arguments.
 
@@ -45,8 +47,9 @@ def unwrapped(function: Any) -> tuple[Any, frozenset[str]] | None:
 
 
 def is_of_library(function: Any) -> bool:
-    """Return True if the decorator itself comes from a library whose decorators treat positional and keyword
-    arguments alike.
+    """Return True if a decorator comes from a library that treats arguments alike.
+
+    Its decorators do not distinguish positional and keyword arguments.
 
     Arguments whose names, or prefixes of them, are strings in the decorator's code are exceptions.
     """
@@ -72,8 +75,9 @@ def _texts(code: Any) -> Iterator[str]:
 
 
 def _hands_on(function: Any, inner: Callable[..., Any]) -> bool:
-    """Return True if ``function`` takes ``*args`` and ``**kwargs``, passes all its arguments on to ``inner``
-    in order, and uses those two for nothing else.
+    """Return True if ``function`` only forwards ``*args`` and ``**kwargs`` to ``inner``.
+
+    It must pass all its arguments on in order.
 
     Named parameters may be used elsewhere too, as their values do not depend on how they are passed.
     Return False if there are defaults or keyword-only parameters, or if the source is not found.

@@ -48,11 +48,13 @@ def attributes_set(code: types.CodeType) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def compares_identities(code: types.CodeType) -> bool:
-    """Return True if ``code`` or a function inside it compares identities (``a is b``, ``id(a)``); ``is
-    None`` does not count.
+    """Return True if ``code`` or a function inside it compares identities (``a is b``, ``id(a)``).
 
-    >>> compares_identities((lambda a, b: a is b).__code__), compares_identities((lambda a: a is None).__code__)
-    (True, False)
+    Comparison with None does not count.
+
+    >>> functions = (lambda a, b: a is b), (lambda a: a is None)
+    >>> [compares_identities(function.__code__) for function in functions]
+    [True, False]
     """
     asks = _has(code, {"IS_OP"}) and any(
         step.opname == "IS_OP" and before.opname != "LOAD_CONST" for before, step in pairwise(_steps(code))
@@ -165,8 +167,9 @@ _PAIRS = ("STORE_FAST_STORE_FAST",)  # of Python 3.13: two instructions in one
 
 
 def stored_names(code: CodeType, instruction: int) -> tuple[str, ...]:
-    """Return the variables that the value made at offset ``instruction`` is stored in, several for an
-    unpacked tuple.
+    """Return the variables that store the value made at offset ``instruction``.
+
+    They are several for an unpacked tuple.
 
     Return an empty tuple if the value is used in a larger expression.
 
@@ -191,8 +194,9 @@ def stored_names(code: CodeType, instruction: int) -> tuple[str, ...]:
 
 
 def _after(words: bytes, place: int) -> Iterator[tuple[str, int]]:
-    """Yield names and arguments of the instructions after the one at offset ``place``, extended arguments
-    merged.
+    """Yield names and arguments of the instructions after offset ``place``.
+
+    Extended arguments are merged.
     """
     place, extended = _next(words, place), 0
     while place < len(words):

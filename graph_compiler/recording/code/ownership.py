@@ -26,8 +26,9 @@ _follows_libraries = ContextVar("follows_libraries", default=False)
 
 @contextmanager
 def following_libraries(follows: bool) -> Iterator[None]:
-    """Treat the Python code of installed libraries as the user's inside the block, or, if ``follows`` is
-    False, as a library's again.
+    """Treat the Python code of installed libraries as the user's inside the block.
+
+    Without ``follows`` it is treated as a library's again.
 
     A framework that dispatches every call to the recording does not need this. NumPy does: functions
     without a dispatch protocol (``np.zeros``) are recorded only in modules where the recording has
@@ -48,8 +49,7 @@ def following_libraries(follows: bool) -> Iterator[None]:
 
 
 def owner_of(item: Any) -> Owner:
-    """Return the owner of a module (or the name of one), a class, a function, or the code that runs in a
-    frame.
+    """Return the owner of a module (or its name), a class, a function, or the code of a frame.
 
     A function is classified by its code, because a wrapper has the module name of what it wraps.
 
@@ -151,8 +151,7 @@ def _is_installed(file: str) -> bool:
 
 @functools.lru_cache(maxsize=256)
 def _installed_in(folder: str) -> frozenset[str]:
-    """Return the names of packages and modules in a folder that the records of its installed distributions
-    list.
+    """Return the packages and modules in a folder that its installed distributions list.
 
     An editable installation has its record elsewhere, so its code stays the user's.
     """
@@ -162,8 +161,9 @@ def _installed_in(folder: str) -> frozenset[str]:
 
 
 def _folders() -> Iterator[tuple[str, str]]:
-    """Yield names and folders of the imported frameworks and of this package, as imported and with links
-    resolved.
+    """Yield names and folders of the imported frameworks and of this package.
+
+    Folders are given as imported and with links resolved.
     """
     for name in (OWN, f"{OWN}.frontends", f"{OWN}.backends", *packages()):
         if file := getattr(sys.modules.get(name), "__file__", None):
@@ -187,8 +187,9 @@ def behind(frame: FrameType) -> FrameType:
 
 
 def user_of(frame: FrameType | None) -> FrameType | None:
-    """Return the innermost frame of user code that reads a value at ``frame``, itself or through the standard
-    library.
+    """Return the innermost frame of user code that reads a value at ``frame``.
+
+    It may read it through the standard library.
 
     Return None if a framework, this package, or a module such as ``logging`` reads it for its own use.
     """

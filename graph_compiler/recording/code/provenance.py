@@ -79,8 +79,9 @@ class Locator:
         return frozenset() if frame is None else names_read(frame.f_code)
 
     def name_of(self, item: Any) -> str | None:
-        """Return a name of ``item`` in the running function of the user: a local, a global, or an attribute
-        of ``self``. Return None if it has none.
+        """Return a name of ``item`` in the user's running function, or None.
+
+        It is a local, a global, or an attribute of ``self``.
         """
         frame = self._outer_frame()
         if frame is None:

@@ -39,7 +39,7 @@ def nodes_at(file: str, position: Position) -> tuple[Any, ...]:
 
 
 def resolved(expression: ast.expr, frame: FrameType) -> Any:
-    """Return the object that a name or dotted name refers to in ``frame``, or None for any other expression."""
+    """Return the object that a name or dotted name refers to in ``frame``, or None."""
     if isinstance(expression, ast.Name):
         held = (frame.f_locals, frame.f_globals, frame.f_builtins)
         return next((names[expression.id] for names in held if expression.id in names), None)
@@ -54,7 +54,7 @@ def function_called(frame: FrameType) -> Any:
 
 
 def definition_of(code: CodeType) -> ast.FunctionDef | None:
-    """Return the ``def`` of a function in its file; None if it is not found, or if several start on its line."""
+    """Return the ``def`` of a function in its file; None if not found or if several start on its line."""
     tree = _parsed(code.co_filename)
     found = (
         []
@@ -115,8 +115,9 @@ _PLACE = re.compile(r":\d+")
 
 @contextmanager
 def telling_place(function: Any) -> Iterator[None]:
-    """Add the file and line where ``function`` is defined to a ``TracingError`` or ``GuardFailed`` raised
-    inside, unless its message has a line already.
+    """Add the file and line of ``function`` to a ``TracingError`` or ``GuardFailed`` raised inside.
+
+    A message that has a line already stays.
 
     >>> try:
     ...     with telling_place(telling_place):
@@ -150,8 +151,9 @@ def place_of(function: Any) -> str:
 
 
 def code_of(function: Any) -> CodeType | None:
-    """Return the code of a function, of a callable object's ``__call__``, or of a model's entry method,
-    without its decorators. Return None if there is none.
+    """Return the code of a function, a callable object or a model, without its decorators.
+
+    For objects it is that of ``__call__`` or the entry method. Return None if there is none.
     """
     while isinstance(function, functools.partial):
         function = function.func

@@ -104,8 +104,9 @@ class OuterCopies:
 
 
 class Raised(Signal):
-    """The user's code raised ``problem`` in a block, so that the recording must assume the condition that
-    leads elsewhere.
+    """The user's code raised ``problem`` in a block.
+
+    The recording must then assume the condition that leads elsewhere.
     """
 
     def __init__(self, problem: Exception) -> None:
@@ -129,8 +130,8 @@ class Trials:
         for name, item in self.cells.around():
             if any(iterators_in((item,))):
                 raise TracingError(
-                    f"{place}: {what} may take items from {name}, an iterator, which would be gone once for all values. Make a list of its "
-                    "items before"
+                    f"{place}: {what} may take items from {name}, an iterator, which would be gone once for "
+                    "all values. Make a list of its items before"
                 )
 
     def run(self, function: Callable[..., Any], given: Sequence[tuple[Any, Kind]] = ()) -> None:
@@ -170,11 +171,13 @@ class Trials:
                 raise Raised(problem) from problem
             if isinstance(problem, RecursionError):
                 raise TracingError(
-                    f"{self.place}: {self.what} calls itself without end, where values say when to stop. Write it as a loop"
+                    f"{self.place}: {self.what} calls itself without end, where values say when to stop. "
+                    "Write it as a loop"
                 ) from None
             raise TracingError(
-                f"{self.place}: {self.what} cannot be recorded for all values ({type(problem).__name__}: {_first_line(problem)}). "
-                "What is in it has to compute the same shapes and types whatever the values are"
+                f"{self.place}: {self.what} cannot be recorded for all values ({type(problem).__name__}: "
+                f"{_first_line(problem)}). What is in it has to compute the same shapes and types whatever "
+                "the values are"
             ) from problem
         finally:
             world.restore()  # of a block that fails as well: the loop may be written out instead
@@ -183,8 +186,9 @@ class Trials:
                 each.parts[:] = parts
         if changed:
             raise TracingError(
-                f"{self.place}: {self.what} changes {changed[0] or 'an object'}, which would be changed once for all "
-                "values. Give it to the code after it in a variable instead: assign an array, and change objects outside"
+                f"{self.place}: {self.what} changes {changed[0] or 'an object'}, which would be changed once "
+                "for all values. Give it to the code after it in a variable instead: assign an array, and "
+                "change objects outside"
             )
 
 
@@ -314,13 +318,13 @@ class Branch:
             return _Variable(given, kinds)
         if name == RESULT:
             raise TracingError(
-                f"{self.place}: one side returns {given} and the other goes on, or returns something else. Return arrays of one shape and "
-                "type on both sides; out of a loop, put the array in the place of one that a variable holds before it, break, and return "
-                "the variable behind it"
+                f"{self.place}: one side returns {given} and the other goes on, or returns something else. "
+                "Return arrays of one shape and type on both sides; out of a loop, put the array in the "
+                "place of one that a variable holds before it, break, and return the variable behind it"
             )
         raise TracingError(
-            f"{self.place}: {name} is assigned on one side of a condition on values, and has no value on the other, and the code after it "
-            f"uses it. Assign {name} before, or on both sides"
+            f"{self.place}: {name} is assigned on one side of a condition on values, and has no value on the "
+            f"other, and the code after it uses it. Assign {name} before, or on both sides"
         )
 
     def _kind(self, name: str, then: Noted, otherwise: Noted, one: Leaf, other: Leaf) -> Kind | None:
@@ -334,8 +338,8 @@ class Branch:
     def _differs(self, name: str, then: Noted, otherwise: Noted) -> TracingError:
         what = "the result" if name == RESULT else name
         return TracingError(
-            f"{self.place}: {what} is {then} where the condition is True, and {otherwise} where it is False. Give both the same shape and "
-            "type"
+            f"{self.place}: {what} is {then} where the condition is True, and {otherwise} where it is False. "
+            "Give both the same shape and type"
         )
 
 

@@ -1,5 +1,6 @@
-"""Rewriting of a function's source: statements become calls of :class:`.statements.Statements` with their
-blocks as functions.
+"""Rewriting of a function's source.
+
+Statements become calls of :class:`.statements.Statements` with their blocks as functions.
 
 The variables that a block shares with the code around it are closure cells, which the functions of all
 blocks have in common. All lines keep their numbers and file, so that errors and origins name the user's
@@ -92,8 +93,8 @@ def _code_of(
     found = syntax_of(code)
     if found is None:
         raise NotCompilable(
-            f"{code.co_filename}:{code.co_firstlineno}: {code.co_name} has no source that can be read, or its line holds several "
-            "functions: its statements cannot be traced. Write it with def in a file"
+            f"{code.co_filename}:{code.co_firstlineno}: {code.co_name} has no source that can be read, or "
+            "its line holds several functions: its statements cannot be traced. Write it with def in a file"
         )
     return _code_in(_compiled(_function_of(copy.deepcopy(found)), code, owner), code.co_name)
 
@@ -106,8 +107,9 @@ def _function_of(found: ast.FunctionDef | ast.Lambda) -> ast.FunctionDef:
 
 
 def _compiled(function: ast.FunctionDef, code: types.CodeType, owner: str) -> types.CodeType:
-    """Return the code of the function, compiled inside a function that defines its free variables and the one
-    that holds ``statements``.
+    """Return the code of the function, compiled inside another function.
+
+    That function defines its free variables and the one that holds ``statements``.
     """
     function.name = f"{PREFIX}function"  # its own name in it is the variable that it is outside
     _without_values(function)
@@ -140,7 +142,7 @@ _FUTURE = 0x1000000  # from __future__ import annotations
 
 
 def _without_values(function: ast.FunctionDef) -> None:
-    """Remove decorators and annotations, and replace defaults by None, so that they are not evaluated again."""
+    """Replace decorators, annotations and defaults, so that they are not evaluated again."""
     function.decorator_list, function.returns = [], None
     arguments = function.args
     for arg in (
@@ -337,9 +339,7 @@ class _Conversion(ast.NodeTransformer):
         return at(ast.Expr(_asked(method, *args)), place)
 
     def _source(self, node: ast.expr) -> ast.expr:
-        """Return the iterable of a loop, with ``range`` and the like replaced by what accepts arrays and
-        sizes.
-        """
+        """Return the iterable of a loop, with ``range`` and the like accepting arrays and sizes."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _SOURCES:
             args = [self._source(arg) if node.func.id != "range" else self.visit(arg) for arg in node.args]
             made = ast.Call(
@@ -385,8 +385,9 @@ class _Conversion(ast.NodeTransformer):
         return self._comprehension(node, "listed")
 
     def _comprehension(self, node: ast.ListComp | ast.GeneratorExp, method: str, *args: ast.expr) -> Any:
-        """Rewrite a comprehension with one ``for`` and no conditions as a call that receives its item as a
-        function. Others, and those whose item holds a function, stay.
+        """Rewrite a comprehension as a call that receives its item as a function.
+
+        Only one ``for`` without conditions is rewritten, and no item that holds a function.
         """
         one = node.generators[0]
         is_plain = len(node.generators) == 1 and not one.ifs and not one.is_async
@@ -461,8 +462,9 @@ class _AsSizes(ast.NodeTransformer):
 
 
 def _asked_alone(test: ast.expr) -> ast.expr:
-    """Rewrite a condition so that of the parts of ``and`` and ``or`` only the truth value is used, and they
-    may have different types.
+    """Rewrite a condition to use only the truth value of the parts of ``and`` and ``or``.
+
+    The parts may then have different types.
     """
     if isinstance(test, ast.BoolOp):
         test.values = [

@@ -1,4 +1,4 @@
-"""``graph_compiler.trace``: a function whose statements on values are recorded with all that they could do."""
+"""``graph_compiler.trace``, which records statements on values with all their branches."""
 
 from __future__ import annotations
 
@@ -49,14 +49,15 @@ def trace(function: Callable[..., Any] | None = None, *, checkpointing: bool | s
         return lambda function: trace(function, checkpointing=checkpointing)
     if not isinstance(checkpointing, bool):
         raise InvalidOption(
-            f"checkpointing= is {checkpointing!r}, and has to be True or False: of a loop a step is kept, or computed again. Which arrays "
-            "of a step are kept is a matter of the framework's own checkpoint, inside of the loop"
+            f"checkpointing= is {checkpointing!r}, and has to be True or False: of a loop a step is kept, or "
+            "computed again. Which arrays of a step are kept is a matter of the framework's own checkpoint, "
+            "inside of the loop"
         )
     if isinstance(function, types.MethodType) and isinstance(function.__func__, types.FunctionType):
         return types.MethodType(trace(function.__func__, checkpointing=checkpointing), function.__self__)
     if not isinstance(function, types.FunctionType):
         raise NotCompilable(
-            f"{function!r:.80} is no function of Python: trace takes functions and methods. Of a module, decorate the method that "
-            "computes with @graph_compiler.trace"
+            f"{function!r:.80} is no function of Python: trace takes functions and methods. Of a module, "
+            "decorate the method that computes with @graph_compiler.trace"
         )
     return converted(function, Statements(checkpointing))

@@ -56,6 +56,7 @@ def _number(dtype: str) -> Callable[..., Any]:
 
 
 OF_ELEMENTS: dict[Any, Callable[..., Any]] = {
-    builtins.max: _extreme("gt"), builtins.min: _extreme("lt"), builtins.int: _number("int64"), builtins.float: _number("float64"),
+    builtins.max: _extreme("gt"), builtins.min: _extreme("lt"), builtins.int: _number("int64"),
+    builtins.float: _number("float64"),
 }  # fmt: skip
 """Functions of Python -> what is called in their place: of the regions, the function, its arguments."""

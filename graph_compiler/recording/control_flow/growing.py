@@ -1,4 +1,7 @@
-"""Lists that iterations of a recorded loop append to: what each iteration appends is an output of the body."""
+"""Lists that iterations of a recorded loop append to.
+
+What each iteration appends is an output of the body.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,7 @@ from .variables import Appended, Form, Growing, NotEqual, is_shared, noted
 
 
 class Steps(Protocol):
-    """Loop that such a list belongs to: the state of the current iteration, and the number of iterations
-    before it.
-    """
+    """Loop that such a list belongs to, with the state of the current iteration."""
 
     values: dict[str, tuple[Form, list[Any]]]
     current: dict[str, list[Any]]
@@ -51,7 +52,8 @@ class Inside(Growing):
 
     def plain(self) -> NoReturn:
         raise TracingError(
-            f"{self.of.loop.place}: a step of this loop appends to {self.of.name}, and reads more of it than its length and its last item"
+            f"{self.of.loop.place}: a step of this loop appends to {self.of.name}, and reads more of it than "
+            "its length and its last item"
         )
 
     def __getitem__(self, index: Any) -> Any:
@@ -112,7 +114,8 @@ class GrowingList:
         if self.last_name not in self.loop.values:
             if not self.before:
                 raise NotEqual(
-                    f"{self.loop.place}: the last item of {self.name} is read in a step, and there is none before the loop"
+                    f"{self.loop.place}: the last item of {self.name} is read in a step, and there is none "
+                    "before the loop"
                 )
             self._asks_last = True
             return self.before[-1]
@@ -127,7 +130,8 @@ class GrowingList:
         """Update the plan with what a trial iteration appended. Return True if that changed it."""
         if is_shared(self.inside.parts):
             raise TracingError(
-                f"{self.loop.place}: other variables have lists or dicts that a step of this loop appends to {self.name}"
+                f"{self.loop.place}: other variables have lists or dicts that a step of this loop appends to "
+                f"{self.name}"
             )
         parts, before = [*map(self._part, self.inside.parts)], (self.plan, self.is_planned)
         self.inside.parts.clear()
@@ -141,8 +145,9 @@ class GrowingList:
         return _Part(found.form, found.kinds, found.length, found is not item)
 
     def _alike(self, parts: Sequence[_Part]) -> Iterator[_Part]:
-        """Yield the parts with their common kinds: a number appended besides arrays of its dtype becomes such
-        an array.
+        """Yield the parts with their common kinds.
+
+        A number appended besides arrays of its dtype becomes such an array.
         """
         types = [(part.form, [(kind.dtype, kind.shape) for kind in part.kinds]) for part in parts]
         if any(one != types[0] for one in types):
@@ -154,7 +159,8 @@ class GrowingList:
 
     def _differs(self) -> TracingError:
         return TracingError(
-            f"{self.loop.place}: what a step of this loop appends to {self.name} are no arrays of one shape and type"
+            f"{self.loop.place}: what a step of this loop appends to {self.name} are no arrays of one shape "
+            "and type"
         )
 
     def rows(self) -> list[Any]:

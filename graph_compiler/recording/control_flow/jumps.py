@@ -1,5 +1,6 @@
-"""Rewriting of ``return``, ``break`` and ``continue`` inside statements to flags, which the statements after
-them test; and the variables that blocks read and write.
+"""Rewriting of ``return``, ``break`` and ``continue`` inside statements to flags.
+
+The statements after them test these flags. The module also finds the variables that blocks read and write.
 
 The result is structured: each block runs from its first statement to its last. ``if c: return a`` followed
 by statements becomes an ``if`` with these in its other branch, so that no flag is tested where a branch
@@ -166,8 +167,9 @@ class _Lowering:
 
 
 def _asked_in_steps(loop: ast.While, own: Loop, body: Statements, exits: Sequence[str]) -> Statements:
-    """Evaluate a condition that assigns variables in a statement before the loop and at the end of its body
-    instead of in its test. Return the former.
+    """Move a condition that assigns variables out of the test of a ``while``.
+
+    It is evaluated before the loop, by the returned statements, and at the end of the body.
     """
     again = assign(own.goes_on, copy.deepcopy(loop.test), loop.test)
     body.append(at(ast.If(none_of(exits), [again], []), loop.test) if exits else again)
@@ -276,7 +278,9 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 def reads(*nodes: ast.AST | None) -> Names:
     """Return the variables that are read, also by functions inside."""
     inside = (inner for node in nodes if node is not None for inner in ast.walk(node))
-    return frozenset(inner.id for inner in inside if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load)) | frozenset(
+    return frozenset(
+        inner.id for inner in inside if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load)
+    ) | frozenset(
         inner.target.id for node in nodes if node is not None for inner in ast.walk(node)
         if isinstance(inner, ast.AugAssign) and isinstance(inner.target, ast.Name)
     )  # fmt: skip
@@ -373,7 +377,10 @@ class Liveness:
         return self._noted(loop, behind, head)
 
     def _any_order(self, statement: ast.stmt, behind: Names, besides: Names) -> Names:
-        """Return the variables live before a ``try`` or ``match``, any block of which may follow any other."""
+        """Return the variables live before a ``try`` or ``match``.
+
+        Any of its blocks may follow any other.
+        """
         for _ in range(2):
             found = [
                 self.block(getattr(holder, kind), behind, besides) for holder, kind in blocks_of(statement)

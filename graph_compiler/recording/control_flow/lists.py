@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 
 def of_lists(statements: Statements, found: Regions, function: Any, called: Any) -> Any:
-    """Return a function to call instead of ``called``, the traced form of ``function``, which handles lists
-    that a loop has appended to.
+    """Return a function to call for ``called`` that handles lists which a loop has appended to.
+
+    ``called`` is the traced form of ``function``.
     """
     inner = getattr(called, "__func__", called)
     if (
@@ -52,8 +53,9 @@ def of_lists(statements: Statements, found: Regions, function: Any, called: Any)
 
 
 def of_items(function: Any) -> Any:
-    """Return a function to call instead of ``function`` while Python runs unrecorded, which receives plain
-    lists.
+    """Return a function to call for ``function`` that receives plain lists.
+
+    It is used while Python runs unrecorded.
     """
 
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -123,8 +125,9 @@ def _strong(found: Regions, array: Any, kind: Kind) -> Any:
 
 
 def _rows_of(found: Regions, form: Form, arrays: Iterator[Any]) -> Any:
-    """Stack the arrays of leaves to rows that have the shape of an item, as ``array`` would do for nested
-    lists. Return None for other forms.
+    """Stack the arrays of leaves to rows with the shape of an item, or return None.
+
+    This is what ``array`` does for nested lists; other forms have no such rows.
     """
     if form.cls is None:
         return next(arrays)
@@ -187,9 +190,11 @@ def _extreme(symbol: str) -> Callable[..., Any]:
 
 NOWHERE = (0, 0, 0, 0)
 _BUILTINS: dict[Any, Callable[..., Any]] = {
-    builtins.len: _length, builtins.list: _copied, builtins.sum: _sum, builtins.max: _extreme("gt"), builtins.min: _extreme("lt"),
+    builtins.len: _length, builtins.list: _copied, builtins.sum: _sum, builtins.max: _extreme("gt"),
+    builtins.min: _extreme("lt"),
     builtins.isinstance: lambda statements, found, items, kinds: isinstance([], kinds),
-    builtins.bool: lambda statements, found, items: bool(items), builtins.type: lambda statements, found, items: list,
+    builtins.bool: lambda statements, found, items: bool(items),
+    builtins.type: lambda statements, found, items: list,
 }  # fmt: skip
 
 
@@ -241,9 +246,11 @@ def _of_array(found: Regions, function: Any, rows: Any, whole: Stretch, *args: A
 
 
 _OF_ARRAYS = (
-    "sum", "mean", "prod", "max", "min", "amax", "amin", "std", "var", "median", "argmax", "argmin", "cumsum", "any", "all", "diff",
+    "sum", "mean", "prod", "max", "min", "amax", "amin", "std", "var", "median",
+    "argmax", "argmin", "cumsum", "any", "all", "diff",
 )  # fmt: skip
 _USES: dict[str, Callable[..., Any]] = {
-    "array": _array, "asarray": _array, "tensor": _array, "stack": _stack, "concatenate": _concatenate, "cat": _concatenate,
+    "array": _array, "asarray": _array, "tensor": _array, "stack": _stack, "concatenate": _concatenate,
+    "cat": _concatenate,
     "concat": _concatenate, "vstack": _vstack, "hstack": _hstack, **dict.fromkeys(_OF_ARRAYS, _of_array),
 }  # fmt: skip

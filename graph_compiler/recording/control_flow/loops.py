@@ -1,5 +1,4 @@
-"""Recording of a loop as ``scan`` or ``while_loop``: which variables are in the carry, and with which shapes
-and dtypes.
+"""Recording of a loop as ``scan`` or ``while_loop``, and of its carry.
 
 A variable that no iteration changes stays outside. One that an iteration changes is carried, as an array
 of the same kind before and after. Python numbers take the kind that the iteration gives them.
@@ -53,7 +52,7 @@ class Source(Protocol):
         """Return the arrays whose rows make up the items."""
 
     def item(self, place: Callable[[], Any], rows: Sequence[Any]) -> Any:
-        """Return the item at the index that ``place()`` returns; ``rows`` are the rows of the arrays there."""
+        """Return the item at index ``place()``; ``rows`` are the rows of the arrays there."""
 
     def steps(self, loops: Any) -> Steps | None:
         """Return the iterable in the form that ``loops`` marks; None if it has none."""
@@ -430,7 +429,9 @@ class Loop:
         for each in self.growing.values():
             each.inside.parts.clear()
         self.trials.cells.write({
-            name: form.rebuilt(iter(self.current[name])) for name, (form, _) in self.values.items() if name in self.trials.cells.cells
+            name: form.rebuilt(iter(self.current[name]))
+            for name, (form, _) in self.values.items()
+            if name in self.trials.cells.cells
         })  # fmt: skip
 
     def _after(self) -> dict[str, Any]:
@@ -474,7 +475,8 @@ class Loop:
             for each in self.growing.values():
                 each.carry_last()
         raise NotEqual(
-            f"{self.place}: the types of the variables of a loop change from step to step without end. Give them one type before"
+            f"{self.place}: the types of the variables of a loop change from step to step without end. Give "
+            "them one type before"
         )
 
     def _tried(
@@ -538,8 +540,8 @@ class Loop:
         blanks = [self.regions.blank(kind, arrays) for kind in kinds if is_unread]
         if len(blanks) < len(after.leaves) or any(blank is None for blank in blanks):
             raise NotEqual(
-                f"{self.place}: {_title(name)} is assigned inside of a loop only, which may take no step, and the code after it uses it. "
-                f"Give it a value of its shape and type before the loop"
+                f"{self.place}: {_title(name)} is assigned inside of a loop only, which may take no step, "
+                "and the code after it uses it. Give it a value of its shape and type before the loop"
             )
         self.values[name] = (after.form, blanks)
         for index, (kind, blank) in enumerate(zip(kinds, blanks)):
@@ -565,8 +567,8 @@ class Loop:
 
     def _changes(self, name: str, before: Noted, after: Noted) -> NotEqual:
         return NotEqual(
-            f"{self.place}: {_title(name)} is {before} before a step of a loop and {after} after it. What goes from step to step keeps its "
-            "shape and type: begin with an array of the type that it gets"
+            f"{self.place}: {_title(name)} is {before} before a step of a loop and {after} after it. What "
+            "goes from step to step keeps its shape and type: begin with an array of the type that it gets"
         )
 
 

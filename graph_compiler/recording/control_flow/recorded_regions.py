@@ -70,8 +70,8 @@ class TiedArrays:
             and (gc.collect(), any(map(self._lives, others)))[1]
         ):
             raise TracingError(
-                f"{origin}: an array is written to that a branch or loop on values gives, and that may be another array of the "
-                "function, or not. Write to a copy"
+                f"{origin}: an array is written to that a branch or loop on values gives, and that may be "
+                "another array of the function, or not. Write to a copy"
             )
 
     def _lives(self, value: Value) -> bool:
@@ -299,17 +299,15 @@ class RecordedRegions(Regions, Generic[B]):
         return found
 
     def _refuse_kept(self, block: B, count: int) -> None:
-        """Raise ``TracingError`` if an array that is appended to a list may be written to by a later
-        iteration.
-        """
+        """Raise ``TracingError`` if a later iteration may write to an array that a list holds."""
         recorder, made = self.recorder, {value for node in block.body.nodes for value in node.outputs}
         written = {recorder.base_of(value) for node in block.body.nodes for value in node.writes} - made
         carried = {owner.value for owner in block.owners[:count]}
         for owner in block.owners[count:] if written else ():
             if not owner.is_fixed and (not owner.is_new or owner.value in carried):
                 raise TracingError(
-                    f"{self.recording.here()}: an array that a step of a loop appends to a list may be one that other steps write to. "
-                    f"Append a copy of it ({self.copy})"
+                    f"{self.recording.here()}: an array that a step of a loop appends to a list may be one "
+                    f"that other steps write to. Append a copy of it ({self.copy})"
                 )
 
     def _tie_kept(self, arrays: Arrays, owners: Sequence[Owner], count: int) -> None:
@@ -329,8 +327,10 @@ class RecordedRegions(Regions, Generic[B]):
     def _tie(
         self, arrays: Arrays, operands: Sequence[Value], outside: Sequence[Value], count: int = 0
     ) -> None:
-        """Tie results that may be arrays from outside: those that a block returned unchanged, and the carry
-        of a loop, which is unchanged without an iteration.
+        """Tie results that may be arrays from outside.
+
+        A block may return such an array unchanged, and a loop without an iteration returns its carry
+        unchanged.
         """
         outputs = [self.value_of(array) for array in arrays]
         if outside:
@@ -340,8 +340,9 @@ class RecordedRegions(Regions, Generic[B]):
                 self.tied.tie((value, operand))
 
     def _refuse_written(self, body: Body, given: Inputs, operands: Sequence[Value]) -> None:
-        """Raise ``TracingError`` if an iteration writes to a part of the carry whose array others may refer
-        to, because the first iteration would write to that array.
+        """Raise ``TracingError`` if an iteration writes to a carry whose array others may refer to.
+
+        The first iteration would write to that array.
         """
         recorder = self.recorder
         written = {recorder.base_of(value) for node in body.nodes for value in node.writes}
@@ -358,8 +359,9 @@ class RecordedRegions(Regions, Generic[B]):
                 or any(recorder.base_of(other) is base for other in others)
             ):
                 raise TracingError(
-                    f"{self.recording.here()}: {operand.name} is written to in a step of a loop on values that also puts another array in "
-                    f"its place, and other variables may hold the same array. Begin with a copy of it ({self.copy})"
+                    f"{self.recording.here()}: {operand.name} is written to in a step of a loop on values "
+                    "that also puts another array in its place, and other variables may hold the same "
+                    f"array. Begin with a copy of it ({self.copy})"
                 )
 
     def _refuse_rows_written(self, body: Body, rows: Sequence[Value]) -> None:

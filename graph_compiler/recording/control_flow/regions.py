@@ -44,8 +44,9 @@ Inputs = Sequence[tuple[Any, Kind | None]]  # arrays, and with None arrays of wh
 
 
 class RowsWritten(TracingError):
-    """Iterations write to an array whose rows they iterate over, so that each row has to be read when it is
-    used.
+    """Iterations write to an array whose rows they iterate over.
+
+    Each row has to be read when it is used.
     """
 
 
@@ -111,8 +112,9 @@ class Regions(ABC):
             self.depth -= 1
 
     def is_size(self, length: Any) -> bool:
-        """Return True if a length is an int or depends only on shapes and arguments, so that it is known
-        before the graph runs.
+        """Return True if a length is an int or depends only on shapes and arguments.
+
+        It is known before the graph runs then.
         """
         is_known = isinstance(length, Size) and all(
             item.kind == "size" or item.source in self.numbers for item in length.symbols()
@@ -224,15 +226,11 @@ class Regions(ABC):
 
     @abstractmethod
     def branch(self, truth: Any, then: Block, otherwise: Block) -> Arrays:
-        """Add the node that runs one of two functions without arguments, which return arrays of the same
-        kinds.
-        """
+        """Add the node that runs one of two functions, which return arrays of the same kinds."""
 
     @abstractmethod
     def while_loop(self, test: Block, body: Block, carried: Arrays, kinds: Sequence[Kind]) -> Arrays:
-        """Add the node that runs ``body(*carried)`` while ``test(*carried)`` returns one truth value that is
-        True.
-        """
+        """Add the node that runs ``body(*carried)`` while ``test(*carried)`` is True."""
 
     @abstractmethod
     def scan(
@@ -245,9 +243,10 @@ class Regions(ABC):
 
 
 class Lists(threading.local):
-    """State of this thread's recording: whether loops may append to lists in the graph (``may_grow``), and
-    whether some did (``did_grow``). If an attempt fails in which some did, the next one unrolls such
-    loops.
+    """Whether loops of this thread's recording may append to lists in the graph.
+
+    may_grow: they may.
+    did_grow: some did. If the attempt fails, the next one unrolls such loops.
     """
 
     may_grow, did_grow = True, False
@@ -310,8 +309,8 @@ def open_regions(found: Regions | None) -> Iterator[None]:
         yield
         if found is not None and found.escaped:
             raise TracingError(
-                f"{found.escaped}, and is caught: what the steps before it have done cannot be recorded for all values. Leave the loop by "
-                "break or return"
+                f"{found.escaped}, and is caught: what the steps before it have done cannot be recorded for "
+                "all values. Leave the loop by break or return"
             )
     finally:
         _open.regions = before

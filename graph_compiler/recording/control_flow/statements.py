@@ -1,5 +1,6 @@
-"""Runtime that the rewritten statements of a traced function call: it runs them as Python does if the values
-are known, and records regions otherwise.
+"""Runtime that the rewritten statements of a traced function call.
+
+It runs them as Python does if the values are known, and records regions otherwise.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ _Block = Callable[..., Any]
 
 
 class SizeCondition:
-    """A comparison of sizes in the condition of a ``while``, which adds a guard only when its truth value is
-    read.
+    """A comparison of sizes in a ``while`` condition.
+
+    It adds a guard only when its truth value is read.
     """
 
     def __init__(self, compare: Callable[[], Any]) -> None:
@@ -242,13 +244,16 @@ class Statements:
                 return
             if flags:
                 raise TracingError(
-                    f"{_place()}: whether this loop is left depends on values, and its items are no range and no rows of an array. Loop "
-                    "over range(len(...))"
+                    f"{_place()}: whether this loop is left depends on values, and its items are no range "
+                    "and no rows of an array. Loop over range(len(...))"
                 )
             body(item)
 
     def _until_open(self, source: Source, length: int, body: Any, exits: Any) -> int:
-        """Run iterations in Python until values decide whether the loop was left. Return how many were run."""
+        """Run iterations in Python until values decide whether the loop was left.
+
+        Return how many were run.
+        """
         for place, item in enumerate(in_python(source)):
             flags, is_left = _flags(exits)
             if is_left:
@@ -352,7 +357,8 @@ class Statements:
             return of_items(function) if (hidden := behind()) is not None and hidden.lists else function
         if function is builtins.print and found.is_inside:
             raise TracingError(
-                f"{_place()}: print inside of a branch or loop on values would print once for all of them. Print the results"
+                f"{_place()}: print inside of a branch or loop on values would print once for all of them. "
+                "Print the results"
             )
         called = self._called(found, function)
         return of_lists(self, found, function, called) if found.lists or is_nested else called

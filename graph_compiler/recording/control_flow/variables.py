@@ -1,6 +1,4 @@
-"""Variables that the blocks of a statement share with the code around them, and the structure of their
-values.
-"""
+"""Variables that blocks share with the code around them, and the structure of their values."""
 
 from __future__ import annotations
 
@@ -86,8 +84,10 @@ def _of_items(name: str) -> Callable[..., Any]:
 
 
 _BY_ITEMS = (
-    "__getitem__", "__bool__", "__add__", "__radd__", "__iter__", "__reversed__", "__contains__", "__setitem__", "__delitem__", "__mul__",
-    "__rmul__", "__imul__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__repr__", "__str__", "__format__",
+    "__getitem__", "__bool__", "__add__", "__radd__", "__iter__",
+    "__reversed__", "__contains__", "__setitem__", "__delitem__", "__mul__",
+    "__rmul__", "__imul__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__",
+    "__repr__", "__str__", "__format__",
     "__reduce_ex__", "__sizeof__",
 )  # fmt: skip
 for _name in _BY_ITEMS:
@@ -240,8 +240,9 @@ def stored_in(code: types.CodeType) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=1024)
 def appended_in(code: types.CodeType) -> frozenset[str]:
-    """Return the free variables of ``code`` whose ``append`` or ``extend`` it, or a function inside it,
-    reads.
+    """Return the free variables of ``code`` whose ``append`` or ``extend`` it reads.
+
+    Functions inside it count too.
     """
     steps = list(dis.get_instructions(code))
     own = {

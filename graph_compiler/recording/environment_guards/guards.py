@@ -79,7 +79,8 @@ class Condition(NamedTuple):
         )  # locals, not globals, are what the function reads them from
         exec(
             _compiled(
-                f"def holds({defaults}):\n    try:\n        return {self.text}\n    except gone:\n        return False\n"
+                f"def holds({defaults}):\n    try:\n        return {self.text}\n    except gone:\n        "
+                "return False\n"
             ),
             bound,
             scope,
@@ -103,7 +104,8 @@ def condition(
     after one of their versions has changed. If the condition holds, ``derived`` is up to date.
 
     >>> held = {"step": 1}
-    >>> holds = conjunction([EnvironmentGuard("{}[{}] == {}", (held, "step", 1), of=held), EnvironmentGuard("len({}) == 1", (held,))])
+    >>> step = EnvironmentGuard("{}[{}] == {}", (held, "step", 1), of=held)
+    >>> holds = conjunction([step, EnvironmentGuard("len({}) == 1", (held,))])
     >>> holds(), held.update(step=2), holds()
     (True, None, False)
     """
@@ -150,8 +152,9 @@ def _compiled(source: str) -> CodeType:
 def _seen_by(
     versions_of: VersionsOf, facts: list[EnvironmentGuard], derived: Sequence[Derived]
 ) -> list[EnvironmentGuard]:
-    """Return one guard for all ``facts``: the versions are those at which they last held and ``derived`` was
-    computed. Otherwise it evaluates them again.
+    """Return one guard for all ``facts``, which evaluates them again only if a version has changed.
+
+    ``derived`` is computed again then, too.
     """
     dicts = _distinct(
         [
@@ -205,8 +208,9 @@ def same_fact(
 
 
 def is_same(item: Any, before: Any) -> bool:
-    """Return True if ``item`` is the object ``before``, or an equal number, string or tuple of these of the
-    same type.
+    """Return True if ``item`` is the object ``before`` or an equal number, string or tuple of these.
+
+    The types must be equal, too.
 
     >>> is_same(2.0, 1.0 + 1.0), is_same(2, 2.0), is_same([], []), is_same((1, "a"), tuple([1, "a"]))
     (True, False, False, True)
@@ -236,7 +240,8 @@ class EnvironmentGuards:
     ``versions_of`` reads versions of dicts, if the framework or Python counts their changes.
 
     >>> settings = {"scale": 2}
-    >>> environment = EnvironmentGuards([EnvironmentGuard("{}['scale'] == 2", (settings,), "the scale", of=settings)])
+    >>> guard = EnvironmentGuard("{}['scale'] == 2", (settings,), "the scale", of=settings)
+    >>> environment = EnvironmentGuards([guard])
     >>> environment.holds(), settings.update(scale=3), environment.holds(), environment.reason()
     (True, None, False, 'the scale changed since')
     """
@@ -260,8 +265,9 @@ class EnvironmentGuards:
 
     @functools.cached_property
     def simple(self) -> Condition:
-        """The guards that compare a dict entry with a number, a flag or a string, which a compiler of the
-        framework can check itself.
+        """The guards that compare a dict entry with a number, a flag or a string.
+
+        A compiler of the framework can check them itself.
         """
         return condition(
             fact for fact in self._facts if fact.of is not None and type(fact.items[-1]) in _SIMPLE

@@ -1,5 +1,4 @@
-"""Versions of dicts and of objects' classes, many of them compared at once to find out that nothing has
-changed.
+"""Versions of dicts and of objects' classes, to find out quickly that nothing has changed.
 
 A model's attributes are hundreds of objects that are scattered in memory. CPython up to 3.11 stores a
 version tag in each dict that every change replaces (PEP 509), and each object begins with a pointer to its
@@ -84,8 +83,9 @@ class Versions(NamedTuple):
 
 
 class Words(NamedTuple):
-    """Words of memory to compare, in order of indirection: a word that holds the address of others comes
-    before them.
+    """Words of memory to compare.
+
+    A word that holds the address of others comes before them.
 
     stand(): True while the addresses may be read. Once it is False, a word before those that are gone has
         changed.
@@ -170,14 +170,16 @@ def dict_of_class(cls: type) -> dict[str, Any] | None:
 
 
 def dicts_of_attribute(cls: type, name: str) -> list[dict[str, Any]]:
-    """Return the dicts that ``cls.name`` depends on: those of the classes in the MRO up to the one that
-    defines it.
+    """Return the dicts that ``cls.name`` depends on.
+
+    They are those of the classes in the MRO up to the one that defines it.
 
     Return an empty list if one of them cannot be reached.
 
     >>> class Layer:
     ...     def forward(self): ...
-    >>> [["forward" in held for held in dicts_of_attribute(cls, "forward")] for cls in (Layer, type("Own", (Layer,), {}))]
+    >>> classes = Layer, type("Own", (Layer,), {})
+    >>> [["forward" in held for held in dicts_of_attribute(cls, "forward")] for cls in classes]
     [[True], [False, True]]
     """
     above = next((place for place, one in enumerate(cls.__mro__) if name in vars(one)), len(cls.__mro__) - 1)
@@ -244,8 +246,9 @@ def tell(versions_of: VersionsOf) -> bool:
 
 
 def tells(versions: Versions, changes: Iterable[None], repeats: bool = False) -> bool:
-    """Return True if the versions after each of the ``changes`` differ from all earlier ones, and are stable
-    in between.
+    """Return True if the versions after each change differ from all earlier ones.
+
+    They must be stable in between.
 
     If ``repeats``, they need to differ from the last ones only.
 

@@ -1,5 +1,4 @@
-"""Check by syntax that an iteration of a loop changes only variables of its own function and elements of
-arrays.
+"""Check by syntax that an iteration changes only its function's variables and array elements.
 
 Each name and attribute that the statements read is looked up without running user code. It must be an
 array, a number, a container of these, a module or a function. A called function must belong to a
@@ -26,22 +25,27 @@ UNKNOWN = object()
 """What only a run could tell: an element of a container, the result of a call, an argument."""
 
 _REFUSED = (
-    ast.Global, ast.Nonlocal, ast.Try, ast.With, ast.AsyncWith, ast.AsyncFor, ast.Yield, ast.YieldFrom, ast.Await, ast.FunctionDef,
-    ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Delete, ast.Match, getattr(ast, "TryStar", ast.Try),
+    ast.Global, ast.Nonlocal, ast.Try, ast.With, ast.AsyncWith, ast.AsyncFor, ast.Yield, ast.YieldFrom,
+    ast.Await, ast.FunctionDef,
+    ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Delete, ast.Match,
+    getattr(ast, "TryStar", ast.Try),
 )  # fmt: skip
 _BLOCKS = (ast.If, ast.IfExp, ast.While, ast.BoolOp, ast.Assert, ast.Break, ast.Continue, ast.Return)
 _PURE = frozenset({
-    "abs", "all", "any", "bool", "complex", "dict", "divmod", "enumerate", "float", "int", "isinstance", "len", "list", "max", "min", "pow",
+    "abs", "all", "any", "bool", "complex", "dict", "divmod", "enumerate", "float", "int", "isinstance",
+    "len", "list", "max", "min", "pow",
     "range", "reversed", "round", "slice", "sorted", "sum", "tuple", "zip",
 })  # fmt: skip
 _MODULES = frozenset({"math", "_operator", "operator"})
 _SETTING = ("set", "seed", "manual_seed", "save", "enable", "disable", "default_", "use_", "put_")
 _CHANGING = frozenset({
-    "append", "extend", "insert", "pop", "popitem", "remove", "clear", "update", "setdefault", "sort", "reverse", "add", "discard", "send",
+    "append", "extend", "insert", "pop", "popitem", "remove", "clear", "update", "setdefault",
+    "sort", "reverse", "add", "discard", "send",
     "write", "appendleft", "popleft",
 })  # fmt: skip
 _PLAIN = (
-    bool, int, float, complex, str, bytes, type(None), type(Ellipsis), slice, range, type, types.ModuleType, types.FunctionType,
+    bool, int, float, complex, str, bytes, type(None), type(Ellipsis), slice, range, type, types.ModuleType,
+    types.FunctionType,
     types.BuiltinFunctionType, types.MethodType,
 )  # fmt: skip
 _FUNCTIONS = (types.FunctionType, types.MethodType)
@@ -64,8 +68,9 @@ class Purity:
         self.is_value = is_value
 
     def of(self, found: Found, frame: types.FrameType, is_traced: bool = False) -> bool:
-        """Return True if the iterations of a loop have no other effect; of a traced loop, if they also
-        contain no branches.
+        """Return True if the iterations of a loop have no other effect.
+
+        The body of a traced loop must not branch either.
         """
         if is_traced and any(
             isinstance(node, _BLOCKS) or len(getattr(node, "ops", ())) > 1 for node in ast.walk(found.loop)

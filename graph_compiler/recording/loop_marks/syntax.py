@@ -71,9 +71,7 @@ def for_at(file: str, position: Position) -> Found | None:
 
 
 def is_given_to(frame: FrameType, is_known: Callable[[str], bool]) -> bool:
-    """Return True if the current call is an argument of nested calls of known functions that a ``for``
-    iterates over.
-    """
+    """Return True if the current call is an argument of known functions that a ``for`` iterates over."""
     *outer, call = _around(frame.f_code, frame.f_lasti) or (None,)
     is_inner = bool(outer) and isinstance(outer[-1], ast.Call)
     while outer and isinstance(outer[-1], ast.Call):
@@ -85,8 +83,9 @@ def is_given_to(frame: FrameType, is_known: Callable[[str], bool]) -> bool:
 
 
 def while_asking(frame: FrameType) -> tuple[Found, int, Conditions] | None:
-    """Return the ``while`` whose condition the current instruction tests, the index of that condition, and
-    all of them; None if there is none.
+    """Return the ``while`` whose condition the current instruction tests, or None.
+
+    The result also has the index of the condition, and all conditions.
     """
     around = _around(frame.f_code, frame.f_lasti)
     place = next((place for place in reversed(range(len(around))) if _is_in_test(around, place)), None)

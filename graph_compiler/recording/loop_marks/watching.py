@@ -88,8 +88,9 @@ _DEEPEST = 3  # calls of functions in each other that an argument goes through
 
 
 def counting_arguments(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> frozenset[TreePath]:
-    """Return the paths in ``(args, kwargs)`` of ints that bound a ``range`` of the function or of functions
-    it calls; for a traced function, those of all numbers.
+    """Return the paths in ``(args, kwargs)`` of ints that bound a ``range`` in the function.
+
+    Functions that it calls count too. For a traced function, return the paths of all numbers.
 
     >>> def add(x, n, y): return [x + y for _ in range(n)]
     >>> counting_arguments(add, (1, 2, 3), {})
@@ -226,13 +227,14 @@ class Loops:
             lambda item: means.value_of(item) is not None or isinstance(means.expression_of(item), Size)
         )
         self.run_rest: Callable[[RecordedLoop, int], bool] = lambda loop, done: False
-        """May run what is left of a loop behind so many steps without recording it, and says whether it has."""
+        """May run the rest of a loop after some iterations unrecorded; True if it has."""
         recorder.loops = self
 
     # ------------------------------------------------------------------------------ for
     def steps_of(self, item: Any) -> Steps | None:
-        """Return the items of a loop over ``item``, or None if that is neither a range nor an array with a
-        symbolic number of rows.
+        """Return the items of a loop over ``item``, or None.
+
+        Only ranges and arrays with a symbolic number of rows have them.
         """
         if isinstance(item, Steps):
             return item
@@ -252,8 +254,9 @@ class Loops:
         return True
 
     def run(self, frame: FrameType, steps: Steps) -> Any:
-        """Return what the ``for`` that ``frame`` begins iterates over; the steps themselves if they are an
-        argument of another shim. Return None if the loop cannot be marked.
+        """Return what the ``for`` that ``frame`` begins iterates over, or None if it cannot be marked.
+
+        Arguments of another shim are returned as they are.
         """
         if not self._may_be_marked(steps):
             return None
@@ -351,9 +354,7 @@ class Loops:
 
     # ------------------------------------------------------------------------------ while
     def asked(self, frame: FrameType | None, condition: Any, answer: bool) -> bool:
-        """Return True if ``condition`` belongs to a ``while`` whose iterations are marked, so that it needs
-        no guard.
-        """
+        """Return True if ``condition`` belongs to a ``while`` that is marked, and needs no guard."""
         known = self.means.value_of(condition)
         if (
             frame is None
@@ -409,8 +410,9 @@ class Loops:
 
     # ------------------------------------------------------------------------------ what is relied on
     def answered(self, size: Size, origin: Origin) -> bool:
-        """Return True if ``size`` is a comparison with a loop index that has the same result in all further
-        iterations, so that it needs no guard.
+        """Return True if all further iterations answer the comparison ``size`` alike.
+
+        It needs no guard then.
         """
         open_ = (loop for loop in self._running if loop.is_open and loop.marks)
         running = {loop.marks[-1].index: loop for loop in open_ if loop.marks[-1].index is not None}
@@ -520,9 +522,7 @@ Current = Callable[[], "Loops | None"]
 
 
 def loop_shims(functions: Iterable[types.FunctionType], current: Current) -> list[Place]:
-    """Return the patches of ``range``, ``enumerate``, ``zip`` and ``reversed`` in the modules of functions
-    that use these builtins.
-    """
+    """Return the patches of ``range``, ``enumerate``, ``zip`` and ``reversed`` in the functions' modules."""
     spaces = {
         (id(one.__globals__), name): one.__globals__
         for one in functions

@@ -48,8 +48,10 @@ class _Use(NamedTuple):
 
 
 def only_called(file: str, names: tuple[str, ...]) -> frozenset[str]:
-    """Return which of ``names`` the file calls and its functions use in no other way that matters, such as in
-    ``isinstance``, ``map`` or as a sort key. Return none if the source cannot be read.
+    """Return which of ``names`` the file calls and does not pass on as values.
+
+    Uses in ``isinstance``, ``map`` and as a sort key do not count. Return none if the source cannot be
+    read.
     """
     uses = [use for use in _uses(file) if use.name in names]
     return frozenset(
@@ -124,8 +126,9 @@ def _arguments(arguments: ast.arguments) -> Iterator[str]:
 
 
 def _annotated(node: Any, texts: bool) -> Iterator[ast.AST]:
-    """Yield the nodes of annotations that are never evaluated: those of variables and, if ``texts``, of
-    parameters and results.
+    """Yield the nodes of annotations that are never evaluated.
+
+    They are those of variables and, if ``texts``, of parameters and results.
     """
     kinds = (ast.AnnAssign, ast.arg, ast.FunctionDef, ast.AsyncFunctionDef) if texts else (ast.AnnAssign,)
     annotation = (
@@ -317,9 +320,10 @@ def looked_up(functions: Iterable[types.FunctionType]) -> Iterator[LookedUp]:
 
 
 def conversions(places: Iterable[LookedUp], symbols: Symbols) -> list[Place]:
-    """Return the patches for ``int``, ``float``, ``complex`` and ``len``: shims under these names in modules
-    that only call them or pass them to ``isinstance``; in other modules shims under their aliases, with
-    rewritten code of the functions that call them.
+    """Return the patches for ``int``, ``float``, ``complex`` and ``len``.
+
+    Modules that only call a name, or use it in ``isinstance``, hold its shim. Other modules hold the shim
+    under its alias, and their functions get rewritten code.
     """
     spaces: dict[tuple[int, str], dict[str, Any]] = {}
     files: dict[tuple[int, str], set[str]] = {}

@@ -1,5 +1,6 @@
-"""Tracking of globals that the user's code reads by string (``globals()[name]``, ``eval(text)``), which are
-known only while it runs.
+"""Tracking of globals that the user's code reads by string (``globals()[name]``, ``eval(text)``).
+
+Which ones it reads is known only while it runs.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ _ANY = compile("name", "<globals>", "eval")
 
 
 class GlobalReads:
-    """The globals that code looks up through the shims of ``globals``, ``eval`` and ``exec`` in
-    :meth:`places`, in the thread that made this object.
+    """The globals that code looks up by string, in the thread that made this object.
+
+    The shims in :meth:`places` note them.
 
     >>> from .patch import replaced
     >>> def read(name): return globals()[name]
@@ -72,8 +74,9 @@ class GlobalReads:
 
 
 def all_of(functions: Iterable[types.FunctionType]) -> list[EnvironmentGuard]:
-    """Return guards for code that has not run yet, on all globals of those ``functions`` that may read some
-    by string: their names, values and items.
+    """Return guards for code that has not run yet and may read globals by string.
+
+    They cover names, values and items of all globals of these ``functions``.
     """
     spaces = {
         id(one.__globals__): one.__globals__
@@ -92,8 +95,7 @@ def all_of(functions: Iterable[types.FunctionType]) -> list[EnvironmentGuard]:
 
 
 def _seen(space: dict[str, Any], name: str) -> tuple[int, ...]:
-    """Return the id of the global ``name`` and, if it is a list, set or dict, those of its elements (the
-    values of a dict).
+    """Return the id of the global ``name`` and, if it is a list, set or dict, of its elements.
 
     A missing global counts as None. The namespace itself is not expanded.
     """
@@ -109,7 +111,10 @@ def _seen(space: dict[str, Any], name: str) -> tuple[int, ...]:
 
 
 class _Noted(dict[str, Any]):
-    """Dict that ``globals()`` returns to recorded code: notes each lookup, and forwards writes to the module."""
+    """Dict that ``globals()`` returns to recorded code.
+
+    It notes each lookup, and forwards writes to the module.
+    """
 
     def __init__(self, reads: GlobalReads, space: dict[str, Any]) -> None:
         super().__init__(space)
@@ -148,7 +153,10 @@ def _globals(reads: GlobalReads, space: dict[str, Any]) -> Callable[[], dict[str
 def _running(
     mode: str, run: Callable[..., Any]
 ) -> Callable[[GlobalReads, dict[str, Any]], Callable[..., Any]]:
-    """Return a maker of shims for ``eval`` or ``exec``, which note the globals that the executed code names."""
+    """Return a maker of shims for ``eval`` or ``exec``.
+
+    A shim notes the globals that the executed code names.
+    """
 
     def shim(reads: GlobalReads, space: dict[str, Any]) -> Callable[..., Any]:
         def noted(source: Any, globals: Any = None, locals: Any = None, /, **kwargs: Any) -> Any:

@@ -1,5 +1,6 @@
-"""Patches of ``math`` and ``cmath`` for symbolic numbers and elements of arrays: their functions return
-symbolic numbers or record calls.
+"""Patches of ``math`` and ``cmath`` for symbolic numbers and elements of arrays.
+
+The functions return symbolic numbers or record calls.
 """
 
 from __future__ import annotations
@@ -64,9 +65,7 @@ def _leaves(args: list[Any]) -> list[Any]:
 
 
 def _expressed(by_count: dict[int, str], symbols: Symbols, args: list[Any]) -> Any:
-    """Return the function of symbolic numbers as a symbolic number, or NotImplemented if it needs plain
-    numbers.
-    """
+    """Return the result as a symbolic number, or NotImplemented if plain numbers are needed."""
     name = by_count.get(len(args))
     if name is None or not any(map(symbols.is_symbolic, args)):
         return NotImplemented
@@ -75,9 +74,7 @@ def _expressed(by_count: dict[int, str], symbols: Symbols, args: list[Any]) -> A
 
 
 def called(symbols: Symbols, original: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """Record a call of a function of numbers and return its result, or NotImplemented if no number is
-    recorded.
-    """
+    """Record a call of a function of numbers, or return NotImplemented if none is recorded."""
     numbers = _numbers(symbols, args)
     is_recorded = any(map(symbols.is_recorded, _leaves(numbers)))
     name = f"{original.__module__}.{original.__name__}"

@@ -1,4 +1,4 @@
-"""Random numbers of Python and NumPy: the functions that draw them, and the state of the global generators."""
+"""Random numbers of Python and NumPy: functions that draw them, and state of the generators."""
 
 from __future__ import annotations
 

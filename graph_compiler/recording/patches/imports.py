@@ -15,8 +15,9 @@ from .patch import Probe, Probes, paused
 
 
 def OUTSIDE(probe: Probe, probes: Probes, original: Any) -> Any:
-    """Make a shim that runs the original outside the recordings of this thread, unless ``on_read(*args)`` is
-    True.
+    """Make a shim that runs the original outside the recordings of this thread.
+
+    If ``on_read(*args)`` is True, it calls the original as usual.
     """
 
     @forwards

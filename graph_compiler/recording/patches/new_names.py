@@ -63,7 +63,8 @@ class Name(uuid.UUID):
         frame = user_of(sys._getframe(1))
         place = f" at {frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""
         raise TracingError(
-            f"the number of a UUID{place} gives something else at each call, and would become a constant. Pass it as an argument"
+            f"the number of a UUID{place} gives something else at each call, and would become a constant. "
+            "Pass it as an argument"
         )
 
     @property
@@ -92,8 +93,9 @@ def _name(number: Any) -> Name:
 
 
 def NAME(probe: Probe, probes: Probes, original: Any) -> Any:
-    """Make a shim that notes and returns a new identifier for user code, and calls the original for other
-    code.
+    """Make a shim that returns a new identifier for user code, and notes it.
+
+    For other code it calls the original.
     """
 
     @forwards

@@ -83,8 +83,7 @@ def _put(owner: Any, name: str, item: Any) -> None:
 
 
 def under_any_name(spaces: Iterable[dict[str, Any]], pairs: Iterable[tuple[Any, Any]]) -> list[Place]:
-    """Return patches that set each name that holds the first item of a pair, compared by identity, to the
-    second item.
+    """Return patches that replace the first item of each pair by the second, under any name.
 
     >>> [name for _, name, _ in under_any_name([{"length": len, "abs": abs}], [(len, 1)])]
     ['length']
@@ -174,8 +173,9 @@ _open = threading.local()
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """Hide the open sessions of this thread from shims inside the block; sessions opened inside are not
-    hidden.
+    """Hide the open sessions of this thread from shims inside the block.
+
+    Sessions opened inside are not hidden.
     """
     before, _paused.is_so = getattr(_paused, "is_so", False), True
     try:
@@ -277,8 +277,9 @@ class Probes:
 def probing(
     probes: Probes, session: Session, spaces: Iterable[dict[str, Any]] = (), places: Iterable[Place] = ()
 ) -> Iterator[Session]:
-    """Report what this thread calls to ``session`` inside the block, also through names that ``spaces``
-    imported.
+    """Report the calls of this thread to ``session`` inside the block.
+
+    That includes calls by names that ``spaces`` imported.
 
     ``places`` are replaced too.
 
@@ -298,8 +299,9 @@ def probing(
 
 
 def ASSUME(probe: Probe, probes: Probes, original: Any) -> Any:
-    """Make a shim whose result must stay the same: ``on_read(original, *args)`` returns what is compared
-    before each call.
+    """Make a shim whose result is guarded to stay the same.
+
+    ``on_read(original, *args)`` returns what is compared before each call.
 
     Calls that libraries make for their own use are not guarded, as they affect only how a library
     computes.
@@ -324,8 +326,9 @@ def ASSUME(probe: Probe, probes: Probes, original: Any) -> Any:
 
 
 def REFUSE(probe: Probe, probes: Probes, original: Any) -> Any:
-    """Make a shim that raises ``TracingError`` with the line of the user's call, unless ``on_read(*args)`` is
-    True.
+    """Make a shim that raises ``TracingError`` with the line of the user's call.
+
+    If ``on_read(*args)`` is True, it calls the original.
 
     It is for functions whose result differs each time, so that no guard could compare it.
     """
@@ -336,15 +339,18 @@ def REFUSE(probe: Probe, probes: Probes, original: Any) -> Any:
         if frame is None or probe.on_read(*args, **kwargs):
             return original(*args, **kwargs)
         raise TracingError(
-            f"{probe.owner.__name__}.{probe.name} at {frame.f_code.co_filename}:{frame.f_lineno} gives something else at each call, and "
-            "would become a constant. Pass what it gives as an argument"
+            f"{probe.owner.__name__}.{probe.name} at {frame.f_code.co_filename}:{frame.f_lineno} gives "
+            "something else at each call, and would become a constant. Pass what it gives as an argument"
         )
 
     return named_as(original, refused)
 
 
 def NOTE(probe: Probe, probes: Probes, original: Any) -> Any:
-    """Make a shim that calls ``on_read(session, *args)`` for each session of the thread before the original."""
+    """Make a shim that calls ``on_read(session, *args)`` for each session before the original.
+
+    The sessions are those of the calling thread.
+    """
 
     @forwards
     def noted(*args: Any, **kwargs: Any) -> Any:

@@ -1,6 +1,4 @@
-"""Guards on names that code looked up without finding them, because an object of that name would be found
-later.
-"""
+"""Guards on names that code looked up in vain, because an object of that name would be found later."""
 
 from __future__ import annotations
 
@@ -91,9 +89,10 @@ class Sought:
 def absent_attributes(
     sought: Sought, owner: Any, own: Any, what: str, free: FreeParts
 ) -> Iterator[EnvironmentGuard]:
-    """Yield guards on attributes that code may look up on ``owner`` without success: by string (``hasattr``,
-    ``getattr`` with a default), or where it handles exceptions. If code reads all attributes, guard their
-    set of names.
+    """Yield guards on attributes that code may look up on ``owner`` in vain.
+
+    Code does so by string (``hasattr``, ``getattr`` with a default), or where it handles exceptions. If
+    code reads all attributes, guard their set of names.
     """
     if not isinstance(own, dict):
         return
@@ -131,8 +130,9 @@ def names_of_whole(space: dict[str, Any], what: str) -> EnvironmentGuard:
 
 
 def hidden_by_class(sought: Sought, cls: type, watched: set[int]) -> Iterator[EnvironmentGuard]:
-    """Yield guards on names that ``cls`` does not define: an attribute would hide an inherited one, or be
-    found by code that looks it up.
+    """Yield guards on names that ``cls`` does not define.
+
+    Such an attribute would hide an inherited one, or be found by code that looks it up.
     """
     above = [base for base in cls.__mro__[1:] if id(base) in watched]
     names = _ASKED_BY_PYTHON.union(*map(sought.read_of, above)).difference(vars(cls))

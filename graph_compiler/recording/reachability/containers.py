@@ -1,5 +1,6 @@
-"""How each kind of container is read, changed and restored: lists, dicts, sets, closure cells, globals,
-classes and objects.
+"""How each kind of container is read, changed and restored.
+
+Kinds are lists, dicts, sets, closure cells, globals, classes and objects.
 
 :func:`kind_of` is for what a function finds outside its arguments; it bypasses overridden methods.
 :func:`given_kind` is for arguments, which are read through the methods of their class as the caller does.

@@ -1,5 +1,6 @@
-"""Detection of the framework that a callable is written in, from its class, its arguments, and what its code
-refers to.
+"""Detection of the framework that a callable is written in.
+
+Its class, its arguments and what its code refers to decide.
 """
 
 from __future__ import annotations
@@ -26,16 +27,18 @@ _READS = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 
 
 def is_self_contained(function: Any) -> bool:
-    """Return True for a function without defaults, closure or attributes whose code has no nested functions,
-    imports, handlers or writes to names. The only globals it may read are modules of frameworks, and of
-    these only functions.
+    """Return True for a function that refers to nothing but functions of frameworks.
+
+    It has no defaults, closure or attributes, and its code has no nested functions, imports, handlers or
+    writes to names.
 
     Attributes of its arguments do not matter.
 
     >>> import numpy as np
     >>> scale = 2
-    >>> is_self_contained(lambda x: np.sqrt(x.T) * 2), is_self_contained(lambda x: x * scale), is_self_contained(lambda x: len(x) * np.pi)
-    (True, False, False)
+    >>> functions = (lambda x: np.sqrt(x.T) * 2), (lambda x: x * scale), (lambda x: len(x) * np.pi)
+    >>> [is_self_contained(function) for function in functions]
+    [True, False, False]
     """
     if type(function) is not types.FunctionType:
         return False
@@ -106,7 +109,10 @@ def framework_of(
 
 
 def _told(named: Iterable[str], given: Iterable[str], entries: Mapping[str, FrontendEntry]) -> list[str]:
-    """Return the frameworks of these packages: those of the arrays first, unless the code names exactly one."""
+    """Return the frameworks of these packages.
+
+    Those of the arrays come first, unless the code names exactly one.
+    """
     table = telling(entries.values())
     by_code, by_arrays = (
         [table[package] for package in dict.fromkeys(items) if package in table] for items in (named, given)
@@ -129,8 +135,9 @@ def _is_unknown(package: str) -> bool:
 
 @contextmanager
 def telling_framework(obj: Any, written_in: str) -> Iterator[None]:
-    """Raise ``SourceNotFound`` for a ``TypeError`` inside the block, if the callable is recorded as
-    ``written_in`` one framework but refers only to another.
+    """Raise ``SourceNotFound`` for a ``TypeError`` inside if the chosen framework is wrong.
+
+    That is so if the callable is recorded as ``written_in`` one framework but refers only to another.
     """
     try:
         yield
@@ -142,7 +149,8 @@ def telling_framework(obj: Any, written_in: str) -> Iterator[None]:
         if other is None or written_in in found:
             raise
         raise SourceNotFound(
-            f"this is recorded as {written_in}, and refers to {other} alone{place_of(obj)}: pass source={other!r}; {problem}"
+            f"this is recorded as {written_in}, and refers to {other} alone{place_of(obj)}: pass "
+            f"source={other!r}; {problem}"
         ) from problem
 
 
@@ -156,8 +164,9 @@ def is_of_framework(cls: type) -> bool:
 
 
 def _of_object(obj: Any, arrays: bool = True) -> Iterator[str]:
-    """Yield the packages that a callable belongs or refers to, those of its class first; for a partial, also
-    those of its arguments.
+    """Yield the packages that a callable belongs or refers to, those of its class first.
+
+    For a partial, those of its arguments count too.
     """
     if is_self_contained(obj):
         yield from packages_named(obj)
@@ -205,8 +214,7 @@ def _called(obj: Any) -> Iterable[types.FunctionType]:
 
 
 def _named(obj: Any, arrays: bool) -> Iterator[str]:
-    """Yield the package names of the objects that the code of ``obj``, or of functions that it calls, refers
-    to.
+    """Yield the packages that the code of ``obj``, or of functions it calls, refers to.
 
     Each object contributes the package of its module and those of its class's MRO. Unless ``arrays``, skip
     objects that have a ``shape`` and a ``dtype``.

@@ -1,5 +1,6 @@
-"""What the user's code reads from modules that are not searched, the standard library and frameworks: library
-code that it may run, and settings.
+"""Library code that the user's code may run, and settings that it reads from libraries.
+
+Modules of the standard library and of frameworks are not searched otherwise.
 """
 
 from __future__ import annotations
@@ -133,8 +134,9 @@ class _Reader(NamedTuple):
 
 
 def library_facts(functions: Iterable[types.FunctionType]) -> Iterator[EnvironmentGuard]:
-    """Yield guards on the module attributes that ``functions`` read from modules outside the user's code (the
-    standard library, frameworks, installed packages).
+    """Yield guards on the attributes that ``functions`` read from modules outside the user's code.
+
+    These are modules of the standard library, frameworks and installed packages.
 
     A guard covers a number, string, list, set or dict, or an attribute of an object if the code names it
     too. Anything else, such as a function or class, is assumed constant. In a dict of more than 100 items,

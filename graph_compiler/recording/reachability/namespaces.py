@@ -1,5 +1,6 @@
-"""Namespaces in which the code of a recording finds its globals: those of all functions that may run, found
-by the names in their code.
+"""Namespaces in which the code of a recording finds its globals.
+
+They are those of all functions that may run, found by the names in their code.
 """
 
 from __future__ import annotations
@@ -66,8 +67,9 @@ class Space:
 
 
 def spaces_of(entries: Iterable[Entry]) -> list[Space]:
-    """Return the namespaces of the entries, of the functions and methods that these name, and so on: the
-    user's, and those of libraries on top of a framework.
+    """Return the namespaces of the entries and of all functions that these name, transitively.
+
+    Functions of the user, and of libraries on top of a framework, count.
 
     >>> def scaled(x): return x * 2
     >>> function = eval("lambda x: scaled(x)", {"scaled": scaled})
@@ -99,9 +101,7 @@ def _is_closed(function: types.FunctionType) -> bool:
 
 
 def _called(function: types.FunctionType, owner: type) -> Iterator[Entry]:
-    """Yield what code may call: functions that it names, and attributes of its class with a name that it
-    reads.
-    """
+    """Yield what code may call: functions it names, and attributes of its class that it reads."""
     yield from ((item, type(item)) for item in named(function) if isinstance(item, _CODE))
     held = {
         name for one in (owner, type(owner)) for cls in one.__mro__ for name in vars(cls)

@@ -33,8 +33,9 @@ def is_plain(held: Any) -> bool:
 
 
 def refuse_attributed(value: Any) -> None:
-    """Raise ``TracingError`` for a list, tuple or dict with attributes, because it could not be rebuilt from
-    its items.
+    """Raise ``TracingError`` for a list, tuple or dict with attributes.
+
+    It could not be rebuilt from its items.
 
     >>> class Row(list):
     ...     pass
@@ -52,8 +53,9 @@ def refuse_attributed(value: Any) -> None:
         if own and own is not item and not dataclasses.is_dataclass(item):
             base = next(base.__name__ for base in (list, tuple, dict) if isinstance(item, base))
             raise TracingError(
-                f"a {type(item).__name__} has attributes ({', '.join(map(str, own))}) beside what it holds as a {base}, which cannot be "
-                "recorded; make these items, or keep the items in an attribute as well"
+                f"a {type(item).__name__} has attributes ({', '.join(map(str, own))}) beside what it holds "
+                f"as a {base}, which cannot be recorded; make these items, or keep the items in an attribute "
+                "as well"
             )
 
 
@@ -74,8 +76,9 @@ def facts_outside(
     contents: Callable[[Any], Any] = lambda item: None,
     free: FreeParts = NO_FREE_PARTS,
 ) -> list[EnvironmentGuard]:
-    """Return guards that everything within reach is the same object as now; numbers and strings need only be
-    equal.
+    """Return guards that everything within reach is the same object as now.
+
+    Numbers and strings need only be equal.
 
     ``facts_of`` returns further guards on one object. ``contents`` returns a copy of a buffer (NumPy
     array, bytes) to compare, as nothing counts writes to it, and None for other objects. Parts that are
@@ -277,10 +280,7 @@ def _containers(reach: Reached, free: FreeParts, known_as: dict[int, str]) -> It
     for items in reach.containers:
         if isinstance(items, (tuple, frozenset)) or free(items, None):
             continue
-        which = (
-            known_as.get(id(items))
-            or f"the {type(items).__name__} {reprlib.repr(items)[:60] if len(items) < MOST_ITEMS else ''}".rstrip()
-        )
+        which = known_as.get(id(items)) or _described(items)
         what = f"an item of {which}" if len(items) < MOST_ITEMS else f"the length of {which}"
         if isinstance(items, dict) and any(free(items, key) for key in items):
             yield from (_entry(what, items, key) for key in items if not free(items, key))
@@ -298,6 +298,11 @@ def _containers(reach: Reached, free: FreeParts, known_as: dict[int, str]) -> It
                 items, OrderedDict
             )  # whose order is no matter of the dict below it
             yield EnvironmentGuard(text, objects, what, items if counts else None)
+
+
+def _described(items: Any) -> str:
+    text = reprlib.repr(items)[:60] if len(items) < MOST_ITEMS else ""
+    return f"the {type(items).__name__} {text}".rstrip()
 
 
 def _as_it_is(items: Any) -> tuple[str, tuple[Any, ...]]:

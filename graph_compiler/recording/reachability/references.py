@@ -1,5 +1,6 @@
-"""What one function refers to besides its arguments: its closure, the globals that its code names, its
-defaults, and modules.
+"""What one function refers to besides its arguments.
+
+That is its closure, the globals that its code names, its defaults, and modules.
 """
 
 from __future__ import annotations
@@ -89,11 +90,13 @@ WRAPPERS = tuple(
 
 
 def wrapped_by(item: Any) -> tuple[Any, ...]:
-    """Return what a wrapper refers to: the object of a bound method, the parts of a partial, the dict of a
-    view or proxy, the target of a weak reference. Return an empty tuple for anything else.
+    """Return what a wrapper refers to; an empty tuple for anything else.
+
+    Wrappers are bound methods, partials, views and proxies of dicts, and weak references.
 
     >>> settings = {"scale": 2}
-    >>> [wrapped_by(one)[0] is settings for one in (settings.get, settings.values(), types.MappingProxyType(settings))]
+    >>> wrappers = settings.get, settings.values(), types.MappingProxyType(settings)
+    >>> [wrapped_by(one)[0] is settings for one in wrappers]
     [True, True, True]
     >>> wrapped_by(len), wrapped_by(settings)
     ((), ())
@@ -183,8 +186,9 @@ def values_in(space: dict[str, Any]) -> dict[str, Any]:
 
 
 class Names:
-    """Some of the names in a namespace: the globals that a function refers to, or what it takes from a
-    module.
+    """Some of the names in a namespace.
+
+    They are the globals that a function refers to, or what it takes from a module.
 
     >>> Names({"a": 1, "b": 2, "c": 3}, ("a", "d")).pairs()
     {'a': 1}
@@ -225,7 +229,8 @@ def roots_of(function: types.FunctionType) -> Iterator[Root]:
     """Yield named containers of a function: closure cells, names in modules, defaults, and its attributes.
 
     >>> scale = 2
-    >>> [(name, root.pairs()) for name, root in roots_of(lambda x: x * len(__name__)) if isinstance(root, Names)]
+    >>> roots = roots_of(lambda x: x * len(__name__))
+    >>> [(name, root.pairs()) for name, root in roots if isinstance(root, Names)]
     [('', {'__name__': 'graph_compiler.recording.reachability.references'})]
     """
     names = _names(function.__code__)
@@ -287,8 +292,9 @@ def cell_is_filled(cell: types.CellType) -> bool:
 
 
 def functions_of(item: Any) -> Iterator[types.FunctionType]:
-    """Yield the Python functions that may run when a callable is called; for a class, its own and the user's
-    that it inherits.
+    """Yield the Python functions that may run when a callable is called.
+
+    For a class, these are its own and the user's that it inherits.
 
     Of a framework's class, only functions of the user are yielded, which somebody has set on it.
     """
@@ -331,12 +337,13 @@ def _members(cls: type) -> list[Any]:
 
 
 def layers(item: Any) -> Iterator[types.FunctionType]:
-    """Yield the function of a callable or of a class member (a property, a static method), and the functions
-    that it wraps, outermost first.
+    """Yield the function of a callable or class member, and the functions it wraps, outermost first.
+
+    A class member is a property or a static method, for example.
 
     >>> wrapper = functools.wraps(cell_is_filled)(lambda cell: cell_is_filled(cell))
-    >>> [function is wrapper or function for function in layers(property(wrapper))] == [True, cell_is_filled], [*layers(len)]
-    (True, [])
+    >>> [function is wrapper for function in layers(property(wrapper))], [*layers(len)]
+    ([True, False], [])
     """
     while item is not None:
         if isinstance(item, property):

@@ -1,6 +1,4 @@
-"""Snapshot of the Python objects that a function can reach and change: what they hold before a recording, and
-what has changed after it.
-"""
+"""Snapshot of the Python objects that a function can reach, and the changes since it was taken."""
 
 from __future__ import annotations
 
@@ -86,8 +84,9 @@ _SCALARS = frozenset({bool, int, float, str, type(None)})
 
 
 class World:
-    """Snapshot of the lists, dicts, sets, closure cells, globals and objects that can be reached from
-    ``roots`` and from the callables in ``called``.
+    """Snapshot of the containers that can be reached from ``roots`` and from the callables ``called``.
+
+    Containers are lists, dicts, sets, closure cells, globals and objects.
 
     Functions of the user are followed wherever they are found. Parts with a name in ``closed`` are noted
     but not searched. Objects in ``own`` are searched whatever their class.
@@ -241,9 +240,7 @@ class World:
 
     @functools.cached_property
     def parts(self) -> list[tuple[Held, Any, Any]]:
-        """Parts of all containers, with container and key, that are no plain containers, strings, flags or
-        None.
-        """
+        """Parts of all containers, with container and key, except plain containers, strings and flags."""
         return [
             (held, key, item)
             for held in self.held

@@ -1,5 +1,6 @@
-"""Search of what a callable refers to outside its arguments: functions, closures, globals, objects and
-containers, found by the names in its code.
+"""Search of what a callable refers to outside its arguments, by the names in its code.
+
+It finds functions, closures, globals, objects and containers.
 """
 
 from __future__ import annotations
@@ -126,9 +127,7 @@ class Reached:
         return self._attributes(owner, lambda name, item, *kind: self._index.is_used(name, *kind))
 
     def _attributes(self, owner: Any, is_used: Callable[[str, Any, bool, bool], bool]) -> dict[str, Any]:
-        """Return the attributes of an owner that count whatever names are used, and those for which
-        ``is_used`` is True.
-        """
+        """Return the attributes of an owner that always count, and those for which ``is_used`` is True."""
         held = attributes_of(owner)
         if self.is_whole(owner):
             return {name: held[name] for name in names_in(held)}

@@ -30,8 +30,9 @@ class Lengths:
         self._read: set[tuple[int, Any]] = set()
 
     def grown(self, places: Sequence[Place]) -> frozenset[tuple[int, Any]]:
-        """Note the lengths of the lists at ``places``, and return the identities of the places whose list has
-        had two or more.
+        """Note the lengths of lists, and return the identities of places that have had several.
+
+        Places whose list was read are left out.
         """
         if not places:
             return frozenset()

@@ -23,7 +23,7 @@ class AppendOnlyList(list):  # type: ignore[type-arg]
     ([2.5], False)
     >>> len(losses)
     Traceback (most recent call last):
-    graph_compiler.recording.state.append_only_list.ListRead: a list that was taken for one that is only appended to is read
+    graph_compiler.recording.state.append_only_list.ListRead: a list ... is read
     """
 
     def __init__(self) -> None:

@@ -20,8 +20,9 @@ _ENOUGH = 2  # changes from recording to recording
 
 
 class AutoDynamic:
-    """Counts, over the recordings of one function, how often each array or number within its reach has
-    changed.
+    """Counts how often each array or number within reach of a function has changed.
+
+    It compares the recordings of that function.
 
     Without it, a learning rate that decreases at every step would need one variant per step. Changes that
     a call makes itself are detected elsewhere.
@@ -29,7 +30,8 @@ class AutoDynamic:
     >>> settings, auto_dynamic = {"rate": 1.0, "name": "a"}, AutoDynamic()
     >>> for rate in (0.5, 0.25, 0.125):
     ...     settings["rate"] = rate
-    ...     print([place.name for place in auto_dynamic.noted(World([("settings", settings)]), lambda held, item: None)])
+    ...     world = World([("settings", settings)])
+    ...     print([place.name for place in auto_dynamic.noted(world, lambda held, item: None)])
     []
     []
     ["settings['rate']"]
@@ -43,13 +45,15 @@ class AutoDynamic:
         self.lengths = Lengths()
 
     def numbers_given(self, tree: Tree) -> frozenset[Path]:
-        """Note the numbers in the arguments ``(args, kwargs)`` of the next recording, and return the paths of
-        those that had more than two values.
+        """Note the numbers in the arguments, and return the paths of those with more than two values.
+
+        The arguments ``(args, kwargs)`` are those of the next recording.
 
         >>> from ...trees import flatten
         >>> auto_dynamic = AutoDynamic()
         >>> for step in range(3):
-        ...     print(sorted(auto_dynamic.numbers_given(flatten(((2.5,), {"cache": {"length": step}}), lambda item: False)[1])))
+        ...     _, tree = flatten(((2.5,), {"cache": {"length": step}}), lambda item: False)
+        ...     print(sorted(auto_dynamic.numbers_given(tree)))
         []
         []
         [(1, 'cache', 'length')]

@@ -227,8 +227,9 @@ def updates_to_json(updates: Iterable[Update] | None, item: Item) -> Any:
 
 
 def updates_from_json(data: Any, item: Item, tree: Tree) -> tuple[Update, ...] | None:
-    """Read what :func:`updates_to_json` wrote; ``tree`` is the structure of the graph's output, whose second
-    part holds the new objects.
+    """Read what :func:`updates_to_json` wrote.
+
+    ``tree`` is the structure of the graph's output, whose second part holds the new objects.
 
     Raise ``InvalidFile`` if the data does not fit ``tree``, or would change anything but arguments.
     """

@@ -127,8 +127,9 @@ def iterators_in(items: Iterable[Any]) -> Iterator[Any]:
 
 
 def refuse_outside(items: Iterable[Any], name: str = "") -> None:
-    """Raise ``TracingError`` if there is an iterator among ``items``, which a function finds outside its
-    arguments. ``name`` is how the error calls it.
+    """Raise ``TracingError`` if a function finds an iterator outside its arguments.
+
+    ``items`` are the objects it finds, and ``name`` is how the error calls one.
 
     >>> try:
     ...     refuse_outside([iter([1, 2])], "rows")
@@ -138,14 +139,15 @@ def refuse_outside(items: Iterable[Any], name: str = "") -> None:
     """
     for item in iterators_in(items):
         raise TracingError(
-            f"{name or f'a {type(item).__name__}'} is an iterator outside of the recorded function: what the function takes from it "
-            "cannot be recorded. Pass it as an argument"
+            f"{name or f'a {type(item).__name__}'} is an iterator outside of the recorded function: what the "
+            "function takes from it cannot be recorded. Pass it as an argument"
         )
 
 
 def refuse_iterators(value: Any) -> None:
-    """Raise ``TracingError`` if there is an iterator in ``value``, the arguments: recording would consume its
-    items.
+    """Raise ``TracingError`` if there is an iterator in the arguments.
+
+    Recording would consume its items.
 
     >>> refuse_iterators({"rows": [1, 2]})
     >>> try:
@@ -156,8 +158,8 @@ def refuse_iterators(value: Any) -> None:
     """
     for item in iterators_in(iterate_structure(value)):
         raise TracingError(
-            f"an argument is a {type(item).__name__}, an iterator: what the function takes from it is gone afterwards, which cannot be "
-            "recorded. Pass a list of its items"
+            f"an argument is a {type(item).__name__}, an iterator: what the function takes from it is gone "
+            "afterwards, which cannot be recorded. Pass a list of its items"
         )
 
 
@@ -169,8 +171,9 @@ _COUNT, _LENGTH = (
 
 
 class Pieces:
-    """Copy of memory, to detect writes to it: all of it up to 16 KiB or if ``whole`` is True, otherwise 8
-    pieces of 512 bytes.
+    """Copy of memory, to detect writes to it.
+
+    All of it is copied up to 16 KiB or if ``whole`` is True, otherwise 8 pieces of 512 bytes.
 
     now: views of the memory itself, which keep ``owner`` alive, so that its address is not reused.
     before: copies of what it held.

@@ -1,5 +1,6 @@
-"""Locks of the objects in which graphs keep state, so that calls that use the same state run one after the
-other.
+"""Locks of the objects in which graphs keep state.
+
+Calls that use the same state run one after the other.
 
 A graph without state takes no lock. Graphs that share a model share its lock, because a lock belongs to
 the objects that hold the state. To avoid deadlocks, a thread takes the recording lock
@@ -63,7 +64,9 @@ class StateLock:
 
 
 class Reserved:
-    """All state locks, taken while it is unknown which objects a recording will change and restore; see
+    """All state locks.
+
+    They are taken while it is unknown which objects a recording will change and restore; see
     :func:`reserved`.
     """
 
@@ -90,8 +93,10 @@ class Reserved:
 
 @contextmanager
 def reserved() -> Iterator[Reserved]:
-    """Hold all state locks inside the block, so that no graph changes objects that a recording reads and
-    restores, or sees what the recording stores in them.
+    """Hold all state locks inside the block.
+
+    No graph then changes objects that a recording reads and restores, or sees what the recording stores in
+    them.
 
     The locks must be held before the objects are read. The caller must hold the recording lock.
     """

@@ -1,5 +1,6 @@
-"""Places outside the arguments where a function keeps state: read before each call of a graph, written after
-it.
+"""Places outside the arguments where a function keeps state.
+
+They are read before each call of a graph and written after it.
 """
 
 from __future__ import annotations
@@ -184,7 +185,10 @@ class Draw:
 
 @dataclass(frozen=True)
 class Replaced:
-    """The place of this number holds another object after the call; ``item`` is MISSING if it holds nothing."""
+    """The place of this number holds ``item`` after the call.
+
+    ``item`` is MISSING if the place holds nothing.
+    """
 
     number: int
     item: Kept | New | Same | Any
