@@ -18,6 +18,7 @@ S = TypeVar("S", bound=TrainState)
 def with_training(state: S, engine: Training, held: Held) -> S:
     """Return a state that trains ``held`` with ``engine``. The given state is not consumed."""
     state.require_unconsumed()
+    # The new state has no programs, because they belong to an engine.
     return type(state)(replace(state.plan, engine=engine), held, state.step)
 
 

@@ -54,6 +54,7 @@ def tensor_parallel(axis: str = "model") -> PresetRules:
     """
     outputs, inputs = (axis, None), (None, axis)
     rules = PresetRules()
+    # Weights of torch are [outputs, inputs], kernels of flax [inputs, outputs].
     for names, weight, kernel in (
         (_BY_OUTPUTS, outputs, inputs),
         (_BY_INPUTS, inputs, outputs),

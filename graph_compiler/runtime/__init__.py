@@ -1,4 +1,4 @@
-"""Graphs that people call: variants, the choice among them, parameters."""
+"""Graphs that users call: their variants, the selection of a variant, and parameters."""
 
 from .graph import Graph as Graph
 from .lazy import LazyGraph as LazyGraph

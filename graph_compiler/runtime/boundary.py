@@ -140,7 +140,8 @@ def _internal_error(problem: Exception, doing: str) -> InternalError:
     done = stage.noted(problem) or f"running {doing}"
     text = next((line.strip() for line in str(problem).splitlines() if line.strip()), "")
     return InternalError(
-        f"{_user_location(frames, problem)}: {done} failed with {type(problem).__name__}: {text}{where}. {_REPORT}"
+        f"{_user_location(frames, problem)}: {done} failed with {type(problem).__name__}: {text}{where}. "
+        f"{_REPORT}"
     )
 
 

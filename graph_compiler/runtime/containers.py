@@ -34,6 +34,7 @@ class LazyMethod:
             return types.MethodType(self.function, obj)
         # The graph is stored on the instance, so that both live equally long.
         kept = _attributes(obj).get(self.name)
+        # A shallow copy of an object has the graph of the object that it was copied from.
         if kept is None or kept.owner() is not obj:
             kept = InstanceGraph(weakref.ref(obj), self._compile(types.MethodType(self.function, obj)))
             # A class method is bound to the class, whose ``__dict__`` is read-only.

@@ -290,7 +290,8 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
             kwargs: Keyword arguments to use instead of random ones.
 
         Returns:
-            A summary with the sizes and errors that were seen.
+            A summary: numbers of runs and of skipped inputs, sizes that were varied, and whether values were
+                compared.
 
         Raises:
             VerificationFailed: Results differ. Names the difference and the first recorded call that shows
@@ -568,6 +569,7 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
         >>> graph.functional({}, torch.ones(4), state={"total": torch.tensor(1.0)})
         (tensor(5.), {'total': tensor(5.)})
         """
+        # Without state of its own, the original may have an argument of this name.
         given = kwargs.pop("state", None) if any(variant.state for variant in self._variants) else None
         result, state = self._purely(parameters, args, kwargs, rng, given)
         return (result, state) if state else result

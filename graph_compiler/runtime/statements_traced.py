@@ -3,7 +3,8 @@
 A recording holds for the loop exits and branches that it took. If a second call with the same dtypes misses,
 the function is recorded with its statements converted to traced control flow (:func:`trace`). Such a variant
 holds for all values and trip counts. It replaces the specific variants that it covers, if its result for the
-call agrees with the original's. Otherwise the function is recorded as it runs.
+call agrees with the original's. Otherwise the function is recorded as it runs. The first recording is
+replaced in the same way if one of its lines was unrolled too often.
 """
 
 from __future__ import annotations

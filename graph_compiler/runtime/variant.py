@@ -362,7 +362,7 @@ class Variant:
     def as_numbers(self, result: Any) -> Any:
         """Convert arrays in the result to Python numbers where the original returns numbers.
 
-        Arrays that a compiler traces stay arrays.
+        Traced or differentiated arrays stay arrays.
         """
         if not self._numbers:
             return result

@@ -59,8 +59,8 @@ class BatchFlattener:
 def _flatten_batch(batch: Any, graph: Graph, target: Target) -> Batch:
     if not (isinstance(batch, (tuple, list)) and len(batch) == 2):
         raise CallMismatch(
-            f"a batch is (inputs, target), and this one is {_describe(batch)}; inputs are an array, a tuple of "
-            "arguments or a dict of keywords, and a model that computes its own loss takes (inputs, None)"
+            f"a batch is (inputs, target), and this one is {_describe(batch)}; inputs are an array, a tuple "
+            "of arguments or a dict of keywords, and a model that computes its own loss takes (inputs, None)"
         )
     inputs, wanted = batch
     leaves, tree = flatten((_call_arguments(inputs, graph), wanted), _is_array)

@@ -116,6 +116,7 @@ def _replace(path: Path, pieces: Iterable[bytes]) -> None:
             for piece in pieces:
                 file.write(piece)
             file.flush()
+            # The data must be on the disk before the rename, or a crash could leave an empty file.
             os.fsync(file.fileno())
         Path(name).replace(path)
     except BaseException:

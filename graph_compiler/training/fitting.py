@@ -68,6 +68,7 @@ def fit(
         for epoch in range(1, epochs + 1):
             state, metrics = _epoch(state, bar.over(data, f"epoch {epoch}/{epochs}", history), epoch)
             history.append(metrics)
+            # A copy, because callbacks may change the metrics.
             answers = [callback(state, dict(metrics)) for callback in callbacks]
             if any(answer is True for answer in answers):
                 break

@@ -94,6 +94,7 @@ class LossFunction:
         except CallMismatch:
             if self._source is None:
                 raise
+            # The function may be written in the model's framework, so record it from there.
             self._graph, self._source = transpile(self._function, source=self._source, to=self._target), None
             raise GuardFailed(f"the loss {self.name} is not recorded yet") from None
         return self._checked_result(found)

@@ -519,6 +519,7 @@ class TrainState:
                 f"like= is a {type(like).__name__}, and has to be a TrainState, created as the saved one was"
             )
         held, step = load(like.plan, like.held, path)
+        # Programs of torch and TensorFlow hold the arrays that they were compiled for.
         return cls(like.plan, held, step, like.programs if like.plan.engine.is_pure else {})
 
     def __repr__(self) -> str:

@@ -46,6 +46,7 @@ def checkpoint(function: Any, policy: str | Iterable[str] = "nothing") -> Transf
     >>> transforms.grad(transforms.checkpoint(inner, policy={"sine"}))(torch.tensor(0.0))
     tensor(0.)
     """
+    # A string is the name of a policy, not a collection of names.
     names = None if isinstance(policy, str) or not isinstance(policy, Iterable) else tuple(policy)
     if policy not in POLICIES if names is None else not all(isinstance(item, str) for item in names):
         raise InvalidOption(
@@ -194,6 +195,7 @@ def fori_loop(
         raise InvalidOption(
             f"fori_loop of {name_of(body)}: low= and high= are integers of Python, not {low!r} and {high!r}"
         )
+    # The loop is a scan over its indices.
     rows, tree = flatten(np.arange(low, max(low, high)), is_value)
     count = len(rows[0])
     # Check the option even if the loop does not run.

@@ -136,6 +136,7 @@ def _stored_arrays(graph: IRGraph) -> tuple[str, ...]:
     return (*graph.parameters, *graph.constants)
 
 
+# Weak keys, so that the table keeps no graph alive.
 _graphs: WeakKeyDictionary[Graph, Graph] = WeakKeyDictionary()
 
 

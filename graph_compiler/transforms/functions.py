@@ -240,6 +240,7 @@ def framework_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
         )
     )
     written = targets_called(function)
+    # A graph converts arrays of other frameworks, so its own framework decides.
     if len(written) == 1 and written != owners and framework_of(function, arrays=False) in (None, *written):
         return written[0]
     if len(owners) > 1 and (named := framework_of(function)) in owners:
@@ -785,6 +786,7 @@ def matching_array(call: DifferentiatedCall, kind: str, place: int, item: Any, a
             f"{call.words} of {call.function.name}: {kind} {place} has the shape {list(found.shape)}, and "
             f"what it belongs to {list(array.shape)}"
         )
+    # Frameworks require exactly the dtype of the primal.
     return found if found.dtype == array.dtype else call.function.derivatives.cast(found, array)
 
 

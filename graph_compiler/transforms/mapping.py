@@ -71,6 +71,7 @@ def vmap(
             f"randomness= is {randomness!r}, and has to be one of {', '.join(map(repr, _RANDOMNESS))}"
         )
     if batch_axis is not None:
+        # An explicit 0 cannot be told from the default.
         if in_axes != 0:
             raise InvalidOption(
                 f"in_axes= is {in_axes!r}, and batch_axis= {batch_axis!r}: two words for one option; pass "

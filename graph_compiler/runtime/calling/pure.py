@@ -190,7 +190,7 @@ def call_purely(
 def _candidate_calls(
     graph: Graph, variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Iterator[tuple[Variant, Call]]:
-    """Yield the variants with the call as given, then those recorded with other spellings or key orders."""
+    """Yield the variants with the call as given, then those recorded in other forms or key orders."""
     yield from ((variant, (args, kwargs)) for variant in variants)
     yield from graph._alternative_calls.others(variants, args, kwargs)
     yield from calls_in_recorded_order(variants, args, kwargs)

@@ -87,7 +87,7 @@ class CallConverter:
 
 
 class _ConvertedCall:
-    """One converted call, with the arrays passed and their converted arrays."""
+    """State of one converted call: the arrays that were passed, and what they were converted to."""
 
     def __init__(self, converter: CallConverter, types: Mapping[Path, str]) -> None:
         self._types = types

@@ -36,8 +36,7 @@ class WriteBack:
     """Reads a graph's state from the user's objects and writes what a call makes of it back.
 
     A replaced array becomes a new array of the user's framework; an array that the original writes to is
-    updated in place. Nothing is cached but conversions, so changes that the user makes between two calls
-    count.
+    updated in place. Only conversions are cached, so changes that the user makes between two calls count.
     """
 
     def __init__(

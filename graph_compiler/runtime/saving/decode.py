@@ -93,6 +93,7 @@ VERSION = 2
 
 
 def read_json(text: bytes) -> Any:
+    # Duplicate keys could hide a value that was checked from one that is used.
     return json.loads(text, parse_constant=_reject_constant, object_pairs_hook=_unique_keys)
 
 

@@ -43,6 +43,7 @@ def safetensors_of(
         header[name] = {"dtype": ENCODED[dtype], "shape": shape, "data_offsets": [place, end]}
         place = end
     text = json.dumps(header).encode()
+    # Padding aligns the arrays to 8 bytes.
     text += b" " * (-len(text) % 8)
     yield len(text).to_bytes(8, "little") + text
     for name, array in arrays.items():

@@ -98,6 +98,7 @@ class Verification:
         """Verify with ``runs`` seeds at the recorded sizes, and at others that the original accepts."""
         specs = [value.spec.hints for value in recorded_inputs(self.recording)]
         known = sorted({size for shape in specs for size in shape})
+        # One size at a time, to find those that may differ.
         movable = [
             size
             for number, size in enumerate(known)
@@ -208,6 +209,7 @@ class Verification:
                 *mine,
                 *([target.next_key()] if variant.is_random else []),
             )
+        # With effects or checks the flat function returns a triple.
         plain = not (variant.graph.effects or variant.program.checks)
         result, effects, checks = (outcome, (), ()) if plain else outcome
         result = variant.as_numbers(result)

@@ -22,8 +22,8 @@ _DTYPES = {code: dtype for dtype, code in ENCODED.items() if not dtype.startswit
 def load_weights(graph: Graph, source: str | os.PathLike[str] | Mapping[str, Any]) -> None:
     if not isinstance(source, (str, os.PathLike, Mapping)):
         raise InvalidOption(
-            f"source is {short_repr(source)}, and has to be a safetensors file, a folder of them, or a dict of "
-            "arrays by name"
+            f"source is {short_repr(source)}, and has to be a safetensors file, a folder of them, or a dict "
+            "of arrays by name"
         )
     owners = _owners(graph)
     given = dict(source) if isinstance(source, Mapping) else dict(_in_files(path_of("source", source)))
