@@ -242,7 +242,7 @@ class FlattenedDeviceFunction:
 class _ParallelProgram:
     """A function compiled for all devices.
 
-    is_checked: True once results under ``"first"`` were found equal on all devices.
+    is_checked: False until results under ``"first"`` were found equal on all devices.
     """
 
     flat: FlattenedDeviceFunction

@@ -334,7 +334,8 @@ def lazy_graph(function: Any, framework: str, to: str) -> Graph:
 def record_first(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Record a graph for arguments that fit no variant, before a transform replaces their arrays by tracers.
 
-    Do nothing if an array is already traced, or ``function`` is no graph.
+    If all variants that fit check values, call the graph instead, which records these arguments if no check
+    holds. Do nothing if an array is already traced, or ``function`` is no graph.
     """
     # Tracers have no values to record with.
     if not isinstance(function, Graph) or any(map(_is_traced, iterate_structure((args, kwargs)))):
