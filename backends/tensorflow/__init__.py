@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import native as native  # isort: skip
+from . import preloading as preloading  # isort: skip
 from ...contracts.first_use import at_first_use, calls_at_first_use
 from . import prelude as prelude
 from .dialect import TensorFlowDialect

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import importlib.util
 import math
-import sys
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
@@ -25,12 +22,6 @@ from ..common.compilers import check_compiler_options, compiled_or_plain
 from ..common.failures import shows_as_nan, told
 from ..common.keys import KeysOfSlices
 from .compiled import Compiled, traced_with_any_result, why_not_traced
-
-if "tensorflow" not in sys.modules and importlib.util.find_spec("triton") is not None:
-    # The import runs code of another package, which may raise anything.
-    with contextlib.suppress(Exception):
-        importlib.import_module("triton")
-
 
 # Kernels of TensorFlow may crash on memory that is not aligned to this many bytes.
 _ALIGNMENT = 64
