@@ -14,13 +14,17 @@ from rich.markup import escape
 
 from .exits import CODES, WrongInput, ending
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # TensorFlow greets otherwise
+# TensorFlow logs messages when it is imported.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 if sys.stderr is None or not sys.stderr.isatty():
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
 
 app = typer.Typer(
     name="graph-compiler",
-    help="Records functions and models of torch, JAX, TensorFlow and NumPy, and writes them for torch, JAX, TensorFlow or NumPy.",
+    help=(
+        "Records functions and models of torch, JAX, TensorFlow and NumPy, and writes them for torch, JAX, "
+        "TensorFlow or NumPy."
+    ),
     epilog=CODES,
     no_args_is_help=True,
     add_completion=True,
@@ -28,7 +32,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-_SOURCES = "A saved graph, MODULE:OBJECT (net.py:model, package.module:function), or a model of Hugging Face: a folder, or its name."
+_SOURCES = (
+    "A saved graph, MODULE:OBJECT (net.py:model, package.module:function), or a model of Hugging Face: a "
+    "folder, or its name."
+)
 Source = Annotated[str, typer.Argument(help=_SOURCES, show_default=False)]
 _INPUT_FILES = "Inputs: .npz by name, .npy by position, .json by name or position."
 _RESULT_FILE = "A .npz, .npy or .json file for the result; without it, JSON on stdout."
@@ -49,7 +56,8 @@ Inputs = Annotated[
     typer.Option(
         "--input", "--shape", "-i", metavar="[NAME=]VALUE", show_default=False,
         help=(
-            "An example input: NAME=int64[2,12], int64[2,12]:100 for numbers below 100, a .npy file, or a value of JSON. Models of "
+            "An example input: NAME=int64[2,12], int64[2,12]:100 for numbers below 100, a .npy file, "
+            "or a value of JSON. Models of "
             "Hugging Face need none."
         ),
     ),
@@ -83,7 +91,8 @@ def convert(
         ),
     ],
     to: To = None,
-    given: Inputs = [],  # typer reads it  # noqa: B006
+    # Typer reads the default, so it must be a list.
+    given: Inputs = [],  # noqa: B006
     framework: From = None,
     verified: Annotated[
         bool,
@@ -126,7 +135,8 @@ def _say_converted(found: dict[str, Any]) -> None:
     console = _console()
     console.print(
         escape(
-            f"{found['name']}, {found['source']} to {found['target']}: {found['operations']:,} operations, {found['parameters']:,} "
+            f"{found['name']}, {found['source']} to {found['target']}: {found['operations']:,} "
+            f"operations, {found['parameters']:,} "
             "parameters"
         )
     )
@@ -211,14 +221,18 @@ def show(
 @ending
 def run(
     graph: Annotated[Path, typer.Argument(help="A saved graph.", show_default=False)],
-    files: Annotated[list[Path], typer.Argument(metavar="[INPUTS]...", help=_INPUT_FILES, show_default=False)] = [],  # noqa: B006
+    files: Annotated[
+        list[Path], typer.Argument(metavar="[INPUTS]...", help=_INPUT_FILES, show_default=False)
+    ] = [],  # noqa: B006
     given: Inputs = [],  # noqa: B006
-    output: Annotated[Path | None, typer.Option("--output", "-o", help=_RESULT_FILE, show_default=False)] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help=_RESULT_FILE, show_default=False)
+    ] = None,
     to: To = None,
     force: Force = False,
     json_output: Json = False,
     debug: Debug = False,
-) -> Any:  # fmt: skip
+) -> Any:
     """Run a saved graph on inputs from files, or as --input says, and write what it gives."""
     from . import files as inputs
     from . import files as outputs

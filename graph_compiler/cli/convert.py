@@ -73,21 +73,20 @@ def graph_of(
         options.update(args=given[0], kwargs=given[1])
     started = time.perf_counter()
     graph = api.compile(function, to=to, **options)
-    if not graph.variants and not any(
-        given
-    ):  # of a model that can tell its inputs, and is written in the target itself
+    # A model may provide its own example inputs. If the target is its framework, nothing is recorded yet.
+    if not graph.variants and not any(given):
         _record_examples(graph)
     if not graph.variants:
         raise WrongInput(
-            f"{source} needs example inputs, --input {names[0]}=float32[2,3]: its arguments are {', '.join(names)}"
+            f"{source} needs example inputs, --input {names[0]}=float32[2,3]: its arguments are "
+            f"{', '.join(names)}"
         )
     return Converted(graph, time.perf_counter() - started)
 
 
 def _record_examples(graph: Graph) -> None:
-    frontend = getattr(
-        graph.pipeline, "frontend", None
-    )  # None where only a call can tell what it is written in
+    # It is None if only a call can tell the framework.
+    frontend = getattr(graph.pipeline, "frontend", None)
     if frontend is not None and (examples := frontend.example_inputs(graph.pipeline.function)):
         graph.add_variant((), examples, "its own example inputs")
 

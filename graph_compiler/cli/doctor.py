@@ -32,7 +32,8 @@ PACKAGES: dict[str, tuple[str, str | None]] = {
     "rich": ("13", None),
 }
 _NEEDED = ("numpy", "networkx")
-_INSTEAD = {"tensorflow": ("tensorflow-cpu", "tensorflow-macos")}  # other distributions of the same package
+# Other distributions of the same package.
+_INSTEAD = {"tensorflow": ("tensorflow-cpu", "tensorflow-macos")}
 _SECONDS = 180
 _REGISTRIES: dict[str, Registry[Any]] = {"frontend": frontends, "backend": backends}
 
@@ -62,7 +63,8 @@ def _torchvision_differs(versions: Versions, environment: Mapping[str, str]) -> 
 
 CONFLICTS: tuple[Conflict, ...] = (
     (_torchvision_differs, (
-        "torchvision {torchvision} was built for another torch than {torch}: its operators do not load, and transformers cannot be imported"
+        "torchvision {torchvision} was built for another torch than {torch}: its operators do not "
+        "load, and transformers cannot be imported"
     )),
     (
         lambda v, e: numbers(v.get("jaxlib")) > numbers(v.get("jax")) > (),

@@ -29,11 +29,16 @@ class Exit(IntEnum):
     """Exit codes of the commands."""
 
     DONE = 0
-    FAILED = 1  # the program that was given raised an exception, or this one has a fault
-    WRONG_INPUT = 2  # an option, a source, a file or an input that is none
-    REFUSED = 3  # it cannot be converted, or a call fits nothing that was recorded
-    DIFFERS = 4  # the graph and the original gave different numbers
-    MISSING = 5  # a package is not installed, or does not work
+    # The user's program raised an exception, or this one has a bug.
+    FAILED = 1
+    # An option, source, file or input is invalid.
+    WRONG_INPUT = 2
+    # The program cannot be converted, or a call matches no recorded variant.
+    REFUSED = 3
+    # The results of the graph and of the original differ.
+    DIFFERS = 4
+    # A package is not installed or does not work.
+    MISSING = 5
     INTERRUPTED = 130
 
 
@@ -102,13 +107,12 @@ def ending(command: Command) -> Command:
     def ended(*args: Any, json_output: bool = False, debug: bool = False, **options: Any) -> None:
         out = sys.stdout
         try:
-            with (
-                contextlib.redirect_stdout(sys.stderr) if json_output else contextlib.nullcontext()
-            ):  # the user's own prints are no JSON
+            # The user's code may print, which would corrupt the JSON.
+            with contextlib.redirect_stdout(sys.stderr) if json_output else contextlib.nullcontext():
                 found = command(*args, json_output=json_output, debug=debug, **options)
         except (typer.Exit, typer.Abort):
             raise
-        # All that ends a command is reported, and told by its exit status.
+        # Whatever ends a command is reported and determines the exit code.
         except BaseException as problem:
             if isinstance(problem, (SystemExit, GeneratorExit)):
                 raise
@@ -141,7 +145,8 @@ def _report(problem: BaseException, json_output: bool, out: Any) -> int:
     return int(code)
 
 
-SECONDS = 1.0  # that the main thread has to end by itself
+# Time for the main thread to end by itself.
+SECONDS = 1.0
 
 
 def end_when_interrupted() -> None:
@@ -156,7 +161,8 @@ def end_when_interrupted() -> None:
         threading.current_thread() is not threading.main_thread()
         or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
     ):
-        return  # A program that calls this one, or the shell that has put it in the background, decides about signals.
+        # A program that calls this one, or a shell that runs it in the background, handles signals itself.
+        return
     reader, writer = socket.socketpair()
     writer.setblocking(False)
     signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
@@ -171,9 +177,8 @@ def exit_interrupted() -> None:
     """
     discard_partial()
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(
-            AttributeError, ValueError, OSError
-        ):  # None, closed, or a pipe that nobody reads
+        # The stream may be None, closed, or a pipe without a reader.
+        with contextlib.suppress(AttributeError, ValueError, OSError):
             stream.flush()
     os._exit(Exit.INTERRUPTED)
 

@@ -37,7 +37,8 @@ _DTYPES = (
     "complex64",
     "complex128",
 )
-_BELOW = 10  # whole numbers are drawn below this: small enough for most tables that they look up
+# Random integers are below this, so that they are valid indices for most embeddings.
+_BELOW = 10
 
 Given = tuple[tuple[Any, ...], dict[str, Any]]
 
@@ -72,7 +73,8 @@ def _value(text: str, whole: str, generator: np.random.Generator) -> Any:
         return json.loads(text)
     except ValueError:
         raise WrongInput(
-            f"--input {whole} is none: an array is written float32[2,3] (whole numbers below 100: int64[2,3]:100) or file.npy, another "
+            f"--input {whole} is none: an array is written float32[2,3] (whole numbers below 100: "
+            "int64[2,3]:100) or file.npy, another "
             "value as in JSON"
         ) from None
 

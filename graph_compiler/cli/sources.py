@@ -21,12 +21,13 @@ from ..runtime.progress import show_progress
 from .exits import WrongInput
 
 _OF_AN_OWNER = re.compile(r"[\w.-]+/[\w.-]+")
-_SUFFIX = re.compile(r"\.[A-Za-z]\w*")  # the end of "Qwen2.5" is a version
-# Names of models may end like files ("whisper-tiny.en"), but not like these.
+# A suffix starts with a letter, because the end of "Qwen2.5" is a version.
+_SUFFIX = re.compile(r"\.[A-Za-z]\w*")
+# Names of models may have a suffix ("whisper-tiny.en"), but none of these.
 _FILE_SUFFIXES = frozenset({
-    ".bin", ".ckpt", ".gguf", ".gz", ".h5", ".hdf5", ".htm", ".html", ".ipynb", ".json", ".mlir", ".msgpack", ".npy", ".npz",
-    ".onnx", ".pb", ".pickle", ".pkl", ".pt", ".pt2", ".pth", ".py", ".pyc", ".safetensors", ".tar", ".tflite", ".toml", ".txt", ".yaml",
-    ".yml", ".zip",
+    ".bin", ".ckpt", ".gguf", ".gz", ".h5", ".hdf5", ".htm", ".html", ".ipynb", ".json", ".mlir", ".msgpack",
+    ".npy", ".npz", ".onnx", ".pb", ".pickle", ".pkl", ".pt", ".pt2", ".pth", ".py", ".pyc", ".safetensors",
+    ".tar", ".tflite", ".toml", ".txt", ".yaml", ".yml", ".zip",
 })  # fmt: skip
 
 
@@ -59,13 +60,15 @@ def original(source: str) -> Any:
     path = Path(source)
     if path.is_dir() and not (path / "config.json").is_file():
         raise WrongInput(
-            f"{source} is a folder, and neither a saved graph (graph.json) nor a model of Hugging Face (config.json) is in it"
+            f"{source} is a folder, and neither a saved graph (graph.json) nor a model of Hugging Face "
+            "(config.json) is in it"
         )
     if path.suffix == ".py":
         raise WrongInput(f"{source} is a Python file: name the object in it, {source}:NAME")
     if not path.exists() and names_a_file(source):
         raise WrongInput(
-            f"there is no file or folder {source}, and it is no MODULE:OBJECT and no name of a model (owner/name)"
+            f"there is no file or folder {source}, and it is no MODULE:OBJECT and no name of a model "
+            "(owner/name)"
         )
     with show_progress(f"Loading {source}"):
         return _pretrained(source)
@@ -103,9 +106,8 @@ def _module(name: str) -> ModuleType:
     if not path.is_file():
         raise WrongInput(f"there is no file {name}")
     sys.path.insert(0, str(path.resolve().parent))
-    module_name = (
-        path.stem if path.stem not in sys.modules else f"given_{path.stem}"
-    )  # a file may be called as a module of Python
+    # The file may have the name of a module that is already imported.
+    module_name = path.stem if path.stem not in sys.modules else f"given_{path.stem}"
     spec = importlib.util.spec_from_file_location(module_name, path)
     if spec is None or spec.loader is None:
         raise WrongInput(f"{name} is no Python file")
@@ -131,7 +133,8 @@ def _callable(found: Any, source: str) -> Any:
             found = found()
         except TypeError as problem:
             raise WrongInput(
-                f"{source} is a class, and making an object of it without arguments fails: {problem}. Name an object or a function"
+                f"{source} is a class, and making an object of it without arguments fails: {problem}. "
+                "Name an object or a function"
             ) from None
     if not callable(found):
         raise WrongInput(

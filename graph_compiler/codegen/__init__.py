@@ -1,4 +1,4 @@
-"""Code generation: from a graph to the source of a flat Python function, and from the source to the function."""
+"""Code generation: writes a graph as the source of a flat Python function, and loads the source."""
 
 from .lines import WIDTH as WIDTH
 from .loading import load as load

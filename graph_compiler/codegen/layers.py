@@ -39,8 +39,10 @@ class Weight(NamedTuple):
     def text(self, index: str) -> str:
         """Return the expression for the entry, with the layer index in the variable `index`.
 
-        >>> print(Weight("parameters", "layer.", ".weight").text("index"), Weight("parameters", "embed").text("index"))
-        parameters[f"layer.{index}.weight"] parameters["embed"]
+        >>> print(Weight("parameters", "layer.", ".weight").text("index"))
+        parameters[f"layer.{index}.weight"]
+        >>> print(Weight("parameters", "embed").text("index"))
+        parameters["embed"]
         """
         if self.after is None:
             return f"{self.holder}[{quoted(self.before)}]"
@@ -124,7 +126,8 @@ def quoted(name: str) -> str:
     return f'"{name}"' if plain == f"'{name}'" and '"' not in name else plain
 
 
-HELPER = "stacked_weights"  # of the prelude of a target
+# Name of the helper in the preludes of targets.
+HELPER = "stacked_weights"
 
 
 class Stack(NamedTuple):

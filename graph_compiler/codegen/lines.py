@@ -7,14 +7,11 @@ import re
 
 from ..ops.text import factor
 
-LONGEST_INNER, LONGEST = (
-    60,
-    96,
-)  # characters of an expression that is put into another one, and of what results
+# Limits in characters of an expression that is inlined, and of the result.
+LONGEST_INNER, LONGEST = 60, 96
 _STRING = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'')
-_WORD = re.compile(
-    r"(?<![\w.])\w+(?!\w)(?!\s*=(?!=))"
-)  # where it stands for a value, and is no name of a keyword
+# Names of values, without attributes and keywords.
+_WORD = re.compile(r"(?<![\w.])\w+(?!\w)(?!\s*=(?!=))")
 _NEGATIVE = re.compile(r"(?<=[(,\[] )\((-[\w.]+)\)(?=[,)\]])|(?<=[(\[])\((-[\w.]+)\)(?=[,)\]])")
 
 
@@ -22,12 +19,15 @@ def folded(expression: str, name: str, inner: str) -> str | None:
     """Return `expression` with `inner` substituted for `name`, or None if `name` occurs more than once or the
     result is too long.
 
-    >>> folded("jnp.sum(mul, axis=1)", "mul", "x * 2.0"), folded("mul + 1.0", "mul", "x * 2.0"), folded("mul * mul", "mul", "x + y")
-    ('jnp.sum(x * 2.0, axis=1)', 'x * 2.0 + 1.0', None)
-    >>> folded("1.0 / add", "add", "1.0 + lax.exp(x - y)"), folded("x - add", "add", "y + z"), folded("mul < 2", "mul", "x * y")
-    ('1.0 / (1.0 + lax.exp(x - y))', 'x - (y + z)', 'x * y < 2')
-    >>> folded("inverse.astype(int)", "inverse", "~mask"), folded("f(x, -mul)", "mul", "y * z"), folded("x[0] = add", "add", "y + z")
-    ('(~mask).astype(int)', 'f(x, -(y * z))', 'x[0] = y + z')
+    >>> folded("jnp.sum(mul, axis=1)", "mul", "x * 2.0"), folded("mul + 1.0", "mul", "x * 2.0")
+    ('jnp.sum(x * 2.0, axis=1)', 'x * 2.0 + 1.0')
+    >>> folded("mul * mul", "mul", "x + y")
+    >>> folded("1.0 / add", "add", "1.0 + lax.exp(x - y)"), folded("x - add", "add", "y + z")
+    ('1.0 / (1.0 + lax.exp(x - y))', 'x - (y + z)')
+    >>> folded("mul < 2", "mul", "x * y"), folded("inverse.astype(int)", "inverse", "~mask")
+    ('x * y < 2', '(~mask).astype(int)')
+    >>> folded("f(x, -mul)", "mul", "y * z"), folded("x[0] = add", "add", "y + z")
+    ('f(x, -(y * z))', 'x[0] = y + z')
     """
     if len(inner) > LONGEST_INNER or len(expression) + len(inner) - len(name) > LONGEST:
         return None
@@ -96,11 +96,11 @@ def tidied(expression: str) -> str:
 
 
 WIDTH = 120
-_START = re.compile(
-    r"(?:return |[\w.,: ()\[\]]* = |\w+: |\w+=(?!=))?"
-)  # what stands before an expression, with strings as words
+# The part of a statement before its expression, with strings masked as words.
+_START = re.compile(r"(?:return |[\w.,: ()\[\]]* = |\w+: |\w+=(?!=))?")
 _OPERATOR = re.compile(r" (?=(?:[-+*/@%&|^<>]|//|\*\*|<<|>>|[<>=!]=) )")
-_KEPT = ("#", "raise ", "if ", "with ", "del ")  # more lines would not help to read these
+# Breaking these statements would not make them more readable.
+_KEPT = ("#", "raise ", "if ", "with ", "del ")
 
 
 def broken(line: str, indent: int = 0, end: str = "") -> list[str]:
@@ -112,7 +112,8 @@ def broken(line: str, indent: int = 0, end: str = "") -> list[str]:
 
     >>> broken("y = f(x, 1)")
     ['y = f(x, 1)']
-    >>> print(*broken(f"y = f({'a' * 50}, b=2) + g({'c' * 70}, [{'d' * 60}])"), sep="\n")  # doctest: +NORMALIZE_WHITESPACE
+    >>> lines = broken(f"y = f({'a' * 50}, b=2) + g({'c' * 70}, [{'d' * 60}])")
+    >>> print(*lines, sep="\n")  # doctest: +NORMALIZE_WHITESPACE
     y = (
         f(aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa, b=2)
         + g(

@@ -12,12 +12,12 @@ from ..errors import FrameworkNotInstalled
 from .source import Program
 from .standing_alone import ERRORS
 
-_last = [
-    0
-]  # number of a file. No itertools.count: torch.compile asks that for a copy, which Python 3.14 refuses
-_retired: list[
-    str
-] = []  # of functions that are gone: dropped here, for the collector may run while linecache goes through its entries
+# Number of the last file. This is no ``itertools.count``, because ``torch.compile`` would copy it, which
+# fails in Python 3.14.
+_last = [0]
+# File names of functions that were collected. Their entries are removed later, because the garbage collector
+# may run while linecache iterates over its entries.
+_retired: list[str] = []
 
 
 def load(program: Program, extra: Mapping[str, Any] | None = None) -> Callable[..., Any]:
@@ -30,16 +30,15 @@ def load(program: Program, extra: Mapping[str, Any] | None = None) -> Callable[.
         linecache.cache.pop(_retired.pop(), None)
     _last[0] += 1
     filename = f"<graph_compiler {program.name} {_last[0]}>"
-    scope: dict[str, Any] = {
-        **program.globals,
-        **(extra or {}),
-    }  # without a __name__, by which torch's compiler would import it
+    # There is no ``__name__``, because torch's compiler would import a module of that name.
+    scope: dict[str, Any] = {**program.globals, **(extra or {})}
     try:
         exec(compile(program.source, filename, "exec"), scope)
     except ModuleNotFoundError as problem:
         package = (problem.name or "").partition(".")[0]
         raise FrameworkNotInstalled(
-            f"the source written for {program.name} needs {package}, which is not installed here; install it with: pip install {package}"
+            f"the source written for {program.name} needs {package}, which is not installed here; "
+            f"install it with: pip install {package}"
         ) from None
     scope.update({name: getattr(errors, name) for name in ERRORS if name in scope})
     function: Callable[..., Any] = scope[program.name]

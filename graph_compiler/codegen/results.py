@@ -31,10 +31,8 @@ _IMPORTS = {
     "dataclasses": "import dataclasses",
     "defaultdict": "from collections import defaultdict",
 }
-MAKERS = (
-    *_IMPORTS,
-    *(name for name, item in vars(making).items() if isinstance(item, FunctionType)),
-)  # names in their source
+# Names that the source of these functions defines or imports.
+MAKERS = (*_IMPORTS, *(name for name, item in vars(making).items() if isinstance(item, FunctionType)))
 
 
 @dataclasses.dataclass
@@ -146,7 +144,7 @@ class _Results:
         return f"{self._maker(cls)}({name}, {self._keys(tree.keys)}, [{', '.join(children)}])"
 
     def _keys(self, keys: tuple[Any, ...]) -> str:
-        # Names of settings are texts of a class of their own, which no generated source knows.
+        # Names of settings are of a subclass of ``str``, which generated source does not know.
         return self._static(tuple(str(key) if isinstance(key, str) else key for key in keys))
 
     def _maker(self, cls: type) -> str:

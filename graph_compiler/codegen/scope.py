@@ -29,7 +29,8 @@ from .layers import NOTHING, Numbered, Stack
 from .lines import LONGEST, broken, folded, tidied
 from .standing_alone import portable
 
-OWN_NAME = "_the_name_of_this_definition_"  # in the text of a definition, until it has one
+# Placeholder for the name of a definition in its text, until the name is chosen.
+OWN_NAME = "_the_name_of_this_definition_"
 
 
 @dataclass
@@ -44,10 +45,8 @@ class Definitions:
 
     named: dict[str, str] = field(default_factory=dict)
     taken: dict[str, None] = field(default_factory=dict)
-    open: list[Namespace] = field(default_factory=list)  # of the functions that are being written
-    origins: dict[str, list[tuple[int, Origin]]] = field(
-        default_factory=dict
-    )  # text -> the lines of its nodes, counted from 0
+    open: list[Namespace] = field(default_factory=list)
+    origins: dict[str, list[tuple[int, Origin]]] = field(default_factory=dict)
 
     def add(self, wanted: str, text: str, suffixes: Sequence[str], names: Namespace) -> str:
         """Return the name for a definition, which stands in `text` as `OWN_NAME`. `wanted` is the preferred
@@ -99,7 +98,8 @@ def bytes_of(value: Value) -> int:
 
 _SYMBOL_NAMES = {"size": "dim", "stride": "stride"}
 _SPELLED = (bool, int, float, complex, str, bytes, slice, type(Ellipsis))
-_DELETED_FROM_BYTES = 1 << 16  # memory that is free is taken again while the processor's caches hold it
+# Large memory that is freed early is reused while it is still in the processor's caches.
+_DELETED_FROM_BYTES = 1 << 16
 _STEP = "    "
 
 
@@ -119,11 +119,11 @@ class Shared:
     structured: Mapping[str, Callable[[Any, Node], None]]
     names: Namespace
     globals: dict[str, Any] = field(default_factory=dict)
-    reserved: tuple[str, ...] = ()  # names that no function of the module may use for something else
+    reserved: tuple[str, ...] = ()
     definitions: Definitions = field(default_factory=Definitions)
-    numbered: Mapping[int, Numbered] = field(default_factory=dict)  # of the functions of blocks, by identity
-    functions: dict[int, str] = field(default_factory=dict)  # their names
-    stacks: Mapping[Node, Stack] = field(default_factory=dict)  # nodes that stack weights of layers
+    numbered: Mapping[int, Numbered] = field(default_factory=dict)
+    functions: dict[int, str] = field(default_factory=dict)
+    stacks: Mapping[Node, Stack] = field(default_factory=dict)
 
 
 _NAME = re.compile(r"\w+")
@@ -146,22 +146,27 @@ class Scope:
         self.text: dict[Value, str] = {}
         self.symbols: dict[Symbol, str] = {}
         self.lines: list[str] = []
-        self.origins: list[tuple[int, Origin]] = []  # of each node, by the place of its line in ``lines``
-        self.inner_origins: list[tuple[int, Origin]] = []  # the same of nodes of regions
+        # For each node, the index of its line in ``lines``, and its origin.
+        self.origins: list[tuple[int, Origin]] = []
+        # The same for nodes of regions.
+        self.inner_origins: list[tuple[int, Origin]] = []
         self.made = {value for node in nodes for value in node.outputs}
         self.needed = set(roots)
         self.last_use = last_uses(nodes, self.needed)
         self.uses = Counter(chain.from_iterable(map(Node.reads, nodes)))
-        self.folded: set[Value] = set()  # those that have no line of their own
-        self.foldable: list[
-            tuple[int, Node, str]
-        ] = []  # lines that may go into the next: where they end, what they compute
-        self.ends: list[tuple[int, Node, str]] = []  # the same of lines that make what the block gives
-        self.released: dict[Node, list[Value]] = {}  # what nothing needs after a node that is being written
+        # Values that were inlined and have no line.
+        self.folded: set[Value] = set()
+        # Lines that may be inlined into the next one: number of lines with them, node, and expression.
+        self.foldable: list[tuple[int, Node, str]] = []
+        # The same for lines that compute an output of the block.
+        self.ends: list[tuple[int, Node, str]] = []
+        # Values that are not needed after a node that is being written.
+        self.released: dict[Node, list[Value]] = {}
         self.wishes: dict[Value, str] = {}
         self.module: str = outer.module if outer else ""
         self.context, self.depth = "", 0
-        self.held: dict[str, None] = {}  # names in use that the block has taken
+        # Names in use that this block has taken.
+        self.held: dict[str, None] = {}
 
     # ------------------------------------------------------------------------------ text of arguments
     def literal(self, structure: Any) -> Any:
@@ -258,9 +263,8 @@ class Scope:
         expression = tidied(self._with_folded(node, expression))
         self.origins.append((len(self.lines), node.origin))
         self.line((_STEP if self.context else "") + (f"{targets} = {expression}" if targets else expression))
-        gives_array = (
-            len(node.outputs) == 1 and targets == self.text[node.outputs[0]]
-        )  # and no tuple or list of one
+        # The result is an array and no sequence of one array.
+        gives_array = len(node.outputs) == 1 and targets == self.text[node.outputs[0]]
         if gives_array and self._may_be_folded(node):
             self.foldable.append((len(self.lines), node, expression))
         elif gives_array and not self.context and not self.uses[node.outputs[0]]:
@@ -310,9 +314,8 @@ class Scope:
         self.shared.structured[node.op](self, node)
         written = [place for place in range(before, len(self.lines)) if self.lines[place]] or [before]
         self.origins.append((written[0], node.origin))
-        self.inner_origins.append(
-            (written[-1], node.origin)
-        )  # where most targets call the functions that they have defined above
+        # Most targets call the functions of the regions in the last line.
+        self.inner_origins.append((written[-1], node.origin))
         gone = self.released.pop(node, None)
         self._delete(node, self._release_after(node) if gone is None else gone)
 

@@ -79,9 +79,8 @@ class _Writer:
         else:
             self.prelude, self.helpers = prelude, _names_of(prelude)
         always = [*self.imports, "parameters", "constants", "math", *ERRORS, *MAKERS]
-        self.own = Namespace(reserved=always).unique(
-            graph.name
-        )  # a helper of this name is in the way only where it is used
+        # A helper of this name conflicts only if it is used, which is known later.
+        self.own = Namespace(reserved=always).unique(graph.name)
         self.names = Namespace(reserved=[*always, *self.helpers, self.own])
         self.shared = Shared(
             dialect, target.structured, self.names, reserved=(*always, *self.helpers, self.own)
@@ -90,7 +89,8 @@ class _Writer:
         self.shared.stacks = stacks_of(graph) if graph.parameters and HELPER in self.helpers else {}
         self.scope = Scope(self.shared, graph.nodes, graph.roots())
         for effect in graph.effects:
-            if effect.kind == "buffer":  # state is called as its buffer
+            # The new value of a buffer gets the name of the buffer.
+            if effect.kind == "buffer":
                 self.scope.wishes[effect.value] = effect.target
         self.inner_guards: dict[Value, list[tuple[Guard, Size]]] = {}
         for guard, condition in graph.inner_guards():
@@ -284,12 +284,12 @@ def _helpers(prelude: Any, function: str, known: frozenset[str] | None = None) -
     return list(found.values())
 
 
-@functools.cache  # of the preludes of all targets
+@functools.cache
 def _names_of(prelude: Any) -> frozenset[str]:
     return frozenset(name for name in vars(prelude) if name[:2] != "__") if prelude else frozenset()
 
 
-@functools.cache  # of the functions of preludes, which are few
+@functools.cache
 def _source_of(helper: FunctionType) -> str:
     """Return the source of a helper, with its `spelled` names replaced by those of the target."""
     spelled: dict[str, str] = vars(helper).get("spelled", {})

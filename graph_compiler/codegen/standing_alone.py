@@ -32,8 +32,10 @@ def portable_path(file: str) -> str:
     """Return the path of a file from its outermost package on, or only its name if it is not part of a
     package.
 
-    >>> portable_path("/usr/lib/python3/site-packages/timm/layers/mlp.py"), portable_path("/home/me/model.py"), portable_path("<stdin>")
-    ('timm/layers/mlp.py', 'model.py', '<stdin>')
+    >>> portable_path("/usr/lib/python3/site-packages/timm/layers/mlp.py")
+    'timm/layers/mlp.py'
+    >>> portable_path("/home/me/model.py"), portable_path("<stdin>")
+    ('model.py', '<stdin>')
     """
     text = file.replace("\\", "/")
     for folder in _INSTALLED:

@@ -19,7 +19,8 @@ class Aliases:
         self._base: dict[Value, Value] = {}
         self.written: set[Value] = set()
         for node in distinct(graph.nodes) if graph.dialect != "canonical" else ():
-            if (record := node.record) is None or not (record.views or record.writes):  # as of most
+            # Most calls neither alias nor write.
+            if (record := node.record) is None or not (record.views or record.writes):
                 continue
             for index, viewed in record.views.items():
                 self._base[node.outputs[index]] = self.base_of(viewed)

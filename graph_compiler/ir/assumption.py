@@ -16,13 +16,15 @@ from ..errors import InvalidFile
 from ..sizes import Symbol
 from .node import Origin, Value
 
-Replaced = Callable[[Any], Any]  # a size, number or value -> what stands for it in another graph
+# Maps a size, number or value to its counterpart in another graph.
+Replaced = Callable[[Any], Any]
 
 
 class Assumption(Protocol):
     """Immutable statement that must hold for a call; otherwise the graph must not run."""
 
-    kind: ClassVar[str]  # in files
+    # Name of the kind in saved files.
+    kind: ClassVar[str]
 
     def lines(self, names: Names) -> list[str]:
         """Return lines of code for the generated matcher that leave the variant if the statement does not
@@ -148,10 +150,10 @@ def same_elements(left: Any, right: Any, rounding: float = 0.0) -> bool:
 
     Floats may differ by the relative tolerance `rounding`. Lists are compared element by element.
 
-    >>> same_elements([1.0, float("nan")], [1.0, float("nan")]), same_elements(0.0, -0.0), same_elements(1.0, 1.00001, rounding=1e-4)
-    (True, False, True)
-    >>> same_elements(1.0, float("inf"), rounding=1e-4)
-    False
+    >>> same_elements([1.0, float("nan")], [1.0, float("nan")]), same_elements(0.0, -0.0)
+    (True, False)
+    >>> same_elements(1.0, 1.00001, rounding=1e-4), same_elements(1.0, float("inf"), rounding=1e-4)
+    (True, False)
     """
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(same_elements(*pair, rounding) for pair in zip(left, right))

@@ -44,8 +44,10 @@ def close(*bodies: Body) -> tuple[tuple[Region, ...], tuple[Value, ...]]:
     >>> x = build.input("x", ArraySpec((3,), "float32"))
     >>> body = build.body("body", [Value("carried", x.spec)], lambda carried: (build.add(carried, x),))
     >>> (region,), captured = close(body)
-    >>> region.block.inputs, captured == (x,), region.sizes
-    ((%carried: float32[carried.shape[0]], %x: float32[carried.shape[0]]), True, {carried.shape[0]: x.shape[0]})
+    >>> region.block.inputs
+    (%carried: float32[carried.shape[0]], %x: float32[carried.shape[0]])
+    >>> captured == (x,), region.sizes
+    (True, {carried.shape[0]: x.shape[0]})
     """
     captured = tuple(dict.fromkeys(value for body in bodies for value in _captured(body)))
     return tuple(_Closing(body, captured).region() for body in bodies), captured
@@ -85,7 +87,7 @@ class _Closing:
     body: Body
     captured: tuple[Value, ...]
     own: dict[Value, Value] = field(default_factory=dict)
-    inner: dict[Any, Size] = field(default_factory=dict)  # size outside -> the size inside
+    inner: dict[Any, Size] = field(default_factory=dict)
     sizes: dict[Symbol, Any] = field(default_factory=dict)
 
     def region(self) -> Region:
@@ -131,7 +133,8 @@ class _Closing:
         if symbol.source not in self.own:
             raise InvalidGraph(f"{symbol!r} is read in {self.body.name}, and nothing that it captures has it")
         made = symbol.of(self.own[symbol.source])
-        if symbol.source in self.captured:  # a size of an input that nothing outside has is the region's own
+        # A size of one of the body's own inputs has no counterpart outside.
+        if symbol.source in self.captured:
             self.sizes[made] = Size.of(symbol)
         return self.inner.setdefault(Size.of(symbol), Size.of(made))
 
@@ -267,7 +270,8 @@ class Builder:
         for spec in region.specs_outside():
             if any(_has_inner(region, dim) for dim in spec.shape):
                 raise UnsupportedOperation(
-                    f"a result of {region.name} has a size that depends on elements, which each step or branch may have another of; "
+                    f"a result of {region.name} has a size that depends on elements, which each step or "
+                    "branch may have another of; "
                     f"use a mask instead\n    {self.origin}"
                 )
 

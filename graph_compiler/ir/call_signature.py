@@ -10,7 +10,7 @@ from .node import Value
 
 
 def call_signature(graph: Graph) -> inspect.Signature:
-    """Return the signature of the recorded call, for originals that have none or do not name their arguments."""
+    """Return the signature of the recorded call, for originals without one or without argument names."""
     args, kwargs = unflatten(graph.input_tree, graph.inputs)
     names = [item.name if isinstance(item, Value) else f"argument_{place}" for place, item in enumerate(args)]
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD

@@ -63,7 +63,8 @@ def inline(region: Region, operands: Sequence[Any], append: Callable[[Node], Non
     >>> from graph_compiler.ops import ArraySpec
     >>> build = Builder(Graph("f", "canonical"))
     >>> x = build.input("x", ArraySpec((3,), "float32"))
-    >>> (region,), _ = close(build.body("body", [Value("held", x.spec)], lambda held: (build.multiply(held, 2.0),)))
+    >>> body = build.body("body", [Value("held", x.spec)], lambda held: (build.multiply(held, 2.0),))
+    >>> (region,), _ = close(body)
     >>> inline(region, [x], build.graph.nodes.append), build.graph.nodes[-1].inputs[0] is x
     ((%multiply: float32[x.shape[0]],), True)
     """

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from .node import Region
 
 
-GUARD = "guard"  # the operation of a node that stands for a guard in a block: see :func:`check`
+# Operation of a node that stands for a guard in a block; see :func:`check`.
+GUARD = "guard"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,8 @@ class Guard:
         """Raise `GuardFailed` if the elements `seen` differ from those of the recording."""
         if not same_elements(seen, self.expected, self.rounding):
             raise GuardFailed(
-                f"elements handed to Python were {self.expected!r} while recording and are {seen!r} now, read by {self.origin}"
+                f"elements handed to Python were {self.expected!r} while recording and are {seen!r} "
+                f"now, read by {self.origin}"
             )
 
     def symbols(self) -> tuple[Symbol, ...]:
@@ -81,7 +83,8 @@ class Guard:
         """Return a description of the condition if it does not hold, or cannot be decided, for this call.
         Conditions on elements return None.
         """
-        given = call.inputs[: len(call.leaves)]  # others are numbers that a call draws
+        # The other inputs are not arguments, such as random numbers.
+        given = call.inputs[: len(call.leaves)]
         symbols = self.symbols()
         is_of_call = all(symbol.source in given and symbol.kind in ("size", "item") for symbol in symbols)
         if not isinstance(self.condition, Size) or not is_of_call:
@@ -91,7 +94,10 @@ class Guard:
         try:
             holds = substitute(self.condition, call.size)
         except call.undecided as problem:
-            return f"{self} cannot be told of sizes that are unknown yet ({str(problem).partition(chr(10))[0]} Say it in their constraints)"
+            return (
+                f"{self} cannot be told of sizes that are unknown yet ({str(problem).partition(chr(10))[0]} "
+                "Say it in their constraints)"
+            )
         return None if holds else f"{self} does not hold"
 
     def mapped(self, replaced: Replaced) -> Guard | None:
@@ -239,7 +245,8 @@ def to_networkx(graph: Graph) -> networkx.MultiDiGraph:
 def _filled(
     drawn: networkx.MultiDiGraph, sources: Iterable[tuple[str, Value]], nodes: Iterable[Node], outputs: Any
 ) -> networkx.MultiDiGraph:
-    place: dict[Value, tuple[int, int]] = {}  # value -> number of the node, index of the output
+    # Number of the node and index of the output that produce a value.
+    place: dict[Value, tuple[int, int]] = {}
     for kind, value in sources:
         place[value] = len(drawn), 0
         drawn.add_node(
@@ -298,7 +305,8 @@ def _connect(
 
 A = TypeVar("A")
 _CONDITION, _VALUE = attrgetter("condition"), attrgetter("value")
-_ELEMENTS = frozenset({"fill_value", "value"})  # parameters that are elements of an array
+# Parameters that become elements of an array, so no size depends on them.
+_ELEMENTS = frozenset({"fill_value", "value"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,8 +364,6 @@ class Graph:
     _makers: Makers = field(default_factory=Makers, init=False, repr=False, compare=False)
 
     def __str__(self) -> str:
-        # moved
-
         return to_text(self)
 
     def derive(self, **changes: Any) -> Graph:
@@ -501,8 +507,6 @@ class Graph:
         ``file``, ``line`` and, for operations that run blocks, ``regions`` (name -> graph). Edges go from
         producer to user, one per use, with the attributes ``value`` (name) and ``output`` (index).
         """
-        # moved
-
         return to_networkx(self)
 
 
@@ -577,7 +581,8 @@ class _Names:
         return self.of[value]
 
     def declared(self, value: Value) -> str:
-        name = self.name(value)  # before its sizes, which may be its own
+        # The sizes of a value may be symbols of itself, so it is named first.
+        name = self.name(value)
         return f"%{name}: {value.dtype}[{', '.join(str(self._part(dim)) for dim in value.shape)}]"
 
     def node(self, node: Node) -> str:

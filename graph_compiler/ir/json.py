@@ -50,9 +50,8 @@ def tree_to_json(tree: Tree, item: Callable[[Any], Any]) -> Any:
             if isinstance(value, type) and not fixed
             else {"fixed" if fixed else "static": item(value)}
         )
-    items = [
-        (key, child) for key, child in zip(tree.keys, tree.children) if not isinstance(key, Setting)
-    ]  # a setting may be code
+    # A setting may be code, which is not saved.
+    items = [(key, child) for key, child in zip(tree.keys, tree.children) if not isinstance(key, Setting)]
     children = [tree_to_json(child, item) for _, child in items]
     cls = tree.type
     return {
@@ -172,13 +171,14 @@ class KnownClasses:
         if (module, name) not in self._unknown:
             self._unknown.add((module, name))
             log.warning(
-                "the file holds a %s, which is not known here; a plain %s is used in its place. Import %s before, where it has the "
+                "the file holds a %s, which is not known here; a plain %s is used in its place. Import "
+                "%s before, where it has the "
                 "class under this name",
                 name, form, module,
             )  # fmt: skip
 
 
-# What a container or an object with attributes is not.
+# Instances of these are neither containers nor plain objects with attributes.
 _NEVER = (type, BaseException, types.ModuleType, enum.Enum)
 
 
@@ -191,15 +191,17 @@ def _imported(module: str) -> Any:
 
 Spell = Callable[[Any], "str | None"]
 Read = Callable[[str], Any]
-LINE = re.compile(
-    r"[^\"\\\x00-\x1f\x7f\u0085\u2028\u2029]*"
-)  # fit for a comment, a docstring and a quoted message
+# Safe in a comment, a docstring and a quoted message.
+LINE = re.compile(r"[^\"\\\x00-\x1f\x7f\u0085\u2028\u2029]*")
 NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-DTYPE = re.compile(r"[A-Za-z_]\w*(<\w+>)?", re.ASCII)  # those of random keys name their generator: key<fry>
+# Dtypes of random keys name their generator: ``key<fry>``.
+DTYPE = re.compile(r"[A-Za-z_]\w*(<\w+>)?", re.ASCII)
 KEY = re.compile(r"[\w.\-/ :]+", re.ASCII)
 _MOST = 1 << 48
-_MOST_TERMS, _MOST_FACTORS = 1000, 64  # of one size
-_FLAGS = ("no_grad", "aside", "random", "strided", "weak", "read")  # of a recorded call
+# Limits of one size, because files are not trusted.
+_MOST_TERMS, _MOST_FACTORS = 1000, 64
+# Boolean fields of ``CallRecord`` that are saved.
+_FLAGS = ("no_grad", "aside", "random", "strided", "weak", "read")
 _RECORDED = ("result", "writes", "views", *_FLAGS)
 _KINDS = ("size", "stride", "item", "number")
 _HAS_SMALL_NUMBERS = frozenset({"pow", "lshift", "rshift"})
@@ -338,7 +340,8 @@ class Encoder:
         text = self.spell(item)
         if text is None:
             raise InvalidFile(
-                f"{self.graph.name} cannot be saved: a file cannot hold an object of type {type(item).__name__} ({item!r:.80})"
+                f"{self.graph.name} cannot be saved: a file cannot hold an object of type "
+                f"{type(item).__name__} ({item!r:.80})"
             )
         return {"!": "object", "v": text}
 
@@ -378,9 +381,8 @@ class Decoder:
         self.known = known or KnownClasses()
         self.data, self.read, self.arrays, self.kinds, self.key_of = data, read, arrays, kinds, key_of
         self.inputs: list[Value] = []
-        self.regions: dict[
-            tuple[int, ...], tuple[Any, Region]
-        ] = {}  # by their depth and inputs, with what is written of them
+        # Regions and their JSON forms, by depth and inputs.
+        self.regions: dict[tuple[int, ...], tuple[Any, Region]] = {}
         self.values = [
             Value(matching(KEY, name), ArraySpec((), matching(DTYPE, dtype)))
             for name, dtype, _ in data["values"]
@@ -460,7 +462,8 @@ class Decoder:
             raise InvalidFile(f"regions are more than {DEEPEST} deep")
         written = (name, nodes, outputs, sizes)
         found = self.regions.get((depth, *inputs))
-        if found is not None and found[0] == written:  # one function, called again
+        # A region that several calls share is written for each of them.
+        if found is not None and found[0] == written:
             return found[1]
         block = Block(
             tuple(map(self.value, inputs)),
@@ -516,7 +519,8 @@ class Decoder:
         if len(data) > _MOST_TERMS or any(len(atoms) > _MOST_FACTORS for atoms, _ in data):
             raise InvalidFile("a size has too many terms")
         parts: list[Any] = [self._product(atoms, factor) for atoms, factor in data] or [0]
-        while len(parts) > 1:  # in pairs, for each sum costs what it is long
+        # The cost of an addition is linear in the number of terms, so terms are added in pairs.
+        while len(parts) > 1:
             parts = [left + right for left, right in zip_longest(parts[::2], parts[1::2], fillvalue=0)]
         total = parts[0]
         if abs(total.hint if isinstance(total, Size) else total) >= _MOST:

@@ -19,16 +19,20 @@ from .node import Node, Region, Value
 Range = tuple[float, float]
 """The least and the greatest of the numbers that a value may be."""
 
-OF_ARRAY, MIXED = (1.0, -1.0), (2.0, -2.0)  # no number lies between these
+# Empty intervals, which no number is in.
+OF_ARRAY, MIXED = (1.0, -1.0), (2.0, -2.0)
 _ENDLESS = (-math.inf, math.inf)
-_STEPS = float(1 << 15)  # of a loop: what is computed from two of its numbers still fits
-_GIVEN = float(
-    (1 << 30) - (1 << 17)
-)  # whole numbers that are arguments, and sizes: two of them and some counts fit, no product does
-_MOST = float((1 << 31) - 1)  # the narrowest type that a target has for Python's numbers
-_LITTLE = 64  # what a counter counts in one step
+# Assumed trip count of a loop. The product of two counters below it fits in int32.
+_STEPS = float(1 << 15)
+# Assumed bound of integer arguments and sizes. The sum of two and some counters fits in int32, not a product.
+_GIVEN = float((1 << 30) - (1 << 17))
+# The narrowest dtype that a target uses for Python integers is int32.
+_MOST = float((1 << 31) - 1)
+# Largest increment of a counter per iteration.
+_LITTLE = 64
 _ROUNDS = 5
-_NUMBERS = frozenset({"int32", "int64"})  # the types of Python's whole numbers in a graph
+# Dtypes of Python integers in a graph.
+_NUMBERS = frozenset({"int32", "int64"})
 _ANY = (-_GIVEN, _GIVEN)
 _Ranges = Mapping[Value, Range]
 
@@ -67,7 +71,8 @@ def _run(nodes: Sequence[Node], known: dict[Value, Range]) -> bool:
         made = (
             _BLOCKS[node.op](node, known) if node.op in _BLOCKS else [_range(node, known)] * len(node.outputs)
         )
-        if node.op in _BLOCKS and _ENDLESS in made:  # whatever it gives, a number inside of it is too large
+        # A number inside of the region is too large, even if no result is.
+        if node.op in _BLOCKS and _ENDLESS in made:
             return False
         for value, numbers in zip(node.outputs, made):
             known[value] = numbers if _is_number(value) else OF_ARRAY
@@ -133,12 +138,10 @@ def _shifted(one: Range, by: Range) -> Range:
     return _products(one, (1.0, 2.0 ** by[1])) if by[0] >= 0 and by[1] < 64 else _ENDLESS
 
 
-_BOUNDED = {
-    "remainder": -math.inf,
-    "fmod": -math.inf,
-    "bitwise_and": 0.0,
-}  # by the second operand, if it is not less than this
-_CHOICES = {"where": 1, "astype": 0, "copy": 0}  # the first of the operands that they give one of
+# The result is bounded by the second operand if that is at least this number.
+_BOUNDED = {"remainder": -math.inf, "fmod": -math.inf, "bitwise_and": 0.0}
+# Operations that return one of their operands from this index on.
+_CHOICES = {"where": 1, "astype": 0, "copy": 0}
 _EXTREMES: dict[str, Callable[..., Range]] = {
     "minimum": lambda one, other: (min(one[0], other[0]), min(one[1], other[1])),
     "maximum": lambda one, other: (max(one[0], other[0]), max(one[1], other[1])),

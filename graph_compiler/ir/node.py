@@ -228,7 +228,8 @@ def values_in(structure: Any) -> list[Value]:
     """Return all values in nested arguments, including the sources of the sizes in them."""
     found: list[Value] = []
     for item in iterate_structure(structure):
-        if type(item) is Value:  # as most that are no numbers
+        # Most items that are no numbers are values, so this is tested first.
+        if type(item) is Value:
             found.append(item)
         elif isinstance(item, Size):
             found += [symbol.source for symbol in item.symbols()]
@@ -266,7 +267,7 @@ class Makers:
 
 
 DEEPEST = 16
-"""How deep regions may stand in regions: files that nest deeper are refused."""
+"""Maximum nesting depth of regions. Files that nest deeper are rejected."""
 
 
 @dataclass(frozen=True, slots=True)

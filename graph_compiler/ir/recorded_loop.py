@@ -1,4 +1,4 @@
-"""Loops of the user's code as they were recorded: where each step begins, and what the variables held there."""
+"""Recorded loops of the user's code: where each iteration begins, and the values of variables there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .node import Origin, Value
 
 
 class Question(NamedTuple):
-    """A comparison that was true in the step at a ``place`` of a loop, whose code has asked for it."""
+    """Comparison that the code of a loop evaluated to True in the iteration at index ``place``."""
 
     place: int
     condition: Size
@@ -20,11 +20,11 @@ class Question(NamedTuple):
 
 
 Numbers = Mapping[Value, "tuple[RecordedLoop, int]"]
-"""Numbers of steps, those of outer loops first: their loops, and how many of the first steps are not meant."""
+"""Loop indices, outer loops first, with their loops and the number of first iterations to leave out."""
 
 
 def always_holds(condition: Any, numbers: Numbers) -> bool:
-    """Whether a comparison is known to hold, whatever these numbers and the sizes of arrays are."""
+    """Return True if a comparison is proved for all values of these loop indices and of sizes."""
     if not isinstance(condition, Size):
         return bool(condition)
     read = {symbol.source: symbol for symbol in condition.symbols()}
@@ -40,7 +40,7 @@ def placed(condition: Size, number: Value, other: Any) -> Any:
 
 
 def _forms(loop: RecordedLoop, left_out: int, seen: Any) -> Iterator[Any]:
-    """What the number of a step is for some size: counted from the first one on, and back from the last one."""
+    """Yield the loop index as an expression: counted from the first iteration, and back from the last."""
     first = loop.start + left_out * loop.step
     done = max(0, (int(seen) - hint_of(first)) // loop.step)
     yield first + Size.of(Symbol(object(), 0, done)) * loop.step
@@ -69,18 +69,18 @@ _PROOFS: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-Path = tuple[Any, ...]  # the name of a variable, then keys of containers
+# The name of a variable, then keys of nested containers.
+Path = tuple[Any, ...]
 ASKED: Path = ("while",)
-"""Where a mark has the conditions of a ``while``, by their numbers: no variable bears this name."""
+"""Path of the conditions of a ``while`` in a mark. The keyword cannot be the name of a variable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What a variable, or a part of one, holds at a mark.
+    """State of a variable, or of a part of one, at a mark.
 
-    ``kind`` is equal for what a step cannot tell apart but by its elements: the type and shape of an array,
-    the object itself of all else. ``item`` is the value of an array, the size of a symbolic number, and None
-    of all else.
+    kind: properties besides the elements: type and shape of an array; any other object itself.
+    item: value of an array, size of a symbolic number, otherwise None.
     """
 
     kind: Any
@@ -89,16 +89,14 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The moment before a step, or behind the last one: how many nodes there are, and what the variables of
-    the loop hold.
-    """
+    """Point before an iteration or after the last one: the number of nodes, and the loop's variables."""
 
     position: int
     state: Mapping[Path, Held]
     index: Value | None = None
-    """The number of the step, of which symbols are read. None behind the last step, and in a ``while``."""
+    """Loop index, from which symbols are read. None after the last iteration and in a ``while``."""
     asked: int | None = None
-    """How many calls there were when the first of the conditions of a ``while`` had been asked for."""
+    """Number of calls when the first condition of a ``while`` was evaluated."""
 
     def moved(self, places: Sequence[int]) -> Mark:
         return replace(
@@ -108,13 +106,14 @@ class Mark:
 
 @dataclass(eq=False, slots=True)
 class RecordedLoop:
-    """A ``for`` over ``range(start, stop, step)``, or a ``while``, of a function whose syntax shows that a
-    step changes nothing but the variables that a mark tells.
+    """A ``for`` over ``range(start, stop, step)``, or a ``while``, whose iterations change only the variables
+    in its marks.
 
-    ``after`` are the variables that code behind the loop may read. ``asked`` are the truth values of a
-    ``while`` in the order in which they were asked for, with the answers. It runs as long as each of its
-    conditions is true, or false where it is ``negated``; with ``any_of`` them, as long as one is. ``library``
-    is the module whose ``arange`` and ``logical_and`` such a loop is written with.
+    library: module whose ``arange`` and ``logical_and`` express the loop.
+    after: variables that code after the loop may read.
+    asked: evaluated conditions of a ``while`` in order, with their answers.
+    negated: for each condition of a ``while``, True if the loop runs while it is False.
+    any_of: True if the loop runs while any of its conditions holds, False if all must.
     """
 
     origin: Origin
@@ -124,19 +123,19 @@ class RecordedLoop:
     step: int = 1
     after: frozenset[str] = frozenset()
     outer: tuple[RecordedLoop, int] | None = None
-    """The loop that was running, and its step."""
+    """Enclosing loop, and its iteration."""
     marks: list[Mark] = field(default_factory=list)
     asked: list[tuple[Value, bool]] = field(default_factory=list)
     questions: list[Question] = field(default_factory=list)
-    """What code has asked of the numbers of steps, where all further steps have the answer; in the first one, where they may not."""
+    """Comparisons of the loop index that the code evaluated."""
     negated: tuple[bool, ...] = ()
     any_of: bool = False
     is_open: bool = True
-    """Whether nothing has asked for the number of a step, or done what a mark cannot tell."""
+    """True while nothing has read the loop index as a number, or changed state that a mark does not hold."""
     is_whole: bool = False
-    """Whether it has run to its end."""
+    """True if it has run to its end."""
     skipped: int = 0
-    """How many steps at its end were run without being recorded, for they do what those before did."""
+    """Number of last iterations that ran unrecorded, because they repeat earlier ones."""
 
     @property
     def is_while(self) -> bool:

@@ -27,7 +27,8 @@ class Rewriter:
 
     @functools.cached_property
     def _is_canonical(self) -> bool:
-        return all(node.record is None for node in self.block.nodes)  # shapes of recorded values are as seen
+        # Values of recorded calls have concrete shapes.
+        return all(node.record is None for node in self.block.nodes)
 
     def replace(self, values: tuple[Value, ...], others: tuple[Value, ...]) -> None:
         self._instead.update(zip(values, others))
@@ -93,7 +94,8 @@ class Rewriter:
 
     def finish(self) -> Block:
         """Return the new block, or the original one if nothing changed."""
-        outputs = tuple(map(self._mapped, self.block.outputs))  # which may append nodes
+        # This may append nodes, so it comes before they are read.
+        outputs = tuple(map(self._mapped, self.block.outputs))
         nodes = tuple(self.nodes)
         if nodes == self.block.nodes and not self._instead:
             return self.block

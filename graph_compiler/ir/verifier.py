@@ -56,7 +56,10 @@ def _foreign(region: Region) -> Iterator[str]:
     )
     for symbol in region.sizes:
         if symbol.source not in region.block.inputs:
-            yield f"{region.name} takes the size {symbol!r} for one of the outside, and it is read from no input"
+            yield (
+                f"{region.name} takes the size {symbol!r} for one of the outside, "
+                "and it is read from no input"
+            )
     read = (value.shape for inner in region.block.nodes for value in inner.outputs)
     for size in iterate_structure(list(read)):
         if isinstance(size, Size) and any(symbol.source not in made for symbol in size.symbols()):
@@ -68,9 +71,11 @@ def _misfits(node: Node, region: Region, operands: tuple[Any, ...]) -> Iterator[
     sequences of a scan.
     """
     inputs, carried = region.block.inputs, node.params.get("carried", 0)
-    if node.op == "custom_derivative" and region is node.regions[-1]:  # a rule takes more before them
+    # The rule has further inputs before the operands.
+    if node.op == "custom_derivative" and region is node.regions[-1]:
         inputs = inputs[rule_inputs(node) :]
-    if node.op == "associative_scan":  # pairs of elements, whose number is the region's own
+    # The body takes pairs of elements, whose number is a symbol of the region.
+    if node.op == "associative_scan":
         operands = (*operands[: own_operands(node.op, node.params)], *operands)
     if len(inputs) != len(operands):
         yield f"{region.name} takes {len(inputs)} inputs and there are {len(operands)} operands"
@@ -83,7 +88,10 @@ def _misfits(node: Node, region: Region, operands: tuple[Any, ...]) -> Iterator[
             if place in pairs:
                 given, wanted = (without_axis(spec, node.params["axis"]) for spec in (given, wanted))
             if (given.dtype, given.hints) != (wanted.dtype, wanted.hints):
-                yield f"%{value.name} of {region.name} is {value.spec} and its operand %{operand.name} is {operand.spec}"
+                yield (
+                    f"%{value.name} of {region.name} is {value.spec} "
+                    f"and its operand %{operand.name} is {operand.spec}"
+                )
 
 
 def _lengths_of_pairs(node: Node) -> Iterator[str]:
@@ -91,17 +99,23 @@ def _lengths_of_pairs(node: Node) -> Iterator[str]:
     (region,), axis = node.regions, node.params["axis"]
     pairs = region.block.inputs[: own_inputs(node.op, node.params)]
     if any(axis >= value.ndim for value in (*pairs, *values_in(region.block.outputs))):
-        return  # the rule of the operation says so
+        # The shape rule of the operation reports it.
+        return
     length = Size.of(own := Symbol(pairs[0], axis, 0))
     if own in region.sizes or pairs[0].shape[axis] != length:
-        yield f"axis {axis} of %{pairs[0].name} of {region.name} has a length that the outside knows, and pairs are combined by any number"
+        yield (
+            f"axis {axis} of %{pairs[0].name} of {region.name} has a length that the outside knows, "
+            "and pairs are combined by any number"
+        )
         return
-    hint = (
-        None if node.record is None else pairs[0].spec.hints[axis]
-    )  # arrays of a recorded call have the sizes that were seen
+    # Arrays of a recorded call have concrete sizes.
+    hint = None if node.record is None else pairs[0].spec.hints[axis]
     for value in (*pairs[1:], *values_in(region.block.outputs)):
         if value.shape[axis] not in (length, hint):
-            yield f"axis {axis} of %{value.name} of {region.name} is {value.shape[axis]} long, and not as long as there are pairs"
+            yield (
+                f"axis {axis} of %{value.name} of {region.name} is {value.shape[axis]} long, "
+                "and not as long as there are pairs"
+            )
 
 
 def rule_inputs(node: Node) -> int:
@@ -126,7 +140,10 @@ def _changed(node: Node, operands: tuple[Any, ...]) -> Iterator[str]:
                 isinstance(dim, Size) and any(symbol.source in made for symbol in dim.symbols())
                 for dim in spec.shape
             ):
-                yield f"output {place} of {region.name} is {spec}, and a size of it is known in the region alone"
+                yield (
+                    f"output {place} of {region.name} is {spec}, "
+                    "and a size of it is known in the region alone"
+                )
             wanted = operands[place].shape if place < carried else spec.shape
             for dim, other in zip(spec.shape, wanted):
                 if hint_of(dim) != hint_of(other):
@@ -140,7 +157,10 @@ def _repeated_draws(region: Region, own: int) -> Iterator[str]:
         if any(value in changing for value in inner.uses):
             changing.update(inner.outputs)
         elif _draws(inner) and inner.uses:
-            yield f"{inner.op} in {region.name} draws the same numbers in every step: its key depends on nothing that changes"
+            yield (
+                f"{inner.op} in {region.name} draws the same numbers in every step: "
+                "its key depends on nothing that changes"
+            )
 
 
 def _unseen_checks(region: Region) -> Iterator[str]:
@@ -162,7 +182,7 @@ def verify(graph: Graph) -> Graph:
 
     Each value is produced once, before it is used. All roots exist. In canonical graphs, each operation is
     in the vocabulary and has exactly its parameters, and the specs of its outputs equal those that its
-    rule infers. :mod:`.region_rules` checks regions.
+    rule infers. :func:`faults` checks regions.
     """
     made: set[Value] = set(graph.sources())
     _verify_nodes(graph, graph.nodes, made, 1)

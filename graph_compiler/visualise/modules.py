@@ -30,9 +30,8 @@ def modules_of(graph: IRGraph) -> list[str]:
     told = [node.origin.module for node in graph.nodes]
     if any(told) or not graph.parameters:
         return told
-    weights: dict[Value, str] = {
-        value: name.rpartition(".")[0] for name, value in graph.parameters.items()
-    }  # and what is made of these alone
+    # Values that are computed from parameters alone are added below.
+    weights: dict[Value, str] = {value: name.rpartition(".")[0] for name, value in graph.parameters.items()}
     of: dict[Value, str] = {}
     paths = []
     for node in graph.nodes:
@@ -224,9 +223,8 @@ def _kind_of(function: Any, path: str) -> str:
         )
         if found is None:
             return ""
-    return (
-        "" if hasattr(found, "__name__") or not path and found is not function else type(found).__name__
-    )  # a function has no class to tell
+    # The class of a function says nothing.
+    return "" if hasattr(found, "__name__") or not path and found is not function else type(found).__name__
 
 
 def _item(held: Any, part: str) -> Any:

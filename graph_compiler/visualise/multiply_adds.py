@@ -116,7 +116,8 @@ def _of_blocks(node: Node) -> int | None:
     if node.op == "while_loop":
         return 0 if not any(each) and None not in each else None
     if node.op == "custom_derivative":
-        return each[0]  # the function; others take part in derivatives alone
+        # The first region is the function. The others only compute derivatives.
+        return each[0]
     if None in each:
         return None
     return int(max(count or 0 for count in each) * _times(node))
@@ -130,9 +131,8 @@ def _times(node: Node) -> Fraction:
         return Fraction(hint_of(node.params.get("length", 1)))
     axis, pair = node.params["axis"], node.regions[0].block.inputs[0]
     elements: int = node.outputs[0].spec.hints[axis]
-    combined = max(
-        2 * elements - elements.bit_length() - 1, 0
-    )  # first in pairs, and then those at even places
+    # Elements are first combined in pairs, then those at even indices with the results.
+    combined = max(2 * elements - elements.bit_length() - 1, 0)
     return Fraction(combined, max(pair.spec.hints[axis], 1))
 
 

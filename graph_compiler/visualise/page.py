@@ -29,15 +29,17 @@ from ..sizes import Size
 from ..trees import iterate_structure, paths
 from .modules import modules_of
 
-# kind -> words that the last part of the name holds; the first that fits counts
+# Patterns for the last part of an operation's name, by kind. The first one that matches decides.
 _WORDS = (
     ("product", "conv|linear|matmul|mm$|einsum|dot|attention|lstm|gru|^rnn|bilinear|inner|outer|kron|addm"),
     ("normalisation", "norm|normali"),
-    ("activation", "relu|gelu|elu$|silu|mish|softmax|softplus|sigmoid|tanh|swish|glu|soft_sign|shrink|threshold"),
+    ("activation", "relu|gelu|elu$|silu|mish|softmax|softplus|sigmoid|tanh|swish|glu|soft_sign|shrink"
+     "|threshold"),
     ("random", "random|dropout|bernoulli|rand|multinomial|threefry"),
-    ("reduction", "pool|^interpolate|upsample|sum$|mean$|^max|^min|^var|^std|^prod|^all$|^any$|arg(max|min)|logsumexp|cum"),
-    ("shape", "reshape|view|permute|transpose|flatten|squeeze|concat|^cat$|stack|split|chunk|expand|broadcast|pad$|flip|roll"
-     "|tile|repeat|swapaxes|moveaxis"),
+    ("reduction", "pool|^interpolate|upsample|sum$|mean$|^max|^min|^var|^std|^prod|^all$|^any$|arg(max|min)"
+     "|logsumexp|cum"),
+    ("shape", "reshape|view|permute|transpose|flatten|squeeze|concat|^cat$|stack|split|chunk|expand|broadcast"
+     "|pad$|flip|roll|tile|repeat|swapaxes|moveaxis"),
     ("lookup", "embedding|getitem|setitem|take|gather|scatter|index|where|mask|slice|one_hot|nonzero"),
     ("creation", "zeros|ones|full|arange|eye$|empty|linspace|asarray|astype|copy|clone|^to$|^type"),
 )  # fmt: skip
@@ -56,7 +58,8 @@ def kind_of(op: str) -> str:
     return next((kind for kind, words in _PATTERNS if words.search(name)), "arithmetic")
 
 
-AROUND = 4  # lines before and after
+# Number of lines shown before and after a line.
+AROUND = 4
 
 
 def excerpts(places: Iterable[tuple[str, int]]) -> dict[str, dict[int, str]]:
@@ -98,7 +101,8 @@ def short_name(file: str) -> str:
         return Path(file).name if Path(file).is_absolute() else file
 
 
-MOST_CHILDREN = 64  # of one group: what can be laid out in some ten milliseconds, and looked at
+# A group of this size is laid out in some ten milliseconds and still readable.
+MOST_CHILDREN = 64
 
 
 @dataclass
@@ -170,7 +174,8 @@ def _split(group: Group, most: int) -> Group:
     """Return a group in which no group has more than `most` children; longer ones are divided into parts."""
     children = [_split(child, most) if isinstance(child, Group) else child for child in group.children]
     while len(children) > most:
-        size = max(2, most // 2)  # few parts, each of which is still easy to look at
+        # Half of the limit gives few parts that are still readable.
+        size = max(2, most // 2)
         starts = range(0, len(children), size)
         children = [
             _part(children[start : start + size], f"part {start // size + 1} of {len(starts)}")
@@ -195,7 +200,8 @@ def _packed(children: Sequence[Group | int]) -> Iterator[object]:
             run.append(child)
 
 
-_LONGEST = 200  # characters of a shape in symbols
+# The largest number of characters of a symbolic shape.
+_LONGEST = 200
 
 
 Entry = TypeVar("Entry", bound=Hashable)
@@ -253,7 +259,8 @@ class Description:
         self.specs, self.places = Table[tuple[str, str]](), Table[tuple[str, int]]()
         self.maker: dict[Value, int] = {}
         self.held: dict[Value, int] = {}
-        self.arrays: list[list[Any]] = []  # of the user's model: parameters and constants
+        # Parameters and constants.
+        self.arrays: list[list[Any]] = []
 
     def to_json(self) -> dict[str, Any]:
         """Return the description."""
@@ -365,8 +372,10 @@ class Description:
     # ------------------------------------------------------------------------------ guards and state
     def _guard(self, guard: Guard) -> list[Any]:
         used = values_in((guard.condition,))
-        return [str(guard).replace(guard.origin.file, short_name(guard.origin.file)) if guard.origin.file else str(guard),
-                self._makers(used)]  # fmt: skip
+
+        file = guard.origin.file
+        text = str(guard).replace(file, short_name(file)) if file else str(guard)
+        return [text, self._makers(used)]
 
     def _state(self) -> Iterator[list[Any]]:
         for effect in self.graph.effects:
@@ -439,7 +448,8 @@ def _asset(name: str) -> str:
     return resources.files(__package__).joinpath("assets", *name.split("/")).read_text("utf-8")
 
 
-_LARGEST_IN_NOTEBOOK = 8 << 20  # characters: the page becomes a part of the notebook's file
+# Limit in characters, because the page becomes part of the notebook's file.
+_LARGEST_IN_NOTEBOOK = 8 << 20
 _MOST_LINES = 200
 
 
@@ -482,7 +492,10 @@ def notebook_html(graph: Graph) -> str:
         )
         text = escaping.escape("\n".join(lines[:_MOST_LINES]) + more)
         parts.append(f"<details><summary>{title}</summary><pre>{text}</pre></details>")
-    return f"<div>{''.join(parts)}<small><code>.show()</code> draws it, <code>.summary()</code> counts it</small></div>"
+    return (
+        f"<div>{''.join(parts)}<small><code>.show()</code> draws it, <code>.summary()</code> counts "
+        "it</small></div>"
+    )
 
 
 def _file_name(name: str) -> str:
@@ -491,7 +504,8 @@ def _file_name(name: str) -> str:
 
 def _in_notebook() -> bool:
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return getattr(shell, "kernel", None) is not None  # a terminal of IPython has none
+    # IPython in a terminal has no kernel.
+    return getattr(shell, "kernel", None) is not None
 
 
 def _somebody_looks() -> bool:

@@ -13,8 +13,10 @@ from ..runtime.options import short_repr
 from .modules import Row, rows_of
 
 _HEADS = ("module", "class", "operations", "output", "parameters", "multiply-adds")
-_NUMBERS = (2, 4, 5)  # columns that are set to the right
-_OUTPUT = 3  # the one that may need several lines
+# Right-aligned columns.
+_NUMBERS = (2, 4, 5)
+# This column may need several lines.
+_OUTPUT = 3
 _UNITS = ((1_000_000_000_000, "T"), (1_000_000_000, "G"), (1_000_000, "M"), (10_000, "k"))
 
 
@@ -130,7 +132,8 @@ class Summary:
             return f"<tr>{''.join(inside)}</tr>"
 
         lines = [row(_HEADS, "th"), *(row(cells, "td") for cells in self._cells())]
-        return f"<p>{escaping.escape(self.title)}</p><table>{''.join(lines)}</table><p>{escaping.escape(self.footer)}</p>"
+        title, footer = escaping.escape(self.title), escaping.escape(self.footer)
+        return f"<p>{title}</p><table>{''.join(lines)}</table><p>{footer}</p>"
 
 
 def counted(number: int | None) -> str:
@@ -150,10 +153,12 @@ def summary(graph: Graph, depth: int | None = None, variant: int = 0) -> Summary
     """
     if depth is not None and (type(depth) is not int or depth < 0):
         raise InvalidOption(
-            f"depth= is {short_repr(depth)}, and has to be how many levels of modules are shown, or None for all"
+            f"depth= is {short_repr(depth)}, and has to be how many levels of modules are shown, or "
+            "None for all"
         )
     if type(variant) is not int or not 0 <= variant < len(graph.variants):
         raise InvalidOption(
-            f"variant= is {short_repr(variant)}, and {graph.name} has the variants 0 to {len(graph.variants) - 1}"
+            f"variant= is {short_repr(variant)}, and {graph.name} has the variants 0 to "
+            f"{len(graph.variants) - 1}"
         )
     return Summary(graph, variant, depth)
