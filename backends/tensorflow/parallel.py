@@ -87,6 +87,7 @@ class TensorFlowDataParallel(TensorFlowTraining):
     def updated(
         self, make: Make, held: Held, gradients: TrainingArrays, rate: Any, is_finite: Any
     ) -> tuple[TrainingArrays, Any]:
+        # Optimizer.apply sums the gradients of all replicas, which are averages already.
         shares = {name: gradient / self._count for name, gradient in gradients.items()}
         return super().updated(make, held, shares, rate, is_finite)
 

@@ -186,6 +186,7 @@ class TensorFlowTraining(Training):
         if is_finite is None:
             update()
         else:
+            # Both branches of tf.cond have to return something of the same structure.
             tf.cond(is_finite, update, lambda: tf.constant(0))
         return held.trained, optimizer
 
@@ -273,6 +274,7 @@ class TensorFlowTraining(Training):
         functions: dict[int, Any] = {}
 
         def run(held: Held, arrays: Any, rate: Any) -> tuple[Held, Any]:
+            # A tf.function captures the variables of one training state.
             if id(held.optimizer) not in functions:
                 functions[id(held.optimizer)] = tf.function(
                     lambda arrays, rate: step(held, arrays, rate)[1], autograph=False, **dict(options or {})

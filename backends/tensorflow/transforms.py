@@ -202,6 +202,7 @@ class TensorFlowDerivatives(Derivatives):
             try:
                 return list(tf.vectorized_map(one, (tf.range(size), moved), warn=False))
             except ValueError as problem:
+                # Operations that tf.vectorized_map cannot convert are run slice by slice.
                 if _CONVERSION_ERROR not in str(problem) or not isinstance(size, int):
                     raise
             each = [

@@ -67,6 +67,7 @@ _message._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def _make_dependent(result: Any, holds: torch.Tensor, message: str) -> Any:
+    # torch.jit.trace drops operations without used results, so all results depend on the assertion.
     kept = torch.ops.aten._functional_assert_async.msg(holds, message, torch.ones((), dtype=torch.bool))
     leaves, tree = flatten(result, torch.is_tensor)
     return unflatten(tree, [torch.where(kept, leaf, leaf) for leaf in leaves])

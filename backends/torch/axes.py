@@ -79,6 +79,7 @@ class _VmapCollective(Function):
     @staticmethod
     def vmap(info: Any, in_dims: Any, array: Any, index: Any, name: str) -> Any:
         axis, axis_of_index, _ = in_dims
+        # Another map is active, so the collective is applied to each of its slices.
         if axis_of_index is None:
             return _VmapCollective.apply(array, index, name), axis + (name == "stacked")
         combine, of_equal = _OVER_AXIS[name]

@@ -93,20 +93,20 @@ class Exchanges:
         self.group, self.size, self.rank = group, group.size(), group.rank()
 
     def total(self, array: Any) -> Any:
-        return self._sent("sum", array).view(array.shape)
+        return self._exchange("sum", array).view(array.shape)
 
     def pmax(self, array: Any) -> Any:
-        return self._sent("max", array).view(array.shape)
+        return self._exchange("max", array).view(array.shape)
 
     def pmin(self, array: Any) -> Any:
-        return self._sent("min", array).view(array.shape)
+        return self._exchange("min", array).view(array.shape)
 
     def stacked(self, array: Any) -> Any:
-        return self._sent("stack", array).view(self.size, *array.shape)
+        return self._exchange("stack", array).view(self.size, *array.shape)
 
     def joined(self, array: Any) -> Any:
         rows, *rest = array.shape
-        return self._sent("stack", array).view(self.size * rows, *rest)
+        return self._exchange("stack", array).view(self.size * rows, *rest)
 
     def part(self, array: Any) -> Any:
         rows = array.shape[0] // self.size
@@ -117,7 +117,7 @@ class Exchanges:
 
     summed = total
 
-    def _sent(self, kind: str, array: Any) -> Any:
+    def _exchange(self, kind: str, array: Any) -> Any:
         if kind == "stack":
             return _gather_rows(array, self.group).view(array.dtype)
         return all_reduce(kind, array.clone(memory_format=torch.contiguous_format), self.group)
@@ -151,9 +151,11 @@ class CheckedExchanges(Exchanges):
         self.made, self._rows = 0, None if batch is None else batch.shape[0]
 
     def compare(self, batch: Any) -> None:
-        self._sent("sum", batch.new_empty(0))
+        self._exchange("sum", batch.new_empty(0))
 
-    def _sent(self, kind: str, array: Any) -> Any:
+    def _exchange(self, kind: str, array: Any) -> Any:
+        # An exchange that equals the previous one needs no further message: a sentinel or a flag in it tells
+        # if a process has something else.
         number, self.made = self.made, self.made + 1
         own = (kind, array.shape, array.dtype, array.device, self._rows)
         last = self._last[number] if number < len(self._last) else None
@@ -169,7 +171,7 @@ class CheckedExchanges(Exchanges):
         self._last[number : number + 1] = [
             _PreviousExchange(message, array.new_full((1,), kind == "min") if is_steady else None)
         ]
-        return super()._sent(kind, array)
+        return super()._exchange(kind, array)
 
     def _stacked_again(self, last: _PreviousExchange, array: Any) -> Any:
         """Gather ``array``, or return None if a process has another array than in the previous call.

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+# Operators take only tensors and numbers, so checks are stored by number.
 _checks: dict[int, Callable[[], None]] = {}
 _numbers = itertools.count()
 

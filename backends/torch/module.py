@@ -31,11 +31,11 @@ class FunctionalModule:
     def _index_parameters(self) -> None:
         """Find all submodules, and the dict, the key and the first name of each of their parameters."""
         found, modules = dict[int, tuple[str, Any]](), [("", self._module)]
-        self._places: list[tuple[dict[str, Any], str, str]] = []
+        self._parameter_slots: list[tuple[dict[str, Any], str, str]] = []
         for prefix, inner in modules:
             for key, tensor in inner._parameters.items():
                 if tensor is not None:
-                    self._places.append(
+                    self._parameter_slots.append(
                         (inner._parameters, key, found.setdefault(id(tensor), (prefix + key, tensor))[0])
                     )
             modules += [
@@ -44,7 +44,7 @@ class FunctionalModule:
         self._modules = [inner for _, inner in modules]
         dicts = [held for inner in self._modules for held in (vars(inner), inner._parameters, inner._modules)]
         self._versions = gathered(dicts, []) if is_readable else told(self._signature_now)
-        self._noted = self._versions.copy()
+        self._versions_read = self._versions.copy()
         self._parameters, self._signature = dict(found.values()), self._signature_now()
 
     def _signature_now(self) -> list[Any]:
@@ -70,8 +70,8 @@ class FunctionalModule:
 
     def _current_parameters(self) -> Mapping[str, Any]:
         """Return the current parameters: the same object as before, unless they have changed."""
-        if self._versions.now != self._noted:
-            self._noted = self._versions.copy()
+        if self._versions.now != self._versions_read:
+            self._versions_read = self._versions.copy()
             if self._signature_now() != self._signature:
                 self._index_parameters()
         return self._parameters
@@ -82,11 +82,11 @@ class FunctionalModule:
         if all(map(operator.is_, held.values(), own.values())):
             return self._module(*args, **kwargs)
         try:
-            for where, key, name in self._places:
+            for where, key, name in self._parameter_slots:
                 where[key] = held[name]
             return self._module(*args, **kwargs)
         finally:
-            for where, key, name in self._places:
+            for where, key, name in self._parameter_slots:
                 where[key] = own[name]
 
 
@@ -305,14 +305,14 @@ class OwningGraphModule(_GraphCaller):
     def __init__(self, graph: Any) -> None:
         super().__init__(graph)
         self._names: tuple[str, ...] = ()
-        self._seen = 0
-        self._held()
+        self._variants_read = 0
+        self._all_tensors()
 
-    def _held(self) -> dict[str, torch.Tensor]:
+    def _all_tensors(self) -> dict[str, torch.Tensor]:
         """Return the tensors by name, and copy those of new variants first."""
         graph = self._graph
-        if self._seen != len(graph.variants):
-            self._seen, weights, frozen = len(graph.variants), graph._differentiable, graph.frozen
+        if self._variants_read != len(graph.variants):
+            self._variants_read, weights, frozen = len(graph.variants), graph._differentiable, graph.frozen
             for name, tensor in graph.parameters.items():
                 if name not in self._names:
                     own = tensor.detach().clone()
@@ -333,7 +333,7 @@ class OwningGraphModule(_GraphCaller):
         if torch.compiler.is_dynamo_compiling() and (found := self._compiled_call(args, kwargs)) is not None:
             return found[0]
         result, state = self._graph._step(
-            lambda: self._call_tensors(self._held()),
+            lambda: self._call_tensors(self._all_tensors()),
             args,
             kwargs,
             key=lambda: None,

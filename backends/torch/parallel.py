@@ -412,6 +412,7 @@ class TorchParallelism(Parallelism):
             finally:
                 end_axis(token)
             found = [combine(array, over) for array in results]
+            # Without any exchange, different batch sizes would go unnoticed.
             if not over.made and batch is not None:
                 over.compare(batch)
             return found

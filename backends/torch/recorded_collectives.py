@@ -35,7 +35,7 @@ class _CollectiveFunction(Function):
     @staticmethod
     def forward(ctx: Any, name: str, array: Any, axis_name: str) -> Any:
         ctx.kind, ctx.axis_name = name, axis_name
-        # Enclosing transforms differentiate the kernel, too.
+        # Enclosing transforms need gradients to be enabled, which they are not inside of forward().
         with torch.enable_grad(), torch._C._AutoDispatchBelowAutograd():
             return getattr(_kernels, f"{name}_kernel")(array, axis_name)
 

@@ -53,6 +53,7 @@ class TorchTraining(Training):
         }
         if "b1" in options:
             given["betas"] = (options["b1"], options["b2"])
+        # The learning rate is set before each step.
         return partial(cls, lr=0.0, **given)
 
     def own(self, item: Any) -> Make | None:

@@ -362,7 +362,7 @@ def updated(x: tf.Tensor, key: tuple[Any, ...], value: Any) -> tf.Tensor:
 def masked_scatter(x: tf.Tensor, mask: tf.Tensor, source: tf.Tensor) -> tf.Tensor:
     """Replace the elements of ``x`` where ``mask`` is True by the elements of ``source`` in order."""
     flat = tf.reshape(source, [-1])
-    # The zero allows gathering index 0 from an empty source; no masked element uses it.
+    # The zero allows gathering index 0 from an empty source; its value is not used.
     flat = tf.concat([flat, tf.zeros([1], flat.dtype)], 0)
     place = tf.cumsum(tf.cast(tf.reshape(mask, [-1]), tf.int32)) - 1
     place = tf.reshape(tf.where(tf.reshape(mask, [-1]), place, tf.zeros_like(place)), tf.shape(mask))

@@ -73,6 +73,7 @@ def conv_unpadded(
     x: tf.Tensor, kernel: tf.Tensor, strides: Sequence[int], dilation: Sequence[int], groups: int
 ) -> tf.Tensor:
     """Convolve ``x[batch, *space, in]`` with ``kernel[*kernel, in // groups, out]`` without padding."""
+    # TensorFlow has no kernels for complex numbers.
     if x.dtype.is_complex:
         (a, b), (c, d) = ((tf.math.real(z), tf.math.imag(z)) for z in (x, kernel))
         ac, bd, ad, bc = (
@@ -256,6 +257,7 @@ def conv_spread(x: tf.Tensor, kernel: tf.Tensor, strides: Sequence[int]) -> tf.T
 
     ``kernel`` has the axes ``[*kernel, out, in]``.
     """
+    # TensorFlow has no kernels for complex numbers.
     if x.dtype.is_complex:
         (a, b), (c, d) = ((tf.math.real(z), tf.math.imag(z)) for z in (x, kernel))
         ac, bd, ad, bc = (conv_spread(u, v, strides) for u, v in ((a, c), (b, d), (a, d), (b, c)))

@@ -296,6 +296,7 @@ def lu_factor(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     row, column = tf.range(rows), tf.range(columns)
 
     def step(k: tf.Tensor, a: tf.Tensor, pivots: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        # XLA requires constant sizes in a loop, so rows and columns are masked instead of sliced.
         candidates = tf.where(row >= k, tf.abs(a[..., k]), tf.constant(-1, tf.abs(a).dtype))
         pivot = tf.argmax(candidates, -1, output_type=tf.int32)[..., None]
         order = tf.where(row == k, pivot, tf.where(row == pivot, k, row))
@@ -393,6 +394,7 @@ def geqrf(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         tail = tf.where(row > k, a[..., k], tf.zeros_like(a[..., k]))
         squares = tf.reduce_sum(tf.math.real(tail * tf.math.conj(tail)), -1)
         length = tf.sqrt(squares + tf.math.real(first * tf.math.conj(first)))
+        # This sign avoids cancellation in the divisor below.
         real = tf.cast(tf.where(tf.math.real(first) >= 0, -length, length), x.dtype)
         flat = (squares == 0) & (tf.math.imag(first) == 0)
         diagonal = tf.where(flat, first, real)

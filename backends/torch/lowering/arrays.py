@@ -112,6 +112,7 @@ rows.table({
 
 @rows.row("repeat")
 def repeat(x: Operand, repeats: Any, *, axis: int, total: Any, hint: int) -> str:
+    # A known output size saves a synchronization with the device.
     known = "" if total is None or repeats.spec is None else f", output_size={total!r}"
     return f"torch.repeat_interleave({x}, {repeats}, dim={axis}{known})"
 
