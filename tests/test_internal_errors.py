@@ -105,7 +105,7 @@ def reader_of(framework: str) -> tuple[Any, str]:
         return importlib.import_module("graph_compiler.frontends.numpy.capture").Capture, "_noted"
     if framework == "jax":
         return importlib.import_module("graph_compiler.frontends.jax.equations").Reader, "read_whole"
-    return importlib.import_module("graph_compiler.frontends.tensorflow.reader").Reader, "value"
+    return importlib.import_module("graph_compiler.frontends.tensorflow.reader").GraphReader, "value"
 
 
 def softened(framework: str) -> tuple[Any, tuple[Any, ...]]:

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 
-class Stamp:
+class TensorVersion:
     """Version of a tensor. It holds nothing, because the elements of a ``tf.Tensor`` never change."""
 
     __slots__ = ()
@@ -18,6 +18,9 @@ class Stamp:
 
     def fits(self, array: Any) -> bool:
         return isinstance(array, tf.Tensor)
+
+
+Stamp = TensorVersion
 
 
 def is_own(item: Any) -> bool:

@@ -12,8 +12,8 @@ from ...ir.node import CallRecord, Node, Origin, Value
 from ...passes.lowering.region_checks import TRUTH
 from .known_numbers import nested
 from .names import CONVERT, RAW, row_key
-from .reader import Handler, Reader
-from .variables import Held
+from .reader import GraphReader, Handler
+from .variables import TensorValue
 
 _NAMES = {"full": CONVERT, "logical_and": f"{RAW}LogicalAnd", "logical_not": f"{RAW}LogicalNot"}
 
@@ -37,7 +37,7 @@ def asserts_alone(graphs: Sequence[Any]) -> bool:
     return len(kinds) == 2 and kinds[0] - _INERT == {"Assert"} and kinds[1] <= _INERT
 
 
-def asserted(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def asserted(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     """Record ``Assert`` as a guard on a size or an array element.
 
     Unless the operation is hypothetical, it is also run on the arrays of the call, so a false condition
@@ -54,13 +54,13 @@ def asserted(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[H
     return []
 
 
-def _told(origin: Origin, data: Sequence[Held]) -> Origin:
+def _told(origin: Origin, data: Sequence[TensorValue]) -> Origin:
     texts = [str(one.seen.numpy().decode(errors="replace")) for one in data if _is_text(one)]
     message = " ".join(" ".join(texts).split())
     return dataclasses.replace(origin, call=f"tf.Assert ({message})" if message else "tf.Assert")
 
 
-def _is_text(held: Held) -> bool:
+def _is_text(held: TensorValue) -> bool:
     return isinstance(held.seen, tf.Tensor) and held.made.dtype == tf.string and held.made.shape.rank == 0
 
 

@@ -9,11 +9,11 @@ from typing import Any
 from ...ir.builder import Body, close
 from ...ir.node import CallRecord, Node, Value
 from ...ops.registry import get
-from .reader import Reader
-from .variables import Held
+from .reader import GraphReader
+from .variables import TensorValue
 
 
-class Block:
+class TracedBlock:
     """A block read by ``run``: its nodes, its results, and the variables that it assigned.
 
     The reader's variables are reset to their state before the block.
@@ -23,7 +23,9 @@ class Block:
     names: the names of those variables.
     """
 
-    def __init__(self, reader: Reader, inputs: Sequence[Value], run: Callable[[], list[Held]]) -> None:
+    def __init__(
+        self, reader: GraphReader, inputs: Sequence[Value], run: Callable[[], list[TensorValue]]
+    ) -> None:
         self.reader = reader
         before, assigned = dict(reader.variables), dict(reader.assigned)
         with reader.recorder.block(inputs) as self.nodes:
@@ -45,7 +47,7 @@ class Block:
     def assigned(self) -> list[int]:
         return list(self.variables)
 
-    def closed(self, results: Sequence[Held]) -> tuple[list[Node], list[Value]]:
+    def closed(self, results: Sequence[TensorValue]) -> tuple[list[Node], list[Value]]:
         with self.reader.recorder.block(()) as more:
             outputs = [self.reader.value(held) for held in results]
         return [*self.nodes, *more], outputs
@@ -55,12 +57,17 @@ class Block:
 class BlockNode:
     """Builder of the region node that replaces one operation of a traced graph."""
 
-    reader: Reader
+    reader: GraphReader
     operation: Any
 
     def made(
-        self, op: str, operands: Sequence[Value], bodies: Sequence[Body], like: Sequence[Held], **params: Any
-    ) -> list[Held]:
+        self,
+        op: str,
+        operands: Sequence[Value],
+        bodies: Sequence[Body],
+        like: Sequence[TensorValue],
+        **params: Any,
+    ) -> list[TensorValue]:
         """Append the node for ``op`` and return its results, which have the specs and seen arrays of
         ``like``.
         """
@@ -73,11 +80,11 @@ class BlockNode:
         )
         origin, record = self.reader.origin(self.operation), CallRecord(op, result=outputs)
         self.reader.recorder.add_call(op, (*operands, *captured), whole, origin, outputs, record, regions)
-        return [Held(value, one.seen) for value, one in zip(outputs, like)]
+        return [TensorValue(value, one.seen) for value, one in zip(outputs, like)]
 
     def with_assigned(
-        self, found: Sequence[Held], assigned: Sequence[int], blocks: Sequence[Block]
-    ) -> list[Held]:
+        self, found: Sequence[TensorValue], assigned: Sequence[int], blocks: Sequence[TracedBlock]
+    ) -> list[TensorValue]:
         """Store the trailing results in the variables ``assigned`` and return the other ones."""
         own = len(found) - len(assigned)
         names = {number: name for block in blocks for number, name in block.names.items()}

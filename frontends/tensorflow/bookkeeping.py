@@ -19,45 +19,47 @@ from .evaluation import ASSIGNS, constant_of, handle_number
 from .known_numbers import is_few, known
 from .made_later import constant
 from .names import RAW, WITH_GRADIENT
-from .reader import Handler, Reader, as_operand
-from .variables import Held, sizes_of
+from .reader import GraphReader, Handler, as_operand
+from .variables import TensorValue, sizes_of
 
 
-def _const(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def _const(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     proto = operation.get_attr("value")
     shape = tuple(dim.size for dim in proto.tensor_shape.dim)
     if not is_few(dtype_name(proto.dtype), math.prod(shape), len(shape)):
         return [reader.constant(constant_of(operation))]
-    return [Held(known(tensor_util.MakeNdarray(proto).tolist()).reshape(shape), constant(operation, shape))]
+    return [
+        TensorValue(known(tensor_util.MakeNdarray(proto).tolist()).reshape(shape), constant(operation, shape))
+    ]
 
 
-def _shape(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def _shape(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     sizes = [sizes_of(operand, tensor) for operand, tensor in zip(operands, operation.inputs)]
     return [
-        Held(known(shape), tf.shape(operand.seen, operation.get_attr("out_type")))
+        TensorValue(known(shape), tf.shape(operand.seen, operation.get_attr("out_type")))
         for shape, operand in zip(sizes, operands)
     ]
 
 
-def _size(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def _size(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     sizes = sizes_of(operands[0], operation.inputs[0])
     return [
-        Held(
+        TensorValue(
             known(np.prod(np.array(sizes, object)) if sizes else 1),
             tf.size(operands[0].seen, operation.get_attr("out_type")),
         )
     ]
 
 
-def _rank(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    return [Held(known(int(operands[0].made.shape.rank)), tf.rank(operands[0].seen))]
+def _rank(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+    return [TensorValue(known(int(operands[0].made.shape.rank)), tf.rank(operands[0].seen))]
 
 
-def _read_variable(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def _read_variable(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     return [read_of(reader, operation, operands[0])]
 
 
-def read_of(reader: Reader, operation: Any, handle: Held) -> Held:
+def read_of(reader: GraphReader, operation: Any, handle: TensorValue) -> TensorValue:
     """Return what a variable holds, with the gradient that a read of the variable itself has.
 
     A gradient tape sees each read as a read of the variable, so no gradient flows to the value that was
@@ -75,7 +77,7 @@ def read_of(reader: Reader, operation: Any, handle: Held) -> Held:
     )[0]
 
 
-def variable_of(reader: Reader, operation: Any, handle: Held) -> Held:
+def variable_of(reader: GraphReader, operation: Any, handle: TensorValue) -> TensorValue:
     """Return what the variable with this handle holds. Raise ``UnsupportedOperation`` if it is unknown."""
     found = reader.variables.get(handle_number(handle.seen))
     if found is None:
@@ -87,7 +89,9 @@ def variable_of(reader: Reader, operation: Any, handle: Held) -> Held:
     return found
 
 
-def _assign_variable(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def _assign_variable(
+    reader: GraphReader, operation: Any, operands: Sequence[TensorValue]
+) -> list[TensorValue]:
     handle, new = operands
     before, number = variable_of(reader, operation, handle), handle_number(handle.seen)
     if (combined := ASSIGNS[operation.type]) is not None:
@@ -101,7 +105,9 @@ def _assign_variable(reader: Reader, operation: Any, operands: Sequence[Held]) -
     return []
 
 
-def _gather_variable(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def _gather_variable(
+    reader: GraphReader, operation: Any, operands: Sequence[TensorValue]
+) -> list[TensorValue]:
     table, indices = read_of(reader, operation, operands[0]), operands[1]
     batch, dtype = operation.get_attr("batch_dims"), dtype_name(table.made.dtype)
     seen = tf.gather(table.seen, indices.seen, axis=batch, batch_dims=batch)
@@ -120,20 +126,24 @@ def _gather_variable(reader: Reader, operation: Any, operands: Sequence[Held]) -
     )
 
 
-def sizes_of_variable(reader: Reader, operation: Any, handle: Held) -> tuple[Any, ...]:
+def sizes_of_variable(reader: GraphReader, operation: Any, handle: TensorValue) -> tuple[Any, ...]:
     held = variable_of(reader, operation, handle)
     return sizes_of(held, reader.weights.variables[str(reader.weights.name_of(handle.seen, ()))])
 
 
-def _variable_shape(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def _variable_shape(
+    reader: GraphReader, operation: Any, operands: Sequence[TensorValue]
+) -> list[TensorValue]:
     sizes, held = (
         sizes_of_variable(reader, operation, operands[0]),
         variable_of(reader, operation, operands[0]),
     )
-    return [Held(known(sizes), tf.shape(held.seen, operation.get_attr("out_type")))]
+    return [TensorValue(known(sizes), tf.shape(held.seen, operation.get_attr("out_type")))]
 
 
-def _broadcast_axes(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def _broadcast_axes(
+    reader: GraphReader, operation: Any, operands: Sequence[TensorValue]
+) -> list[TensorValue]:
     """Return the axes over which the gradients of two broadcast operands are summed
     (``BroadcastGradientArgs``).
     """
@@ -151,12 +161,12 @@ def _broadcast_axes(reader: Reader, operation: Any, operands: Sequence[Held]) ->
         [axis for axis, (one, other) in pairs if _is_spread(reader, operation, other, one)],
     ]
     return [
-        Held(known(tuple(found)).reshape(len(found)), tf.constant(found, array.dtype))
+        TensorValue(known(tuple(found)).reshape(len(found)), tf.constant(found, array.dtype))
         for found, array in zip(axes, seen)
     ]
 
 
-def _is_spread(reader: Reader, operation: Any, size: Any, other: Any) -> bool:
+def _is_spread(reader: GraphReader, operation: Any, size: Any, other: Any) -> bool:
     """Return True if an axis of this size (None: absent) was broadcast to ``other``.
 
     If that depends on symbolic sizes, the answer is added as a guard.
@@ -172,7 +182,7 @@ def _is_spread(reader: Reader, operation: Any, size: Any, other: Any) -> bool:
     return size is None or hint_of(size) == 1
 
 
-def _ensured(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def _ensured(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     """Return the operand of ``EnsureShape``, with the sizes that it states as guards."""
     if not reader.is_hypothetical:
         reader.seen(operation, operands)
@@ -186,11 +196,11 @@ def _ensured(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[H
     return [operands[0]]
 
 
-def _nothing(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def _nothing(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     return []
 
 
-def _refused(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def _refused(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     raise UnsupportedOperation(
         f"{operation.type}: a call back into Python cannot be recorded; write it with operations of "
         "TensorFlow, or call it before\n"
@@ -198,8 +208,8 @@ def _refused(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[H
     )
 
 
-def _told(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    return [Held(None, tf.constant(""))]
+def _told(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+    return [TensorValue(None, tf.constant(""))]
 
 
 READ: dict[str, Handler] = {

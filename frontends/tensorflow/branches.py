@@ -22,22 +22,22 @@ from ...recording.control_flow.regions import Inputs, Kind, Regions
 from ...sizes import Size, is_symbolic
 from ...trees import iterate_structure
 from .assertions import asserts_alone
-from .blocks import Block, BlockNode
+from .blocks import BlockNode, TracedBlock
 from .collectives import collective
 from .evaluation import BRANCHES, branches_of, place_of_branch
 from .intermediates import intermediate_of, taken_by
 from .known_numbers import nested
 from .lifting.driver import static_places
-from .lists import Arrays, Unfilled, filled
+from .lists import Arrays, PartialList, filled
 from .loops import is_changed, static_row_shape
 from .names import row_key
-from .reader import Handler, Reader
+from .reader import GraphReader, Handler
 from .sizes import symbolic
-from .tracing import Trace
-from .variables import Held
+from .tracing import TensorFlowTrace
+from .variables import TensorValue
 
 
-def branch(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def branch(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     """Lift ``If`` and ``Case``.
 
     A known index selects the branch while recording. Otherwise a branch node is added, whose results
@@ -57,7 +57,9 @@ def branch(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Hel
     ]
     node, place = BlockNode(reader, operation), place_of_branch(operation, index.seen)
     bodies = [
-        Block(reader, [], _read(reader, graph, [taken_by(held, number) for held in given], number == place))
+        TracedBlock(
+            reader, [], _read(reader, graph, [taken_by(held, number) for held in given], number == place)
+        )
         for number, graph in enumerate(graphs)
     ]
     assigned = list(dict.fromkeys(number for body in bodies for number in body.assigned))
@@ -96,13 +98,13 @@ def branch(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Hel
     return node.with_assigned(found, assigned, bodies)
 
 
-def _differs_between_iterations(reader: Reader, index: Held) -> bool:
+def _differs_between_iterations(reader: GraphReader, index: TensorValue) -> bool:
     sizes = [item for item in index.item.ravel() if isinstance(item, Size)]
     sources = {symbol.source for size in sizes for symbol in size.symbols()}
     return any(reader.recorder.is_inside(source) and _is_counted(reader, source) for source in sources)
 
 
-def _is_counted(reader: Reader, value: Value) -> bool:
+def _is_counted(reader: GraphReader, value: Value) -> bool:
     """Return True if the number of elements of ``value``, defined in an open block, depends on array
     elements.
 
@@ -126,7 +128,7 @@ def _has_computed_operand(node: Node, key: str) -> bool:
     return any(isinstance(item, Value) for item in iterate_structure(tuple(given)))
 
 
-def _inside(reader: Reader, operation: Any, index: Held, count: int) -> Held:
+def _inside(reader: GraphReader, operation: Any, index: TensorValue, count: int) -> TensorValue:
     """Return the index of a branch clamped as in ``Case``, which runs the last branch for an index out of
     range.
     """
@@ -141,7 +143,9 @@ def _inside(reader: Reader, operation: Any, index: Held, count: int) -> Held:
     )
 
 
-def _chosen_now(reader: Reader, operation: Any, index: Held, given: Sequence[Held]) -> list[Held]:
+def _chosen_now(
+    reader: GraphReader, operation: Any, index: TensorValue, given: Sequence[TensorValue]
+) -> list[TensorValue]:
     """Return the results of the branch taken in this call and guard on the index.
 
     It is used if the results of the branches have different shapes. Raise ``UnsupportedOperation`` inside
@@ -160,33 +164,37 @@ def _chosen_now(reader: Reader, operation: Any, index: Held, given: Sequence[Hel
     ]
 
 
-def _as_array(reader: Reader, operation: Any, held: Held, tensors: Sequence[Any]) -> Held:
+def _as_array(reader: GraphReader, operation: Any, held: TensorValue, tensors: Sequence[Any]) -> TensorValue:
     """Return a list that one of the branches writes to as an array; anything else unchanged."""
-    if not isinstance(held.item, Unfilled) or not any(map(is_changed, tensors)):
+    if not isinstance(held.item, PartialList) or not any(map(is_changed, tensors)):
         return held
     shape = next((found for tensor in tensors if (found := static_row_shape(tensor)) is not None), None)
     return filled(Arrays(reader, operation), held, shape)
 
 
-def _read(reader: Reader, graph: Any, given: Sequence[Held], is_taken: bool) -> Callable[[], list[Held]]:
-    def read() -> list[Held]:
+def _read(
+    reader: GraphReader, graph: Any, given: Sequence[TensorValue], is_taken: bool
+) -> Callable[[], list[TensorValue]]:
+    def read() -> list[TensorValue]:
         with reader.hypothetically(not is_taken):
             return reader.results(graph, given)
 
     return read
 
 
-def _decided(reader: Reader, operation: Any, index: Held) -> Any:
+def _decided(reader: GraphReader, operation: Any, index: TensorValue) -> Any:
     item = nested(index.item)
     return reader.recorder.decide_size(item, reader.origin(operation)) if hasattr(item, "hint") else item
 
 
-def _handed_out(reader: Reader, graphs: Sequence[Any], given: Sequence[Held], place: int, held: Held) -> Held:
+def _handed_out(
+    reader: GraphReader, graphs: Sequence[Any], given: Sequence[TensorValue], place: int, held: TensorValue
+) -> TensorValue:
     kept = intermediate_of(reader, graphs, given, place) if place < len(graphs[0].outputs) else None
-    return held if kept is None else Held(kept, held.seen)
+    return held if kept is None else TensorValue(kept, held.seen)
 
 
-def _is_array(held: Held) -> bool:
+def _is_array(held: TensorValue) -> bool:
     return isinstance(held.item, (Value, np.ndarray))
 
 
@@ -210,7 +218,7 @@ class TensorFlowRegions(Regions):
     lists_grow = False
     module, arrays = tf, (tf.Tensor, np.ndarray, np.generic)
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: TensorFlowTrace) -> None:
         super().__init__(functools.partial(symbolic, trace), trace.decide)
         self.trace = trace
 

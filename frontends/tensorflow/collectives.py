@@ -13,10 +13,10 @@ import tensorflow as tf
 from ...forwarding import forwards
 from ...ops.collectives import RECORDED_DEVICES
 from ..common.collectives import CALLS
-from .variables import Held
+from .variables import TensorValue
 
 if TYPE_CHECKING:
-    from .reader import Reader
+    from .reader import GraphReader
 
 _MARK = "_graph_compiler_collective"
 
@@ -68,7 +68,7 @@ def _marked(tensor: Any, name: str, axis_name: str) -> Any:
 _MARKED = ("IdentityN", "PlaceholderWithDefault")
 
 
-def read(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held] | None:
+def read(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue] | None:
     """Return the results of an operation with the mark of a collective, or None if it has no mark.
 
     An ``IdentityN`` with a custom gradient also has the arguments of the function as outputs, so the

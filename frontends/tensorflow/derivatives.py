@@ -18,16 +18,16 @@ from ...ir.builder import Body
 from ...ir.node import Value
 from ...ops.control import has_derivative
 from ...recording.faults import is_fault
-from .blocks import Block, BlockNode
+from .blocks import BlockNode, TracedBlock
 from .evaluation import seen_by_tapes
 from .names import REFUSE_GRADIENT
-from .reader import ORDERS, Handler, Reader
-from .variables import Held
+from .reader import ORDERS, GraphReader, Handler
+from .variables import TensorValue
 
 _KIND = "_gradient_op_type"
 
 
-def identity(reader: Reader, operation: Any, operands: Sequence[Held]) -> Sequence[Held]:
+def identity(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> Sequence[TensorValue]:
     """Lift ``IdentityN``: return the operands, with the custom gradient if it has one."""
     try:
         name = operation.get_attr(_KIND).decode()
@@ -53,7 +53,9 @@ def identity(reader: Reader, operation: Any, operands: Sequence[Held]) -> Sequen
         if gradient is not None and has_derivative(arrays[place].spec)
     ]
     return (
-        _Ruled(reader, operation, operands, arrays).node(rule, cotangents, gradients, count, sources)
+        _CustomGradientCall(reader, operation, operands, arrays).node(
+            rule, cotangents, gradients, count, sources
+        )
         if sources
         else operands
     )
@@ -76,8 +78,8 @@ def _traced(operation: Any, name: str) -> tuple[Any, list[Any], list[Any]]:
 
 
 def _refused(
-    reader: Reader, operation: Any, operands: Sequence[Held], arrays: Sequence[Value], why: str
-) -> list[Held]:
+    reader: GraphReader, operation: Any, operands: Sequence[TensorValue], arrays: Sequence[Value], why: str
+) -> list[TensorValue]:
     """Return the operands, wrapped so that taking a gradient through them raises an error with the reason
     ``why``.
     """
@@ -96,19 +98,19 @@ def _refused(
     ]
 
 
-class _Ruled:
+class _CustomGradientCall:
     """Builder of the ``custom_derivative`` node of one call, whose operands are the function's results and
     arguments.
     """
 
     def __init__(
-        self, reader: Reader, operation: Any, operands: Sequence[Held], arrays: Sequence[Value]
+        self, reader: GraphReader, operation: Any, operands: Sequence[TensorValue], arrays: Sequence[Value]
     ) -> None:
         self.reader, self.operation, self.operands, self.arrays = reader, operation, operands, arrays
 
     def node(
         self, rule: Any, cotangents: Sequence[Any], gradients: Sequence[Any], count: int, sources: list[int]
-    ) -> list[Held]:
+    ) -> list[TensorValue]:
         """Return the results of the node, followed by the remaining operands.
 
         The first ``count`` operands are the results that the ``cotangents`` belong to; ``sources`` are the
@@ -123,11 +125,11 @@ class _Ruled:
         taken = [*self._inputs("result", self.arrays[:count]), *given, *whole]
         derivatives = [place for place in range(count) if has_derivative(self.arrays[place].spec)]
         held = {
-            id(cotangents[place]): Held(value, self.operands[place].seen)
+            id(cotangents[place]): TensorValue(value, self.operands[place].seen)
             for place, value in zip(derivatives, given)
         }
         held.update((id(tensor), self._zeros(tensor)) for tensor in cotangents if id(tensor) not in held)
-        block = Block(
+        block = TracedBlock(
             self.reader, taken, lambda: self._read(rule, held, [gradients[place] for place in sources])
         )
         bodies = [
@@ -140,7 +142,7 @@ class _Ruled:
         )
         return [*made, *self.operands[count:]]
 
-    def _read(self, rule: Any, held: dict[int, Held], wanted: Sequence[Any]) -> list[Held]:
+    def _read(self, rule: Any, held: dict[int, TensorValue], wanted: Sequence[Any]) -> list[TensorValue]:
         reader = self.reader
         outside = {
             id(inner): reader.held[id(outer)] for outer, inner in rule.captures if id(outer) in reader.held
@@ -154,8 +156,8 @@ class _Ruled:
     def _inputs(self, name: str, like: Sequence[Value]) -> list[Value]:
         return [Value(name, value.spec) for value in like]
 
-    def _zeros(self, tensor: Any) -> Held:
-        return Held(None, tf.zeros([size or 1 for size in tensor.shape.as_list()], tensor.dtype))
+    def _zeros(self, tensor: Any) -> TensorValue:
+        return TensorValue(None, tf.zeros([size or 1 for size in tensor.shape.as_list()], tensor.dtype))
 
 
 READ: dict[str, Handler] = {"IdentityN": identity}

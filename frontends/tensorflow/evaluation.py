@@ -144,7 +144,7 @@ class Evaluator:
     def trying(self) -> Iterator[None]:
         """Discard the assignments to variables made in this context."""
         before = self.variables
-        self.variables = _Tried(before)
+        self.variables = _VariableOverlay(before)
         try:
             yield
         finally:
@@ -208,7 +208,7 @@ def advanced(state: Any, delta: Any) -> Any:
     return state + tf.pad(tf.reshape(tf.cast(delta, tf.int64) * 256, [1]), [[0, 2]])
 
 
-class _Tried(dict[int, Any]):
+class _VariableOverlay(dict[int, Any]):
     """Overlay on a table of variables: assignments are stored here, other reads go to the table below."""
 
     def __init__(self, before: Variables) -> None:

@@ -16,8 +16,8 @@ from .dtypes import dtype_name
 from .evaluation import advanced, handle_number
 from .known_numbers import known
 from .lists import Arrays
-from .reader import Handler, Reader
-from .variables import Held
+from .reader import GraphReader, Handler
+from .variables import TensorValue
 
 _PHILOX = 1
 _STATELESS = {
@@ -29,17 +29,19 @@ _STATELESS = {
 }  # fmt: skip
 
 
-def _read_and_skip(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def _read_and_skip(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     handle, algorithm, delta = operands
     return [_advanced(reader, operation, handle, algorithm, delta)]
 
 
-def _skip(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def _skip(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     _read_and_skip(reader, operation, operands)
     return []
 
 
-def _advanced(reader: Reader, operation: Any, handle: Held, algorithm: Held, delta: Held) -> Held:
+def _advanced(
+    reader: GraphReader, operation: Any, handle: TensorValue, algorithm: TensorValue, delta: TensorValue
+) -> TensorValue:
     if not isinstance(algorithm.item, np.ndarray) or algorithm.item.item() != _PHILOX:
         raise UnsupportedOperation(
             f"a generator by another algorithm than Philox\n    {reader.origin(operation)}"
@@ -62,11 +64,11 @@ def _advanced(reader: Reader, operation: Any, handle: Held, algorithm: Held, del
     return before
 
 
-def _drawn(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def _drawn(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     """Lift a stateful random operation to its stateless version with the counter and key of the state."""
     handle, algorithm, shape, *bounds = operands
     arrays = Arrays(reader, operation)
-    count = Held(
+    count = TensorValue(
         known(np.prod(shape.item) if shape.item.size else 1), tf.reduce_prod(tf.cast(shape.seen, tf.int64))
     )
     state = _advanced(reader, operation, handle, algorithm, count)
@@ -82,7 +84,7 @@ def _drawn(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Hel
     ]
 
 
-def _words(arrays: Arrays, state: Held, first: int, size: int) -> Held:
+def _words(arrays: Arrays, state: TensorValue, first: int, size: int) -> TensorValue:
     part = arrays.call(
         "Slice",
         [state, (first,), (size,)],
@@ -92,5 +94,5 @@ def _words(arrays: Arrays, state: Held, first: int, size: int) -> Held:
     return arrays.call("Bitcast", [part], {"T": "int64", "type": "uint64"}, tf.bitcast(part.seen, tf.uint64))
 
 
-_OWN: dict[str, Callable[..., list[Held]]] = {"RngReadAndSkip": _read_and_skip, "RngSkip": _skip}
+_OWN: dict[str, Callable[..., list[TensorValue]]] = {"RngReadAndSkip": _read_and_skip, "RngSkip": _skip}
 READ: dict[str, Handler] = {**_OWN, **dict.fromkeys(_STATELESS, _drawn)}

@@ -13,8 +13,8 @@ from typing import Any
 
 from ...errors import UnsupportedOperation
 from .evaluation import is_repeatable
-from .reader import Handler, Reader
-from .variables import Held
+from .reader import GraphReader, Handler
+from .variables import TensorValue
 
 _FULL = "OptionalFromValue"
 # Second derivatives read operations with this name.
@@ -33,14 +33,14 @@ class Intermediate:
     """
 
     graphs: Sequence[Any]
-    given: Sequence[Held]
-    variables: dict[int, Held]
+    given: Sequence[TensorValue]
+    variables: dict[int, TensorValue]
     tensors: Sequence[Sequence[Any]]
     branch: int | None = None
 
 
 def intermediate_of(
-    reader: Reader, graphs: Sequence[Any], given: Sequence[Held], place: int
+    reader: GraphReader, graphs: Sequence[Any], given: Sequence[TensorValue], place: int
 ) -> Intermediate | None:
     """Return the intermediates that output ``place`` of the branches passes, or None if it is no
     ``Optional``.
@@ -52,11 +52,11 @@ def intermediate_of(
     return Intermediate(graphs, given, dict(reader.variables), tensors)
 
 
-def taken_by(held: Held, branch: int) -> Held:
+def taken_by(held: TensorValue, branch: int) -> TensorValue:
     """Return ``held`` with the branch filled in if it is an intermediate whose branch is not known yet."""
     item = held.item
     return (
-        Held(replace(item, branch=branch), held.seen)
+        TensorValue(replace(item, branch=branch), held.seen)
         if isinstance(item, Intermediate) and item.branch is None
         else held
     )
@@ -69,7 +69,7 @@ def _maker(tensor: Any) -> Any:
     return operation
 
 
-def _value(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def _value(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     """Compute the arrays of an ``OptionalGetValue`` again.
 
     Raise ``UnsupportedOperation`` for second derivatives and for branches that cannot be run twice.

@@ -41,14 +41,14 @@ for _tracked in (TrackedList, ListWrapper):
     register_container(_tracked, enumerate, lambda cls, keys, parts: cls(list(parts)))
 
 
-class _Everywhere:
+class _AllPaths:
     """Container that contains every path."""
 
     def __contains__(self, path: object) -> bool:
         return True
 
 
-class Kept:
+class OutsideState:
     """Snapshot of what a function and Keras ``layers`` refer to before a recording, and the ``places`` known
     to be state.
     """
@@ -85,7 +85,7 @@ class Kept:
             held, name = place.read(), place.name.removeprefix("self.") or "state"
             tree = flatten(held, _is_tensor, opens)[1]
             if self._numbers and holds_numbers(held, place.whole):
-                tree = with_numbers(tree, _Everywhere())
+                tree = with_numbers(tree, _AllPaths())
             if made := [enter(name, leaf) for leaf in leaves_at(tree, held)]:
                 place.write(unflatten(tree, made))
             trees.append(tree)

@@ -29,10 +29,10 @@ from ...sizes import computed as computed_number
 from ..common.read_numbers import Reading, rounding_of
 from .names import definition
 from .sizes import Sizes, symbolic
-from .variables import Held
+from .variables import TensorValue
 
 
-class Numbers(Sizes, Protocol):
+class NumberTrace(Sizes, Protocol):
     """The part of a trace that symbolic numbers need."""
 
     reading: Reading
@@ -46,7 +46,7 @@ class Numbers(Sizes, Protocol):
         """Return the length of a tensor, or None for anything else."""
 
 
-def symbols_of(trace: Numbers) -> Symbols:
+def symbols_of(trace: NumberTrace) -> Symbols:
     def opened(operands: tuple[Any, ...]) -> tuple[Any, ...] | None:
         expressions = tuple(map(expression_of, operands))
         return expressions if all(isinstance(item, (Size, int, float)) for item in expressions) else None
@@ -69,7 +69,7 @@ _MOST = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Elements:
+class RecordedElements:
     """Elements that operands of a call had while recording.
 
     held: the elements, by the index of the operand.
@@ -79,11 +79,13 @@ class Elements:
     held: dict[int, Any] = field(default_factory=dict)
     varying: frozenset[int] = frozenset()
 
-    def mapped(self, function: Callable[[Any], Any]) -> Elements:
+    def mapped(self, function: Callable[[Any], Any]) -> RecordedElements:
         return self
 
 
-def elements_of(recorder: Recorder, operands: Sequence[Held], places: Sequence[int]) -> Elements | None:
+def elements_of(
+    recorder: Recorder, operands: Sequence[TensorValue], places: Sequence[int]
+) -> RecordedElements | None:
     """Return the elements of the operands at ``places`` that are arrays of at most 64 elements, or None if
     there are none.
 
@@ -94,21 +96,21 @@ def elements_of(recorder: Recorder, operands: Sequence[Held], places: Sequence[i
     found = {
         place: operands[place]
         for place in places
-        if isinstance(operands[place], Held) and _is_told(recorder, operands[place])
+        if isinstance(operands[place], TensorValue) and _is_told(recorder, operands[place])
     }
     varying = frozenset(place for place, held in found.items() if recorder.varies(held.item))
     return (
-        Elements({place: held.seen.numpy().tolist() for place, held in found.items()}, varying)
+        RecordedElements({place: held.seen.numpy().tolist() for place, held in found.items()}, varying)
         if found
         else None
     )
 
 
-def _is_told(recorder: Recorder, held: Held) -> bool:
+def _is_told(recorder: Recorder, held: TensorValue) -> bool:
     return isinstance(held.item, Value) and np.size(held.seen) <= _MOST and not recorder.is_random(held.item)
 
 
-def tied(b: Any, elements: Elements, place: int, operand: Value) -> Any:
+def tied(b: Any, elements: RecordedElements, place: int, operand: Value) -> Any:
     """Return the operand at ``place`` as nested tuples of numbers, and guard on them if they may vary."""
     held = elements.held[place]
     if place in elements.varying:
@@ -123,7 +125,7 @@ def _nested(rows: Any) -> Any:
 
 
 # The dtype of these arrays is object.
-Known = np.ndarray[Any, Any]
+KnownArray = np.ndarray[Any, Any]
 _MOST = 64
 _INTEGERS = frozenset({"int32", "int64"})
 # Up to these bounds a float dtype represents every integer exactly.
@@ -133,7 +135,7 @@ DECIDE = "decide"
 _FEW_OF = frozenset({*_INTEGERS, "bool"})
 
 
-def known(rows: Any) -> Known:
+def known(rows: Any) -> KnownArray:
     """Return nested tuples of numbers and sizes as an array of dtype object.
 
     >>> known((2, 3)).tolist(), known(4).shape
@@ -142,7 +144,7 @@ def known(rows: Any) -> Known:
     return np.array(rows, dtype=object)
 
 
-def nested(array: Known) -> Any:
+def nested(array: KnownArray) -> Any:
     """Return the inverse of :func:`known`: a number, or nested tuples.
 
     >>> nested(known(((1, 2), (3, 4)))), nested(known(5))
@@ -169,8 +171,8 @@ def is_few(dtype: str, count: int, rank: int) -> bool:
 
 
 def computed(
-    key: str, operands: list[Known], attributes: dict[str, Any], decide: Callable[[Size], Any]
-) -> list[Known] | None:
+    key: str, operands: list[KnownArray], attributes: dict[str, Any], decide: Callable[[Size], Any]
+) -> list[KnownArray] | None:
     """Return the results of an operation on known arrays, or None if there is no rule or a result is too
     large.
 
@@ -183,7 +185,7 @@ def computed(
     operands = [_decided(array, decide) if place in places else array for place, array in enumerate(operands)]
     try:
         found = rule({**attributes, DECIDE: decide}, *operands)
-    except Undecided:
+    except UnknownResult:
         return None
     made = [
         _of_python(known(item) if not isinstance(item, np.ndarray) else item.astype(object))
@@ -192,7 +194,7 @@ def computed(
     return made if all(item.size <= _MOST for item in made) else None
 
 
-def in_range(array: Known, dtype: str) -> Known | None:
+def in_range(array: KnownArray, dtype: str) -> KnownArray | None:
     """Return the numbers wrapped around to the range of an integer dtype, or None if a size is out of range.
 
     >>> in_range(known((2**31, -1)), "int32").tolist(), in_range(known((2**31, True)), "int64").tolist()
@@ -210,14 +212,14 @@ def in_range(array: Known, dtype: str) -> Known | None:
     )
 
 
-def _decided(array: Known, decide: Callable[[Size], Any]) -> Known:
+def _decided(array: KnownArray, decide: Callable[[Size], Any]) -> KnownArray:
     found = [decide(item) if isinstance(item, Size) else item for item in array.ravel()]
     return np.array(found, dtype=object).reshape(array.shape)
 
 
-def _of_python(array: Known) -> Known:
+def _of_python(array: KnownArray) -> KnownArray:
     """Return a copy with NumPy scalars replaced by Python numbers."""
-    made: Known = np.array(array, dtype=object)
+    made: KnownArray = np.array(array, dtype=object)
     for place in np.ndindex(made.shape):
         if isinstance(made[place], np.generic):
             made[place] = made[place].item()
@@ -246,11 +248,13 @@ def _of_two(function: str) -> Callable[..., Any]:
     return _elementwise(lambda x, y: apply(function, x, y))
 
 
-def _product(attributes: dict[str, Any], x: Known, axis: Known) -> Any:
+def _product(attributes: dict[str, Any], x: KnownArray, axis: KnownArray) -> Any:
     return np.prod(x, tuple(np.ravel(axis).astype(int).tolist()), keepdims=attributes["keep_dims"])
 
 
-def strided(attributes: dict[str, Any], x: Any, begin: Known, end: Known, strides: Known) -> Any:
+def strided(
+    attributes: dict[str, Any], x: Any, begin: KnownArray, end: KnownArray, strides: KnownArray
+) -> Any:
     return x[index_of(attributes, begin, end, strides)]
 
 
@@ -279,7 +283,7 @@ def index_of(attributes: dict[str, Any], begin: Any, end: Any, strides: Any) -> 
     return tuple(one(place, *parts) for place, parts in enumerate(zip(begin, end, strides)))
 
 
-def _broadcast_shape(attributes: dict[str, Any], x: Known, y: Known) -> Any:
+def _broadcast_shape(attributes: dict[str, Any], x: KnownArray, y: KnownArray) -> Any:
     """Return the broadcast of two shapes, with a guard if it depends on symbolic sizes."""
 
     def wider(size: Any, other: Any) -> Any:
@@ -292,19 +296,19 @@ def _broadcast_shape(attributes: dict[str, Any], x: Known, y: Known) -> Any:
     return known(tuple(wider(*pair) for pair in zip(one, two))).reshape(rank)
 
 
-def _cast(attributes: dict[str, Any], x: Known) -> Any:
+def _cast(attributes: dict[str, Any], x: KnownArray) -> Any:
     if attributes["DstT"] in ("bfloat16", "float16"):
         for item in x.ravel():
             if not _holds(attributes, apply("le", item, _EXACT[attributes["DstT"]])):
                 # The conversion may round, so the operation is recorded instead.
-                raise Undecided
+                raise UnknownResult
     if attributes["SrcT"] == attributes["DstT"] or "bool" not in (attributes["SrcT"], attributes["DstT"]):
         return x
     if attributes["DstT"] == "bool":
         return np.frompyfunc(lambda item: apply("ne", item, 0), 1, 1)(x)
     if not _is_plain(x):
         # A condition on sizes has no integer form, so the operation is recorded instead.
-        raise Undecided
+        raise UnknownResult
     return np.frompyfunc(int, 1, 1)(x)
 
 
@@ -312,22 +316,22 @@ def _holds(attributes: dict[str, Any], condition: Any) -> bool:
     return bool(attributes[DECIDE](condition) if isinstance(condition, Size) else condition)
 
 
-def _truncated(attributes: dict[str, Any], x: Known, y: Known, function: str) -> Any:
+def _truncated(attributes: dict[str, Any], x: KnownArray, y: KnownArray, function: str) -> Any:
     if not all(_holds(attributes, apply("ge", item, 0)) for item in (*x.ravel(), *y.ravel())):
-        raise Undecided
+        raise UnknownResult
     return np.frompyfunc(lambda one, two: apply(function, one, two), 2, 1)(x, y)
 
 
-class Undecided(Signal):
+class UnknownResult(Signal):
     """Raised by a rule whose result is not known."""
 
 
-def _split(attributes: dict[str, Any], x: Known) -> list[Known]:
+def _split(attributes: dict[str, Any], x: KnownArray) -> list[KnownArray]:
     axis = attributes["axis"]
     return [np.take(x, place, axis) for place in range(x.shape[axis])]
 
 
-def _parts(x: Known, sizes: Known, axis: int) -> list[Any]:
+def _parts(x: KnownArray, sizes: KnownArray, axis: int) -> list[Any]:
     lengths = [
         x.shape[axis] - sum(size for size in sizes if size >= 0) if size < 0 else size
         for size in map(int, sizes)
@@ -335,7 +339,7 @@ def _parts(x: Known, sizes: Known, axis: int) -> list[Any]:
     return np.split(x, np.cumsum(lengths)[:-1].tolist(), axis)
 
 
-def _is_plain(*arrays: Known) -> bool:
+def _is_plain(*arrays: KnownArray) -> bool:
     return not any(isinstance(item, Size) for array in arrays for item in array.ravel())
 
 
@@ -347,7 +351,7 @@ def _joined(function: str, x: Any, y: Any) -> Any:
     return apply(function, x, y)
 
 
-def _axes(axis: Known) -> tuple[int, ...]:
+def _axes(axis: KnownArray) -> tuple[int, ...]:
     return tuple(np.ravel(axis).astype(int).tolist())
 
 
@@ -358,7 +362,7 @@ def _reduced(function: Callable[..., Any]) -> Callable[..., Any]:
 def _extreme(name: str) -> Callable[..., Any]:
     """Return a rule for the maximum or minimum, over symbolic sizes only if all axes are reduced."""
 
-    def rule(attributes: dict[str, Any], x: Known, axis: Known) -> Any:
+    def rule(attributes: dict[str, Any], x: KnownArray, axis: KnownArray) -> Any:
         if len({place % max(x.ndim, 1) for place in _axes(axis)}) < x.ndim:
             return getattr(np, name)(x.astype(int), axis=_axes(axis), keepdims=attributes["keep_dims"])
         found = functools.reduce(lambda one, other: apply(name, one, other), x.ravel())
@@ -368,7 +372,7 @@ def _extreme(name: str) -> Callable[..., Any]:
 
 
 def _running(function: Callable[..., Any], start: int) -> Callable[..., Any]:
-    def rule(attributes: dict[str, Any], x: Known, axis: Known) -> Any:
+    def rule(attributes: dict[str, Any], x: KnownArray, axis: KnownArray) -> Any:
         place = int(axis) % max(x.ndim, 1)
         given = np.flip(x, place) if attributes["reverse"] else x
         found = function(given, axis=place)
@@ -380,7 +384,7 @@ def _running(function: Callable[..., Any], start: int) -> Callable[..., Any]:
     return rule
 
 
-def _stitched(attributes: dict[str, Any], *operands: Known) -> Any:
+def _stitched(attributes: dict[str, Any], *operands: KnownArray) -> Any:
     half = len(operands) // 2
     places, parts = operands[:half], operands[half:]
     count = max((int(place.max()) + 1 for place in places if place.size), default=0)
@@ -390,20 +394,22 @@ def _stitched(attributes: dict[str, Any], *operands: Known) -> Any:
     return found
 
 
-def _padded(x: Known, paddings: Known, item: Known) -> Known:
+def _padded(x: KnownArray, paddings: KnownArray, item: KnownArray) -> KnownArray:
     before = paddings.astype(int)[:, 0]
     found = np.full(x.shape + paddings.astype(int).sum(1), item[()], object)
     found[tuple(slice(start, start + size) for start, size in zip(before, x.shape))] = x
     return found
 
 
-def _scattered(attributes: dict[str, Any], x: Known, places: Known, updates: Known) -> Known:
+def _scattered(
+    attributes: dict[str, Any], x: KnownArray, places: KnownArray, updates: KnownArray
+) -> KnownArray:
     found = x.copy()
     found[tuple(np.moveaxis(places.astype(int), -1, 0))] = updates
     return found
 
 
-def _difference(attributes: dict[str, Any], x: Known, y: Known) -> list[Known]:
+def _difference(attributes: dict[str, Any], x: KnownArray, y: KnownArray) -> list[KnownArray]:
     places = [place for place, item in enumerate(x) if item not in y.tolist()]
     return [x[places], known(places)]
 
@@ -498,7 +504,7 @@ _DECIDED = {
 }
 
 
-def fits(key: str, operands: list[Known]) -> bool:
+def fits(key: str, operands: list[KnownArray]) -> bool:
     if key == "DynamicStitch":
         return _is_plain(*operands[: len(operands) // 2])
     return _is_plain(*(operands[place] for place in _NEED_NUMBERS.get(key, ())))

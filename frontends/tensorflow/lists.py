@@ -15,8 +15,8 @@ from ...sizes import Size, Symbol, apply, hint_of
 from .dtypes import dtype_name
 from .known_numbers import known, nested
 from .names import RAW
-from .reader import Handler, Reader, as_operand
-from .variables import Held
+from .reader import GraphReader, Handler, as_operand
+from .variables import TensorValue
 
 
 def all_sizes(value: Value) -> tuple[Any, ...]:
@@ -27,10 +27,10 @@ def all_sizes(value: Value) -> tuple[Any, ...]:
 class Arrays:
     """Builder of calls at the origin of one operation of a traced graph."""
 
-    reader: Reader
+    reader: GraphReader
     operation: Any
 
-    def call(self, name: str, operands: Sequence[Any], attributes: dict[str, Any], seen: Any) -> Held:
+    def call(self, name: str, operands: Sequence[Any], attributes: dict[str, Any], seen: Any) -> TensorValue:
         """Append a call of the raw operation ``name``, whose result is like ``seen``."""
         inputs = tuple(
             tuple(map(self._operand, item)) if isinstance(item, list) else self._operand(item)
@@ -41,24 +41,24 @@ class Arrays:
         )[0]
 
     def _operand(self, item: Any) -> Any:
-        return as_operand(item.item) if isinstance(item, Held) else item
+        return as_operand(item.item) if isinstance(item, TensorValue) else item
 
-    def array(self, held: Held) -> Held:
-        return Held(self.reader.value(held), held.seen)
+    def array(self, held: TensorValue) -> TensorValue:
+        return TensorValue(self.reader.value(held), held.seen)
 
-    def zeros(self, shape: Sequence[Any], dtype: str) -> Held:
+    def zeros(self, shape: Sequence[Any], dtype: str) -> TensorValue:
         seen = tf.zeros([hint_of(size) for size in shape], dtype)
-        zero = self.reader.value(Held(known(_ZEROS.get(dtype, 0.0)), tf.zeros((), dtype)))
+        zero = self.reader.value(TensorValue(known(_ZEROS.get(dtype, 0.0)), tf.zeros((), dtype)))
         return self.call("Fill", [tuple(shape), zero], {"T": dtype, "index_type": "int32"}, seen)
 
-    def stack(self, rows: Sequence[Held]) -> Held:
+    def stack(self, rows: Sequence[TensorValue]) -> TensorValue:
         arrays = [self.array(row) for row in rows]
         dtype = dtype_name(arrays[0].made.dtype)
         return self.call(
             "Pack", [arrays], {"N": len(rows), "T": dtype, "axis": 0}, tf.stack([row.seen for row in rows])
         )
 
-    def joined(self, parts: Sequence[Held]) -> Held:
+    def joined(self, parts: Sequence[TensorValue]) -> TensorValue:
         if len(parts) == 1:
             return parts[0]
         attributes = {"N": len(parts), "T": dtype_name(parts[0].made.dtype), "Tidx": "int32"}
@@ -66,7 +66,7 @@ class Arrays:
             "ConcatV2", [list(parts), 0], attributes, tf.concat([part.seen for part in parts], 0)
         )
 
-    def row(self, array: Held, index: Held, seen: Any) -> Held:
+    def row(self, array: TensorValue, index: TensorValue, seen: Any) -> TensorValue:
         """Gather one row, or the rows at several indices."""
         dtypes = {
             "Tparams": dtype_name(seen.dtype),
@@ -75,7 +75,7 @@ class Arrays:
         }
         return self.call("GatherV2", [array, index, 0], {"batch_dims": 0, **dtypes}, seen)
 
-    def written(self, array: Held, places: Held, rows: Held, seen: Any) -> Held:
+    def written(self, array: TensorValue, places: TensorValue, rows: TensorValue, seen: Any) -> TensorValue:
         """Return ``array`` with the rows at ``places`` (one index or several) replaced."""
         dtype = dtype_name(rows.made.dtype)
         attributes = {"T": dtype, "Tindices": dtype_name(places.made.dtype), "bad_indices_policy": ""}
@@ -87,20 +87,20 @@ class Arrays:
         )
         return self.call("TensorScatterUpdate", [array, places, rows], attributes, seen)
 
-    def deeper(self, held: Held, axes: int) -> Held:
+    def deeper(self, held: TensorValue, axes: int) -> TensorValue:
         """Insert ``axes`` leading axes of size 1, or one trailing axis if ``axes`` is -1."""
         for _ in range(abs(axes)):
             axis = -1 if axes < 0 else 0
             seen = tf.expand_dims(held.seen, axis)
             if isinstance(held.item, np.ndarray):
-                held = Held(np.expand_dims(held.item, axis), seen)
+                held = TensorValue(np.expand_dims(held.item, axis), seen)
             else:
                 held = self.call(
                     "ExpandDims", [held, axis], {"T": dtype_name(seen.dtype), "Tdim": "int32"}, seen
                 )
         return held
 
-    def reversed(self, array: Held) -> Held:
+    def reversed(self, array: TensorValue) -> TensorValue:
         if array.made.dtype == tf.variant:
             origin = self.reader.origin(self.operation)
             raise UnsupportedOperation(
@@ -110,13 +110,13 @@ class Arrays:
         attributes = {"T": dtype_name(array.made.dtype), "Tidx": "int32"}
         return self.call("ReverseV2", [array, (0,)], attributes, tf.reverse(array.seen, [0]))
 
-    def part(self, array: Held, first: Any, length: Any) -> Held:
+    def part(self, array: TensorValue, first: Any, length: Any) -> TensorValue:
         rank = array.made.shape.rank
         begin, size = (first, *[0] * (rank - 1)), (length, *[-1] * (rank - 1))
         seen = tf.slice(array.seen, [hint_of(item) for item in begin], [hint_of(item) for item in size])
         return self.call("Slice", [array, begin, size], {"T": dtype_name(seen.dtype), "Index": "int32"}, seen)
 
-    def reshaped(self, array: Held, shape: Sequence[Any]) -> Held:
+    def reshaped(self, array: TensorValue, shape: Sequence[Any]) -> TensorValue:
         seen = tf.reshape(array.seen, [hint_of(size) for size in shape])
         return self.call(
             "Reshape", [array, tuple(shape)], {"T": dtype_name(seen.dtype), "Tshape": "int32"}, seen
@@ -129,12 +129,12 @@ _ZEROS: dict[str, Any] = {
 }
 
 
-def number_in(held: Held) -> Any:
+def number_in(held: TensorValue) -> Any:
     return nested(held.item) if isinstance(held.item, np.ndarray) else None
 
 
 @dataclass(frozen=True)
-class Unfilled:
+class PartialList:
     """A list to which no tensors, or single tensors at known indices, were written.
 
     length: a number or a size.
@@ -145,7 +145,7 @@ class Unfilled:
     length: Any
     dtype: str
     shape: tuple[Any, ...] | None = None
-    rows: Mapping[int, Held] = field(default_factory=dict)
+    rows: Mapping[int, TensorValue] = field(default_factory=dict)
 
     def row_shape(self) -> tuple[Any, ...] | None:
         """Return the sizes of a row, or None unless all are known."""
@@ -156,33 +156,33 @@ class Unfilled:
 
 
 @dataclass(frozen=True)
-class Awaited:
+class OutputList:
     """A list into which each iteration of a loop writes one row in order."""
 
 
 @dataclass(frozen=True)
-class Written:
-    """A list that was :class:`Awaited`, after the iteration has written its row."""
+class WrittenRow:
+    """A list that was :class:`OutputList`, after the iteration has written its row."""
 
-    row: Held
+    row: TensorValue
 
 
 @dataclass(frozen=True)
-class Rows:
+class InputRow:
     """A list whose rows the iterations of a loop read in order: ``row`` is that of the current iteration."""
 
-    row: Held
+    row: TensorValue
 
 
 @dataclass(frozen=True)
-class Repeated:
+class RepeatedRow:
     """A list whose rows are all equal to ``row``, which is known."""
 
-    row: Held
+    row: TensorValue
 
 
 # ------------------------------------------------------------------------------------- as arrays
-def filled(arrays: Arrays, held: Held, shape: Sequence[Any] | None = None) -> Held:
+def filled(arrays: Arrays, held: TensorValue, shape: Sequence[Any] | None = None) -> TensorValue:
     """Return a list as an array, with zeros where nothing was written, as in TensorFlow.
 
     ``shape`` is the shape of a row if the list does not know it. Raise ``UnsupportedOperation`` if it is
@@ -190,14 +190,14 @@ def filled(arrays: Arrays, held: Held, shape: Sequence[Any] | None = None) -> He
     """
     item = held.item
     if isinstance(item, Value):
-        return Held(item, held.seen)
-    if not isinstance(item, Unfilled):
+        return TensorValue(item, held.seen)
+    if not isinstance(item, PartialList):
         raise UnsupportedOperation(
             f"{arrays.operation.type}: a list of tensors is used otherwise than row by row\n    "
             f"{_origin(arrays)}"
         )
     if isinstance(item.length, int) and item.rows.keys() == set(range(item.length)) and item.rows:
-        return Held(arrays.stack([item.rows[place] for place in range(item.length)]).item, held.seen)
+        return TensorValue(arrays.stack([item.rows[place] for place in range(item.length)]).item, held.seen)
     found = shape if (own := item.row_shape()) is None else own
     if found is None:
         raise UnsupportedOperation(
@@ -207,34 +207,34 @@ def filled(arrays: Arrays, held: Held, shape: Sequence[Any] | None = None) -> He
         )
     array = arrays.zeros((item.length, *found), item.dtype)
     for place, row in item.rows.items():
-        array = arrays.written(array, Held(known(place), tf.constant(place)), row, array.seen)
-    return Held(array.item, held.seen)
+        array = arrays.written(array, TensorValue(known(place), tf.constant(place)), row, array.seen)
+    return TensorValue(array.item, held.seen)
 
 
 def stack_of(tensors: Any, shape: Sequence[int], dtype: Any) -> Any:
     return tf.raw_ops.TensorListStack(input_handle=tensors, element_shape=list(shape), element_dtype=dtype)
 
 
-def elements_of(held: Held) -> Held:
+def elements_of(held: TensorValue) -> TensorValue:
     spec = held.item.spec
-    return Held(held.item, stack_of(held.seen, spec.hints[1:], tf.as_dtype(spec.dtype)))
+    return TensorValue(held.item, stack_of(held.seen, spec.hints[1:], tf.as_dtype(spec.dtype)))
 
 
 def _origin(arrays: Arrays) -> Any:
     return arrays.reader.origin(arrays.operation)
 
 
-def _array(arrays: Arrays, held: Held, shape: Sequence[Any] | None = None) -> Held:
+def _array(arrays: Arrays, held: TensorValue, shape: Sequence[Any] | None = None) -> TensorValue:
     return elements_of(filled(arrays, held, shape))
 
 
-def _shape_in(held: Held) -> tuple[Any, ...] | None:
+def _shape_in(held: TensorValue) -> tuple[Any, ...] | None:
     if not isinstance(held.item, np.ndarray) or held.item.ndim == 0:
         return None
     return tuple(None if isinstance(size, int) and size < 0 else size for size in held.item.tolist())
 
 
-def _length_in(reader: Reader, operation: Any, held: Held) -> Any:
+def _length_in(reader: GraphReader, operation: Any, held: TensorValue) -> Any:
     """Return the length of a list. If it is computed from array elements, guard on its current value."""
     number, recorder = number_in(held), reader.recorder
     if (
@@ -254,33 +254,33 @@ def _length_in(reader: Reader, operation: Any, held: Held) -> Any:
     return number
 
 
-def _sizes_in_list(held: Held) -> tuple[Any, ...] | None:
+def _sizes_in_list(held: TensorValue) -> tuple[Any, ...] | None:
     """Return the length of a list and the sizes of its rows, or None if they are unknown."""
     if isinstance(held.item, Value):
         return all_sizes(held.item)
-    shape = held.item.row_shape() if isinstance(held.item, Unfilled) else None
+    shape = held.item.row_shape() if isinstance(held.item, PartialList) else None
     return None if shape is None else (held.item.length, *shape)
 
 
 # ------------------------------------------------------------------------------------- made
-def from_array(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    return [Held(reader.value(operands[0]), reader.seen(operation, operands)[0])]
+def from_array(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+    return [TensorValue(reader.value(operands[0]), reader.seen(operation, operands)[0])]
 
 
-def reserved(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def reserved(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     shape, length = operands
     dtype = dtype_name(operation.get_attr("element_dtype"))
-    item = Unfilled(_length_in(reader, operation, length), dtype, _shape_in(shape))
-    return [Held(item, reader.seen(operation, operands)[0])]
+    item = PartialList(_length_in(reader, operation, length), dtype, _shape_in(shape))
+    return [TensorValue(item, reader.seen(operation, operands)[0])]
 
 
-def empty(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def empty(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     dtype = operation.get_attr("element_dtype")
     name = "float32" if dtype == tf.variant else dtype_name(dtype)
-    return [Held(Unfilled(0, name, _shape_in(operands[0])), reader.seen(operation, operands)[0])]
+    return [TensorValue(PartialList(0, name, _shape_in(operands[0])), reader.seen(operation, operands)[0])]
 
 
-def scattered(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def scattered(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     """Lift ``TensorListScatterV2`` and ``TensorListScatterIntoExistingList``: write rows of an array at
     indices.
     """
@@ -288,28 +288,29 @@ def scattered(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[
     if operation.type == "TensorListScatterV2":
         rows, places, _, length = operands
         size = _length_in(reader, operation, length)
-        before = Held(
-            Unfilled(_grown(size, places) if hint_of(size) < 0 else size, dtype_name(rows.made.dtype)), seen
+        before = TensorValue(
+            PartialList(_grown(size, places) if hint_of(size) < 0 else size, dtype_name(rows.made.dtype)),
+            seen,
         )
     else:
         before, rows, places = operands
     rows = arrays.array(rows)
     array = filled(arrays, before, all_sizes(rows.item)[1:])
     return [
-        Held(
+        TensorValue(
             arrays.written(array, places, rows, stack_of(seen, rows.made.shape[1:], rows.made.dtype)).item,
             seen,
         )
     ]
 
 
-def _grown(size: Any, places: Held) -> Any:
+def _grown(size: Any, places: TensorValue) -> Any:
     if not isinstance(places.item, np.ndarray):
         raise UnsupportedOperation("the length of a TensorArray depends on elements of arrays")
     return max((hint_of(place) for place in places.item.ravel()), default=-1) + 1
 
 
-def split(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def split(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     """Lift ``TensorListSplit``: split an array into parts of known lengths."""
     array, _, lengths = operands
     if not isinstance(lengths.item, np.ndarray):
@@ -317,74 +318,74 @@ def split(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held
             f"{operation.type}: the lengths are computed from elements of arrays\n    "
             f"{reader.origin(operation)}"
         )
-    arrays, first, rows = Arrays(reader, operation), 0, dict[int, Held]()
+    arrays, first, rows = Arrays(reader, operation), 0, dict[int, TensorValue]()
     for place, length in enumerate(lengths.item.tolist()):
         rows[place] = arrays.part(arrays.array(array), first, length)
         first += length
-    item = Unfilled(len(rows), dtype_name(array.made.dtype), None, rows)
-    return [Held(item, reader.seen(operation, operands)[0])]
+    item = PartialList(len(rows), dtype_name(array.made.dtype), None, rows)
+    return [TensorValue(item, reader.seen(operation, operands)[0])]
 
 
 # ------------------------------------------------------------------------------------- read
-def item_of(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def item_of(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     held, index, _ = operands
-    if isinstance(held.item, (Rows, Repeated)):
+    if isinstance(held.item, (InputRow, RepeatedRow)):
         return [held.item.row]
-    if isinstance(held.item, Unfilled) and number_in(index) in held.item.rows:
+    if isinstance(held.item, PartialList) and number_in(index) in held.item.rows:
         return [held.item.rows[number_in(index)]]
     arrays = Arrays(reader, operation)
     return [arrays.row(_array(arrays, held), index, reader.seen(operation, operands)[0])]
 
 
-def gathered(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def gathered(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     arrays = Arrays(reader, operation)
     return [arrays.row(_array(arrays, operands[0]), operands[1], reader.seen(operation, operands)[0])]
 
 
-def popped(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def popped(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     """Lift ``TensorListPopBack``: return the list without its last row, and that row."""
     held = operands[0]
-    if isinstance(held.item, (Rows, Repeated)):
+    if isinstance(held.item, (InputRow, RepeatedRow)):
         return [held, held.item.row]
     seen = reader.seen(operation, operands)
-    if isinstance(held.item, Unfilled) and held.item.rows:
+    if isinstance(held.item, PartialList) and held.item.rows:
         last = max(held.item.rows)
         rest = replace(
             held.item,
             length=last,
             rows={place: row for place, row in held.item.rows.items() if place != last},
         )
-        return [Held(rest, seen[0]), Held(held.item.rows[last].item, seen[1])]
+        return [TensorValue(rest, seen[0]), TensorValue(held.item.rows[last].item, seen[1])]
     arrays = Arrays(reader, operation)
     array = _array(arrays, held)
     last = all_sizes(array.item)[0] - 1
-    row = arrays.row(array, Held(known(last), tf.constant(hint_of(last))), seen[1])
-    return [Held(arrays.part(array, 0, last).item, seen[0]), row]
+    row = arrays.row(array, TensorValue(known(last), tf.constant(hint_of(last))), seen[1])
+    return [TensorValue(arrays.part(array, 0, last).item, seen[0]), row]
 
 
-def stacked(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def stacked(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     (seen,), arrays = reader.seen(operation, operands), Arrays(reader, operation)
-    return [Held(filled(arrays, operands[0], _shape_in(operands[1])).item, seen)]
+    return [TensorValue(filled(arrays, operands[0], _shape_in(operands[1])).item, seen)]
 
 
-def concatenated(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def concatenated(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     """Lift ``TensorListConcatV2``: return the concatenated rows and their lengths."""
     held, arrays, seen = operands[0], Arrays(reader, operation), reader.seen(operation, operands)
     if (
-        isinstance(held.item, Unfilled)
+        isinstance(held.item, PartialList)
         and isinstance(held.item.length, int)
         and held.item.rows.keys() == set(range(held.item.length))
     ):
         rows = [arrays.array(held.item.rows[place]) for place in range(held.item.length)]
         lengths = known(tuple(all_sizes(row.item)[0] for row in rows))
-        return [arrays.joined(rows), Held(lengths, seen[1])]
+        return [arrays.joined(rows), TensorValue(lengths, seen[1])]
     array = _array(arrays, held)
     count, length, *rest = all_sizes(array.item)
     each = known((length,) * count) if isinstance(count, int) else None
-    return [arrays.reshaped(array, (count * length, *rest)), Held(each, seen[1])]
+    return [arrays.reshaped(array, (count * length, *rest)), TensorValue(each, seen[1])]
 
 
-def length_of(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def length_of(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     (seen,), held = reader.seen(operation, operands), operands[0]
     length = all_sizes(held.item)[0] if isinstance(held.item, Value) else getattr(held.item, "length", None)
     if length is None:
@@ -392,31 +393,31 @@ def length_of(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[
             f"{operation.type}: a list that a loop fills is asked for its length\n    "
             f"{reader.origin(operation)}"
         )
-    return [Held(known(length), seen)]
+    return [TensorValue(known(length), seen)]
 
 
-def element_shape(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def element_shape(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     (seen,), sizes = reader.seen(operation, operands), _sizes_in_list(operands[0])
     return [
-        Held(
+        TensorValue(
             known(tuple(seen.numpy().tolist()) if sizes is None or seen.shape.rank == 0 else sizes[1:]), seen
         )
     ]
 
 
 # ------------------------------------------------------------------------------------- changed
-def with_item(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def with_item(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     held, index, row = operands
     (seen,), place = reader.seen(operation, operands), number_in(index)
-    if isinstance(held.item, Awaited):
-        return [Held(Written(row), seen)]
-    if isinstance(held.item, Unfilled) and isinstance(place, int):
+    if isinstance(held.item, OutputList):
+        return [TensorValue(WrittenRow(row), seen)]
+    if isinstance(held.item, PartialList) and isinstance(place, int):
         length = (
             apply("max", held.item.length, place + 1)
             if operation.get_attr("resize_if_index_out_of_bounds")
             else held.item.length
         )
-        return [Held(replace(held.item, length=length, rows={**held.item.rows, place: row}), seen)]
+        return [TensorValue(replace(held.item, length=length, rows={**held.item.rows, place: row}), seen)]
     arrays, sizes = (
         Arrays(reader, operation),
         all_sizes(row.item) if isinstance(row.item, Value) else tuple(row.made.shape),
@@ -426,26 +427,32 @@ def with_item(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[
         if isinstance(condition := apply("eq", size, wanted), Size):
             reader.recorder.decide_size(condition, reader.origin(operation))
     return [
-        Held(arrays.written(array, index, row, stack_of(seen, row.made.shape, row.made.dtype)).item, seen)
+        TensorValue(
+            arrays.written(array, index, row, stack_of(seen, row.made.shape, row.made.dtype)).item, seen
+        )
     ]
 
 
-def pushed(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def pushed(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     held, row = operands
     (seen,) = reader.seen(operation, operands)
-    if isinstance(held.item, Awaited):
-        return [Held(Written(_of_outside(reader, operation, row)), seen)]
+    if isinstance(held.item, OutputList):
+        return [TensorValue(WrittenRow(_of_outside(reader, operation, row)), seen)]
     # Nothing reads this list.
     if held.item is None:
-        return [Held(None, seen)]
-    if isinstance(held.item, Unfilled) and isinstance(held.item.length, int):
+        return [TensorValue(None, seen)]
+    if isinstance(held.item, PartialList) and isinstance(held.item.length, int):
         length = held.item.length
-        return [Held(replace(held.item, length=length + 1, rows={**held.item.rows, length: row}), seen)]
+        return [
+            TensorValue(replace(held.item, length=length + 1, rows={**held.item.rows, length: row}), seen)
+        ]
     arrays = Arrays(reader, operation)
-    return [Held(arrays.joined([_array(arrays, held), arrays.deeper(arrays.array(row), 1)]).item, seen)]
+    return [
+        TensorValue(arrays.joined([_array(arrays, held), arrays.deeper(arrays.array(row), 1)]).item, seen)
+    ]
 
 
-def _of_outside(reader: Reader, operation: Any, row: Held) -> Held:
+def _of_outside(reader: GraphReader, operation: Any, row: TensorValue) -> TensorValue:
     """Return known numbers with the sizes of arrays of the loop body replaced by their current values, as
     guards.
 
@@ -461,17 +468,17 @@ def _of_outside(reader: Reader, operation: Any, row: Held) -> Held:
         )
         return recorder.decide_size(item, origin) if is_inner else item
 
-    return Held(known([*map(outside, row.item.ravel())]).reshape(row.item.shape), row.seen)
+    return TensorValue(known([*map(outside, row.item.ravel())]).reshape(row.item.shape), row.seen)
 
 
-def resized(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def resized(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     held, length = operands
-    if not isinstance(held.item, Unfilled):
+    if not isinstance(held.item, PartialList):
         raise UnsupportedOperation(
             f"{operation.type}: a list that is filled is made longer\n    {reader.origin(operation)}"
         )
     return [
-        Held(
+        TensorValue(
             replace(held.item, length=_length_in(reader, operation, length)),
             reader.seen(operation, operands)[0],
         )
@@ -481,34 +488,38 @@ def resized(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[He
 def _of_lists(name: str) -> Handler:
     """Return a handler of ``AddN`` or ``ZerosLike`` that also takes lists, as gradients use them."""
 
-    def handler(reader: Reader, operation: Any, operands: Sequence[Held]) -> Sequence[Held]:
+    def handler(
+        reader: GraphReader, operation: Any, operands: Sequence[TensorValue]
+    ) -> Sequence[TensorValue]:
         if operation.inputs[0].dtype != tf.variant:
             return reader.computed(operation, operands)
         (seen,), arrays = reader.seen(operation, operands), Arrays(reader, operation)
-        if not any(isinstance(operand.item, (Value, Unfilled)) for operand in operands):
-            return [Held(None, seen)]
+        if not any(isinstance(operand.item, (Value, PartialList)) for operand in operands):
+            return [TensorValue(None, seen)]
         if name == "ZerosLike":
-            return [Held(_zeros_like(arrays, operands[0]), seen)]
+            return [TensorValue(_zeros_like(arrays, operands[0]), seen)]
         lists = [filled(arrays, operand, _common_shape(operands)) for operand in operands]
         whole = [elements_of(one) for one in lists]
         attributes = {"N": len(lists), "T": whole[0].item.dtype}
         return [
-            Held(arrays.call("AddN", [whole], attributes, tf.add_n([one.seen for one in whole])).item, seen)
+            TensorValue(
+                arrays.call("AddN", [whole], attributes, tf.add_n([one.seen for one in whole])).item, seen
+            )
         ]
 
     return handler
 
 
-def _zeros_like(arrays: Arrays, held: Held) -> Any:
+def _zeros_like(arrays: Arrays, held: TensorValue) -> Any:
     sizes = _sizes_in_list(held)
     return (
         replace(held.item, rows={})
-        if isinstance(held.item, Unfilled)
+        if isinstance(held.item, PartialList)
         else arrays.zeros(sizes or (), held.item.dtype).item
     )
 
 
-def _common_shape(operands: Sequence[Held]) -> Any:
+def _common_shape(operands: Sequence[TensorValue]) -> Any:
     return next((sizes[1:] for sizes in map(_sizes_in_list, operands) if sizes is not None), None)
 
 

@@ -20,24 +20,24 @@ from ...ir.builder import Body
 from ...ir.node import Value
 from ...ops.registry import ArraySpec
 from ...sizes import apply, hint_of
-from .blocks import Block, BlockNode
+from .blocks import BlockNode, TracedBlock
 from .counting import Count, behind, count_of, input_behind, is_steady, uses_of
 from .evaluation import BRANCHES, CALLS, LOOPS, branches_of, constant_of, function_of
 from .known_numbers import known
 from .lists import (
     Arrays,
-    Awaited,
-    Repeated,
-    Rows,
-    Unfilled,
-    Written,
+    InputRow,
+    OutputList,
+    PartialList,
+    RepeatedRow,
+    WrittenRow,
     all_sizes,
     elements_of,
     filled,
     stack_of,
 )
-from .reader import Handler, Reader
-from .variables import Held
+from .reader import GraphReader, Handler
+from .variables import TensorValue
 
 _SUMS = ("AddV2", "Add", "Sub")
 _CHANGES = frozenset(
@@ -46,7 +46,7 @@ _CHANGES = frozenset(
 
 
 @dataclass(frozen=True)
-class Filling:
+class RowOrder:
     """A list of which iteration n writes the row ``first + n * step``, where ``step`` is 1 or -1."""
 
     first: Any
@@ -54,7 +54,7 @@ class Filling:
 
 
 @dataclass(frozen=True)
-class Roles:
+class LoopRoles:
     """Indices into the state of a loop, by how the loop uses what is there.
 
     Elements with no role are loop-invariant, or counters that nothing else reads.
@@ -69,18 +69,18 @@ class Roles:
     carried: list[int]
     rows: list[int]
     popped: list[int]
-    stacked: Mapping[int, Filling]
+    stacked: Mapping[int, RowOrder]
     last: Mapping[int, int]
 
 
-def roles_of(body: Any, operands: Sequence[Held], count: Count | None) -> Roles:
+def roles_of(body: Any, operands: Sequence[TensorValue], count: Count | None) -> LoopRoles:
     """Return the roles of the elements of a state that starts as ``operands``.
 
     Without a trip count, all that changes is carried.
     """
     places = range(len(operands))
     if count is None:
-        return Roles(
+        return LoopRoles(
             [place for place in places if operands[place].item is not None and not is_steady(body, place)],
             [],
             [],
@@ -93,7 +93,7 @@ def roles_of(body: Any, operands: Sequence[Held], count: Count | None) -> Roles:
     popped = [
         place
         for place in lists
-        if isinstance(operands[place].item, (Value, Repeated)) and _pop(body, place) is not None
+        if isinstance(operands[place].item, (Value, RepeatedRow)) and _pop(body, place) is not None
     ]
     writes = {place: write for place in lists if (write := _write(body, place, operands)) is not None}
     stacked = {
@@ -117,7 +117,7 @@ def roles_of(body: Any, operands: Sequence[Held], count: Count | None) -> Roles:
         for place in places
         if operands[place].item is not None and not is_steady(body, place) and place not in others
     ]
-    return Roles(carried, rows, popped, stacked, last)
+    return LoopRoles(carried, rows, popped, stacked, last)
 
 
 # ------------------------------------------------------------------------------------- lists
@@ -135,22 +135,22 @@ def _pop(body: Any, place: int) -> Any:
     return end if end.type == "TensorListPopBack" and is_alone else None
 
 
-def _write(body: Any, place: int, operands: Sequence[Held]) -> Any:
+def _write(body: Any, place: int, operands: Sequence[TensorValue]) -> Any:
     """Return the operation that writes one row per iteration into a list, or None if the list is used
     otherwise.
     """
-    if not isinstance(operands[place].item, Unfilled) or is_steady(body, place):
+    if not isinstance(operands[place].item, PartialList) or is_steady(body, place):
         return None
     end = behind(body.outputs[place]).op
     is_alone = list(uses_of(body.inputs[place])) == [end] and not _leaves(body, place)
     return end if end.type in ("TensorListSetItem", "TensorListPushBack") and is_alone else None
 
 
-def _filling(body: Any, write: Any, count: Count, operands: Sequence[Held]) -> Filling | None:
+def _filling(body: Any, write: Any, count: Count, operands: Sequence[TensorValue]) -> RowOrder | None:
     if write.type == "TensorListPushBack":
-        return Filling(0, 1)
-    found = _Affine(body, count, operands).of(write.inputs[1])
-    return Filling(*found) if found is not None and found[1] in (1, -1) else None
+        return RowOrder(0, 1)
+    found = _AffineNumbers(body, count, operands).of(write.inputs[1])
+    return RowOrder(*found) if found is not None and found[1] in (1, -1) else None
 
 
 def _constant_place(write: Any) -> Any:
@@ -159,12 +159,12 @@ def _constant_place(write: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class _Affine:
+class _AffineNumbers:
     """Integers in a loop body that are ``first + step * n`` in iteration n."""
 
     body: Any
     count: Count
-    operands: Sequence[Held]
+    operands: Sequence[TensorValue]
 
     def of(self, tensor: Any) -> tuple[Any, int] | None:
         """Return (first, step), or None if the number is computed otherwise."""
@@ -246,13 +246,13 @@ def _graphs_of(operation: Any) -> Iterator[tuple[Any, Sequence[Any]]]:
         yield function_of(operation, "f"), operation.inputs
 
 
-def while_loop(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def while_loop(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     """Lift ``While``, to a ``scan`` if its trip count is known. Variables that the body assigns are carried
     too.
     """
     body = function_of(operation, "body")
     operands = [
-        Held(None, held.seen) if _is_unread(reader, operation, place, held) else held
+        TensorValue(None, held.seen) if _is_unread(reader, operation, place, held) else held
         for place, held in enumerate(operands)
     ]
     count = count_of(function_of(operation, "cond"), body, [operand.item for operand in operands])
@@ -260,27 +260,27 @@ def while_loop(reader: Reader, operation: Any, operands: Sequence[Held]) -> list
     arrays = Arrays(reader, operation)
     given = list(operands)
     for place in roles.carried:
-        if isinstance(operands[place].item, Unfilled):
+        if isinstance(operands[place].item, PartialList):
             shape = static_row_shape(body.inputs[place])
             given[place] = filled(
                 arrays,
                 operands[place],
                 _shape_of_a_row(reader, operation, operands, place) if shape is None else shape,
             )
-    loop = _Loop(reader, operation, given, count, roles)
+    loop = _WhileLoop(reader, operation, given, count, roles)
     while more := loop.read():
         loop.variables += more
     return loop.results()
 
 
-def _is_unread(reader: Reader, operation: Any, place: int, held: Held) -> bool:
+def _is_unread(reader: GraphReader, operation: Any, place: int, held: TensorValue) -> bool:
     end = operation.outputs[place]
-    is_empty = isinstance(held.item, Unfilled) and held.item.length == 0 and not held.item.rows
+    is_empty = isinstance(held.item, PartialList) and held.item.length == 0 and not held.item.rows
     return is_empty and not list(uses_of(end)) and id(end) not in reader.wanted
 
 
 def _shape_of_a_row(
-    reader: Reader, operation: Any, operands: Sequence[Held], number: int
+    reader: GraphReader, operation: Any, operands: Sequence[TensorValue], number: int
 ) -> tuple[int, ...] | None:
     """Run the loop on the arrays of the call and return the shape of the first row written into a list, or
     None.
@@ -298,14 +298,14 @@ def _shape_of_a_row(
 
 
 @dataclass
-class _Loop:
+class _WhileLoop:
     """One ``While`` operation while its body is read and its node built."""
 
-    reader: Reader
+    reader: GraphReader
     operation: Any
-    operands: Sequence[Held]
+    operands: Sequence[TensorValue]
     count: Count | None
-    roles: Roles
+    roles: LoopRoles
     # Handle numbers of the variables that the body assigns.
     variables: list[int] = field(default_factory=list)
 
@@ -328,28 +328,30 @@ class _Loop:
             *(reader.variables[number] for number in self.variables),
         ]
         self.start = [reader.value(one) for one in held]
-        self.state = [Held(Value(value.name, value.spec), one.seen) for value, one in zip(self.start, held)]
+        self.state = [
+            TensorValue(Value(value.name, value.spec), one.seen) for value, one in zip(self.start, held)
+        ]
         self.row = [self._first_row(sequence) for sequence in self.sequences.values()]
         inputs = [one.item for one in (*self.state, *self.row)]
-        self.step = Block(reader, inputs, lambda: self._run(function_of(self.operation, "body")))
+        self.step = TracedBlock(reader, inputs, lambda: self._run(function_of(self.operation, "body")))
         if self.count is None:
-            self.goes_on = Block(reader, inputs, lambda: self._run(function_of(self.operation, "cond")))
+            self.goes_on = TracedBlock(reader, inputs, lambda: self._run(function_of(self.operation, "cond")))
         return [number for number in self.step.assigned if number not in self.variables]
 
-    def _first_row(self, sequence: Held) -> Held:
+    def _first_row(self, sequence: TensorValue) -> TensorValue:
         spec = ArraySpec(sequence.spec.shape[1:], sequence.spec.dtype)
         first = sequence.seen[0] if sequence.made.shape[0] else tf.zeros(spec.hints, spec.dtype)
-        return Held(Value("row", spec), first)
+        return TensorValue(Value("row", spec), first)
 
-    def _run(self, graph: Any) -> list[Held]:
+    def _run(self, graph: Any) -> list[TensorValue]:
         carried = len(self.roles.carried)
         self.reader.variables.update(zip(self.variables, self.state[carried:]))
         given = dict(zip(self.roles.carried, self.state))
         given.update(
-            (place, Held(Rows(row), self.operands[place].seen))
+            (place, TensorValue(InputRow(row), self.operands[place].seen))
             for place, row in zip(self.sequences, self.row)
         )
-        given.update((place, Held(Awaited(), self.operands[place].seen)) for place in self._written)
+        given.update((place, TensorValue(OutputList(), self.operands[place].seen)) for place in self._written)
         with self.reader.hypothetically(not self._has_steps()):
             return self.reader.results(
                 graph, [given.get(place, operand) for place, operand in enumerate(self.operands)]
@@ -370,7 +372,7 @@ class _Loop:
         return [*self.roles.stacked, *self.roles.last]
 
     # ------------------------------------------------------------------------------ what it gives
-    def results(self) -> list[Held]:
+    def results(self) -> list[TensorValue]:
         """Append the loop node and return the results of the operation."""
         ends = self.reader.evaluator.operation(self.operation, [operand.seen for operand in self.operands])
         given = [
@@ -382,14 +384,14 @@ class _Loop:
             *(ends[place] for place in self.roles.carried),
             *(self.reader.variables[number].seen for number in self.variables),
         ]
-        like = [Held(one.item, array) for one, array in zip(self.state, seen)]
+        like = [TensorValue(one.item, array) for one, array in zip(self.state, seen)]
         made = self._while(given, like) if self.count is None else self._scan(given, like, ends)
         for number, held in zip(self.variables, made[len(self.roles.carried) :]):
             self.reader.variables[number], self.reader.assigned[number] = held, self.step.names[number]
         found = {**dict(zip(self.roles.carried, made)), **self._lists(made, ends)}
         return [found.get(place) or self._kept(place, ends[place]) for place in range(len(self.operands))]
 
-    def _while(self, given: Sequence[Held], like: Sequence[Held]) -> list[Held]:
+    def _while(self, given: Sequence[TensorValue], like: Sequence[TensorValue]) -> list[TensorValue]:
         inputs = [one.item for one in self.state]
         condition = Body("condition", inputs, *self.goes_on.closed(self.goes_on.results))
         bodies = [condition, Body("body", inputs, *self.step.closed(given))]
@@ -397,10 +399,12 @@ class _Loop:
             "while_loop", self.start, bodies, like, carried=len(self.start), most=None
         )
 
-    def _scan(self, given: Sequence[Held], like: Sequence[Held], ends: Sequence[Any]) -> list[Held]:
+    def _scan(
+        self, given: Sequence[TensorValue], like: Sequence[TensorValue], ends: Sequence[Any]
+    ) -> list[TensorValue]:
         assert self.count is not None
         written = {place: self._row(place) for place in self._stacked()}
-        whole = [Held(None, self._whole(place, ends[place], row)) for place, row in written.items()]
+        whole = [TensorValue(None, self._whole(place, ends[place], row)) for place, row in written.items()]
         inputs = [one.item for one in (*self.state, *self.row)]
         sequences = [sequence.item for sequence in self.sequences.values()]
         params = {"carried": len(self.start), "sequences": len(sequences), "length": self.count.length}
@@ -409,20 +413,20 @@ class _Loop:
             "scan", [*self.start, *sequences], [body], [*like, *whole], **params
         )
 
-    def _row(self, place: int) -> Held:
+    def _row(self, place: int) -> TensorValue:
         item = self.step.results[place].item
-        assert isinstance(item, Written)
+        assert isinstance(item, WrittenRow)
         return item.row
 
     def _stacked(self) -> list[int]:
         return [place for place in self._written if not self._is_repeated(place)]
 
     def _is_repeated(self, place: int) -> bool:
-        return self.operands[place].item == Unfilled(
+        return self.operands[place].item == PartialList(
             0, self.operands[place].item.dtype, self.operands[place].item.shape
         ) and not isinstance(self._row(place).item, Value)
 
-    def _whole(self, place: int, end: Any, row: Held) -> Any:
+    def _whole(self, place: int, end: Any, row: TensorValue) -> Any:
         """Return the stacked rows that all iterations wrote, in the order of the iterations."""
         count, filling = self._steps(), self.roles.stacked.get(place)
         if count == 0 or filling is None:
@@ -436,21 +440,21 @@ class _Loop:
         return int(hint_of(self.count.length))
 
     # ------------------------------------------------------------------------------ lists
-    def _lists(self, made: Sequence[Held], ends: Sequence[Any]) -> dict[int, Held]:
+    def _lists(self, made: Sequence[TensorValue], ends: Sequence[Any]) -> dict[int, TensorValue]:
         """Return the lists that the loop has written, by their index in the state."""
         first = len(self.roles.carried) + len(self.variables)
         outputs = dict(zip(self._stacked(), made[first:]))
         found = {
-            place: Held(Repeated(self._row(place)), ends[place])
+            place: TensorValue(RepeatedRow(self._row(place)), ends[place])
             for place in self._written
             if place not in outputs
         }
         for place, array in outputs.items():
             item = self._last(place, array, made) if place in self.roles.last else self._joined(place, array)
-            found[place] = Held(item, ends[place])
+            found[place] = TensorValue(item, ends[place])
         return found
 
-    def _joined(self, place: int, rows: Held) -> Any:
+    def _joined(self, place: int, rows: TensorValue) -> Any:
         """Return the array of a list: the rows written by the loop, and those before and after them."""
         assert self.count is not None
         filling, before, count = self.roles.stacked[place], self.operands[place], self.count.length
@@ -478,7 +482,9 @@ class _Loop:
             else condition
         )
 
-    def _kept_rows(self, before: Held, first: Any, count: Any, sizes: Sequence[Any]) -> Held | None:
+    def _kept_rows(
+        self, before: TensorValue, first: Any, count: Any, sizes: Sequence[Any]
+    ) -> TensorValue | None:
         """Return ``count`` rows of the list from row ``first`` that the loop does not write, or None if
         ``count`` is 0.
         """
@@ -495,7 +501,7 @@ class _Loop:
             return self.arrays.zeros((count, *sizes), before.item.dtype)
         return self.arrays.part(elements_of(filled(self.arrays, before, sizes)), first, count)
 
-    def _last(self, place: int, outputs: Held, made: Sequence[Held]) -> Unfilled:
+    def _last(self, place: int, outputs: TensorValue, made: Sequence[TensorValue]) -> PartialList:
         """Return the list with the row that the last iteration wrote.
 
         The row is the result of a carried array if both are the same value, otherwise the last of the
@@ -511,21 +517,23 @@ class _Loop:
             assert self.count is not None
             last = self.count.length - 1
             seen = outputs.seen[-1] if outputs.made.shape[0] else written.seen
-            found = self.arrays.row(outputs, Held(known(last), tf.constant(hint_of(last))), seen)
-        return Unfilled(
+            found = self.arrays.row(outputs, TensorValue(known(last), tf.constant(hint_of(last))), seen)
+        return PartialList(
             apply("max", before.length, row + 1), before.dtype, before.shape, {**before.rows, row: found}
         )
 
-    def _kept(self, place: int, end: Any) -> Held:
+    def _kept(self, place: int, end: Any) -> TensorValue:
         """Return the result for an element of the state that is invariant, a counter, or a popped list."""
         if self.count is not None and place in self.count.counters:
-            return Held(known(self.count.end(place)), end)
+            return TensorValue(known(self.count.end(place)), end)
         if place in self.roles.popped:
             item = self.operands[place].item
-            return Held(item if isinstance(item, Repeated) else Unfilled(0, item.spec.dtype), end)
+            return TensorValue(
+                item if isinstance(item, RepeatedRow) else PartialList(0, item.spec.dtype), end
+            )
         return self.operands[place]
 
-    def _check_shapes(self, results: Sequence[Held]) -> None:
+    def _check_shapes(self, results: Sequence[TensorValue]) -> None:
         for one, held in zip(self.state, results):
             if one.spec != held.spec:
                 if isinstance(one.seen, tf.Tensor) and one.made.dtype == tf.variant:
@@ -543,7 +551,7 @@ class _Loop:
                 )
 
 
-def _lowest(filling: Filling, count: Any) -> Any:
+def _lowest(filling: RowOrder, count: Any) -> Any:
     return filling.first if filling.step == 1 else filling.first - (count - 1)
 
 

@@ -14,20 +14,20 @@ import numpy as np
 import tensorflow as tf
 
 from .evaluation import constant_of, executed
-from .outside import Later
-from .variables import Held
+from .outside import LazyArray
+from .variables import TensorValue
 
 Shape = tuple[int, ...]
-Rule = Callable[[Any, Sequence[Held], list[Shape]], Union[Shape, None]]
+Rule = Callable[[Any, Sequence[TensorValue], list[Shape]], Union[Shape, None]]
 # The original property: while recording, ``Tensor.shape`` is patched for the user's code.
 _SHAPE = tf.Tensor.shape.fget
 
 
-def constant(operation: Any, shape: Shape) -> Later:
-    return Later(shape, operation.outputs[0].dtype, lambda _: constant_of(operation))
+def constant(operation: Any, shape: Shape) -> LazyArray:
+    return LazyArray(shape, operation.outputs[0].dtype, lambda _: constant_of(operation))
 
 
-def made_later(operation: Any, operands: Sequence[Held]) -> Later | None:
+def made_later(operation: Any, operands: Sequence[TensorValue]) -> LazyArray | None:
     """Return the result of an operation as an array that is computed on demand, or None.
 
     None means that the shape is only known after running it, or that the operation may fail.
@@ -36,7 +36,7 @@ def made_later(operation: Any, operands: Sequence[Held]) -> Later | None:
     shape = None if rule is None else _shape_of(rule, operation, operands)
     if shape is None:
         return None
-    return Later(
+    return LazyArray(
         shape,
         operation.outputs[0].dtype,
         lambda arrays: executed(operation, arrays)[0],
@@ -44,7 +44,7 @@ def made_later(operation: Any, operands: Sequence[Held]) -> Later | None:
     )
 
 
-def _shape_of(rule: Rule, operation: Any, operands: Sequence[Held]) -> Shape | None:
+def _shape_of(rule: Rule, operation: Any, operands: Sequence[TensorValue]) -> Shape | None:
     traced = _SHAPE(operation.outputs[0])
     if traced.rank is None:
         return None
@@ -62,37 +62,37 @@ def _shape_of(rule: Rule, operation: Any, operands: Sequence[Held]) -> Shape | N
 
 
 # ------------------------------------------------------------------------------------- rules
-def _none(operation: Any, operands: Sequence[Held], shapes: list[Shape]) -> Shape | None:
+def _none(operation: Any, operands: Sequence[TensorValue], shapes: list[Shape]) -> Shape | None:
     return None
 
 
-def _of_first(operation: Any, operands: Sequence[Held], shapes: list[Shape]) -> Shape | None:
+def _of_first(operation: Any, operands: Sequence[TensorValue], shapes: list[Shape]) -> Shape | None:
     return shapes[0]
 
 
-def _together(operation: Any, operands: Sequence[Held], shapes: list[Shape]) -> Shape | None:
+def _together(operation: Any, operands: Sequence[TensorValue], shapes: list[Shape]) -> Shape | None:
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
         return None
 
 
-def _with_bias(operation: Any, operands: Sequence[Held], shapes: list[Shape]) -> Shape | None:
+def _with_bias(operation: Any, operands: Sequence[TensorValue], shapes: list[Shape]) -> Shape | None:
     return shapes[0] if shapes[0][-1:] == shapes[1] and operation.get_attr("data_format") == b"NHWC" else None
 
 
-def _product(operation: Any, operands: Sequence[Held], shapes: list[Shape]) -> Shape | None:
+def _product(operation: Any, operands: Sequence[TensorValue], shapes: list[Shape]) -> Shape | None:
     rows, inner = shapes[0][:: -1 if operation.get_attr("transpose_a") else 1]
     others, columns = shapes[1][:: -1 if operation.get_attr("transpose_b") else 1]
     return (rows, columns) if inner == others else None
 
 
-def _padded(operation: Any, operands: Sequence[Held], shapes: list[Shape]) -> Shape | None:
+def _padded(operation: Any, operands: Sequence[TensorValue], shapes: list[Shape]) -> Shape | None:
     paddings = _numbers(operands[1])
     return None if paddings is None else tuple(size + sum(pair) for size, pair in zip(shapes[0], paddings))
 
 
-def _reduced(operation: Any, operands: Sequence[Held], shapes: list[Shape]) -> Shape | None:
+def _reduced(operation: Any, operands: Sequence[TensorValue], shapes: list[Shape]) -> Shape | None:
     axes = _numbers(operands[1])
     if axes is None:
         return None
@@ -101,12 +101,12 @@ def _reduced(operation: Any, operands: Sequence[Held], shapes: list[Shape]) -> S
     return tuple(part for axis, size in enumerate(shapes[0]) for part in (kept if axis in gone else (size,)))
 
 
-def _convolved(operation: Any, operands: Sequence[Held], shapes: list[Shape]) -> Shape | None:
+def _convolved(operation: Any, operands: Sequence[TensorValue], shapes: list[Shape]) -> Shape | None:
     channels = _SHAPE(operation.outputs[0]).as_list()[-1]
     return _windowed(operation, shapes[0], [1, *shapes[1][:-2], 1], operation.get_attr("dilations"), channels)
 
 
-def _pooled(operation: Any, operands: Sequence[Held], shapes: list[Shape]) -> Shape | None:
+def _pooled(operation: Any, operands: Sequence[TensorValue], shapes: list[Shape]) -> Shape | None:
     window = operation.get_attr("ksize")
     return _windowed(operation, shapes[0], window, [1] * len(window), shapes[0][-1])
 
@@ -124,7 +124,7 @@ def _windowed(
     return (*found[:-1], channels) if min(found[1:-1]) > 0 else None
 
 
-def _numbers(held: Held) -> Any:
+def _numbers(held: TensorValue) -> Any:
     """Return the elements of an array as nested lists if all are known ints, otherwise None."""
     item = held.item
     return (

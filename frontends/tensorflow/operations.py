@@ -86,7 +86,7 @@ def origin_of(operation: Any, around: Origin) -> Origin:
     ``around``.
     """
     call = f"{RAW}{operation.type}"
-    # A ``NotingGraph`` has noted the line.
+    # A ``LineNotingGraph`` has noted the line.
     line = getattr(operation.graph, "lines", {}).get(id(operation))
     if line is not None:
         return Origin(line[0], line[1], _scope_of(operation), call)

@@ -22,7 +22,7 @@ from ...recording.reachability.walk import Policy
 from .evaluation import computing
 
 
-class Later:
+class LazyArray:
     """Result of an operation with a known shape and dtype, computed on demand and at most once."""
 
     __slots__ = ("__weakref__", "_array", "_operands", "_run", "dtype", "shape")
@@ -39,11 +39,13 @@ class Later:
         The operands are computed in a loop instead of by recursion, because a chain may be as long as a
         network is deep.
         """
-        waiting: list[Later] = [self]
+        waiting: list[LazyArray] = [self]
         with computing():
             while waiting:
                 last = waiting[-1]
-                missing = [each for each in last._operands if isinstance(each, Later) and each._array is None]
+                missing = [
+                    each for each in last._operands if isinstance(each, LazyArray) and each._array is None
+                ]
                 waiting += missing
                 if not missing:
                     waiting.pop()
@@ -57,7 +59,9 @@ class Later:
 
 
 def array_of(made: Any) -> Any:
-    return made if not isinstance(made, Later) else made.computed() if made._array is None else made._array
+    return (
+        made if not isinstance(made, LazyArray) else made.computed() if made._array is None else made._array
+    )
 
 
 # The methods of these classes read attributes that the user provides or sets between calls, such as the

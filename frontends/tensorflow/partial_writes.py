@@ -19,23 +19,27 @@ from .lists import Arrays
 from .names import RAW, definition
 from .operations import attributes_of
 from .partial_operations import FACTORS, READS, WRITES, factors
-from .reader import Handler, Reader, as_operand
-from .variables import Held
+from .reader import GraphReader, Handler, as_operand
+from .variables import TensorValue
 
 
-def _scattered(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def _scattered(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     handle, places, rows = operands
     _leave(reader, operation, handle, {"indices": places, "updates": rows})
     return []
 
 
-def _scattered_rows(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def _scattered_rows(
+    reader: GraphReader, operation: Any, operands: Sequence[TensorValue]
+) -> list[TensorValue]:
     handle, places, rows = operands
     _refuse_one_for_many(reader, operation, operands)
     return _scattered(reader, operation, (handle, _with_axis(reader, operation, places), rows))
 
 
-def _multiplied_rows(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def _multiplied_rows(
+    reader: GraphReader, operation: Any, operands: Sequence[TensorValue]
+) -> list[TensorValue]:
     """Lift ``ResourceScatterMul`` and ``ResourceScatterDiv``, where an index may occur several times."""
     handle, places, rows = operands
     _refuse_one_for_many(reader, operation, operands)
@@ -69,7 +73,7 @@ def _multiplied_rows(reader: Reader, operation: Any, operands: Sequence[Held]) -
     return []
 
 
-def _refuse_one_for_many(reader: Reader, operation: Any, operands: Sequence[Held]) -> None:
+def _refuse_one_for_many(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> None:
     handle, places, rows = operands
     if (
         rows.seen.shape.rank == 0
@@ -82,30 +86,36 @@ def _refuse_one_for_many(reader: Reader, operation: Any, operands: Sequence[Held
         )
 
 
-def _with_axis(reader: Reader, operation: Any, places: Held) -> Held:
+def _with_axis(reader: GraphReader, operation: Any, places: TensorValue) -> TensorValue:
     seen = tf.expand_dims(places.seen, -1)
     if isinstance(places.item, np.ndarray):
-        return Held(np.expand_dims(places.item, -1), seen)
+        return TensorValue(np.expand_dims(places.item, -1), seen)
     attributes = {"T": dtype_name(seen.dtype), "Tdim": "int32"}
     return reader.call(f"{RAW}ExpandDims", (places.item, -1), attributes, [seen], reader.origin(operation))[0]
 
 
-def _slice_assigned(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def _slice_assigned(
+    reader: GraphReader, operation: Any, operands: Sequence[TensorValue]
+) -> list[TensorValue]:
     handle, begin, end, strides, value = operands
     _leave(reader, operation, handle, {"begin": begin, "end": end, "strides": strides, "value": value})
     return []
 
 
-def _leave(reader: Reader, operation: Any, handle: Held, operands: dict[str, Held]) -> None:
+def _leave(
+    reader: GraphReader, operation: Any, handle: TensorValue, operands: dict[str, TensorValue]
+) -> None:
     _hold(reader, handle, _made(reader, operation, variable_of(reader, operation, handle), operands))
 
 
-def _hold(reader: Reader, handle: Held, array: Held) -> None:
+def _hold(reader: GraphReader, handle: TensorValue, array: TensorValue) -> None:
     number = handle_number(handle.seen)
     reader.variables[number], reader.assigned[number] = array, str(reader.weights.name_of(handle.seen, ()))
 
 
-def _made(reader: Reader, operation: Any, array: Held, operands: dict[str, Held]) -> Held:
+def _made(
+    reader: GraphReader, operation: Any, array: TensorValue, operands: dict[str, TensorValue]
+) -> TensorValue:
     name = (WRITES | READS)[operation.type]
     declared = definition(name)
     own = {
@@ -125,7 +135,7 @@ def _made(reader: Reader, operation: Any, array: Held, operands: dict[str, Held]
     return reader.call(f"{RAW}{name}", inputs, attributes, [seen], reader.origin(operation), record)[0]
 
 
-def _gathered(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+def _gathered(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     handle, places = operands
     return [_made(reader, operation, read_of(reader, operation, handle), {"indices": places})]
 

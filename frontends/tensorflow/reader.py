@@ -36,14 +36,14 @@ from .lifting.driver import static_places
 from .made_later import made_later
 from .names import CONVERT, RAW, row_key
 from .operations import attributes_of, declared, in_order, layer_path, origin_of
-from .variables import Held, Weights, spec_of
+from .variables import TensorValue, VariableWeights, spec_of
 
 # TensorFlow itself maps lines of such files to the user's.
 _WRITTEN_ANEW = "__autograph_generated_file"
 Line = tuple[str, int]
 
 
-class NotingGraph(FuncGraph):
+class LineNotingGraph(FuncGraph):
     """A traced graph that notes the user's line of each operation instead of taking a stack trace for it.
 
     All operations share the stack of the trace, because extracting and searching a stack for each takes a
@@ -101,11 +101,11 @@ def _users_line() -> Line | None:
 # A custom gradient may call the function that it belongs to, so rules are followed to this order only.
 ORDERS = 2
 _PLAIN = CallRecord()
-Handler = Callable[["Reader", Any, Sequence[Held]], Sequence[Held]]
+Handler = Callable[["GraphReader", Any, Sequence[TensorValue]], Sequence[TensorValue]]
 
 
 @dataclass
-class _Progress:
+class _ReadProgress:
     """How much of a graph was read.
 
     read: ids of the operations read.
@@ -118,7 +118,7 @@ class _Progress:
     captured: int = 0
 
 
-class Reader:
+class GraphReader:
     """Appends the operations of traced graphs to a recorder.
 
     layers: the names of the Keras layers.
@@ -127,7 +127,7 @@ class Reader:
     def __init__(
         self,
         recorder: Recorder,
-        weights: Weights,
+        weights: VariableWeights,
         handlers: Mapping[str, Handler],
         layers: Iterable[str] = (),
     ) -> None:
@@ -144,19 +144,19 @@ class Reader:
         # True inside of a branch that is not taken, or a loop without an iteration.
         self.is_hypothetical = False
         # By the id of the tensor.
-        self.held: dict[int, Held] = {}
+        self.held: dict[int, TensorValue] = {}
         # Values of the variables, by handle number.
-        self.variables: dict[int, Held] = {}
+        self.variables: dict[int, TensorValue] = {}
         # Names of the variables that were assigned, by handle number.
         self.assigned: dict[int, str] = {}
         # Ids of tensors that a called function returns.
         self.wanted: set[int] = set()
-        self.evaluator = Evaluator(_Seen(self.variables))
+        self.evaluator = Evaluator(_ArrayView(self.variables))
         # By the id of the graph.
-        self._read: defaultdict[int, _Progress] = defaultdict(_Progress)
+        self._read: defaultdict[int, _ReadProgress] = defaultdict(_ReadProgress)
 
     # ------------------------------------------------------------------------------ graphs
-    def read(self, graph: Any, given: Mapping[int, Held]) -> None:
+    def read(self, graph: Any, given: Mapping[int, TensorValue]) -> None:
         """Read the operations of a graph that were not read yet.
 
         ``given`` maps the ids of its inputs to what they are.
@@ -171,10 +171,12 @@ class Reader:
                 self._operation(operation)
         progress.first = len(operations)
 
-    def results(self, graph: Any, arguments: Sequence[Held]) -> list[Held]:
+    def results(self, graph: Any, arguments: Sequence[TensorValue]) -> list[TensorValue]:
         return self.values_of(graph, dict(zip(map(id, graph.inputs), arguments)), graph.outputs)
 
-    def values_of(self, graph: Any, given: Mapping[int, Held], tensors: Sequence[Any]) -> list[Held]:
+    def values_of(
+        self, graph: Any, given: Mapping[int, TensorValue], tensors: Sequence[Any]
+    ) -> list[TensorValue]:
         """Read another graph anew and return what its ``tensors`` are; ``given`` maps ids of tensors to what
         they are.
         """
@@ -199,7 +201,7 @@ class Reader:
         finally:
             self.is_hypothetical = before
 
-    def _take_captures(self, graph: Any, progress: _Progress) -> None:
+    def _take_captures(self, graph: Any, progress: _ReadProgress) -> None:
         """Handle the arrays and variables that a graph has captured since it was last read."""
         # ``graph.captures`` would build a new list of pairs for each access.
         outside, inside = graph.external_captures, graph.internal_captures
@@ -214,7 +216,7 @@ class Reader:
                     self._handle(outer, graph) if outer.dtype == tf.resource else self.constant(outer)
                 )
 
-    def _handle(self, handle: Any, graph: Any) -> Held:
+    def _handle(self, handle: Any, graph: Any) -> TensorValue:
         """Return the handle of a variable, and add the variable as a parameter if it is new."""
         number = handle_number(handle)
         if (
@@ -223,20 +225,22 @@ class Reader:
         ):
             variable = self.weights.variables[name]
             array = tf.raw_ops.ReadVariableOp(resource=variable.handle, dtype=variable.dtype)
-            self.variables[number] = Held(self.recorder.add_parameter(name, array, spec_of(array)), array)
-        return Held(None, handle)
+            self.variables[number] = TensorValue(
+                self.recorder.add_parameter(name, array, spec_of(array)), array
+            )
+        return TensorValue(None, handle)
 
-    def constant(self, array: Any) -> Held:
+    def constant(self, array: Any) -> TensorValue:
         """Return an array as a constant of the graph: as numbers if it is short."""
         dtype, elements = dtype_name(array.dtype), array.numpy() if hasattr(array, "numpy") else array
         if dtype in ("string", "variant", "resource"):
-            return Held(None, array)
+            return TensorValue(None, array)
         if of_shapes.is_few(dtype, int(np.size(elements)), np.ndim(elements)):
-            return Held(
+            return TensorValue(
                 known(np.asarray(elements).tolist()).reshape(np.shape(elements)), tf.convert_to_tensor(array)
             )
         found = self.recorder.find(array) if isinstance(array, tf.Tensor) else None
-        return Held(
+        return TensorValue(
             found or self.recorder.add_constant("constant", tf.convert_to_tensor(array), spec_of(array)),
             tf.convert_to_tensor(array),
         )
@@ -250,7 +254,7 @@ class Reader:
             self.handlers.get(operation.type),
         )
         if (exchanged := collectives.read(self, operation, operands)) is not None:
-            found: Sequence[Held] = exchanged
+            found: Sequence[TensorValue] = exchanged
         elif is_call(operation):
             found = self._called(operation, operands)
         elif operation.type in PASSES_ON:
@@ -282,7 +286,7 @@ class Reader:
                 self._operation(given.op)
         self._operation(operation)
 
-    def _called(self, operation: Any, operands: Sequence[Held]) -> list[Held]:
+    def _called(self, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
         around, self.around = self.around, self.origin(operation)
         try:
             # Gradients may have added outputs to the function after this call of it.
@@ -293,7 +297,7 @@ class Reader:
         finally:
             self.around = around
 
-    def computed(self, operation: Any, operands: Sequence[Held]) -> list[Held]:
+    def computed(self, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
         """Record an operation on arrays, or evaluate it if its operands are known numbers.
 
         An operation without numeric results, such as a list that only gradients need, is run but not
@@ -320,17 +324,17 @@ class Reader:
             found = of_shapes.computed(operation.type, arrays, attributes, self._decide(operation)) or ()
             whole = [of_shapes.in_range(array, dtype_name(one.dtype)) for array, one in zip(found, seen)]
             if found and all(array is not None for array in whole):
-                return [Held(*pair) for pair in zip(whole, seen)]
+                return [TensorValue(*pair) for pair in zip(whole, seen)]
         if (number := self._between(operation, operands)) is not None:
-            return [Held(known(number), seen[0])]
+            return [TensorValue(known(number), seen[0])]
         if operation.outputs and not any(is_numeric(tensor.dtype) for tensor in operation.outputs):
-            return [Held(None, array) for array in seen]
+            return [TensorValue(None, array) for array in seen]
         for tensor, operand in zip(operation.inputs, operands):
             if not isinstance(operand.item, (Value, np.ndarray)):
                 raise UnsupportedOperation(_no_array(operation, tensor, self.origin(operation)))
         return self.node(operation, _grouped(operation, operands), attributes, seen)
 
-    def _between(self, operation: Any, operands: Sequence[Held]) -> Any:
+    def _between(self, operation: Any, operands: Sequence[TensorValue]) -> Any:
         """Return ``number`` if an operation is ``min(number, max(least, x))`` and ``least`` is at least
         ``number``.
 
@@ -354,7 +358,7 @@ class Reader:
 
     def node(
         self, operation: Any, operands: Sequence[Any], attributes: dict[str, Any], seen: Sequence[Any]
-    ) -> list[Held]:
+    ) -> list[TensorValue]:
         """Append a node for an operation whose operands are arrays or lists of arrays; known arrays become
         numbers.
         """
@@ -375,7 +379,7 @@ class Reader:
     def call(
         self, op: str, inputs: tuple[Any, ...], attributes: dict[str, Any], seen: Sequence[Any],
         origin: Origin, record: CallRecord = _PLAIN,
-    ) -> list[Held]:  # fmt: skip
+    ) -> list[TensorValue]:  # fmt: skip
         """Append a call with results like ``seen``."""
         name = op.rpartition(".")[2].lower()
         outputs = self.recorder.new_values(
@@ -385,13 +389,13 @@ class Reader:
         self.recorder.add_call(
             op, inputs, attributes, origin, outputs, replace(record, key=op.rpartition(".")[2], result=result)
         )
-        return [Held(*pair) for pair in zip(outputs, seen)]
+        return [TensorValue(*pair) for pair in zip(outputs, seen)]
 
-    def _operand(self, held: Held) -> Any:
+    def _operand(self, held: TensorValue) -> Any:
         is_empty = isinstance(held.item, np.ndarray) and held.item.ndim > 1 and not held.item.size
         return self.value(held) if is_empty else as_operand(held.item)
 
-    def value(self, held: Held) -> Value:
+    def value(self, held: TensorValue) -> Value:
         """Return the value of an array, after adding known numbers to the graph as an array."""
         if isinstance(held.item, Value):
             return held.item
@@ -407,7 +411,7 @@ class Reader:
         assert isinstance(made[0].item, Value)
         return made[0].item
 
-    def seen(self, operation: Any, operands: Sequence[Held]) -> list[Any]:
+    def seen(self, operation: Any, operands: Sequence[TensorValue]) -> list[Any]:
         """Return the results of an operation on the arrays of the call.
 
         If a hypothetical operation fails (reading a row of an array without rows), return its results for
@@ -442,17 +446,17 @@ def _of_nobody(tensor: Any, arrays: Sequence[Any]) -> Any:
     return tf.zeros([size or 1 for size in tensor.shape.as_list()], tensor.dtype)
 
 
-class _Seen:
+class _ArrayView:
     """View of a table of held tensors as a table of their arrays."""
 
-    def __init__(self, held: dict[int, Held]) -> None:
+    def __init__(self, held: dict[int, TensorValue]) -> None:
         self._held = held
 
     def __getitem__(self, number: int) -> Any:
         return self._held[number].seen
 
     def __setitem__(self, number: int, array: Any) -> None:
-        self._held[number] = Held(self._held[number].item, array)
+        self._held[number] = TensorValue(self._held[number].item, array)
 
 
 _WAITS = (

@@ -61,19 +61,27 @@ from . import assertions as checks
 from .branches import TensorFlowRegions
 from .evaluation import computing
 from .folders import is_users
-from .kept import Kept
+from .kept import OutsideState
 from .known_numbers import number_shims, symbols_of
 from .lifting.operations import grouped_volumes
 from .modes import mode_of
 from .outside import is_compiled, layers_of, outside_of, reach_of
 from .process_state import restored
-from .reader import Reader, is_numeric, what_is
+from .reader import GraphReader, is_numeric, what_is
 from .sizes import symbolic
-from .tracing import Trace, Unanswered, as_tensor, built_or_as_before, is_array, opens, unwrapped
-from .variables import Weights
+from .tracing import (
+    MissingAttribute,
+    TensorFlowTrace,
+    as_tensor,
+    built_or_as_before,
+    is_array,
+    opens,
+    unwrapped,
+)
+from .variables import VariableWeights
 
 
-class Created:
+class VariableCounter:
     """Counter of the variables created in :meth:`counting`.
 
     It is shared by the attempts of one recording.
@@ -140,7 +148,7 @@ def record(request: Request) -> Recording:
     changed state outside of variables.
     """
     arrays = list(map(as_tensor, flatten((request.args, request.kwargs), is_array, opens)[0]))
-    start = Hypotheses(Axes(), Reading(request.numbers), request.places, request.numbers)
+    start = TracingHypotheses(Axes(), Reading(request.numbers), request.places, request.numbers)
     give_up = (partial(_more_fixed, arrays), _without_numbers)
 
     def too_many() -> str:
@@ -152,7 +160,7 @@ def record(request: Request) -> Recording:
     with recording_lock:
         try:
             return recorded(
-                lambda hypotheses: _Attempt(request, hypotheses).run(),
+                lambda hypotheses: _TracingAttempt(request, hypotheses).run(),
                 start,
                 give_up,
                 _MOST_REFUTED,
@@ -175,7 +183,7 @@ def _unwrapped(problem: Exception) -> Exception:
 
 
 @dataclass(frozen=True)
-class Hypotheses:
+class TracingHypotheses:
     """How the function is traced next.
 
     fixed: axes whose sizes are fixed.
@@ -191,7 +199,9 @@ class Hypotheses:
 
 
 @gives_up("making all sizes symbols")
-def _more_fixed(arrays: list[Any], hypotheses: Hypotheses, problem: Exception) -> Hypotheses | None:
+def _more_fixed(
+    arrays: list[Any], hypotheses: TracingHypotheses, problem: Exception
+) -> TracingHypotheses | None:
     if not _stems_from_sizes(problem):
         return None
     more = next((axes for axes in _fixed_axes(arrays) if axes > hypotheses.fixed), None)
@@ -199,10 +209,10 @@ def _more_fixed(arrays: list[Any], hypotheses: Hypotheses, problem: Exception) -
 
 
 @gives_up("making numbers that Python reads symbols")
-def _without_numbers(hypotheses: Hypotheses, problem: Exception) -> Hypotheses | None:
+def _without_numbers(hypotheses: TracingHypotheses, problem: Exception) -> TracingHypotheses | None:
     if not hypotheses.reading.any and not (hypotheses.known and hypotheses.numbers):
         return None
-    return Hypotheses(Axes(), Reading(symbolic=False), hypotheses.known, numbers=False)
+    return TracingHypotheses(Axes(), Reading(symbolic=False), hypotheses.known, numbers=False)
 
 
 def _fixed_axes(arrays: list[Any]) -> tuple[Axes, ...]:
@@ -265,7 +275,9 @@ def _told(name: str, problem: Exception) -> Exception:
             "assigns a variable that is an argument, of which a graph gets what it holds; keep it in the "
             "function or its object"
         )
-    elif isinstance(problem, (tf.errors.OperatorNotAllowedInGraphError, NotImplementedError, Unanswered)):
+    elif isinstance(
+        problem, (tf.errors.OperatorNotAllowedInGraphError, NotImplementedError, MissingAttribute)
+    ):
         lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
         words = next(
             (line for line in lines if line.startswith(type(problem).__name__)), lines[0] if lines else ""
@@ -306,22 +318,22 @@ def _example_of(tensor: Any) -> Any:
 
 
 @dataclass
-class _Attempt:
+class _TracingAttempt:
     """One tracing of the function. Variables that the first attempt creates exist in later ones."""
 
     request: Request
-    hypotheses: Hypotheses
+    hypotheses: TracingHypotheses
     is_first: bool = True
-    created: Created = field(default_factory=Created)
+    created: VariableCounter = field(default_factory=VariableCounter)
 
-    def run(self) -> Recording | Refuted[Hypotheses]:
+    def run(self) -> Recording | Refuted[TracingHypotheses]:
         """Return the recording, or ``Refuted`` with the state that the call changed and that was not known
         before.
         """
         with reserved() as locks:
             return self._run(locks)
 
-    def _run(self, locks: Reserved) -> Recording | Refuted[Hypotheses]:
+    def _run(self, locks: Reserved) -> Recording | Refuted[TracingHypotheses]:
         request, hypotheses = self.request, self.hypotheses
         leaves, tree = flatten((request.args, request.kwargs), is_array, opens)
         self.tree: Tree = plain_classes(tree)
@@ -332,22 +344,22 @@ class _Attempt:
             Session(outside=tf.init_scope, concrete=_example_of),
         )
         layers = layers_of(reached, self._referred())
-        self.kept = Kept(request.function, layers, hypotheses.known, hypotheses.numbers)
+        self.kept = OutsideState(request.function, layers, hypotheses.known, hypotheses.numbers)
         locks.only(self.kept.may_change)
         self.before = EnvironmentGuards(
             [*all_of(reached.functions), *outside_of(reached, self._referred(), self.kept.free())]
         )
         self.mode = mode_of(request.function)
-        self.weights = Weights(
+        self.weights = VariableWeights(
             (request.function, getattr(request.function, "__self__", None), *reached.found()), self.mode
         )
         self.recorder = Recorder(request.name, "tensorflow")
         self.weights.places = self.kept.places
         locator = Locator()
         count, was_unbuilt = self.created.count, not all(layer.built for layer in layers)
-        self.reader = Reader(self.recorder, self.weights, _HANDLERS, (layer.name for layer in layers))
+        self.reader = GraphReader(self.recorder, self.weights, _HANDLERS, (layer.name for layer in layers))
         is_open = len(hypotheses.fixed) < sum(as_tensor(leaf).shape.rank for leaf in leaves)
-        trace = Trace(self.recorder, self.reader, locator, hypotheses.reading, is_open)
+        trace = TensorFlowTrace(self.recorder, self.reader, locator, hypotheses.reading, is_open)
         self.session.symbols = symbols = symbols_of(trace)
         spaces = (function.__globals__ for function in reached.functions)
         shims = (*self.globals.places(), *number_shims(symbols, reached.functions))
@@ -365,7 +377,7 @@ class _Attempt:
                     makes_what_stays = self.created.count > count or was_unbuilt
                     self.kept.restore(everything=not makes_what_stays)
                 if found and makes_what_stays and self.is_first:
-                    return _Attempt(request, hypotheses, is_first=False)._run(locks)
+                    return _TracingAttempt(request, hypotheses, is_first=False)._run(locks)
                 if found and not makes_what_stays:
                     self._refuse_traced(found)
                     return Refuted(replace(hypotheses, known=tuple(together(hypotheses.known, found))))
@@ -374,10 +386,10 @@ class _Attempt:
         # The user's code may raise anything. Variables that the first tracing created exist in the second.
         except Exception as problem:
             if not is_fault(problem) and self.is_first and (self.created.count or was_unbuilt):
-                return _Attempt(request, hypotheses, is_first=False)._run(locks)
+                return _TracingAttempt(request, hypotheses, is_first=False)._run(locks)
             raise
 
-    def _traced(self, trace: Trace, leaves: list[Any]) -> tuple[list[Any], Tree]:
+    def _traced(self, trace: TensorFlowTrace, leaves: list[Any]) -> tuple[list[Any], Tree]:
         """Return the leaves of the result (values and sizes) and its tree."""
         names = input_names(_called(self.request.function), self.request.args, self.tree)
         arrays = [
@@ -421,7 +433,7 @@ class _Attempt:
         given = list(map(id, leaves))
         return tuple(map(given.index, given))
 
-    def _refuse_caught(self, trace: Trace) -> None:
+    def _refuse_caught(self, trace: TensorFlowTrace) -> None:
         """Raise ``TracingError`` if the function caught the error of an operation.
 
         Whether the operation fails may depend on sizes or elements that the graph does not check.
@@ -434,13 +446,13 @@ class _Attempt:
                 "instead (if, tf.cond)"
             )
 
-    def _argument(self, trace: Trace, index: int, name: str, leaf: Any) -> Any:
+    def _argument(self, trace: TensorFlowTrace, index: int, name: str, leaf: Any) -> Any:
         array = as_tensor(leaf)
         return self._input(
             trace, name, leaf, array, [(index, axis) in self.hypotheses.fixed for axis in range(array.ndim)]
         )
 
-    def _input(self, trace: Trace, name: str, leaf: Any, array: Any, fixed: list[bool]) -> Any:
+    def _input(self, trace: TensorFlowTrace, name: str, leaf: Any, array: Any, fixed: list[bool]) -> Any:
         if not is_numeric(array.dtype):
             raise UnsupportedOperation(
                 f"{self.request.name}: {name} holds {what_is(array)}, which have no counterpart in "
@@ -454,7 +466,7 @@ class _Attempt:
                 )
         return trace.argument(value, array, fixed)
 
-    def _state(self, trace: Trace, name: str, leaf: Any) -> Any:
+    def _state(self, trace: TensorFlowTrace, name: str, leaf: Any) -> Any:
         """Return a new input for an array or number in a place of state.
 
         All its sizes are fixed if any size of an argument is.
@@ -473,7 +485,7 @@ class _Attempt:
         changes = bool(updates or state.replaced)
         return GraphState(places=state if state.places else None, updates=tuple(updates) if changes else None)
 
-    def _output(self, trace: Trace, tensor: Any) -> Value:
+    def _output(self, trace: TensorFlowTrace, tensor: Any) -> Value:
         return self.reader.value(trace.held(tensor))
 
     # ------------------------------------------------------------------------------ the graph

@@ -17,7 +17,7 @@ from ..common import reference
 from ..common.reference import Range, drawn
 from . import tracing as arguments
 from .dtypes import dtype_of_array
-from .variables import Weights
+from .variables import VariableWeights
 
 # Tensors never change, so there is nothing to save or watch.
 saved = watching = None
@@ -76,7 +76,7 @@ def random_kept() -> AbstractContextManager[None]:
 
 
 @contextmanager
-def undone(weights: Weights, seed: int) -> Iterator[None]:
+def undone(weights: VariableWeights, seed: int) -> Iterator[None]:
     """Restore variables and other state after this context, and apply the graph's training mode inside."""
     places = [(place, place.saved()) for place in weights.places]
     with (

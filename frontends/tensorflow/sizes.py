@@ -1,7 +1,7 @@
 """Symbolic sizes of traced tensors, as the user's code sees them.
 
 TensorFlow asks for static sizes and computes with ``tf.shape`` for unknown ones. The user's code runs
-eagerly when it is not recorded, and expects a number from ``x.shape[0]``. It gets a :class:`SizeNumber`,
+eagerly when it is not recorded, and expects a number from ``x.shape[0]``. It gets a :class:`SizeTensor`,
 which TensorFlow accepts wherever it accepts a scalar.
 """
 
@@ -35,7 +35,7 @@ class Sizes(Protocol):
         """Return a size as a scalar tensor of the traced graph."""
 
 
-class SizeNumber(SymbolicNumber, core.Tensor):
+class SizeTensor(SymbolicNumber, core.Tensor):
     """Symbolic number that TensorFlow accepts as a scalar tensor."""
 
     def __init__(self, sizes: Sizes, expression: Size) -> None:
@@ -74,7 +74,7 @@ class SizeNumber(SymbolicNumber, core.Tensor):
 
 
 def symbolic(sizes: Sizes, expression: Any) -> Any:
-    return SizeNumber(sizes, expression) if isinstance(expression, Size) else expression
+    return SizeTensor(sizes, expression) if isinstance(expression, Size) else expression
 
 
 def asked_by(*packages: str) -> bool:
@@ -99,14 +99,14 @@ def _refuse_trial(frame: FrameType) -> None:
         raise TypeError("this size is not known yet")
 
 
-class AskedShape(tf.TensorShape):
+class PartialShape(tf.TensorShape):
     """Shape with unknown sizes that answers the user's code and TensorFlow's code differently."""
 
     def decided(self) -> Any:
         raise NotImplementedError
 
 
-def _answer(cls: type[AskedShape], *names: str) -> None:
+def _answer(cls: type[PartialShape], *names: str) -> None:
     for name in names:
         setattr(cls, name, _answered(name))
 
@@ -114,7 +114,7 @@ def _answer(cls: type[AskedShape], *names: str) -> None:
 def _answered(name: str) -> Any:
     before = getattr(tf.TensorShape, name)
 
-    def method(shape: AskedShape, *args: Any) -> Any:
+    def method(shape: PartialShape, *args: Any) -> Any:
         return before(
             shape if asked_by(*PACKAGES) or tf.TensorShape.is_fully_defined(shape) else shape.decided(), *args
         )
@@ -123,9 +123,9 @@ def _answered(name: str) -> Any:
 
 
 _KNOWN = tf.TensorShape.dims.fget
-AskedShape.dims = property(lambda shape: _KNOWN(shape if asked_by(*PACKAGES) else shape.decided()))
+PartialShape.dims = property(lambda shape: _KNOWN(shape if asked_by(*PACKAGES) else shape.decided()))
 _answer(
-    AskedShape,
+    PartialShape,
     "__str__",
     "__repr__",
     "__hash__",
@@ -135,7 +135,7 @@ _answer(
     "with_rank_at_most",
 )
 _answer(
-    AskedShape,
+    PartialShape,
     "assert_is_compatible_with",
     "is_subtype_of",
     "most_specific_compatible_shape",
@@ -143,7 +143,7 @@ _answer(
 )
 
 
-class Shape(AskedShape):
+class Shape(PartialShape):
     """Shape of a tensor of the recorded function, whose unknown sizes are symbolic for the user's code."""
 
     def __init__(self, known: Any, numbers: tuple[Any, ...]) -> None:
@@ -171,7 +171,7 @@ class Shape(AskedShape):
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    __hash__ = AskedShape.__hash__
+    __hash__ = PartialShape.__hash__
 
     def is_compatible_with(self, other: Any) -> bool:
         """Return True if both may be the shape of one array, with guards on the comparisons of sizes."""
@@ -209,7 +209,7 @@ class Shape(AskedShape):
         return tf.stack([tf.convert_to_tensor(number, dtype or tf.int32) for number in self.numbers])
 
 
-class NeededShape(AskedShape):
+class RequiredShape(PartialShape):
     """Shape of a tensor in an inner function: reading an unknown size raises ``RuntimeError``.
 
     The recording then starts again with fixed sizes of the arguments.
@@ -217,7 +217,7 @@ class NeededShape(AskedShape):
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
-            return NeededShape(super().__getitem__(key))
+            return RequiredShape(super().__getitem__(key))
         found = super().__getitem__(key)
         return self.decided() if found is None else found
 
@@ -233,7 +233,7 @@ class NeededShape(AskedShape):
 
 
 _answer(
-    NeededShape,
+    RequiredShape,
     "__eq__",
     "__ne__",
     "as_list",
@@ -245,14 +245,14 @@ _answer(
 
 
 def beside_shapes(name: str) -> Any:
-    """Return the method ``name`` of ``tf.TensorShape``, made to accept an :class:`AskedShape` as the other
+    """Return the method ``name`` of ``tf.TensorShape``, made to accept an :class:`PartialShape` as the other
     shape.
     """
     before = getattr(tf.TensorShape, name)
 
     def method(shape: Any, other: Any) -> Any:
         return before(
-            shape, other.decided() if isinstance(other, AskedShape) and not asked_by(*PACKAGES) else other
+            shape, other.decided() if isinstance(other, PartialShape) and not asked_by(*PACKAGES) else other
         )
 
     return method

@@ -37,9 +37,9 @@ from .evaluation import computing
 from .folders import BELOW, PACKAGES
 from .known_numbers import known
 from .names import READ
-from .reader import NotingGraph, Reader
-from .sizes import NeededShape, Shape, SizeNumber, asked_by, beside_shapes, symbolic
-from .variables import Held
+from .reader import GraphReader, LineNotingGraph
+from .sizes import RequiredShape, Shape, SizeTensor, asked_by, beside_shapes, symbolic
+from .variables import TensorValue
 
 
 def is_array(item: Any) -> bool:
@@ -106,8 +106,7 @@ def wants_numbers(depth: int) -> bool:
 
 
 def inside(traced: Any, depth: int) -> Any:
-    """Return the static shape of a tensor in a ``tf.function``, as a ``NeededShape`` if the asking code needs
-    numbers.
+    """Return the static shape of a tensor in a ``tf.function``, or a ``RequiredShape`` if code needs numbers.
 
     That code runs ``depth`` frames above the caller.
     """
@@ -117,7 +116,7 @@ def inside(traced: Any, depth: int) -> Any:
         or not module.startswith(PACKAGES)
         and not _has_signature(sys._getframe(depth + 1))
     )
-    return NeededShape(traced) if is_needed else traced
+    return RequiredShape(traced) if is_needed else traced
 
 
 def _has_signature(frame: FrameType | None) -> bool:
@@ -159,22 +158,27 @@ _OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
 _COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 
 
-class Unanswered(TypeError, AttributeError, Signal):
+class MissingAttribute(TypeError, AttributeError, Signal):
     """Raised if a traced tensor lacks what TensorFlow's code tries to read, which then falls back to
     something else.
     """
 
 
-class Trace:
+class TensorFlowTrace:
     """A traced graph in the making, and the reader of it."""
 
     def __init__(
-        self, recorder: Recorder, reader: Reader, locator: Locator, reading: Reading, is_open: bool = True
+        self,
+        recorder: Recorder,
+        reader: GraphReader,
+        locator: Locator,
+        reading: Reading,
+        is_open: bool = True,
     ) -> None:
         self.recorder, self.reader, self.locator, self.reading = recorder, reader, locator, reading
         # True if further sizes of the arguments may be fixed.
         self.is_open = is_open
-        self.graph = NotingGraph(recorder.graph.name)
+        self.graph = LineNotingGraph(recorder.graph.name)
         # The error of an operation, which the user's code may have caught.
         self.failed: Exception | None = None
 
@@ -185,10 +189,10 @@ class Trace:
         shape = [size if is_fixed else None for size, is_fixed in zip(array.shape, fixed)]
         with self.graph.as_default():
             tensor = tf.compat.v1.placeholder(array.dtype, shape)
-        self.reader.held[id(tensor)] = Held(value, array)
+        self.reader.held[id(tensor)] = TensorValue(value, array)
         return tensor
 
-    def held(self, tensor: Any) -> Held:
+    def held(self, tensor: Any) -> TensorValue:
         """Return what a tensor of the graph is, after reading the operations that lead to it."""
         with computing():
             try:
@@ -236,7 +240,7 @@ class Trace:
         with self.graph.as_default():
             tensor = tf.compat.v1.placeholder(dtype, ())
         with computing():
-            self.reader.held[id(tensor)] = Held(known(size), tf.constant(hint_of(size), dtype))
+            self.reader.held[id(tensor)] = TensorValue(known(size), tf.constant(hint_of(size), dtype))
         return tensor
 
     def elements(self, tensor: Any, call: str) -> Any:
@@ -295,16 +299,16 @@ class Trace:
         """
         numbers = getattr(shape, "numbers", shape)
         if not isinstance(numbers, (list, tuple)) or not any(
-            type(number) is SizeNumber for number in numbers
+            type(number) is SizeTensor for number in numbers
         ):
             return shape
         own = self._open_shape(tensor, _SHAPE(tensor)) if tensor.graph is self.graph else _SHAPE(tensor)
         is_so = [
-            type(number) is SizeNumber and size is not None and bool(size == number)
+            type(number) is SizeTensor and size is not None and bool(size == number)
             for number, size in zip(numbers, own)
         ]
         return [
-            None if known else int(number) if type(number) is SizeNumber else number
+            None if known else int(number) if type(number) is SizeTensor else number
             for known, number in zip(is_so, numbers)
         ]
 
@@ -390,7 +394,7 @@ class Trace:
 
         return {
             "cond": asked("cond", lambda item: isinstance(item, bool), _taken),
-            "is_tensor": asked("is_tensor", lambda item: type(item) is SizeNumber, lambda x: False),
+            "is_tensor": asked("is_tensor", lambda item: type(item) is SizeTensor, lambda x: False),
             "is_symbolic_tensor": asked("is_symbolic_tensor", is_own, lambda tensor: False),
             "get_static_value": asked(
                 "get_static_value",
@@ -432,7 +436,7 @@ class Trace:
                 if tensor.graph is self.graph and not asked_by("tensorflow."):
                     return answer(self.elements(tensor, f"tf.Tensor.{name}"))
                 if before is None:
-                    raise Unanswered(f"a traced tensor has no {name}")
+                    raise MissingAttribute(f"a traced tensor has no {name}")
                 return before(tensor, *args, **kwargs)
 
             return method
@@ -490,7 +494,7 @@ def _beside_sizes(name: str) -> Callable[..., Any]:
             # Keras repeats a list by a size, which is a number in eager mode.
             return NotImplemented
         return original(
-            tensor, tf.convert_to_tensor(other, tensor.dtype) if type(other) is SizeNumber else other
+            tensor, tf.convert_to_tensor(other, tensor.dtype) if type(other) is SizeTensor else other
         )
 
     return method

@@ -26,13 +26,13 @@ from .outside import array_of
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class TensorValue:
     """What a tensor of a traced graph is, and its array in the call.
 
     item: a value; an array of known numbers (:mod:`~graph_compiler.frontends.tensorflow.known_numbers`); a
         list of tensors (:mod:`~graph_compiler.frontends.tensorflow.lists`); None for a variable handle or
         a string.
-    made: the array, or a :class:`~graph_compiler.frontends.tensorflow.outside.Later` with its shape and
+    made: the array, or a :class:`~graph_compiler.frontends.tensorflow.outside.LazyArray` with its shape and
         dtype.
     """
 
@@ -52,7 +52,7 @@ def spec_of(array: Any) -> ArraySpec:
     return ArraySpec(tuple(array.shape), dtype_name(array.dtype))
 
 
-def sizes_of(held: Held, tensor: Any) -> tuple[Any, ...]:
+def sizes_of(held: TensorValue, tensor: Any) -> tuple[Any, ...]:
     """Return the sizes of an array: numbers if the traced graph knows them, otherwise symbols."""
     if not isinstance(held.item, Value):
         return tuple(held.made.shape)
@@ -111,7 +111,7 @@ def variable_of(variable: Any) -> Any:
     return variable._value if isinstance(variable, keras.Variable) else variable
 
 
-class Weights(contracts.Weights):
+class VariableWeights(contracts.Weights):
     """The variables that a recording reads or assigns, by name; ``mode`` is the training mode of its
     function.
     """
@@ -197,8 +197,8 @@ class Weights(contracts.Weights):
         ]
 
     # ------------------------------------------------------------------------------ beside a graph
-    def live(self, names: Iterable[str]) -> LiveArrays:
-        return LiveArrays({name: self.variables[name] for name in names})
+    def live(self, names: Iterable[str]) -> LiveVariables:
+        return LiveVariables({name: self.variables[name] for name in names})
 
     def buffers(self) -> list[Any]:
         return [variable for name, variable in self.variables.items() if not self.is_trained(name)]
@@ -247,7 +247,7 @@ _ASKED = frozenset(
 _MANY, _OFTEN = 24, 8
 
 
-class LiveArrays(contracts.Live):
+class LiveVariables(contracts.Live):
     """Current arrays of variables: calls return the same dict with the same tensors until one is assigned.
 
     A stored tensor keeps its buffer alive, so an assignment moves the variable to another buffer, and the

@@ -17,8 +17,8 @@ tf = pytest.importorskip("tensorflow")
 
 from graph_compiler.frontends.tensorflow.known_numbers import known  # noqa: E402
 from graph_compiler.frontends.tensorflow.made_later import made_later  # noqa: E402
-from graph_compiler.frontends.tensorflow.outside import Later  # noqa: E402
-from graph_compiler.frontends.tensorflow.variables import Held  # noqa: E402
+from graph_compiler.frontends.tensorflow.outside import LazyArray  # noqa: E402
+from graph_compiler.frontends.tensorflow.variables import TensorValue  # noqa: E402
 
 IMAGE, KERNEL = (2, 9, 8, 3), (3, 2, 3, 4)
 RAW = tf.raw_ops
@@ -64,9 +64,9 @@ SAMPLES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
 }
 
 
-def _of_constant(operation: Any) -> Held:
+def _of_constant(operation: Any) -> TensorValue:
     elements = tf.get_static_value(operation.outputs[0])
-    return Held(known(elements.tolist()).reshape(elements.shape), tf.constant(elements))
+    return TensorValue(known(elements.tolist()).reshape(elements.shape), tf.constant(elements))
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -80,7 +80,7 @@ def test_shape(name: str, is_open: bool) -> None:
         for shape in shapes
     ]
     graph = tf.function(function).get_concrete_function(*open_sizes).graph
-    held = {id(tensor): Held(None, array) for tensor, array in zip(graph.inputs, arrays)}
+    held = {id(tensor): TensorValue(None, array) for tensor, array in zip(graph.inputs, arrays)}
     for operation in graph.get_operations():
         if operation.type == "Const":
             held[id(operation.outputs[0])] = _of_constant(operation)
@@ -89,7 +89,7 @@ def test_shape(name: str, is_open: bool) -> None:
             assert made is not None or "explicit" in name or "all" in name, operation.type
             if made is not None:
                 assert tuple(made.shape) == tuple(made.computed().shape)
-                held[id(operation.outputs[0])] = Held(None, made)
+                held[id(operation.outputs[0])] = TensorValue(None, made)
 
 
 def test_what_is_asked_for_late() -> None:
@@ -102,7 +102,7 @@ def test_what_is_asked_for_late() -> None:
 
     made: Any = tf.zeros(2)
     for _ in range(sys.getrecursionlimit() + 10):
-        made = Later((2,), tf.float32, run, [made])
+        made = LazyArray((2,), tf.float32, run, [made])
     assert made.computed().numpy().tolist() == [len(runs)] * 2 == made.computed().numpy().tolist()
 
 

@@ -19,11 +19,11 @@ from ...common.collectives import CALLS, exchanged
 from ...common.indexing import OF_TENSORFLOW, note_bounds
 from ...common.lifter import Lifter
 from ...common.read_numbers import fixed, is_read, read
-from ..known_numbers import Elements, tied
+from ..known_numbers import RecordedElements, tied
 from ..names import CONVERT, READ, REFUSE_GRADIENT, WITH_GRADIENT, row_key, types_of_operands
 from ..operands import dtypes_of_operands
 from . import operations
-from .table import Computed, TensorFlowBuilder, rows
+from .table import ComputedOperand, TensorFlowBuilder, rows
 
 NO_REASON = "no row in the lifting table of tensorflow"
 
@@ -154,12 +154,12 @@ class _TensorFlowLifter(Lifter):
         options = {name: item for name, item in attributes.items() if name not in dropped}
         try:
             return row(self.b, *operands, **options)
-        except Computed:
-            if node.record is None or not isinstance(node.record.extra, Elements):
+        except ComputedOperand:
+            if node.record is None or not isinstance(node.record.extra, RecordedElements):
                 raise
             return row(self.b, *self._tied(node.record.extra, operands), **options)
 
-    def _tied(self, elements: Elements, operands: list[Any]) -> list[Any]:
+    def _tied(self, elements: RecordedElements, operands: list[Any]) -> list[Any]:
         """Return the operands with arrays replaced by the numbers that they had while recording, under
         guards.
         """

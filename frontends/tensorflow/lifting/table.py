@@ -128,14 +128,14 @@ def _as_floats(data: Any) -> Any:
 _DTYPES: dict[type, str] = {bool: "bool", int: "int32", float: "float32", complex: "complex128"}
 
 
-class Computed(NotImplementedError):
+class ComputedOperand(NotImplementedError):
     """Raised if a static operand is computed from array elements and the row cannot take it."""
 
 
 def known(operand: Any, what: str) -> Any:
-    """Return a static operand, or raise ``Computed`` if it is computed from array elements."""
+    """Return a static operand, or raise ``ComputedOperand`` if it is computed from array elements."""
     if isinstance(operand, Value):
-        raise Computed(
+        raise ComputedOperand(
             f"the value of {what} is computed from elements of arrays, and has to be known while the "
             "function is recorded"
         )

@@ -15,7 +15,7 @@ from ..table import TensorFlowBuilder, known, numbers, rows
 from .windows import Padding, first, is_first, layout_of, of_space, space_of
 
 
-class _Steps:
+class _ConvolutionParams:
     def __init__(self, rank: int, attributes: dict[str, Any]) -> None:
         self.data_format = attributes.get("data_format", "NHWC")
         self.strides = of_space(self.data_format, attributes["strides"], rank)
@@ -47,7 +47,7 @@ def _groups(b: TensorFlowBuilder, channels: Any, taken: Any) -> int:
     return b.fix(channels) // b.fix(taken)
 
 
-def convolved(b: TensorFlowBuilder, x: Value, weight: Value, steps: _Steps, groups: int) -> Any:
+def convolved(b: TensorFlowBuilder, x: Value, weight: Value, steps: _ConvolutionParams, groups: int) -> Any:
     """Convolve with a weight in the order ``[out, in, *window]``."""
     return b.conv(
         x,
@@ -62,7 +62,7 @@ def convolved(b: TensorFlowBuilder, x: Value, weight: Value, steps: _Steps, grou
 
 @rows.row("Conv2D", "Conv3D")
 def conv(b: TensorFlowBuilder, input: Any, filter: Any, **attributes: Any) -> Any:
-    steps = _Steps(input.ndim, attributes)
+    steps = _ConvolutionParams(input.ndim, attributes)
     channels = input.shape[1 if is_first(steps.data_format) else -1]
     return convolved(b, input, _weight(b, filter), steps, _groups(b, channels, filter.shape[-2]))
 
@@ -84,13 +84,13 @@ def general_conv(
 
 @rows.row("DepthwiseConv2dNative")
 def depthwise(b: TensorFlowBuilder, input: Any, filter: Any, **attributes: Any) -> Any:
-    steps = _Steps(input.ndim, attributes)
+    steps = _ConvolutionParams(input.ndim, attributes)
     return convolved(b, input, _depthwise_weight(b, filter), steps, b.fix(filter.shape[2]))
 
 
 # ------------------------------------------------------------------------------------- gradients
 def of_input(
-    b: TensorFlowBuilder, given: Value, weight: Value, space: Any, steps: _Steps, groups: int
+    b: TensorFlowBuilder, given: Value, weight: Value, space: Any, steps: _ConvolutionParams, groups: int
 ) -> Any:
     """Compute the gradient of a convolution for its input, which has ``space`` as sizes."""
     kernel, pairs = weight.shape[2:], steps.pairs(space, weight.shape[2:])
@@ -143,7 +143,9 @@ def spread(
     )
 
 
-def of_weight(b: TensorFlowBuilder, x: Value, given: Value, kernel: Any, steps: _Steps, groups: int) -> Any:
+def of_weight(
+    b: TensorFlowBuilder, x: Value, given: Value, kernel: Any, steps: _ConvolutionParams, groups: int
+) -> Any:
     """Compute the gradient of a convolution for its weight, ``[out, in, *window]``.
 
     It is the convolution of the input with the gradient as the kernel: batch and channels are exchanged,
@@ -175,7 +177,7 @@ def of_weight(b: TensorFlowBuilder, x: Value, given: Value, kernel: Any, steps: 
 def conv_of_input(
     b: TensorFlowBuilder, input_sizes: Any, filter: Any, out_backprop: Any, **attributes: Any
 ) -> Any:
-    steps = _Steps(out_backprop.ndim, attributes)
+    steps = _ConvolutionParams(out_backprop.ndim, attributes)
     shape = numbers(input_sizes, "the shape of the image")
     space = shape[2:] if is_first(steps.data_format) else shape[1:-1]
     channels = shape[1] if is_first(steps.data_format) else shape[-1]
@@ -186,14 +188,14 @@ def conv_of_input(
 def conv_of_filter(
     b: TensorFlowBuilder, input: Any, filter_sizes: Any, out_backprop: Any, **attributes: Any
 ) -> Any:
-    steps = _Steps(out_backprop.ndim, attributes)
+    steps = _ConvolutionParams(out_backprop.ndim, attributes)
     shape = numbers(filter_sizes, "the shape of the kernel")
     groups = _groups(b, input.shape[1 if is_first(steps.data_format) else -1], shape[-2])
     made = of_weight(b, input, out_backprop, shape[:-2], steps, groups)
     return b.permute_dims(made, axes=(*range(2, made.ndim), 1, 0))
 
 
-def _without_dilation(steps: _Steps) -> _Steps:
+def _without_dilation(steps: _ConvolutionParams) -> _ConvolutionParams:
     if any(apart != 1 for apart in steps.dilation):
         raise NotImplementedError(
             "the gradient of a depthwise convolution with dilation, which TensorFlow computes wrongly "
@@ -206,7 +208,7 @@ def _without_dilation(steps: _Steps) -> _Steps:
 def depthwise_of_input(
     b: TensorFlowBuilder, input_sizes: Any, filter: Any, out_backprop: Any, **attributes: Any
 ) -> Any:
-    steps = _without_dilation(_Steps(out_backprop.ndim, attributes))
+    steps = _without_dilation(_ConvolutionParams(out_backprop.ndim, attributes))
     shape = numbers(input_sizes, "the shape of the image")
     space = shape[2:] if is_first(steps.data_format) else shape[1:-1]
     return of_input(b, out_backprop, _depthwise_weight(b, filter), space, steps, b.fix(filter.shape[2]))
@@ -216,7 +218,7 @@ def depthwise_of_input(
 def depthwise_of_filter(
     b: TensorFlowBuilder, input: Any, filter_sizes: Any, out_backprop: Any, **attributes: Any
 ) -> Any:
-    steps = _without_dilation(_Steps(out_backprop.ndim, attributes))
+    steps = _without_dilation(_ConvolutionParams(out_backprop.ndim, attributes))
     height, width, channels, multiplier = numbers(filter_sizes, "the shape of the kernel")
     made = of_weight(b, input, out_backprop, (height, width), steps, b.fix(channels))
     return b.permute_dims(b.reshape(made, shape=(channels, multiplier, height, width)), axes=(2, 3, 0, 1))

@@ -10,11 +10,13 @@ from typing import Any
 
 import tensorflow as tf
 
-from ...reader import Handler, Reader
-from ...variables import Held
+from ...reader import GraphReader, Handler
+from ...variables import TensorValue
 
 
-def _convolution(reader: Reader, operation: Any, operands: Sequence[Held]) -> Sequence[Held]:
+def _convolution(
+    reader: GraphReader, operation: Any, operands: Sequence[TensorValue]
+) -> Sequence[TensorValue]:
     channels = operation.get_attr("data_format").index(b"C")
     groups = operands[0].made.shape[channels] // operands[1].made.shape[3]
     if groups == 1:

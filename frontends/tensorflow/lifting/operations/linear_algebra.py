@@ -11,7 +11,7 @@ from .....ir import Value
 from .....ops.dtypes import is_complex
 from .....sizes import Size, apply, hint_of
 from ....common.indexing import along, cut
-from ..table import Computed, TensorFlowBuilder, numbers, rows
+from ..table import ComputedOperand, TensorFlowBuilder, numbers, rows
 from .shapes import size_of
 
 # Newton steps for a matrix root. They converge quadratically, so the last ones double the correct digits.
@@ -107,7 +107,7 @@ def matrix_band_part(b: TensorFlowBuilder, input: Any, num_lower: Any, num_upper
     return b.tril(input, k=high) if hint_of(high) >= 0 else input
 
 
-class _Band:
+class _DiagonalBand:
     """Diagonals ``low`` to ``high`` of matrices, stored as rows of equal length."""
 
     def __init__(self, low: int, high: int, height: Any, width: Any, align: str) -> None:
@@ -149,7 +149,7 @@ def matrix_diag_part_v3(
     low, high = _limits(k)
     if low == high:
         return b.diagonal(input, offset=low)
-    band = _Band(low, high, input.shape[-2], input.shape[-1], align)
+    band = _DiagonalBand(low, high, input.shape[-2], input.shape[-1], align)
     none = ((0, 0),) * (input.ndim - 2)
     parts = [
         b.pad(
@@ -164,11 +164,11 @@ def matrix_diag_part_v3(
 
 def _plain(b: TensorFlowBuilder, value: Any, x: Value) -> Any:
     if isinstance(value, Value):
-        raise Computed("a padding that is computed")
+        raise ComputedOperand("a padding that is computed")
     return b.operand(value, x.dtype)
 
 
-def _placed(b: TensorFlowBuilder, whole: Value, diagonal: Value, band: _Band) -> Any:
+def _placed(b: TensorFlowBuilder, whole: Value, diagonal: Value, band: _DiagonalBand) -> Any:
     """Return ``whole`` with the diagonals of a band replaced.
 
     ``diagonal`` is a single diagonal or the rows of the band.
@@ -221,12 +221,12 @@ def matrix_diag_v3(
     whole = b.full(
         shape=(*batch, height, width), fill_value=_plain(b, padding_value, diagonal), dtype=diagonal.dtype
     )
-    return _placed(b, whole, diagonal, _Band(low, high, height, width, align))
+    return _placed(b, whole, diagonal, _DiagonalBand(low, high, height, width, align))
 
 
 @rows.row("MatrixSetDiag")
 def matrix_set_diag(b: TensorFlowBuilder, input: Any, diagonal: Any, **_: Any) -> Any:
-    return _placed(b, input, diagonal, _Band(0, 0, input.shape[-2], input.shape[-1], "LEFT_LEFT"))
+    return _placed(b, input, diagonal, _DiagonalBand(0, 0, input.shape[-2], input.shape[-1], "LEFT_LEFT"))
 
 
 @rows.row("MatrixSetDiagV2", "MatrixSetDiagV3", static=("k",))
@@ -234,7 +234,7 @@ def matrix_set_diag_v3(
     b: TensorFlowBuilder, input: Any, diagonal: Any, k: Any, *, align: str = "LEFT_LEFT", **_: Any
 ) -> Any:
     low, high = _limits(k)
-    return _placed(b, input, diagonal, _Band(low, high, input.shape[-2], input.shape[-1], align))
+    return _placed(b, input, diagonal, _DiagonalBand(low, high, input.shape[-2], input.shape[-1], align))
 
 
 def _turned(b: TensorFlowBuilder, x: Value, transposed: Any, adjoint: Any = False) -> Any:

@@ -15,7 +15,7 @@ from .convolution import spread
 from .windows import Padding, back, beside_space, first, is_first, layout_of, of_space, space_of
 
 
-class _Windows:
+class _PoolingWindows:
     """Spatial window sizes, strides and padding of a pooling operation."""
 
     def __init__(self, attributes: dict[str, Any], ksize: Any = None, strides: Any = None) -> None:
@@ -42,7 +42,7 @@ class _Windows:
         return {"kernel": self.kernel, "strides": self.strides, "padding": pairs}
 
 
-def _empty(b: TensorFlowBuilder, x: Any, windows: _Windows) -> Any:
+def _empty(b: TensorFlowBuilder, x: Any, windows: _PoolingWindows) -> Any:
     """Return an empty array if no window fits, which targets reject.
 
     Return None if windows fit or the input is padded.
@@ -64,7 +64,7 @@ def _empty(b: TensorFlowBuilder, x: Any, windows: _Windows) -> Any:
 
 @rows.row("MaxPool", "MaxPool3D")
 def max_pool(b: TensorFlowBuilder, input: Any, **attributes: Any) -> Any:
-    windows = _Windows(attributes)
+    windows = _PoolingWindows(attributes)
     if (empty := _empty(b, input, windows)) is not None:
         return empty
     params = windows.params(space_of(input, windows.data_format))
@@ -80,14 +80,14 @@ def max_pool_v2(b: TensorFlowBuilder, input: Any, ksize: Any, strides: Any, **at
 
 @rows.row("AvgPool", "AvgPool3D")
 def avg_pool(b: TensorFlowBuilder, value: Any, **attributes: Any) -> Any:
-    windows = _Windows(attributes)
+    windows = _PoolingWindows(attributes)
     if (empty := _empty(b, value, windows)) is not None:
         return empty
     params = windows.params(space_of(value, windows.data_format))
     return b.avg_pool(value, **params, count_include_pad=False, layout=layout_of(windows.data_format))
 
 
-def _places(b: TensorFlowBuilder, x: Value, windows: _Windows) -> tuple[Value, Value]:
+def _places(b: TensorFlowBuilder, x: Value, windows: _PoolingWindows) -> tuple[Value, Value]:
     """Return the maxima of the windows with channels first, and their flat spatial indices."""
     moved = first(b, x, windows.data_format)
     found: tuple[Value, Value] = b.max_pool_with_indices(
@@ -105,7 +105,7 @@ def max_pool_with_argmax(
     include_batch_in_index: bool = False,
     **attributes: Any,
 ) -> Any:
-    windows = _Windows(attributes)
+    windows = _PoolingWindows(attributes)
     values, places = _places(b, input, windows)
     found = _flat_places(b, places, input, include_batch_in_index)
     return back(b, values, "NHWC"), b.astype(found, dtype=Targmax)
@@ -134,7 +134,7 @@ def _flat(b: TensorFlowBuilder, x: Value) -> Any:
     return b.reshape(x, shape=(*x.shape[:2], product(x.shape[2:])))
 
 
-def _max_gradient(b: TensorFlowBuilder, x: Value, given: Value, windows: _Windows) -> Any:
+def _max_gradient(b: TensorFlowBuilder, x: Value, given: Value, windows: _PoolingWindows) -> Any:
     """Add ``given`` up at the maximum of each window."""
     _, places = _places(b, x, windows)
     moved, parts = first(b, x, windows.data_format), first(b, given, windows.data_format)
@@ -143,7 +143,7 @@ def _max_gradient(b: TensorFlowBuilder, x: Value, given: Value, windows: _Window
     return back(b, b.reshape(summed, shape=moved.shape), windows.data_format)
 
 
-def _max_second(b: TensorFlowBuilder, x: Value, given: Value, windows: _Windows) -> Any:
+def _max_second(b: TensorFlowBuilder, x: Value, given: Value, windows: _PoolingWindows) -> Any:
     """Gather ``given`` at the maximum of each window."""
     _, places = _places(b, x, windows)
     moved = _flat(b, first(b, given, windows.data_format))
@@ -158,7 +158,7 @@ def _of_places(names: tuple[str, ...], formula: Callable[..., Any]) -> None:
 
     @rows.row(*names)
     def row(b: TensorFlowBuilder, orig_input: Any, orig_output: Any, grad: Any, **attributes: Any) -> Any:
-        return formula(b, orig_input, grad, _Windows(attributes))
+        return formula(b, orig_input, grad, _PoolingWindows(attributes))
 
     @rows.row(f"{names[0]}V2", static=("ksize", "strides"))
     def row_v2(
@@ -171,7 +171,7 @@ def _of_places(names: tuple[str, ...], formula: Callable[..., Any]) -> None:
         **attributes: Any,
     ) -> Any:
         options = {"ksize": numbers(ksize, "the window"), "strides": numbers(strides, "the strides")}
-        return formula(b, orig_input, grad, _Windows({**attributes, **options}))
+        return formula(b, orig_input, grad, _PoolingWindows({**attributes, **options}))
 
 
 _of_places(("MaxPoolGrad", "MaxPool3DGrad"), _max_gradient)
@@ -206,7 +206,7 @@ def max_pool_grad_with_argmax(
 def _avg_gradient(name: str) -> Callable[..., Any]:
     def row(b: TensorFlowBuilder, orig_input_shape: Any, grad: Any, **attributes: Any) -> Any:
         """Lift ``AvgPoolGrad``: a transposed convolution of the shares of each window element with ones."""
-        windows = _Windows(attributes)
+        windows = _PoolingWindows(attributes)
         shape = numbers(orig_input_shape, "the shape of the image")
         space = shape[2:] if is_first(windows.data_format) else shape[1:-1]
         moved, params = first(b, grad, windows.data_format), windows.params(space)

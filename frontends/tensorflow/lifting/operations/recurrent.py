@@ -226,7 +226,7 @@ def _counted(b: TensorFlowBuilder, count: Any, dtype: str = "int32") -> Value:
     return found
 
 
-class _Labels:
+class _CtcLabels:
     """Labels of each sequence with blanks between and around them, padded to ``[batch, 2 * most + 1]``.
 
     ``most`` is the total number of labels in the batch.
@@ -281,7 +281,7 @@ def ctc_loss(
     if preprocess_collapse_repeated or not ctc_merge_repeated:
         raise NotImplementedError("labels of which repeated ones are collapsed, or not merged")
     time, batch, classes = inputs.shape
-    labels = _Labels(b, labels_indices, labels_values, batch, classes - 1)
+    labels = _CtcLabels(b, labels_indices, labels_values, batch, classes - 1)
     chances = b.log_softmax(inputs, axis=2)
     column = b.broadcast_to(
         b.reshape(labels.whole, shape=(1, batch, labels.count)), shape=(time, batch, labels.count)
@@ -308,7 +308,7 @@ def ctc_loss(
     return b.add(b.stop_gradient(b.negative(total)), slope), b.stop_gradient(found)
 
 
-def _forwards(b: TensorFlowBuilder, labels: _Labels, emitted: Value, runs: Value) -> Value:
+def _forwards(b: TensorFlowBuilder, labels: _CtcLabels, emitted: Value, runs: Value) -> Value:
     """Return the log-probabilities of all path prefixes that end at a label, ``[time, batch, label]``."""
 
     def step(state: Value, chance: Value, goes_on: Value) -> Any:
@@ -325,7 +325,7 @@ def _forwards(b: TensorFlowBuilder, labels: _Labels, emitted: Value, runs: Value
     return found
 
 
-def _backwards(b: TensorFlowBuilder, labels: _Labels, emitted: Value, more: Value) -> Value:
+def _backwards(b: TensorFlowBuilder, labels: _CtcLabels, emitted: Value, more: Value) -> Value:
     """Return the log-probabilities of all path suffixes after a label, without the current time step."""
     place = b.reshape(_counted(b, labels.count), shape=(1, labels.count))
     last = b.reshape(b.multiply(labels.lengths, 2), shape=(labels.lengths.shape[0], 1))

@@ -10,7 +10,7 @@ from .....ir import Value
 from .....ops.dtypes import ITEMSIZE, is_complex, is_floating, is_inexact, is_integer
 from .....sizes import product
 from ....common.indexing import cut
-from ..table import Computed, TensorFlowBuilder, axes_in, axis_in, rows
+from ..table import ComputedOperand, TensorFlowBuilder, axes_in, axis_in, rows
 
 
 def _reduction(name: str, typed: bool = False) -> Callable[..., Any]:
@@ -175,11 +175,11 @@ def _unsorted(reduce: str) -> Callable[..., Any]:
 
 
 def axes_or_size(operand: Any) -> Any:
-    """Return a number or size, the first of a tuple; raise ``Computed`` if it is computed from array
+    """Return a number or size, the first of a tuple; raise ``ComputedOperand`` if it is computed from array
     elements.
     """
     if isinstance(operand, Value):
-        raise Computed(
+        raise ComputedOperand(
             "a size is computed from elements of arrays, and has to be known while the function is recorded"
         )
     return operand[0] if isinstance(operand, tuple) else operand

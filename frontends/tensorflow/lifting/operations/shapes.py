@@ -13,7 +13,7 @@ from .....ops.registry import ArraySpec
 from .....sizes import apply, hint_of, product
 from ....common.indexing import cut, read_index, write_index
 from ....common.read_numbers import as_index, fixed, is_read
-from ..table import Computed, TensorFlowBuilder, axes_in, axes_of, axis_in, known, numbers, rows
+from ..table import ComputedOperand, TensorFlowBuilder, axes_in, axes_of, axis_in, known, numbers, rows
 
 
 def size_of(operand: Any, what: str = "a size") -> Any:
@@ -374,7 +374,7 @@ def _has(mask: int, place: int) -> bool:
     return bool(mask >> place & 1)
 
 
-class _Bounds:
+class _SliceBounds:
     """Bounds and masks of a strided slice."""
 
     def __init__(
@@ -407,7 +407,7 @@ class _Bounds:
 
 @rows.row("StridedSlice", static=("begin", "end", "strides"), takes_read=True)
 def strided_slice(b: TensorFlowBuilder, input: Any, begin: Any, end: Any, strides: Any, **masks: Any) -> Any:
-    return read_index(b, input, as_index(b, input, _Bounds(b, begin, end, strides, masks).index()))
+    return read_index(b, input, as_index(b, input, _SliceBounds(b, begin, end, strides, masks).index()))
 
 
 @rows.row("StridedSliceGrad", static=("shape", "begin", "end", "strides"))
@@ -415,14 +415,14 @@ def strided_slice_grad(
     b: TensorFlowBuilder, shape: Any, begin: Any, end: Any, strides: Any, dy: Any, **masks: Any
 ) -> Any:
     whole = b.zeros(shape=numbers(shape, "the shape"), dtype=dy.dtype)
-    return write_index(b, whole, _Bounds(b, begin, end, strides, masks).index(), dy)
+    return write_index(b, whole, _SliceBounds(b, begin, end, strides, masks).index(), dy)
 
 
 @rows.row("TensorStridedSliceUpdate", static=("begin", "end", "strides"))
 def tensor_strided_slice_update(
     b: TensorFlowBuilder, input: Any, begin: Any, end: Any, strides: Any, value: Any, **masks: Any
 ) -> Any:
-    return write_index(b, input, _Bounds(b, begin, end, strides, masks).index(), value)
+    return write_index(b, input, _SliceBounds(b, begin, end, strides, masks).index(), value)
 
 
 @rows.row("Slice", static=("begin", "size"))
@@ -438,7 +438,7 @@ def _part(b: TensorFlowBuilder, x: Value, axis: int, start: Any, length: Any) ->
     rest = isinstance(length, int) and length == -1
     if isinstance(start, Value):
         if rest:
-            raise Computed("a slice from a computed place to the end, whose size depends on elements")
+            raise ComputedOperand("a slice from a computed place to the end, whose size depends on elements")
         places = b.arange(start=0, stop=length, step=1, dtype=start.dtype)
         return b.take(x, b.add(places, start), axis=axis)
     if hint_of(start) == 0 and isinstance(start, int) and (rest or length == x.shape[axis]):
