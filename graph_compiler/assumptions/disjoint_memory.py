@@ -11,7 +11,8 @@ import numpy as np
 from ..errors import InvalidFile
 from ..ir.assumption import Call, Names, Reader, Replaced, Writer, input_number, row
 
-_MOST_WORK: Any = 10_000  # combinations of steps that are tried (the stubs of numpy know two numbers alone)
+# Limit of combinations of steps that are tried. The stubs of NumPy know only two special values.
+_MOST_WORK: Any = 10_000
 
 
 def overlap(arrays: Sequence[Any], written: Sequence[int]) -> bool:

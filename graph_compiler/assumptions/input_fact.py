@@ -14,7 +14,8 @@ from ..registration import trait
 
 Fact = Union[bool, str, tuple[int, ...]]
 
-_NAME = re.compile(r"[a-z]+(:\d+)?")  # of a device
+# Name of a device.
+_NAME = re.compile(r"[a-z]+(:\d+)?")
 
 # Facts of memory, which arrays of several frameworks have -> what is said where one is another than while
 # recording. All others are facts of a framework (``Traits.facts``).

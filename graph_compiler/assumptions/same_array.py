@@ -10,7 +10,8 @@ from ..errors import InvalidFile
 from ..ir.assumption import Call, Names, Reader, Replaced, Writer
 from ..ir.graph import Graph
 
-NO_ARRAY = -1  # stands for an input that is no array, or one whose identity does not matter
+# Index for an input that is no array, or whose identity does not matter.
+NO_ARRAY = -1
 
 
 @dataclass(frozen=True, slots=True)

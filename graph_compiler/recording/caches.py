@@ -29,6 +29,8 @@ class Caches:
     def begin(self, caches: Iterable[Any]) -> None:
         """Start an attempt: register new ``caches`` and clear those that were empty when first registered."""
         for cache in caches:
+            # A cache that had results before the first attempt keeps them, because the user's code may rely
+            # on these.
             if id(cache) not in self._known and not cache.cache_info().currsize:
                 self._empty[id(cache)] = cache
             self._known[id(cache)] = cache

@@ -22,7 +22,8 @@ _RUNNING: dict[type, str] = {
     Iterator: _ITEMS,
     AsyncGenerator: _ITEMS,
 }
-_MOST = 10_000  # objects looked at below one
+# Limit of the objects searched from one.
+_MOST = 10_000
 
 
 def refuse_escapes(name: str, result: Tree, arguments: Tree, is_recorded: Callable[[Any], bool]) -> None:
@@ -36,6 +37,7 @@ def refuse_escapes(name: str, result: Tree, arguments: Tree, is_recorded: Callab
         return
     given = {id(value) for value in _statics(arguments)}
     for value in held:
+        # What the caller passed is the caller's at each call.
         if id(value) in given or isinstance(value, _CLOSED):
             continue
         if (
@@ -80,9 +82,9 @@ def holds(root: Any, is_recorded: Callable[[Any], bool]) -> bool:
 
 
 def _inside(item: Any) -> list[Any]:
+    # The globals of a function lead to all of its module, so only its closure and defaults are searched.
     if isinstance(item, types.FunctionType):
         return [*(item.__closure__ or ()), *(item.__defaults__ or ()), *(item.__kwdefaults__ or {}).values()]
-    is_closed = (
-        isinstance(item, _CLOSED[:3]) or package_of(type(item).__module__) == OWN
-    )  # a size leads to the whole recording
+    # A symbolic size refers to the whole recording.
+    is_closed = isinstance(item, _CLOSED[:3]) or package_of(type(item).__module__) == OWN
     return [] if is_closed else gc.get_referents(item)

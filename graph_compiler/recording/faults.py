@@ -22,10 +22,13 @@ from .code.ownership import owner_of
 
 Owner = Literal["user", "framework", "own"]
 GENERATED = "<graph_compiler "
-_PRELUDE = ".prelude."  # modules of which functions are copied into generated code
+# Functions of these modules are copied into generated code.
+_PRELUDE = ".prelude."
+# A function with this many calls at a time is the one that recurses.
+_DEEP = 10
+# Attribute of an exception with the result of ``is_fault``.
+_VERDICT = "_graph_compiler_is_fault"
 # Errors of this package that only a bug of it raises.
-_DEEP = 10  # calls of one function at a time, from which on it is the one that recurses
-_VERDICT = "_graph_compiler_is_fault"  # attribute of an exception: what `is_fault` has found
 BUGS = (InvalidGraph, UnknownOperation, DuplicateRow, InternalError)
 
 
@@ -77,6 +80,7 @@ def is_fault(problem: BaseException) -> bool:
     >>> is_fault(InvalidGraph("a value is used before it is made")), is_fault(ValueError("raised nowhere"))
     (True, False)
     """
+    # Errors of this package say by their class whether they are bugs.
     if isinstance(problem, (GraphCompilerError, Signal)):
         return isinstance(problem, BUGS)
     if not isinstance(problem, Exception) or problem.__traceback__ is None:

@@ -11,9 +11,9 @@ from typing import Any
 from .reachability.snapshot import World
 from .state.locks import Reserved
 
-recording_lock = (
-    threading.RLock()
-)  # one for all frameworks: with one for each, two that record each other's functions would wait for ever
+# One lock serves all frameworks. With one for each, two that record each other's functions would wait for
+# each other forever.
+recording_lock = threading.RLock()
 
 
 def is_mine() -> bool:
@@ -24,12 +24,15 @@ _reserved: list[Reserved] = []
 
 
 def _before_fork() -> None:
+    # A child process gets copies of all locks. Those held by other threads at the fork would never be
+    # released there.
     recording_lock.acquire()
     _reserved.append(Reserved())
 
 
 def _after_fork() -> None:
     _reserved.pop().release()
+    # The child process has only this thread, which took the locks and releases them.
     recording_lock.release()
 
 
@@ -55,6 +58,7 @@ class _Active:
 
     def change(self, by: int) -> None:
         with self._lock:
+            # Threads change the count at the same time, and ``+=`` is not atomic.
             self.anywhere += by
         self._here.depth = getattr(self._here, "depth", 0) + by
 

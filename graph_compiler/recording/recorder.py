@@ -53,27 +53,28 @@ class Recorder:
         self.graph = Graph(name, dialect)
         stage.calls = self.graph.nodes
         self.varying: set[Value] = set()
-        self.numbers: set[Value] = set()  # inputs that are numbers of Python's
+        self.numbers: set[Value] = set()
         self._random: set[Value] = set()
         self._values: dict[int, tuple[Any, Value]] = {}
         self._guards: set[Any] = set()
         self._base: dict[Value, Value] = {}
         self._kept: dict[Value, Any] = {}
-        self.arguments: set[Value] = set()  # of the blocks that are open
-        self._inputs: list[set[Value]] = []  # of each of them, its own
-        self._pairs: list[set[Value]] = []  # of each of them, the inputs that are any number of pairs
-        self._around: list[
-            tuple[list[Node], Makers]
-        ] = []  # the nodes outside of each open block, outermost first
+        self.arguments: set[Value] = set()
+        # Inputs of each open block.
+        self._inputs: list[set[Value]] = []
+        # Those of each open block that have as many rows as there are pairs.
+        self._pairs: list[set[Value]] = []
+        # Nodes outside each open block, outermost first.
+        self._around: list[tuple[list[Node], Makers]] = []
         self.loops: Loops | None = None
-        self._checked: list[
-            set[Any]
-        ] = []  # keys of the guards that are checks of each open block, which hold in it alone
+        # Keys of guards that became checks in each open block, where alone they hold.
+        self._checked: list[set[Any]] = []
 
     # ------------------------------------------------------------------------------ arrays
     def find(self, array: Any) -> Value | None:
         """Return the value of ``array``, or None if it is not an array of this recording."""
         entry = self._values.get(id(array))
+        # The id may belong to another object that was made after the first was collected.
         return entry[1] if entry is not None and entry[0]() is array else None
 
     def track(self, array: Any, value: Value) -> Value:
@@ -222,6 +223,7 @@ class Recorder:
             self._guards -= self._checked.pop()
             self.arguments -= arguments
             inner = arguments.union(value for node in nodes for value in node.outputs)
+            # An array made in the block has no value outside it.
             self._values = {key: entry for key, entry in self._values.items() if entry[1] not in inner}
 
     @property
@@ -257,6 +259,7 @@ class Recorder:
         size = size if self.loops is None else self.loops.settled(size)
         if not isinstance(size, Size):
             return size
+        # The body must work for any number of pairs, so their number may not become a guard.
         if any(symbol.source in pairs for pairs in self._pairs for symbol in size.symbols()):
             if size.type is not bool:
                 raise LengthAsked(f"{origin}: the number of pairs is asked for")
@@ -279,6 +282,7 @@ class Recorder:
         ``in_place`` adds the guard to the innermost open block, even if ``value`` comes from outside, so
         that it is checked only when the block runs.
         """
+        # A value that no input affects is the same at every call, so it needs no guard.
         if self.varies(value):
             self._guard(Guard(value, seen, origin), (value, len(self.graph.nodes)), in_place)
 
@@ -297,11 +301,11 @@ class Recorder:
         if key in self._guards:
             return
         self._guards.add(key)
+        # A guard at the start of the graph can only read values that exist there.
         if in_place and self.in_block or any(map(self.is_inside, values_in((guard.condition,)))):
             self._checked[-1].add(key)
-            self.graph.nodes.append(
-                check(guard, is_recorded=True)
-            )  # sizes are known there, and elements may be others in each step
+            # Sizes of a block are known only inside it, and elements differ between iterations.
+            self.graph.nodes.append(check(guard, is_recorded=True))
         else:
             self.graph.guards.append(guard)
 

@@ -17,7 +17,8 @@ from .state.auto_dynamic import AutoDynamic
 from .state.places import Place, Stateful
 
 log = logging.getLogger("graph_compiler")
-_MOST_LETTERS = 300  # of the text of an exception
+# Limit for the text of an exception.
+_MOST_LETTERS = 300
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class GaveUp:
 
 def gave_up(name: str, way: str, problem: BaseException) -> GaveUp:
     """Return the record of a ``way`` to make the graph ``name`` that ended with ``problem``, and log it."""
+    # Exceptions of compilers have many lines; the first one says what happened.
     first = next((line.strip() for line in str(problem).splitlines() if line.strip()), "")[:_MOST_LETTERS]
     made = GaveUp(way, f"{type(problem).__name__}{f': {first}' if first else ''}", _place(problem))
     log.info("%s: gave up: %s", name, made)
@@ -50,6 +52,7 @@ def _place(problem: BaseException) -> str:
         (owner_of_frame(frame), frame.f_code.co_filename, line)
         for frame, line in traceback.walk_tb(problem.__traceback__)
     ]
+    # Frames of generated code have no file that a user could open.
     known = [frame for frame in frames if frame[0] == "user" and not frame[1].startswith("<")] or frames
     return f"{known[-1][1]}:{known[-1][2]}" if known else "an unknown line"
 
@@ -79,6 +82,7 @@ class GivenArguments:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         named, rest, placed = dict(self.given), list(args), []
+        # Positional arguments of the call fill the parameters that are not given, in order.
         for name in self._order:
             if name not in named and not rest:
                 break

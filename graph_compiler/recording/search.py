@@ -19,7 +19,8 @@ from .request import GaveUp, Recording, gave_up
 
 H = TypeVar("H")
 Way = TypeVar("Way", bound=Callable[..., Any])
-_MOST_DISTURBED = 3  # attempts again, for other threads draw random numbers, too
+# Other threads draw random numbers too, so an attempt may be disturbed several times.
+_MOST_DISTURBED = 3
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ def recorded(
     >>> recorded(attempt, 1, [], 5, str)
     'recorded with 3'
     """
+    # A nested recording must not change whether the outer one uses growing lists.
     refuted, before, left = 0, lists.may_grow, list[GaveUp]()
     lists.may_grow, lists.did_grow = True, False
     try:
@@ -124,6 +126,7 @@ class Undisturbed(Generic[H]):
     def __call__(self, hypotheses: H, problem: Exception) -> H | None:
         if not isinstance(problem, self._kind):
             return None
+        # Without another thread, it was the function itself that drew.
         if not self._left or threading.active_count() == 1:
             raise problem
         self._left -= 1

@@ -21,10 +21,9 @@ _OF_ONE = (
 _OF_TWO = ("atan2", "copysign", "fmod", "hypot", "remainder")
 
 # name -> (what it computes, type of the result or None for "as the arguments", how Python writes it)
+# Some functions do not exist in older versions of Python.
 FUNCTIONS: dict[str, tuple[Callable[..., Any], type | None, str]] = {
-    **{
-        name: (getattr(math, name), float, f"math.{name}({{}})") for name in _OF_ONE if hasattr(math, name)
-    },  # some are younger than others
+    **{name: (getattr(math, name), float, f"math.{name}({{}})") for name in _OF_ONE if hasattr(math, name)},
     **{name: (getattr(math, name), float, f"math.{name}({{}}, {{}})") for name in _OF_TWO},
     "log_to": (math.log, float, "math.log({}, {})"),
     "pow_float": (math.pow, float, "math.pow({}, {})"),
@@ -75,7 +74,8 @@ ORDER_MATTERS_NOT = frozenset({"max", "min", "eq", "ne"})
 NEGATED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "le": "gt", "gt": "le"}
 
 
-Term = tuple[tuple[Any, ...], int]  # atoms, and how often their product is taken
+# Product of atoms, and its coefficient.
+Term = tuple[tuple[Any, ...], int]
 Sum = list[Term]
 
 
@@ -214,7 +214,8 @@ class Apply:
         return FUNCTIONS[self.function][2].endswith(")")
 
 
-_MOST_TERMS = 32  # of a product that is multiplied out: each further factor of two terms doubles them
+# Limit for expanding a product; each further factor of two terms doubles it.
+_MOST_TERMS = 32
 Atom = Union[Symbol, Apply]
 Monomial = tuple[Atom, ...]
 
@@ -504,9 +505,8 @@ def apply(function: str, *arguments: Scalar) -> Scalar:
     """
     if not any(isinstance(argument, Size) for argument in arguments):
         return FUNCTIONS[function][0](*arguments)  # type: ignore[no-any-return]
-    if (
-        len(arguments) == 2 and arguments[0] == arguments[1] and _integral(arguments[0])
-    ):  # NaN is not equal to itself
+    # Only integers are equal to themselves; NaN is not.
+    if len(arguments) == 2 and arguments[0] == arguments[1] and _integral(arguments[0]):
         if function in ("eq", "le", "ge"):
             return True
         if function in ("ne", "lt", "gt"):
@@ -521,9 +521,8 @@ def negate(condition: Scalar) -> Scalar:
     if not isinstance(condition, Size):
         return not condition
     atom = next(condition.atoms())
-    if (
-        isinstance(atom, Apply) and atom.function in NEGATED and all(map(_integral, atom.arguments))
-    ):  # NaN is neither less nor not less
+    # A comparison with NaN is False, and so is its opposite.
+    if isinstance(atom, Apply) and atom.function in NEGATED and all(map(_integral, atom.arguments)):
         return apply(NEGATED[atom.function], *atom.arguments)
     return apply("not", condition)
 

@@ -103,10 +103,12 @@ class Compared(NamedTuple):
     number: int
 
 
-Solved = Union[Compared, bool]  # a truth value where it is the same for all sizes
+# A truth value if it is the same for all sizes.
+Solved = Union[Compared, bool]
 
 _MIRRORED = {"eq": "eq", "ne": "ne", "ge": "le", "gt": "lt", "le": "ge", "lt": "gt"}
-_STRICT = {"gt": ("ge", 1), "lt": ("le", -1)}  # of whole numbers
+# A strict comparison of integers as one that is not strict.
+_STRICT = {"gt": ("ge", 1), "lt": ("le", -1)}
 
 
 def comparison(condition: Any) -> Compared | None:

@@ -13,11 +13,11 @@ from typing import Any, NoReturn
 from ..forwarding import forwards
 from .algebra import Scalar, Size, apply, hint_of
 
-Decide = Callable[
-    [Size], Any
-]  # gives the number that a size has now, and notes that the recording relies on it
+# Returns the number that a size has now, and notes that the recording relies on it.
+Decide = Callable[[Size], Any]
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
-Rule = Callable[..., Scalar]  # of operands, and of a Decide
+# A function of operands and a ``Decide``.
+Rule = Callable[..., Scalar]
 
 
 def computed(compute: Callable[..., Any], operands: tuple[Any, ...], decide: Decide) -> Any:
@@ -76,7 +76,8 @@ def _power(base: Scalar, exponent: Scalar, decide: Decide) -> Any:
 
 
 def _inverted(number: Scalar, decide: Decide) -> Any:
-    return -1 - number if _whole(number) else operator.invert(hint_of(number))  # Python refuses a float
+    # Python raises an error for a float.
+    return -1 - number if _whole(number) else operator.invert(hint_of(number))
 
 
 def _rounded(function: str) -> Rule:
@@ -97,7 +98,8 @@ def _whole(number: Scalar) -> bool:
     return isinstance(hint_of(number), int)
 
 
-_OPERATORS: dict[str, Callable[..., Any]] = {  # which simplify what they are given
+# These simplify their result.
+_OPERATORS: dict[str, Callable[..., Any]] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "mod": operator.mod, "neg": operator.neg,
     "truediv": operator.truediv,
 }  # fmt: skip
@@ -110,7 +112,8 @@ _RULES: dict[str, Rule] = {
 
 
 _NUMBERS = (int, float, bool, complex)
-_HEAVIEST = 256  # symbols and functions in an expression
+# Limit of symbols and functions in an expression.
+_HEAVIEST = 256
 
 
 class SymbolicNumber:
@@ -139,7 +142,8 @@ class SymbolicNumber:
     """
 
     __slots__ = ()
-    expression: Any  # a Size; a plain number where it has been decided for good
+    # A size, or a plain number once it has been decided for good.
+    expression: Any
 
     # ------------------------------------------------------------------------------ what a framework gives
     def decide(self, size: Size) -> Any:
@@ -155,7 +159,7 @@ class SymbolicNumber:
             return item
         if issubclass(cls, SymbolicNumber):
             return item.expression
-        return int(item) if issubclass(cls, int) else None  # an IntEnum
+        return int(item) if issubclass(cls, int) else None
 
     def computed(self, expression: Scalar) -> Any:
         """Return the object that the user's code receives for a result of arithmetic.
@@ -181,8 +185,9 @@ class SymbolicNumber:
         return self.number()
 
     # -------------------------------------------------------------------------- where Python needs the number
+    # ``isinstance`` asks for this besides the type.
     @property  # type: ignore[misc]
-    def __class__(self) -> Any:  # what isinstance asks for, beside the type
+    def __class__(self) -> Any:
         return type(hint_of(self.expression))
 
     def __int__(self) -> int:
@@ -269,7 +274,8 @@ def binary(function: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
         operand = self.operand(other)
         if operand is None:
             return NotImplemented
-        own = self.number() if type(operand) is complex else self.expression  # expressions are real
+        # Expressions are real, so a complex operand needs the number.
+        own = self.number() if type(operand) is complex else self.expression
         return self.computed(
             compute(operand, own, self.decide) if reflected else compute(own, operand, self.decide)
         )

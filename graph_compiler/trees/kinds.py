@@ -56,7 +56,8 @@ def is_like(cls: type, stands_in: type) -> bool:
 
 
 _STANDS_IN = "_graph_compiler_stands_in"
-_MADE_IN_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+# ``Py_TPFLAGS_HEAPTYPE`` marks classes that are made in Python.
+_MADE_IN_PYTHON = 1 << 9
 
 
 def _is_struct_sequence(cls: type) -> bool:
@@ -161,7 +162,8 @@ def _found(cls: type) -> Any:
     return next((kind for kind in _KINDS if kind[0](cls)), None)
 
 
-_PLAIN: dict[type, Any] = {cls: _found(cls) for cls in (tuple, list, dict)}  # which most are
+# Most containers are of these classes.
+_PLAIN: dict[type, Any] = {cls: _found(cls) for cls in (tuple, list, dict)}
 
 
 def kind_of(cls: type) -> Any:

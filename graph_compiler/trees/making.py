@@ -75,7 +75,8 @@ def make_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
         return items
     try:
         made = cls()
-    except TypeError:  # `cls` requires arguments
+    except TypeError:
+        # The constructor requires arguments.
         if not issubclass(cls, dict):
             return cls(items)
         made = base_of(cls).__new__(cls)

@@ -54,7 +54,8 @@ _VALUE_CLASSES = frozenset({
     ("datetime", "timedelta"),
     ("datetime", "timezone"),
 })  # fmt: skip
-_MOST_PARTS = 1024  # of an object that is compared by what it holds: each costs every call a comparison
+# Limit for an object that is compared by its contents, because each part costs every call a comparison.
+_MOST_PARTS = 1024
 _NEVER_OPENED = (
     str,
     bytes,
@@ -405,7 +406,8 @@ def map_structure(function: Callable[[Any], Any], value: Any) -> Any:
         return {key: map_structure(function, item) for key, item in value.items()}
     if cls is slice:
         return slice(*(map_structure(function, part) for part in (value.start, value.stop, value.step)))
-    if cls not in _leaves and isinstance(value, (tuple, list)):  # torch.Size, named tuples, struct sequences
+    # Examples are ``torch.Size``, named tuples and struct sequences.
+    if cls not in _leaves and isinstance(value, (tuple, list)):
         items = [map_structure(function, item) for item in value]
         return (
             type(value)(*items) if is_namedtuple(cls) else tuple(items) if isinstance(value, tuple) else items

@@ -32,6 +32,7 @@ def only_raises(function: Any, call: ast.Call, argument: ast.AST | None) -> bool
     plain = function.__func__ if isinstance(function, MethodType) else function
     if not isinstance(plain, FunctionType):
         return False
+    # A method's first parameter is bound, so positions shift by one.
     name = _parameter(plain.__code__, call, argument, plain is not function)
     return name is not None and _is_only_raised(plain.__code__, name)
 
@@ -95,6 +96,7 @@ def _ends_in_raise(block: list[Any]) -> bool:
 _LOG_METHODS = frozenset(
     {"debug", "info", "warning", "warning_once", "warning_advice", "error", "critical", "exception", "log"}
 )
+# Calls are followed only if they build a string.
 _SHOWN = (
     ast.JoinedStr,
     ast.FormattedValue,
@@ -102,7 +104,7 @@ _SHOWN = (
     ast.keyword,
     ast.Starred,
     ast.Call,
-)  # calls only where they make text
+)
 _MAKES_TEXT = frozenset({"str", "repr", "format"})
 
 
@@ -115,13 +117,15 @@ def is_message(frame: FrameType | None) -> bool:
     """
     if frame is None:
         return False
-    if frame.f_globals.get("__name__") == logging.__name__:  # which puts numbers into its texts itself
+    # ``logging`` formats its arguments into the message itself.
+    if frame.f_globals.get("__name__") == logging.__name__:
         return True
     given = _receiver(frame.f_code, frame.f_lasti)
     if given is None:
         return False
     function = resolved(given[0].func, frame)
     if _reports(function):
+        # Text printed to a file or a buffer can be read back by the program.
         return not (function is print and _is_kept(given[0]))
     return (_raises(function) or only_raises(function, *given)) and not is_handled(frame)
 
@@ -164,7 +168,8 @@ def _is_shown(node: ast.AST, around: list[Any]) -> bool:
 
 
 def _is_text(node: ast.AST) -> bool:
-    if isinstance(node, ast.BinOp):  # "text" % value, "text" + text
+    # Strings are also built by ``"text" % value`` and ``"text" + text``.
+    if isinstance(node, ast.BinOp):
         return isinstance(node.op, (ast.Mod, ast.Add)) and (_is_text(node.left) or _is_text(node.right))
     return (
         isinstance(node, ast.JoinedStr)
@@ -208,7 +213,8 @@ def in_check() -> bool:
     if frame is None:
         return False
     around = nodes_around(frame.f_code, frame.f_lasti)
-    if any(isinstance(node, ast.Try) for node in around):  # somebody may catch it and go on
+    # The exception may be caught, and the function may go on.
+    if any(isinstance(node, ast.Try) for node in around):
         return False
     return _only_raises(next((node for node in reversed(around) if isinstance(node, ast.stmt)), None))
 

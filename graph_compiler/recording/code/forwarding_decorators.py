@@ -15,9 +15,8 @@ from ...registration import trait
 from .ownership import package_of
 from .syntax import definition_of
 
-_LOOKING = frozenset(
-    {"locals", "vars", "eval", "exec", "sys", "inspect"}
-)  # by which a function may look at its own arguments
+# With these a function may look at its own arguments.
+_LOOKING = frozenset({"locals", "vars", "eval", "exec", "sys", "inspect"})
 
 
 def unwrapped(function: Any) -> tuple[Any, frozenset[str]] | None:
@@ -83,6 +82,7 @@ def _hands_on(function: Any, inner: Callable[..., Any]) -> bool:
     Return False if there are defaults or keyword-only parameters, or if the source is not found.
     """
     definition = definition_of(function.__code__) if isinstance(function, FunctionType) else None
+    # A default changes the arguments that reach ``inner``.
     if definition is None or definition.args.kwonlyargs or definition.args.defaults:
         return False
     own = definition.args

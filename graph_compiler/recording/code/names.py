@@ -16,7 +16,8 @@ _READS = ("LOAD", "IMPORT_FROM")
 _BY_TEXT = frozenset({"getattr", "hasattr", "attrgetter", "methodcaller"})
 _ANYTHING = frozenset({"vars", "__dict__", "eval", "exec", "globals", "__getattribute__"})
 
-_MOST_CODES = 32768  # a large package has some ten thousand functions
+# A large package has some ten thousand functions.
+_MOST_CODES = 32768
 HANDLERS = frozenset({"PUSH_EXC_INFO", "SETUP_FINALLY"})
 
 
@@ -116,10 +117,12 @@ def fragments_read(code: types.CodeType) -> frozenset[str]:
     frozenset({''})
     """
     found: frozenset[str] = frozenset().union(*map(fragments_read, _inner(code)))
+    # These give access to all attributes, so any name may be read.
     if not _ANYTHING.isdisjoint(code.co_names):
         return found | {""}
     if _BY_TEXT.isdisjoint(code.co_names):
         return found
+    # The first constant is the docstring, which names no attribute.
     texts = (item for item in code.co_consts[1:] if isinstance(item, str) and item.isidentifier())
     return found | (frozenset(texts) or {""})
 
@@ -141,16 +144,19 @@ def catches(code: types.CodeType) -> bool:
     (False, True)
     """
     steps = [step.opname for step in _steps(code)] if _has(code, HANDLERS) else []
+    # A ``with`` block has a handler too, but it only calls ``__exit__`` and raises again.
     handles = any(step in HANDLERS and after != "WITH_EXCEPT_START" for step, after in pairwise(steps))
     return handles or "suppress" in code.co_names or any(map(catches, _inner(code)))
 
 
-@functools.lru_cache(maxsize=16)  # several questions are asked about a code, one after the other
+# Several functions ask for the same code one after the other.
+@functools.lru_cache(maxsize=16)
 def _steps(code: types.CodeType) -> tuple[dis.Instruction, ...]:
     return tuple(dis.get_instructions(code))
 
 
 def _has(code: types.CodeType, operations: Iterable[str]) -> bool:
+    # Searching the bytes is much faster than decoding instructions, and most code has none of these.
     numbers = {dis.opmap[name] for name in operations if name in dis.opmap}
     return not numbers.isdisjoint(code.co_code[::2])
 
@@ -160,10 +166,10 @@ def _inner(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 _OPNAME = dis.opname
-_CACHES = getattr(
-    dis, "_inline_cache_entries", None
-)  # of Python 3.11 and newer: words of memory behind an instruction
-_PAIRS = ("STORE_FAST_STORE_FAST",)  # of Python 3.13: two instructions in one
+# Since Python 3.11, cache entries follow an instruction in the bytecode.
+_CACHES = getattr(dis, "_inline_cache_entries", None)
+# Python 3.13 joins two instructions into one.
+_PAIRS = ("STORE_FAST_STORE_FAST",)
 
 
 def stored_names(code: CodeType, instruction: int) -> tuple[str, ...]:

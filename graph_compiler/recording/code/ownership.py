@@ -99,6 +99,7 @@ def owner_of_file(file: str) -> Owner:
 
 @functools.lru_cache(maxsize=8192)
 def _owner_of_file(file: str, frameworks: frozenset[str]) -> Owner:
+    # Code of an installed package is named after its folder in site-packages.
     inside = next(
         (file.rpartition(f"{folder}{os.sep}")[2] for folder in _INSTALLED if folder in file), ""
     ).partition(os.sep)[0]
@@ -123,14 +124,15 @@ def package_of(name: Any) -> str:
 @functools.lru_cache(maxsize=8192)
 def _owner(name: Any, file: Any, frameworks: frozenset[str]) -> Owner:
     package, file = package_of(name), file if isinstance(file, str) else ""
-    if name == "__main__":  # whose file may be that of a program that runs the user's
+    # The file of ``__main__`` may be that of a launcher, which runs the user's code.
+    if name == "__main__":
         return "user"
     if package == OWN:
         return "own"
-    if (
-        package in frameworks
-    ):  # whose functions are recorded: what their own code holds is no part of a recording
+    # Calls of frameworks are recorded, so nothing that their own code refers to matters.
+    if package in frameworks:
         return "framework"
+    # The name decides before the file does, because zipped and frozen modules have no file.
     if package in sys.stdlib_module_names:
         return "python"
     if any(folder in file for folder in _INSTALLED) or _is_installed(file):

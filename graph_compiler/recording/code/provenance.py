@@ -101,5 +101,6 @@ class Locator:
         known = self._is_internal.get(id(code))
         if known is None:
             is_passing = package_of(frame.f_globals.get("__name__")) in _PASSING
+            # The code is stored too, so that its id is not reused.
             known = self._is_internal[id(code)] = is_passing or owner_of(frame) in ("framework", "own"), code
         return known[0]

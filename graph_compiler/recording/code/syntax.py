@@ -16,7 +16,8 @@ from typing import Any
 from ...errors import GuardFailed, TracingError
 from ...registration import entry_method
 
-Position = tuple[int, int, int, int]  # first line, last line, first column, last column
+# First line, last line, first column, last column.
+Position = tuple[int, int, int, int]
 
 
 @functools.lru_cache(maxsize=1024)
@@ -25,12 +26,13 @@ def nodes_around(code: CodeType, instruction: int) -> tuple[Any, ...]:
 
     Return an empty tuple if the source or its column is not known (always on Python 3.10).
     """
-    if not hasattr(code, "co_positions"):  # Python 3.10 does not tell where in a line it is
+    # Python 3.10 does not store the columns of an instruction.
+    if not hasattr(code, "co_positions"):
         return ()
     position = next(islice(code.co_positions(), instruction // 2, None), None)
     if position is None or None in position:
         return ()
-    return nodes_at(code.co_filename, position)  # type: ignore[arg-type]  # none of the four is None
+    return nodes_at(code.co_filename, position)  # type: ignore[arg-type]
 
 
 def nodes_at(file: str, position: Position) -> tuple[Any, ...]:
@@ -65,6 +67,7 @@ def definition_of(code: CodeType) -> ast.FunctionDef | None:
             if isinstance(node, ast.FunctionDef) and _first_line(node) == code.co_firstlineno
         ]
     )
+    # Of several functions on one line, it is unknown which one runs.
     return found[0] if len(found) == 1 and found[0].name == code.co_name else None
 
 
@@ -155,6 +158,7 @@ def code_of(function: Any) -> CodeType | None:
 
     For objects it is that of ``__call__`` or the entry method. Return None if there is none.
     """
+    # A partial has no line of its own.
     while isinstance(function, functools.partial):
         function = function.func
     function = inspect.unwrap(getattr(function, "__func__", function))

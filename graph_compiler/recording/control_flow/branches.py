@@ -148,9 +148,9 @@ class Trials:
         changed: list[str] = []
 
         def watched(*arrays: Any) -> Any:
-            found = function(
-                *arrays
-            )  # a changed dict may have the number of the step for a key, which is asked for inside alone
+            # Changes are read inside the trial, because a key may be the loop index, which is known only
+            # there.
+            found = function(*arrays)
             changed.extend(
                 change.where.lstrip(".")
                 for change in world.changes()
@@ -180,7 +180,8 @@ class Trials:
                 "the values are"
             ) from problem
         finally:
-            world.restore()  # of a block that fails as well: the loop may be written out instead
+            # A failed block is undone too, because the loop may be unrolled instead.
+            world.restore()
             self.cells.write(before)
             for each, parts in lists:
                 each.parts[:] = parts
@@ -207,6 +208,7 @@ def _is_raised(problem: Exception) -> bool:
         last = last.tb_next
     if last is None or owner_of(last.tb_frame) != "user":
         return False
+    # ``assert`` compiles to a raise as well.
     return last.tb_frame.f_code.co_code[last.tb_lasti] == dis.opmap["RAISE_VARARGS"]
 
 
@@ -214,7 +216,8 @@ def _first_line(problem: Exception) -> str:
     return next(iter(str(problem).splitlines()), "")[:200]
 
 
-Side = Callable[[], dict[str, Any]]  # runs one side; what is in each variable afterwards
+# Runs one side and returns the value of each variable after it.
+Side = Callable[[], dict[str, Any]]
 VALUE = "the value"
 
 
@@ -282,6 +285,7 @@ class Branch:
         return run
 
     def _arrays(self, name: str, value: Any, variable: _Variable) -> list[Any]:
+        # The other side of a variable that nothing reads.
         if value is UNDEFINED:
             return [self._blank(kind) for kind in variable.kinds if kind is not None]
         leaves = noted(self.regions, value).leaves
@@ -314,6 +318,7 @@ class Branch:
         """
         kinds = tuple(leaf.kind for leaf in given.leaves)
         is_unread = name.startswith(PREFIX) or name in self.guarded
+        # Nothing reads the value after that side, so zeros will do.
         if is_unread and all(kind is not None and self._blank(kind) is not None for kind in kinds):
             return _Variable(given, kinds)
         if name == RESULT:

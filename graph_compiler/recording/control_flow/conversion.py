@@ -37,12 +37,12 @@ from .jumps import (
     writes,
 )
 
-OWN = PREFIX.rstrip("_") + "d"  # the variable that holds the statements
+# Name of the variable that holds the statements.
+OWN = PREFIX.rstrip("_") + "d"
 _SOURCES = frozenset({"range", "enumerate", "zip", "reversed"})
 _UNSEEN = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
-_CONSUMERS = frozenset(
-    {"sum", "max", "min", "list", "tuple", "sorted"}
-)  # of Python's functions those that take all items
+# Builtins that consume an iterable completely.
+_CONSUMERS = frozenset({"sum", "max", "min", "list", "tuple", "sorted"})
 _KEEPING = (ast.Lambda, ast.GeneratorExp, ast.NamedExpr)
 _COMPARISONS = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
 
@@ -57,6 +57,7 @@ def converted(function: types.FunctionType, statements: Any) -> types.FunctionTy
     code = function.__code__
     if is_converted(function):
         return function
+    # A generator's frame is suspended between items, so its statements are not blocks.
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise NotCompilable(
             f"{_place(function)} gives its results one by one (yield, await): its statements cannot be traced"
@@ -86,10 +87,9 @@ def _class_of(function: types.FunctionType) -> str:
     return parts[-2] if len(parts) > 1 and parts[-2] != "<locals>" else ""
 
 
+# The file is an argument because codes of two files may be equal.
 @functools.lru_cache(maxsize=1024)
-def _code_of(
-    code: types.CodeType, file: str, owner: str
-) -> types.CodeType:  # codes of two files may be equal
+def _code_of(code: types.CodeType, file: str, owner: str) -> types.CodeType:
     found = syntax_of(code)
     if found is None:
         raise NotCompilable(
@@ -111,7 +111,8 @@ def _compiled(function: ast.FunctionDef, code: types.CodeType, owner: str) -> ty
 
     That function defines its free variables and the one that holds ``statements``.
     """
-    function.name = f"{PREFIX}function"  # its own name in it is the variable that it is outside
+    # Inside the function, its name must refer to the variable outside.
+    function.name = f"{PREFIX}function"
     _without_values(function)
     made = _Conversion(function).function()
     around = ast.arguments(
@@ -123,8 +124,10 @@ def _compiled(function: ast.FunctionDef, code: types.CodeType, owner: str) -> ty
         None,
         [],
     )
+    # ``super()`` without arguments needs the variable ``__class__``.
     classes = [assign("__class__", ast.Constant(None), function)] if "__class__" in code.co_freevars else []
     whole: ast.stmt = ast.FunctionDef("around", around, [*classes, made, ast.Pass()], [])
+    # Names with two leading underscores are mangled with the class's name.
     if owner:
         whole = ast.ClassDef(owner, [], [], [whole], [])
     module = ast.Module([at(whole, function)], [])
@@ -138,7 +141,8 @@ def _compiled(function: ast.FunctionDef, code: types.CodeType, owner: str) -> ty
     return made_of
 
 
-_FUTURE = 0x1000000  # from __future__ import annotations
+# Flag of ``from __future__ import annotations``.
+_FUTURE = 0x1000000
 
 
 def _without_values(function: ast.FunctionDef) -> None:
@@ -171,12 +175,12 @@ class _Conversion(ast.NodeTransformer):
 
     def __init__(self, function: ast.FunctionDef) -> None:
         self.own = function
-        self.guarded: tuple[str, ...] = ()  # by the loop around
+        # Variables that the enclosing loop guards.
+        self.guarded: tuple[str, ...] = ()
         declared = [node for node in walk(function.body) if isinstance(node, (ast.Global, ast.Nonlocal))]
         self.outer = {text for node in declared for text in node.names}
-        self.around = {
-            text for node in declared if isinstance(node, ast.Nonlocal) for text in node.names
-        }  # of functions around
+        # Variables of enclosing functions.
+        self.around = {text for node in declared if isinstance(node, ast.Nonlocal) for text in node.names}
 
     def function(self) -> ast.FunctionDef:
         function = self.own

@@ -47,9 +47,8 @@ def _number(dtype: str) -> Callable[..., Any]:
         if known.shape or known.dtype.startswith("complex"):
             return function(*args)
         if dtype == "int64" and known.dtype.startswith(("float", "bfloat")):
-            found.expect(
-                found.truth(abs(args[0]) < 2.0**63)
-            )  # of what is no number, Python's raises an error
+            # Python raises an error for NaN, infinity and larger numbers.
+            found.expect(found.truth(abs(args[0]) < 2.0**63))
         return found.made(args[0], kind)
 
     return number

@@ -173,12 +173,12 @@ class GrowingList:
         if part.is_item:
             leaves = noted(regions, left.popleft()).leaves
             return [regions.made(leaf.item, kind) for leaf, kind in zip(leaves, part.kinds)]
+        # An inner loop that was recorded has appended a stretch.
         if left and isinstance(left[0], Stretch):
             found: Stretch = left.popleft()
             return found.arrays
-        items = [
-            noted(regions, left.popleft()) for _ in range(hint_of(part.length))
-        ]  # Python runs inner loops step by step
+        # Python runs inner loops iteration by iteration, which leaves single items.
+        items = [noted(regions, left.popleft()) for _ in range(hint_of(part.length))]
         rows = [each.arrays for item in items if (each := stretch_of(regions, item, part.kinds)) is not None]
         return list(map(regions.concatenated, zip(*rows))) if rows else list(map(regions.no_rows, part.kinds))
 

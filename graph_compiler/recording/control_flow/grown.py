@@ -51,6 +51,7 @@ def joined(regions: Regions, parts: Sequence[Any]) -> Stretch | None:
     Return None if their forms, shapes or dtypes differ, or if there is a leaf that is neither an array nor
     a number.
     """
+    # The arrays themselves are returned, so that writes to items reach the list.
     if len(parts) == 1 and isinstance(parts[0], Stretch):
         return parts[0]
     found = [
@@ -128,6 +129,7 @@ class Grown(Appended):
                 found += [part.at(self.regions, index) for index in range(count)]
             else:
                 found.append(part)
+        # Later uses see the same items, so that writes to one are kept.
         self.parts[:] = found
         return self.parts
 

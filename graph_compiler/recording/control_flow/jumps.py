@@ -101,6 +101,7 @@ class _Lowering:
             found, new = self.statement(statement)
             made += found
             flags |= new
+            # What follows runs only if no flag of the statement is set.
             if new and rest:
                 behind, more = self.block(rest)
                 return [*made, at(ast.If(none_of(sorted(new)), behind, []), rest[0])], flags | more
@@ -135,9 +136,8 @@ class _Lowering:
             found, new = self.block(getattr(holder, kind))
             setattr(holder, kind, found)
             flags |= new
-        if (
-            isinstance(statement, ast.Try) and flags and statement.orelse
-        ):  # which runs where the body has come to its end
+        # ``else`` runs only if the body has reached its end.
+        if isinstance(statement, ast.Try) and flags and statement.orelse:
             statement.orelse = [at(ast.If(none_of(sorted(flags)), statement.orelse, []), statement.orelse[0])]
         return [statement], flags
 
@@ -373,6 +373,7 @@ class Liveness:
     ) -> Names:
         head = behind | asked | frozenset(exits_of(loop))
         for _ in range(2):
+            # The end of the body leads to its start, so a second pass is needed.
             head |= self.block(loop.body, head, besides) - targets
         return self._noted(loop, behind, head)
 

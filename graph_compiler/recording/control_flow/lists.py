@@ -117,7 +117,8 @@ def _is_public(found: Regions, function: Any) -> bool:
     return public is not None and (public is function or public is getattr(function, "__wrapped__", None))
 
 
-_FLOAT = Form(), "float64", ()  # of which there is such an array where there are none
+# A list of floats becomes such an array even if it is empty.
+_FLOAT = Form(), "float64", ()
 
 
 def _strong(found: Regions, array: Any, kind: Kind) -> Any:

@@ -291,7 +291,8 @@ def in_python(source: Any) -> Any:
 
 
 _MOST_TRIALS = 8
-Place = tuple[str, int]  # a variable, and which of its leaves
+# A variable, and the index of one of its leaves.
+Place = tuple[str, int]
 
 
 @dataclass
@@ -325,7 +326,8 @@ class Loop:
     ) -> None:
         self.regions, self.place, self.goes_on, self.guarded = regions, place, goes_on, guarded
         self.trials = Trials(regions, place, what, functions)
-        regions.made(0, Kind("int64", ()))  # a recording may hold the array that was made last
+        # A recording may keep the last array that was made alive, so make another one.
+        regions.made(0, Kind("int64", ()))
         self.shared = self.trials.cells.shared()
         self.before = self.trials.cells.read()
         self.values: dict[str, tuple[Form, list[Any]]] = {
@@ -375,6 +377,7 @@ class Loop:
         """Record ``length`` iterations, each with one row of each array in ``rows``."""
         self.probe = self.goes_on
         self._settle(step, rows)
+        # No iteration reads the index, so the carry does not need it.
         if not self.is_counted:
             self.carried.pop((_COUNTER, 0), None)
         carried = list(self.carried.values())
@@ -556,6 +559,7 @@ class Loop:
         start = before.kind if known is None else known.kind
         kind = None if start is None or leaf.kind is None else common(start, leaf.kind)
         is_number = before.kind is not None and before.kind.number
+        # An array keeps its dtype; only a number takes that of the iteration.
         if kind is None or kind != start and not is_number:
             raise self._changes(place[0], noted(self.regions, self.before.get(place[0], first)), after)
         self.carried[place] = _Carried(

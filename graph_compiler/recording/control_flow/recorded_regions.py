@@ -64,6 +64,7 @@ class TiedArrays:
     def refuse(self, base: Value, origin: Origin) -> None:
         """Raise ``TracingError`` if the array that is written to may be another one that is alive."""
         others = self._others.get(base, ())
+        # Arrays in reference cycles count as alive until they are collected.
         if (
             base in self._frozen
             or any(map(self._lives, others))
@@ -133,10 +134,11 @@ class RecordedRegions(Regions, Generic[B]):
     ) -> None:
         super().__init__(symbolic, decided, recording.recorder.numbers)
         self.recording, self.recorder, self.tied = recording, recording.recorder, tied
-        self._returned: set[Value] = set()  # owners of what some branch has returned
-        self.kept: list[
-            Any
-        ] = []  # arrays of which copies are in lists: as long as they live, nobody writes to what they may be
+        # Owners of arrays that a branch has returned.
+        self._returned: set[Value] = set()
+        # Arrays of which lists hold copies. As long as they are alive, nothing may be written to what may be
+        # the same array.
+        self.kept: list[Any] = []
 
     @property
     def is_inside(self) -> bool:
@@ -171,7 +173,8 @@ class RecordedRegions(Regions, Generic[B]):
         """Return a truth value as it is while recording."""
 
     def returned(self, array: Any) -> Any:
-        if regions() is None:  # Python runs beside the recording
+        # Python runs unrecorded here.
+        if regions() is None:
             return array
         owner = self.recorder.base_of(self.value_of(array))
         if not self.kind(array).shape or self.recorder.is_made_here(owner):
@@ -234,6 +237,7 @@ class RecordedRegions(Regions, Generic[B]):
                 found = body(*self.entered(arrays, given), *(row[place] for row in rows))
                 arrays = found[:count]
                 outputs.append(found[count:])
+            # Without an iteration there is nothing to stack, but the results have shapes.
             if not outputs:
                 return [
                     *arrays,
@@ -378,4 +382,5 @@ class RecordedRegions(Regions, Generic[B]):
         since = self.recorder.savepoint()
         with unrecorded_in(self), self.recorder.block(()):
             yield
+        # Guards that plain Python added are not part of the recording.
         self.recorder.give_up(since)

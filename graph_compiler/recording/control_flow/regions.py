@@ -16,7 +16,8 @@ from ...ir.node import Value
 from ...sizes import Size
 
 Arrays = Sequence[Any]
-Block = Callable[..., Arrays]  # of the arrays that a block is given, those that it gives
+# From the arrays that a block receives to those that it returns.
+Block = Callable[..., Arrays]
 
 
 @dataclass(frozen=True)
@@ -31,16 +32,15 @@ class Kind:
     dtype: str
     shape: tuple[int, ...]
     number: bool = False
-    name: str = field(default="", compare=False)  # of the variable that holds it
-    is_shared: bool = field(
-        default=False, compare=False
-    )  # whether something else may hold the very array, before a loop
+    name: str = field(default="", compare=False)
+    is_shared: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
         return f"a number ({self.dtype})" if self.number else f"{self.dtype}{list(self.shape)}"
 
 
-Inputs = Sequence[tuple[Any, Kind | None]]  # arrays, and with None arrays of which a block is given one row
+# Arrays with their kinds. The kind None marks an array of which a block receives one row.
+Inputs = Sequence[tuple[Any, Kind | None]]
 
 
 class RowsWritten(TracingError):
@@ -68,20 +68,18 @@ class Regions(ABC):
     lists: lists that loops append to, by id.
     """
 
-    module: ModuleType  # of the framework, which has logical_and and logical_not
-    arrays: tuple[type, ...]  # the classes of arrays
-    may_expect = False  # inside of a block
-    lists_grow = True  # in the steps of a scan
-    takes_lists = False  # functions that take an array take a list as well
+    module: ModuleType
+    arrays: tuple[type, ...]
+    may_expect = False
+    lists_grow = True
+    takes_lists = False
 
     def __init__(
         self, symbolic: Callable[[Any], Any], decided: Callable[[Any], Any], numbers: Container[Value] = ()
     ) -> None:
         self.symbolic, self.decided, self.numbers, self.depth = symbolic, decided, numbers, 0
-        self.escaped = ""  # where an exception of the user's has left a loop, in words
-        self.lists: WeakValueDictionary[int, Any] = (
-            WeakValueDictionary()
-        )  # those that loops make longer, by identity
+        self.escaped = ""
+        self.lists: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
     def loops(self) -> Any:
         return None

@@ -53,7 +53,7 @@ class Statements:
     def __init__(self, checkpoint: bool = False) -> None:
         self.checkpoint = checkpoint
         self._functions: dict[Any, Any] = {}
-        self.outside: dict[int, types.CellType] = {}  # that traced functions were defined with, by identity
+        self.outside: dict[int, types.CellType] = {}
         self._is_probing = False
 
     # ------------------------------------------------------------------------------ branches
@@ -88,7 +88,8 @@ class Statements:
         )
         try:
             made = branch.run(truth, side(then), side(otherwise))
-        except Raised:  # what the user's code refuses is a condition of the recording
+        except Raised:
+            # An exception of the user's makes the condition an assumption of the recording.
             (then if found.decide(truth) else otherwise)()
             return
         cells.write({**kept, **made})
@@ -177,7 +178,8 @@ class Statements:
             loop.while_loop(body, lambda: self._probed(test))
         except TracingError:
             if type(self._probed(test)) is not SizeCondition or test():
-                raise  # else sizes say that there is no step
+                # Without an iteration, sizes alone decide that the loop is skipped.
+                raise
 
     def _is_recorded(self, test: Any, exits: Any) -> bool:
         """Return True if Python does not know whether a loop goes on."""
@@ -211,7 +213,8 @@ class Statements:
         if found is None or source is None:
             self._in_python(iter(items), body, exits)
             return
-        if _is_marked(found):  # whose number no block inside may have
+        # A block inside could not use the loop index of a marked loop.
+        if _is_marked(found):
             self._in_python(_marked(found, source, position) or iter(in_python(source)), body, exits)
             return
         length = source.length()
@@ -288,9 +291,8 @@ class Statements:
         if isinstance(problem, NotEqual) and is_size and not first:
             if not found.decide_size(apply("ge", length, 1)):
                 return
-            body(
-                source.item(lambda: 0, [array[0] for array in source.arrays()])
-            )  # a first step gives variables their types
+            # A first iteration gives the variables their dtypes.
+            body(source.item(lambda: 0, [array[0] for array in source.arrays()]))
             first = 1
             problem = _failed(region)
         if problem is None:
@@ -386,6 +388,7 @@ class Statements:
             try:
                 self._functions[key] = (function, converted(function, self))
             except NotCompilable:
+                # A function without source runs as it is.
                 self._functions[key] = (function, function)
         return self._functions[key][1]
 

@@ -41,7 +41,8 @@ class Appended:
 
     def __iadd__(self, items: Any) -> Any:
         if not isinstance(items, (list, tuple, Appended)):
-            return self.plain() + items  # of an array, the sum
+            # With an array ``+=`` computes a sum.
+            return self.plain() + items
         self.extend(items)
         return self
 
@@ -60,6 +61,7 @@ class Appended:
 
     @forwards
     def __getattr__(self, name: str) -> Any:
+        # Special methods are looked up on the class, so this is a check of a feature such as ``__array__``.
         if name.startswith("__"):
             raise AttributeError(f"'list' object has no attribute {name!r}")
         return getattr(self.plain(), name)
@@ -112,7 +114,8 @@ def plain(item: Any, depth: int = 0) -> Any:
 
 
 NUMBERS = (bool, int, float, complex)
-_ORDER = ("b", "u", "i", "f", "c")  # of kinds of numbers, each of which holds those before it
+# Kinds of dtypes in order: each can represent those before it.
+_ORDER = ("b", "u", "i", "f", "c")
 
 
 class _Undefined:
@@ -196,9 +199,8 @@ class Cells:
 def _shared(cell: types.CellType) -> list[int]:
     item = _contents(cell)
     form, leaves = opened(item)
-    if (
-        form.cls is not None and sys.getrefcount(item) > _HOLDERS
-    ):  # the cell, the variable here, and the argument
+    # The three references are the cell, the variable here, and the argument.
+    if form.cls is not None and sys.getrefcount(item) > _HOLDERS:
         return list(range(len(leaves)))
     del item
     return [place for place in range(len(leaves)) if sys.getrefcount(leaves[place]) > _HOLDERS]
@@ -356,8 +358,10 @@ def common(one: Kind, other: Kind) -> Kind | None:
     """Return the common kind of two leaves: a number takes the kind of an array of rank 0 that can hold it.
     Return None if there is none.
     """
-    if "object" in (one.dtype, other.dtype):  # numbers of Python's that no array holds
+    # No array dtype can hold the number.
+    if "object" in (one.dtype, other.dtype):
         return None
+    # Two numbers take the wider kind, as in Python.
     if one.number and other.number:
         return max(one, other, key=lambda kind: _place(kind.dtype))
     if one.number != other.number:

@@ -13,16 +13,17 @@ from ...errors import GuardFailed
 from ...trees import same_static
 from .versions import VersionsOf, Words
 
-_MANY = 500  # facts that read alike: straight lines are faster, but take a millisecond a fact to compile
+# Straight-line code is faster than a loop, but takes a millisecond per guard to compile.
+_MANY = 500
+# Raised by a guard on something that no longer exists.
 GONE = (
     KeyError,
     AttributeError,
     ValueError,
     GuardFailed,
-)  # raised by a fact about something that is no longer there
-_reading = (
-    threading.RLock()
-)  # a thread that has read older entries must not be the last to refresh what follows them
+)
+# Otherwise a thread that has read older entries could be the last to refresh what depends on them.
+_reading = threading.RLock()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_reading._at_fork_reinit)  # type: ignore[attr-defined]
 
@@ -74,9 +75,8 @@ class Condition(NamedTuple):
     def function(self) -> Callable[[], bool]:
         """Compile the expression to a function that returns False if a guard does not hold."""
         bound, scope = {**self.bound, "gone": GONE}, dict[str, Any]()
-        defaults = ", ".join(
-            f"{name}={name}" for name in bound
-        )  # locals, not globals, are what the function reads them from
+        # Defaults make them local variables, which are faster to read than globals.
+        defaults = ", ".join(f"{name}={name}" for name in bound)
         exec(
             _compiled(
                 f"def holds({defaults}):\n    try:\n        return {self.text}\n    except gone:\n        "
@@ -110,6 +110,7 @@ def condition(
     (True, None, False)
     """
     known = list(facts)
+    # Without versions, every guard is evaluated at each call.
     if versions_of is None:
         return _straight([*known, *(EnvironmentGuard("{}() is None", (one.refresh,)) for one in derived)])
     seen = [fact for fact in known if fact.has_versions]
@@ -126,9 +127,8 @@ def _straight(facts: list[EnvironmentGuard]) -> Condition:
     bound: dict[str, Any] = {}
     alike: dict[str, list[tuple[Any, ...]]] = {}
     for fact in facts:
-        if (
-            fact.of is not None or fact.class_of is not None
-        ):  # others may have to be looked at one after the other
+        # Other guards may depend on those before them, so they keep their order.
+        if fact.of is not None or fact.class_of is not None:
             alike.setdefault(fact.text, []).append(fact.items)
     many = {text: rows for text, rows in alike.items() if len(rows) >= _MANY}
     alone = [fact for fact in facts if fact.text not in many or (fact.of is None and fact.class_of is None)]
@@ -142,9 +142,8 @@ def _loop(bound: dict[str, Any], text: str, rows: list[tuple[Any, ...]]) -> str:
     return f"all([{text.format(*names)} for {', '.join(names)}, in {_bind(bound, rows)}])"
 
 
-@functools.lru_cache(
-    maxsize=256
-)  # the facts of most recordings read alike, and what they are about is bound later
+# Guards of most recordings have the same text; their objects are bound later.
+@functools.lru_cache(maxsize=256)
 def _compiled(source: str) -> CodeType:
     return compile(source, "<facts>", "exec")
 
@@ -171,11 +170,13 @@ def _seen_by(
 
     def hold_still() -> bool:
         with _reading:
+            # Freed memory must not be read.
             if not all(one.stand() for one in words):
                 return False
-            seen = (
-                versions.copy()
-            )  # before the entries are read: what changes meanwhile shows at the next call
+            # The versions are copied before the entries are read, so that a concurrent change is seen at the
+            # next call.
+            seen = versions.copy()
+            # A guard does not hold, so the versions are not stored and the next call evaluates it again.
             if not entries():
                 return False
             for one in derived:
@@ -202,6 +203,7 @@ ATOMS = frozenset({bool, int, float, complex, str, bytes})
 def same_fact(
     access: str, objects: tuple[Any, ...], item: Any, what: str, of: dict[Any, Any] | None = None
 ) -> EnvironmentGuard:
+    # Equal numbers and strings need not be the same object.
     if _is_atomic(item):
         return EnvironmentGuard(f"{{}}({access}, {{}})", (is_same, *objects, item), what, of)
     return EnvironmentGuard(f"{access} is {{}}", (*objects, item), what, of)

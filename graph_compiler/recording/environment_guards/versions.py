@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
-WORD = 8  # bytes
+WORD = 8
 
 
 class _Buffer(ctypes.Structure):
@@ -101,10 +101,11 @@ class VersionsOf(Protocol):
     def __call__(self, dicts: Dicts, objects: Sequence[Any], words: Sequence[Words] = (), /) -> Versions: ...
 
 
+# Offsets in CPython's PyObject and PyDictObject.
 _CLASS, _VERSION = (
     1 * WORD,
     3 * WORD,
-)  # where they stand in an object and a dict (CPython's PyObject and PyDictObject)
+)
 
 
 def gathered(dicts: Dicts, objects: Sequence[Any], words: Sequence[Words] = ()) -> Versions:
@@ -127,7 +128,8 @@ def _addresses(words: Sequence[Words]) -> list[int]:
 def _scattered(addresses: Sequence[int], owners: Any) -> Versions:
     words = Scattered(addresses)
 
-    def copy(alive: Any = owners) -> memoryview:  # what is looked at lives as long as this
+    # The default keeps the owners alive as long as this function.
+    def copy(alive: Any = owners) -> memoryview:
         return words.copy()
 
     return Versions(words.view, copy)
@@ -166,6 +168,7 @@ def dict_of_class(cls: type) -> dict[str, Any] | None:
     True
     """
     found = gc.get_referents(vars(cls))
+    # ``vars`` of a class returns a proxy, whose only referent is the dict.
     return found[0] if len(found) == 1 and type(found[0]) is dict else None
 
 
@@ -182,6 +185,7 @@ def dicts_of_attribute(cls: type, name: str) -> list[dict[str, Any]]:
     >>> [["forward" in held for held in dicts_of_attribute(cls, "forward")] for cls in classes]
     [[True], [False, True]]
     """
+    # A class further up cannot change the result while a nearer one has the name.
     above = next((place for place, one in enumerate(cls.__mro__) if name in vars(one)), len(cls.__mro__) - 1)
     found = [dict_of_class(one) for one in cls.__mro__[: above + 1]]
     known = [held for held in found if held is not None]
@@ -189,6 +193,7 @@ def dicts_of_attribute(cls: type, name: str) -> list[dict[str, Any]]:
 
 
 # -------------------------------------------------------------------------- whether they tell of every change
+# The rest tests once per process whether versions detect every kind of change.
 class _Object:
     step = 0
 
@@ -266,6 +271,7 @@ def tells(versions: Versions, changes: Iterable[None], repeats: bool = False) ->
     return True
 
 
+# The layout of objects is private to CPython, so it is used only where a test has confirmed it.
 is_readable = (
     sys.implementation.name == "cpython"
     and (3, 10) <= sys.version_info[:2] <= (3, 11)

@@ -50,7 +50,8 @@ _PLAIN = (
 )  # fmt: skip
 _FUNCTIONS = (types.FunctionType, types.MethodType)
 _MOST_PARTS = 64
-_DEEPEST = 8  # calls of the user's functions in each other
+# Depth of nested calls of the user's functions.
+_DEEPEST = 8
 
 
 class Effect(Signal):
@@ -82,7 +83,8 @@ class Purity:
             if isinstance(loop, ast.While) and any(
                 isinstance(node, ast.Break) for part in loop.body for node in ast.walk(part)
             ):
-                return False  # it may be left and begun again without a question
+                # It may be left and begun again without a test of its condition.
+                return False
             _Statements(self, space, 0, not is_traced).look(statements)
         except Effect:
             return False
@@ -114,9 +116,7 @@ class _Statements:
 
     def __init__(self, purity: Purity, space: _Space, depth: int, calls: bool = True) -> None:
         self.purity, self.space, self.depth, self.calls = purity, space, depth, calls
-        self.called: set[ast.AST] = (
-            set()
-        )  # names and attributes that are only called, or of which an attribute is read
+        self.called: set[ast.AST] = set()
 
     def look(self, statements: Iterable[ast.AST]) -> None:
         """Raise ``Effect`` if a statement may have an effect."""
@@ -157,13 +157,11 @@ class _Statements:
         held = self.value(node)
         if held is UNKNOWN or node in self.called:
             return
-        if isinstance(held, _FUNCTIONS) and not self._is_pure(
-            held, node
-        ):  # which may be given to a function that calls it
+        # It may be passed to a function that calls it.
+        if isinstance(held, _FUNCTIONS) and not self._is_pure(held, node):
             raise Effect
-        if not self.purity.is_plain(held) or (
-            self.depth and isinstance(held, (list, dict))
-        ):  # which a variable may stand for unseen
+        # A variable may refer to it without being noticed.
+        if not self.purity.is_plain(held) or (self.depth and isinstance(held, (list, dict))):
             raise Effect
 
     def _written(self, base: ast.expr) -> None:
@@ -236,7 +234,8 @@ class _Statements:
             and isinstance(base.value, ast.Attribute)
             and base.value.attr == "at"
         ):
-            return  # x.at[index].add(values), which is another array
+            # ``x.at[index].add(values)`` returns another array.
+            return
         is_own = isinstance(base, ast.Name) and base.id in self.space.own and self.depth == 0
         if function.attr in _CHANGING and not (is_own or self.purity.is_value(self.value(base))):
             raise Effect
@@ -251,7 +250,8 @@ class _Statements:
         if isinstance(function, _FUNCTIONS) and owner_of(_function(function)) in ("user", "library"):
             return self._is_pure_function(function)
         if (inner := getattr(function, "__wrapped__", None)) is not None:
-            return self._is_pure(inner, node)  # of which jax.grad and its like have made another function
+            # ``jax.grad`` and the like have wrapped this function.
+            return self._is_pure(inner, node)
         is_shim = owner_of_function(function) == "own"
         if is_shim or package_of(module) in packages() or package_of(type(function).__module__) in packages():
             return self._is_frameworks(function, name)

@@ -52,9 +52,8 @@ def for_over(frame: FrameType) -> Found | None:
     (always on Python 3.10).
     """
     around = _around(frame.f_code, frame.f_lasti)
-    begins = (
-        _OPNAME[frame.f_code.co_code[frame.f_lasti]] == "GET_ITER"
-    )  # which stands, in Python 3.11, at the place of the whole loop
+    # In Python 3.11 this instruction has the position of the whole loop.
+    begins = _OPNAME[frame.f_code.co_code[frame.f_lasti]] == "GET_ITER"
     if begins and around and isinstance(around[-1], ast.For):
         place = -1
     elif len(around) < 2 or not isinstance(around[-2], ast.For) or around[-1] is not around[-2].iter:
@@ -144,9 +143,8 @@ def _number_of(code: CodeType, instruction: int, place: int, count: int) -> int 
             and _is_in_test(nodes, place)
         ):
             own.append(each.offset)
-        if (
-            is_jump or each.opname == "TO_BOOL" or each.argrepr.startswith("bool(")
-        ):  # the others from Python 3.13 on
+        # The other two instructions exist since Python 3.13.
+        if is_jump or each.opname == "TO_BOOL" or each.argrepr.startswith("bool("):
             asks.add(each.offset)
     if instruction not in asks or not count or len(own) not in (count, 2 * count):
         return None

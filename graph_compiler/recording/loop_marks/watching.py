@@ -84,7 +84,8 @@ def side_by_side(parts: tuple[Steps, ...]) -> Steps:
 
 
 _NUMBERS = frozenset({int, float})
-_DEEPEST = 3  # calls of functions in each other that an argument goes through
+# Depth of nested calls in which an argument is followed.
+_DEEPEST = 3
 
 
 def counting_arguments(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> frozenset[TreePath]:
@@ -132,7 +133,7 @@ def _held(function: types.FunctionType, name: str) -> Any:
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
     try:
         return cells[name].cell_contents if name in cells else function.__globals__.get(name)
-    except ValueError:  # an empty cell
+    except ValueError:
         return None
 
 
@@ -383,7 +384,8 @@ class Loops:
             loop = RecordedLoop(origin, self.means.library, after=found.after, negated=negated, any_of=any_of)
             asking = _Asking(frame, found, loop, self._begin(loop), [], [])
             self._asking.append(asking)
-        if asking.loop not in self._running:  # an outer loop has gone on: this is another run of it
+        # An outer loop has gone on, so this is another run of the loop.
+        if asking.loop not in self._running:
             self._asking.remove(asking)
             return self.asked(frame, condition, answer)
         return self._answered(asking, number, Held((known[0].spec, known[1]), known[0]), answer, goes_on)

@@ -79,9 +79,8 @@ def _uses(file: str) -> tuple[_Use, ...]:
 
 
 def _uses_in(tree: ast.Module) -> Iterator[_Use]:
-    texts = any(
-        isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body
-    )  # annotations stay texts
+    # With ``from __future__ import annotations``, annotations stay strings.
+    texts = any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body)
     called: set[int] = set()
     harmless: set[int] = set()
     to_see: list[tuple[Any, tuple[int, ...]]] = [(tree, ())]
@@ -166,7 +165,8 @@ def _classes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 _LOWEST_BIT_SAYS_CALLED = sys.version_info >= (3, 11)
-_MOST_NAMES = 128  # beyond, an instruction needs another one before it, which would move all that follow
+# A larger argument needs an ``EXTENDED_ARG`` instruction, which would move all that follow.
+_MOST_NAMES = 128
 
 
 def alias_of(name: str) -> str:
@@ -201,11 +201,13 @@ def with_aliases(code: types.CodeType, names: Iterable[str]) -> types.CodeType:
         if instruction.opname == "LOAD_GLOBAL" and instruction.argval in names and (instruction.arg or 0) & 1:
             alias = alias_of(instruction.argval)
             place = own.index(alias) if alias in own else len(own)
+            # Such calls keep the builtin.
             if place >= _MOST_NAMES or (instruction.arg or 0) > 0xFF:
                 continue
             if place == len(own):
                 own.append(alias)
             text[instruction.offset + 1] = place << 1 | 1
+    # Returning the same object shows that nothing has to be replaced.
     if len(own) == len(code.co_names) and all(map(_is, consts, code.co_consts)):
         return code
     return code.replace(co_names=tuple(own), co_consts=consts, co_code=bytes(text))
@@ -358,6 +360,7 @@ def _shim(name: str, symbols: Symbols) -> Any:
 
 
 def _is_pythons_own(space: dict[str, Any], name: str) -> bool:
+    # The module may define the name itself.
     held = space.get(name, _ORIGINALS)
     return held is _ORIGINALS or isinstance(held, ClassShim)
 

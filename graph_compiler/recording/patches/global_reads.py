@@ -53,6 +53,7 @@ class GlobalReads:
         return threading.get_ident() == self._thread
 
     def note(self, space: dict[str, Any], name: Any) -> None:
+        # A function that reads the name stands for the lookup, so that the search of references finds it.
         if isinstance(name, str) and not name.startswith("__"):
             self.run(_ANY.replace(co_names=(name,)), space)
 
@@ -166,10 +167,12 @@ def _running(
                 if isinstance(source, types.CodeType)
                 else compile(source.strip() if mode == "eval" else source, "<text>", mode)
             )
+            # ``exec`` requires a real namespace to write to.
             if isinstance(globals, _Noted):
                 globals = globals._space
             if globals is None:
                 globals, locals = frame.f_globals, frame.f_locals if locals is None else locals
+            # Other threads share the shim, but their reads are not part of this recording.
             if globals is space and not code.co_freevars and reads.hears():
                 reads.run(code, space)
             return run(code, globals, locals, **kwargs)

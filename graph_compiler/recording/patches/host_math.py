@@ -44,9 +44,8 @@ class Symbols(NamedTuple):
 
 def _numbers(symbols: Symbols, args: Iterable[Any]) -> list[Any]:
     """Return the arguments, and the items of sequences among them, with arrays of one element as numbers."""
-    given = [
-        list(item) if isinstance(item, Iterator) else item for item in args
-    ]  # an iterator can be read once
+    # An iterator can be read only once.
+    given = [list(item) if isinstance(item, Iterator) else item for item in args]
     nested = [_numbers(symbols, item) if isinstance(item, (list, tuple)) else item for item in given]
     # `map` adds no frame between the shim and `number_of`, which looks for the code that reads the element.
     found = map(symbols.number_of, [0 if isinstance(item, list) else item for item in nested])
@@ -95,6 +94,7 @@ def _called(
     Otherwise apply ``compose``, which builds the function from operators, or the function itself.
     """
     symbols = session.symbols
+    # These accept arrays as sequences of numbers.
     if original.__name__ in _OF_SEQUENCES:
         args = tuple([_items(symbols, item) for item in args])
     numbers = _numbers(symbols, args)
@@ -133,6 +133,7 @@ def _dist(p: Any, q: Any) -> Any:
 
 def _isclose(a: Any, b: Any, *, rel_tol: float = 1e-09, abs_tol: float = 0.0) -> bool:
     distance = abs(a - b)
+    # ``|`` instead of ``or`` reads no truth value of an intermediate result.
     is_near = (distance <= rel_tol * abs(a)) | (distance <= rel_tol * abs(b)) | (distance <= abs_tol)
     return bool((a == b) | is_near & (distance < math.inf))
 

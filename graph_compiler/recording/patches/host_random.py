@@ -62,9 +62,8 @@ def host_state_kept() -> Iterator[None]:
 def host_state_seeded(seed: int) -> Iterator[None]:
     """Seed both generators inside the block, and restore their states after it."""
     with host_state_kept():
-        restore_host_state(
-            (random.Random(seed).getstate(), np.random.RandomState(seed % 2**32).get_state())
-        )  # no draw, to a recording around it
+        # Setting a state is no draw to an enclosing recording.
+        restore_host_state((random.Random(seed).getstate(), np.random.RandomState(seed % 2**32).get_state()))
         yield
 
 

@@ -27,6 +27,7 @@ def OUTSIDE(probe: Probe, probes: Probes, original: Any) -> Any:
             return original(*args, **kwargs)
         with ExitStack() as stack:
             stack.enter_context(paused())
+            # The innermost recording is left first.
             for session in reversed(sessions):
                 stack.enter_context(session.outside())
             return original(*args, **kwargs)

@@ -108,6 +108,7 @@ def NAME(probe: Probe, probes: Probes, original: Any) -> Any:
             watch.origin
             or f"{probe.owner.__name__}.{probe.name} at {frame.f_code.co_filename}:{frame.f_lineno}"
         )
+        # The first recording uses real identifiers.
         if watch.pattern is None:
             return _name(original(*args, **kwargs).int)
         # Names of two recordings are never equal, as those of two calls.

@@ -15,8 +15,10 @@ from ...forwarding import forwards
 from ..code.ownership import user_of
 from ..environment_guards.guards import EnvironmentGuard
 
-Place = tuple[Any, str, Any]  # a dict, or what has attributes; a name in it; what stands there for a while
-Held = list[tuple[Any, dict[str, Any]]]  # owners, and what they hold by name
+# Owner (a dict or an object with attributes), a name, and the item to set for a while.
+Place = tuple[Any, str, Any]
+# Owners, and their items by name.
+Held = list[tuple[Any, dict[str, Any]]]
 NOTHING = object()
 
 
@@ -67,7 +69,8 @@ def put_all(held: Held) -> None:
     """Set the names of each owner to these items; delete a name whose item is :data:`NOTHING`."""
     for owner, items in held:
         if isinstance(owner, (dict, ModuleType)) and id(NOTHING) not in map(id, items.values()):
-            space_of(owner).update(items)  # 20 times as fast as one by one
+            # ``update`` is 20 times as fast as setting names one by one.
+            space_of(owner).update(items)
             continue
         for name, item in items.items():
             _put(owner, name, item)
@@ -188,6 +191,7 @@ def paused() -> Iterator[None]:
 def _resumed(session: Session) -> Iterator[None]:
     """Open ``session`` in this thread inside the block, besides those that are open and not paused."""
     before, paused_before = getattr(_open, "sessions", _NO_SESSIONS), getattr(_paused, "is_so", False)
+    # Sessions that are paused must not hear what happens in this one.
     _open.sessions, _paused.is_so = (*sessions_here(), session), False
     try:
         yield
@@ -247,6 +251,7 @@ class Probes:
     def _make_shims(self) -> None:
         """Make the shims, once per process, and again if another original has been set since."""
         found = [space.get(row.name, NOTHING) for row, space in zip(self._rows, self._spaces)]
+        # The originals are the same as last time, and so are their shims.
         if found == self._originals:
             return
         inherited = (
@@ -314,8 +319,9 @@ def ASSUME(probe: Probe, probes: Probes, original: Any) -> Any:
         except Exception as problem:
             return type(problem)
 
+    # The call is noted first, because an exception is an answer too.
     @forwards
-    def asked(*args: Any, **kwargs: Any) -> Any:  # noted first: that it fails is an answer as well
+    def asked(*args: Any, **kwargs: Any) -> Any:
         if (sessions := probes.here()) and user_of(sys._getframe(1)) is not None:
             key = (probe.name, *map(id, args), *kwargs, *map(id, kwargs.values()))
             for session in sessions:
@@ -387,6 +393,7 @@ def INPUT(probe: Probe, probes: Probes, original: Any) -> Any:
 
     @forwards
     def drawn(*args: Any, **kwargs: Any) -> Any:
+        # Other threads draw from the same generator, so their draws must be noticed.
         sessions = probes.here() or probes.anywhere()
         return (
             probe.on_read(sessions[-1], original, *args, **kwargs) if sessions else original(*args, **kwargs)

@@ -24,9 +24,12 @@ from .imports import IMPORTS
 from .new_names import NAMES
 from .patch import ASSUME, REFUSE, Probe
 
-_SHORT = 1 << 16  # bytes: two writes may bear one time, and be of one length
-_NAMES = ("file", "path", "fname")  # under which functions take the name of a file
-_stat = os.stat  # which has a shim while something is recorded
+# Two writes may have the same time and size, so that short files are compared by content.
+_SHORT = 1 << 16
+# Parameters of functions for the name of a file.
+_NAMES = ("file", "path", "fname")
+# ``os.stat`` itself has a shim while something is recorded.
+_stat = os.stat
 
 
 def _of_file(_: Any, *args: Any, **kwargs: Any) -> Any:
@@ -55,7 +58,8 @@ FILES: tuple[Probe, ...] = (
     Probe(io, "open", ASSUME, _of_opened),
     *(Probe(np, name, ASSUME, _of_file) for name in ("load", "loadtxt", "genfromtxt", "fromfile")),
 )
-if hasattr(pathlib, "_normal_accessor"):  # Python 3.10: pathlib calls these by an object of its own
+# In Python 3.10 pathlib calls these through an object of its own.
+if hasattr(pathlib, "_normal_accessor"):
     FILES += (
         Probe(pathlib._normal_accessor, "stat", ASSUME, _of_file),
         Probe(pathlib._normal_accessor, "open", ASSUME, _of_opened),
@@ -101,7 +105,7 @@ SETTINGS: tuple[Probe, ...] = (
         locale: ("getlocale", "localeconv"),
         logging.Logger: ("isEnabledFor", "getEffectiveLevel", "hasHandlers"),
     }),
-    # whose answers do not tell by themselves whether they are others
+    # These return mutable objects, so what they hold is compared.
     *assumed({decimal: ("getcontext",)}, lambda ask, *args: repr(ask(*args))),
     *assumed({logging: ("getLogger",)}, _of_logger),
     *assumed({np.random: ("get_state",)}, _of_state),
@@ -112,5 +116,6 @@ SETTINGS: tuple[Probe, ...] = (
         os: ("urandom",),
         secrets: ("token_bytes", "token_hex", "token_urlsafe", "randbelow", "randbits", "choice"),
     }),
-    *refused({np.random: ("default_rng",)}, unless=_is_seeded),  # else by the operating system
+    # Without a seed, the operating system provides one.
+    *refused({np.random: ("default_rng",)}, unless=_is_seeded),
 )  # fmt: skip

@@ -15,9 +15,10 @@ from .walk import Reached
 
 _PLAIN = frozenset({str, bytes, int, float, bool, type(None)})
 
+# Python looks these up itself, and goes on without them.
 _ASKED_BY_PYTHON = frozenset(
     {"__bool__", "__len__", "__contains__", "__eq__", "__getattr__", "__getattribute__"}
-)  # and done without
+)
 
 
 def absent_globals(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
@@ -34,6 +35,7 @@ def absent_globals(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard
             yield EnvironmentGuard(
                 "{}.isdisjoint({}.keys())", (names, space), "a global that was not there", space
             )
+        # A name that is neither a global nor a builtin may become either.
         if nowhere := names - vars(builtins).keys():
             yield EnvironmentGuard(
                 "{}.isdisjoint({}.keys())",
@@ -55,9 +57,7 @@ class Sought:
     def __init__(self, reach: Reached) -> None:
         self.reach = reach
         self.names = frozenset(reach.tried.union(name for name in reach.fragments if name.isidentifier()))
-        self.all = (
-            "" in reach.fragments
-        )  # code goes through all attributes, or reads them by texts that are not known
+        self.all = "" in reach.fragments
         self._not_in: dict[type, frozenset[str]] = {}
         self._not_above: dict[tuple[type, ...], frozenset[str]] = {}
         self._read_of: dict[int, list[str]] = {}
@@ -115,9 +115,8 @@ def keys_fact(held: dict[Any, Any], free: FreeParts, what: str) -> EnvironmentGu
     (True, 1, True, None, False)
     """
 
-    def keys() -> list[
-        Any
-    ]:  # a dict keeps the object that was the key first; arrays have no equality that is true or false
+    # Keys are compared by id, because a dict keeps its first key object and ``==`` of arrays is no bool.
+    def keys() -> list[Any]:
         return [key if type(key) in _PLAIN else id(key) for key in held if not free(held, key)]
 
     return EnvironmentGuard("{}() == {}", (keys, keys()), what, held)
@@ -140,5 +139,6 @@ def hidden_by_class(sought: Sought, cls: type, watched: set[int]) -> Iterator[En
     if names:
         yield EnvironmentGuard("{}.isdisjoint({}.keys())", (names, vars(cls)), what, held)
     if names := sought.not_inherited(cls):
+        # The class may define some of them itself, which must stay so.
         found = names.intersection(vars(cls))
         yield EnvironmentGuard("{}.intersection({}.keys()) == {}", (names, vars(cls), found), what, held)

@@ -39,7 +39,8 @@ def registered_with(cls: abc.ABCMeta) -> frozenset[Any]:
     (True, 1)
     """
     own: frozenset[Any] = frozenset(abc._get_dump(cls)[0])  # type: ignore[attr-defined]
-    below: list[Any] = cls.__subclasses__()  # each is of the class of its base, or of one below that
+    # Subclasses have the metaclass of their base, or one derived from it.
+    below: list[Any] = cls.__subclasses__()
     return own.union(*map(registered_with, below))
 
 
@@ -135,7 +136,8 @@ _CLOSED = (
     enum.Enum,
     type(None),
 )
-COMPILED = "_compiled_"  # attributes that hold compiled methods: no state of the user's
+# Attributes with this prefix hold compiled methods, which are no state of the user's.
+COMPILED = "_compiled_"
 _CLASS_OF = "__class__"
 
 
@@ -212,7 +214,8 @@ def _refill_dict(held: dict[Any, Any], before: dict[Any, Any]) -> None:
 def _pairs_of_cell(cell: types.CellType) -> dict[Any, Any]:
     try:
         return {0: cell.cell_contents}
-    except ValueError:  # an empty cell
+    except ValueError:
+        # The cell is empty.
         return {}
 
 
@@ -240,9 +243,8 @@ def _refill_set(held: set[Any], before: dict[Any, Any]) -> None:
     held.update(before)
 
 
-_slots: dict[
-    int, tuple[weakref.ref[type], list[str]]
-] = {}  # by the identity of a class: they stand when it is made
+# By id of the class. The slots of a class never change.
+_slots: dict[int, tuple[weakref.ref[type], list[str]]] = {}
 
 
 def slots_of(item: Any) -> list[str]:
@@ -261,6 +263,7 @@ def slots_of(item: Any) -> list[str]:
 
 def _pairs_of_object(item: Any) -> dict[Any, Any]:
     attributes = getattr(item, "__dict__", {})
+    # Compiled methods are a cache that calls may fill at any time.
     if responds_to(type(item), COMPILED):
         attributes = {name: part for name, part in attributes.items() if not name.startswith(COMPILED)}
     return {
@@ -294,6 +297,7 @@ def _refill_object(item: Any, before: dict[Any, Any]) -> None:
     Kind(_pairs_of_object, _put_in_object).refill(item, before)
     attributes = getattr(item, "__dict__", {})
     compiled = {name: part for name, part in attributes.items() if name not in before}
+    # Code that iterates over attributes sees their order.
     if list(attributes) != (order := [*(name for name in before if name in attributes), *compiled]):
         _refill_dict(attributes, {name: attributes[name] for name in order})
 
@@ -319,7 +323,8 @@ def _pairs_of_variable(variable: contextvars.ContextVar[Any]) -> dict[Any, Any]:
 
 
 def _put_in_variable(variable: contextvars.ContextVar[Any], key: Any, value: Any) -> None:
-    if value is not MISSING:  # what was set cannot be taken out, but in the order of the tokens
+    # A context variable can be unset only with the token of the last ``set``.
+    if value is not MISSING:
         variable.set(value)
 
 
@@ -331,7 +336,8 @@ def _refill_mapping(held: Any, before: dict[Any, Any]) -> None:
     for key in [key for key in held if key not in before]:
         del held[key]
     if isinstance(held, dict) and [key for key in before if key in held] != list(held):
-        held.clear()  # another order
+        # The same keys in another order can only be set again from an empty dict.
+        held.clear()
     held.update(before)
 
 
@@ -397,6 +403,7 @@ def given_kind(item: Any, always: bool = False) -> Kind | None:
     """
     if type(item) is AppendOnlyList:
         return _APPENDED
+    # The methods of the argument's class are used, as the caller sees the object through them.
     for cls, kind in _GIVEN:
         if isinstance(item, cls):
             return kind
@@ -427,9 +434,8 @@ def kind_of(item: Any, always: bool = False) -> Kind | None:
     return OBJECT if always or _holds_of_user(type(item)) else None
 
 
-_of_users: weakref.WeakKeyDictionary[type, tuple[frozenset[str], bool]] = (
-    weakref.WeakKeyDictionary()
-)  # as long as no package is added
+# Valid as long as no package is registered.
+_of_users: weakref.WeakKeyDictionary[type, tuple[frozenset[str], bool]] = weakref.WeakKeyDictionary()
 
 
 def _holds_of_user(cls: type) -> bool:

@@ -102,6 +102,7 @@ def framework_of(
     named = list(dict.fromkeys(_of_object(obj, arrays)))
     entries: Mapping[str, FrontendEntry] = frontends.own
     found = _told(named, given, entries)
+    # Entry points of other packages are read only if needed, because that is slow.
     if not (first := _first(found, entries)) and any(map(_is_unknown, (*named, *given))):
         found = _told(named, given, entries := frontends.all())
         first = _first(found, entries)
@@ -146,6 +147,7 @@ def telling_framework(obj: Any, written_in: str) -> Iterator[None]:
             [] if isinstance(problem, GraphCompilerError) else _told(_of_object(obj), (), frontends.known())
         )
         other = _first(found, frontends.known())
+        # The error has another cause if the code uses the framework it is recorded in.
         if other is None or written_in in found:
             raise
         raise SourceNotFound(
@@ -177,7 +179,8 @@ def _of_object(obj: Any, arrays: bool = True) -> Iterator[str]:
         yield from _of_object(obj.func, arrays)
         return
     yield from _of_class(type(obj))
-    yield from _of_class(type(inspect.unwrap(obj)))  # a model behind jax.vmap
+    # ``jax.vmap`` of a model is a function that wraps it.
+    yield from _of_class(type(inspect.unwrap(obj)))
     owner = getattr(obj, "__self__", obj)
     yield from _of_class(type(owner))
     for item in (*_held(owner), *wrapped_by(obj)):
@@ -207,7 +210,8 @@ def _is_tracking(item: Any) -> bool:
 
 
 def _called(obj: Any) -> Iterable[types.FunctionType]:
-    of_obj = [*layers(obj)]  # also of a framework's own function
+    # The function may be a framework's own.
+    of_obj = [*layers(obj)]
     return dict.fromkeys(
         (*of_obj, *(function for space in spaces_of([entry_of(obj)]) for function in space.functions))
     )
@@ -227,6 +231,5 @@ def _named(obj: Any, arrays: bool) -> Iterator[str]:
             yield package_of(
                 item.__name__ if isinstance(item, types.ModuleType) else getattr(item, "__module__", None)
             )
-        yield from (
-            _of_class(item) if isinstance(item, type) else _of_instance(item)
-        )  # a model of a class of the user's
+        # A model of the user's is recognised by the base classes of its class.
+        yield from (_of_class(item) if isinstance(item, type) else _of_instance(item))

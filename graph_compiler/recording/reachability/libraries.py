@@ -112,7 +112,8 @@ class _Walk:
 
 _DEEPEST = 4
 _DATA_CONTAINERS = (list, set, dict)
-_FEW = 100  # of a dict with more items those count whose keys are texts in the code
+# Of a dict with more items, only keys that are string constants of the code are compared.
+_FEW = 100
 _MISSING = object()
 
 

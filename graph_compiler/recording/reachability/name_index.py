@@ -39,7 +39,8 @@ class NameIndex:
         self.reads: set[str] = set(names)
         self.sets: set[str] = set()
         self.fragments: set[str] = set()
-        self._matched: set[str] = set()  # names that have a fragment
+        # Names that contain a fragment.
+        self._matched: set[str] = set()
         self._waiting: dict[str, list[_Entry]] = {}
         self._released: list[_Entry] = []
         self._added = 0

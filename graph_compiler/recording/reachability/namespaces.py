@@ -16,7 +16,8 @@ from ..code.names import globals_read, names_read
 from ..code.ownership import is_internal
 from .references import layers, named
 
-Entry = tuple[Any, type]  # what is called, and the class whose attributes its code names
+# A callable, and the class whose attributes its code names.
+Entry = tuple[Any, type]
 _CODE = (types.FunctionType, types.MethodType, functools.partial, staticmethod, classmethod, property)
 
 
@@ -103,8 +104,7 @@ def _is_closed(function: types.FunctionType) -> bool:
 def _called(function: types.FunctionType, owner: type) -> Iterator[Entry]:
     """Yield what code may call: functions it names, and attributes of its class that it reads."""
     yield from ((item, type(item)) for item in named(function) if isinstance(item, _CODE))
-    held = {
-        name for one in (owner, type(owner)) for cls in one.__mro__ for name in vars(cls)
-    }  # of most names a class knows nothing
+    # A class has few of the names that code reads, so only those are looked up.
+    held = {name for one in (owner, type(owner)) for cls in one.__mro__ for name in vars(cls)}
     members = (inspect.getattr_static(owner, name, None) for name in names_read(function.__code__) & held)
     yield from ((member, owner) for member in members if isinstance(member, _CODE))

@@ -61,9 +61,8 @@ def refuse_attributed(value: Any) -> None:
 
 _ENVIRONMENT = frozenset({"environ", "getenv"})
 _UNSET = object()
-_STOOD_IN = frozenset(
-    {"builtins", "math"}
-)  # modules whose functions have shims while something is recorded, in any thread
+# Functions of these modules have shims while any thread records.
+_STOOD_IN = frozenset({"builtins", "math"})
 # Classes of most of what facts tell of, which have no elements that a write could change.
 _NO_BUFFERS = frozenset(
     {dict, list, tuple, set, frozenset, str, int, float, bool, type(None), type, types.FunctionType}
@@ -124,6 +123,7 @@ def _globals(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
         for name in reach.globals_of(function)
     }
     for (_, name), held in used.items():
+        # Modules are not compared, nor builtins that other recordings may replace.
         if not _stays(held[name]) and not free(held, name):
             yield _entry(f"the global {name}", held, name)
     for name in sorted({name for function in reach.functions for name in names_of_builtins(function)}):
@@ -224,7 +224,8 @@ def _owners(
     reach: Reached, facts_of: Callable[[Any], Iterable[EnvironmentGuard]], free: FreeParts
 ) -> Iterator[EnvironmentGuard]:
     watched = {id(cls) for cls in reach.owners if isinstance(cls, type)}
-    fleeting = {id(reference()) for reference in reach.references}  # no fact may hold on to them
+    # A guard must not keep the target of a weak reference alive.
+    fleeting = {id(reference()) for reference in reach.references}
     sought, of_class = (
         Sought(reach),
         {cls: _of_class(reach, cls, watched) for cls in set(map(type, reach.owners))},
@@ -258,6 +259,7 @@ def _owners(
             yield names_of_whole(own, what)
         of_kind = list(facts_of(owner))
         yield from of_kind
+        # The class decides which methods run.
         if not (is_scope or of_kind or free(owner, "__class__") or id(owner) in fleeting):
             yield EnvironmentGuard(
                 "{}({}) is {}", (type, owner, type(owner)), f"the class of {what}", class_of=owner
@@ -265,7 +267,8 @@ def _owners(
 
 
 def _attribute(what: str, owner: Any, own: Any, name: str, item: Any) -> EnvironmentGuard:
-    if name not in own or isinstance(owner, threading.local):  # a slot, or another dict in each thread
+    # A slot is not in the dict, and a ``threading.local`` has another dict in each thread.
+    if name not in own or isinstance(owner, threading.local):
         return same_fact("{}({}, {})", (getattr, owner, name), item, what)
     of = dict_of_class(owner) if isinstance(owner, type) else own if isinstance(own, dict) else None
     return same_fact("{}[{}]", (own, name), item, what, of)
@@ -294,9 +297,8 @@ def _containers(reach: Reached, free: FreeParts, known_as: dict[int, str]) -> It
             )
         else:
             text, objects = _as_it_is(items)
-            counts = isinstance(items, dict) and not isinstance(
-                items, OrderedDict
-            )  # whose order is no matter of the dict below it
+            # The version of the dict below does not change with the order of an ``OrderedDict``.
+            counts = isinstance(items, dict) and not isinstance(items, OrderedDict)
             yield EnvironmentGuard(text, objects, what, items if counts else None)
 
 

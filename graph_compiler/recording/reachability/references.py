@@ -47,10 +47,12 @@ def original_of(item: Any) -> Any:
     >>> original_of(len) is len
     True
     """
-    if type(item) in PLAIN or not module_of(type(item)).startswith(_KNOWN):  # as most
+    # Most objects are neither compiled nor wrapped, so a quick test comes first.
+    if type(item) in PLAIN or not module_of(type(item)).startswith(_KNOWN):
         return item
     if (name := _HELD.get((module_of(type(item)), type(item).__name__))) is not None:
         return getattr(item, name)
+    # A graph of a graph has an original that is compiled itself.
     while (
         module_of(type(item)).startswith(_OWN)
         and (pipeline := getattr(item, "__dict__", {}).get("pipeline")) is not None
@@ -62,6 +64,7 @@ def original_of(item: Any) -> Any:
 
 _BOUND = (types.BuiltinFunctionType, types.MethodWrapperType)
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+# Methods of modules and arrays change other parts of a recording, which are looked after elsewhere.
 _CHANGED_BY_METHODS = (
     list,
     dict,
@@ -69,7 +72,7 @@ _CHANGED_BY_METHODS = (
     deque,
     bytearray,
     Iterator,
-)  # by those of modules and arrays, other parts of a recording are
+)
 
 
 def _of_bound(method: Any) -> tuple[Any, ...]:
@@ -101,7 +104,8 @@ def wrapped_by(item: Any) -> tuple[Any, ...]:
     >>> wrapped_by(len), wrapped_by(settings)
     ((), ())
     """
-    if not isinstance(item, WRAPPERS):  # as most
+    # Most objects are no wrappers.
+    if not isinstance(item, WRAPPERS):
         return ()
     return next(found(item) for classes, found in _ROWS if isinstance(item, classes))
 
@@ -110,15 +114,13 @@ _OWN_MODULE = frozenset({"f_globals", "__globals__"})
 _BY_NAME = frozenset({"modules", "import_module", "__import__", *_OWN_MODULE})
 _WHOLE_MODULE = frozenset({"dir", "getmembers", *_OWN_MODULE})
 OWN_GLOBALS = frozenset({"globals", "eval", "exec"})
-STOOD_IN = frozenset(
-    {"int", "float", "type", "len", *OWN_GLOBALS}
-)  # a recording of another thread puts these there and takes them away
+# A recording of another thread may put its shims under these names.
+STOOD_IN = frozenset({"int", "float", "type", "len", *OWN_GLOBALS})
 
 _BUILT_IN = (type, types.BuiltinFunctionType)
 
-OF_IMPORTS = frozenset(
-    {"__loader__", "__spec__", "__builtins__"}
-)  # what Python puts into the dict of a module, which may be held like any other
+# Python stores these in the namespace of a module, which may be held like any other dict.
+OF_IMPORTS = frozenset({"__loader__", "__spec__", "__builtins__"})
 
 
 def taken_by_name(function: types.FunctionType) -> Iterator[types.ModuleType]:
@@ -134,7 +136,9 @@ def taken_by_name(function: types.FunctionType) -> Iterator[types.ModuleType]:
     """
     names, own = sorted(imports_of(function.__code__)), function.__globals__
     package = str(own.get("__package__") or "")
-    names += [f"{package}.{name}".strip(".") for name in names]  # from .name import what
+    # For ``from .name import attribute``.
+    names += [f"{package}.{name}".strip(".") for name in names]
+    # Such code can take any module whose name it has as a string, and its own.
     if not _BY_NAME.isdisjoint(names_read(function.__code__)):
         names += [
             *(item for item in function.__code__.co_consts if isinstance(item, str)),
@@ -170,9 +174,8 @@ def reaches_own_globals(names: Collection[str]) -> bool:
 
 
 def names_in(space: dict[str, Any]) -> list[str]:
-    return [
-        name for name in space.copy() if name not in STOOD_IN and not name.startswith("__")
-    ]  # a copy: other threads may add to it
+    # Iterate over a copy, because other threads may add names.
+    return [name for name in space.copy() if name not in STOOD_IN and not name.startswith("__")]
 
 
 def values_in(space: dict[str, Any]) -> dict[str, Any]:
@@ -221,7 +224,8 @@ _INNER: tuple[tuple[Any, str], ...] = (
     ((types.MethodType, staticmethod, classmethod), "__func__"),
     ((functools.partial, functools.cached_property), "func"),
 )
-_MEMBERS = (staticmethod, classmethod, property, functools.cached_property)  # code that is not called itself
+# Code in these is not called by their own name.
+_MEMBERS = (staticmethod, classmethod, property, functools.cached_property)
 Root = tuple[str, Any]
 
 
@@ -274,10 +278,12 @@ def named(function: types.FunctionType) -> list[Any]:
     >>> [item.__name__ for item in named(function)]
     ['helpers', 'abs']
     """
-    own, names = globals_read(function.__code__), _names(function.__code__)  # x.T names no global
+    # An attribute such as ``T`` in ``x.T`` names no global.
+    own, names = globals_read(function.__code__), _names(function.__code__)
     held = [function.__globals__[name] for name in names if name in own and name in function.__globals__]
     entered: set[int] = set()
-    for module in held:  # which grows: ``library.losses.dice(x)`` names a module of a module
+    # The list grows, because ``library.losses.dice(x)`` names a module in a module.
+    for module in held:
         if isinstance(module, types.ModuleType) and id(module) not in entered and not is_internal(module):
             entered.add(id(module))
             held += [vars(module)[name] for name in names if name in vars(module)]
@@ -325,9 +331,8 @@ def _members(cls: type) -> list[Any]:
 
     Of a framework's or Python's class, leave out those that its own file defines.
     """
-    members = [
-        part for part in list(vars(cls).values()) if callable(part) or isinstance(part, _MEMBERS)
-    ]  # a copy: other threads may add some
+    # Iterate over a copy, because other threads may add members.
+    members = [part for part in list(vars(cls).values()) if callable(part) or isinstance(part, _MEMBERS)]
     home = getattr(sys.modules.get(module_of(cls)), "__dict__", None) if is_internal(cls) else None
     return [
         part

@@ -18,8 +18,10 @@ from .references import OF_IMPORTS, WRAPPERS, Names, functions_of, layers, origi
 
 _DEEPEST = 8
 _CODE = (types.FunctionType, property, staticmethod, classmethod, functools.cached_property)
-_LEADING = (tuple, functools._lru_cache_wrapper, *_CODE, *WRAPPERS)  # to other things than their attributes
-ORDER = object()  # the key of a change of a dict whose parts stand in another order than single changes give
+# These lead to other objects than their attributes.
+_LEADING = (tuple, functools._lru_cache_wrapper, *_CODE, *WRAPPERS)
+# Key of a change in the order of a dict's items that single changes cannot make.
+ORDER = object()
 
 
 class Held:
@@ -48,7 +50,7 @@ class Held:
         now = item if type(item) in _PLAIN_DICTS else self.kind.pairs(item)
         if len(before) != len(now):
             return False
-        # to compare keys by value might ask a symbolic one, which is a guard
+
         return not before or (
             all(map(operator.is_, before, now)) and all(map(operator.is_, before.values(), now.values()))
         )
@@ -112,25 +114,25 @@ class World:
         called: Iterable[Any] = (),
     ) -> None:
         self.held: list[Held] = []
-        self._empty: list[
-            tuple[Held, Any, dict[Any, Any]]
-        ] = []  # dicts without items, and where they stand: most of a module of torch
-        self.caches: list[Any] = []  # functions in functools.lru_cache
-        self.elsewhere: set[int] = (
-            set()
-        )  # identities of what was found in tuples, behind other things and as roots of functions
+        # Empty dicts with their place. A torch module has many, so no ``Held`` is made for them.
+        self._empty: list[tuple[Held, Any, dict[Any, Any]]] = []
+        self.caches: list[Any] = []
+        self.elsewhere: set[int] = set()
         self._known: set[int] = set()
         self._own = set(map(id, own))
-        self._objects: set[tuple[type, bool]] = (
-            set()
-        )  # classes of objects, and whether these are among ``own``
-        self._bases: dict[type, list[type]] = {}  # of these, those that are the user's
-        self._arrays: dict[type, bool] = {}  # classes, and whether they are of arrays
-        self._met: dict[int, int] = {}  # identities of parts of containers, and how deep they were met
-        # by depth: of functions that are found on the way, what they refer to comes first
+        # Classes of objects, and whether these are in ``own``.
+        self._objects: set[tuple[type, bool]] = set()
+        # The user's classes among the bases of each.
+        self._bases: dict[type, list[type]] = {}
+        # Whether the objects of a class are arrays.
+        self._arrays: dict[type, bool] = {}
+        # Depth at which each part of a container was met, by id.
+        self._met: dict[int, int] = {}
         closed |= OF_IMPORTS
         waiting = [deque((*roots, *chain.from_iterable(map(self._asked, called))))]
         while any(waiting):
+            # Levels are searched in order, so that objects are found by their shortest path. What functions
+            # on the way refer to comes first.
             depth = next(depth for depth, level in enumerate(waiting) if level)
             for name, item, place in self._opened(*waiting[depth].popleft(), depth, closed):
                 while len(waiting) <= place:
@@ -176,6 +178,7 @@ class World:
             cls, number = type(child), id(child)
             if cls in _SCALARS or number in self._known or isinstance(key, str) and key in closed:
                 continue
+            # Another path of the same or smaller length leads there.
             if self._met.get(number, depth + 1) <= depth:
                 continue
             attributes = child if cls in _PLAIN_DICTS else vars(child) if self._is_array(child) else None
@@ -256,6 +259,7 @@ class World:
                 old, new = held.before.get(key, MISSING), now.get(key, MISSING)
                 if not _same(old, new):
                     yield Change(held, key, old, new)
+            # Single changes keep the order of the other items.
             if isinstance(held.item, dict) and list(now) != _order(held.before, now):
                 yield Change(held, ORDER, list(held.before), list(now))
 
@@ -267,6 +271,7 @@ class World:
         for held in self.held:
             if not held.is_untouched():
                 yield held
+        # A dict that was empty is a container only if something was added.
         for around, key, item in self._empty:
             if item:
                 yield Held(around.name_of(key), item, DICT, {})

@@ -45,7 +45,8 @@ _SEQUENCES = (list, tuple, set, frozenset, deque)
 _OF_COMPILER = ("__static_attributes__", "__firstlineno__", "__dataclass_fields__")
 _CONSTANT = frozenset({*_ATOMS, bool})
 _BUILT_IN = _CONSTANT | {*_SEQUENCES, dict}
-MOST_ITEMS = 1000  # of larger containers only the number of items is watched
+# Of larger containers only the length is guarded.
+MOST_ITEMS = 1000
 
 
 def is_constant(item: Any) -> bool:
@@ -88,22 +89,21 @@ class Reached:
         self.functions: list[types.FunctionType] = []
         self.cells: list[tuple[str, types.CellType]] = []
         self.containers: list[Any] = []
-        self.owners: list[Any] = []  # objects, classes and Python modules: what has attributes
+        self.owners: list[Any] = []
         self.variables: list[contextvars.ContextVar[Any]] = []
         self.references: list[weakref.ref[Any]] = []
         self.partials: list[functools.partial[Any]] = []
-        self.abstract: list[abc.ABCMeta] = []  # classes of the user's that others may be registered with
-        self.asked: list[Any] = []  # objects of Python's own library that answer for themselves
-        self.tried: set[str] = (
-            set()
-        )  # names read by code that handles exceptions, and may go on where there is none
+        self.abstract: list[abc.ABCMeta] = []
+        self.asked: list[Any] = []
+        self.tried: set[str] = set()
         self._policy = policy
         self._seen: dict[int, Any] = {}
-        self._read_whole: set[int] = set()  # identities of modules whose dict is read
-        self._waiting = deque[
-            Any
-        ]()  # a list, for what leads to each other may be as long as a linked list of the user's
-        self._indexed = 0  # the number of owners whose attributes are in the index
+        # Ids of modules whose namespace is read as a whole.
+        self._read_whole: set[int] = set()
+        # An explicit stack, because objects may be linked to each other as long lists.
+        self._waiting = deque[Any]()
+        # Number of owners whose attributes are in the index.
+        self._indexed = 0
         self._wait(roots)
         self._walk()
 
@@ -170,12 +170,14 @@ class Reached:
                 self._visit(self._waiting.popleft())
             self._wait(self._index.released())
             if not self._waiting:
+                # Attributes of new owners may add names, and names may release attributes of earlier owners.
                 if self._indexed == len(self.owners):
                     return
                 self._wait(self._attributes(self.owners[self._indexed], self._index.add).values())
                 self._indexed += 1
 
     def _visit(self, item: Any) -> None:
+        # A compiled callable is replaced by its original, which holds the code to search.
         item = original_of(item)
         if id(item) in self._seen or isinstance(item, _ATOMS) or self._policy.is_leaf(item):
             return None
@@ -205,9 +207,8 @@ class Reached:
             for inner in layers(vars(function).get("__wrapped__")):
                 if is_users(inner):
                     self._wait([inner])
-                self._index.read(
-                    names_read(inner.__code__)
-                )  # and no fragments: a library's decorators read by text whatever there is
+                # Fragments are left out, because a library's decorators read attributes by any string.
+                self._index.read(names_read(inner.__code__))
             used = (function.__globals__.get(name) for name in names_read(function.__code__))
             return self._wait(
                 item for item in used if getattr(item, "__globals__", None) is function.__globals__
@@ -248,15 +249,15 @@ class Reached:
                 self._wait(self.read_of(module).values() if is_users(module) else ())
 
     def _wait(self, items: Iterable[Any]) -> None:
-        self._waiting.extendleft([*items][::-1])  # what is found first is gone into first
+        # Depth first: what is found first is visited first.
+        self._waiting.extendleft([*items][::-1])
 
     def _container(self, items: Any) -> None:
         self.containers.append(items)
         if isinstance(items, dict):
             items = [item for key, item in items.items() if not isinstance(key, str) or key not in OF_IMPORTS]
-        self._wait(
-            islice(list(iter(items)), MOST_ITEMS)
-        )  # ``iter``: a tuple of the user's may refuse to be counted
+        # ``len`` is not called, because a tuple of the user's may raise an error there.
+        self._wait(islice(list(iter(items)), MOST_ITEMS))
 
     def _class(self, cls: type) -> None:
         for base in cls.__mro__:
@@ -279,11 +280,13 @@ class Reached:
         parts = list(self._policy.parts(item))
         cls = type(item)
         if callable(item) and (inner := getattr(item, "__dict__", {}).get("__wrapped__")) is not None:
-            self._wait([inner])  # a function in functools.lru_cache, a model in jax.jit
+            # Examples are a function in ``functools.lru_cache`` and a model in ``jax.jit``.
+            self._wait([inner])
         if is_asked(item):
             return self.asked.append(item)
         if not module_of(cls):
             return None
+        # Objects of frameworks are assumed to hold nothing of the user's.
         if is_internal(cls) and not (parts or is_holding(cls) or self._wraps(cls)):
             return None
         if id(cls) not in self._seen:
@@ -345,9 +348,8 @@ def _is_operator(owner: Any, item: Any) -> bool:
     return isinstance(owner, type) and isinstance(item, types.FunctionType)
 
 
-Place = tuple[
-    str, Any, Callable[[Any], None]
-]  # its name in the code, what stands there, and what puts something else there
+# Name in the code, object, and a function that replaces the object.
+Place = tuple[str, Any, Callable[[Any], None]]
 
 
 def places_of(reach: Reached) -> list[Place]:

@@ -16,7 +16,8 @@ from ..reachability.snapshot import World
 from .append_only_list import AppendOnlyList, ListRead
 from .places import Place
 
-_ENOUGH = 2  # lengths that a list had at recordings
+# A list that had this many lengths may be append-only.
+_ENOUGH = 2
 
 
 class Lengths:
@@ -39,6 +40,7 @@ class Lengths:
         lists = [place for place in places if place.whole and type(place.held.item) is list]
         for place in lists:
             self._seen[place.identity].add(len(place.held.item))
+        # A list that was read once is never tried again.
         return (
             frozenset(place.identity for place in lists if len(self._seen[place.identity]) >= _ENOUGH)
             - self._read
@@ -60,10 +62,12 @@ class ListShims:
         grown: frozenset[tuple[int, Any]],
     ) -> None:
         self._world, self._grown = world, grown
-        self._others: set[int] = set()  # lists that the function has in other ways
+        # Ids of lists that the function can reach in another way.
+        self._others: set[int] = set()
         self._put: list[tuple[Any, Any, Any, AppendOnlyList]] = []
         for function in functions if grown else ():
-            if "type" in names_read(function.__code__):  # to which a shim is no list
+            # ``type`` of a shim is not ``list``.
+            if "type" in names_read(function.__code__):
                 self._grown = frozenset()
             self._others |= set(map(id, containers((function.__defaults__, function.__kwdefaults__))))
         self._others |= set(map(id, containers(given))) | world.elsewhere if grown else set()
@@ -92,6 +96,7 @@ class ListShims:
         Raise ``ListRead`` if one of them was read, even if the function caught that exception.
         """
         for held, key, item, made in self._put:
+            # The user's code may have caught the exception.
             if made.was_read:
                 raise ListRead("it was read, and the function went on")
             if held.kind.pairs(held.item).get(key) is made:

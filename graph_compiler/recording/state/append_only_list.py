@@ -27,12 +27,14 @@ class AppendOnlyList(list):  # type: ignore[type-arg]
     """
 
     def __init__(self) -> None:
+        # C code that reads the list finds this object instead of an empty list.
         super().__init__([object()])
         self.added: list[Any] = []
         self.was_read = False
 
+    # ``isinstance`` asks for this besides the type.
     @property  # type: ignore[misc]
-    def __class__(self) -> Any:  # what isinstance asks for, beside the type
+    def __class__(self) -> Any:
         return list
 
     def append(self, item: Any, /) -> None:
@@ -78,4 +80,5 @@ _OF_OBJECT = (
 )
 _MORE = ("__radd__", "__bool__", "__copy__", "__deepcopy__", "__array__", "__length_hint__")
 for _name in {*vars(list), *_OF_OBJECT, *_MORE} - _WRITES - {"__doc__", "__hash__"}:
+    # Everything that ``list`` defines raises, except what adds items.
     setattr(AppendOnlyList, _name, AppendOnlyList._refuse)

@@ -16,7 +16,8 @@ from ..reachability.snapshot import Held, World
 from .append_only import Lengths
 from .places import Place
 
-_ENOUGH = 2  # changes from recording to recording
+# Number of changes after which an input is made.
+_ENOUGH = 2
 
 
 class AutoDynamic:
@@ -41,7 +42,7 @@ class AutoDynamic:
         self._seen: dict[tuple[int, Any], Any] = {}
         self._changes: Counter[tuple[int, Any]] = Counter()
         self._given: defaultdict[Path, set[Any]] = defaultdict(set)
-        self.is_new = True  # nothing was noted yet
+        self.is_new = True
         self.lengths = Lengths()
 
     def numbers_given(self, tree: Tree) -> frozenset[Path]:
@@ -58,6 +59,7 @@ class AutoDynamic:
         []
         [(1, 'cache', 'length')]
         """
+        # Calls of arrays alone are frequent and have nothing to note.
         if has_arrays_alone(tree):
             return frozenset()
         numbers = {
@@ -102,4 +104,5 @@ def _mark(held: Held, item: Any, mark_of: Callable[[Held, Any], Any]) -> Any:
 
 
 def _identity(held: Held, key: Any) -> tuple[int, Any]:
+    # Each snapshot makes new ``Names``, but the namespace behind them stays.
     return id(held.item.space if isinstance(held.item, Names) else held.item), key

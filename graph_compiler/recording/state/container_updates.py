@@ -71,9 +71,10 @@ class Containers:
         self._is_array, self._is_known, self._opened = is_array, is_known, set(map(id, opened))
         self._before: list[tuple[Path, Any, Kind, dict[Any, Any]]] = []
         self._paths: dict[int, Path] = {}
-        self._alive: list[Any] = []  # so that no other object takes an id
+        # Objects stay alive, so that no other object gets the id of one.
+        self._alive: list[Any] = []
         self.new: list[Any] = []
-        self.written: dict[int, Path] = {}  # place in ``new`` -> where the array stood that was written to
+        self.written: dict[int, Path] = {}
         self._note(arguments, ())
 
     def _note(self, item: Any, path: Path) -> None:
@@ -86,6 +87,7 @@ class Containers:
         if kind is None:
             return
         parts = kind.pairs(item)
+        # A tuple cannot change, but may hold containers that do.
         if not isinstance(item, tuple):
             self._before.append((path, item, kind, parts))
         for key, child in parts.items():
@@ -144,6 +146,8 @@ def apply_updates(
     returns. All containers are looked up before the first is changed.
     """
     choose = chosen or (lambda path, item: item_of(arguments, item, new))
+    # All new contents are read before the first container changes, because one update may take items from
+    # another.
     planned = [
         (
             at(arguments, update.path),
@@ -261,6 +265,7 @@ def _key_from_json(data: Any, item: Item) -> Any:
     if "field" not in data:
         return item(data["key"])
     name = data["field"]
+    # Setting a dunder attribute could run code of the file's choice.
     if not isinstance(name, str) or not name.isidentifier() or name.startswith("__"):
         raise InvalidFile(f"{name!r:.80} is no attribute that a call may set")
     return Field(name)
@@ -272,6 +277,7 @@ def _path_to_json(path: Path, item: Item) -> list[Any]:
 
 def _path_from_json(data: Any, item: Item) -> Path:
     path = tuple(_key_from_json(key, item) for key in data)
+    # A file may be damaged or forged, so paths may only lead into arguments.
     if len(path) < 2 or path[0] not in (0, 1):
         raise InvalidFile("a graph changes what is none of its arguments")
     return path

@@ -100,9 +100,9 @@ def contents_of(item: Any) -> Contents | None:
     >>> contents_of(buffer).take(buffer), contents_of([1])
     (b'ab', None)
     """
-    found = next(
-        (contents for cls, contents in _ROWS if issubclass(type(item), cls)), None
-    )  # not what it passes for
+    # The real type decides, as a proxy may claim another class.
+    found = next((contents for cls, contents in _ROWS if issubclass(type(item), cls)), None)
+    # A read-only array cannot change, and the bytes of an object array are pointers.
     is_fixed = issubclass(type(item), np.ndarray) and (not item.flags.writeable or item.dtype.hasobject)
     return None if is_fixed else found
 
@@ -163,11 +163,13 @@ def refuse_iterators(value: Any) -> None:
         )
 
 
-WHOLE = 16 * 1024  # bytes that are compared all
+# Up to this many bytes are compared completely.
+WHOLE = 16 * 1024
+# Of larger memory this many pieces at equal distances are compared, including the first and last bytes.
 _COUNT, _LENGTH = (
     8,
     512,
-)  # of larger memory: pieces at equal distances, the first and the last bytes among them
+)
 
 
 class Pieces:
@@ -189,6 +191,7 @@ class Pieces:
 
     def __init__(self, owner: Any, address: int, size: int, whole: bool = False) -> None:
         memory: Any = (ctypes.c_char * size).from_address(address)
+        # The view would dangle if the owner were collected.
         memory.owner = owner
         view = memoryview(memory)
         self.now = [view[start : start + length] for start, length in _pieces(size, whole)]

@@ -26,9 +26,8 @@ class _Slot:
         self.owner, self.lock = owner, lock
 
 
-_slots: weakref.WeakValueDictionary[int, _Slot] = (
-    weakref.WeakValueDictionary()
-)  # by the identity of the owner
+# By id of the owner.
+_slots: weakref.WeakValueDictionary[int, _Slot] = weakref.WeakValueDictionary()
 _assigning = threading.RLock()
 
 
@@ -117,6 +116,7 @@ def _take(locks: list[Any]) -> None:
     while waiting:
         taken: list[Any] = []
         for lock in waiting:
+            # The lock that is taken by another thread is waited for first, while none is held.
             if not lock.acquire(blocking=not taken):
                 waiting = [lock, *(other for other in waiting if other is not lock)]
                 break

@@ -100,6 +100,7 @@ class Place:
         A set is returned as a frozenset and a buffer as its elements, which then belong to the signature.
         """
         if self.whole:
+            # The elements of a buffer belong to the signature of the graph.
             if contents_of(self.held.item) is not None:
                 return self.held.kind.pairs(self.held.item)[0]
             return frozenset(self.held.item) if isinstance(self.held.item, set) else self.held.item
@@ -115,6 +116,7 @@ class Place:
     def saved(self) -> Any:
         """Return the current object; of a whole container, a shallow copy, so that it can be written back."""
         held = self.read()
+        # The object itself would change with the place.
         return copy.copy(held) if self.whole and held is self.held.item else held
 
 
@@ -125,6 +127,7 @@ def place_at(held: Held, key: Any) -> Place:
     """
     if key is ORDER or is_whole(held.item):
         return Place(held, whole=True)
+    # The recording has already guarded the size, because a dict lookup hashes it.
     has_sizes = isinstance(key, tuple) or is_symbolic(key)
     return Place(
         held, map_structure(lambda part: int(part) if is_symbolic(part) else part, key) if has_sizes else key
