@@ -1,8 +1,6 @@
-"""Passes over graphs: each takes a graph and gives ``(graph, changed)``; the graph it was given stays as it
-is.
+"""Passes over graphs: each takes a graph and returns ``(graph, changed)`` without modifying its argument.
 
-Those that concern straight-line code alone are passes over blocks (:class:`.driver.Pass`), which are run on
-the blocks of regions too.
+Passes that rewrite one block at a time are :class:`.driver.Pass` objects, which can also run in regions.
 """
 
 from .autodiff.strong_zero import strong_zero as strong_zero

@@ -1,4 +1,4 @@
-"""Runs passes: over blocks and the blocks of their regions, and one after the other, checked."""
+"""Run passes over graphs: over blocks and the blocks of regions, in sequence, with optional verification."""
 
 from __future__ import annotations
 
@@ -53,7 +53,10 @@ class Pass:
 
 @dataclass(slots=True)
 class _Inside:
-    """Runs a pass in the regions of nodes. A region that stands in several nodes (of ``call``) stays one."""
+    """Applies a pass to the regions of nodes, innermost first.
+
+    A region that several nodes share (``call`` nodes of one function) is rewritten once and stays shared.
+    """
 
     of: Pass
     done: dict[int, Region] = field(default_factory=dict)
@@ -80,8 +83,10 @@ class _Inside:
 
 
 def only_with(*ops: str, guards: bool = False) -> Callable[[Decorated], Decorated]:
-    """Of a pass over graphs: it does nothing where a graph has none of these operations, in regions neither,
-    or no ``guards``.
+    """Mark a pass over graphs so that :func:`passed` skips it when it has nothing to do.
+
+    The pass is skipped if neither the graph nor its regions contain any of ``ops``. With ``guards`` it is
+    skipped if the graph has no guards.
     """
 
     def mark(run: Decorated) -> Decorated:
@@ -92,10 +97,11 @@ def only_with(*ops: str, guards: bool = False) -> Callable[[Decorated], Decorate
 
 
 def passed(graph: Graph, *passes: GraphPass) -> Graph:
-    """The graph after these passes. One that has left the very graph as it is is not run on it again, nor one
-    that looks for operations that the graph has not.
+    """Return the graph after running ``passes`` in order.
 
-    Where GRAPH_COMPILER_VERIFY is set, the graph is verified before the first one and after each.
+    Skip a pass if it already ran and nothing has changed since, and if its :func:`only_with` mark rules it
+    out. If GRAPH_COMPILER_VERIFY is set, verify the graph before the first pass and after each pass that
+    ran.
     """
     graph = verify(graph) if _VERIFY else graph
     settled: list[GraphPass] = []
@@ -118,7 +124,7 @@ def passed(graph: Graph, *passes: GraphPass) -> Graph:
 
 
 def nodes_of(block: Block) -> Iterator[Node]:
-    """All nodes of a block, those of regions before the node that has them."""
+    """Yield all nodes of ``block``, each preceded by the nodes of its regions."""
     for node in block.nodes:
         for region in node.regions:
             yield from nodes_of(region.block)

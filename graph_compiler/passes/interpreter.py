@@ -1,5 +1,5 @@
-"""Runs a program node by node, with whatever the user of it computes in the place of arrays: shapes, costs,
-intervals, real arrays.
+"""Interpreter of graphs whose subclass decides what represents an array: shapes, costs, intervals, real
+arrays.
 """
 
 from __future__ import annotations
@@ -38,8 +38,10 @@ class Interpreter:
         self.program = program
 
     def run(self, *inputs: Any, parameters: Sequence[Any] = ()) -> list[Any]:
-        """What stands for the outputs of the program. Inputs are in order of ``program.inputs``, parameters
-        in order of ``program.parameters``.
+        """Return what represents the outputs of the program.
+
+        ``inputs`` are in the order of ``program.inputs``, ``parameters`` in the order of
+        ``program.parameters``.
         """
         program = self.program
         constants = [self.constant(value, array) for value, array in program.constants.values()]
@@ -75,7 +77,6 @@ class Interpreter:
 
     # ------------------------------------------------------------------------------ the walk
     def block(self, block: Block, inputs: Sequence[Any]) -> list[Any]:
-        """What stands for the outputs of a block."""
         held: dict[Value, Any] = dict(zip(block.inputs, inputs, strict=True))
         for node in block.nodes:
             operands, params = self._given(held, node.inputs), self._given(held, node.params)
@@ -139,7 +140,6 @@ class Interpreter:
         ]
 
     def _associative_scan(self, node: Node, operands: tuple[Any, ...], params: dict[str, Any]) -> list[Any]:
-        """One after the other: in which order pairs are combined is left open."""
         count, axis = params["sequences"], params["axis"]
         sequences, captured = operands[:count], operands[count:]
         first = Symbol(node.inputs[0], axis, 0)

@@ -1,5 +1,5 @@
-"""The passes of a target: which steps and layers become loops and functions, and what is done to canonical
-operations.
+"""Sequences of passes for a target: which iterations and layers become loops and functions, and how canonical
+operations are lowered.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ def _layer_scans(target: Backend, roll: str) -> list[GraphPass]:
 
 
 def canonical_passes(target: Backend, roll: str, refuses_outside: bool) -> list[GraphPass]:
-    """What is done to canonical operations; ``refuses_outside``: of a source that refuses indices outside of
-    an axis. Functions with operations that want another layout are written out before: from one of them to
-    the next arrays would change it back.
+    """Return the passes over a canonical graph, in order.
+
+    With ``refuses_outside``, the source framework raises an error for indices outside of an axis.
     """
     rows = target.rows
     in_arrays: list[GraphPass] = [

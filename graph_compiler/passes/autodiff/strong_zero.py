@@ -1,11 +1,11 @@
-"""Derivatives in which zero times anything is zero: element by element operations whose slope may be
-infinite, no number or zero become calls through which a tangent or cotangent of zero stays zero, and so does
-one that a slope of zero meets.
+"""Derivatives in which zero times anything is zero.
 
-The derivative of ``where(x > 0, log(x), 0)`` at 0 is ``0 * inf``, no number, for ``where`` hands the
-cotangent 0 to a branch that was not taken. Here it is 0. ``where`` and sums hand on no products, and a
-function with a derivative rule of its own keeps its rule. ``minimum`` and its like choose by slopes of 0 and
-1, which an infinite tangent meets in forward mode.
+The derivative of ``where(x > 0, log(x), 0)`` at 0 is ``0 * inf``, which is NaN, because ``where`` passes a
+cotangent of 0 to the branch that was not taken. Here it is 0. Elementwise operations whose derivative may
+be infinite, NaN or zero become calls with ``strong_zero``: a zero tangent or cotangent stays zero, and so
+does one that is multiplied by a zero derivative. ``where`` and sums multiply by nothing, and functions
+with a custom derivative keep it. ``minimum`` and similar operations multiply by 0 or 1, which an infinite
+tangent meets in forward mode.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ Form = Callable[..., Any]
 
 
 def form_of(node: Node) -> Form | None:
-    """What writes the operation with a builder, for these operands; None where it stays."""
+    """Return a function that writes the operation of ``node`` with a builder; None if the node needs no other
+    form.
+    """
     form = _FORMS.get(node.op)
     if form is None or not all(isinstance(item, Value) for item in node.inputs):
         return None
@@ -38,14 +40,15 @@ def _is_written(node: Node) -> bool:
 
 
 def _of_complex(b: Any, out: Value, z: Any, **sides: Any) -> Any:
-    """The length of its parts, with the slope 0 where that is 0."""
+    """Compute the absolute value of complex numbers by ``hypot``, with derivative 0 at 0."""
     real, is_zero = b.real(z), b.equal(z, 0)
     return b.where(is_zero, 0.0, b.hypot(b.where(is_zero, 1.0, real), b.imag(z)))
 
 
 def _extreme(name: str) -> Form:
-    """The elements that are the extreme share a tangent, by a selection: the others have no slope of 0 that
-    it could meet.
+    """Return the form of ``max`` or ``min`` over axes, in which equal extreme elements share the tangent.
+
+    The tangent is a sum over a selection, so the other elements multiply it by nothing.
     """
 
     def form(b: Any, out: Value, x: Any, *, axis: Any, keepdims: bool, first: bool) -> Any:
@@ -73,8 +76,9 @@ def _variance(b: Any, out: Value, x: Any, *, axis: Any, correction: float, keepd
 
 
 def _times_logarithm(name: str, logarithm: str) -> Form:
-    """``x * log(y)``, which is 0 where ``x`` is; the operation itself where they are no numbers or ``x`` is
-    infinite.
+    """Return the form of ``x * log(y)``, which is 0 if ``x`` is 0.
+
+    The original operation is used where ``x`` is not finite or ``y`` is NaN.
     """
 
     def form(b: Any, out: Value, *operands: Any) -> Any:
@@ -119,7 +123,7 @@ HOLOMORPHIC = frozenset({
 
 
 def strong_zero(graph: Graph) -> tuple[Graph, bool]:
-    """Write the graph so that zero times anything is zero in its derivatives, as ``grad(f,
+    """Rewrite the graph so that zero times anything is zero in its derivatives, as ``grad(f,
     strong_zero=True)`` does.
     """
     block = graph.block
@@ -128,7 +132,6 @@ def strong_zero(graph: Graph) -> tuple[Graph, bool]:
 
 
 def _strong(block: Block) -> Block:
-    """The block with its singular operations, and those of its loops, branches and calls, in calls."""
     rewriter = Rewriter(block)
     for old in block.nodes:
         node = _with_strong_regions(rewriter.rewritten(old))
@@ -145,7 +148,9 @@ def _strong(block: Block) -> Block:
 
 
 def _written(node: Node, rewriter: Rewriter) -> tuple[Sequence[Node], Value | None]:
-    """The nodes of what is written in the place of a node, and their result; the node itself where it stays."""
+    """Return the nodes that replace ``node`` and their result; the node itself and None if it has no other
+    form.
+    """
     form = form_of(node)
     if form is None:
         return (node,), None
@@ -158,7 +163,9 @@ def _written(node: Node, rewriter: Rewriter) -> tuple[Sequence[Node], Value | No
 
 
 def _with_strong_regions(node: Node) -> Node:
-    """A node with these changes in its regions; rules are the derivative themselves."""
+    """Rewrite the regions of ``node``, except those of custom derivatives and of calls that are already
+    rewritten.
+    """
     is_strong = node.op == "custom_derivative" or node.params.get("strong_zero")
     regions = node.regions if is_strong else tuple(map(_region, node.regions))
     return node if regions == node.regions else replace(node, regions=regions)
@@ -170,8 +177,8 @@ def _region(region: Region) -> Region:
 
 
 def _is_singular(node: Node) -> bool:
-    """Whether it may have slopes that are not finite, or meet them: each of them has to be one number, real
-    or complex.
+    """Return True if ``node`` may have, or meet, derivatives that are not finite, and is differentiable as a
+    function of real or of complex numbers.
     """
     if node.op not in SINGULAR | FLAT or not any(isinstance(item, Value) for item in node.inputs):
         return False
@@ -184,7 +191,9 @@ def _is_singular(node: Node) -> bool:
 
 
 def _called(node: Node, rewriter: Rewriter) -> tuple[Value, ...]:
-    """The outputs of a call that runs the operation on operands of the shape of its result."""
+    """Append a ``strong_zero`` call that runs ``node`` on operands broadcast to the shape of its result;
+    return its outputs.
+    """
     (output,) = node.outputs
     scratch = Graph("scratch", "canonical")
     build = Builder(scratch, node.origin, rewriter.maker)
@@ -211,7 +220,6 @@ def _called(node: Node, rewriter: Rewriter) -> tuple[Value, ...]:
 
 
 def _wide(build: Builder, operand: Value, result: Value) -> Value:
-    """The operand, broadcast to the shape of the result."""
     wide: Value = (
         operand if operand.shape == result.shape else build.broadcast_to(operand, shape=tuple(result.shape))
     )

@@ -17,11 +17,11 @@ Evaluate = Callable[[Graph], list[Any]]
 
 
 def constant_folding(graph: Graph, evaluate: Evaluate) -> tuple[Graph, bool]:
-    """The graph with every node that depends on no input, parameter, size or random number replaced by its
-    result.
+    """Return the graph with each node that depends on no input, parameter, size or random number replaced by
+    its result.
 
-    ``evaluate`` runs a graph without inputs in the source framework. Results that the caller receives are not
-    cached: the caller may write to them.
+    ``evaluate`` runs a graph without inputs in the source framework. Results that the caller receives are
+    not folded, because the caller may write to them.
     """
     if not graph.constants and all(
         map(_USES, graph.nodes)
@@ -68,9 +68,7 @@ def _free_name(name: str, taken: dict[str, Any]) -> str:
 
 
 def _varying(graph: Graph) -> set[Node]:
-    """Nodes whose results may differ between calls, or that write to such memory, or whose results leave the
-    graph.
-    """
+    """Return the nodes whose results may differ between calls, alias written memory, or leave the graph."""
     aliases = Aliases(graph)
     given = (
         *values_in(graph.outputs),

@@ -1,4 +1,4 @@
-"""Common subexpression elimination (CSE): equal operations on equal operands are done once."""
+"""Common subexpression elimination (CSE): computes equal operations on equal operands once."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _OP = attrgetter("op")
 
 
 def cse(graph: Graph) -> tuple[Graph, bool]:
-    """The graph with each repeated pure node replaced by the first of its kind.
+    """Return the graph with each repeated pure node replaced by the first of its kind.
 
-    Random nodes, nodes whose operands or results are written to, and results that the caller receives stay
-    apart. Nodes with regions are equal where their regions are the same program.
+    Random nodes, nodes that touch written memory, and recorded nodes whose results the caller receives are
+    not merged. Nodes with regions are equal if their regions are the same program.
     """
     aliases = Aliases(graph)
     escaping = set(map(aliases.base_of, values_in(graph.outputs)))
@@ -56,7 +56,7 @@ def _stays(node: Node, aliases: Aliases, escaping: set[Value]) -> bool:
 
 
 def _key(node: Node) -> Any:
-    """The operation and its operands, without its regions."""
+    """Return the operation with its operands and without its regions; None if it is not hashable."""
     try:
         key = (node.op, node.no_grad, hashable(node.inputs), hashable(node.params))
         hash(key)
@@ -66,7 +66,7 @@ def _key(node: Node) -> Any:
 
 
 def _runs_the_same(one: Node, other: Node) -> bool:
-    """Whether the regions of two nodes are the same program, where these have equal keys."""
+    """Return True if the regions of two nodes with equal keys are the same program."""
     try:
         return all(
             first is second or region_description(first, hashable) == region_description(second, hashable)

@@ -11,11 +11,11 @@ from ..driver import Pass
 
 
 def dce(graph: Graph) -> tuple[Graph, bool]:
-    """The graph without nodes, parameters and constants that contribute to no output, guard or effect.
+    """Return the graph without nodes, parameters and constants that contribute to no output, guard or effect.
 
-    A node that writes is needed while its memory is needed later, or belongs to an input or a parameter.
-    Random nodes of a recorded graph stay: they advance the generator, and the numbers drawn after them depend
-    on that. Inputs of regions stay.
+    A node that writes is needed if its memory is needed later, or belongs to an input or a parameter.
+    Random nodes of a recorded graph remain, because they advance the generator and so determine the
+    numbers drawn after them. Inputs of regions remain.
     """
     aliases = Aliases(graph)
     pruned, changed = Pass("dce", lambda block: _pruned(block, aliases), "deep")(graph)

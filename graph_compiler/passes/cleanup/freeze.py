@@ -1,4 +1,4 @@
-"""Takes the weights of the moment for constants."""
+"""Turn weights into constants."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from ...ir.graph import Graph
 
 
 def freeze(graph: Graph, arrays: Mapping[str, Any]) -> tuple[Graph, bool]:
-    """The graph with ``arrays`` in place of its parameters; those that it writes to stay parameters."""
+    """Return the graph with the parameters named in ``arrays`` as constants, except those that the graph
+    writes to.
+    """
     touched = Aliases(graph).touched
     frozen = {
         name: value for name, value in graph.parameters.items() if value not in touched and name in arrays

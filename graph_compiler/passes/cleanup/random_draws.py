@@ -1,6 +1,4 @@
-"""Random numbers that are drawn once: those that depend on no array are constants, the others the same
-numbers at every call.
-"""
+"""Fix random numbers: draws that depend on no array become constants, the others repeat at every call."""
 
 from __future__ import annotations
 
@@ -16,9 +14,10 @@ from ...trees import iterate_structure, map_structure
 
 
 def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:
-    """The graph with every generator call free to be cached; sizes that one was drawn with are guarded.
+    """Return the graph with generator calls marked as deterministic, so that they can be folded to constants.
 
-    The caller receives a copy of what is baked, made by the call ``copy``: it may write to it.
+    Sizes that they were called with are guarded. Outputs that alias a baked array are copied by the call
+    ``copy``, because the caller may write to them.
     """
     aliases = Aliases(graph)
     inner = {value for node in graph.nodes if not node.is_random for value in node.outputs if node.uses}
@@ -48,11 +47,11 @@ def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:
 
 
 def repeat_draws(graph: Graph, state: Any, calls: tuple[str, str]) -> tuple[Graph, bool]:
-    """The graph with every random call that is left (those that read arrays: dropout) drawing the same
-    numbers at each call.
+    """Return the graph with its remaining random calls, such as dropout, drawing the same numbers at each
+    call.
 
-    They start from the generator's ``state`` while it was recorded; afterwards the generator is as it was.
-    ``calls`` read and set it.
+    The generator starts each call from ``state`` and is restored afterwards. ``calls`` are the functions
+    that read and set its state.
     """
     if not any(node.is_random for node in graph.nodes):
         return graph, False
@@ -65,7 +64,7 @@ def repeat_draws(graph: Graph, state: Any, calls: tuple[str, str]) -> tuple[Grap
 
 @dataclass(frozen=True)
 class GeneratorState:
-    """The state of a generator, as an array."""
+    """State of a random generator, as an array."""
 
     spec: ArraySpec
     array: Any

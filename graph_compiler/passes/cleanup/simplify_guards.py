@@ -1,6 +1,4 @@
-"""Guards on sizes as short as they can be said: solved for the size they are about, and without those that
-others imply.
-"""
+"""Simplify guards on sizes: solve them for the size that they constrain, and drop those that others imply."""
 
 from __future__ import annotations
 
@@ -27,12 +25,13 @@ _RANGES: dict[str, Callable[[int], tuple[Number, Number]]] = {
 
 @only_with(guards=True)
 def simplify_guards(graph: Graph) -> tuple[Graph, bool]:
-    """The graph with fewer and shorter guards on entry, which hold for the same calls.
+    """Return the graph with fewer and shorter guards on entry, which hold for the same calls.
 
-    A guard that compares with a number is solved for its size: of ``(n - 1) // 2 + 1 >= 3`` is left ``n >=
-    5``. Of several about one size the strongest stay, and none that follows from sizes that are fixed: of ``2
-    <= n``, ``n != 0``, ``n == 10`` and ``min(n, 12) >= 8`` is left ``n == 10``. Those that stay stand in the
-    place of the first, for guards behind it may be computed only where it holds (``10 // n``).
+    A guard that compares with a number is solved for its size: ``(n - 1) // 2 + 1 >= 3`` becomes ``n >=
+    5``. Of several guards on one size the strongest remain, and guards that follow from fixed sizes are
+    dropped: of ``2 <= n``, ``n != 0``, ``n == 10`` and ``min(n, 12) >= 8`` only ``n == 10`` remains. The
+    remaining guards of a size take the position of its first one, because later guards may only be
+    evaluated if it holds (``10 // n``).
     """
     entry = {id(guard) for guard in graph.entry_guards()}
     rows = [
@@ -52,8 +51,9 @@ def simplify_guards(graph: Graph) -> tuple[Graph, bool]:
 
 
 def _solved(guard: Guard) -> Iterator[tuple[Guard, Compared | None]]:
-    """The guard about the innermost size, none where it always holds; others as they are, without a
-    comparison.
+    """Yield the guard solved for its innermost size, or nothing if it always holds.
+
+    A guard that cannot be solved is yielded unchanged, with None instead of a comparison.
     """
     found = comparison(guard.condition)
     row = isolate(found) if found is not None else None
@@ -67,7 +67,7 @@ def _solved(guard: Guard) -> Iterator[tuple[Guard, Compared | None]]:
 
 
 def _fixes(row: Compared) -> Symbol | None:
-    """The size that a comparison leaves one number for."""
+    """Return the size that ``row`` sets equal to a number; None if it does not."""
     if row.function != "eq":
         return None
     (monomial, _), *more = row.size.terms()
@@ -75,7 +75,7 @@ def _fixes(row: Compared) -> Symbol | None:
 
 
 def _unsettled(rows: list[tuple[Guard, Compared | None]]) -> list[tuple[Guard, Compared | None]]:
-    """The guards without those that sizes with one number decide."""
+    """Return the rows without guards that follow from sizes with a fixed value."""
     fixed = {symbol: row.number for _, row in rows if row is not None and (symbol := _fixes(row)) is not None}
     return [
         (guard, row)
@@ -90,7 +90,7 @@ def _follows(condition: Any, fixed: dict[Symbol, int]) -> bool:
 
 
 def _strongest(group: list[Row]) -> list[Guard]:
-    """Of comparisons of one size, those that imply the others."""
+    """Return the guards among comparisons of one size that imply the others."""
     ranges = [_RANGES[row.function](row.number) for _, row in group if row.function != "ne"]
     low, high = (
         max((least for least, _ in ranges), default=-math.inf),

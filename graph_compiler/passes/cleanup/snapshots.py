@@ -1,4 +1,4 @@
-"""Drops the copies that were taken for guards on elements, where the original is never written to."""
+"""Drop copies that were taken for guards on elements if the original is never written to."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from ..driver import only_with
 
 @only_with(guards=True)
 def drop_snapshots(graph: Graph) -> tuple[Graph, bool]:
-    """Guards look at the guarded value itself where nothing writes to its memory."""
+    """Return the graph with each guard on a copy reading the copied value itself, if nothing writes to its
+    memory.
+    """
     guarded = {guard.condition for guard in graph.guards if isinstance(guard.condition, Value)}
     if not guarded:
         return graph, False

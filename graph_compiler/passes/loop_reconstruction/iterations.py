@@ -1,5 +1,5 @@
-"""One recorded loop as a ``scan`` or ``while_loop`` of any length: what its steps have in common and carry,
-and what is used afterwards.
+"""Turn one recorded loop into a ``scan`` or ``while_loop`` of any trip count, from what its recorded
+iterations share.
 """
 
 from __future__ import annotations
@@ -25,17 +25,19 @@ from ..repeats.find import Row, Rows
 
 
 class NotEqual(Signal):
-    """Steps differ in what a loop cannot give them."""
+    """Signals that iterations differ in a way that a loop cannot express."""
 
 
 class TooShort(NotEqual):
-    """Too few steps were recorded to tell."""
+    """Signals that too few iterations were recorded to compare."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """What was recorded of one step: its nodes, with folded loops as nodes, and those outside of inner loops.
-    ``is_whole`` where each inner loop has steps enough to be one.
+    """What was recorded of one iteration: its nodes, with inner loops folded, and the nodes outside of inner
+    loops.
+
+    ``is_whole`` is True if each inner loop has enough iterations to be folded.
     """
 
     nodes: Sequence[Node]
@@ -50,7 +52,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Made:
-    """What the step itself has made: an output of one of its nodes."""
+    """A result of the iteration itself: an output of one of its nodes."""
 
     node: int
     output: int
@@ -65,7 +67,6 @@ def made_in(step: Sequence[Node]) -> dict[Value, Made]:
 
 
 def slots_of(mark: Mark) -> dict[Value, list[Path]]:
-    """The variables that hold each value."""
     found: dict[Value, list[Path]] = {}
     for path, held in mark.state.items():
         if isinstance(held.item, Value):
@@ -94,7 +95,7 @@ _CONVERTED = frozenset({"asarray"})  # the number itself as an array
 
 
 class Places:
-    """Where values of the recorded graph are made and last used, and the rows of its nodes."""
+    """Index of where values of the recorded graph are computed and last used, and of the rows of its nodes."""
 
     def __init__(self, graph: Graph, rows: Rows, counts: bool) -> None:
         self.graph, self.rows, self.aliases, self.counts = graph, rows, rows.aliases, counts
@@ -118,10 +119,6 @@ class Places:
         }
 
     def is_counted(self, node: Node) -> bool:
-        """Whether the number of a step stands where a target that counts in arrays cannot have it: in sizes,
-        in slices that are cut off by their axis, and in sums that pass 32 bits. Inner loops may have lengths
-        that grow evenly with it, and get a bound.
-        """
         if node.op == "scan":
             return (
                 greatest(
@@ -153,9 +150,6 @@ class Places:
         return any(map(self._is_of_step, iterate_structure(rest)))
 
     def cuts(self, node: Node) -> list[list[tuple[bool, bool]]]:
-        """Of each bound of a slice in which the number of a step stands, whether it counts from the end, and
-        lies inside of its axis.
-        """
         found, items = [], _items(node) if node.key in _INDEXED else ()
         shape = node.inputs[0].shape if items else ()
         for place, item in enumerate(items):
@@ -177,7 +171,6 @@ class Places:
         return found
 
     def cuts_at_step(self, node: Node) -> bool:
-        """Whether the number of a step stands in a slice."""
         items = _items(node) if node.key in _INDEXED else ()
         return any(
             self._is_of_step(bound)
@@ -197,9 +190,6 @@ class Places:
         return isinstance(item, slice) and (item.step is None or (type(item.step) is int and item.step > 0))
 
     def _is_wide(self, item: Any) -> bool:
-        """Whether what is computed with the number of a step passes 32 bits, in which arrays hold it, in some
-        thousand steps.
-        """
         return (
             self._is_of_step(item)
             and widest(item, lambda symbol: max(_STEPS, abs(int(symbol.hint)))) >= _TOO_WIDE
@@ -248,7 +238,7 @@ def outer_loops(loop: RecordedLoop) -> Iterator[RecordedLoop]:
 
 
 class Kept:
-    """The variables that code behind a loop may read, at ``marks``."""
+    """Variables that code after a loop may read, at each of ``marks``."""
 
     def __init__(self, places: Places, loop: RecordedLoop, marks: Sequence[Mark]) -> None:
         self.places, self.marks = places, marks
@@ -267,26 +257,18 @@ class Kept:
         )
 
     def need_a_step(self) -> bool:
-        """Whether they hold, before the first step, something else than behind one, and the loop does not
-        carry it.
-        """
         return any(
             self._held(0, path) != self._held(1, path) or self._is_shared_without_one(path)
             for path in self.after
         )
 
     def _is_shared_without_one(self, path: Path) -> bool:
-        """Whether a variable, which holds an array of the steps behind the loop, would hold one that has
-        another name there without a step, and what is written to one of the two is seen in the other: a graph
-        carries arrays, not their memory.
-        """
         first, last, end = value_at(self.marks[0], path), value_at(self.marks[-1], path), self.marks[-1]
         if first is None or last is None or path in self.old:
             return False
         return self.places.sees_writes(first, last, end) or self.places.sees_writes(last, first, end)
 
     def _held(self, place: int, path: Path) -> tuple[Any, str | Value | None]:
-        """What a variable holds at a mark; of arrays that the steps make, their kind alone."""
         held = self.marks[place].state.get(path, Held(None))
         if isinstance(held.item, Size):
             return held.kind, held.item.text(
@@ -302,8 +284,10 @@ _INDEX = "index"  # the pattern of the number of a step
 def folded_loop(
     places: Places, loop: RecordedLoop, steps: Sequence[Step], peeled: int
 ) -> tuple[list[Node], list[Guard]]:
-    """The nodes of a loop, the first ``peeled`` steps of which are written out, and what it relies on;
-    ``NotEqual`` where its steps are not equal.
+    """Return the nodes of a loop whose first ``peeled`` iterations are unrolled, and the guards that it
+    needs.
+
+    Raise ``NotEqual`` if its iterations differ.
     """
     return _Fold(places, loop, steps, peeled).result()
 
@@ -313,7 +297,7 @@ Pattern = Any
 
 
 class _Fold:
-    """The folding of one loop, of which those steps tell what all do whose inner loops have steps enough."""
+    """Builder of one loop from recorded iterations."""
 
     def __init__(self, places: Places, loop: RecordedLoop, steps: Sequence[Step], peeled: int) -> None:
         self.places, self.loop = places, loop
@@ -374,18 +358,12 @@ class _Fold:
         return [rows[place].leaves for rows in self.rows if place < len(rows)]
 
     def _states_are_equal(self) -> None:
-        """From the second mark on variables hold the same, but for elements: so each further step does what
-        the recorded ones did.
-        """
         begin = 0 if self.peeled else 1
         first, *others = (self._state(place) for place in range(begin, len(self.marks)))
         if any(state != first for state in others) or not self.kept.are_certain(begin):
             raise NotEqual
 
     def _state(self, place: int) -> Mapping[Path, Any]:
-        """What the variables hold at a mark, without what differs from mark to mark: arrays, and the number
-        of the step before.
-        """
         mark = self.marks[place]
         before = self.loop.marks[place + self.peeled - 1].index
         held: dict[Value, Any] = {
@@ -432,10 +410,6 @@ class _Fold:
             raise NotEqual
 
     def _sizes_are_even(self) -> bool:
-        """Whether arrays have the same sizes in all steps, but for those that a mask selects, or are made of
-        such, and those that are cut, or made of arrays that are cut, at a number of the step: sizes of these
-        grow evenly with it.
-        """
         uneven: set[Value] = set()
         selected: set[Value] = set()
         for nodes in zip(*self.steps):
@@ -461,7 +435,6 @@ class _Fold:
 
     # ------------------------------------------------------------------------------ patterns
     def _pattern(self, leaves: list[Any]) -> Pattern:
-        """What a leaf is in all steps."""
         first = leaves[0]
         if not isinstance(first, Value):
             if any(type(leaf) is not type(first) or repr(leaf) != repr(first) for leaf in leaves):
@@ -484,7 +457,6 @@ class _Fold:
         raise NotEqual
 
     def _writes_are_apart(self, patterns: list[list[Pattern]]) -> None:
-        """Memory that steps write to, and did not make themselves, is reached in one way only."""
         self.memory = dict.fromkeys(
             base for step in self.all_steps for base in step.written(self.places.aliases.base_of)
         )
@@ -497,9 +469,6 @@ class _Fold:
                         self._reach(leaves[at], pattern)
 
     def _variables_are_apart(self) -> None:
-        """So is what variables hold before any step, before those too whose inner loops are too short to tell
-        what steps read.
-        """
         for path in self.carried:
             for mark in self.marks[:-1]:
                 value = value_at(mark, path)
@@ -512,7 +481,6 @@ class _Fold:
             raise NotEqual
 
     def _keep_written(self, value: Value) -> None:
-        """What is written to from before the loop is an array that stands for itself in all steps."""
         if value in self.made_in_any:
             return
         if not self.places.is_before(value, self.marks[0]) or not self._writes_in_all(value):
@@ -546,9 +514,6 @@ class _Fold:
         return self.carried[path]
 
     def _before_first(self, path: Path, last: Value) -> Value:
-        """What a variable holds before the first step; where that is nothing, any array of its type, for
-        there is a step then.
-        """
         first = value_at(self.marks[0], path)
         if first is not None and first.spec == last.spec:
             return first
@@ -559,7 +524,6 @@ class _Fold:
         raise NotEqual
 
     def _copies(self, nodes: list[tuple[Node, list[Pattern]]], made: dict[Made, Value]) -> Iterator[Node]:
-        """The calls of a step, in what the loop gives it; ``made`` is told what they make."""
         for place, (node, row) in enumerate(nodes):
             leaves = zip(self.rows[-1][place].leaves, row)
             new_node = copied_among(
@@ -577,9 +541,6 @@ class _Fold:
 
     # ------------------------------------------------------------------------------ behind the loop
     def _finals(self) -> dict[Path, Pattern]:
-        """The variables that are carried, because a step or later code reads them, with what a step makes of
-        each.
-        """
         end = self.marks[-1]
         for step in self.all_steps:
             for value in (value for node in step.nodes for value in node.outputs):
@@ -595,9 +556,6 @@ class _Fold:
         return found
 
     def _variable(self, value: Value) -> Path:
-        """A variable that holds a value at the end, one that holds such a value at the beginning where there
-        is one.
-        """
         paths = self.last_slots.get(value, [])
         if not self.are_whole and len({self._following(path) for path in paths}) > 1:
             raise NotEqual  # they hold the same only because an inner loop had no step
@@ -611,7 +569,6 @@ class _Fold:
         return next((path for path in begun if path in self.carried), (*begun, *paths)[0])
 
     def _following(self, path: Path) -> Pattern:
-        """What a variable holds after a step, in what the step has made or was given."""
         values = [value_at(mark, path) for mark in self.ends]
         first = values[0]
         if first is None or None in values:
@@ -628,7 +585,6 @@ class _Fold:
         raise NotEqual
 
     def _outputs(self) -> Iterator[Value]:
-        """What is carried out of the last step: the value that the steps, written out, have made."""
         given: set[Value] = set()
         for each in self.written:
             yield Value(each.name, each.spec)
@@ -731,7 +687,6 @@ class _Fold:
         return (self.loop.stop - self._start() + step - (1 if step > 0 else -1)) // step
 
     def _guards(self) -> list[Guard]:
-        """That there is a step, where code relies on that."""
         if not self._needs_a_step():
             return []
         if self.loop.is_while:
@@ -751,7 +706,6 @@ class _Fold:
         return [Guard(condition, True, self.loop.origin)]
 
     def _numbers(self, start: Any) -> Node:
-        """The numbers of the steps."""
         value = Value("steps", ArraySpec((self.count + self.loop.skipped,), "int64"))
         self.places.rows.counters.add(value)
         inputs = (start, self.loop.stop, self.loop.step)

@@ -1,6 +1,4 @@
-"""The steps of a loop that are left while it is recorded, as a program of their own: once the recorded ones
-have been found equal, what the others do is known, and they need not be recorded one by one.
-"""
+"""Fold the recorded loops of a graph into loop nodes, or run the rest of a loop without recording it."""
 
 from __future__ import annotations
 
@@ -21,9 +19,6 @@ from .iterations import NotEqual, Places, Step, TooShort, folded_loop, outer_loo
 
 
 def answers(places: Places, loop: RecordedLoop, peeled: int) -> list[Guard]:
-    """What a loop relies on whose first ``peeled`` steps are written out; ``NotEqual`` where its steps may
-    have other answers.
-    """
     guards = []
     for question in loop.questions:
         is_apart = question.place < peeled
@@ -36,7 +31,6 @@ def answers(places: Places, loop: RecordedLoop, peeled: int) -> list[Guard]:
 
 
 def in_its_step(loop: RecordedLoop, question: Question) -> Size:
-    """The condition with the number of the step in which it was asked for, which is written out."""
     number = loop.marks[question.place].index
     found: Size = (
         question.condition
@@ -47,7 +41,6 @@ def in_its_step(loop: RecordedLoop, question: Question) -> Size:
 
 
 def numbers_in(places: Places, question: Question, left_out: dict[RecordedLoop, int]) -> Numbers:
-    """The numbers of steps that a question reads, or the bounds of whose loops do."""
     read = {symbol.source for symbol in question.condition.symbols()} & places.of_index.keys()
     loops = {places.of_index[number] for number in read}
     loops.update(outer for loop in list(loops) for outer in outer_loops(loop))
@@ -57,24 +50,21 @@ def numbers_in(places: Places, question: Question, left_out: dict[RecordedLoop, 
 
 
 class StepsMissing(Signal):
-    """A loop has to be written out of which not all steps were recorded."""
+    """A loop has to be unrolled, but not all of its iterations were recorded."""
 
 
 def fold_loops(graph: Graph, counts: bool = True, written_out: bool = False) -> tuple[Graph, bool]:
-    """The graph with its marked loops as nodes, or all of them ``written_out``, each with as many steps as
-    were recorded.
+    """Return the graph with its marked loops as nodes, or all of them unrolled with the recorded trip counts.
 
-    ``counts``: the target's loops count in numbers of Python, which may be ends of slices and sizes; loops
-    that need that are written out otherwise. ``StepsMissing`` where there is a loop to be written out of
-    which not all steps were recorded.
+    With ``counts``, loop indices of the target are Python integers, which may be bounds of slices and
+    sizes; without it, loops that need this are unrolled. Raise ``StepsMissing`` if a loop must be unrolled
+    of which not all iterations were recorded.
     """
     return (_Folding(graph, counts, written_out).graph(), True) if graph.loops else (graph, False)
 
 
 def folded_so_far(graph: Graph, loop: RecordedLoop) -> Sequence[Node] | None:
-    """The nodes in the place of a loop that still runs, for which all that its variables hold is used; None
-    where its steps are not equal.
-    """
+    """Return the nodes of a loop that is still running; None if its iterations differ."""
     folding = _Folding(graph, True, False, loop)
     folding.places.used.update(
         (held.item, inf) for held in loop.marks[-1].state.values() if isinstance(held.item, Value)
@@ -83,8 +73,10 @@ def folded_so_far(graph: Graph, loop: RecordedLoop) -> Sequence[Node] | None:
 
 
 class _Folding:
-    """The loops of one graph, the inner ones first. ``counted`` are those with the number of steps that was
-    recorded; one may be ``running``.
+    """Folds the recorded loops of one graph into loop nodes, inner loops first.
+
+    counted: the loops that stay unrolled with the recorded trip count, which becomes a guard.
+    running: a loop that has not ended yet, to be folded as far as it was recorded; None otherwise.
     """
 
     def __init__(
@@ -108,7 +100,6 @@ class _Folding:
                 self.inside.setdefault(_around(loop, running), []).append(loop)
 
     def graph(self) -> Graph:
-        """The graph without marks."""
         self._fold()
         while left := {loop for loop in self.instead if self._is_left(loop)}:
             self.counted |= left
@@ -116,7 +107,6 @@ class _Folding:
         return self._made()
 
     def so_far(self, loop: RecordedLoop) -> Sequence[Node] | None:
-        """The nodes in the place of a loop that still runs."""
         inside = [inner for inner in reversed(self.recorded.loops) if loop in outer_loops(inner)]
         if not all(inner.is_whole for inner in inside):
             return None
@@ -130,7 +120,6 @@ class _Folding:
         return loop in self.folded if loop in self.counted else self._reads_number(loop)
 
     def _reads_number(self, loop: RecordedLoop) -> bool:
-        """Whether a folded loop reads the number of a step of one that is written out."""
         return any(
             self.places.of_index.get(item) in self.counted
             for node in self.instead[loop]
@@ -199,7 +188,6 @@ class _Folding:
         return Step(self._between((loop, place), first, end), own, self.short.isdisjoint(inside))
 
     def _between(self, around: Any, first: int, end: int) -> list[Node]:
-        """The nodes from one place to another, with loops in the place of what they have recorded."""
         nodes: list[Node] = []
         for loop in self.inside.get(around, ()):
             nodes += self.recorded.nodes[first : loop.marks[0].position]
@@ -209,16 +197,12 @@ class _Folding:
 
     # ---------------------------------------------------------------- loops with the steps that were recorded
     def _count_all(self, loop: RecordedLoop) -> None:
-        """As :meth:`_count`, and so have those inside that were too short to tell what their steps do."""
         for inner in [each for each in self.short if loop in outer_loops(each)]:
             self.short.discard(inner)
             self._count(inner)
         self._count(loop)
 
     def _count(self, loop: RecordedLoop) -> None:
-        """The number of steps is what it was; so are numbers of the steps of outer loops, on which it
-        depends.
-        """
         if loop.skipped:
             raise StepsMissing
         self.counted.add(loop)
@@ -243,7 +227,6 @@ class _Folding:
         return self.places.of_index.get(value) is loop or not self.places.is_before(value, loop.marks[0])
 
     def _with_numbers(self, graph: Graph) -> Graph:
-        """Plain numbers in the place of those of steps that are written out."""
         numbers = self.numbers
         numbers.update(
             (mark.index, number)
@@ -284,7 +267,6 @@ def _mapped(node: Node, plain: Any) -> Node:
 
 
 def _around(loop: RecordedLoop, running: RecordedLoop | None) -> Any:
-    """The innermost step of a loop that has run to its end, or is the one that still runs, around a loop."""
     outer = loop.outer
     while outer is not None and not (outer[0].is_whole or outer[0] is running):
         outer = outer[0].outer
@@ -292,10 +274,12 @@ def _around(loop: RecordedLoop, running: RecordedLoop | None) -> Any:
 
 
 class Rest(NamedTuple):
-    """A ``program`` of the recorded values ``given``, of which it writes to the first ``written`` ones.
+    """A ``program`` that runs the remaining iterations of a loop, given recorded values.
 
-    ``made`` are the values that variables hold, which are afterwards what it returns behind those.
-    ``numbers`` tells those of the given values that are numbers of Python.
+    given: its inputs. It writes to the first ``written`` of them.
+    made: the values that the variables hold. The program returns their new contents after the written
+        arrays.
+    numbers: True for each input that is a Python number.
     """
 
     program: Graph
@@ -306,9 +290,7 @@ class Rest(NamedTuple):
 
 
 def rest_of_loop(graph: Graph, loop: RecordedLoop, done: int) -> Rest | None:
-    """What is left of a ``for`` after ``done`` steps, before each of which there is a mark, and one behind;
-    None where its steps are not equal, or change what the recording has not made in them.
-    """
+    """Return what is left of a ``for`` loop after ``done`` iterations; None if its iterations differ."""
     if (nodes := folded_so_far(graph, loop)) is None or nodes[-1].op != "scan":
         return None
     scan, inside = nodes[-1], set(graph.nodes[loop.marks[0].position :])

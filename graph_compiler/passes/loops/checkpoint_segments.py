@@ -1,9 +1,9 @@
-"""Loops in segments of about ``sqrt(n)`` steps, for gradients of long loops in little memory.
+"""Split loops into segments of about ``sqrt(n)`` iterations, to save memory in gradients.
 
-A gradient of a ``scan`` keeps what each of its ``n`` steps computed. In segments of ``s`` steps it keeps what
-is carried into each of the ``n / s`` segments, and runs one segment at a time again: about ``n / s + s``
-steps are kept, which is least for ``s = sqrt(n)``. The forward pass is computed twice. The length of a
-segment is fixed by the length that was recorded; other lengths have other numbers of segments.
+The gradient of a ``scan`` stores the intermediate results of all ``n`` iterations. With segments of ``s``
+iterations it stores the carry of each of the ``n / s`` segments and recomputes one segment at a time:
+about ``n / s + s`` stored results, which is least for ``s = sqrt(n)``. The forward pass runs twice. The
+segment length is fixed by the recorded trip count; other trip counts lead to another number of segments.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ _FEWEST = 8  # steps: of fewer there is nothing to save
 
 
 def _segmented(block: Block) -> Block:
-    """The block with its canonical scans in segments."""
     rewriter = Rewriter(block)
     for node in block.nodes:
         node = rewriter.rewritten(node)
@@ -40,8 +39,9 @@ def _segmented(block: Block) -> Block:
 
 
 class _Segments:
-    """One loop: all whole segments, and a loop over the steps that are left, which comes first where the loop
-    runs backwards.
+    """Replacement of one loop by a loop over segments and a loop over the remaining iterations.
+
+    If the loop runs in reverse, the remaining iterations come first.
     """
 
     def __init__(self, build: Builder, node: Node) -> None:
@@ -58,7 +58,6 @@ class _Segments:
         self.whole, self.left = self.count * self.steps, length - self.count * self.steps
 
     def outputs(self) -> tuple[Any, ...]:
-        """What the loop gives."""
         if isinstance(self.left, int) and self.left == 0:
             return self._in_segments(self.state)
         first, second = (
@@ -95,7 +94,7 @@ class _Segments:
         )
 
     def _body(self, inputs: Sequence[Value]) -> Body:
-        """The same loop over one segment."""
+        """Return the original loop, over one segment, as the body of the outer loop."""
         count = len(self.state)
         specs = [value.spec for value in self.node.outputs]
         specs[count:] = [ArraySpec((self.steps, *spec.shape[1:]), spec.dtype) for spec in specs[count:]]
@@ -107,7 +106,7 @@ class _Segments:
         return Body("segment", inputs, [step], outputs)
 
     def _rest(self, state: Sequence[Any]) -> tuple[Any, ...]:
-        """The steps that make no whole segment."""
+        """Run the iterations after the last whole segment."""
         build, params = self.build, {**self.node.params, "length": self.left}
         rows = [
             build.getitem(item, key=((self.whole, item.shape[0], 1), *_rest_of(item)))

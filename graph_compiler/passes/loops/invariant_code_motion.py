@@ -1,8 +1,9 @@
-"""What the steps of a loop compute without the step before is computed before the loop: what is the same in
-all of them once, and numbers of the rows of sequences for all rows at once.
+"""Loop-invariant code motion: compute before a loop what its iterations compute independently of the carry.
 
-Arrays grow by neither: a mask, or a row that is repeated, is made where it is used. For targets whose loops
-count in arrays, whose compilers leave such things in each step.
+Values that are the same in all iterations are computed once. Scalars that depend on the rows of sequences
+are computed for all rows at once. Neither makes arrays larger: a mask or a broadcast row is still made
+where it is used. This is for targets whose loop index is an array, whose compilers leave such code in the
+loop.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ early_values = Pass("early_values", _with_early, "deep", ("scan",))
 
 
 def _may_be_early(node: Node) -> bool:
-    """Whether an operation has one result, which looks at no more than one place of each operand, and does
-    not fail.
+    """Return True if ``node`` has one result, each element of which reads at most one element of each
+    operand, and cannot fail.
     """
     if node.op in _MAKE or node.op == "getitem":
         return True
@@ -87,8 +88,10 @@ class _Loop(OpenLoop):
             self.light.add(made)
 
     def _of_rows(self) -> dict[Value, Node]:
-        """The numbers that are computed of numbers of the rows, where that makes sequences fewer, or no more
-        and is work.
+        """Return the nodes that compute scalars from scalar rows, if hoisting them reduces the number of
+        sequences.
+
+        They are also returned if that number stays the same and one of the nodes is expensive.
         """
         rows = {row for row in self.rows if row.ndim == 0}
         found: dict[Value, Node] = {}
@@ -129,7 +132,7 @@ class _Loop(OpenLoop):
 
     # ------------------------------------------------------------------------------ what is made
     def written(self, build: Builder) -> tuple[Value, ...]:
-        """The results of the loop, behind what is computed before it."""
+        """Build the loop, after the hoisted nodes, and return its results."""
         outside = Rewriter(Block((), tuple(self.nodes), tuple(self.outputs)))
         inner = Rewriter(Block((), tuple(self.nodes), tuple(self.outputs)))
         for value, node in self._needed():
@@ -151,7 +154,7 @@ class _Loop(OpenLoop):
         return results
 
     def _needed(self) -> Iterator[tuple[Value, Node]]:
-        """What is made once, and what is light and read by that, in order."""
+        """Yield the hoisted values and the light values that these read, each with its node, in order."""
         read: set[Value] = set()
         for node in reversed(self.nodes):
             if any(value in self.once or (value in self.light and value in read) for value in node.outputs):
@@ -164,7 +167,9 @@ class _Loop(OpenLoop):
             )
 
     def _sequences(self, build: Builder, outside: Rewriter) -> dict[Value, Value]:
-        """The sequences of numbers that are computed at once, by what stands for them in a step."""
+        """Return the sequences of the scalars that are computed for all rows at once, by the value in an
+        iteration.
+        """
         vectors = dict(zip(self.rows, self.node.inputs[self.carried :]))
         for value, node in self.at_once.items():
             inputs = [

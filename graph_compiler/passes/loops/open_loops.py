@@ -1,6 +1,4 @@
-"""Loops whose body is open: its nodes read values and sizes of the outside, so that what changes from step to
-step can be told from what does not.
-"""
+"""Scans with an inlined body, to find out which values of the body are loop-invariant."""
 
 from __future__ import annotations
 
@@ -14,7 +12,13 @@ WHOLE = (None, None, 1)
 
 
 class OpenLoop:
-    """A ``scan`` with an open body: ``state`` is what it carries, ``rows`` are the rows of its sequences."""
+    """A ``scan`` whose body is inlined, so that its nodes read values and sizes of the enclosing scope.
+
+    state: values of the carry in an iteration.
+    rows: values of the sequences' rows.
+    nodes, outputs: the inlined body.
+    made: all values that may change from iteration to iteration.
+    """
 
     def __init__(self, node: Node) -> None:
         self.node = node
@@ -37,7 +41,12 @@ class OpenLoop:
         return self.made.isdisjoint(values_in(key))
 
     def history(self, place: int) -> History | None:
-        """What a step does with a carried array; None where that is more than to read and write places of it."""
+        """Return the reads and writes of a carried array in an iteration; None if anything else is done with
+        it.
+
+        Return None as well if the array is never written, or if its last version is not passed on in its
+        own place alone.
+        """
         found = History(self.state[place])
         for node in self.nodes:
             if not found.versions.isdisjoint(node.uses) and not found.takes(node):
@@ -47,9 +56,7 @@ class OpenLoop:
 
 
 class History:
-    """The versions of one carried array in a step, each written from one before it, and what reads and writes
-    them.
-    """
+    """Versions of one carried array in an iteration, and the nodes that read and write elements of them."""
 
     def __init__(self, array: Value) -> None:
         self.array = array
@@ -58,8 +65,8 @@ class History:
         self.writes: list[Node] = []
 
     def takes(self, node: Node) -> bool:
-        """Notes a node that reads or writes a place of a version, and nothing else of one; False where it
-        does more.
+        """Add ``node`` if it only reads or writes elements of a version; return False if it uses a version in
+        any other way.
         """
         if node.op not in ("getitem", "setitem") or not self.versions.isdisjoint(
             values_in((node.inputs[1:], node.params))

@@ -1,12 +1,12 @@
-"""Checks inside of loops and branches that always hold, for the number of a step lies between known ends.
+"""Remove checks in loops and branches that always hold because the loop index has known bounds.
 
-Where statements are traced, each place in ``for i in range(n): for j in range(i + 1, n): x[i, j]`` is a
-number of an array, and is checked in each step. Here whole numbers are sums of sizes and of the numbers of
-steps, and what a loop or a branch says of them are *facts*: sums that are no less than 0. A comparison is
-certain where its difference is a sum of facts and of sizes.
+In traced statements such as ``for i in range(n): for j in range(i + 1, n): x[i, j]`` each index is an
+array element, which is checked in each iteration. Here integers are polynomials in sizes and loop indices,
+and loops and branches contribute *facts*: expressions that are at least 0. A comparison is certain if its
+difference is a sum of multiples of facts and of expressions known to be nonnegative.
 
-Numbers that a program reads, or that are no counters, may wrap around: they are compared, but nothing is
-computed of them.
+Integers that a program reads, or that are no loop counters, may overflow: they are compared, but never
+used in arithmetic.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ def without_certain(graph: Graph) -> Graph:
 
 @dataclass(slots=True)
 class _Checks:
-    """What is known of the values of a graph, in sizes of its outermost block."""
+    """Known integers and sizes of a graph, expressed in sizes of its outermost block.
+
+    steps: loop indices, outer loops first.
+    """
 
     numbers: dict[Value, Any] = field(default_factory=dict)
     sizes: dict[Symbol, Any] = field(default_factory=dict)
@@ -46,7 +49,7 @@ class _Checks:
     """The numbers of steps, those of outer loops first."""
 
     def kept(self, nodes: Iterable[Node], facts: Facts) -> list[Node]:
-        """The nodes of a block in which the facts hold; all where there are none."""
+        """Return the nodes of a block without the checks that follow from ``facts``."""
         kept = []
         for node in nodes:
             guard = guard_of(node) if facts else None
@@ -100,7 +103,7 @@ class _Checks:
         return region if is_same else replace(region, block=Block(block.inputs, tuple(nodes), block.outputs))
 
     def _enter(self, node: Node, region: Region, own: int, first: int) -> None:
-        """What is known of what a region captures, and of the counters of a loop."""
+        """Note the numbers and sizes that a region captures and, for a loop, its counters."""
         self.sizes.update((symbol, self._told(size)) for symbol, size in region.sizes.items())
         inputs = region.block.inputs
         for inner, outer in zip(inputs[own - first :], node.inputs[own:]):
@@ -112,14 +115,14 @@ class _Checks:
             self.numbers.update(self._counters(node, inputs))
 
     def _counted(self, node: Node) -> Facts:
-        """What the number of a step of a loop is."""
+        """Add the index of a loop and return its bounds as facts."""
         self.steps.append(Value("step", _STEP))
         step = self._step()
         length = self._told(node.params.get("length"))
         return (step,) if length is None else (step, not_cut_off(length) - 1 - step)
 
     def _with_first(self, facts: Facts) -> Facts:
-        """What holds in a step, and what holds because there is a first one."""
+        """Return ``facts`` and what follows from them for iteration 0 of the innermost loop."""
         step = self._step()
         found = ((fact, *self._innermost(fact)) for fact in facts)
         return (
@@ -135,7 +138,7 @@ class _Checks:
         return Size.of(Symbol(self.steps[-1], 0, 0, "item"))
 
     def _counters(self, node: Node, inputs: Sequence[Value]) -> Iterator[tuple[Value, Any]]:
-        """What a loop counts in what it carries and in the rows of its sequences."""
+        """Yield the carried values and rows that are linear in the loop index, each with its expression."""
         body, carried, step = node.regions[-1].block, node.params["carried"], self._step()
         for place, start in enumerate(map(self._told, node.inputs[:carried])):
             by = _counts(body, body.outputs[place], body.inputs[place])
@@ -156,7 +159,7 @@ class _Checks:
 
     # ------------------------------------------------------------------------------ truth values
     def _facts(self, truth: Any, holds: bool) -> Iterator[Any]:
-        """What is no less than 0 where a truth value is ``holds``."""
+        """Yield expressions that are at least 0 if ``truth`` equals ``holds``."""
         node = self.makers.get(truth)
         if node is None:
             return
@@ -171,8 +174,11 @@ class _Checks:
             yield from self._differences(node, holds)
 
     def _of_branch(self, node: Node, place: int, holds: bool) -> Iterator[Any]:
-        """``a and b`` is a branch, of which one side gives ``a`` itself: where that would be the other
-        answer, ``b`` was asked.
+        """Yield the facts of ``a and b`` or ``a or b`` written as a branch, one side of which returns ``a``
+        itself.
+
+        If that side would return the opposite of ``holds``, the other side was taken, so both ``a`` and
+        ``b`` are known.
         """
         index, sides = node.inputs[0], [region.block.outputs[place] for region in node.regions]
         asked = self._asked(index) if index.dtype == "bool" else None
@@ -201,7 +207,9 @@ class _Checks:
             yield _COMPARED[node.op](left, right) if holds else _COMPARED[_OTHERWISE[node.op]](left, right)
 
     def _same_truth(self, node: Node) -> Any:
-        """The truth value that a node turns, copies, or writes as a number and compares with 0."""
+        """Return the boolean that ``node`` negates, copies, or converts to a number and compares with 0; None
+        if it does not.
+        """
         if node.op in ("logical_not", "copy"):
             return node.inputs[0]
         written = (
@@ -214,8 +222,8 @@ class _Checks:
         )
 
     def _is_sum(self, number: Any, facts: Facts, left: int) -> bool:
-        """Whether a number is a sum of some of the facts and of what is no less than 0: the number of the
-        innermost step goes first.
+        """Return True if ``number`` minus multiples of at most ``left`` facts is nonnegative, eliminating the
+        innermost index first.
         """
         if nonnegative(number):
             return True
@@ -229,8 +237,9 @@ class _Checks:
         return any(self._is_sum(rest, facts, left - 1 if symbol else 0) for rest in rests)
 
     def _innermost(self, number: Any) -> tuple[Symbol | None, int]:
-        """The number of a step that no other one in a sum is inside of, and its factor, which is 0 where it
-        is no term of its own; None of a sum of sizes.
+        """Return the innermost loop index in ``number`` and its factor.
+
+        The factor is 0 if the index is not a linear term. Without any loop index, return ``(None, 1)``.
         """
         symbols = (
             [symbol for symbol in number.symbols() if symbol.kind == "item"]
@@ -251,7 +260,9 @@ def _is(one: Any, other: Any) -> bool:
 
 
 def _counts(body: Block, made: Any, counter: Value) -> int | None:
-    """What a step adds to a number that it is given; None where it does more than that."""
+    """Return the constant by which ``made`` exceeds ``counter``; None if it is not a sum of ``counter`` and a
+    constant.
+    """
     if made is counter:
         return 0
     node = body.maker(made) if isinstance(made, Value) else None

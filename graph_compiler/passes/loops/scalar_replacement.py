@@ -1,8 +1,8 @@
-"""What all steps of a loop read and write at one place of an array is carried alone, and written to the array
-behind the loop.
+"""Scalar replacement: carry only the part of an array that all iterations read and write.
 
-``for k in range(m): c[i] += x[k]`` carries the row ``c[i]``, not ``c``. For targets whose loops count in
-arrays, where a carried array is handed on, and the derivative of each write is a whole array.
+``for k in range(m): c[i] += x[k]`` carries the row ``c[i]`` instead of ``c``, and writes it to ``c`` after
+the loop. This is for targets whose loop index is an array: there each write to a carried array is passed
+on as a whole, and its derivative is a whole array.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ still_places = Pass("still_places", _with_places, "deep", ("scan",))
 
 
 def _may_have(node: Node) -> bool:
-    """Whether a loop hands on what a write has made."""
+    """Return True if an iteration passes on the result of a ``setitem``."""
     block = node.regions[0].block
     makers = [
         block.maker(item) for item in block.outputs[: node.params["carried"]] if isinstance(item, Value)
@@ -55,7 +55,7 @@ class _Loop(OpenLoop):
         return is_part and all(key == keys[0] for key in keys) and self.is_still(keys[0])
 
     def written(self, build: Builder) -> tuple[Value, ...]:
-        """The results of the loop, whose nodes ``build`` makes."""
+        """Build the loop with ``build`` and return its results."""
         given = [
             build.getitem(item, key=self.places[place]) if place in self.places else item
             for place, item in enumerate(self.given)
@@ -97,7 +97,7 @@ class _Loop(OpenLoop):
 
 
 def filled(build: Builder, value: Any, spec: Any) -> Value:
-    """What is written to a place, in the shape of the place."""
+    """Return ``value`` broadcast to ``spec``, the shape of the elements to which it is written."""
     if isinstance(value, Value):
         whole: Value = build.broadcast_to(value, shape=spec.shape)
         return whole

@@ -1,9 +1,9 @@
-"""Rows that the steps of a loop read and write one after the other are its sequences and its outputs.
+"""Turn rows that iterations read and write in order into sequences and stacked outputs of a ``scan``.
 
-``x[i]`` in step ``i`` takes a row of an array that each step captures, and ``y[i] = ...`` writes a row of an
-array that is carried. As sequences and outputs of a ``scan``, no step looks them up, none hands the array on,
-and a gradient does not add up an array in each step. What the step before has written (``y[i - 1]``) is
-carried alone. For targets whose loops count in arrays.
+``x[i]`` in iteration ``i`` reads a row of a captured array, and ``y[i] = ...`` writes a row of a carried
+array. As sequences and outputs they need no lookup, the array is not carried, and a gradient does not
+accumulate a whole array in each iteration. Rows that earlier iterations wrote (``y[i - 1]``) are carried
+alone. This is for targets whose loop index is an array.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _always(node: Node, axes: Axes) -> bool:
 
 
 def _over_other_axes(node: Node, axes: Axes) -> bool:
-    """Along axes that are not that of the rows."""
+    """Return True if the operation works along axes other than the one that the rows are stacked along."""
     carriers = [item for item in node.inputs if isinstance(item, Value)]
     return all(
         axes.get(item) not in normalise_axes(node.params["axis"], item.ndim)
@@ -105,8 +105,10 @@ Key = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A key that names, in step ``i``, the place ``i + offset`` of one axis; ``rest`` are its other items,
-    ``position`` of them before that one.
+    """Key that selects index ``i + offset`` of one axis in iteration ``i``.
+
+    position: the item of the key with that index.
+    rest: the other items.
     """
 
     position: int
@@ -115,8 +117,8 @@ class Place:
 
     @classmethod
     def of(cls, node: Node, position: int, number: Value) -> Place | None:
-        """The place that a node names, where the item at ``position`` of its key is the number of the step
-        and a constant.
+        """Return the place of ``node``; None if the item at ``position`` of its key is not the loop index
+        plus a constant.
         """
         key = node.params["key"]
         offset = _offset(key[position], number) if position < len(key) else None
@@ -142,8 +144,9 @@ class Place:
         return Place(self.axis, self.offset, (WHOLE,) * others)
 
     def sides(self, shape: tuple[Any, ...], offset: int) -> Sides | None:
-        """What lies beside the places that are a part of one axis of a row, in the row at ``offset``; None
-        where that is not certain.
+        """Return the rest of the row at ``offset``, of which this place selects a slice along one axis.
+
+        Return None unless it selects one slice of step 1 that is certain to be in bounds.
         """
         parts = [axis for axis, item in enumerate(self.rest) if item != WHOLE]
         if len(parts) != 1 or not isinstance(self.rest[parts[0]], tuple):
@@ -163,7 +166,7 @@ class Place:
 
     # ------------------------------------------------------------------------------ several places at once
     def stacked(self, build: Builder, array: Value, first: Any, length: Any) -> Value:
-        """What is at ``length`` places from ``first`` on, along a first axis."""
+        """Return the rows at ``length`` indices from ``first`` on, stacked along the first axis."""
         places = span(array.shape[self.axis], first, length)
         if self.is_row and (turned := turned_rows(build, array, self.axis)) is not None:
             rows_first: Value = build.getitem(turned, key=(places,))
@@ -173,7 +176,7 @@ class Place:
         return rows
 
     def put(self, build: Builder, array: Value, rows: Value, first: Any, length: Any) -> Value:
-        """The array with ``rows`` in the place of what :meth:`stacked` gives."""
+        """Return ``array`` with ``rows`` written to the indices that :meth:`stacked` reads."""
         axis, places = self._selected, span(array.shape[self.axis], first, length)
         key, axes = self.key(places), (*range(1, axis + 1), 0, *range(axis + 1, rows.ndim))
         if self.is_row and (turned := turned_rows(build, array, self.axis)) is not None:
@@ -190,9 +193,12 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Diagonal:
-    """Places along two axes at once: ``x[i, i + 1]``, of which ``along`` is the one along the first axis. The
-    other one is ``shift`` further on, ``rest`` are the other items of the key, with None for both in their
-    ``positions``.
+    """Key with the loop index along two axes: ``x[i, i + 1]``.
+
+    along: the place along the first of them.
+    positions: both axes.
+    shift: offset of the second index relative to the first.
+    rest: the items of the key, with None at ``positions``.
     """
 
     along: Place
@@ -202,7 +208,7 @@ class Diagonal:
 
     @classmethod
     def of(cls, places: Sequence[Place], key: Key, ndim: int) -> Diagonal | None:
-        """What two places along different axes say together; None where the key says more than that."""
+        """Return the diagonal of exactly two places along different axes; None otherwise."""
         if len(places) != 2 or None in key:
             return None
         one, other = places
@@ -215,7 +221,7 @@ class Diagonal:
         return self.along.offset
 
     def stacked(self, build: Builder, array: Value, first: Any, length: Any) -> Value:
-        """What is at ``length`` places from ``first`` on, along a first axis."""
+        """Return the elements at ``length`` indices from ``first`` on, stacked along the first axis."""
         key = list(self.rest)
         for axis, start in zip(self.positions, (first, first + self.shift)):
             key[axis] = span(array.shape[axis], start, length)
@@ -228,7 +234,7 @@ class Diagonal:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """The places before and behind a part of a row, along one of its axes."""
+    """Parts of a row before and after a slice along ``axis``; None if empty."""
 
     axis: int
     before: Place | None
@@ -245,8 +251,11 @@ class Sides:
 
 
 def turned_rows(build: Builder, array: Value, axis: int) -> Value | None:
-    """An array with another axis in front, where it was made of one that has, or is a constant with such rows
-    in it; None of others, which would be copied.
+    """Return ``array`` with ``axis`` moved to the front, if that costs nothing; None if it would copy the
+    array.
+
+    That is so if the array was made by the inverse permutation, is a constant, or is such a constant with
+    rows written to it.
     """
     node = build.maker(array) if axis else None
     if node is None:
@@ -269,7 +278,10 @@ def turned_rows(build: Builder, array: Value, axis: int) -> Value | None:
 
 
 def _with_rows(build: Builder, array: Value, rows: Value, first: Any, length: Any) -> Value:
-    """An array with other rows from ``first`` on, between those that stay: so nothing is written twice."""
+    """Return ``array`` with ``rows`` from ``first`` on.
+
+    The result is a concatenation with the other rows, so that nothing is written twice.
+    """
     size, behind = array.shape[0], first + length
     if span(size, first, length) == WHOLE:
         return rows
@@ -280,7 +292,7 @@ def _with_rows(build: Builder, array: Value, rows: Value, first: Any, length: An
 
 
 def is_turned(node: Node | None, axis: int) -> bool:
-    """Whether an array was made by putting the first axis of another one here."""
+    """Return True if ``node`` permutes the first axis of an array to ``axis``."""
     return (
         node is not None
         and node.op == "permute_dims"
@@ -289,7 +301,7 @@ def is_turned(node: Node | None, axis: int) -> bool:
 
 
 def positions(node: Node, number: Value) -> Iterator[int]:
-    """Where the key of a node has the number of a step and a constant."""
+    """Yield the items of the key of ``node`` that are the loop index plus a constant."""
     if node.op in ("getitem", "setitem"):
         yield from (
             position for position, item in enumerate(node.params["key"]) if _offset(item, number) is not None
@@ -297,7 +309,7 @@ def positions(node: Node, number: Value) -> Iterator[int]:
 
 
 def _shortest(item: Any, size: Any) -> Any:
-    """An item of a key; the whole axis where it selects that."""
+    """Return the item of a key, or the full slice if it selects the whole axis."""
     if is_single(item) or item[2] != 1:
         return item
     first = position(item[0], size, 0)
@@ -324,8 +336,11 @@ DEEPEST = 4
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Where a step finds what a node reads: in the row of a sequence (an array and its places), or in what
-    was written so many steps back, with what lies at its ``sides``; ``rest`` is what is selected of it.
+    """Where an iteration finds what a node reads.
+
+    source: a sequence (an array and its place), or how many iterations back the row was written.
+    rest: key of the part that is selected of the row.
+    sides: the rest of the row, if only a slice of it was written.
     """
 
     source: tuple[Value, Place | Diagonal] | int
@@ -333,8 +348,9 @@ class Read:
     sides: Sides | None = None
 
     def of_row(self, ndim: int, sequences: Container[Any]) -> Read:
-        """The same part of a row, taken of the row where that is a sequence as well; numbers at one place of
-        all rows stay, which may be computed for all rows.
+        """Return the same read as a part of the whole row, if that row is a sequence as well.
+
+        Scalars keep a sequence of their own, because these may be computed for all rows at once.
         """
         if isinstance(self.source, int):
             return self
@@ -347,10 +363,10 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The cells that the steps write: all of ``target``, of which each step makes the next one.
+    """The rows, or equal parts of rows, that the iterations write to a carried array, one per iteration.
 
-    A cell is written as a whole. Of rows that are written part by part XLA writes one part in place while it
-    computes another from what was there (jaxlib 0.10, on CPUs).
+    A cell is written as a whole: if rows are written part by part, XLA writes one part in place while it
+    computes another from the old contents (jaxlib 0.10, on CPUs).
     """
 
     history: History
@@ -359,13 +375,16 @@ class Cells:
 
     @property
     def depth(self) -> int:
+        """The largest number of iterations that a read looks back. The loop carries as many cells."""
         return max((read.source for read in self.reads.values() if isinstance(read.source, int)), default=0)
 
 
 @dataclass(frozen=True, slots=True)
 class LastCell:
-    """The cell at ``index`` of what a loop leaves of an array, which the loop carries: what is read there
-    needs no other cell.
+    """The last cell that a loop wrote, which the loop also carries out; reads of it after the loop need no
+    other cell.
+
+    index: its index along the axis of the cells.
     """
 
     target: Place
@@ -374,7 +393,7 @@ class LastCell:
     index: Any
 
     def read(self, build: Builder, node: Node) -> Value | None:
-        """What a node reads behind the loop; None where that is not certain to be in the row of this cell."""
+        """Return what ``node`` reads of this cell after the loop; None if it may read anything else."""
         key, axis, shape = node.params["key"], self.target.axis, self.given.shape
         if (
             None in key
@@ -401,8 +420,11 @@ class LastCell:
 def cells_of(
     history: History, given: Value, places: dict[Node, Place], is_down: bool, is_still: Callable[[Any], bool]
 ) -> Cells | None:
-    """The cells of a carried array whose reads and writes are at these places, all along one axis; None where
-    a step reads what is neither as it was before the loop nor a cell of this step or one shortly before it.
+    """Return the cells of a carried array; None if its writes are at different places or a read cannot be
+    satisfied.
+
+    A read may see the array as it was before the loop, or a cell of this or one of the last ``DEEPEST``
+    iterations.
     """
     (target, *others) = dict.fromkeys(places[node] for node in history.writes)
     if others or not is_still(target.rest):
@@ -439,8 +461,10 @@ class _Finding:
 
 
 def row(array: Value, place: Place, is_still: Callable[[Any], bool]) -> Read:
-    """The row of a sequence that a place is: of the places alone where they are narrow and the same in all
-    steps, else of whole rows.
+    """Return a read of ``array`` at ``place`` as the row of a sequence.
+
+    The sequence has only the selected elements if these are few and the same in each iteration, and whole
+    rows otherwise.
     """
     others = iter((*array.shape[: place.axis], *array.shape[place.axis + 1 :]))
     is_narrow = any(_is_narrow(item, next(others)) for item in place.rest if item is not None) and is_still(
@@ -452,7 +476,9 @@ def row(array: Value, place: Place, is_still: Callable[[Any], bool]) -> Read:
 
 
 def _is_narrow(item: Any, size: Any) -> bool:
-    """Whether an item of a key takes as many elements at all sizes, of an axis that has another one."""
+    """Return True if an item of a key selects a fixed number of elements that differs from the size of its
+    axis.
+    """
     if is_single(item):
         return True
     start, stop, step = item
@@ -488,14 +514,19 @@ loop_rows = Pass("loop_rows", _with_row_operands, "deep", ("scan",))
 
 @dataclass
 class _Counter:
-    """The numbers of the steps, ``low`` and up, or down to it: where they stand among the sequences."""
+    """The sequence of a ``scan`` that counts its iterations.
+
+    place: its index among the sequences.
+    low: its lowest number.
+    is_down: True if it counts down to ``low``.
+    """
 
     place: int
     low: Any
     is_down: bool
 
     def turned(self, build: Builder, numbers: Value, length: Any) -> Value:
-        """The numbers of a sequence from the last step to the first, where the loop is turned."""
+        """Return a sequence of integers in ascending order if the loop counts down, and unchanged otherwise."""
         if not self.is_down:
             return numbers
         low = _made_by(build.maker, numbers).params["stop"] + 1
@@ -504,9 +535,10 @@ class _Counter:
 
 
 def _counter(node: Node, rewriter: Rewriter) -> _Counter | None:
-    """What counts the steps of a loop.
+    """Return the sequence that counts the iterations by 1 or -1; None if there is none.
 
-    Of one that counts down, the order is turned, so that nothing but such numbers may go in.
+    A loop that counts down is reversed, so all its sequences have to count down and it must stack no
+    outputs.
     """
     carried, count = node.params["carried"], node.params["sequences"]
     made = [rewriter.maker(value) for value in node.inputs[carried : carried + count]]
@@ -548,7 +580,7 @@ class _Loop(OpenLoop):
 
     @classmethod
     def of(cls, node: Node, rewriter: Rewriter) -> _Loop | None:
-        """The loop that a node is, where it counts its steps one by one and indexes with their numbers."""
+        """Return the loop; None if it has no counter or uses the counter in no key."""
         counter = _counter(node, rewriter)
         if counter is None:
             return None
@@ -568,7 +600,6 @@ class _Loop(OpenLoop):
         return self.rows[self.counter.place]
 
     def _cells(self, index: int) -> Cells | None:
-        """What the steps write of a carried array, where they leave it in the loop."""
         history = self.history(index)
         if history is None:
             return None
@@ -586,7 +617,9 @@ class _Loop(OpenLoop):
         return place if place is not None and nonnegative(self.counter.low + place.offset) else None
 
     def _outside(self, node: Node) -> Read | None:
-        """Where a step finds a row of an array of the outside."""
+        """Return where to find what ``node`` reads of an array from outside the loop; None if it is no row or
+        diagonal.
+        """
         if node.op != "getitem" or node.inputs[0] in self.made:
             return None
         found = [self._place(node, position) for position in positions(node, self.number)]
@@ -609,7 +642,7 @@ class _Loop(OpenLoop):
 
     # ------------------------------------------------------------------------------ what is made
     def written(self, build: Builder) -> tuple[Value, ...]:
-        """The results of the loop with sequences and outputs, whose nodes ``build`` makes."""
+        """Build the loop with sequences and outputs, and return the results of the original loop."""
         wanted = dict.fromkeys(
             read.source for read in self.reads.values() if not isinstance(read.source, int)
         )
@@ -673,7 +706,9 @@ class _Loop(OpenLoop):
         return self.counter.low + place.offset
 
     def _before(self, build: Builder, index: int, steps: int) -> Value:
-        """The cell so many steps before the first one. It may not be there where the loop has no step."""
+        """Return the cell ``steps`` iterations before the first one, or zeros if it may be missing because
+        the loop has no iteration.
+        """
         target, array = self.cells[index].target, self.given[index]
         first = self._first(target)
         place = first + self.length - 1 + steps if self.counter.is_down else first - steps
@@ -686,7 +721,7 @@ class _Loop(OpenLoop):
         return cell
 
     def _numbers(self, nodes: Sequence[Node], outputs: Sequence[Any], build: Builder) -> dict[Value, Value]:
-        """The sequences that the loop had, as far as its steps still read them."""
+        """Return the original sequences that iterations still read."""
         read = {value for node in nodes for value in node.uses}.union(values_in(outputs))
         given = self.node.inputs[self.carried :]
         return {
@@ -698,7 +733,7 @@ class _Loop(OpenLoop):
     def _finals(
         self, build: Builder, kept: Mapping[int, Value], outputs: Sequence[Value]
     ) -> tuple[Value, ...]:
-        """The results of the loop as it was: cells are written to the arrays that they belong to."""
+        """Return the results of the original loop, with the cells written to their arrays."""
         others = outputs[: len(outputs) - len(self.cells)]
         found = dict(kept)
         for (index, cells), made in zip(self.cells.items(), outputs[len(others) :]):
@@ -717,7 +752,7 @@ def _flat(items: Mapping[int, Sequence[Value]]) -> list[Value]:
 
 
 class _Step:
-    """The body of a loop, whose steps get rows and cells, and give cells."""
+    """Builds the body of the rewritten loop, which takes rows and cells and returns cells."""
 
     def __init__(
         self, loop: _Loop, rows: Mapping[_Sequence, Value], held: Mapping[int, Sequence[Value]]
@@ -732,7 +767,6 @@ class _Step:
         self.versions: dict[Value, Value] = {}
 
     def written(self) -> tuple[Sequence[Node], Sequence[Any]]:
-        """The nodes and the outputs."""
         for node in self.loop.nodes:
             if node in self.loop.reads:
                 self.inner.replace(node.outputs, (self._read(Builder.into(self.inner, node.origin), node),))

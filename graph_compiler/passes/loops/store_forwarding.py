@@ -1,8 +1,9 @@
-"""Elements that were just written are taken from what was written, and a write that the next one covers is
-left out.
+"""Store-to-load forwarding: replace reads of elements by the value just written, and drop writes that the
+next one overwrites.
 
-``a[i, j] -= x`` and then ``a[i, j] /= y`` are two writes to one place. XLA writes in place where nothing
-reads the array of before any more. Between two writes it copies the array, in each step of a loop.
+``a[i, j] -= x`` followed by ``a[i, j] /= y`` writes twice to one element. XLA writes in place only if
+nothing reads the old array any more; between the two writes it copies the array, in each iteration of a
+loop.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ forward_writes = Pass("forward_writes", _forwarded, "deep", ("setitem",))
 
 
 def forwarded(block: Block) -> Block:
-    """The same of one block, without the writes that nothing reads then."""
+    """Forward the writes of one block and drop the writes that nothing reads any more."""
     if not _writes_again(block):
         return block
     made = _Forwarding(block).run()
@@ -76,7 +77,9 @@ class _Forwarding:
         return self.rewriter.finish()
 
     def _found(self, node: Node, new: Node, written: Node) -> Value | None:
-        """What stands for a read of the array that ``written`` has made, or for a write to it."""
+        """Return the replacement of ``node``, which reads or writes the array that ``written`` computed; None
+        to keep it.
+        """
         write = self.rewriter.maker(self.rewriter.value(written.outputs[0]))
         assert write is not None
         build, key = Builder.into(self.rewriter, node.origin), new.params["key"]
@@ -90,8 +93,8 @@ class _Forwarding:
         return _chosen(build, write, key)
 
     def _is_covered(self, written: Node) -> bool:
-        """Whether what ``written`` makes is read where that can be told without it, and then written to at
-        the same place.
+        """Return True if the only write to the result of ``written`` overwrites the same elements, and all
+        reads of it can be forwarded.
         """
         array = written.outputs[0]
         if array.dtype != written.inputs[0].dtype:
@@ -102,8 +105,10 @@ class _Forwarding:
         return self._is_told(written)
 
     def _is_told(self, written: Node) -> bool:
-        """Whether all reads of what ``written`` makes can do without it. Where one cannot, the others read
-        the array, too: what was written would have to be kept beside it, or computed again.
+        """Return True if all reads of the result of ``written`` can be forwarded.
+
+        If one cannot, the others read the array too: otherwise the written value would have to be stored
+        as well, or computed again.
         """
         return all(_is_told(user, written) for user in self.uses[written.outputs[0]] if user.op == "getitem")
 
@@ -155,7 +160,7 @@ def _is_wide(item: Any) -> bool:
 
 
 def _whole(build: Builder, read: Node, write: Node) -> Value | None:
-    """What was written, in the shape of the place."""
+    """Return the written value in the shape of the read; None if the dtypes differ."""
     value, spec = write.inputs[1], read.outputs[0].spec
     if not _is_taken(read, write):
         return None
@@ -167,7 +172,9 @@ def _whole(build: Builder, read: Node, write: Node) -> Value | None:
 
 
 def _chosen(build: Builder, write: Node, key: Key) -> Value:
-    """``x[key]`` after a write to another place, or maybe to the same one."""
+    """Return ``x[key]`` after a write to other elements, or to possibly the same one, selected by comparing
+    the indices.
+    """
     before: Value = write.inputs[0]
     read: Value = build.getitem(before, key=key)
     if apart(key, write.params["key"], before.shape):
@@ -196,7 +203,7 @@ def apart(key: Key, other: Key, shape: tuple[Any, ...]) -> bool:
 
 
 def _range(item: Any, size: Any) -> tuple[Any, Any]:
-    """The first place that an item of a key takes, and the one behind the last."""
+    """Return the first index that an item of a key selects, and the one after the last."""
     if isinstance(item, tuple):
         return position(item[0], size, 0), position(item[1], size, size)
     place = position(item, size, 0)

@@ -1,13 +1,13 @@
-"""Axes that steps and branches index have the places that are read, for targets that compile what is never
-taken.
+"""Bound the trip counts of ``while`` loops, and pad axes that are too short for the indices in loops and
+branches.
 
-``while i < n: s += x[i]`` takes no step where ``x`` is empty, and ``for i in range(n - k + 1): x[i:i + k]``
-none where it is shorter than ``k``. JAX has no form for ``x[i]`` of an array without elements. So what a
-region reads at computed places gets zeros behind it, as many as are missing, which are none in all other
-calls.
+:func:`trip_bounds` derives the maximal trip count of a ``while_loop`` from its condition and counters.
 
-For functions of frameworks that refuse such places: the check that their graphs carry fails where one of the
-zeros is read.
+:func:`indexed_axes` is for targets that compile code even if it never runs. ``while i < n: s += x[i]`` has
+no iteration if ``x`` is empty, but JAX cannot compile ``x[i]`` for an array without elements. So arrays
+that a region reads at computed indices are padded with zeros to the length that is read. The padding is
+empty in all other calls. It is only correct for source frameworks that raise an error for such indices:
+the check in their graphs fails if a padded zero is read.
 """
 
 from __future__ import annotations
@@ -54,8 +54,10 @@ def trip_bounds(graph: Graph) -> tuple[Graph, bool]:
 
 @dataclass
 class _Scope:
-    """A block, the ends of those of its inputs that are counters, and what is known of the inside of loops
-    that are looked at.
+    """A block and the intervals of its integer inputs.
+
+    ends: intervals of inputs that are counters.
+    makers: nodes of loop bodies that were inlined for analysis, by their outputs.
     """
 
     block: Block
@@ -89,9 +91,7 @@ class _Scope:
         return region if made is region.block else replace(region, block=made)
 
     def _inside(self, node: Node, region: Region) -> dict[Value, Interval]:
-        """The ends of what a region is given: numbers of the outside, and counters of the loop that it is a
-        step of.
-        """
+        """Return the intervals of the inputs of a region: captured integers and, in a ``scan``, its counters."""
         first = int(node.op == "branch")
         own = first + own_operands(node.op, node.params)
         given = dict(zip(region.block.inputs[own - first :], map(self.interval, node.inputs[own:])))
@@ -107,7 +107,7 @@ class _Scope:
         return (self.makers.get(value) or self.block.maker(value)) if isinstance(value, Value) else None
 
     def interval(self, item: Any) -> Interval:
-        """Between which numbers an element is."""
+        """Return bounds of an integer scalar; an end is None if it is unknown."""
         if not isinstance(item, Value):
             return (item, item) if type(item) is int or isinstance(item, Size) and item.type is int else _OPEN
         node = self.maker(item)
@@ -119,7 +119,10 @@ class _Scope:
 
 
 class _Loop:
-    """A loop whose regions are opened: ``state`` stands for what it carries."""
+    """A loop whose regions are inlined for analysis.
+
+    state: values that represent the carry.
+    """
 
     def __init__(self, scope: _Scope, node: Node) -> None:
         self.node, self.carried = node, node.params["carried"]
@@ -140,7 +143,9 @@ class _Loop:
         return outputs
 
     def counters(self, region: Region) -> dict[Value, Interval]:
-        """What a ``scan`` counts in its state, between which numbers in its steps."""
+        """Return the intervals of the carried integers of a ``scan`` that grow by a constant in each
+        iteration.
+        """
         found: dict[Value, Interval] = {}
         for value, (least, greatest) in zip(region.block.inputs[: self.carried], self.start):
             place = region.block.inputs.index(value)
@@ -155,8 +160,11 @@ class _Loop:
         return next((most for most in found if most is not None and _is_computed(most)), None)
 
     def _bound(self, symbol: str, left: Any, right: Any, late: int) -> Any:
-        """How many steps are taken while a comparison holds, which is asked of the state before a step, or
-        one step ``late``.
+        """Return an upper bound of the trip count while ``left symbol right`` holds; None if no counter
+        bounds it.
+
+        The comparison is evaluated before an iteration, or, if it was stored in a flag, one iteration
+        ``late``.
         """
         for counter, limit, sign in ((left, right, symbol), (right, left, _TURNED[symbol])):
             place, offset = self._counted(counter)
@@ -175,7 +183,9 @@ class _Loop:
         return None
 
     def _counted(self, item: Any) -> tuple[int | None, int]:
-        """Which carried array an element is, and what is added to it."""
+        """Return the index of the carried value that ``item`` is, and the constant added to it; ``(None, 0)``
+        otherwise.
+        """
         if item in self.state:
             return self.state.index(item), 0
         node = self.scope.maker(item)
@@ -195,7 +205,7 @@ class _Loop:
 
     # ------------------------------------------------------------------------------ conditions
     def _implied(self, truth: Any, holds: bool, late: int) -> Iterator[tuple[str, Any, Any, int]]:
-        """Comparisons that are true wherever a truth value is ``holds``."""
+        """Yield comparisons that are true whenever ``truth`` equals ``holds``."""
         if truth in self.state and not late:  # a flag is what the step before has made it
             yield from self._implied(self.outputs[1][self.state.index(truth)], holds, 1)
         node = self.scope.maker(truth)
@@ -227,7 +237,7 @@ class _Loop:
                 yield from self._implied(sides[not taken], holds, late)
 
     def _truth(self, item: Any, index: Any, taken: bool) -> bool | None:
-        """A truth value that is known where a branch was ``taken``, or not."""
+        """Return the boolean that ``item`` is if ``index`` equals ``taken``; None if it is unknown."""
         node, asked = self.scope.maker(item), self.scope.maker(index)
         if (
             item is index
@@ -245,8 +255,9 @@ class _Loop:
 
 
 def _holds(dtype: str, number: Any) -> bool:
-    """Return whether a type holds a number, so that it does not wrap around: sizes of arrays are held by
-    types of 32 bits or more.
+    """Return True if a dtype can represent ``number``, so that it does not overflow.
+
+    Any size fits into a dtype of 32 bits or more.
     """
     bits = 8 * ITEMSIZE[dtype] - (dtype in SIGNED)
     least = -(1 << bits) if dtype in SIGNED else 0
@@ -260,7 +271,7 @@ def _role(node: Node) -> str:
 
 
 def _inward(region: Region, size: Any) -> Any:
-    """A size of the outside in the sizes of a region; None where it has not all of them."""
+    """Express a size of the enclosing scope in the sizes of a region; return None if one is missing there."""
     if not isinstance(size, Size):
         return size
     names = {

@@ -1,5 +1,4 @@
-"""Gives what is written back, and results, memory of their own where an earlier write would reach it:
-``a[:], b[:] = b.clone(), a.clone()``."""
+"""Copy results and written-back values that would share memory: ``a[:], b[:] = b.clone(), a.clone()``."""
 
 from __future__ import annotations
 
@@ -14,13 +13,13 @@ from ...ir.node import Node, Origin, Value
 def copy_aliased_outputs(
     graph: Graph, views: Container[str], read_only: Container[str], scalars: bool = False
 ) -> tuple[Graph, bool]:
-    """The graph with copies of the results that would share memory with an argument, a weight or another
+    """Return the graph with copies of results that would share memory with an argument, a weight or another
     result.
 
-    A canonical graph is pure: whether a result is ``x`` or a clone of ``x`` is no longer to be seen in it.
-    ``views`` are the operations whose result may be a view of their first input in the target, ``read_only``
-    those whose view cannot be written to; with ``scalars``, results without axes are copied too, since the
-    target computes with scalars there.
+    A canonical graph is pure, so ``x`` and a clone of ``x`` look the same in it. ``views`` are the
+    operations whose result may be a view of their first input in the target, ``read_only`` those whose
+    view cannot be written to. With ``scalars``, results without axes are copied too, because the target
+    computes with scalars there.
     """
     taken: set[Any] = set()
     copies: list[Node] = []
@@ -44,9 +43,10 @@ def copy_aliased_outputs(
 
 
 def is_handed_on(node: Node, value: Value) -> bool:
-    """Whether this may be an operand, or a view of one, that a block hands on: the start of a loop without
-    steps, a row, a branch that gives what it is given. Rows that a ``scan`` stacks, and all prefixes, have
-    memory of their own.
+    """Return True if ``value`` may alias an operand of a node with regions.
+
+    Examples are the start of a loop without iterations, a row, and a branch that returns its input.
+    Stacked rows of a ``scan`` and results of an ``associative_scan`` have memory of their own.
     """
     is_stacked = node.op == "scan" and node.outputs.index(value) >= node.params["carried"]
     return bool(node.regions) and not is_stacked and node.op != "associative_scan"
@@ -55,8 +55,10 @@ def is_handed_on(node: Node, value: Value) -> bool:
 def _memory(
     maker: Callable[[Value], Node | None], value: Value, views: Container[str], read_only: Container[str]
 ) -> tuple[Any, bool, bool]:
-    """What owns the memory (a value; of a function, the call and a value of its own), whether it can be
-    written to through this value, and whether the block has made it.
+    """Return the owner of the memory of ``value``, whether it is writable through ``value``, and whether the
+    block allocated it.
+
+    The owner is a value or, if a called function allocated it, the call and a value of the function.
     """
     writable = True
     while (node := maker(value)) is not None:
@@ -81,11 +83,11 @@ def _memory(
 
 
 def copy_overwritten(graph: Graph, views: Container[str]) -> tuple[Graph, bool]:
-    """The graph with copies of values that lie in the memory of an argument or a buffer which is written to
-    before they are, or are returned.
+    """Return the graph with copies of results that share memory with an argument or a buffer that an earlier
+    effect overwrites.
 
-    A canonical graph is pure, and the writes are done one after the other when it has run. ``views`` are the
-    operations whose result may lie in the memory of their first input in the target.
+    A canonical graph is pure, and effects are carried out in order after it has run. ``views`` are the
+    operations whose result may share memory with their first input in the target.
     """
     copies: list[Node] = []
     scratch = graph.derive(nodes=copies)
@@ -111,7 +113,7 @@ def copy_overwritten(graph: Graph, views: Container[str]) -> tuple[Graph, bool]:
 
 
 def _written(graph: Graph, effect: Effect) -> Value | None:
-    """The array whose memory an effect writes to."""
+    """Return the argument or buffer that an effect writes to in place; None for other effects."""
     if effect.kind == "argument":
         argument: Value = graph.inputs[effect.target]
         return argument
@@ -119,7 +121,7 @@ def _written(graph: Graph, effect: Effect) -> Value | None:
 
 
 def _owners(graph: Graph, value: Value, views: Container[str]) -> set[Value]:
-    """The values in whose memory this one may lie."""
+    """Return the values whose memory ``value`` may share."""
     met, open_ = {value}, [value]
     found: set[Value] = set()
     while open_:

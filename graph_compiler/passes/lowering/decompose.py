@@ -1,4 +1,4 @@
-"""Writes operations that a backend has no row for in terms of smaller ones that it has."""
+"""Replace operations without a row in a backend's table by their decompositions."""
 
 from __future__ import annotations
 
@@ -15,21 +15,28 @@ from ..driver import Pass, nodes_of
 
 
 class Rows(Protocol):
-    """What is known of a target's lowering table."""
+    """Protocol of a target's lowering table.
+
+    unsupported: why the target cannot have an operation, by its name.
+    """
 
     framework: str
     unsupported: Mapping[str, str]  # operation -> why the target cannot have it
 
     def can_write(self, node: Node) -> bool:
-        """Whether there is a row for this node."""
+        ...
 
     def compute_dtype(self, op: str, dtype: str) -> str | None:
-        """The type that the decomposition of ``op`` is computed in for arrays of ``dtype``; None for its own."""
+        """Return the dtype in which the decomposition of ``op`` is computed for arrays of ``dtype``; None for
+        ``dtype`` itself.
+        """
 
 
 def decompose(graph: Graph, rows: Rows) -> tuple[Graph, bool]:
-    """The graph in operations that have rows; ``UnsupportedOperation`` lists all that have neither row nor
-    decomposition.
+    """Return the graph in operations that have rows.
+
+    Raise ``UnsupportedOperation``, which lists all operations with neither row nor decomposition, if there
+    are any.
     """
     if all(map(rows.can_write, nodes_of(graph.block))):
         return graph, False
@@ -55,7 +62,7 @@ def _require(block: Block, rows: Rows, name: str) -> None:
 
 
 def _opened(block: Block, rows: Rows, name: str) -> Block:
-    """The block without operations that have no row; those of its regions have been opened before."""
+    """Decompose the nodes of a block that have no row; the regions of its nodes are already decomposed."""
     if all(map(rows.can_write, block.nodes)):
         return block
     rewriter = Rewriter(block)
@@ -77,9 +84,7 @@ def _opened(block: Block, rows: Rows, name: str) -> Block:
 
 
 def _written(build: Builder, rule: Callable[..., Any], node: Node, rows: Rows) -> tuple[Any, ...]:
-    """The outputs of the node by its decomposition, computed in the types that stand in for those of its
-    inputs.
-    """
+    """Return the outputs of the decomposition of ``node``, computed in the dtypes that ``rows`` asks for."""
     inputs = [
         _cast(build, item, rows.compute_dtype(node.op, item.dtype)) if isinstance(item, Value) else item
         for item in node.inputs

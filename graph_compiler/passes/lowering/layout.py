@@ -1,9 +1,9 @@
-"""Brings arrays of images, signals and volumes to the layout that a target computes with: channels last.
+"""Convert arrays of signals, images and volumes to the channels-last layout for targets that prefer it.
 
-Operations that a target prefers so get arrays with the channels last. What follows them is done in that
-layout too, as far as it can be (:mod:`..ops.axes`), so that the permutations between them are never made:
-those that are left stand where such arrays come in and go out. Permutations that the user wrote for
-channels-last layers cancel with these. Parameters keep their shapes.
+Operations that a target prefers in this layout get arrays with the channels last. Operations that follow
+them run in the same layout if they can (:mod:`graph_compiler.ops.axes`), so that permutations remain only
+where such arrays enter and leave. Permutations that the user wrote for channels-last layers cancel with
+these. Parameters keep their shapes.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from ..driver import Pass
 
 
 def layout(graph: Graph, prefers: Container[str]) -> tuple[Graph, bool]:
-    """The graph with the operations that ``prefers`` names computed with the channels last. Regions take and
-    give arrays with the channels first.
+    """Return the graph with the operations in ``prefers`` computed with the channels last.
+
+    Inputs and outputs of regions keep the channels first.
     """
     return Pass("layout", lambda block: _laid_out(block, prefers), "deep", prefers)(graph)
 
 
 def lays_out(block: Block, prefers: Container[str]) -> bool:
-    """Whether arrays would come into a block, or go out of it, in another layout than they have, if it stood
-    in the midst of others.
+    """Return True if inputs or outputs of ``block`` would be wanted in the channels-last layout, if it was
+    inlined.
     """
     if not any(node.op in prefers for node in block.nodes):
         return False
@@ -56,8 +57,8 @@ def _carriers(node: Node) -> list[Value]:
 
 
 def _wanted(block: Block, prefers: Container[str]) -> set[Value]:
-    """The values that are needed with the channels last: by an operation that prefers it, or a permutation of
-    the user's.
+    """Return the values that an operation in ``prefers``, or a permutation of the user's, needs with the
+    channels last.
     """
     wanted: set[Value] = set()
     for node in reversed(block.nodes):
@@ -70,8 +71,11 @@ def _wanted(block: Block, prefers: Container[str]) -> set[Value]:
 
 
 class _Mover(Rewriter):
-    """``last`` holds arrays with the channels last; values in ``moved`` are there in no other layout yet,
-    those in ``written`` because of a permutation that the user wrote.
+    """Rewriter that computes nodes with the channels last.
+
+    last: channels-last versions of values.
+    moved: values that exist in the channels-last layout only.
+    written: those of them that come from a permutation the user wrote.
     """
 
     def __init__(self, block: Block, prefers: Container[str], wanted: set[Value]) -> None:
@@ -89,7 +93,7 @@ class _Mover(Rewriter):
         return value in self.moved or super().is_replaced(value)
 
     def value(self, value: Value) -> Value:
-        """The value as it was written; brought back from the other layout where it must be."""
+        """Return the new value, permuted back if it exists with the channels last only."""
         if value in self.moved:
             made = self.build("permute_dims", (self.last[value],), {"axes": to_first(value.ndim)}, value.name)
             self.moved.discard(value)
@@ -102,7 +106,6 @@ class _Mover(Rewriter):
         return super().dimension(value, axis)
 
     def channels_last(self, value: Value) -> Value:
-        """The value with its channels last; permuted where it is not."""
         if value not in self.last:
             self.last[value] = self.build(
                 "permute_dims",
@@ -113,7 +116,6 @@ class _Mover(Rewriter):
         return self.last[value]
 
     def build(self, op: str, inputs: tuple[Any, ...], params: dict[str, Any], name: str) -> Value:
-        """A new value."""
         before = len(self.nodes)
         made: Value = getattr(Builder(self.scratch, self.origin), op)(*inputs, **params)
         if len(self.nodes) > before:
@@ -122,7 +124,7 @@ class _Mover(Rewriter):
 
     # ------------------------------------------------------------------------------ nodes
     def visit(self, node: Node) -> None:
-        """Appends the node, in the layout that suits it."""
+        """Append ``node`` in the layout that suits it."""
         self.origin = node.origin
         if node.op == "permute_dims" and self.is_cancelled(node):
             return
@@ -131,8 +133,8 @@ class _Mover(Rewriter):
             self.append(self.rewritten(node))
 
     def is_cancelled(self, node: Node) -> bool:
-        """Whether nothing needs to be done for a permutation: there is an array with the axes in that order,
-        or there will be use for it.
+        """Return True if a permutation was replaced by an array that exists, by a shorter permutation, or
+        deferred.
         """
         (x,), (made,), axes = node.inputs, node.outputs, node.params["axes"]
         if x in self.last and axes == to_last(x.ndim):
@@ -150,8 +152,10 @@ class _Mover(Rewriter):
         return False
 
     def is_better_last(self, node: Node) -> bool:
-        """Whether to compute with the channels last: the target prefers it, or it costs no permutation, or
-        one that is needed anyway.
+        """Return True if ``node`` should be computed with the channels last.
+
+        That is so if the target prefers it, or if it costs no permutation, or only one that is needed
+        anyway.
         """
         if node.op in self.prefers:
             return True
@@ -168,7 +172,7 @@ class _Mover(Rewriter):
         return wanted or all(value in self.last or _is_spread(value, rank) for value in carriers)
 
     def rewritten_last(self, node: Node) -> Node | None:
-        """The node appended with the channels last; None where there is no such node."""
+        """Append ``node`` with the channels last; return None if it has no such form."""
         row, carriers = ROWS[node.op], _carriers(node)
         rank = max((value.ndim for value in carriers), default=0)
         result = row.moved(node.params, carriers[0].spec, to_last(rank)) if rank > 2 else None
@@ -194,7 +198,7 @@ class _Mover(Rewriter):
         return made
 
     def operand(self, value: Value, rank: int, is_broadcast: bool) -> Value:
-        """An operand of an operation on arrays of ``rank`` axes with the channels last."""
+        """Return an operand for an operation on arrays of ``rank`` axes with the channels last."""
         if value in self.last or not is_broadcast:
             return self.channels_last(value)
         plain = self.value(value)
@@ -214,8 +218,8 @@ class _Mover(Rewriter):
         return self.build("reshape", (source,), {"shape": shape}, value.name)
 
     def output(self, node: Node, value: Value, order: Order) -> Value:
-        """What the new node gives in the place of ``value``; sizes that only the value itself knows are read
-        from it.
+        """Return a new value for ``value`` with its axes in ``order``; sizes defined by ``value`` itself
+        become its own.
         """
         dims = [value.shape[axis] for axis in order]
         own = [
@@ -232,7 +236,7 @@ class _Mover(Rewriter):
         return result
 
     def hold(self, node: Node, made: Node, order: Order) -> None:
-        """Notes in what layout the results are."""
+        """Register the outputs of ``made``, whose axes are in ``order``, in place of those of ``node``."""
         rank = len(order)
         for value, other in zip(node.outputs, made.outputs):
             if order == to_last(rank) and rank > 2:

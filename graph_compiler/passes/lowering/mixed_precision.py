@@ -1,6 +1,4 @@
-"""Computes matrix products, convolutions and attention in a half type, and everything else as before: mixed
-precision.
-"""
+"""Mixed precision: compute matrix products, convolutions and attention in a half-precision dtype."""
 
 from __future__ import annotations
 
@@ -22,8 +20,10 @@ PRODUCTS = frozenset({
 
 
 def half_products(half: str) -> GraphPass:
-    """A pass that casts the float32 operands of products to ``"bfloat16"`` or ``"float16"``, and their
-    results back.
+    """Return a pass that casts the float32 operands of products to ``half`` and their results back to
+    float32.
+
+    ``half`` is ``"bfloat16"`` or ``"float16"``.
     """
     casting = Pass("half_products", lambda block: _cast(block, half), "deep")
 

@@ -1,11 +1,10 @@
-"""Carries out checks inside of regions: each becomes a truth value that leaves the region, and one guard
-outside.
+"""Move checks out of regions: each becomes a boolean output of its region, and a guard of the graph.
 
-A frontend marks what it assumes of elements inside of a body by a check
-(:func:`graph_compiler.ir.graph.check`). Only the outside can be guarded, after the call has run. So the
-region says whether the check has held: a branch that is not taken, and a loop without steps, say True; from
-step to step truth values are carried and and-ed; and a ``while_loop`` goes on only while they are True, for
-what a step does on other elements may never end.
+A frontend marks its assumptions about array elements in a body by checks
+(:func:`graph_compiler.ir.graph.check`). Only values of the outermost block can be guarded, after the call
+has run. So a region returns whether its checks held. A branch that is not taken and a loop without
+iterations return True. Loops carry the conjunction of all iterations. A ``while_loop`` continues only
+while it is True, because iterations on other elements might never end.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ Make = Callable[[str, tuple[Any, ...], dict[str, Any], Origin], Node]
 
 
 def canonical(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin) -> Node:
-    """The operation itself."""
+    """Make the node of a canonical operation."""
     declared = get(op)
     params = check_params(declared, params)
     spec = declared.infer(*(item.spec if isinstance(item, Value) else item for item in inputs), **params)
@@ -40,7 +39,7 @@ def canonical(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: 
 
 
 def carry_out(graph: Graph, make: Make = canonical) -> Graph:
-    """The graph with its checks inside of regions as guards; itself where there are none."""
+    """Return the graph with its checks in regions as guards; the graph itself if it has none."""
     if not any(map(_REGIONS, graph.nodes)) and GUARD not in map(_OP, graph.nodes):
         return graph
     graph = without_certain(graph) if make is canonical else graph
@@ -58,9 +57,9 @@ def carry_out(graph: Graph, make: Make = canonical) -> Graph:
 
 @dataclass(slots=True)
 class _Checked:
-    """The nodes of one block without checks.
+    """Builder of a block without checks.
 
-    ``held`` are the truth values that say whether all checks of an origin have held.
+    held: for each origin of checks, a boolean that is True if all of them held.
     """
 
     make: Make
@@ -77,7 +76,6 @@ class _Checked:
         return self.add("full", shape=(), fill_value=True, dtype="bool")
 
     def follow(self, nodes: Iterable[Node]) -> None:
-        """One node after the other."""
         for node in nodes:
             self.origin = node.origin
             if (guard := guard_of(node)) is not None and reads_elements(guard):
@@ -92,7 +90,7 @@ class _Checked:
         self.held[origin] = truth if before is None else self.add("logical_and", before, truth)
 
     def _run(self, node: Node) -> None:
-        """A node with regions, whose checks leave it as outputs."""
+        """Append a node with regions, whose checks become outputs."""
         inside = [self._inside(region) for region in node.regions]
         origins = tuple(dict.fromkeys(origin for block in inside for origin in block.held))
         if not origins:
@@ -108,7 +106,7 @@ class _Checked:
         return block
 
     def _with_outputs(self, node: Node, inside: Sequence[_Checked], origins: Sequence[Origin]) -> None:
-        """The node with one more output for each origin; loops carry them."""
+        """Append ``node`` with one more output for each origin, which loops carry."""
         if node.op not in _RULES:
             raise UnsupportedOperation(
                 f"a check of elements inside of {node.op} cannot leave it\n    {origins[0]}"
@@ -139,7 +137,7 @@ def _branch(region: Region, inside: _Checked, origins: Sequence[Origin], carried
 
 
 def _step(region: Region, inside: _Checked, origins: Sequence[Origin], carried: int) -> Region:
-    """A step, or the condition, of a loop that carries the truth values: what held before has to hold still."""
+    """Return the body or condition of a loop that also carries the booleans of the checks."""
     block = region.block
     before = tuple(Value("held", TRUTH) for _ in origins)
     if region.name == "condition":
@@ -165,8 +163,11 @@ _RULES: dict[str, Callable[..., Region]] = {
 
 
 def _asked_before(node: Node) -> list[Node]:
-    """A ``while_loop`` whose condition has checks as one that carries the answer: a ``call`` asks before the
-    first step, and after each.
+    """Rewrite a ``while_loop`` whose condition contains checks, so that the condition is evaluated outside of
+    it.
+
+    The loop carries the answer of the condition: a ``call`` computes it before the loop and at the end of
+    each iteration.
     """
     (condition, body), count = node.regions, own_inputs(node.op, node.params)
     first, goes_on, again = (Value("goes_on", TRUTH) for _ in range(3))
@@ -241,7 +242,7 @@ def _same(add: Callable[..., Value], value: Value, expected: Any, rounding: floa
 
 
 def _is_float(add: Callable[..., Value], value: Value, expected: float) -> Value:
-    """NaN is NaN, and 0.0 is not -0.0."""
+    """Compare with a float constant: NaN equals NaN, and 0.0 differs from -0.0."""
     if math.isnan(expected):
         return add("isnan", value)
     is_equal = add("equal", value, expected)

@@ -1,7 +1,8 @@
-"""Loops whose length the step of an outer loop says, for targets whose loops count in arrays.
+"""Bound loops and slices whose size depends on an outer loop's index, for targets whose loop index is an
+array.
 
-``for i in range(n): for j in range(i)`` takes as many steps each time as it takes at most; a step beyond the
-length is a branch that leaves everything as it is. So all lengths are known, and gradients go through.
+``for i in range(n): for j in range(i)`` runs the maximal trip count each time; iterations beyond the
+actual one are a branch that changes nothing. So all trip counts are known, and gradients flow through.
 """
 
 from __future__ import annotations
@@ -28,7 +29,6 @@ def moves_with_steps(graph: Graph) -> bool:
 
 
 def _moves(node: Node, numbers: frozenset[Value]) -> bool:
-    """``numbers`` are those of outer steps."""
     for region in node.regions:
         own = {
             symbol.source
@@ -51,7 +51,7 @@ def _reads(size: Size, numbers: frozenset[Value]) -> bool:
 
 
 def _bounds(node: Node) -> Iterator[Size]:
-    """The sizes in a slice, in a range, and in the length of a loop."""
+    """Yield the sizes that are bounds of a slice or range, or the trip count of a loop."""
     given = [part for item in node.inputs for part in (item if isinstance(item, tuple) else (item,))]
     slices = [part for item in given if isinstance(item, slice) for part in (item.start, item.stop)]
     parts = node.inputs if node.key == "arange" else slices
@@ -65,7 +65,7 @@ Ends = Mapping[Value, "tuple[Any, Any]"]
 
 @only_with(*_OPENED)
 def bounded_loops(graph: Graph) -> tuple[Graph, bool]:
-    """The graph in which no number of a step says how many steps an inner loop has."""
+    """Return the graph in which no inner trip count depends on the index of an outer loop."""
     if not any(map(_is_open, graph.nodes)):
         return graph, False
     return graph.with_block(
@@ -74,7 +74,6 @@ def bounded_loops(graph: Graph) -> tuple[Graph, bool]:
 
 
 def _is_open(node: Node) -> bool:
-    """Whether a loop with a number of a step as its length stands in a node."""
     if node.op not in _OPENED or node.record is not None:
         return False
     inside = [inner for region in node.regions for inner in region.block.nodes]
@@ -87,15 +86,16 @@ def _has_number(node: Node) -> bool:
 
 
 class _Scope:
-    """Nodes that stand in loops: all regions around them are opened, so that what they read are values of the
-    outside. ``ends`` are the least and the greatest numbers of the steps of these loops.
+    """Rewriter of nodes in loops, all of whose enclosing regions are inlined, so that they read values of the
+    outermost block.
+
+    ends: the smallest and the largest index of each enclosing loop.
     """
 
     def __init__(self, ends: Ends) -> None:
         self.ends = ends
 
     def nodes(self, nodes: Sequence[Node]) -> list[Node]:
-        """The nodes after the pass."""
         makers = {value: node for node in nodes for value in node.outputs}
         made: list[Node] = []
         for node in nodes:
@@ -109,7 +109,7 @@ class _Scope:
 
     @staticmethod
     def _counters(node: Node, makers: Mapping[Value, Node]) -> list[Node | None]:
-        """The ``arange`` behind each sequence of a loop."""
+        """Return the ``arange`` that makes each sequence of a loop; None for other sequences."""
         if node.op != "scan":
             return []
         carried = node.params["carried"]
@@ -117,7 +117,7 @@ class _Scope:
         return [maker if maker is not None and maker.op == "arange" else None for maker in found]
 
     def _bound(self, node: Node) -> Any:
-        """How many steps a loop has at most, where numbers of outer steps say how many; None elsewhere."""
+        """Return an upper bound of the trip count if it depends on indices of outer loops; None otherwise."""
         if not _has_number(node) or len(node.outputs) > node.params["carried"] or node.params["reverse"]:
             return None
         length = node.params["length"]
@@ -129,7 +129,6 @@ class _Scope:
         return self.ends.get(symbol.source)
 
     def _opened(self, node: Node, counters: Sequence[Node | None]) -> Node:
-        """A node with the loops inside of it bounded."""
         first = int(node.op == "branch")
         own = first + own_operands(node.op, node.params)
         bodies = [self._body(node, region, first, own, counters) for region in node.regions]
@@ -153,7 +152,6 @@ class _Scope:
         return Body(region.name, inputs, _Scope({**self.ends, **ends}).nodes(nodes), outputs)
 
     def _bounded(self, node: Node, bound: Any, counters: Sequence[Node]) -> list[Node]:
-        """A loop with as many steps as it has at most."""
         build, carried = Builder(Graph("scratch", "canonical"), node.origin), node.params["carried"]
         state = [Value(value.name, value.spec) for value in node.inputs[:carried]]
         number = Value("step", _NUMBER)
@@ -176,7 +174,6 @@ class _Scope:
     def _step(
         self, build: Builder, node: Node, state: list[Value], number: Value, counters: Sequence[Node]
     ) -> Body:
-        """One step of the loop as it was."""
         own = own_operands(node.op, node.params)
         with build.block() as nodes:
             numbers = [
@@ -195,8 +192,8 @@ class _Scope:
 
 
 def _without_still(step: Body, changing: set[Value]) -> tuple[Body, list[Node]]:
-    """A step without the rows and elements of outer arrays that are the same in all steps, and these: no
-    later pass takes them out of a branch.
+    """Split off the reads of outer arrays that are the same in all iterations, because no later pass moves
+    them out of a branch.
     """
     nodes: list[Node] = []
     still: list[Node] = []
@@ -212,7 +209,9 @@ def _without_still(step: Body, changing: set[Value]) -> tuple[Body, list[Node]]:
 
 
 def not_cut_off(length: Any) -> Any:
-    """The length, less than 0 where there is no step at all."""
+    """Return the trip count without a ``max(..., 0)`` around it, so that it may be negative if there is no
+    iteration.
+    """
     alone = next(length.atoms(), None) if isinstance(length, Size) else None
     if (
         isinstance(alone, Apply)
@@ -238,8 +237,9 @@ _INDEXED = ("getitem", "setitem")
 
 @only_with(*RUN_BLOCKS)
 def full_widths(graph: Graph) -> tuple[Graph, bool]:
-    """The graph with whole arrays in the place of slices whose width hangs on a step; ``NotWhole`` where that
-    cannot be.
+    """Return the graph with padded arrays in place of slices whose length depends on a loop index.
+
+    Raise ``NotWhole`` if an operation has no equivalent on padded arrays.
     """
     inside = every(inner for node in graph.nodes for region in node.regions for inner in region.block.nodes)
     if not any(_is_uneven(value) for inner in inside for value in inner.outputs):
@@ -256,9 +256,9 @@ def _is_uneven(value: Value) -> bool:
 
 
 class _Widening:
-    """The widening of one graph.
+    """Rewriter of one graph to padded arrays.
 
-    Regions that hold such arrays are opened, so that what they read are values of the outside.
+    Regions that contain such arrays are inlined, so that they read values of the outermost block.
     """
 
     def __init__(self) -> None:
@@ -272,7 +272,6 @@ class _Widening:
         """The least and the greatest numbers of steps."""
 
     def nodes(self, nodes: Sequence[Node], is_inner: bool = False) -> list[Node]:
-        """The nodes after the pass."""
         makers = {value: node for node in nodes for value in node.outputs}
         known = dict(self.wide.masks)
         with self.build.block() as made:
@@ -296,7 +295,6 @@ class _Widening:
             self.build.graph.nodes.append(node)
 
     def _with_widths(self, node: Node) -> Node:
-        """The node with what is known of sizes that would be read from ragged arrays."""
         if self.ragged.keys().isdisjoint(
             symbol.source for size in _sizes_of(node) for symbol in size.symbols()
         ):
@@ -336,7 +334,6 @@ class _Widening:
         return is_cut or any(item in self.ragged for item in node.uses) or any(map(self.reads_step, sizes))
 
     def _cuts(self, item: Any) -> bool:
-        """Whether an item of a key is a slice whose width hangs on a step."""
         if not isinstance(item, tuple):
             return False
         return self.reads_step(item[1]) is not self.reads_step(item[0]) or self.reads_step(
@@ -352,7 +349,7 @@ class _Widening:
         return self._holds(apply("eq", one - other, 0))
 
     def _holds(self, condition: Any) -> bool:
-        """Whether a condition on sizes of the outside holds, from here on under a guard."""
+        """Return True if a condition on sizes of the outermost block holds, adding a guard for it."""
         if not isinstance(condition, Size):
             return bool(condition)
         if not hint_of(condition) or any(symbol.source in self.inner for symbol in condition.symbols()):
@@ -388,7 +385,6 @@ class _Widening:
 
     # ------------------------------------------------------------------------------ regions
     def _has_uneven(self, node: Node) -> bool:
-        """Whether arrays of changing width are in the regions of a node, or are read there."""
         inside = every([inner for region in node.regions for inner in region.block.nodes])
         return any(item in self.ragged for item in node.inputs) or any(
             _is_uneven(value) for inner in inside for value in inner.outputs

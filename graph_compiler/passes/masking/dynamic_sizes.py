@@ -1,11 +1,11 @@
-"""Gives sizes that depend on elements a bound, for targets whose compilers have to know all sizes.
+"""Bound sizes that depend on array elements, for targets whose compilers need static shapes.
 
-``nonzero`` finds at most as many places as its array has elements. Where all that becomes of them goes row by
-row until the rows meet in a sum or are written somewhere, as in a mixture of experts and in losses over a
-mask, that many rows are computed: behind those that were found stands the last of them again, and again. So
-no row is computed that the original does not compute, and where rows meet, the repeated ones are left out. A
-guard on how many there are is one on the number that is counted. Where something else becomes of one of them
-(a sort, an output of the graph), the graph stays as it is.
+``nonzero`` finds at most as many elements as its array has. If everything computed from them works row by
+row until the rows are reduced or written somewhere, as in a mixture of experts or in a masked loss, that
+many rows are computed: the last one found is repeated as padding. So no row is computed that the original
+does not compute, and reductions exclude the repeated rows. Guards on the number of rows become guards on a
+count. If anything else is computed from the rows (a sort, an output of the graph), the graph stays as it
+is.
 """
 
 from __future__ import annotations
@@ -35,8 +35,11 @@ _COMPARED = {"eq": "equal", "ne": "not_equal", "ge": "greater_equal", "le": "les
 
 
 def counted_guards(graph: Graph, finders: Container[Node]) -> Graph:
-    """The graph in which guards that compare with a number how many elements one of ``finders`` has found
-    (its last operand is the mask) are on elements. Others stay.
+    """Return the graph with guards on the number of elements that a node of ``finders`` has found turned into
+    guards on a count of its mask.
+
+    The mask is the last operand of the finder. Only comparisons of that number with a constant are
+    converted.
     """
     counted = graph.derive()
     counted.guards = [_counted(guard, counted, finders) for guard in graph.guards]
@@ -54,7 +57,9 @@ def _counted(guard: Guard, graph: Graph, finders: Container[Node]) -> Guard:
 
 
 def _maker(size: Any, graph: Graph) -> Any:
-    """The node that makes the array of whose rows this is the number; None where it is another size."""
+    """Return the node that makes the array whose number of found elements is ``size``; None if it is any
+    other size.
+    """
     (atoms, factor), *more = size.terms()
     symbol = atoms[0] if not more and factor == 1 and len(atoms) == 1 else None
     if not isinstance(symbol, Symbol) or symbol.kind != "size":
@@ -81,12 +86,14 @@ _FIND = frozenset(
 
 
 class SizesUnknown(UnsupportedOperation):
-    """Operations that find elements stand in a loop or branch."""
+    """Operations with data-dependent output sizes inside a compiled loop or branch."""
 
 
 @only_with(*_FIND)
 def require_known_sizes(graph: Graph, framework: str) -> tuple[Graph, bool]:
-    """The graph as it is; ``SizesUnknown`` lists all operations that ``framework`` cannot compile."""
+    """Return the graph unchanged; raise ``SizesUnknown`` if ``framework`` cannot compile an operation in a
+    loop or branch.
+    """
     problems = [f"{node.op}, for {node.origin}" for node in _unknown(graph.block, False)]
     if problems:
         lines = "\n".join(f"  {problem}" for problem in problems)
@@ -155,10 +162,11 @@ _TAKEN: dict[str, Callable[[Builder, list[Any], list[Value], Node], tuple[Value,
 
 
 class _Found:
-    """What becomes of the elements that a mask finds: ``axes`` says where their rows stand, in all ``nodes``
-    that have some.
+    """Everything that is computed from the elements that a mask selects.
 
-    Each operation that finds them counts them anew: all ``sizes`` are one.
+    sizes: their numbers. Each operation that selects elements counts them anew, but all counts are equal.
+    axes: the axis of the rows in each value that has them.
+    nodes: all nodes that compute with them.
     """
 
     def __init__(self, mask: Value) -> None:
@@ -168,7 +176,7 @@ class _Found:
         self.nodes: dict[Node, None] = {}
 
     def has_bound(self, block: Block) -> bool:
-        """Whether the size can be given one."""
+        """Return True if everything computed from the rows is known to work on padded rows."""
         if self.mask.ndim == 0:  # it makes an axis of its own
             return False
         for node in block.nodes:
@@ -189,7 +197,7 @@ class _Found:
         return _finds(node) and node.inputs[-1] is self.mask
 
     def unified(self, condition: Any) -> Any:
-        """A condition on sizes in which all counts are the first one."""
+        """Return ``condition`` with all counts replaced by the first one."""
         if not isinstance(condition, Size):
             return condition
         return substitute(
@@ -200,7 +208,7 @@ class _Found:
         return any(value in self.axes for value in values_in(structure))
 
     def follows(self, node: Node) -> bool:
-        """Whether the node goes row by row, or is one in which rows meet; it is noted then."""
+        """Add ``node``; return True if it works row by row, or if it reduces rows in a known way."""
         self.nodes[node] = None
         if self.meets(node):
             return not any(self.is_in(dim) for value in node.outputs for dim in value.shape)
@@ -220,8 +228,10 @@ class _Found:
         return node.op in _MEETING and _MEETING[node.op][0](node, self)
 
     def stands_once(self, value: Value, has_rows: bool) -> bool:
-        """Whether one axis has the size, which is noted, and none a size that is computed with it. What is
-        made of counts alone may have none.
+        """Return True if exactly one axis of ``value`` is the number of rows, and no size is computed from
+        that number.
+
+        Values that are computed from counts alone need no such axis.
         """
         axes = [axis for axis, dim in enumerate(value.shape) if self.is_in(dim)]
         if len(axes) != 1:
@@ -233,14 +243,16 @@ class _Found:
         return isinstance(dim, Size) and any(value in self.axes for value in values_in(dim))
 
     def counts(self, node: Node, size: Size) -> bool:
-        """Whether a number beside an array can be made of what is counted, and rounds as in the original."""
+        """Return True if ``size`` may be replaced by an array of the count without changing the rounding."""
         dtypes = {item.dtype for item in node.inputs if isinstance(item, Value)}
         return (
             self.times(size) is not None and node.op in ELEMENTWISE and len(dtypes) == 1 and dtypes <= _EXACT
         )
 
     def times(self, size: Any) -> Any:
-        """What the size of the rows is multiplied with to give this one; None where it is not a multiple."""
+        """Return the factor by which ``size`` is a multiple of the number of rows; None if it is not a
+        multiple.
+        """
         if not self.is_in(size) or len(terms := [*size.terms()]) > 1:
             return None
         ((atoms, factor),) = terms
@@ -255,7 +267,11 @@ class _Found:
 # ------------------------------------------------------------------------------ operations in which rows meet
 @dataclass(frozen=True)
 class _Rows:
-    """The rows of one finder in the new graph: which of them were found, and how many."""
+    """The padded rows of one mask in the new graph.
+
+    valid: which of them were found.
+    count: how many were found.
+    """
 
     found: _Found
     valid: Value
@@ -303,8 +319,8 @@ def _mean(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) -> A
 
 
 def _writes_rows(node: Node, found: _Found) -> bool:
-    """What is written may be added, or take the place of what was there; it has those rows, or is the same
-    for all of them.
+    """Return True if padded rows can be written: values replace or are summed, and have one row each, or are
+    equal for all.
     """
     x, values, *indices = node.inputs
     shape = gathered_shape(x.spec, tuple(index.spec for index in indices), node.params["axes"])
@@ -326,9 +342,10 @@ def _writes_rows(node: Node, found: _Found) -> bool:
 
 
 def _writing(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) -> Any:
-    """Repeated rows add nothing.
+    """Write rows without effect of the padding.
 
-    Where they replace, they write what the last has written; where none was found, what was there.
+    In a sum the padding adds 0. Otherwise it repeats the last row, or, if no row was found, the old
+    contents.
     """
     x, values, *indices = inputs
     if node.params["reduce"] is None:
@@ -354,7 +371,7 @@ def _as_it_is(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) 
 
 
 def _picks(node: Node, found: _Found) -> bool:
-    """One row, by its number. That there are so many is a guard."""
+    """Return True if the node takes one row by a constant index. A guard checks that there are enough rows."""
     axis = found.rows_of(node.inputs[0])
     items = [item for item in node.params["key"] if item is not None]
     return (
@@ -363,7 +380,7 @@ def _picks(node: Node, found: _Found) -> bool:
 
 
 def _picked(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) -> Any:
-    """Rows from the end are counted from the last that was found."""
+    """Take one row; a negative index counts from the last row that was found."""
     axis, key = rows.found.axes[node.inputs[0]], list(node.params["key"])
     place = [place for place, item in enumerate(key) if item is not None][axis]
     if key[place] >= 0:
@@ -423,7 +440,7 @@ class _Bounder(Rewriter):
         self.places: dict[_Found, list[Value]] = {}
 
     def visit(self, node: Node, found: _Found | None) -> None:
-        """Appends the node, for as many rows as there can be."""
+        """Append ``node`` with padded rows."""
         if found is None:
             self.append(self.rewritten(node))
             return
@@ -445,8 +462,10 @@ class _Bounder(Rewriter):
 
     @staticmethod
     def _finite(build: Builder, rows: _Rows, value: Value) -> Value:
-        """Return rows of floats as ones where none was found: the original computes nothing of what then
-        stands there, so that an infinite slope must not meet the gradient of zero that comes back.
+        """Return float rows as ones if no row was found.
+
+        The original computes nothing in that case, so an infinite derivative must not meet the zero
+        gradient.
         """
         if not is_inexact(value.dtype):
             return value
@@ -454,7 +473,9 @@ class _Bounder(Rewriter):
         return made
 
     def counted(self, build: Builder, found: _Found, node: Node) -> tuple[Any, ...]:
-        """The operands; a number that is the count of rows, times other sizes, is made of what is counted."""
+        """Return the operands of ``node``, with each size that is a multiple of the number of rows replaced
+        by an array.
+        """
         dtype = next((item.dtype for item in node.inputs if isinstance(item, Value)), None)
 
         def operand(item: Any) -> Any:
@@ -468,7 +489,7 @@ class _Bounder(Rewriter):
         return tuple(map(operand, node.inputs))
 
     def places_in(self, build: Builder, found: _Found) -> list[Value]:
-        """The indices of what is found, an array an axis, and then those of the last of it again."""
+        """Return the indices of the found elements, one array per axis, padded with the last of them."""
         if found not in self.places:
             mask = self.value(found.mask)
             places = build.argwhere(mask, size=product(mask.shape), fill_value=0)

@@ -1,10 +1,9 @@
-"""Elements that a mask selects, and that are written back under the same mask, for targets that compile:
-whole arrays, and ``where``.
+"""Replace elements that a mask selects and that are written back under the same mask by ``where`` on whole
+arrays.
 
-``z[m] = z[m] ** 2 + c[m]`` finds the places of the elements, gathers and scatters. As whole arrays it is one
-loop over all of them, and ``where`` takes the selected ones; all shapes are known. What an operation makes of
-whole arrays ``ragged_rows`` says: what is not selected reaches neither results nor gradients. Where something
-becomes of a selection that is not here, that stays as it is.
+``z[m] = z[m] ** 2 + c[m]`` finds indices, gathers and scatters. On whole arrays it is one loop with static
+shapes. :mod:`.ragged` has the rules of operations on whole arrays: elements that are not selected affect
+neither results nor gradients. Selections that are used in any other way stay as they are.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ _REDUCED = frozenset({"sum", "count_nonzero", "any", "prod", "all"})
 
 @only_with("masked_scatter")
 def full_selections(graph: Graph) -> tuple[Graph, bool]:
-    """The graph with ``where`` in the place of a ``masked_scatter`` of what ``boolean_mask`` selects; ``dce``
-    then drops the selection.
+    """Return the graph with ``where`` in place of ``masked_scatter`` if everything in between is known;
+    ``dce`` then drops the selection.
 
-    That sizes of an array and of its mask, which other targets compare, are equal is a guard where arguments
-    of the graph have them.
+    Equal sizes of an array and its mask, which other targets check, become guards if they are sizes of
+    arguments.
     """
     sizes, block = _Sizes(frozenset(graph.sources())), graph.block
     made = _selecting(block, sizes, {})
@@ -41,8 +40,9 @@ def full_selections(graph: Graph) -> tuple[Graph, bool]:
 
 
 class _Sizes:
-    """What is known of the sizes in a block: ``outward`` says what they are in the graph, of which the
-    ``sources`` are given.
+    """Knowledge of the sizes in a block.
+
+    sources: the inputs of the graph. outward(size): a size of the block in sizes of the graph.
     """
 
     def __init__(self, sources: frozenset[Value], outward: Callable[[Any], Any] = lambda size: size) -> None:
@@ -50,8 +50,8 @@ class _Sizes:
         self.guards: list[Guard] = []
 
     def within(self, node: Node, region: Region) -> _Sizes:
-        """Of the sizes in a region; in a function that is called in several places nothing is known of
-        arguments.
+        """Return the knowledge inside a region; in a function that may be called from several nodes, nothing
+        is known of its arguments.
         """
         if node.op == "call":
             return _Sizes(frozenset())
@@ -60,7 +60,9 @@ class _Sizes:
         return found
 
     def are_equal(self, some: Sequence[Any], others: Sequence[Any], origin: Origin) -> bool:
-        """Whether sizes are equal, from here on perhaps under a guard."""
+        """Return True if sizes are equal, adding a guard if they are only known to be equal in the recorded
+        call.
+        """
         conditions = [
             apply("eq", self.outward(one), self.outward(other))
             for one, other in zip(some, others, strict=True)
@@ -75,7 +77,7 @@ class _Sizes:
 
 
 def _selecting(block: Block, sizes: _Sizes, done: dict[int, Region]) -> Block:
-    """The block after the pass, and the blocks inside; a region that several nodes have stays one."""
+    """Apply the pass to a block and to its regions; a region that several nodes share stays shared."""
 
     def inside(node: Node) -> Node:
         for region in node.regions:
@@ -106,7 +108,7 @@ def _written(block: Block) -> frozenset[Value]:
 
 
 def _mask_of(block: Block, node: Node) -> Value:
-    """The mask of the first axes of what a ``masked_scatter`` writes to."""
+    """Return the mask over the leading axes of the array to which a ``masked_scatter`` writes."""
     x, mask, _ = node.inputs
     for op in ("broadcast_to", "reshape"):
         made = block.maker(mask)
@@ -124,15 +126,16 @@ def _mask_of(block: Block, node: Node) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class _Selected(Span):
-    """The elements of the first axes of an array that a mask selects: one axis."""
+    """Elements of the first axes of an array that a mask selects, as one axis."""
 
     mask: Value
 
 
 class _Masks(Wide):
-    """Writes whole arrays of selections, which are the first axis of an array. All operands of a function of
-    elements are selections, so what is not selected may be anything there: no gradient leaves it, and no
-    result reads it.
+    """Emitter of whole arrays in place of selections, which are the first axis of an array.
+
+    All array operands of an elementwise operation are selections, so elements that are not selected may
+    hold anything: no result reads them, and they receive no gradient.
     """
 
     def mask(self, spans: Sequence[Span | None]) -> Value | None:
@@ -144,7 +147,7 @@ class _Masks(Wide):
         return self.masks[span, 0, rank]
 
     def harmless(self, item: Any, number: Any) -> Any:
-        """The array itself, of which a gradient goes to what is selected alone."""
+        """Return the array itself, with gradients for the selected elements only, if its mask has its shape."""
         mask = self.mask(item.spans) if isinstance(item, Ragged) else None
         if mask is None or mask.shape != item.full.shape or item.outside is not None:
             return self.filled(item, number)
@@ -152,7 +155,7 @@ class _Masks(Wide):
 
 
 class _Selecting:
-    """A block in which elements are written under those ``masks``."""
+    """Rewriter of a block in which elements are written under ``masks``."""
 
     def __init__(self, block: Block, masks: frozenset[Value], sizes: _Sizes) -> None:
         self.block, self.masks, self.sizes, self.rewriter = block, masks, sizes, Rewriter(block)
@@ -162,7 +165,6 @@ class _Selecting:
         self.selected: dict[Value, Ragged] = {}
 
     def run(self) -> Block:
-        """The block after the pass."""
         for node in self.block.nodes:
             self.build.origin = node.origin
             found = self._whole(node)
@@ -174,7 +176,7 @@ class _Selecting:
         return self.rewriter.finish()
 
     def _whole(self, node: Node) -> Value | None:
-        """What stands for the result of a node, if not another selection."""
+        """Return the new result of ``node``; None if it is another selection or stays as it is."""
         if node.op == "boolean_mask":
             self._select(node)
         elif node.op == "masked_scatter":
@@ -226,8 +228,11 @@ class _Selecting:
         return None
 
     def _operand(self, node: Node, item: Any) -> Any:
-        """A selection; what is the same for all that is selected, under the mask, so that it does no harm
-        elsewhere; None for others.
+        """Return an operand on whole arrays; None if it is neither a selection nor the same for all selected
+        elements.
+
+        An operand that is the same for all gets the mask, so that it does no harm outside of the
+        selection.
         """
         if not isinstance(item, Value):
             return None if any(value in self.selected for value in values_in((item,))) else item
@@ -240,8 +245,8 @@ class _Selecting:
         return _ragged(self.rewriter.value(item), (first.spans[0], *(None,) * (rank - 1)))
 
     def _keeps_axes(self, node: Node) -> bool:
-        """Whether the selection is the first axis of all that has it, and a reduction takes the axes of whole
-        arrays as it takes those of selections.
+        """Return True if the selection is the first axis of each operand that has it, and a reduction may use
+        the same axes on whole arrays.
         """
         found = [
             (item, self.selected[item])

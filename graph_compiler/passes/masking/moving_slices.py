@@ -1,8 +1,7 @@
-"""Slices that begin at the number of a step, for targets whose loops count in arrays: windows, whose starts
-are computed.
+"""Turn slices that begin at a loop index into dynamic slices, for targets whose loop index is an array.
 
-How many rows such a slice has is the same in each step, so that shapes stay known. Where it leaves rows out,
-they are picked by index.
+The length of such a slice is the same in each iteration, so shapes stay known. Slices with a step are read
+by index.
 """
 
 from __future__ import annotations
@@ -32,13 +31,12 @@ def moving_slices(graph: Graph) -> tuple[Graph, bool]:
 
 
 class _Picking:
-    """A block in which the ``numbers`` are those of steps, or computed from them."""
+    """Rewriter of a block in which ``numbers`` are loop indices or sizes computed from them."""
 
     def __init__(self, numbers: frozenset[Symbol]) -> None:
         self.numbers = numbers
 
     def block(self, block: Block) -> Block:
-        """The block after the pass; itself where there is nothing to do."""
         nodes = [self._inside(node) if node.regions else node for node in block.nodes]
         if not any(map(self._moves, nodes)):
             return (
@@ -111,7 +109,12 @@ def _symbols(node: Node) -> Any:
 
 
 class _Key:
-    """A key of which some items move."""
+    """A key with at least one slice that moves with a loop index.
+
+    still: the key with a full slice in place of each moving one.
+    windows: moving slices of step 1, by the axes of what ``still`` selects.
+    spread: moving slices with another step.
+    """
 
     def __init__(self, build: Builder, key: Key, is_moving: Callable[[Any], bool]) -> None:
         self.build = build
@@ -125,7 +128,6 @@ class _Key:
         """The same where elements are left out between those that are selected."""
 
     def read(self, x: Value) -> Value:
-        """``x[key]``."""
         found = self._part(x)
         for axis, item in self.spread:
             found = self.build.take(found, _places(self.build, item), axis=axis)
@@ -136,7 +138,7 @@ class _Key:
         return found
 
     def written(self, x: Value, value: Any) -> Value:
-        """``x`` with ``value`` in the place of ``x[key]``."""
+        """Return ``x`` with ``value`` written to ``x[key]``."""
         part = self._part(x)
         written = self._spread(part, value, self.spread)
         whole: Value = written if part is x else self.build.setitem(x, written, key=self.still)
@@ -149,8 +151,8 @@ class _Key:
         return part
 
     def _spread(self, x: Value, value: Any, spread: list[tuple[int, Any]]) -> Value:
-        """``x`` with ``value`` at elements that are some apart along some axes, and in the window that is
-        left.
+        """Return ``x`` with ``value`` written to strided elements along the axes of ``spread`` and to the
+        window along the other axes.
         """
         if not spread:
             return self._updated(x, value)

@@ -1,8 +1,9 @@
-"""Arrays that are as wide as the number of a step says, as whole arrays and the part of each axis that
-counts.
+"""Padded arrays for axes whose size depends on a loop index: a full-size array and the span of valid elements
+per axis.
 
-What stands beside this part is made harmless where it could do harm: before a sum it is 0, before a quotient
-1. It is chosen by a mask, so that no gradient flows through what does not count, were it infinite.
+Padding is replaced by harmless values where it could affect a result: by 0 before a sum, by 1 before a
+quotient. The replacement is a selection under a mask, so that no gradient, not even an infinite one, flows
+through padding.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ Label = TypeVar("Label", bound=Hashable)
 
 
 class NotWhole(UnsupportedOperation):
-    """Something becomes of an array of changing width that a whole array has no part in."""
+    """An operation on an array of changing size that has no equivalent on a padded array."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(message)
@@ -36,7 +37,7 @@ class NotWhole(UnsupportedOperation):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The elements from ``low`` to ``high`` of an axis that has ``size`` elements."""
+    """Elements from ``low`` to ``high`` of an axis of ``size`` elements."""
 
     low: Any
     high: Any
@@ -49,9 +50,11 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Ragged:
-    """Of ``full`` the elements that count: along each axis a span, or, where there is None, all.
+    """A padded array: the elements of ``full`` inside ``spans`` are valid, the rest is padding.
 
-    ``outside`` is what stands elsewhere: one number, ``FINITE`` numbers, or anything (None).
+    spans: one per axis of the represented array; None if the whole axis is valid.
+    outside: what the padding holds: a number that all its elements equal, ``FINITE`` if none is inf or
+        NaN, or None if nothing is known.
     """
 
     full: Value
@@ -60,9 +63,10 @@ class Ragged:
 
 
 def _bound(span: Span) -> Any:
-    """What is behind the span.
+    """Return an upper bound for the mask of a span.
 
-    Of a slice that may be empty (``max(low, stop)``) the mask for ``low`` leaves out what is not behind.
+    For a slice that may be empty, with ``high = max(low, stop)``, ``stop`` suffices, because the mask for
+    ``low`` already excludes the elements before ``low``.
     """
     alone = next(iter(span.high.atoms()), None) if isinstance(span.high, Size) else None
     if (
@@ -76,7 +80,7 @@ def _bound(span: Span) -> Any:
 
 
 class Agreed(Builder):
-    """A builder for arrays whose sizes were found equal."""
+    """Builder for arrays whose sizes were found equal, so that broadcasting need not leave a size unknown."""
 
     def settled(self, spec: ArraySpec) -> ArraySpec:
         shape = (dim.if_equal[0] if isinstance(dim, Unknown) and dim.if_equal else dim for dim in spec.shape)
@@ -84,10 +88,11 @@ class Agreed(Builder):
 
 
 class Wide:
-    """Writes whole arrays with ``build``. Masks are made once in a block, and known in the blocks inside.
+    """Emits operations on padded arrays (:class:`Ragged`) through ``build``, with masks for the padding.
 
-    ``are_equal`` says whether two sizes are one, from here on perhaps under a guard; ``greatest`` gives no
-    less than a size in any step.
+    masks: cache of masks. The caller restores it at the end of a block, whose values the enclosing blocks
+        cannot use. are_equal(a, b): True if two sizes are equal in every iteration. It may add a guard.
+        greatest(size): an upper bound of a size over all iterations; None if none is known.
     """
 
     def __init__(
@@ -97,7 +102,7 @@ class Wide:
         self.masks: dict[Any, Value] = {}
 
     def mask(self, spans: Sequence[Span | None]) -> Value | None:
-        """Where the elements are that count; None where all do."""
+        """Return a boolean array that is True for valid elements; None if all are valid."""
         found: Value | None = None
         for axis, span in enumerate(spans):
             one = None if span is None else self._along(span, axis, len(spans))
@@ -126,8 +131,8 @@ class Wide:
         return made
 
     def filled(self, item: Any, number: Any) -> Any:
-        """The whole array with a number in the place of what does not count; of other operands nothing is
-        changed.
+        """Return the full array with ``number`` in its padding; operands that are not padded arrays are
+        returned unchanged.
         """
         if not isinstance(item, Ragged):
             return item
@@ -145,8 +150,10 @@ class Wide:
     def together(
         self, operands: Sequence[Any], labels: Sequence[Sequence[Label]]
     ) -> tuple[list[Any], Mapping[Label, Span]]:
-        """Operands whose axes of one label stand side by side, and the spans of these: where one array begins
-        elsewhere, its elements are moved.
+        """Align operands along axes that have equal labels, and return them with the span of each label.
+
+        ``labels`` holds a label for each axis of each operand. Operands whose span begins elsewhere are
+        shifted. Raise ``NotWhole`` if the widths differ.
         """
         found: dict[Label, Span] = {}
         for operand, own in zip(operands, labels):
@@ -159,8 +166,10 @@ class Wide:
         ], found
 
     def fitted(self, item: Any, spans: Sequence[Span | None]) -> Any:
-        """An operand with its elements where the spans say; one that has a single element along an axis is
-        repeated there.
+        """Return ``item`` with its valid elements moved to ``spans``; axes of size 1 broadcast, so they need
+        no span.
+
+        Raise ``NotWhole`` if only one of both has a span along an axis.
         """
         for axis, span in enumerate(spans):
             own = spans_of(item)[axis]
@@ -177,7 +186,7 @@ class Wide:
         return own == span or (own.low == span.low and self.are_equal(own.size, span.size))
 
     def _moved(self, item: Ragged, axis: int, own: Span, span: Span) -> Ragged:
-        """The elements of an axis where another span says, with zeros beside the axis."""
+        """Shift the elements of an axis from the span ``own`` to ``span``, with zeros elsewhere."""
         if not self.are_equal(own.width, span.width):
             raise NotWhole
         build, full = self.build, self.filled(item, 0)
@@ -214,22 +223,24 @@ def _typed(number: Any, dtype: str) -> Any:
 
 
 class StepNumbers(Protocol):
-    """What is known of the numbers of steps."""
+    """Protocol for what is known of sizes that depend on loop indices."""
 
     def reads_step(self, size: Any) -> bool:
-        """Whether one stands in a size."""
+        """Return True if ``size`` depends on a loop index."""
 
     def greatest(self, size: Any) -> Any:
-        """No less than a size in any step; None where that is not known."""
+        """Return an upper bound of ``size`` over all iterations; None if none is known."""
 
     def has_elements(self, width: Any) -> bool:
-        """Whether a width is at least 1 in all steps: under a guard where sizes of the outside tell."""
+        """Return True if ``width`` is known to be at least 1 in every iteration. May add a guard."""
 
 
 class Moment:
-    """One node, with what stands for its operands: values, ragged arrays and numbers.
+    """One node to be rewritten for padded arrays.
 
-    ``steps`` knows the numbers of the steps around it.
+    wide: emitter of the new operations.
+    operands: the replacements of the node's operands: values, padded arrays and numbers.
+    steps: knowledge of the enclosing loops' indices.
     """
 
     def __init__(self, wide: Wide, node: Node, operands: Sequence[Any], steps: StepNumbers) -> None:
@@ -244,8 +255,10 @@ class Moment:
             raise NotWhole
 
     def span_of(self, width: Any) -> Span | None:
-        """The first elements of an axis that is long enough in all steps; None where the width is the same in
-        all of them.
+        """Return a span for an axis of ``width`` valid elements that is long enough in all iterations.
+
+        Return None if ``width`` is the same in all iterations. Raise ``NotWhole`` if it has no upper
+        bound.
         """
         if not self.steps.reads_step(width):
             return None
@@ -267,7 +280,6 @@ def _full(shape: Sequence[Any], spans: Sequence[Span | None]) -> tuple[Any, ...]
 
 
 def _counted(moment: Moment) -> Any:
-    """The numbers of a range."""
     start, step = moment.params["start"], moment.params["step"]
     (span,) = map(moment.span_of, moment.node.outputs[0].shape)
     if span is None:
@@ -278,7 +290,6 @@ def _counted(moment: Moment) -> Any:
 
 
 def _repeated(moment: Moment) -> Any:
-    """``broadcast_to``."""
     (x,), shape = moment.operands, moment.params["shape"]
     own = (*(None,) * (len(shape) - len(spans_of(x))), *spans_of(x))
     spans = [moment.span_of(size) if span is None else span for size, span in zip(shape, own)]
@@ -297,7 +308,9 @@ def _labels(operands: Sequence[Any], rank: int) -> list[range]:
 
 
 def _by_element(moment: Moment) -> Any:
-    """Of finite operands the results, and slopes, are finite."""
+    """Apply an elementwise operation that maps finite inputs to finite outputs and gradients: no masking
+    needed.
+    """
     rank = moment.node.outputs[0].ndim
     operands, found = moment.wide.together(moment.operands, _labels(moment.operands, rank))
     made = moment.again([moment.wide.finite(operand) for operand in operands])
@@ -305,7 +318,9 @@ def _by_element(moment: Moment) -> Any:
 
 
 def _steep(moment: Moment, safe: tuple[float, ...]) -> Any:
-    """Of ``safe`` operands results and slopes are finite: they stand in the place of what does not count."""
+    """Apply an elementwise operation with its ``safe`` operands in the padding, where its results and
+    gradients are finite.
+    """
     rank, wide = moment.node.outputs[0].ndim, moment.wide
     operands, found = wide.together(moment.operands, _labels(moment.operands, rank))
     spans = [found.get(axis) for axis in range(rank)]
@@ -326,7 +341,9 @@ def _safe(wide: Wide, operand: Any, spans: Sequence[Span | None], number: float)
 
 # ---------------------------------------------------------------------------------------------- axes
 def _getitem(moment: Moment) -> Any:
-    """``x[key]``; where a slice ends at the number of a step, the axis stays whole."""
+    """Index a padded array; a slice with a bound that depends on the loop index keeps the whole axis and gets
+    a span.
+    """
     (x,), spans = moment.operands, iter(spans_of(moment.operands[0]))
     full = x.full if isinstance(x, Ragged) else x
     sizes = iter(full.shape)
@@ -346,7 +363,9 @@ def _getitem(moment: Moment) -> Any:
 
 
 def _item(moment: Moment, item: Any, own: Span | None, size: Any) -> tuple[Any, Span | None]:
-    """What an item of a key takes of a whole axis, and which elements of that count."""
+    """Return the new item of a key, and the span of the axis that it selects; the span is None if all of it
+    is valid.
+    """
     if not isinstance(item, tuple):
         is_behind = isinstance(item, int) and item < 0
         return (item if own is None else item + (own.high if is_behind else own.low)), None
@@ -365,7 +384,7 @@ def _item(moment: Moment, item: Any, own: Span | None, size: Any) -> tuple[Any, 
 
 
 def _setitem(moment: Moment) -> Any:
-    """``x`` with a value in the place of ``x[key]``."""
+    """Write a value to elements of an array that is not padded."""
     x, value = moment.operands
     if isinstance(x, Ragged):
         raise NotWhole
@@ -396,7 +415,7 @@ def _permuted(moment: Moment) -> Any:
 
 
 def _reshaped(moment: Moment) -> Any:
-    """Axes of one element that come and go."""
+    """Insert and remove axes of size 1; raise ``NotWhole`` for any other reshape."""
     (x,), shape = moment.operands, moment.params["shape"]
     old = moment.node.inputs[0].shape
     left = [(size, span) for size, span in zip(x.full.shape, x.spans) if size != 1 or span is not None]
@@ -417,7 +436,9 @@ def _copied(moment: Moment) -> Any:
 
 # ------------------------------------------------------------------------------------------ sums and products
 def _reduced(moment: Moment, neutral: Callable[[str], Any], needs_one: bool = False) -> Any:
-    """Over axes in which ``neutral`` stands in the place of what does not count."""
+    """Reduce over axes with ``neutral`` in the padding; with ``needs_one``, an axis must have a valid
+    element.
+    """
     (x,) = moment.operands
     axes = normalise_axes(moment.params["axis"], len(x.spans))
     if needs_one:
@@ -448,7 +469,7 @@ def _norm(moment: Moment) -> Any:
 
 
 def _place(moment: Moment, neutral: Callable[[str], Any]) -> Any:
-    """The place of an extreme among those that count."""
+    """Return the index of an extreme among the valid elements."""
     (x,), axis = moment.operands, moment.params["axis"]
     if axis is None:
         if len(x.spans) > 1:
@@ -471,8 +492,9 @@ def _running(moment: Moment, neutral: float) -> Any:
 
 
 def _contracted(moment: Moment, labels: Sequence[Sequence[Any]], result: Sequence[Any]) -> Any:
-    """A sum of products: of axes with one label that the result does not have. That of two vectors is written
-    as such, which XLA computes in one go with the masks.
+    """Compute a sum of products over axes whose label is not in ``result``.
+
+    The product of two vectors is written as a multiplication and a sum, which XLA fuses with the masks.
     """
     operands, found = moment.wide.together(moment.operands, labels)
     filled, build = [moment.wide.filled(operand, 0) for operand in operands], moment.build
@@ -489,9 +511,12 @@ def _contracted(moment: Moment, labels: Sequence[Sequence[Any]], result: Sequenc
 
 
 def _summed(operand: Any, own: Sequence[Any], result: Sequence[Any]) -> Any:
-    """An operand with more axes than the result, of which those that the result has stay whole: what does not
-    count there makes only what does not count. Gradients are those of the masked one, as a cotangent of 0
-    would meet what does not count, were it infinite.
+    """Return an operand without spans along the axes that the result keeps, so that its padding there needs
+    no mask.
+
+    Padding along these axes only affects padding of the result. The caller takes gradients of the fully
+    masked operands instead, because a cotangent of 0 would be multiplied by the padding, which may be
+    infinite.
     """
     if not isinstance(operand, Ragged) or len(own) <= len(result) or operand.outside == 0:
         return operand
@@ -547,7 +572,7 @@ def _always(number: float) -> Callable[[str], Any]:
 
 
 def _end(dtype: str, sign: int) -> Any:
-    """The greatest number of a type, or, with the sign -1, the least one."""
+    """Return the largest number of a dtype, or with sign -1 the smallest; infinity for floats."""
     if is_floating(dtype):
         return sign * inf
     if not is_integer(dtype):

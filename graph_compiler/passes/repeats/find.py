@@ -1,6 +1,4 @@
-"""Numbers that grow evenly from step to step, in canonical nodes: which of them a loop can give its steps,
-and how.
-"""
+"""Find repeated runs of nodes in a block, and describe what changes from one repetition to the next."""
 
 from __future__ import annotations
 
@@ -20,8 +18,9 @@ from ...trees import iterate_structure, map_structure
 
 
 class Stretch(NamedTuple):
-    """Items ``first`` to ``end``, each of which is equal to the one ``period`` places before it, but for the
-    first ``period`` ones.
+    """Items ``first`` to ``end`` of a sequence, each equal to the item ``period`` positions before it.
+
+    The first ``period`` items are the exception: they start the repetition.
     """
 
     first: int
@@ -30,12 +29,11 @@ class Stretch(NamedTuple):
 
 
 def periodic(keys: list[Any], fewest: int) -> Iterator[Stretch]:
-    """Stretches of the keys that repeat themselves at least ``fewest`` times (3 or more), those of short
-    periods first.
+    """Yield the stretches of ``keys`` that repeat at least ``fewest`` times (3 or more), short periods first.
 
-    Keys become numbers, and those of ``2 w`` keys from a place on follow from those of ``w`` (prefix
-    doubling). Where the same ``w`` keys stand at two places that lie ``w / 2 < p <= w`` apart, they repeat
-    with the period ``p``. So each doubling is linear.
+    Prefix doubling: keys are numbered, and the numbers of windows of ``2 w`` keys follow from those of
+    ``w`` keys. Equal windows of ``w`` keys at two positions that are ``w / 2 < p <= w`` apart repeat with
+    period ``p``, so each doubling takes linear time.
 
     >>> [*periodic(["a", *["b", "c"] * 3, "d"], 3)], [*periodic(["a", "b", "a"], 3)]
     ([Stretch(first=1, end=7, period=2)], [])
@@ -54,7 +52,7 @@ def _numbered(items: list[Any]) -> list[int]:
 
 
 def _of_width(keys: list[int], numbers: list[int], width: int, fewest: int) -> Iterator[Stretch]:
-    """Stretches whose period is at most ``width`` and more than half of it."""
+    """Yield the stretches whose period is at most ``width`` and more than half of it."""
     last: dict[int, int] = {}
     done, known = 0, 0  # where the stretch was left that was met last, and its period
     for place, number in enumerate(numbers):
@@ -77,8 +75,10 @@ _FLAGS = attrgetter(*(field.name for field in fields(CallRecord) if field.name n
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One node: ``key`` stands for all of it but its ``leaves``, which are the values that it reads, those
-    that its sizes are read from, and its numbers.
+    """A node split into a key and the leaves that may differ between repetitions.
+
+    key: number that equal nodes share; it covers everything but the leaves.
+    leaves: the values that the node reads (also for sizes) and its numbers, in order.
     """
 
     key: int
@@ -86,7 +86,6 @@ class Row:
 
     @property
     def exact(self) -> Any:
-        """The key with the numbers."""
         return (
             self.key,
             *(repr(leaf) if type(leaf) is float else leaf for leaf in self.leaves if type(leaf) is not Value),
@@ -94,10 +93,9 @@ class Row:
 
 
 class Keys:
-    """The rows of nodes by themselves, whatever is done to their memory: found once for all passes that go
-    over the same nodes.
+    """Cache of rows that depend on the node alone, shared by passes that visit the same nodes.
 
-    Without ``sizes`` keys tell of an array its data type and its number of axes alone.
+    Without ``sizes``, keys contain only the dtype and the number of axes of an array.
     """
 
     def __init__(self, sizes: bool = True) -> None:
@@ -109,9 +107,9 @@ class Keys:
         ] = {}  # by identity: calls of one function have it in common
 
     def of(self, node: Node, counters: Collection[Value] = ()) -> Row:
-        """The row of a node; of ``counters`` the lengths do not count.
+        """Return the row of ``node``; the shapes of ``counters`` are left out of the key.
 
-        ``TypeError`` where an argument has no hash.
+        Raise ``TypeError`` if an argument is not hashable.
         """
         row = self._rows.get(node) if not counters else None
         if row is None:
@@ -134,10 +132,11 @@ class Keys:
 
 
 class Rows:
-    """The rows of the nodes of one graph.
+    """Rows of the nodes of one graph.
 
-    What may be in no loop has a key that nothing equals: draws, checks (but ``with_checks``), and writes and
-    what is written to, but for the memory of ``written``, by its owners. ``with_draws``: nor have draws one.
+    Nodes that must not be part of a loop get a key that equals no other: random draws (unless
+    ``with_draws``), checks (unless ``with_checks``), and nodes that touch written memory, except memory
+    whose owner is in ``written``.
     """
 
     def __init__(
@@ -152,7 +151,6 @@ class Rows:
         self._alone = count(-1, -1)
 
     def of(self, node: Node) -> Row:
-        """The row of a node."""
         row = self._rows.get(node)
         if row is None:
             row = self._rows[node] = self._made(node)
@@ -187,7 +185,7 @@ def _draws(node: Node) -> bool:
 
 
 def _key(node: Node, leaves: list[Any], keys: Keys, counters: Collection[Value]) -> Any:
-    """What equal steps have in common; ``leaves`` is told the rest."""
+    """Return the part of ``node`` that equal repetitions share, and append the rest to ``leaves``."""
     origin, record, read = node.origin, node.record, _Reading(node, leaves, keys, counters)
     outputs = tuple([read.spec(value) for value in node.outputs])
     parts = [
@@ -213,8 +211,10 @@ def _key(node: Node, leaves: list[Any], keys: Keys, counters: Collection[Value])
 
 
 class _Reading:
-    """One look through the arguments of a node: methods, for functions that refer to each other would wait
-    for the collector.
+    """Traversal of the arguments of one node.
+
+    A class instead of nested functions: these would form a reference cycle that waits for the garbage
+    collector.
     """
 
     __slots__ = ("counters", "keys", "leaves", "own")
@@ -259,21 +259,21 @@ _FARTHEST = 4  # steps back from which a step may read
 
 
 class Slot(NamedTuple):
-    """A result of a step: an output of one of its nodes."""
+    """A result of a step: output number ``output`` of its node number ``node``."""
 
     node: int
     output: int
 
 
 class Earlier(NamedTuple):
-    """What the step, or the one ``distance`` steps before it, has made."""
+    """Leaf that reads a result of its own step (distance 0) or of the step ``distance`` steps before."""
 
     slot: Slot
     distance: int
 
 
 class Same(NamedTuple):
-    """A value from before the loop, or a number."""
+    """Leaf that is the same value from before the loop, or the same number, in each step."""
 
     value: Any
 
@@ -282,7 +282,7 @@ class Same(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """A whole number that grows evenly: ``first`` in step 0 of the stretch."""
+    """Integer leaf that is ``first`` in step 0 and grows by ``by`` in each step."""
 
     first: int
     by: int
@@ -292,7 +292,7 @@ class Counted(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """A float that is another one in each step."""
+    """Float leaf that may be another number in each step."""
 
 
 Pattern = Union[Earlier, Same, Counted, Listed]
@@ -300,8 +300,10 @@ Pattern = Union[Earlier, Same, Counted, Listed]
 
 @dataclass(frozen=True)
 class Program:
-    """A block with a row for each node, and indices: where a value is made, and which nodes use it (-1: the
-    outputs of the block).
+    """A block with the row of each node, and lookup tables.
+
+    place: node index and output index of each value that the block computes.
+    users: indices of the nodes that read a value; -1 means an output of the block.
     """
 
     block: Block
@@ -311,7 +313,6 @@ class Program:
 
     @classmethod
     def of(cls, block: Block, rows: list[Row]) -> Program:
-        """The block, indexed."""
         place = {
             value: (index, output)
             for index, node in enumerate(block.nodes)
@@ -328,9 +329,9 @@ class Program:
 
 @dataclass(frozen=True)
 class Steps:
-    """``count`` steps of ``period`` nodes each from the node ``first`` on.
+    """``count`` steps of ``period`` nodes each, beginning at node ``first``.
 
-    ``patterns`` are those of the leaves of each node of a step.
+    patterns: for each node of a step, the patterns of its leaves.
     """
 
     program: Program
@@ -353,7 +354,6 @@ class Steps:
         return self.program.rows[self.first + step * self.period + place].leaves
 
     def slots(self) -> Iterator[Slot]:
-        """The results of a step."""
         return (
             Slot(place, output)
             for place in range(self.period)
@@ -373,11 +373,11 @@ def _later(pattern: Pattern, steps: int) -> Pattern:
 
 
 def steps_in(program: Program, first: int, period: int, count: int, fewest: int) -> Steps | None:
-    """The first ``fewest`` or more steps of a stretch that one loop can run; None where there are none.
+    """Return at least ``fewest`` consecutive steps that one loop can run; None if there are none.
 
-    What a leaf is in all steps follows from two neighbouring ones. From there on, steps are added while they
-    fit, to both sides. The first steps may read, in the place of what earlier ones have made, anything of the
-    same type from before the loop.
+    The patterns come from two neighbouring steps. Steps are then added on both sides while they fit. Where
+    the first steps would read results of steps before the loop, they may read any value of the same type
+    that is computed before the loop.
     """
     low = 0
     while count - low >= fewest:
@@ -395,14 +395,16 @@ def steps_in(program: Program, first: int, period: int, count: int, fewest: int)
 
 
 class _Fit:
-    """What leaves of the step ``about`` and the next one have in common, and which other steps have the same."""
+    """Patterns of the leaves of steps ``about`` and ``about + 1``, and the range of steps that follow them."""
 
     def __init__(self, steps: Steps, about: int) -> None:
         self.about, self.first, self.period = about, steps.first, steps.period
         self.program, self.bare = steps.program, steps
 
     def steps(self, low: int) -> tuple[Steps, int, int] | None:
-        """The stretch with patterns, and the steps from which and to which they hold."""
+        """Return the steps with patterns and the range ``begin, end`` in which they hold; None if a leaf has
+        no pattern.
+        """
         patterns = []
         for place in range(self.period):
             pairs = zip(self.bare.leaves(self.about, place), self.bare.leaves(self.about + 1, place))
@@ -430,7 +432,7 @@ class _Fit:
         return self.whole, begin, end
 
     def _pattern(self, one: Any, two: Any) -> Pattern | None:
-        """What a leaf of the step, and the same one of the next step, are."""
+        """Return the pattern of a leaf from its values in step ``about`` and in the next one."""
         if (same := Same(one)).is_it(two):
             return same
         if type(one) is float:
@@ -449,8 +451,10 @@ class _Fit:
         return step, Slot(place, output) if index >= self.first else None
 
     def _fits(self, step: int, begin: int | None = None) -> bool:
-        """Whether the leaves of a step are what the patterns say; those of the first steps from ``begin`` on
-        may come from before it.
+        """Return True if the leaves of ``step`` follow the patterns.
+
+        If ``begin`` is given, leaves that would read results from before step ``begin`` may be any value
+        computed before it.
         """
         for place, row in enumerate(self.whole.patterns):
             for leaf, pattern in zip(self.whole.leaves(step, place), row):
@@ -477,7 +481,7 @@ class _Fit:
         return index is None or index[0] < self.first + begin * self.period
 
     def _known_from(self) -> int:
-        """The first step before which all values are made that are the same in each step."""
+        """Return the first step before which all values that are the same in each step have been computed."""
         same = (pattern.value for row in self.whole.patterns for pattern in row if isinstance(pattern, Same))
         made = [
             self.program.place[value][0]
@@ -497,9 +501,10 @@ _MOST_LISTED = 10_000  # numbers that are written one by one
 
 
 class Counters:
-    """The sequences of one loop that count.
+    """Sequences over which a loop scans to provide numbers that change from step to step.
 
-    ``has_slices``: a place that they give may be an end of a slice.
+    With ``has_slices``, an index may be the bound of a slice, because the target counts in Python
+    integers.
     """
 
     def __init__(self, steps: Steps, has_slices: bool) -> None:
@@ -508,8 +513,10 @@ class Counters:
         self.made: dict[Any, tuple[Node, Value]] = {}
 
     def given(self, node: Node, row: Sequence[Pattern], place: int) -> list[Node] | None:
-        """The node at a ``place`` of the last step with what stands for its changing numbers, behind nodes
-        that it needs; None where nothing can. ``row`` are the patterns of its leaves.
+        """Return the node at ``place`` of the last step with loop values in place of its changing numbers.
+
+        The node comes last, after the nodes that it needs. Return None if a number cannot be provided.
+        ``row`` holds the patterns of the leaves of the node.
         """
         changing = {at: pattern for at, pattern in enumerate(row) if not isinstance(pattern, (Earlier, Same))}
         if node.record is not None or not changing:
@@ -532,9 +539,10 @@ class Counters:
         return self._windows(made) if node.op in _KEYED and not self.has_slices else [made]
 
     def _windows(self, node: Node) -> list[Node] | None:
-        """A slice whose ends move as one is an array of places: some compilers have to know both ends.
+        """Rewrite a slice with moving bounds as a ``take`` at an array of indices, because some compilers
+        need static bounds.
 
-        None of any other such slice.
+        Return None unless exactly one axis has a moving slice of a fixed positive length and step 1.
         """
         key = node.params["key"]
         moving = [
@@ -582,7 +590,9 @@ class Counters:
         return parts.get(False, 0), parts[True]
 
     def _operand(self, node: Node, numbers: list[Any]) -> Value | None:
-        """A number that an array is combined with, as an element of the array's type."""
+        """Return a scalar of the array's dtype that is ``numbers[i]`` in step ``i``; None if no sequence can
+        provide it.
+        """
         dtypes = {item.dtype for item in node.inputs if isinstance(item, Value)}
         dtype = dtypes.pop() if len(dtypes) == 1 else ""
         if node.op not in _ARITHMETIC or (type(numbers[0]) is float) != dtype.startswith("float"):
@@ -597,7 +607,9 @@ class Counters:
         return self._list(dtype, tuple(numbers)) if dtype in _EXACT and len(numbers) <= _MOST_LISTED else None
 
     def _index(self, node: Node, number: Pattern) -> Size | None:
-        """A place along an axis, all of them counted from the same end."""
+        """Return a size for an index that is ``number`` in each step; None if its sign changes, which would
+        count from the other end.
+        """
         if (
             node.op not in _KEYED
             or not isinstance(number, Counted)
@@ -609,7 +621,7 @@ class Counters:
         return found if isinstance(found, Size) else None
 
     def _sequence(self, dtype: str, first: int, by: int) -> Value:
-        """What a step reads of ``first, first + by, ...``."""
+        """Return the element that a step reads of ``first, first + by, ...``."""
         stop = first + by * self.count
         return self._read(
             "arange", dtype, {"start": first, "stop": stop, "step": by, "dtype": dtype}, (dtype, first, by)
@@ -629,7 +641,9 @@ class Counters:
 
 
 class _Placed:
-    """Puts things in the place of some leaves, which are counted as they are met."""
+    """Function for ``map_structure`` that replaces some leaves, numbered in the order in which they are
+    visited.
+    """
 
     def __init__(self, instead: Mapping[int, Any]) -> None:
         self.instead, self.at = instead, -1

@@ -1,4 +1,4 @@
-"""Calls of functions written out: where operations of all layers have to be seen beside each other."""
+"""Inline calls of functions, so that passes see the operations of all layers together."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from ..lowering.layout import lays_out
 
 @only_with("call")
 def inlined_calls(graph: Graph, prefers: Container[str] | None = None) -> tuple[Graph, bool]:
-    """The graph with its calls written out, in the modules of these calls: those of functions whose arguments
-    or results are wanted in another layout by operations that ``prefers`` names, or all. Calls that are
-    computed again for a gradient stay.
+    """Return the graph with its calls inlined, except those that are recomputed for a gradient.
+
+    With ``prefers``, inline only functions that would take or return arrays in another layout for the
+    operations it names. Inlined nodes get the module path of their call.
     """
     block = graph.block
     if not any(map(_is_plain, block.nodes)):
@@ -54,8 +55,8 @@ def _inlined(block: Block, is_written_out: Callable[[Node], bool]) -> Block:
 
 
 def _in_module(node: Node, path: list[str]) -> Node:
-    """The node in the module that the call is in, where its own stands for those of all calls:
-    ``layer.*.norm``.
+    """Return the node with each ``*`` of its module path (``layer.*.norm``) replaced by the part of ``path``
+    there.
     """
     own = node.origin.module.split(".")
     module = ".".join(
@@ -65,5 +66,6 @@ def _in_module(node: Node, path: list[str]) -> Node:
 
 
 def without_checks(graph: Graph) -> Graph:
+    """Return the graph with all plain calls inlined and without check nodes."""
     found = inlined_calls(graph)[0]
     return found.derive(nodes=[node for node in found.nodes if node.op != GUARD])

@@ -1,9 +1,10 @@
-"""Calls of one function in a row become a loop over its weights: a target's compiler then compiles one layer,
-however many there are.
+"""Turn calls of one function, one per layer, into a ``scan`` over stacked weights, so that a target compiles
+one layer.
 
-What a layer hands to the next is carried, weights that differ from layer to layer are stacked and taken row
-by row, and what is the same in all layers is captured. Arrays that come by turns, as the masks of layers with
-and without a window, are chosen by the number of the layer. Where something else differs, the calls stay.
+Values that one layer passes to the next become the carry, weights that differ are stacked into sequences,
+and operands that are the same in all layers are captured. Operands that repeat with a fixed period, such
+as the masks of alternating windowed layers, are taken by the layer's index. If the layers differ in any
+other way, the calls remain.
 """
 
 from __future__ import annotations
@@ -26,9 +27,7 @@ _MOST_TURNS = 8
 
 
 def scanned_layers(fewest: int) -> GraphPass:
-    """The pass that makes a canonical ``scan`` of at least ``fewest`` calls of one function on the weights of
-    the graph.
-    """
+    """Return a pass that replaces at least ``fewest`` calls of one function by a canonical ``scan``."""
 
     def run(graph: Graph) -> tuple[Graph, bool]:
         calls: dict[int, list[Node]] = {}
@@ -46,9 +45,13 @@ def scanned_layers(fewest: int) -> GraphPass:
 
 @dataclass(frozen=True)
 class _Loop:
-    """Layers as a loop. ``carried`` are pairs of an operand and the result that is this operand of the next
-    layer; ``stacked`` are the places of weights, ``chosen`` of what comes by turns, and ``counted`` of the
-    number of the layer, by which layers draw.
+    """Calls of one function, as they map to the operands of a ``scan``; ints are positions among the operands
+    of a call.
+
+    carried: pairs of an operand and the result that becomes this operand of the next layer.
+    stacked: weights that differ.
+    chosen: operands that repeat with a fixed period.
+    counted: operands that are the index of the layer, by which layers draw random numbers.
     """
 
     layers: Sequence[Node]
@@ -59,7 +62,9 @@ class _Loop:
 
     @classmethod
     def of(cls, graph: Graph, layers: Sequence[Node]) -> _Loop | None:
-        """The loop; None where the layers differ in something else than their weights."""
+        """Return the loop; None if an operand fits none of the four kinds, or if nothing is carried or
+        stacked.
+        """
         weights = set(graph.parameters.values())
         if any(layer.regions[0].sizes != layers[0].regions[0].sizes for layer in layers):
             return None
@@ -83,8 +88,9 @@ class _Loop:
 
     # ------------------------------------------------------------------------------ the block
     def nodes(self, graph: Graph) -> list[Node]:
-        """The nodes with the loop in the place of the last layer: what the layers do not make before it, what
-        reads them behind it.
+        """Return the nodes of the graph with the loop in place of the calls.
+
+        Nodes between the calls that do not depend on a layer move before the loop, the others after it.
         """
         own, first = set(self.layers), graph.nodes.index(self.layers[0])
         end = graph.nodes.index(self.layers[-1]) + 1
@@ -149,8 +155,8 @@ class _Loop:
                     yield Node("getitem", (stack,), {"key": key}, layer.origin, (value,))
 
     def _choices(self, build: Builder) -> tuple[list[Value], list[Value]]:
-        """For each number of turns that operands take the number of the turn of each layer, and for each
-        operand its arrays, stacked.
+        """Return, for each distinct period, the array of ``layer index % period``, and, for each periodic
+        operand, its arrays stacked.
         """
         operands = [[layer.inputs[place] for layer in self.layers] for place in self.chosen]
         count = build.arange(start=0, stop=len(self.layers), step=1, dtype="int32") if operands else None
@@ -162,8 +168,8 @@ class _Loop:
         return ".".join(parts[0] for parts in takewhile(lambda parts: len(set(parts)) == 1, paths))
 
     def _finals(self) -> list[Value]:
-        """What is carried out of the last layer; a result that two operands carry is a value of its own in
-        the second place.
+        """Return the carried outputs of the last layer; a result that is carried twice gets a new value the
+        second time.
         """
         found: list[Value] = []
         for _, result in self.carried:
@@ -172,7 +178,7 @@ class _Loop:
         return found
 
     def _body(self, kept: Sequence[int], turns: Sequence[Value], choices: Sequence[Value]) -> Body:
-        """One layer, its inputs and outputs in the order of a loop's."""
+        """Return one layer as a scan body, with inputs and outputs in the order of the scan."""
         first, nodes = self.layers[0], list[Node]()
         region = first.regions[0]
         own = {
@@ -206,7 +212,9 @@ def _index(values: Sequence[Value], item: Any) -> int | None:
 
 
 def _turns(operands: Sequence[Any]) -> int:
-    """After how many layers the same arrays of one type come again; 0 where they do not within a few."""
+    """Return the period after which ``operands`` repeat, at most ``_MOST_TURNS``; 0 if there is none or specs
+    differ.
+    """
     fits = (
         turns
         for turns in range(2, min(_MOST_TURNS, len(operands) - 1) + 1)
@@ -217,7 +225,7 @@ def _turns(operands: Sequence[Any]) -> int:
 
 
 def _number(graph: Graph, operand: Any) -> Any:
-    """The number that an operand is; None where it is none that is known."""
+    """Return the int32 constant that ``operand`` is; None if it is not a ``full`` of a scalar."""
     made = graph.maker(operand) if isinstance(operand, Value) and not operand.ndim else None
     return (
         made.params["fill_value"]

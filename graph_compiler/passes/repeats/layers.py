@@ -1,10 +1,10 @@
-"""Equal layers of a model become one function, which is called for each of them.
+"""Turn equal layers of a model into calls of one function.
 
-A model of 12 layers runs the same operations 12 times, each time with other weights: with parameters that are
-called the same but for one number (``encoder.layer.0.attention.weight``,
-``encoder.layer.1.attention.weight``). The operations of all layers become one region, what differs from layer
-to layer its operands, and each layer a ``call`` (:mod:`graph_compiler.ops.control`). Lifting, passes and the
-writer then see a layer once. What is the same in all layers is computed once, in front of the first.
+A model of 12 layers runs the same operations 12 times with other weights, whose names differ in one number
+(``encoder.layer.0.attention.weight``, ``encoder.layer.1.attention.weight``). The operations of all layers
+become one region, the values that differ become operands, and each layer becomes a ``call``
+(:mod:`graph_compiler.ops.control`). Lifting, passes and the writer then process one layer. Nodes that
+compute the same in all layers run once, before the first call.
 """
 
 from __future__ import annotations
@@ -32,7 +32,11 @@ _SHORTEST = 3  # letters of a name that says what it is
 
 
 class Difference(NamedTuple):
-    """Two names that differ by one number: the text in front of it and behind it, and the number in either."""
+    """The number by which two names differ.
+
+    before, after: the text around the number.
+    one, other: the number in the first and in the second name.
+    """
 
     before: str
     after: str
@@ -41,7 +45,7 @@ class Difference(NamedTuple):
 
 
 def difference(one: str, other: str) -> Difference | None:
-    """The one number by which two names differ; None where they are equal or differ otherwise.
+    """Return the one number by which two names differ; None if they are equal or differ otherwise.
 
     >>> difference("layers.0.fc2.weight", "layers.1.fc2.weight")
     Difference(before='layers.', after='.fc2.weight', one=0, other=1)
@@ -60,8 +64,11 @@ def difference(one: str, other: str) -> Difference | None:
 
 
 class Numbering(NamedTuple):
-    """Two names of which the parts from ``place`` on have other numbers: the parts without numbers, and the
-    first of these numbers.
+    """Two paths whose parts differ only in trailing numbers.
+
+    parts: the parts of the paths without their numbers.
+    place: index of the first part whose number differs.
+    one, other: that number in the first and in the second path.
     """
 
     parts: tuple[str, ...]
@@ -75,8 +82,10 @@ class Numbering(NamedTuple):
 
 
 def numbering(one: str, other: str) -> Numbering | None:
-    """Where two names have other numbers, at the ends of parts of their paths; a part without a number has
-    the number 0, as in Keras.
+    """Compare two names part by part; return None if the parts differ in more than trailing numbers, or not
+    at all.
+
+    A part without a number counts as number 0, as in Keras.
 
     >>> numbering("residual/dense_1/kernel", "residual_1/dense_3/kernel")
     Numbering(parts=('residual', 'dense', 'kernel'), place=0, one=0, other=1)
@@ -99,15 +108,12 @@ def _parts(name: str) -> tuple[tuple[str, int], ...]:
 
 @dataclass(frozen=True)
 class Names:
-    """What the arrays of a graph that no node makes are called."""
+    """Names of the inputs, parameters and constants of a graph."""
 
     of_value: Mapping[Value, str]
 
     @classmethod
     def of(cls, graph: Graph) -> Names:
-        """Of parameters and constants by their own names, of inputs by what they are called in generated
-        code.
-        """
         names = {value: value.name for value in graph.inputs}
         names.update((value, name) for name, value in graph.parameters.items())
         names.update((value, name) for name, (value, _) in graph.constants.items())
@@ -118,7 +124,9 @@ class Names:
         return max(bare.values(), default=0) >= fewest
 
     def numbering(self, one: object, other: object) -> Numbering | None:
-        """By which numbers two arrays differ."""
+        """Return the :func:`numbering` of the names of two values; None if they are one value or have no
+        names.
+        """
         if one is other or not isinstance(one, Value) or not isinstance(other, Value):
             return None
         first, second = self.of_value.get(one), self.of_value.get(other)
@@ -126,7 +134,8 @@ class Names:
 
 
 def word(parts: Sequence[str]) -> str:
-    """What one of the things is called whose paths begin with these parts.
+    """Return a singular noun for the items of a path prefix; ``layer`` if its last word has less than three
+    letters.
 
     >>> word(["encoder", "layers", ""]), word(["residual_block"]), word(["transformer", "h", ""])
     ('layer', 'block', 'layer')
@@ -139,12 +148,11 @@ def word(parts: Sequence[str]) -> str:
 
 
 def layers_in(program: Program, stretch: Stretch, names: Names, fewest: int) -> Steps | None:
-    """The layers of a stretch, each with weights of one number; None where no weights change, or fewer layers
-    are left than ``fewest``.
+    """Return the layers of a stretch, divided where the numbers of the weights change.
 
-    Numbers that advance evenly come before others. Between the last weight of a layer and the first one of
-    the next a layer begins where the fewest arrays go from one to the other, and where the modules have the
-    least in common.
+    Return None if no weights change or fewer than ``fewest`` layers fit. Among possible divisions prefer
+    weights of a single number, numbers that advance evenly, more layers, few arrays that cross from layer
+    to layer, and module paths that have little in common.
     """
     cuts = _Cuts(program, stretch, names)
     counted = [(first, (stretch.end - first) // stretch.period) for first in cuts.places()]
@@ -160,7 +168,7 @@ def layers_in(program: Program, stretch: Stretch, names: Names, fewest: int) -> 
 
 
 class _Cuts:
-    """The places of one stretch at which a layer may begin."""
+    """Candidates for the first node of a layer in one stretch."""
 
     def __init__(self, program: Program, stretch: Stretch, names: Names) -> None:
         self.program, self.stretch, self.names = program, stretch, names
@@ -168,16 +176,14 @@ class _Cuts:
         self.numbers = [self._number(place) for place in range(first, end)]
 
     def _number(self, place: int) -> int | None:
-        """The number of the weights that a node reads; None where it reads none that change."""
+        """Return the number of the weights that a node reads; None if it reads none that differ."""
         other = place + self.period if place + self.period < self.stretch.end else place - self.period
         pairs = zip(self.program.rows[place].leaves, self.program.rows[other].leaves)
         found = (self.names.numbering(one, two) for one, two in pairs)
         return next((each.one for each in found if each is not None), None)
 
     def places(self) -> Iterator[int]:
-        """Each place of the first period in front of which the number changes, and those before it up to the
-        last weight.
-        """
+        """Yield each node index of the first period that lies between two weights of different numbers."""
         first, period = self.stretch.first, self.period
         known = [(place, number) for place, number in enumerate(self.numbers) if number is not None]
         for (before, number), (after, other) in pairwise(known):
@@ -191,15 +197,15 @@ class _Cuts:
         return len({number for number in self.numbers[begin : begin + self.period] if number is not None})
 
     def strides(self, first: int, count: int) -> int:
-        """By how many different steps the number goes from layer to layer."""
+        """Return how many different increments the number has from layer to layer."""
         begin = first - self.stretch.first
         place = next(place for place in range(begin, begin + self.period) if self.numbers[place] is not None)
         numbers = [self.numbers[place + layer * self.period] or 0 for layer in range(count)]
         return len({after - before for before, after in pairwise(numbers)})
 
     def rank(self, first: int) -> tuple[int, int, int]:
-        """How many arrays of a layer the next ones read, and how much of their paths the modules on both
-        sides have in common.
+        """Return how many arrays of the first layer are read after it, how many leading parts the module
+        paths on both sides of the cut share, and ``first``.
         """
         nodes, begin = self.program.block.nodes, first + self.period
         made = (value for node in nodes[first:begin] for value in node.outputs)
@@ -219,7 +225,7 @@ Source = Union[Slot, Given]
 
 @dataclass(frozen=True)
 class Calls:
-    """What stands in the place of the nodes ``first`` to ``end`` of a block."""
+    """Nodes that replace the nodes ``first`` to ``end`` of a block."""
 
     first: int
     end: int
@@ -228,15 +234,17 @@ class Calls:
 
 @dataclass(frozen=True)
 class Memory:
-    """Of a graph. ``results`` are what it returns, and the owners of their memory: nothing else may be the
-    same array.
+    """Aliasing information of a graph.
+
+    results: the arrays that the graph returns, and the owners of their memory, which must not be shared by
+        layers.
     """
 
     aliases: Aliases
     results: set[Value]
 
     def written(self, values: Iterable[Value]) -> set[Value]:
-        """The owners of the memory of these arrays that something writes to."""
+        """Return the owners of the memory of ``values`` that some node writes to."""
         return (
             self.aliases.written.intersection(map(self.aliases.base_of, values))
             if self.aliases.written
@@ -245,8 +253,10 @@ class Memory:
 
 
 def calls_of(steps: Steps, names: Names, memory: Memory) -> Calls | None:
-    """The layers as calls; None where one of them reads what it has made itself, and another one what comes
-    from elsewhere, and where memory that a layer writes to is not its own.
+    """Return the layers as calls; None if they cannot share one function.
+
+    That is so if a leaf is a layer's own result in one layer and comes from elsewhere in another, or if a
+    layer touches written memory that it does not own.
     """
     writing = _Writing(steps, names, memory)
     nodes = writing.nodes() if writing.settle() else None
@@ -254,9 +264,9 @@ def calls_of(steps: Steps, names: Names, memory: Memory) -> Calls | None:
 
 
 class _Writing:
-    """The writing of the layers of one stretch.
+    """Builds the shared region and the calls of one stretch.
 
-    The last of them is the pattern: what it reads has the names that most of them use.
+    The last layer is the pattern. Inputs of the region are named by the weights' common parts.
     """
 
     def __init__(self, steps: Steps, names: Names, memory: Memory) -> None:
@@ -270,7 +280,9 @@ class _Writing:
 
     # ------------------------------------------------------------------------------ what each node reads
     def settle(self) -> bool:
-        """Finds what each node reads; False where that is not the same in all layers."""
+        """Determine the source of each leaf; return False if it differs between layers or memory is not the
+        layer's own.
+        """
         for place in range(self.steps.period):
             columns = zip(*(self.steps.leaves(layer, place) for layer in self.layers))
             row = [self._source(leaves) if isinstance(leaves[0], Value) else None for leaves in columns]
@@ -284,7 +296,9 @@ class _Writing:
         return True
 
     def _source(self, leaves: Given) -> Source:
-        """What a leaf is; nothing where one layer has made it itself, and another one has not."""
+        """Return the slot or the values that a leaf reads; an empty tuple if one layer computes it itself and
+        another does not.
+        """
         slots = {self._slot(layer, leaf) for layer, leaf in enumerate(leaves)}
         if len(slots) > 1:
             return ()
@@ -299,7 +313,9 @@ class _Writing:
         return Slot(place, output) if 0 <= place < self.steps.period else None
 
     def _is_shared(self, place: int, row: Sequence[Source | None]) -> bool:
-        """Whether a node computes the same in all layers, which nothing outside of them receives."""
+        """Return True if a node computes the same in all layers, so that the first layer's node can serve all
+        of them.
+        """
         node = self.steps.node(0, place)
         if (
             node.op == GUARD
@@ -315,8 +331,8 @@ class _Writing:
         )
 
     def _keeps_memory(self, layer: int, place: int) -> bool:
-        """Whether what a node touches of memory that is written to is made in its layer, and read nowhere
-        else.
+        """Return True if the written memory that a node touches is owned by its layer and not read outside of
+        it.
         """
         node = self.steps.node(layer, place)
         own = all(
@@ -325,7 +341,7 @@ class _Writing:
         return own and not (self.memory.written(node.outputs) and self._leaves(layer, place))
 
     def _leaves(self, layer: int, place: int) -> bool:
-        """Whether what a node makes is read outside of its layer."""
+        """Return True if a result of a node is read outside of its layer."""
         begin = self.steps.first + layer * self.steps.period
         users = (
             user
@@ -336,8 +352,8 @@ class _Writing:
 
     # ------------------------------------------------------------------------------ the region
     def nodes(self) -> list[Node] | None:
-        """What all layers share, and the calls; None where a node reads one value in two places, and two in
-        another layer.
+        """Return the shared nodes and the calls; None if one value in the pattern stands for two in another
+        layer.
         """
         for place in range(self.steps.period):
             if place not in self.shared and not self._add(place):
@@ -373,7 +389,7 @@ class _Writing:
         return self.given[given]
 
     def _is_given(self, slot: Slot) -> bool:
-        """Whether something outside of a layer reads this result of it."""
+        """Return True if a node outside of the layer reads this result in any of the layers."""
         return any(
             not begin <= user < begin + self.steps.period
             for layer in self.layers
@@ -387,7 +403,7 @@ class _Writing:
 
     # ------------------------------------------------------------------------------ modules
     def _module(self, layer: int) -> list[str]:
-        """The path that all nodes of a layer have in common."""
+        """Return the module path that all nodes of a layer share."""
         paths = [
             self.steps.node(layer, place).origin.module.split(".")
             for place in range(self.steps.period)
@@ -396,7 +412,7 @@ class _Writing:
         return [parts[0] for parts in zip(*paths)][: _common(paths)]
 
     def _placed(self) -> list[Node]:
-        """The nodes, in modules that stand for those of all layers: ``encoder.layer.*.attention``."""
+        """Return the region's nodes with module paths that match all layers: ``encoder.layer.*.attention``."""
         own = [place for place in range(self.steps.period) if place not in self.shared]
         return [
             _in_all(node, self.steps.node(0, place)) for node, place in zip(self.inside, own, strict=True)
@@ -424,7 +440,7 @@ class _Writing:
 
 
 def _in_all(node: Node, other: Node) -> Node:
-    """The node of one layer in a module that stands for its own and that of another layer."""
+    """Replace the parts in which the module paths of two layers differ by ``*``."""
     own, module = node.origin.module.split("."), other.origin.module.split(".")
     if own == module or len(own) != len(module):
         return node
@@ -443,9 +459,9 @@ _SMALLEST = 8  # operations of a layer: of fewer, a function is no shorter than 
 
 
 def repeated_layers(graph: Graph, keys: Keys | None = None) -> tuple[Graph, bool]:
-    """The graph with equal layers as calls of one region; itself where there are none.
+    """Return the graph with equal layers as calls of one region; the graph itself if there are none.
 
-    ``keys``: as in :func:`.roll.rolled`.
+    ``keys`` is a cache of rows shared with :func:`.to_scan.rolled`.
     """
     if len(graph.nodes) + len(graph.guards) < FEWEST * _SMALLEST or not (names := Names.of(graph)).may_differ(
         FEWEST
@@ -485,8 +501,9 @@ def _without(graph: Graph, guards: Iterable[Guard]) -> Graph:
 
 
 def _with_checks(graph: Graph) -> tuple[tuple[Node, ...], dict[Node, Guard]]:
-    """The nodes, with each guard on sizes that they make behind the last one that makes such a size; and the
-    guards of these checks.
+    """Return the nodes with a check node for each inner guard on sizes, and the guard of each check.
+
+    A check follows the last node that computes one of its sizes.
     """
     made = {value: place for place, node in enumerate(graph.nodes) for value in node.outputs}
     behind: dict[int, list[Node]] = {}
@@ -500,7 +517,7 @@ def _with_checks(graph: Graph) -> tuple[tuple[Node, ...], dict[Node, Guard]]:
 
 
 def _found(program: Program, names: Names, memory: Memory) -> Iterator[Calls]:
-    """All layers, those first of which most is saved."""
+    """Yield calls for stretches that do not overlap, the stretches that save the most nodes first."""
     taken: set[int] = set()
     for stretch in _stretches(program):
         free = _free(stretch, taken)
@@ -512,7 +529,9 @@ def _found(program: Program, names: Names, memory: Memory) -> Iterator[Calls]:
 
 
 def _free(stretch: Stretch, taken: set[int]) -> Stretch | None:
-    """A stretch without the ends that are taken; None where something in its midst is."""
+    """Return the stretch without taken nodes at its ends; None if too little is left or a node in the middle
+    is taken.
+    """
     first, end, period = stretch
     while first < end and first in taken:
         first += 1

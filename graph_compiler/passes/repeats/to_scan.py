@@ -1,10 +1,9 @@
-"""Loops that Python has run, step by step, become loops of the graph.
+"""Turn repeated nodes, as an unrolled Python loop leaves them, into a ``scan``
+(:mod:`graph_compiler.ops.control`).
 
-A block in which the same operations stand again and again is what Python leaves of a ``for``. Where each
-repetition does the same to what the one before it has made, all of them are one ``scan``
-(:mod:`graph_compiler.ops.control`): what goes from one to the next is carried, rows of one array that are
-taken one after the other are its sequence, and what is stacked behind the loop are its outputs. Everything
-else that a step reads is the same in each step. Repetitions that differ in any other way stay written out.
+Values that one repetition passes to the next become the carry, rows of an array that are taken in order
+become sequences, and results that are stacked after the loop become outputs. Everything else must be the
+same in each repetition; otherwise the nodes stay unrolled.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ def name_of(node: Node) -> str:
 
 
 def takes_row(node: Node) -> bool:
-    """Whether it is ``x[i]`` or ``x[i, ...]`` with a number ``i``: its leaves are ``x``, then ``i``."""
+    """Return True for ``x[i]`` or ``x[i, ...]`` with a number ``i``, whose leaves are ``x``, then ``i``."""
     if name_of(node) not in _ROWS or not isinstance(node.inputs[0], Value) or len(node.outputs) != 1:
         return False
     key = _key(node)
@@ -62,7 +61,9 @@ def _key(node: Node) -> Any:
 
 
 def rows(node: Node, first: int, by: int, count: int) -> Node:
-    """A node that takes ``count`` rows of the array of which ``node`` takes one: ``x[first : ... : by]``."""
+    """Return a node that takes ``count`` rows of the array of which ``node`` takes one: ``x[first : ... :
+    by]``.
+    """
     (array, *_), end = node.inputs, first + by * (count - 1) + 1
     stop = None if end == 0 else end  # behind the last row, where rows are counted from the end
     value = Value(array.name, ArraySpec((count, *array.shape[1:]), array.dtype))
@@ -72,9 +73,9 @@ def rows(node: Node, first: int, by: int, count: int) -> Node:
 
 
 def rest(node: Node, row: Value) -> Node | None:
-    """What is left of ``node`` once the row is taken: of ``x[i, 1:]`` it is ``row[1:]``.
+    """Return the part of ``node`` that remains once its row is taken: ``row[1:]`` for ``x[i, 1:]``.
 
-    None where that is the row itself.
+    Return None if that is the row itself.
     """
     key = _key(node)
     left = key[1:] if isinstance(key, tuple) else ()
@@ -93,9 +94,7 @@ def _recorded(node: Node, array: Value, index: Any, value: Value) -> Node:
 
 
 def joined(node: Node) -> Sequence[Any] | None:
-    """The arrays that a node puts side by side, or one after the other, along a first axis; None where it is
-    another one.
-    """
+    """Return the arrays that a node stacks or concatenates along the first axis; None for any other node."""
     name = name_of(node)
     if name not in (_STACKS | _JOINS if node.record is None else _STACKS) or not node.params.keys() <= {
         "axis",
@@ -110,8 +109,10 @@ def joined(node: Node) -> Sequence[Any] | None:
 
 
 def parts_joined(node: Node, first: int, steps: Value) -> Sequence[Node]:
-    """Canonical nodes that make of ``steps`` what ``node`` makes of the arrays that stand from the ``first``
-    on: all steps stacked, between those that stand before and after.
+    """Return canonical nodes that compute the result of ``node`` with its arrays from ``first`` on replaced
+    by ``steps``.
+
+    ``steps`` holds the results of all steps, stacked. The other arrays stay before and after them.
     """
     scratch = Graph("scratch", "canonical")
     build, is_stack = Builder(scratch, node.origin), name_of(node) in _STACKS
@@ -129,8 +130,12 @@ def parts_joined(node: Node, first: int, steps: Value) -> Sequence[Node]:
 
 @dataclass(frozen=True)
 class Gathered:
-    """A slot whose values in all steps the node ``user`` takes, from its ``place``-th array on. They are the
-    output ``result`` of the loop, of which ``nodes`` make what the user has made where that is more.
+    """A slot whose values in all steps are stacked or concatenated by one node after the loop.
+
+    user: index of that node.
+    place: index of the first of the values among its arrays.
+    result: the output of the loop.
+    nodes: nodes that compute the node's result from ``result``, if that is not the result itself.
     """
 
     slot: Slot
@@ -141,9 +146,7 @@ class Gathered:
 
 
 def fitted(steps: Steps, fewest: int) -> tuple[Steps, Sequence[Gathered]] | None:
-    """The steps, or the first ones of them, so that nothing else uses what they make; None where that leaves
-    too few.
-    """
+    """Shorten the steps until nothing else reads what they compute; return None if too few are left."""
     while steps.count >= max(fewest, _reach(steps) + 1):
         gathered = list(_gathered(steps))
         count = _first_used(steps, {(each.slot, each.user) for each in gathered})
@@ -195,7 +198,9 @@ def _gathering(steps: Steps, slot: Slot, user: int, place: int, has_others: bool
 
 
 def _first_used(steps: Steps, gathered: set[tuple[Slot, int]]) -> int | None:
-    """The first step something of which is used outside that the loop does not give."""
+    """Return the first step with a result that is read outside and is neither gathered nor carried out of the
+    loop.
+    """
     carried: dict[Slot, int] = {}  # for how many steps
     for row in steps.patterns:
         for pattern in row:
@@ -213,8 +218,10 @@ def _first_used(steps: Steps, gathered: set[tuple[Slot, int]]) -> int | None:
 
 @dataclass(frozen=True)
 class Means:
-    """What a loop can rely on: values whose sizes are ``fixed``, and a target that ``counts`` in Python's
-    numbers.
+    """Properties of the graph and the target that a loop can rely on.
+
+    fixed: values whose shape is the same at each call.
+    counts: True if the target's loop index is a Python integer.
     """
 
     fixed: set[Value]
@@ -223,9 +230,11 @@ class Means:
 
 @dataclass(frozen=True)
 class Loop:
-    """What stands in the place of nodes of a block: of the steps, and of those that gather what these give.
+    """Replacement of nodes of a block by a loop.
 
-    ``carried`` counts arrays.
+    instead: new nodes, by the index that they replace.
+    replaced: indices of all nodes that disappear.
+    carried: how many arrays the loop carries.
     """
 
     instead: Mapping[int, Sequence[Node]]
@@ -235,8 +244,9 @@ class Loop:
 
 @dataclass(frozen=True)
 class Carried:
-    """What a slot held in earlier steps: ``before`` are the values in its place as the loop begins, the
-    oldest first.
+    """A carry of the values that a slot had in earlier steps.
+
+    before: the values in its place when the loop begins, oldest first.
     """
 
     slot: Slot
@@ -253,13 +263,13 @@ def loop_of(steps: Steps, means: Means, fewest: int) -> Loop | None:
 
 
 class _Clash(Signal):
-    """Two things that a step reads are one value in some steps, or a number is another one in each, in a
-    place where it may not be.
+    """Signals that a step cannot be written: two leaves are one value in some steps only, or a changing
+    number cannot be provided.
     """
 
 
 class _Writing:
-    """The writing of one loop."""
+    """Builds one loop from steps with patterns."""
 
     def __init__(self, steps: Steps, gathered: Sequence[Gathered], means: Means) -> None:
         self.steps, self.gathered, self.fixed = steps, gathered, means.fixed
@@ -271,9 +281,7 @@ class _Writing:
         self.counters = Counters(steps, means.counts)
 
     def loop(self) -> Loop | None:
-        """The node, and what it takes rows of its sequences with; None where a step reads what a loop cannot
-        give it.
-        """
+        """Return the loop; None if a step reads something that a loop cannot provide."""
         try:
             for place in range(self.steps.period):
                 self._add(place)
@@ -283,7 +291,7 @@ class _Writing:
 
     # ------------------------------------------------------------------------------ one step
     def _is_row(self, place: int) -> bool:
-        """Whether a node takes one row of an array after the other."""
+        """Return True if a node takes consecutive rows of one array."""
         patterns = self.steps.patterns[place]
         changing = [at for at, pattern in enumerate(patterns) if not isinstance(pattern, (Earlier, Same))]
         if changing != [1] or not takes_row(self.steps.node(0, place)) or not isinstance(patterns[0], Same):
@@ -308,7 +316,7 @@ class _Writing:
             pairs += zip(part.outputs, self._append(place, part, pairs))
 
     def _pairs(self, place: int) -> list[tuple[Value, Value]]:
-        """The values that a node reads, and what stands for them in the loop."""
+        """Return the values that a node reads, each with its replacement in the body."""
         leaves = enumerate(zip(self.steps.leaves(self.last, place), self.steps.patterns[place]))
         return [
             (leaf, self._read(place, at, pattern) if isinstance(pattern, Earlier) else leaf)
@@ -317,7 +325,7 @@ class _Writing:
         ]
 
     def _append(self, place: int, node: Node, pairs: Sequence[tuple[Value, Value]]) -> tuple[Value, ...]:
-        """Copies a node into the body; what it makes there."""
+        """Copy a node into the body and return its new outputs."""
         new = copied_among(node, pairs)
         if new is None:
             raise _Clash
@@ -326,7 +334,6 @@ class _Writing:
         return new.outputs
 
     def _read(self, place: int, at: int, pattern: Earlier) -> Value:
-        """What a step reads of itself, or of earlier ones."""
         if not pattern.distance:
             return self.made[pattern.slot]
         before = tuple(self.steps.leaves(step, place)[at] for step in range(pattern.distance))
@@ -341,7 +348,6 @@ class _Writing:
         return self.carried[item]
 
     def _row(self, place: int) -> Value:
-        """The row of a sequence that a node of a step takes."""
         node, index = self.steps.node(0, place), self.steps.patterns[place][1]
         assert isinstance(index, Counted)
         array = node.inputs[0]
@@ -391,9 +397,9 @@ class _Writing:
         return Loop(instead, replaced, len(self.carried))
 
     def _finals(self) -> Iterator[Value]:
-        """What is carried out of the last step.
+        """Yield the carried outputs.
 
-        It is the value that the steps, written out, would make: who uses that goes on to do so.
+        They are the values that the unrolled steps would compute, so that their users need no change.
         """
         given: set[Value] = set()
         for item in self.carried:
@@ -402,10 +408,10 @@ class _Writing:
             given.add(value)
 
     def _checks(self) -> Iterator[Node]:
-        """That arrays have all rows that are taken: of one with fewer, a slice would have fewer, and an index
-        be an error.
+        """Yield checks that recorded arrays have all rows that are taken.
 
-        Canonical indices are checked where they are lifted.
+        Slicing an array with fewer rows would return fewer rows, where indexing one by one raises an
+        error. Canonical indices are checked when they are lifted.
         """
         for (array, first, by), (node, _) in self.sequences.items():
             if node.record is not None and array not in self.fixed:
@@ -421,10 +427,10 @@ _MOST_INNER = 8  # steps of a loop inside of a step, where that is none of its o
 
 
 def rolled(fewest: int, counts: bool = False, keys: Keys | None = None) -> GraphPass:
-    """The pass that makes loops of at least ``fewest`` equal steps: of three or more.
+    """Return a pass that turns at least ``fewest`` equal steps (never fewer than three) into loops.
 
-    ``counts``: a number that counts steps may be an end of a slice. ``keys``: those of nodes that other
-    passes have gone over.
+    With ``counts``, a loop index may be the bound of a slice. ``keys`` is a cache of rows shared with
+    other passes.
     """
     fewest = max(fewest, FEWEST)
 
@@ -442,7 +448,7 @@ def rolled(fewest: int, counts: bool = False, keys: Keys | None = None) -> Graph
 
 
 def _with_guards(graph: Graph) -> Graph:
-    """What loops rely on as guards of the graph, which are checked before a call where they can be."""
+    """Move checks from the nodes to the guards of the graph, where they can be evaluated before a call."""
     known = {guard.condition for guard in graph.guards}
     found = dict.fromkeys(guard for node in graph.nodes if (guard := guard_of(node)) is not None)
     guards = [*graph.guards, *(guard for guard in found if guard.condition not in known)]
@@ -450,7 +456,7 @@ def _with_guards(graph: Graph) -> Graph:
 
 
 def _rolled(block: Block, rows: Rows, means: Means, fewest: int) -> Block:
-    """The block with loops, those inside of others first."""
+    """Roll repeatedly, inner loops first, until nothing changes."""
     while _may_repeat(block, fewest):
         made = _Round(Program.of(block, list(map(rows.of, block.nodes))), means, fewest).block()
         if made is block:
@@ -465,7 +471,7 @@ def _may_repeat(block: Block, fewest: int) -> bool:
 
 
 class _Round:
-    """Loops that are made of one block at once: none of them inside of another one."""
+    """One search for loops in a block; the loops found do not overlap."""
 
     def __init__(self, program: Program, means: Means, fewest: int) -> None:
         self.program, self.means, self.fewest = program, means, fewest
@@ -473,7 +479,6 @@ class _Round:
         self.instead: dict[int, Sequence[Node]] = {}
 
     def block(self) -> Block:
-        """The block with loops: itself where there are none."""
         block, rows = self.program.block, self.program.rows
         for keys in ([row.exact for row in rows], [row.key for row in rows]):
             for stretch in periodic(keys, self.fewest):
@@ -489,9 +494,10 @@ class _Round:
         return self.instead.get(index, () if self.taken[index] else (node,))
 
     def _roll(self, stretch: Stretch) -> None:
-        """A stretch as a loop: of steps that begin where the least is carried from one to the next.
+        """Turn a stretch into the loop that carries the least, over all possible beginnings.
 
-        Steps may hold a short loop in which another number counts, so that they are several periods long.
+        If a step contains a short unrolled loop with numbers of its own, the loop's step spans several
+        periods.
         """
         for times in range(1, _MOST_INNER + 1):
             longer = stretch._replace(period=stretch.period * times)
@@ -521,8 +527,8 @@ class _Round:
 
 
 def _beginnings(block: Block, stretch: Stretch) -> Iterator[int]:
-    """Where a step may begin: at the first node, so that the last step ends with the stretch, and where the
-    user's lines begin again.
+    """Yield indices at which a step may begin: the first node, the one that aligns the last step with the end
+    of the stretch, and the one where the user's line numbers restart.
     """
     first, end, period = stretch
     lines = [node.origin.line for node in block.nodes[first : first + period]]

@@ -1,9 +1,8 @@
-"""Loops of few steps written out: ``passes=[unroll]``, and the choice of targets whose loops cost more than
-their steps.
+"""Unroll short loops: ``passes=[unroll]``, and for targets where a loop costs more than its iterations.
 
-A loop costs what its machinery costs, and keeps a compiler from fusing one step with the next. Written out,
-it costs lines, and time to compile them. So only loops whose number of steps is the same at each call are
-written out, and only while few nodes come of it.
+A loop has overhead and keeps a compiler from fusing one iteration with the next. Unrolled, it takes lines
+and compile time instead. So only loops with a trip count that is the same at each call are unrolled, and
+only if few nodes result.
 """
 
 from __future__ import annotations
@@ -23,10 +22,11 @@ MOST_NODES = 512
 
 
 def unrolled(most: int) -> Pass:
-    """The pass that writes out each canonical ``scan`` of a fixed length that becomes at most ``most`` nodes.
+    """Return a pass that unrolls each canonical ``scan`` of a fixed length that becomes at most ``most``
+    nodes.
 
-    Loops whose steps are computed again for a gradient (``checkpoint``) stay: what they save is saved step by
-    step.
+    Loops whose iterations are recomputed for a gradient (``checkpoint``) remain, because they save memory
+    per iteration.
     """
     return Pass("unroll", lambda block: _unrolled(block, most), "deep")
 
@@ -52,7 +52,7 @@ def _is_short(node: Node, most: int) -> bool:
 
 
 def _written_out(node: Node, rewriter: Rewriter) -> tuple[Any, ...]:
-    """All steps, one after the other, and their outputs stacked in the order of the rows."""
+    """Return the outputs of the unrolled loop, stacked in the order of the rows."""
     scratch, params = Graph("scratch", "canonical"), node.params
     build = Builder(scratch, node.origin, rewriter.maker)
     carried, own = params["carried"], params["carried"] + params["sequences"]
