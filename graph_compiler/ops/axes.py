@@ -133,8 +133,8 @@ _REDUCTIONS = (
     "nanmean",
 )
 _ALONG = (
-    "softmax", "log_softmax", "glu", "normalize", "batch_norm", "group_norm", "instance_norm", "flip", "roll", "split",
-    "cumulative_sum", "cumulative_prod", "cummax", "cummin", "logcumsumexp",
+    "softmax", "log_softmax", "glu", "normalize", "batch_norm", "group_norm", "instance_norm", "flip", "roll",
+    "split", "cumulative_sum", "cumulative_prod", "cummax", "cummin", "logcumsumexp",
 )  # fmt: skip
 
 ROWS: dict[str, Row] = {

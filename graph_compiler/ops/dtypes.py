@@ -16,8 +16,8 @@ INTEGERS: Final = SIGNED + UNSIGNED
 DTYPES: Final = BOOL + INTEGERS + FLOATS + COMPLEX
 
 ITEMSIZE: Final = {
-    "bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8,
-    "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8, "complex64": 8, "complex128": 16,
+    "bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "uint8": 1, "uint16": 2, "uint32": 4,
+    "uint64": 8, "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8, "complex64": 8, "complex128": 16,
 }  # fmt: skip
 
 # what a framework without a 64-bit type uses in its place

@@ -15,7 +15,7 @@ from ..ir.verifier import verify
 _VERIFY = bool(os.environ.get("GRAPH_COMPILER_VERIFY"))
 _REGIONS, _OP = attrgetter("regions"), attrgetter("op")
 GraphPass = Callable[[Graph], "tuple[Graph, bool]"]
-"""Function from a graph to ``(graph, changed)``. The graph it was given stays as it is."""
+"""Function from a graph to ``(graph, changed)`` that does not modify its argument."""
 Decorated = TypeVar("Decorated", bound=Callable[..., "tuple[Graph, bool]"])
 
 
@@ -107,7 +107,8 @@ def passed(graph: Graph, *passes: GraphPass) -> Graph:
     settled: list[GraphPass] = []
     ops = set(map(_OP, every(graph.nodes)))
     for each in passes:
-        run = getattr(each, "func", each)  # of a partial, its function
+        # The mark of `only_with` is on the function of a partial, not on the partial.
+        run = getattr(each, "func", each)
         looks_for = getattr(run, "looks_for", None)
         is_idle = (
             getattr(run, "looks_at_guards", False)

@@ -1,6 +1,4 @@
-"""Interpreter of graphs whose subclass decides what represents an array: shapes, costs, intervals, real
-arrays.
-"""
+"""Interpreter of graphs for anything that can represent arrays: shapes, costs, intervals, real arrays."""
 
 from __future__ import annotations
 
@@ -14,13 +12,14 @@ from ..trees import map_structure
 
 
 class Interpreter:
-    """Interpreter that walks a program in order and runs its loops and branches. Subclass it and define
-    ``operation``.
+    """Interpreter that walks a program in order and runs its loops and branches.
+
+    Subclass it and define ``operation``.
 
     ``operation(node, operands, params)`` gets operands instead of the node's values, and parameters with
-    numbers instead of sizes. It returns what represents the output, or a tuple for several. Override ``size``
-    if what represents an array has no ``shape``; for programs with loops and branches also ``truth``, ``row``
-    and ``stack``, for ``associative_scan`` ``section`` and ``joined``.
+    numbers instead of sizes. It returns what represents the output, or a tuple for several. Override
+    ``size`` if what represents an array has no ``shape``; for programs with loops and branches also
+    ``truth``, ``row`` and ``stack``, for ``associative_scan`` ``section`` and ``joined``.
 
     >>> from graph_compiler.ir import Builder, Graph
     >>> from graph_compiler.ops import ArraySpec, get
@@ -140,6 +139,7 @@ class Interpreter:
         ]
 
     def _associative_scan(self, node: Node, operands: tuple[Any, ...], params: dict[str, Any]) -> list[Any]:
+        # The operation is associative, so combining the elements one after the other is as good as any order.
         count, axis = params["sequences"], params["axis"]
         sequences, captured = operands[:count], operands[count:]
         first = Symbol(node.inputs[0], axis, 0)

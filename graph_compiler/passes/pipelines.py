@@ -1,6 +1,4 @@
-"""Sequences of passes for a target: which iterations and layers become loops and functions, and how canonical
-operations are lowered.
-"""
+"""The order of passes for a target: those that make loops and functions, and those that lower operations."""
 
 from __future__ import annotations
 
@@ -78,6 +76,8 @@ def canonical_passes(target: Backend, roll: str, refuses_outside: bool) -> list[
         *([pad_dynamic_sizes] if rows.bounded else []),
         *([unrolled(rows.unrolls)] if rows.unrolls else []),
         *([partial(require_known_sizes, framework=rows.framework)] if rows.bounded else []),
+        # Functions with operations that prefer the channels last are inlined before `layout`: otherwise each
+        # call would permute its arrays back.
         *([partial(inlined_calls, prefers=rows.channels_last)] if rows.channels_last else []),
         partial(layout, prefers=rows.channels_last),
         *([kernel_layout] if "conv_channels_last" in rows else []),

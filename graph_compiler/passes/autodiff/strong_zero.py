@@ -25,8 +25,9 @@ Form = Callable[..., Any]
 
 
 def form_of(node: Node) -> Form | None:
-    """Return a function that writes the operation of ``node`` with a builder; None if the node needs no other
-    form.
+    """Return a function that writes the operation of ``node`` with a builder.
+
+    Return None if the node needs no other form.
     """
     form = _FORMS.get(node.op)
     if form is None or not all(isinstance(item, Value) for item in node.inputs):
@@ -102,30 +103,30 @@ _FORMS: dict[str, Form] = {
 
 
 SINGULAR = frozenset({
-    "acos", "acosh", "asin", "atan2", "atanh", "bessel_k0", "bessel_k0e", "bessel_k1", "bessel_k1e", "bessel_y0", "bessel_y1", "betainc",
-    "cosh", "digamma", "divide", "entr", "erfcx", "erfinv", "exp", "exp2", "expm1", "hypot", "i0", "i1", "lgamma", "log", "log10", "log1p",
-    "log2", "log_ndtr", "logaddexp", "logaddexp2", "logit", "multiply", "ndtri", "polygamma", "pow", "reciprocal", "rsqrt", "sinh", "sqrt",
+    "acos", "acosh", "asin", "atan2", "atanh", "bessel_k0", "bessel_k0e", "bessel_k1", "bessel_k1e",
+    "bessel_y0", "bessel_y1", "betainc", "cosh", "digamma", "divide", "entr", "erfcx", "erfinv", "exp",
+    "exp2", "expm1", "hypot", "i0", "i1", "lgamma", "log", "log10", "log1p", "log2", "log_ndtr", "logaddexp",
+    "logaddexp2", "logit", "multiply", "ndtri", "polygamma", "pow", "reciprocal", "rsqrt", "sinh", "sqrt",
     "square", "tan", "xlog1py", "xlogy", "zeta",
 })  # fmt: skip
-# Those with slopes that are 0 somewhere, where an infinite cotangent may come: the slope of ``sqrt(relu(x))``
-# at 0.
+# Operations with derivative 0 somewhere, which an infinite cotangent may meet: `sqrt(relu(x))` at 0.
 FLAT = frozenset({
-    "abs", "airy_ai", "atan", "bessel_j0", "bessel_j1", "celu", "clip", "cos", "elu", "erf", "erfc", "fmax", "fmin", "fmod", "gelu",
-    "hard_shrink", "hard_sigmoid", "hard_swish", "hard_tanh", "i0e", "i1e", "leaky_relu", "log_sigmoid", "maximum", "minimum", "mish",
-    "nan_to_num", "ndtr", "relu", "relu6", "remainder", "selu", "sigmoid", "silu", "sin", "sinc", "soft_shrink", "soft_sign", "softplus",
+    "abs", "airy_ai", "atan", "bessel_j0", "bessel_j1", "celu", "clip", "cos", "elu", "erf", "erfc", "fmax",
+    "fmin", "fmod", "gelu", "hard_shrink", "hard_sigmoid", "hard_swish", "hard_tanh", "i0e", "i1e",
+    "leaky_relu", "log_sigmoid", "maximum", "minimum", "mish", "nan_to_num", "ndtr", "relu", "relu6",
+    "remainder", "selu", "sigmoid", "silu", "sin", "sinc", "soft_shrink", "soft_sign", "softplus",
     "spherical_bessel_j0", "tanh", "threshold",
 })  # fmt: skip
-# Those that have a derivative as functions of complex numbers.
+# Operations that are holomorphic.
 HOLOMORPHIC = frozenset({
-    "acos", "acosh", "asin", "atan", "atanh", "cos", "cosh", "divide", "exp", "exp2", "expm1", "log", "log10", "log1p", "log2", "multiply",
-    "pow", "reciprocal", "rsqrt", "sigmoid", "sin", "sinh", "sqrt", "square", "tan", "tanh",
+    "acos", "acosh", "asin", "atan", "atanh", "cos", "cosh", "divide", "exp", "exp2", "expm1", "log", "log10",
+    "log1p", "log2", "multiply", "pow", "reciprocal", "rsqrt", "sigmoid", "sin", "sinh", "sqrt", "square",
+    "tan", "tanh",
 })  # fmt: skip
 
 
 def strong_zero(graph: Graph) -> tuple[Graph, bool]:
-    """Rewrite the graph so that zero times anything is zero in its derivatives, as ``grad(f,
-    strong_zero=True)`` does.
-    """
+    """Rewrite the graph so that zero times anything is zero in its derivatives."""
     block = graph.block
     made = _strong(block)
     return (graph, False) if made is block else (graph.with_block(made), True)
@@ -148,8 +149,9 @@ def _strong(block: Block) -> Block:
 
 
 def _written(node: Node, rewriter: Rewriter) -> tuple[Sequence[Node], Value | None]:
-    """Return the nodes that replace ``node`` and their result; the node itself and None if it has no other
-    form.
+    """Return the nodes that replace ``node``, and their result.
+
+    Return the node itself and None if it has no other form.
     """
     form = form_of(node)
     if form is None:
@@ -163,8 +165,9 @@ def _written(node: Node, rewriter: Rewriter) -> tuple[Sequence[Node], Value | No
 
 
 def _with_strong_regions(node: Node) -> Node:
-    """Rewrite the regions of ``node``, except those of custom derivatives and of calls that are already
-    rewritten.
+    """Rewrite the regions of ``node``.
+
+    Regions of custom derivatives and of ``strong_zero`` calls stay as they are.
     """
     is_strong = node.op == "custom_derivative" or node.params.get("strong_zero")
     regions = node.regions if is_strong else tuple(map(_region, node.regions))
@@ -177,8 +180,9 @@ def _region(region: Region) -> Region:
 
 
 def _is_singular(node: Node) -> bool:
-    """Return True if ``node`` may have, or meet, derivatives that are not finite, and is differentiable as a
-    function of real or of complex numbers.
+    """Return True if ``node`` may have, or be multiplied by, derivatives that are not finite.
+
+    It has to be differentiable as a function of real or of complex numbers.
     """
     if node.op not in SINGULAR | FLAT or not any(isinstance(item, Value) for item in node.inputs):
         return False
@@ -191,8 +195,9 @@ def _is_singular(node: Node) -> bool:
 
 
 def _called(node: Node, rewriter: Rewriter) -> tuple[Value, ...]:
-    """Append a ``strong_zero`` call that runs ``node`` on operands broadcast to the shape of its result;
-    return its outputs.
+    """Append a ``strong_zero`` call of the operation of ``node`` and return its outputs.
+
+    The operands are broadcast to the shape of the result.
     """
     (output,) = node.outputs
     scratch = Graph("scratch", "canonical")

@@ -17,15 +17,15 @@ Evaluate = Callable[[Graph], list[Any]]
 
 
 def constant_folding(graph: Graph, evaluate: Evaluate) -> tuple[Graph, bool]:
-    """Return the graph with each node that depends on no input, parameter, size or random number replaced by
-    its result.
+    """Return the graph with each node that is the same at every call replaced by its result.
+
+    Such a node depends on no input, parameter, size or random number.
 
     ``evaluate`` runs a graph without inputs in the source framework. Results that the caller receives are
     not folded, because the caller may write to them.
     """
-    if not graph.constants and all(
-        map(_USES, graph.nodes)
-    ):  # the first constant node would use nothing, or constants
+    # The first constant node would use no values, or only constants.
+    if not graph.constants and all(map(_USES, graph.nodes)):
         return graph, False
     varying = _varying(graph)
     constant = [node for node in graph.nodes if node not in varying]
@@ -70,13 +70,12 @@ def _free_name(name: str, taken: dict[str, Any]) -> str:
 def _varying(graph: Graph) -> set[Node]:
     """Return the nodes whose results may differ between calls, alias written memory, or leave the graph."""
     aliases = Aliases(graph)
-    given = (
-        *values_in(graph.outputs),
-        *(effect.value for effect in graph.effects),
-    )  # whoever gets these may write to them
+    # The caller may write to the arrays that it receives, so these cannot be shared between calls.
+    given = (*values_in(graph.outputs), *(effect.value for effect in graph.effects))
+    # A loop without iterations returns its inputs, so the caller may receive them too.
     given += tuple(
         value for node in graph.nodes if node.op in ("scan", "while_loop") for value in values_in(node.inputs)
-    )  # without a step it gives these
+    )
     tainted: set[Value] = {*graph.inputs, *graph.parameters.values(), *map(aliases.base_of, given)}
     tainted.update(aliases.touched & {value for value, _ in graph.constants.values()})
     varying: set[Node] = set()

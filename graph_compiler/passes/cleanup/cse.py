@@ -27,11 +27,11 @@ def cse(graph: Graph) -> tuple[Graph, bool]:
 
 
 def _shared(block: Block, aliases: Aliases, escaping: set[Value]) -> Block:
-    if len(set(map(_OP, block.nodes))) == len(block.nodes):  # no two may be equal
+    # If each operation occurs once, no two nodes can be equal.
+    if len(set(map(_OP, block.nodes))) == len(block.nodes):
         return block
-    escaping = escaping.union(
-        map(aliases.base_of, values_in(block.outputs))
-    )  # what a region gives is apart as well
+    # Outputs of a region must not be merged either: its node may return them as separate arrays.
+    escaping = escaping.union(map(aliases.base_of, values_in(block.outputs)))
     rewriter = Rewriter(block)
     seen: dict[Any, list[Node]] = {}
     for node in block.nodes:
@@ -67,10 +67,11 @@ def _key(node: Node) -> Any:
 
 def _runs_the_same(one: Node, other: Node) -> bool:
     """Return True if the regions of two nodes with equal keys are the same program."""
+    # Arguments of recorded calls need not be hashable. Regions with such calls equal no others.
     try:
         return all(
             first is second or region_description(first, hashable) == region_description(second, hashable)
             for first, second in zip(one.regions, other.regions)
         )
-    except TypeError:  # arguments that have no hash
+    except TypeError:
         return False

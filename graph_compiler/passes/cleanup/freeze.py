@@ -10,9 +10,7 @@ from ...ir.graph import Graph
 
 
 def freeze(graph: Graph, arrays: Mapping[str, Any]) -> tuple[Graph, bool]:
-    """Return the graph with the parameters named in ``arrays`` as constants, except those that the graph
-    writes to.
-    """
+    """Return the graph with the parameters in ``arrays`` as constants, except those that it writes to."""
     touched = Aliases(graph).touched
     frozen = {
         name: value for name, value in graph.parameters.items() if value not in touched and name in arrays

@@ -47,8 +47,9 @@ def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:
 
 
 def repeat_draws(graph: Graph, state: Any, calls: tuple[str, str]) -> tuple[Graph, bool]:
-    """Return the graph with its remaining random calls, such as dropout, drawing the same numbers at each
-    call.
+    """Return the graph with its remaining random calls drawing the same numbers at each call.
+
+    The remaining ones are those that depend on arrays, such as dropout.
 
     The generator starts each call from ``state`` and is restored afterwards. ``calls`` are the functions
     that read and set its state.

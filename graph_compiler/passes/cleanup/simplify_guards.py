@@ -11,11 +11,12 @@ from ...ir.graph import Graph, Guard
 from ...sizes import Compared, Size, Symbol, apply, comparison, isolate, substitute
 from ..driver import only_with
 
-Number = Union[int, float]  # floats are infinite
+# Floats are used for infinite ends of ranges only.
+Number = Union[int, float]
 Row = tuple[Guard, Compared]
 
-# comparison of a size with a number -> the least and the greatest size of which it is true; ``ne`` beside
-# them leaves one size out
+# For each comparison with a number, the smallest and the largest size for which it holds. `ne` excludes a
+# single size, so it is no range.
 _RANGES: dict[str, Callable[[int], tuple[Number, Number]]] = {
     "eq": lambda n: (n, n),
     "ge": lambda n: (n, math.inf),
@@ -96,7 +97,8 @@ def _strongest(group: list[Row]) -> list[Guard]:
         max((least for least, _ in ranges), default=-math.inf),
         min((greatest for _, greatest in ranges), default=math.inf),
     )
-    kept, settled = [], {(0, -math.inf), (1, math.inf)}  # the ends of the range that are checked
+    # The ends of the range that a kept guard already checks. Infinite ends need no guard.
+    kept, settled = [], {(0, -math.inf), (1, math.inf)}
     for guard, row in sorted(group, key=lambda each: each[1].function != "eq"):
         if row.function == "ne":
             is_needed = low <= row.number <= high

@@ -12,9 +12,7 @@ from ..driver import only_with
 
 @only_with(guards=True)
 def drop_snapshots(graph: Graph) -> tuple[Graph, bool]:
-    """Return the graph with each guard on a copy reading the copied value itself, if nothing writes to its
-    memory.
-    """
+    """Let guards on copies read the copied values themselves, if nothing writes to their memory."""
     guarded = {guard.condition for guard in graph.guards if isinstance(guard.condition, Value)}
     if not guarded:
         return graph, False

@@ -1,6 +1,4 @@
-"""Turn one recorded loop into a ``scan`` or ``while_loop`` of any trip count, from what its recorded
-iterations share.
-"""
+"""Turn the recorded iterations of one loop into a ``scan`` or ``while_loop`` of any trip count."""
 
 from __future__ import annotations
 
@@ -34,8 +32,7 @@ class TooShort(NotEqual):
 
 @dataclass(frozen=True)
 class Step:
-    """What was recorded of one iteration: its nodes, with inner loops folded, and the nodes outside of inner
-    loops.
+    """The recorded nodes of one iteration, with inner loops folded, and those outside of inner loops.
 
     ``is_whole`` is True if each inner loop has enough iterations to be folded.
     """
@@ -81,13 +78,15 @@ def value_at(mark: Mark, path: Path) -> Value | None:
 
 _INDEXED = frozenset({"__getitem__", "__setitem__"})
 _ARITHMETIC = frozenset({
-    "add", "radd", "sub", "rsub", "subtract", "mul", "rmul", "multiply", "div", "truediv", "rtruediv", "divide", "maximum", "minimum", "lt",
-    "le", "gt", "ge", "eq", "ne", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "where", "pow", "rpow", "power",
+    "add", "radd", "sub", "rsub", "subtract", "mul", "rmul", "multiply", "div", "truediv", "rtruediv",
+    "divide", "maximum", "minimum", "lt", "le", "gt", "ge", "eq", "ne", "less", "less_equal", "greater",
+    "greater_equal", "equal", "not_equal", "where", "pow", "rpow", "power",
 })  # fmt: skip
 _ANYWHERE = (_ARITHMETIC - {"pow", "rpow", "power"}) | {  # whole numbers have no negative powers
-    "abs", "absolute", "all", "any", "sum", "mean", "max", "min", "amax", "amin", "sqrt", "square", "exp", "log", "neg", "negative",
-    "isnan", "isfinite", "isinf", "and", "or", "invert", "logical_and", "logical_or", "logical_not", "norm", "vector_norm", "dot", "matmul",
-    "copy", "shape", "size", "T", "asarray", "reduce_sum", "reduce_max", "reduce_min", "reduce_or", "reduce_and", "convert_element_type",
+    "abs", "absolute", "all", "any", "sum", "mean", "max", "min", "amax", "amin", "sqrt", "square", "exp",
+    "log", "neg", "negative", "isnan", "isfinite", "isinf", "and", "or", "invert", "logical_and",
+    "logical_or", "logical_not", "norm", "vector_norm", "dot", "matmul", "copy", "shape", "size", "T",
+    "asarray", "reduce_sum", "reduce_max", "reduce_min", "reduce_or", "reduce_and", "convert_element_type",
     "broadcast_in_dim", "squeeze", "select_n", "dot_general",
 }  # fmt: skip
 _STEPS, _TOO_WIDE = 2**15, 2**31
@@ -95,16 +94,15 @@ _CONVERTED = frozenset({"asarray"})  # the number itself as an array
 
 
 class Places:
-    """Index of where values of the recorded graph are computed and last used, and of the rows of its nodes."""
+    """Index of where values of the recorded graph are computed and last used."""
 
     def __init__(self, graph: Graph, rows: Rows, counts: bool) -> None:
         self.graph, self.rows, self.aliases, self.counts = graph, rows, rows.aliases, counts
         self.made = {value: place for place, node in enumerate(graph.nodes) for value in node.outputs}
         self.used: dict[Value, float] = {}
         self.sources = set(graph.sources())
-        self.memory_used = dict.fromkeys(
-            self.sources, float("inf")
-        )  # of bases: whoever gave them may read them
+        # The caller may read its arrays after the call.
+        self.memory_used = dict.fromkeys(self.sources, float("inf"))
         self.written: dict[Value, list[int]] = {}
         for place, node in enumerate(graph.nodes):
             for value in node.writes:
@@ -284,8 +282,7 @@ _INDEX = "index"  # the pattern of the number of a step
 def folded_loop(
     places: Places, loop: RecordedLoop, steps: Sequence[Step], peeled: int
 ) -> tuple[list[Node], list[Guard]]:
-    """Return the nodes of a loop whose first ``peeled`` iterations are unrolled, and the guards that it
-    needs.
+    """Return the nodes of a loop with its first ``peeled`` iterations unrolled, and the guards it needs.
 
     Raise ``NotEqual`` if its iterations differ.
     """
@@ -293,7 +290,7 @@ def folded_loop(
 
 
 Pattern = Any
-"""Of a value in all steps: ``Made``, the path of a variable, ``_INDEX``, or the value itself, from before the loop."""
+"""``Made``, the path of a variable, ``_INDEX``, or a value from before the loop."""
 
 
 class _Fold:

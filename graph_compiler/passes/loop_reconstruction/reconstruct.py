@@ -88,12 +88,13 @@ class _Folding:
         self.counted: set[RecordedLoop] = (
             set(graph.loops) if written_out else {loop for loop in graph.loops if not loop.is_whole}
         )
+        # Inner loops with too few recorded iterations, whose trip count depends on an outer loop.
         self.short: set[RecordedLoop] = set()
-        """Those with too few steps to tell what a step does, in an outer loop whose steps decide how many there are."""
         self.folded: set[RecordedLoop] = set()
         self.instead: dict[RecordedLoop, Sequence[Node]] = {}
         self.guards: list[Guard] = []
-        self.numbers: dict[Any, Any] = {}  # of steps that are written out
+        # Indices of unrolled iterations.
+        self.numbers: dict[Any, Any] = {}
         self.inside: dict[Any, list[RecordedLoop]] = {}
         for loop in graph.loops:
             if loop.is_whole:

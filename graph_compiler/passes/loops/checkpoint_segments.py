@@ -20,7 +20,8 @@ from ...ops.registry import ArraySpec
 from ...sizes import hint_of
 from ..driver import Pass
 
-_FEWEST = 8  # steps: of fewer there is nothing to save
+# Segments of loops with fewer iterations would save no memory.
+_FEWEST = 8
 
 
 def _segmented(block: Block) -> Block:

@@ -22,15 +22,21 @@ from .open_loops import OpenLoop
 _BY_ELEMENT = frozenset((*ELEMENTWISE, "where", "astype"))
 _MAKE = frozenset(("arange", "full", "zeros", "ones"))
 _MAY_FAIL = frozenset(("divide", "floor_divide", "trunc_divide", "remainder", "fmod", "pow"))
-"""Of whole numbers some targets refuse them where nothing says that a step is taken at all."""
+"""Operations that raise an error for some integers in some targets.
+
+Hoisted, they would run even if there is no iteration.
+"""
 _CHEAP = frozenset((
-    "abs", "add", "astype", "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
-    "ceil", "clip", "divide", "equal", "floor", "greater", "greater_equal", "less", "less_equal", "logical_and", "logical_not",
-    "logical_or", "logical_xor", "maximum", "minimum", "multiply", "negative", "not_equal", "positive", "reciprocal", "relu", "round",
+    "abs", "add", "astype", "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or",
+    "bitwise_right_shift", "bitwise_xor", "ceil", "clip", "divide", "equal", "floor", "greater",
+    "greater_equal", "less", "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor",
+    "maximum", "minimum", "multiply", "negative", "not_equal", "positive", "reciprocal", "relu", "round",
     "sign", "sqrt", "square", "subtract", "trunc", "where",
 ))  # fmt: skip
-"""An instruction or two, which a step computes while it waits for the step before. For all rows at once they are an array to be written and
-read again."""
+"""Operations of an instruction or two, which an iteration computes while it waits for the previous one.
+
+Computed for all rows at once, their result would be an array that is written and read again.
+"""
 
 
 def _with_early(block: Block) -> Block:
@@ -49,13 +55,11 @@ def _with_early(block: Block) -> Block:
 
 
 early_values = Pass("early_values", _with_early, "deep", ("scan",))
-"""The graph with such values before its loops."""
+"""Pass that hoists loop-invariant code."""
 
 
 def _may_be_early(node: Node) -> bool:
-    """Return True if ``node`` has one result, each element of which reads at most one element of each
-    operand, and cannot fail.
-    """
+    """Return True if ``node`` has one result, works element by element, and cannot fail."""
     if node.op in _MAKE or node.op == "getitem":
         return True
     return (
@@ -68,10 +72,10 @@ def _may_be_early(node: Node) -> bool:
 class _Loop(OpenLoop):
     def __init__(self, node: Node) -> None:
         super().__init__(node)
+        # Loop-invariant values that stay in the loop, because hoisting them would store a larger array.
         self.light: set[Value] = set()
-        """What is the same in all steps, and made where it is used."""
+        # Loop-invariant values that are hoisted.
         self.once: dict[Value, Node] = {}
-        """What is the same in all steps, and made before them."""
         for each in filter(_may_be_early, self.nodes):
             if all(
                 value not in self.made or value in self.light or value in self.once for value in each.uses
@@ -88,8 +92,7 @@ class _Loop(OpenLoop):
             self.light.add(made)
 
     def _of_rows(self) -> dict[Value, Node]:
-        """Return the nodes that compute scalars from scalar rows, if hoisting them reduces the number of
-        sequences.
+        """Return the nodes that compute scalars from scalar rows, if that makes fewer sequences.
 
         They are also returned if that number stays the same and one of the nodes is expensive.
         """
@@ -167,9 +170,7 @@ class _Loop(OpenLoop):
             )
 
     def _sequences(self, build: Builder, outside: Rewriter) -> dict[Value, Value]:
-        """Return the sequences of the scalars that are computed for all rows at once, by the value in an
-        iteration.
-        """
+        """Return the sequences of scalars computed for all rows at once, by the value in an iteration."""
         vectors = dict(zip(self.rows, self.node.inputs[self.carried :]))
         for value, node in self.at_once.items():
             inputs = [

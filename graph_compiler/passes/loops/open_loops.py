@@ -41,8 +41,9 @@ class OpenLoop:
         return self.made.isdisjoint(values_in(key))
 
     def history(self, place: int) -> History | None:
-        """Return the reads and writes of a carried array in an iteration; None if anything else is done with
-        it.
+        """Return the reads and writes of a carried array in an iteration.
+
+        Return None if anything else is done with it.
 
         Return None as well if the array is never written, or if its last version is not passed on in its
         own place alone.
@@ -65,8 +66,9 @@ class History:
         self.writes: list[Node] = []
 
     def takes(self, node: Node) -> bool:
-        """Add ``node`` if it only reads or writes elements of a version; return False if it uses a version in
-        any other way.
+        """Add ``node`` if it only reads or writes elements of a version.
+
+        Return False if it uses a version in any other way.
         """
         if node.op not in ("getitem", "setitem") or not self.versions.isdisjoint(
             values_in((node.inputs[1:], node.params))

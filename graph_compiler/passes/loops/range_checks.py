@@ -25,8 +25,10 @@ from ...sizes import Size, Symbol, substitute
 from ..masking.bounded_loops import not_cut_off
 
 Facts = tuple[Any, ...]
-_STEP = ArraySpec((), "int64")  # of numbers of Python's, which do not wrap around
-_MOST = 8  # facts that are summed
+# Loop indices of traced statements are Python integers, which do not overflow; they are recorded as int64.
+_STEP = ArraySpec((), "int64")
+# Most facts that are combined in one proof.
+_MOST = 8
 
 
 def without_certain(graph: Graph) -> Graph:
@@ -46,7 +48,6 @@ class _Checks:
     sizes: dict[Symbol, Any] = field(default_factory=dict)
     makers: dict[Value, Node] = field(default_factory=dict)
     steps: list[Value] = field(default_factory=list)
-    """The numbers of steps, those of outer loops first."""
 
     def kept(self, nodes: Iterable[Node], facts: Facts) -> list[Node]:
         """Return the nodes of a block without the checks that follow from ``facts``."""
@@ -174,8 +175,7 @@ class _Checks:
             yield from self._differences(node, holds)
 
     def _of_branch(self, node: Node, place: int, holds: bool) -> Iterator[Any]:
-        """Yield the facts of ``a and b`` or ``a or b`` written as a branch, one side of which returns ``a``
-        itself.
+        """Yield the facts of ``a and b`` or ``a or b``, a branch of which one side returns ``a`` itself.
 
         If that side would return the opposite of ``holds``, the other side was taken, so both ``a`` and
         ``b`` are known.
@@ -207,8 +207,9 @@ class _Checks:
             yield _COMPARED[node.op](left, right) if holds else _COMPARED[_OTHERWISE[node.op]](left, right)
 
     def _same_truth(self, node: Node) -> Any:
-        """Return the boolean that ``node`` negates, copies, or converts to a number and compares with 0; None
-        if it does not.
+        """Return the boolean that ``node`` negates, copies, or converts to a number and compares with 0.
+
+        Return None if it does not.
         """
         if node.op in ("logical_not", "copy"):
             return node.inputs[0]
@@ -222,8 +223,9 @@ class _Checks:
         )
 
     def _is_sum(self, number: Any, facts: Facts, left: int) -> bool:
-        """Return True if ``number`` minus multiples of at most ``left`` facts is nonnegative, eliminating the
-        innermost index first.
+        """Return True if ``number`` minus multiples of at most ``left`` facts is nonnegative.
+
+        The innermost loop index is eliminated first.
         """
         if nonnegative(number):
             return True
@@ -260,8 +262,9 @@ def _is(one: Any, other: Any) -> bool:
 
 
 def _counts(body: Block, made: Any, counter: Value) -> int | None:
-    """Return the constant by which ``made`` exceeds ``counter``; None if it is not a sum of ``counter`` and a
-    constant.
+    """Return the constant by which ``made`` exceeds ``counter``.
+
+    Return None if it is not a sum of ``counter`` and a constant.
     """
     if made is counter:
         return 0
@@ -297,4 +300,4 @@ _NUMBERS: dict[str, Callable[..., Any]] = {
     "negative": lambda number: -number,
     **dict.fromkeys(("copy", "astype", "full"), lambda number: number),
 }
-"""Whole numbers, of those that a node is given; None where they are not known."""
+"""Operations on integers, each with its result in terms of its operands; None if it is unknown."""

@@ -28,7 +28,7 @@ def _with_places(block: Block) -> Block:
 
 
 still_places = Pass("still_places", _with_places, "deep", ("scan",))
-"""The graph whose loops carry such places alone."""
+"""Pass that carries only the accessed part of arrays through loops."""
 
 
 def _may_have(node: Node) -> bool:

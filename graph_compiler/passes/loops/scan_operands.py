@@ -117,8 +117,9 @@ class Place:
 
     @classmethod
     def of(cls, node: Node, position: int, number: Value) -> Place | None:
-        """Return the place of ``node``; None if the item at ``position`` of its key is not the loop index
-        plus a constant.
+        """Return the place of ``node``.
+
+        Return None if the item at ``position`` of its key is not the loop index plus a constant.
         """
         key = node.params["key"]
         offset = _offset(key[position], number) if position < len(key) else None
@@ -251,8 +252,9 @@ class Sides:
 
 
 def turned_rows(build: Builder, array: Value, axis: int) -> Value | None:
-    """Return ``array`` with ``axis`` moved to the front, if that costs nothing; None if it would copy the
-    array.
+    """Return ``array`` with ``axis`` moved to the front, if that costs nothing.
+
+    Return None if it would copy the array.
 
     That is so if the array was made by the inverse permutation, is a constant, or is such a constant with
     rows written to it.
@@ -331,7 +333,7 @@ def _offset(item: Any, number: Value) -> int | None:
 
 
 DEEPEST = 4
-"""How many steps back a loop carries what was written."""
+"""How many iterations back a loop carries what was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,8 +383,9 @@ class Cells:
 
 @dataclass(frozen=True, slots=True)
 class LastCell:
-    """The last cell that a loop wrote, which the loop also carries out; reads of it after the loop need no
-    other cell.
+    """The last cell that a loop wrote, which the loop also carries out.
+
+    Reads of it after the loop need no other cell.
 
     index: its index along the axis of the cells.
     """
@@ -420,8 +423,9 @@ class LastCell:
 def cells_of(
     history: History, given: Value, places: dict[Node, Place], is_down: bool, is_still: Callable[[Any], bool]
 ) -> Cells | None:
-    """Return the cells of a carried array; None if its writes are at different places or a read cannot be
-    satisfied.
+    """Return the cells of a carried array.
+
+    Return None if its writes are at different places or a read cannot be satisfied.
 
     A read may see the array as it was before the loop, or a cell of this or one of the last ``DEEPEST``
     iterations.
@@ -476,9 +480,7 @@ def row(array: Value, place: Place, is_still: Callable[[Any], bool]) -> Read:
 
 
 def _is_narrow(item: Any, size: Any) -> bool:
-    """Return True if an item of a key selects a fixed number of elements that differs from the size of its
-    axis.
-    """
+    """Return True if an item of a key selects a fixed number of elements, but not the whole axis."""
     if is_single(item):
         return True
     start, stop, step = item
@@ -487,7 +489,7 @@ def _is_narrow(item: Any, size: Any) -> bool:
 
 
 _Sequence = tuple[Value, "Place | Diagonal"]
-"""An array, and the places of it that a loop reads."""
+"""An array, and the key with which a loop reads it."""
 
 
 def _with_row_operands(block: Block) -> Block:
@@ -509,7 +511,7 @@ def _with_row_operands(block: Block) -> Block:
 
 
 loop_rows = Pass("loop_rows", _with_row_operands, "deep", ("scan",))
-"""The graph with such rows as sequences and outputs of its loops."""
+"""Pass that turns rows that are read and written in order into sequences and outputs of loops."""
 
 
 @dataclass
@@ -526,7 +528,7 @@ class _Counter:
     is_down: bool
 
     def turned(self, build: Builder, numbers: Value, length: Any) -> Value:
-        """Return a sequence of integers in ascending order if the loop counts down, and unchanged otherwise."""
+        """Return a sequence of integers in ascending order, also if the loop counts down."""
         if not self.is_down:
             return numbers
         low = _made_by(build.maker, numbers).params["stop"] + 1
@@ -566,8 +568,8 @@ class _Loop(OpenLoop):
             place: found for place in range(self.carried) if (found := self._cells(place)) is not None
         }
         self.reads = {node: read for cells in self.cells.values() for node, read in cells.reads.items()}
+        # The last cell of each result that the loop also carries. Filled by `written`.
         self.lasts: dict[Value, LastCell] = {}
-        """What is carried of the results, once the loop is written."""
         self.reads.update(
             {
                 node: read
@@ -617,8 +619,9 @@ class _Loop(OpenLoop):
         return place if place is not None and nonnegative(self.counter.low + place.offset) else None
 
     def _outside(self, node: Node) -> Read | None:
-        """Return where to find what ``node`` reads of an array from outside the loop; None if it is no row or
-        diagonal.
+        """Return where to find what ``node`` reads of an array from outside the loop.
+
+        Return None if it is no row or diagonal.
         """
         if node.op != "getitem" or node.inputs[0] in self.made:
             return None
@@ -706,8 +709,9 @@ class _Loop(OpenLoop):
         return self.counter.low + place.offset
 
     def _before(self, build: Builder, index: int, steps: int) -> Value:
-        """Return the cell ``steps`` iterations before the first one, or zeros if it may be missing because
-        the loop has no iteration.
+        """Return the cell ``steps`` iterations before the first one.
+
+        Return zeros if it is missing because the loop has no iteration.
         """
         target, array = self.cells[index].target, self.given[index]
         first = self._first(target)

@@ -1,5 +1,4 @@
-"""Store-to-load forwarding: replace reads of elements by the value just written, and drop writes that the
-next one overwrites.
+"""Store-to-load forwarding: reads take the value just written, and overwritten writes are dropped.
 
 ``a[i, j] -= x`` followed by ``a[i, j] /= y`` writes twice to one element. XLA writes in place only if
 nothing reads the old array any more; between the two writes it copies the array, in each iteration of a
@@ -27,7 +26,7 @@ def _forwarded(block: Block) -> Block:
 
 
 forward_writes = Pass("forward_writes", _forwarded, "deep", ("setitem",))
-"""The graph with what was written in the place of what is read there; ``dce`` then drops the writes that nothing reads."""
+"""Pass that replaces reads by the value just written; ``dce`` then drops writes that nothing reads."""
 
 
 def forwarded(block: Block) -> Block:
@@ -77,9 +76,7 @@ class _Forwarding:
         return self.rewriter.finish()
 
     def _found(self, node: Node, new: Node, written: Node) -> Value | None:
-        """Return the replacement of ``node``, which reads or writes the array that ``written`` computed; None
-        to keep it.
-        """
+        """Return the replacement of ``node``, an access to the result of ``written``; None to keep it."""
         write = self.rewriter.maker(self.rewriter.value(written.outputs[0]))
         assert write is not None
         build, key = Builder.into(self.rewriter, node.origin), new.params["key"]
@@ -93,9 +90,7 @@ class _Forwarding:
         return _chosen(build, write, key)
 
     def _is_covered(self, written: Node) -> bool:
-        """Return True if the only write to the result of ``written`` overwrites the same elements, and all
-        reads of it can be forwarded.
-        """
+        """Return True if the next write overwrites ``written`` and all reads in between can be forwarded."""
         array = written.outputs[0]
         if array.dtype != written.inputs[0].dtype:
             return False
@@ -172,8 +167,9 @@ def _whole(build: Builder, read: Node, write: Node) -> Value | None:
 
 
 def _chosen(build: Builder, write: Node, key: Key) -> Value:
-    """Return ``x[key]`` after a write to other elements, or to possibly the same one, selected by comparing
-    the indices.
+    """Return ``x[key]`` after a write to elements that may or may not be the same.
+
+    The old and the written value are selected by comparing the indices.
     """
     before: Value = write.inputs[0]
     read: Value = build.getitem(before, key=key)

@@ -1,5 +1,4 @@
-"""Bound the trip counts of ``while`` loops, and pad axes that are too short for the indices in loops and
-branches.
+"""Bound the trip counts of ``while`` loops, and pad axes that are indexed in loops and branches.
 
 :func:`trip_bounds` derives the maximal trip count of a ``while_loop`` from its condition and counters.
 
@@ -28,13 +27,12 @@ from ...sizes import Apply, Size, Symbol, apply, substitute
 from ..driver import only_with
 from ..masking.bounded_loops import not_cut_off
 
-Interval = tuple[
-    Any, Any
-]  # the least and the greatest number that an element can be; None where that is not known
+Interval = tuple[Any, Any]
+"""The smallest and the largest value of an integer scalar; None if unknown."""
 _OPEN: Interval = (None, None)
 _BITS_OF_SIZES = 31
 
-# operations of canonical graphs, and those of graphs that stay in JAX's own
+# Names of canonical operations, and of JAX's primitives for graphs that stay in JAX.
 _SAME = frozenset({"astype", "asarray", "convert_element_type_p"})
 _COMPARED = {
     "less": "<", "lt_p": "<", "less_equal": "<=", "le_p": "<=",
@@ -91,7 +89,7 @@ class _Scope:
         return region if made is region.block else replace(region, block=made)
 
     def _inside(self, node: Node, region: Region) -> dict[Value, Interval]:
-        """Return the intervals of the inputs of a region: captured integers and, in a ``scan``, its counters."""
+        """Return the intervals of captured integers and, in a ``scan``, of its counters."""
         first = int(node.op == "branch")
         own = first + own_operands(node.op, node.params)
         given = dict(zip(region.block.inputs[own - first :], map(self.interval, node.inputs[own:])))
@@ -143,9 +141,7 @@ class _Loop:
         return outputs
 
     def counters(self, region: Region) -> dict[Value, Interval]:
-        """Return the intervals of the carried integers of a ``scan`` that grow by a constant in each
-        iteration.
-        """
+        """Return the intervals of the carried integers of a ``scan`` that grow by a constant."""
         found: dict[Value, Interval] = {}
         for value, (least, greatest) in zip(region.block.inputs[: self.carried], self.start):
             place = region.block.inputs.index(value)
@@ -160,8 +156,9 @@ class _Loop:
         return next((most for most in found if most is not None and _is_computed(most)), None)
 
     def _bound(self, symbol: str, left: Any, right: Any, late: int) -> Any:
-        """Return an upper bound of the trip count while ``left symbol right`` holds; None if no counter
-        bounds it.
+        """Return an upper bound of the trip count while ``left symbol right`` holds.
+
+        Return None if no counter bounds it.
 
         The comparison is evaluated before an iteration, or, if it was stored in a flag, one iteration
         ``late``.
@@ -183,8 +180,9 @@ class _Loop:
         return None
 
     def _counted(self, item: Any) -> tuple[int | None, int]:
-        """Return the index of the carried value that ``item`` is, and the constant added to it; ``(None, 0)``
-        otherwise.
+        """Return the index of the carried value that ``item`` is, and the constant added to it.
+
+        Return ``(None, 0)`` for anything else.
         """
         if item in self.state:
             return self.state.index(item), 0
@@ -206,7 +204,8 @@ class _Loop:
     # ------------------------------------------------------------------------------ conditions
     def _implied(self, truth: Any, holds: bool, late: int) -> Iterator[tuple[str, Any, Any, int]]:
         """Yield comparisons that are true whenever ``truth`` equals ``holds``."""
-        if truth in self.state and not late:  # a flag is what the step before has made it
+        # A carried flag is what the previous iteration computed.
+        if truth in self.state and not late:
             yield from self._implied(self.outputs[1][self.state.index(truth)], holds, 1)
         node = self.scope.maker(truth)
         if node is None:
@@ -232,7 +231,8 @@ class _Loop:
         sides = [self._inlined(region, captured)[place] for region in node.regions]
         answers = [self._truth(each, index, bool(taken)) for taken, each in enumerate(sides)]
         for taken, answer in enumerate(answers):
-            if answer is (not holds):  # this side gives the other answer, so the other one was taken
+            # This side would return the opposite, so the other one was taken.
+            if answer is (not holds):
                 yield from self._implied(index, not taken, late)
                 yield from self._implied(sides[not taken], holds, late)
 
@@ -321,14 +321,19 @@ def _extreme(function: str, one: Any, other: Any) -> Any:
 
 
 _NUMBERS = {
-    "full": _filled, **dict.fromkeys(_SAME, _same), **dict.fromkeys(_STEPS, _sum), "where": _one_of, "select_n_p": _one_of,
-}  # fmt: skip
+    "full": _filled,
+    **dict.fromkeys(_SAME, _same),
+    **dict.fromkeys(_STEPS, _sum),
+    "where": _one_of,
+    "select_n_p": _one_of,
+}
 
 
-Outward = Callable[[Any], Any]  # a size of a block in those of the outermost one
+Outward = Callable[[Any], Any]
+"""Function that expresses a size of a block in sizes of the outermost block."""
 
 
-# operation -> the axes of its first operand of which it reads a part, and of how many places
+# For each operation, the axes of its first operand that it indexes, and how many elements it reads there.
 _READS: dict[str, Callable[[Node], dict[int, Any]]] = {
     "take": lambda node: {} if node.inputs[1].ndim else {node.params["axis"]: 1},
     "gather_nd": lambda node: (

@@ -13,8 +13,7 @@ from ...ir.node import Node, Origin, Value
 def copy_aliased_outputs(
     graph: Graph, views: Container[str], read_only: Container[str], scalars: bool = False
 ) -> tuple[Graph, bool]:
-    """Return the graph with copies of results that would share memory with an argument, a weight or another
-    result.
+    """Copy results that would share memory with an argument, a weight or another result.
 
     A canonical graph is pure, so ``x`` and a clone of ``x`` look the same in it. ``views`` are the
     operations whose result may be a view of their first input in the target, ``read_only`` those whose
@@ -55,8 +54,7 @@ def is_handed_on(node: Node, value: Value) -> bool:
 def _memory(
     maker: Callable[[Value], Node | None], value: Value, views: Container[str], read_only: Container[str]
 ) -> tuple[Any, bool, bool]:
-    """Return the owner of the memory of ``value``, whether it is writable through ``value``, and whether the
-    block allocated it.
+    """Return the owner of the memory of ``value``, if it is writable, and if the block allocated it.
 
     The owner is a value or, if a called function allocated it, the call and a value of the function.
     """
@@ -83,8 +81,7 @@ def _memory(
 
 
 def copy_overwritten(graph: Graph, views: Container[str]) -> tuple[Graph, bool]:
-    """Return the graph with copies of results that share memory with an argument or a buffer that an earlier
-    effect overwrites.
+    """Copy results that share memory with an argument or buffer that an earlier effect overwrites.
 
     A canonical graph is pure, and effects are carried out in order after it has run. ``views`` are the
     operations whose result may share memory with their first input in the target.

@@ -21,15 +21,12 @@ class Rows(Protocol):
     """
 
     framework: str
-    unsupported: Mapping[str, str]  # operation -> why the target cannot have it
+    unsupported: Mapping[str, str]
 
-    def can_write(self, node: Node) -> bool:
-        ...
+    def can_write(self, node: Node) -> bool: ...
 
     def compute_dtype(self, op: str, dtype: str) -> str | None:
-        """Return the dtype in which the decomposition of ``op`` is computed for arrays of ``dtype``; None for
-        ``dtype`` itself.
-        """
+        """Return the dtype in which the decomposition of ``op`` is computed; None for ``dtype`` itself."""
 
 
 def decompose(graph: Graph, rows: Rows) -> tuple[Graph, bool]:
@@ -56,7 +53,8 @@ def _require(block: Block, rows: Rows, name: str) -> None:
         problems = [f"{node.op}, for {node.origin}{_because(rows, node.op)}" for node in missing]
         lines = "\n".join(f"  {problem}" for problem in problems)
         raise UnsupportedOperation(
-            f"{rows.framework} has no row for these operations of {name}, and they have no decomposition:\n{lines}",
+            f"{rows.framework} has no row for these operations of {name}, and they have no decomposition:\n"
+            f"{lines}",
             problems,
         )
 

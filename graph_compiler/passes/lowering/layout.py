@@ -31,9 +31,7 @@ def layout(graph: Graph, prefers: Container[str]) -> tuple[Graph, bool]:
 
 
 def lays_out(block: Block, prefers: Container[str]) -> bool:
-    """Return True if inputs or outputs of ``block`` would be wanted in the channels-last layout, if it was
-    inlined.
-    """
+    """Return True if ``block``, once inlined, would take or return arrays in the channels-last layout."""
     if not any(node.op in prefers for node in block.nodes):
         return False
     mover = _Mover(block, prefers, _wanted(block, prefers))
@@ -57,8 +55,9 @@ def _carriers(node: Node) -> list[Value]:
 
 
 def _wanted(block: Block, prefers: Container[str]) -> set[Value]:
-    """Return the values that an operation in ``prefers``, or a permutation of the user's, needs with the
-    channels last.
+    """Return the values that are needed with the channels last.
+
+    An operation in ``prefers``, or a permutation that the user wrote, needs them.
     """
     wanted: set[Value] = set()
     for node in reversed(block.nodes):
@@ -133,9 +132,7 @@ class _Mover(Rewriter):
             self.append(self.rewritten(node))
 
     def is_cancelled(self, node: Node) -> bool:
-        """Return True if a permutation was replaced by an array that exists, by a shorter permutation, or
-        deferred.
-        """
+        """Return True if a permutation was replaced by an existing array or a shorter one, or deferred."""
         (x,), (made,), axes = node.inputs, node.outputs, node.params["axes"]
         if x in self.last and axes == to_last(x.ndim):
             self.replace((made,), (self.last[x],))
@@ -202,9 +199,8 @@ class _Mover(Rewriter):
         if value in self.last or not is_broadcast:
             return self.channels_last(value)
         plain = self.value(value)
-        padded = (1,) * (rank - plain.ndim) + self.mapped(
-            plain.shape
-        )  # sizes of arrays that are moved are read where they are
+        # `mapped` reads the sizes of arrays that exist with the channels last only from these arrays.
+        padded = (1,) * (rank - plain.ndim) + self.mapped(plain.shape)
         if not _is_spread(plain, rank):
             return self.build(
                 "permute_dims",
@@ -218,8 +214,9 @@ class _Mover(Rewriter):
         return self.build("reshape", (source,), {"shape": shape}, value.name)
 
     def output(self, node: Node, value: Value, order: Order) -> Value:
-        """Return a new value for ``value`` with its axes in ``order``; sizes defined by ``value`` itself
-        become its own.
+        """Return a new value for ``value`` with its axes in ``order``.
+
+        Sizes that ``value`` itself defines become sizes of the new value.
         """
         dims = [value.shape[axis] for axis in order]
         own = [
@@ -279,7 +276,7 @@ def _unpermuted(block: Block) -> Block:
 
 
 kernel_layout = Pass("kernel_layout", _unpermuted, "deep", ("conv",))
-"""The graph with ``conv_channels_last`` for each convolution whose weight is such a permutation."""
+"""Pass that uses ``conv_channels_last`` if the weight of a convolution is permuted from that layout."""
 
 
 def _permutes(node: Node) -> bool:
@@ -308,7 +305,10 @@ def _products(block: Block) -> Block:
 
 
 conv1x1_to_linear = Pass("conv1x1_to_linear", _products, "deep", ("conv", "conv_channels_last"))
-"""The graph with ``linear`` or ``matmul`` for each convolution whose kernel is one element: the weight then needs no other layout."""
+"""Pass that turns convolutions with a kernel of one element into ``linear`` or ``matmul``.
+
+Their weights then need no other layout.
+"""
 
 
 def _is_pointwise(node: Node) -> bool:

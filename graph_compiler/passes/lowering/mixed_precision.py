@@ -13,15 +13,17 @@ from ..cleanup.cse import cse
 from ..driver import GraphPass, Pass
 
 PRODUCTS = frozenset({
-    "linear", "bilinear", "matmul", "grouped_matmul", "tensordot", "einsum", "conv", "conv_channels_last", "conv_transpose",
-    "scaled_dot_product_attention",
+    "linear", "bilinear", "matmul", "grouped_matmul", "tensordot", "einsum", "conv", "conv_channels_last",
+    "conv_transpose", "scaled_dot_product_attention",
 })  # fmt: skip
-"""What ``torch.autocast`` computes in the half type; sums, exponentials, norms and losses stay in float32 there, too."""
+"""The operations that ``torch.autocast`` computes in half precision.
+
+Sums, exponentials, norms and losses stay in float32, as in ``torch.autocast``.
+"""
 
 
 def half_products(half: str) -> GraphPass:
-    """Return a pass that casts the float32 operands of products to ``half`` and their results back to
-    float32.
+    """Return a pass that computes products of float32 arrays in ``half`` and casts the results back.
 
     ``half`` is ``"bfloat16"`` or ``"float16"``.
     """

@@ -27,7 +27,7 @@ from ..loops.range_checks import without_certain
 _REGIONS, _OP = attrgetter("regions"), attrgetter("op")
 TRUTH = ArraySpec((), "bool")
 Make = Callable[[str, tuple[Any, ...], dict[str, Any], Origin], Node]
-"""Makes the node of a canonical operation of one output, in the words of a dialect: ``make(op, inputs, params, origin)``."""
+"""Function ``make(op, inputs, params, origin)`` that makes the node of an operation in some dialect."""
 
 
 def canonical(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin) -> Node:
@@ -163,8 +163,7 @@ _RULES: dict[str, Callable[..., Region]] = {
 
 
 def _asked_before(node: Node) -> list[Node]:
-    """Rewrite a ``while_loop`` whose condition contains checks, so that the condition is evaluated outside of
-    it.
+    """Move the condition of a ``while_loop`` out of it, because the condition contains checks.
 
     The loop carries the answer of the condition: a ``call`` computes it before the loop and at the end of
     each iteration.

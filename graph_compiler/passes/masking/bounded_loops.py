@@ -1,5 +1,4 @@
-"""Bound loops and slices whose size depends on an outer loop's index, for targets whose loop index is an
-array.
+"""Bound loops and slices whose size depends on an outer loop index, for targets with array indices.
 
 ``for i in range(n): for j in range(i)`` runs the maximal trip count each time; iterations beyond the
 actual one are a branch that changes nothing. So all trip counts are known, and gradients flow through.
@@ -86,8 +85,7 @@ def _has_number(node: Node) -> bool:
 
 
 class _Scope:
-    """Rewriter of nodes in loops, all of whose enclosing regions are inlined, so that they read values of the
-    outermost block.
+    """Rewriter of nodes in loops, all of whose enclosing regions are inlined.
 
     ends: the smallest and the largest index of each enclosing loop.
     """
@@ -192,8 +190,9 @@ class _Scope:
 
 
 def _without_still(step: Body, changing: set[Value]) -> tuple[Body, list[Node]]:
-    """Split off the reads of outer arrays that are the same in all iterations, because no later pass moves
-    them out of a branch.
+    """Split off the reads of outer arrays that are the same in all iterations.
+
+    No later pass moves them out of a branch.
     """
     nodes: list[Node] = []
     still: list[Node] = []
@@ -209,9 +208,7 @@ def _without_still(step: Body, changing: set[Value]) -> tuple[Body, list[Node]]:
 
 
 def not_cut_off(length: Any) -> Any:
-    """Return the trip count without a ``max(..., 0)`` around it, so that it may be negative if there is no
-    iteration.
-    """
+    """Return the trip count without a ``max(..., 0)`` around it; it may be negative if no iteration runs."""
     alone = next(length.atoms(), None) if isinstance(length, Size) else None
     if (
         isinstance(alone, Apply)
@@ -323,8 +320,9 @@ class _Widening:
 
     def _refused(self, node: Node) -> NotWhole:
         return NotWhole(
-            f"{node.op} of an array that is not equally wide in all steps of a loop has no place in a loop that counts in arrays. Convert "
-            f"the original for this target, not a graph for another one: its loops are written out then\n    {node.origin}"
+            f"{node.op} of an array that is not equally wide in all steps of a loop has no place in a loop "
+            "that counts in arrays. Convert the original for this target, not a graph for another one: its "
+            f"loops are written out then\n    {node.origin}"
         )
 
     # ------------------------------------------------------------------------------ nodes

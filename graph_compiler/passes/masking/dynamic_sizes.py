@@ -35,8 +35,7 @@ _COMPARED = {"eq": "equal", "ne": "not_equal", "ge": "greater_equal", "le": "les
 
 
 def counted_guards(graph: Graph, finders: Container[Node]) -> Graph:
-    """Return the graph with guards on the number of elements that a node of ``finders`` has found turned into
-    guards on a count of its mask.
+    """Turn guards on how many elements ``finders`` have found into guards on a count of the mask.
 
     The mask is the last operand of the finder. Only comparisons of that number with a constant are
     converted.
@@ -57,8 +56,9 @@ def _counted(guard: Guard, graph: Graph, finders: Container[Node]) -> Guard:
 
 
 def _maker(size: Any, graph: Graph) -> Any:
-    """Return the node that makes the array whose number of found elements is ``size``; None if it is any
-    other size.
+    """Return the node that makes the array whose number of found elements is ``size``.
+
+    Return None if it is any other size.
     """
     (atoms, factor), *more = size.terms()
     symbol = atoms[0] if not more and factor == 1 and len(atoms) == 1 else None
@@ -68,9 +68,9 @@ def _maker(size: Any, graph: Graph) -> Any:
     return node if node is not None and symbol.axis == node.params.get("axis", 0) else None
 
 
-_PLAIN = frozenset(
-    {"call", "custom_derivative"}
-)  # run as functions of Python where nothing else compiles them
+# Operations whose regions run as Python functions, unless something else compiles them.
+_PLAIN = frozenset({"call", "custom_derivative"})
+# Operations whose output sizes may depend on array elements.
 _FIND = frozenset(
     {
         "argwhere",
@@ -82,7 +82,7 @@ _FIND = frozenset(
         "unique_consecutive",
         "unique_values",
     }
-)  # how many elements they give may depend on the elements that they are given
+)
 
 
 class SizesUnknown(UnsupportedOperation):
@@ -91,16 +91,18 @@ class SizesUnknown(UnsupportedOperation):
 
 @only_with(*_FIND)
 def require_known_sizes(graph: Graph, framework: str) -> tuple[Graph, bool]:
-    """Return the graph unchanged; raise ``SizesUnknown`` if ``framework`` cannot compile an operation in a
-    loop or branch.
+    """Return the graph unchanged if ``framework`` can compile its loops and branches.
+
+    Raise ``SizesUnknown``, which lists all operations whose output sizes are unknown there, if it cannot.
     """
     problems = [f"{node.op}, for {node.origin}" for node in _unknown(graph.block, False)]
     if problems:
         lines = "\n".join(f"  {problem}" for problem in problems)
         raise SizesUnknown(
-            f"{framework} compiles loops and branches, so it has to know all sizes in them, and how many elements these operations of "
-            f"{graph.name} give depends on elements:\n{lines}\nTake them out of the loop or branch, or compute with all elements there "
-            "and leave out by `where` those that do not count: a sum, mean or write of what a mask finds is translated.",
+            f"{framework} compiles loops and branches, so it has to know all sizes in them, and how many "
+            f"elements these operations of {graph.name} give depends on elements:\n{lines}\nTake them out "
+            "of the loop or branch, or compute with all elements there and leave out by `where` those that "
+            "do not count: a sum, mean or write of what a mask finds is translated.",
             problems,
         )
     return graph, False
@@ -122,18 +124,19 @@ def _is_its_own(dim: object, node: Node) -> bool:
     return isinstance(dim, Size) and any(symbol.source in node.outputs for symbol in dim.symbols())
 
 
-_READ = ("boolean_mask", "embedding", "gather_nd", "take")  # operations that read rows of other arrays
+# Operations that read rows of other arrays.
+_READ = ("boolean_mask", "embedding", "gather_nd", "take")
 _INFINITE_SLOPES = (SINGULAR | {"normalize", "std"}) - {"multiply"}
-_EXACT = {"float32", "float64", "int32", "int64"}  # types that hold counts
+# Dtypes that represent counts exactly.
+_EXACT = {"float32", "float64", "int32", "int64"}
 
 
 def _bounded(block: Block) -> Block:
     found_in: dict[Node, _Found] = {}
     for mask in dict.fromkeys(node.inputs[-1] for node in block.nodes if _finds(node)):
         found = _Found(mask)
-        if not found.has_bound(block) or not found_in.keys().isdisjoint(
-            found.nodes
-        ):  # rows of two masks in one array
+        # An array with rows of two masks cannot be padded for both.
+        if not found.has_bound(block) or not found_in.keys().isdisjoint(found.nodes):
             return block
         found_in.update(dict.fromkeys(found.nodes, found))
     if not found_in:
@@ -158,7 +161,7 @@ _TAKEN: dict[str, Callable[[Builder, list[Any], list[Value], Node], tuple[Value,
     "argwhere": lambda build, arrays, places, node: (build.stack(*places, axis=1),),
     "boolean_mask": _masked,
 }
-"""What each operation that finds elements makes of their places."""
+"""For each operation that selects elements, its results in terms of their indices."""
 
 
 class _Found:
@@ -177,7 +180,8 @@ class _Found:
 
     def has_bound(self, block: Block) -> bool:
         """Return True if everything computed from the rows is known to work on padded rows."""
-        if self.mask.ndim == 0:  # it makes an axis of its own
+        # A mask without axes adds an axis to the array.
+        if self.mask.ndim == 0:
             return False
         for node in block.nodes:
             if self.is_finder(node):
@@ -228,8 +232,9 @@ class _Found:
         return node.op in _MEETING and _MEETING[node.op][0](node, self)
 
     def stands_once(self, value: Value, has_rows: bool) -> bool:
-        """Return True if exactly one axis of ``value`` is the number of rows, and no size is computed from
-        that number.
+        """Return True if exactly one axis of ``value`` is the number of rows.
+
+        No size may be computed from that number in any other way.
 
         Values that are computed from counts alone need no such axis.
         """
@@ -250,8 +255,9 @@ class _Found:
         )
 
     def times(self, size: Any) -> Any:
-        """Return the factor by which ``size`` is a multiple of the number of rows; None if it is not a
-        multiple.
+        """Return the factor by which ``size`` is a multiple of the number of rows.
+
+        Return None if it is not a multiple.
         """
         if not self.is_in(size) or len(terms := [*size.terms()]) > 1:
             return None
@@ -319,12 +325,14 @@ def _mean(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) -> A
 
 
 def _writes_rows(node: Node, found: _Found) -> bool:
-    """Return True if padded rows can be written: values replace or are summed, and have one row each, or are
-    equal for all.
+    """Return True if padded rows can be written.
+
+    Values must replace or be summed, and have one row each or be equal for all rows.
     """
     x, values, *indices = node.inputs
     shape = gathered_shape(x.spec, tuple(index.spec for index in indices), node.params["axes"])
-    axes = [axis - len(shape) for axis, dim in enumerate(shape) if found.is_in(dim)]  # from the end
+    # Axes are counted from the end, because values may have fewer axes.
+    axes = [axis - len(shape) for axis, dim in enumerate(shape) if found.is_in(dim)]
     if (
         x in found.axes
         or len(axes) != 1
@@ -371,7 +379,7 @@ def _as_it_is(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) 
 
 
 def _picks(node: Node, found: _Found) -> bool:
-    """Return True if the node takes one row by a constant index. A guard checks that there are enough rows."""
+    """Return True if ``node`` takes one row by a constant index; a guard checks that there are enough."""
     axis = found.rows_of(node.inputs[0])
     items = [item for item in node.params["key"] if item is not None]
     return (
@@ -473,9 +481,7 @@ class _Bounder(Rewriter):
         return made
 
     def counted(self, build: Builder, found: _Found, node: Node) -> tuple[Any, ...]:
-        """Return the operands of ``node``, with each size that is a multiple of the number of rows replaced
-        by an array.
-        """
+        """Return the operands of ``node``, with sizes that are multiples of the number of rows as arrays."""
         dtype = next((item.dtype for item in node.inputs if isinstance(item, Value)), None)
 
         def operand(item: Any) -> Any:

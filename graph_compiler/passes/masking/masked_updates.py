@@ -1,5 +1,4 @@
-"""Replace elements that a mask selects and that are written back under the same mask by ``where`` on whole
-arrays.
+"""Replace elements that are selected and written back under the same mask by ``where`` on whole arrays.
 
 ``z[m] = z[m] ** 2 + c[m]`` finds indices, gathers and scatters. On whole arrays it is one loop with static
 shapes. :mod:`.ragged` has the rules of operations on whole arrays: elements that are not selected affect
@@ -26,8 +25,7 @@ _REDUCED = frozenset({"sum", "count_nonzero", "any", "prod", "all"})
 
 @only_with("masked_scatter")
 def full_selections(graph: Graph) -> tuple[Graph, bool]:
-    """Return the graph with ``where`` in place of ``masked_scatter`` if everything in between is known;
-    ``dce`` then drops the selection.
+    """Return the graph with ``where`` in place of ``masked_scatter``; ``dce`` then drops the selection.
 
     Equal sizes of an array and its mask, which other targets check, become guards if they are sizes of
     arguments.
@@ -50,8 +48,9 @@ class _Sizes:
         self.guards: list[Guard] = []
 
     def within(self, node: Node, region: Region) -> _Sizes:
-        """Return the knowledge inside a region; in a function that may be called from several nodes, nothing
-        is known of its arguments.
+        """Return the knowledge inside a region.
+
+        Nothing is known of the arguments of a function that may be called from several nodes.
         """
         if node.op == "call":
             return _Sizes(frozenset())
@@ -60,9 +59,7 @@ class _Sizes:
         return found
 
     def are_equal(self, some: Sequence[Any], others: Sequence[Any], origin: Origin) -> bool:
-        """Return True if sizes are equal, adding a guard if they are only known to be equal in the recorded
-        call.
-        """
+        """Return True if sizes are equal, adding a guard if they are so only in the recorded call."""
         conditions = [
             apply("eq", self.outward(one), self.outward(other))
             for one, other in zip(some, others, strict=True)
@@ -147,7 +144,7 @@ class _Masks(Wide):
         return self.masks[span, 0, rank]
 
     def harmless(self, item: Any, number: Any) -> Any:
-        """Return the array itself, with gradients for the selected elements only, if its mask has its shape."""
+        """Return the array, with gradients for selected elements only; fill it if it is broadcast."""
         mask = self.mask(item.spans) if isinstance(item, Ragged) else None
         if mask is None or mask.shape != item.full.shape or item.outside is not None:
             return self.filled(item, number)
@@ -228,8 +225,9 @@ class _Selecting:
         return None
 
     def _operand(self, node: Node, item: Any) -> Any:
-        """Return an operand on whole arrays; None if it is neither a selection nor the same for all selected
-        elements.
+        """Return an operand on whole arrays.
+
+        Return None if it is neither a selection nor the same for all selected elements.
 
         An operand that is the same for all gets the mask, so that it does no harm outside of the
         selection.
@@ -245,8 +243,9 @@ class _Selecting:
         return _ragged(self.rewriter.value(item), (first.spans[0], *(None,) * (rank - 1)))
 
     def _keeps_axes(self, node: Node) -> bool:
-        """Return True if the selection is the first axis of each operand that has it, and a reduction may use
-        the same axes on whole arrays.
+        """Return True if the selection is the first axis of each operand that has it.
+
+        A reduction must also be able to use the same axes on whole arrays.
         """
         found = [
             (item, self.selected[item])

@@ -119,13 +119,10 @@ class _Key:
     def __init__(self, build: Builder, key: Key, is_moving: Callable[[Any], bool]) -> None:
         self.build = build
         self.still: Key = tuple(_WHOLE if is_moving(item) else item for item in key)
-        """The key without what moves."""
         kept: list[Any] = [item for item in key if item is None or isinstance(item, tuple)]
         moving = [(axis, item) for axis, item in enumerate(kept) if is_moving(item)]
         self.windows = {axis: item for axis, item in moving if item[2] == 1}
-        """What moves, by the axes of what the key without it selects."""
         self.spread = [(axis, item) for axis, item in moving if item[2] != 1]
-        """The same where elements are left out between those that are selected."""
 
     def read(self, x: Value) -> Value:
         found = self._part(x)
@@ -151,9 +148,7 @@ class _Key:
         return part
 
     def _spread(self, x: Value, value: Any, spread: list[tuple[int, Any]]) -> Value:
-        """Return ``x`` with ``value`` written to strided elements along the axes of ``spread`` and to the
-        window along the other axes.
-        """
+        """Return ``x`` with ``value`` written to the elements that ``spread`` and the windows select."""
         if not spread:
             return self._updated(x, value)
         (axis, item), *others = spread

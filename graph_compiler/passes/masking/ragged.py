@@ -1,5 +1,4 @@
-"""Padded arrays for axes whose size depends on a loop index: a full-size array and the span of valid elements
-per axis.
+"""Padded arrays for axes whose size depends on a loop index, with the span of valid elements per axis.
 
 Padding is replaced by harmless values where it could affect a result: by 0 before a sum, by 1 before a
 quotient. The replacement is a selection under a mask, so that no gradient, not even an infinite one, flows
@@ -131,8 +130,9 @@ class Wide:
         return made
 
     def filled(self, item: Any, number: Any) -> Any:
-        """Return the full array with ``number`` in its padding; operands that are not padded arrays are
-        returned unchanged.
+        """Return the full array with ``number`` in its padding.
+
+        Operands that are not padded arrays are returned unchanged.
         """
         if not isinstance(item, Ragged):
             return item
@@ -166,8 +166,9 @@ class Wide:
         ], found
 
     def fitted(self, item: Any, spans: Sequence[Span | None]) -> Any:
-        """Return ``item`` with its valid elements moved to ``spans``; axes of size 1 broadcast, so they need
-        no span.
+        """Return ``item`` with its valid elements moved to ``spans``.
+
+        Axes of size 1 broadcast, so they need no span.
 
         Raise ``NotWhole`` if only one of both has a span along an axis.
         """
@@ -308,8 +309,9 @@ def _labels(operands: Sequence[Any], rank: int) -> list[range]:
 
 
 def _by_element(moment: Moment) -> Any:
-    """Apply an elementwise operation that maps finite inputs to finite outputs and gradients: no masking
-    needed.
+    """Apply an elementwise operation that maps finite inputs to finite outputs and gradients.
+
+    Nothing needs to be masked.
     """
     rank = moment.node.outputs[0].ndim
     operands, found = moment.wide.together(moment.operands, _labels(moment.operands, rank))
@@ -318,8 +320,9 @@ def _by_element(moment: Moment) -> Any:
 
 
 def _steep(moment: Moment, safe: tuple[float, ...]) -> Any:
-    """Apply an elementwise operation with its ``safe`` operands in the padding, where its results and
-    gradients are finite.
+    """Apply an elementwise operation with ``safe`` operands in the padding.
+
+    Its results and gradients are finite there.
     """
     rank, wide = moment.node.outputs[0].ndim, moment.wide
     operands, found = wide.together(moment.operands, _labels(moment.operands, rank))
@@ -341,8 +344,9 @@ def _safe(wide: Wide, operand: Any, spans: Sequence[Span | None], number: float)
 
 # ---------------------------------------------------------------------------------------------- axes
 def _getitem(moment: Moment) -> Any:
-    """Index a padded array; a slice with a bound that depends on the loop index keeps the whole axis and gets
-    a span.
+    """Index a padded array.
+
+    A slice with a bound that depends on the loop index keeps the whole axis and gets a span.
     """
     (x,), spans = moment.operands, iter(spans_of(moment.operands[0]))
     full = x.full if isinstance(x, Ragged) else x
@@ -363,8 +367,9 @@ def _getitem(moment: Moment) -> Any:
 
 
 def _item(moment: Moment, item: Any, own: Span | None, size: Any) -> tuple[Any, Span | None]:
-    """Return the new item of a key, and the span of the axis that it selects; the span is None if all of it
-    is valid.
+    """Return the new item of a key, and the span of the axis that it selects.
+
+    The span is None if all of the axis is valid.
     """
     if not isinstance(item, tuple):
         is_behind = isinstance(item, int) and item < 0
@@ -436,8 +441,9 @@ def _copied(moment: Moment) -> Any:
 
 # ------------------------------------------------------------------------------------------ sums and products
 def _reduced(moment: Moment, neutral: Callable[[str], Any], needs_one: bool = False) -> Any:
-    """Reduce over axes with ``neutral`` in the padding; with ``needs_one``, an axis must have a valid
-    element.
+    """Reduce over axes with ``neutral`` in the padding.
+
+    With ``needs_one``, an axis must have a valid element.
     """
     (x,) = moment.operands
     axes = normalise_axes(moment.params["axis"], len(x.spans))
@@ -480,9 +486,8 @@ def _place(moment: Moment, neutral: Callable[[str], Any]) -> Any:
         return _reduced(moment, neutral)
     moment.require_elements([span])
     made, build = moment.again([moment.wide.filled(x, neutral(x.full.dtype))]), moment.build
-    inside = build.minimum(
-        build.maximum(made, span.low), span.high - 1
-    )  # where all are as small as what stands elsewhere
+    # If all valid elements equal the neutral value, the index may lie in the padding.
+    inside = build.minimum(build.maximum(made, span.low), span.high - 1)
     return moment.wide.of(_left(moment, x, [axis]), build.subtract(inside, span.low))
 
 
@@ -511,8 +516,7 @@ def _contracted(moment: Moment, labels: Sequence[Sequence[Any]], result: Sequenc
 
 
 def _summed(operand: Any, own: Sequence[Any], result: Sequence[Any]) -> Any:
-    """Return an operand without spans along the axes that the result keeps, so that its padding there needs
-    no mask.
+    """Return an operand without spans, and so without masks, along the axes that the result keeps.
 
     Padding along these axes only affects padding of the result. The caller takes gradients of the fully
     masked operands instead, because a cotangent of 0 would be multiplied by the padding, which may be
@@ -583,13 +587,14 @@ def _end(dtype: str, sign: int) -> Any:
 
 
 _GENTLE = (
-    "abs", "add", "atan", "asinh", "bitwise_and", "bitwise_invert", "bitwise_or", "bitwise_xor", "ceil", "clip", "conj", "copysign", "cos",
-    "equal", "erf", "floor", "fmax", "fmin", "greater", "greater_equal", "hard_tanh", "imag", "isfinite", "isinf", "isnan", "leaky_relu",
-    "less", "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "multiply", "negative",
-    "not_equal", "positive", "real", "relu", "round", "sigmoid", "sign", "signbit", "silu", "sin", "softplus", "square", "stop_gradient",
-    "subtract", "tanh", "trunc", "where",
+    "abs", "add", "atan", "asinh", "bitwise_and", "bitwise_invert", "bitwise_or", "bitwise_xor", "ceil",
+    "clip", "conj", "copysign", "cos", "equal", "erf", "floor", "fmax", "fmin", "greater", "greater_equal",
+    "hard_tanh", "imag", "isfinite", "isinf", "isnan", "leaky_relu", "less", "less_equal", "logical_and",
+    "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "multiply", "negative", "not_equal",
+    "positive", "real", "relu", "round", "sigmoid", "sign", "signbit", "silu", "sin", "softplus", "square",
+    "stop_gradient", "subtract", "tanh", "trunc", "where",
 )  # fmt: skip
-"""What is finite, and has finite slopes, of all finite numbers."""
+"""Elementwise operations whose results and derivatives are finite for all finite operands."""
 
 _SAFE: Mapping[str, tuple[float, ...]] = {
     **dict.fromkeys(("log", "log2", "log10", "log1p", "sqrt", "rsqrt", "reciprocal", "acosh"), (2,)),
@@ -599,10 +604,10 @@ _SAFE: Mapping[str, tuple[float, ...]] = {
     ),
     **dict.fromkeys(("logaddexp", "logaddexp2"), (0, 0)),
 }
-"""Numbers of which others are finite, with finite slopes."""
+"""Elementwise operations with operands for which their results and derivatives are finite."""
 
 BY_ELEMENT = frozenset((*_GENTLE, *_SAFE, "copy", "astype"))
-"""Operations that make of each element one, whatever stands elsewhere."""
+"""Operations whose elements depend on the same element of their operands only."""
 
 ROWS: Mapping[str, Row] = {
     **dict.fromkeys(_GENTLE, _by_element),

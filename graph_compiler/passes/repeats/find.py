@@ -54,7 +54,8 @@ def _numbered(items: list[Any]) -> list[int]:
 def _of_width(keys: list[int], numbers: list[int], width: int, fewest: int) -> Iterator[Stretch]:
     """Yield the stretches whose period is at most ``width`` and more than half of it."""
     last: dict[int, int] = {}
-    done, known = 0, 0  # where the stretch was left that was met last, and its period
+    # `done` and `known` are the end and the period of the last stretch, so that it is not found again inside.
+    done, known = 0, 0
     for place, number in enumerate(numbers):
         before = last.get(number, -width - 1)
         last[number] = place
@@ -102,9 +103,8 @@ class Keys:
         self.sizes = sizes
         self._rows: dict[Node, Row] = {}
         self._numbers: dict[Any, int] = {}
-        self._regions: dict[
-            int, tuple[Region, int]
-        ] = {}  # by identity: calls of one function have it in common
+        # Calls of one function share its region, so the cache is keyed by identity.
+        self._regions: dict[int, tuple[Region, int]] = {}
 
     def of(self, node: Node, counters: Collection[Value] = ()) -> Row:
         """Return the row of ``node``; the shapes of ``counters`` are left out of the key.
@@ -140,12 +140,17 @@ class Rows:
     """
 
     def __init__(
-        self, aliases: Aliases, with_checks: bool = False, with_draws: bool = False, written: Collection[Value] = (),
+        self,
+        aliases: Aliases,
+        with_checks: bool = False,
+        with_draws: bool = False,
+        written: Collection[Value] = (),
         keys: Keys | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.aliases, self.with_checks, self.with_draws = aliases, with_checks, with_draws
         self.apart = aliases.touched.difference(written)
-        self.counters: set[Value] = set()  # of loops that are folded: how long they are their bounds say
+        # Arrays of loop indices in folded loops. Their length follows from their bounds.
+        self.counters: set[Value] = set()
         self._rows: dict[Node, Row] = {}
         self._keys = Keys() if keys is None else keys
         self._alone = count(-1, -1)
@@ -158,9 +163,10 @@ class Rows:
 
     def _made(self, node: Node) -> Row:
         if not self._stays(node):
+            # Arguments of recorded calls need not be hashable. Such a node equals no other.
             try:
                 return self._keys.of(node, self.counters)
-            except TypeError:  # arguments that have no hash
+            except TypeError:
                 pass
         return Row(next(self._alone), ())
 
@@ -255,7 +261,8 @@ class _Reading:
         return self.item(item) if isinstance(item, (Value, Size)) else item
 
 
-_FARTHEST = 4  # steps back from which a step may read
+# How many steps back a step may read. Each one makes the carry larger.
+_FARTHEST = 4
 
 
 class Slot(NamedTuple):
@@ -395,15 +402,16 @@ def steps_in(program: Program, first: int, period: int, count: int, fewest: int)
 
 
 class _Fit:
-    """Patterns of the leaves of steps ``about`` and ``about + 1``, and the range of steps that follow them."""
+    """Patterns of the leaves of steps ``about`` and ``about + 1``, and the steps that follow them."""
 
     def __init__(self, steps: Steps, about: int) -> None:
         self.about, self.first, self.period = about, steps.first, steps.period
         self.program, self.bare = steps.program, steps
 
     def steps(self, low: int) -> tuple[Steps, int, int] | None:
-        """Return the steps with patterns and the range ``begin, end`` in which they hold; None if a leaf has
-        no pattern.
+        """Return the steps with patterns and the range ``begin, end`` in which they hold.
+
+        Return None if a leaf has no pattern.
         """
         patterns = []
         for place in range(self.period):
@@ -493,11 +501,12 @@ class _Fit:
 
 _KEYED = frozenset({"getitem", "setitem"})
 _PLACES = "int32"
-_WHOLE = (None, None, 1)  # a slice in a key
+_WHOLE = (None, None, 1)
 _ARITHMETIC = frozenset({"add", "subtract", "multiply", "divide", "maximum", "minimum"})
 _EXACT = {"float32": 2**24, "float64": 2**53, "int32": 2**31, "int64": 2**53}
-"""The dtypes whose whole numbers below this one are exact, and so are products and sums of them."""
-_MOST_LISTED = 10_000  # numbers that are written one by one
+"""Dtypes, each with the number below which all integers, and sums and products of them, are exact."""
+# Longer lists of constants would make the generated source too large.
+_MOST_LISTED = 10_000
 
 
 class Counters:
@@ -521,9 +530,8 @@ class Counters:
         changing = {at: pattern for at, pattern in enumerate(row) if not isinstance(pattern, (Earlier, Same))}
         if node.record is not None or not changing:
             return None if changing else [node]
-        operands = sum(
-            1 for _ in iterate_structure(node.inputs)
-        )  # canonical inputs are values and numbers, each of them a leaf
+        # Canonical inputs are values and numbers, each of which is one leaf.
+        operands = sum(1 for _ in iterate_structure(node.inputs))
         if any(isinstance(item, Size) for item in iterate_structure(node.inputs)):
             return None
         instead: dict[int, Any] = {}
@@ -539,8 +547,7 @@ class Counters:
         return self._windows(made) if node.op in _KEYED and not self.has_slices else [made]
 
     def _windows(self, node: Node) -> list[Node] | None:
-        """Rewrite a slice with moving bounds as a ``take`` at an array of indices, because some compilers
-        need static bounds.
+        """Rewrite a slice with moving bounds as a ``take``, because some compilers need static bounds.
 
         Return None unless exactly one axis has a moving slice of a fixed positive length and step 1.
         """
@@ -590,15 +597,16 @@ class Counters:
         return parts.get(False, 0), parts[True]
 
     def _operand(self, node: Node, numbers: list[Any]) -> Value | None:
-        """Return a scalar of the array's dtype that is ``numbers[i]`` in step ``i``; None if no sequence can
-        provide it.
+        """Return a scalar of the array's dtype that is ``numbers[i]`` in step ``i``.
+
+        Return None if no sequence can provide it.
         """
         dtypes = {item.dtype for item in node.inputs if isinstance(item, Value)}
         dtype = dtypes.pop() if len(dtypes) == 1 else ""
         if node.op not in _ARITHMETIC or (type(numbers[0]) is float) != dtype.startswith("float"):
             return None
         most, by = _EXACT.get(dtype, 0), numbers[1] - numbers[0]
-        # -0.0 is no element of a sequence of whole numbers: what is divided by it has another sign.
+        # An `arange` never yields -0.0, and division by it has another sign than division by 0.0.
         is_whole = all(
             float(number).is_integer() and abs(number) < most and repr(number) != "-0.0" for number in numbers
         )
@@ -607,8 +615,9 @@ class Counters:
         return self._list(dtype, tuple(numbers)) if dtype in _EXACT and len(numbers) <= _MOST_LISTED else None
 
     def _index(self, node: Node, number: Pattern) -> Size | None:
-        """Return a size for an index that is ``number`` in each step; None if its sign changes, which would
-        count from the other end.
+        """Return a size for an index that is ``number`` in each step.
+
+        Return None if its sign changes, which would count from the other end.
         """
         if (
             node.op not in _KEYED
@@ -641,9 +650,7 @@ class Counters:
 
 
 class _Placed:
-    """Function for ``map_structure`` that replaces some leaves, numbered in the order in which they are
-    visited.
-    """
+    """Function for ``map_structure`` that replaces some leaves, numbered in order of their visit."""
 
     def __init__(self, instead: Mapping[int, Any]) -> None:
         self.instead, self.at = instead, -1

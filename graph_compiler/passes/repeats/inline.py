@@ -55,9 +55,7 @@ def _inlined(block: Block, is_written_out: Callable[[Node], bool]) -> Block:
 
 
 def _in_module(node: Node, path: list[str]) -> Node:
-    """Return the node with each ``*`` of its module path (``layer.*.norm``) replaced by the part of ``path``
-    there.
-    """
+    """Return the node with each ``*`` of its module path (``layer.*.norm``) replaced from ``path``."""
     own = node.origin.module.split(".")
     module = ".".join(
         path[place] if part == "*" and place < len(path) else part for place, part in enumerate(own)

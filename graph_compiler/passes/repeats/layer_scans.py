@@ -1,5 +1,4 @@
-"""Turn calls of one function, one per layer, into a ``scan`` over stacked weights, so that a target compiles
-one layer.
+"""Turn calls of one function, one per layer, into a ``scan``, so that a target compiles one layer.
 
 Values that one layer passes to the next become the carry, weights that differ are stacked into sequences,
 and operands that are the same in all layers are captured. Operands that repeat with a fixed period, such
@@ -23,7 +22,7 @@ from ...ops.registry import ArraySpec
 from ..driver import GraphPass
 
 _MOST_TURNS = 8
-"""Of layers that come by turns; each array of them is held once in a turn."""
+"""Largest period of operands that repeat. All arrays of a period are stacked, which takes memory."""
 
 
 def scanned_layers(fewest: int) -> GraphPass:
@@ -45,8 +44,9 @@ def scanned_layers(fewest: int) -> GraphPass:
 
 @dataclass(frozen=True)
 class _Loop:
-    """Calls of one function, as they map to the operands of a ``scan``; ints are positions among the operands
-    of a call.
+    """Calls of one function, and how their operands map to a ``scan``.
+
+    Integers are positions among the operands of a call.
 
     carried: pairs of an operand and the result that becomes this operand of the next layer.
     stacked: weights that differ.
@@ -62,8 +62,9 @@ class _Loop:
 
     @classmethod
     def of(cls, graph: Graph, layers: Sequence[Node]) -> _Loop | None:
-        """Return the loop; None if an operand fits none of the four kinds, or if nothing is carried or
-        stacked.
+        """Return the loop.
+
+        Return None if an operand fits none of the four kinds, or if nothing is carried or stacked.
         """
         weights = set(graph.parameters.values())
         if any(layer.regions[0].sizes != layers[0].regions[0].sizes for layer in layers):
@@ -72,8 +73,9 @@ class _Loop:
         stacked, chosen, counted = [], [], []
         for place, operands in enumerate(zip(*(layer.inputs for layer in layers))):
             following = {_index(before.outputs, operand) for before, operand in zip(layers, operands[1:])}
+            # An operand that is the same in all layers is captured.
             if all(operand is operands[0] for operand in operands):
-                continue  # it is captured
+                continue
             if len(following) == 1 and None not in following:
                 carried.append((place, following.pop() or 0))
             elif weights.issuperset(operands):
@@ -155,9 +157,7 @@ class _Loop:
                     yield Node("getitem", (stack,), {"key": key}, layer.origin, (value,))
 
     def _choices(self, build: Builder) -> tuple[list[Value], list[Value]]:
-        """Return, for each distinct period, the array of ``layer index % period``, and, for each periodic
-        operand, its arrays stacked.
-        """
+        """Return the turn of each layer for each distinct period, and the stacked arrays of each operand."""
         operands = [[layer.inputs[place] for layer in self.layers] for place in self.chosen]
         count = build.arange(start=0, stop=len(self.layers), step=1, dtype="int32") if operands else None
         turns = [build.remainder(count, each) for each in dict.fromkeys(map(_turns, operands))]
@@ -168,8 +168,9 @@ class _Loop:
         return ".".join(parts[0] for parts in takewhile(lambda parts: len(set(parts)) == 1, paths))
 
     def _finals(self) -> list[Value]:
-        """Return the carried outputs of the last layer; a result that is carried twice gets a new value the
-        second time.
+        """Return the carried outputs of the last layer.
+
+        A result that is carried twice gets a new value the second time.
         """
         found: list[Value] = []
         for _, result in self.carried:
@@ -212,8 +213,9 @@ def _index(values: Sequence[Value], item: Any) -> int | None:
 
 
 def _turns(operands: Sequence[Any]) -> int:
-    """Return the period after which ``operands`` repeat, at most ``_MOST_TURNS``; 0 if there is none or specs
-    differ.
+    """Return the period after which ``operands`` repeat, at most ``_MOST_TURNS``.
+
+    Return 0 if there is none or specs differ.
     """
     fits = (
         turns

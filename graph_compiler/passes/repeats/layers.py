@@ -28,7 +28,8 @@ from .find import Keys, Program, Rows, Slot, Steps, Stretch, periodic
 _NUMBER = re.compile(r"(\d+)")
 _SEPARATOR = re.compile(r"[./]")
 _PART = re.compile(r"(.*?)_?(\d*)", re.DOTALL)
-_SHORTEST = 3  # letters of a name that says what it is
+# Names of fewer letters, such as `h`, do not say what they name.
+_SHORTEST = 3
 
 
 class Difference(NamedTuple):
@@ -58,7 +59,8 @@ def difference(one: str, other: str) -> Difference | None:
         return None
     place = places[0]
     numbers = parts[place], others[place]
-    if any(str(int(number)) != number for number in numbers):  # 01
+    # Numbers with leading zeros cannot be written again from their value.
+    if any(str(int(number)) != number for number in numbers):
         return None
     return Difference("".join(parts[:place]), "".join(parts[place + 1 :]), *map(int, numbers))
 
@@ -82,8 +84,9 @@ class Numbering(NamedTuple):
 
 
 def numbering(one: str, other: str) -> Numbering | None:
-    """Compare two names part by part; return None if the parts differ in more than trailing numbers, or not
-    at all.
+    """Compare two names part by part.
+
+    Return None if the parts differ in more than trailing numbers, or not at all.
 
     A part without a number counts as number 0, as in Keras.
 
@@ -124,8 +127,9 @@ class Names:
         return max(bare.values(), default=0) >= fewest
 
     def numbering(self, one: object, other: object) -> Numbering | None:
-        """Return the :func:`numbering` of the names of two values; None if they are one value or have no
-        names.
+        """Return the :func:`numbering` of the names of two values.
+
+        Return None if they are one value or have no names.
         """
         if one is other or not isinstance(one, Value) or not isinstance(other, Value):
             return None
@@ -134,8 +138,7 @@ class Names:
 
 
 def word(parts: Sequence[str]) -> str:
-    """Return a singular noun for the items of a path prefix; ``layer`` if its last word has less than three
-    letters.
+    """Return a singular noun for the items of a path prefix; ``layer`` if its last word is short.
 
     >>> word(["encoder", "layers", ""]), word(["residual_block"]), word(["transformer", "h", ""])
     ('layer', 'block', 'layer')
@@ -204,8 +207,10 @@ class _Cuts:
         return len({after - before for before, after in pairwise(numbers)})
 
     def rank(self, first: int) -> tuple[int, int, int]:
-        """Return how many arrays of the first layer are read after it, how many leading parts the module
-        paths on both sides of the cut share, and ``first``.
+        """Return how well a layer can begin at ``first``; less is better.
+
+        Few arrays of the first layer should be read after it, and the module paths on both sides of the
+        cut should have few leading parts in common.
         """
         nodes, begin = self.program.block.nodes, first + self.period
         made = (value for node in nodes[first:begin] for value in node.outputs)
@@ -219,7 +224,7 @@ class _Cuts:
 
 
 Given = tuple[Value, ...]
-"""What a layer reads from elsewhere: a value for each of the layers."""
+"""A value for each of the layers, which a leaf reads from outside of its layer."""
 Source = Union[Slot, Given]
 
 
@@ -272,16 +277,19 @@ class _Writing:
     def __init__(self, steps: Steps, names: Names, memory: Memory) -> None:
         self.steps, self.names, self.memory = steps, names, memory
         self.layers = range(steps.count)
-        self.sources: list[list[Source | None]] = []  # of the leaves of each node; None of a number
-        self.shared: set[int] = set()  # places of nodes that compute the same in each layer
+        # Sources of the leaves of each node, with None for a number.
+        self.sources: list[list[Source | None]] = []
+        # Indices of the nodes that compute the same in each layer.
+        self.shared: set[int] = set()
         self.given: dict[Given, Value] = {}
         self.made: dict[Slot, Value] = {}
         self.inside: list[Node] = []
 
     # ------------------------------------------------------------------------------ what each node reads
     def settle(self) -> bool:
-        """Determine the source of each leaf; return False if it differs between layers or memory is not the
-        layer's own.
+        """Determine the source of each leaf.
+
+        Return False if it differs between layers, or if written memory is not the layer's own.
         """
         for place in range(self.steps.period):
             columns = zip(*(self.steps.leaves(layer, place) for layer in self.layers))
@@ -296,8 +304,9 @@ class _Writing:
         return True
 
     def _source(self, leaves: Given) -> Source:
-        """Return the slot or the values that a leaf reads; an empty tuple if one layer computes it itself and
-        another does not.
+        """Return the slot or the values that a leaf reads.
+
+        Return an empty tuple if one layer computes it itself and another does not.
         """
         slots = {self._slot(layer, leaf) for layer, leaf in enumerate(leaves)}
         if len(slots) > 1:
@@ -313,9 +322,7 @@ class _Writing:
         return Slot(place, output) if 0 <= place < self.steps.period else None
 
     def _is_shared(self, place: int, row: Sequence[Source | None]) -> bool:
-        """Return True if a node computes the same in all layers, so that the first layer's node can serve all
-        of them.
-        """
+        """Return True if a node computes the same in all layers, so that one node can serve all."""
         node = self.steps.node(0, place)
         if (
             node.op == GUARD
@@ -331,9 +338,7 @@ class _Writing:
         )
 
     def _keeps_memory(self, layer: int, place: int) -> bool:
-        """Return True if the written memory that a node touches is owned by its layer and not read outside of
-        it.
-        """
+        """Return True if written memory that a node touches is its layer's own and not read elsewhere."""
         node = self.steps.node(layer, place)
         own = all(
             self._slot(layer, owner) is not None for owner in self.memory.written((*node.uses, *node.writes))
@@ -352,8 +357,9 @@ class _Writing:
 
     # ------------------------------------------------------------------------------ the region
     def nodes(self) -> list[Node] | None:
-        """Return the shared nodes and the calls; None if one value in the pattern stands for two in another
-        layer.
+        """Return the shared nodes and the calls.
+
+        Return None if one value in the pattern stands for two in another layer.
         """
         for place in range(self.steps.period):
             if place not in self.shared and not self._add(place):
@@ -412,7 +418,7 @@ class _Writing:
         return [parts[0] for parts in zip(*paths)][: _common(paths)]
 
     def _placed(self) -> list[Node]:
-        """Return the region's nodes with module paths that match all layers: ``encoder.layer.*.attention``."""
+        """Return the region's nodes with module paths for all layers: ``encoder.layer.*.attention``."""
         own = [place for place in range(self.steps.period) if place not in self.shared]
         return [
             _in_all(node, self.steps.node(0, place)) for node, place in zip(self.inside, own, strict=True)
@@ -455,7 +461,8 @@ def _common(paths: Sequence[Sequence[str]]) -> int:
 
 FEWEST = 3
 """Fewest equal layers that become calls."""
-_SMALLEST = 8  # operations of a layer: of fewer, a function is no shorter than its calls
+# A function with fewer operations would be no shorter than its calls.
+_SMALLEST = 8
 
 
 def repeated_layers(graph: Graph, keys: Keys | None = None) -> tuple[Graph, bool]:
@@ -529,8 +536,9 @@ def _found(program: Program, names: Names, memory: Memory) -> Iterator[Calls]:
 
 
 def _free(stretch: Stretch, taken: set[int]) -> Stretch | None:
-    """Return the stretch without taken nodes at its ends; None if too little is left or a node in the middle
-    is taken.
+    """Return the stretch without taken nodes at its ends.
+
+    Return None if too little is left or a node in the middle is taken.
     """
     first, end, period = stretch
     while first < end and first in taken:

@@ -1,5 +1,4 @@
-"""Turn repeated nodes, as an unrolled Python loop leaves them, into a ``scan``
-(:mod:`graph_compiler.ops.control`).
+"""Turn repeated nodes, as an unrolled Python loop leaves them, into a ``scan``.
 
 Values that one repetition passes to the next become the carry, rows of an array that are taken in order
 become sequences, and results that are stacked after the loop become outputs. Everything else must be the
@@ -41,7 +40,7 @@ from .find import (
 _STACKS = frozenset({"array", "stack", "stack_p"})
 _JOINS = frozenset({"concat"})
 _ROWS = frozenset({"__getitem__", "getitem"})
-_WHOLE = (None, None, 1)  # of a canonical key
+_WHOLE = (None, None, 1)
 
 
 def name_of(node: Node) -> str:
@@ -61,11 +60,10 @@ def _key(node: Node) -> Any:
 
 
 def rows(node: Node, first: int, by: int, count: int) -> Node:
-    """Return a node that takes ``count`` rows of the array of which ``node`` takes one: ``x[first : ... :
-    by]``.
-    """
+    """Return a node that takes ``count`` rows of the array of which ``node`` takes one."""
     (array, *_), end = node.inputs, first + by * (count - 1) + 1
-    stop = None if end == 0 else end  # behind the last row, where rows are counted from the end
+    # A stop of 0 would mean the first row, not the end, if rows are counted from the end.
+    stop = None if end == 0 else end
     value = Value(array.name, ArraySpec((count, *array.shape[1:]), array.dtype))
     if node.record is None:
         return replace(node, params={"key": ((first, stop, by),)}, outputs=(value,))
@@ -109,8 +107,9 @@ def joined(node: Node) -> Sequence[Any] | None:
 
 
 def parts_joined(node: Node, first: int, steps: Value) -> Sequence[Node]:
-    """Return canonical nodes that compute the result of ``node`` with its arrays from ``first`` on replaced
-    by ``steps``.
+    """Return canonical nodes that compute the result of ``node`` from the stacked results of all steps.
+
+    ``steps`` replaces its arrays from ``first`` on.
 
     ``steps`` holds the results of all steps, stacked. The other arrays stay before and after them.
     """
@@ -171,7 +170,8 @@ def _gathered(steps: Steps) -> Iterator[Gathered]:
     for slot in steps.slots():
         first = steps.value(0, slot)
         for user in dict.fromkeys(_outside(steps, first)):
-            node = steps.program.block.nodes[user]  # of -1, which are the outputs of the block, the last one
+            # `user` is -1 for the outputs of the block; then `node` is not used.
+            node = steps.program.block.nodes[user]
             items = joined(node) if user >= 0 else None
             place = items.index(first) if items is not None and first in items else 0
             if items is None or len(items) < place + steps.count:
@@ -198,10 +198,9 @@ def _gathering(steps: Steps, slot: Slot, user: int, place: int, has_others: bool
 
 
 def _first_used(steps: Steps, gathered: set[tuple[Slot, int]]) -> int | None:
-    """Return the first step with a result that is read outside and is neither gathered nor carried out of the
-    loop.
-    """
-    carried: dict[Slot, int] = {}  # for how many steps
+    """Return the first step with a result that is read outside, but neither gathered nor carried."""
+    # For how many steps each slot is carried.
+    carried: dict[Slot, int] = {}
     for row in steps.patterns:
         for pattern in row:
             if isinstance(pattern, Earlier):
@@ -263,8 +262,9 @@ def loop_of(steps: Steps, means: Means, fewest: int) -> Loop | None:
 
 
 class _Clash(Signal):
-    """Signals that a step cannot be written: two leaves are one value in some steps only, or a changing
-    number cannot be provided.
+    """Signals that a step cannot be written.
+
+    Either two leaves are one value in some steps only, or a changing number cannot be provided.
     """
 
 
@@ -423,7 +423,8 @@ class _Writing:
 
 FEWEST = 3
 """Fewest steps that show what changes from one to the next."""
-_MOST_INNER = 8  # steps of a loop inside of a step, where that is none of its own
+# Most iterations of an inner loop that stays unrolled inside of a step.
+_MOST_INNER = 8
 
 
 def rolled(fewest: int, counts: bool = False, keys: Keys | None = None) -> GraphPass:
@@ -483,7 +484,8 @@ class _Round:
         for keys in ([row.exact for row in rows], [row.key for row in rows]):
             for stretch in periodic(keys, self.fewest):
                 self._roll(stretch)
-                if self.taken.count(0) < stretch.period * self.fewest:  # too few nodes are left
+                # Stretches come in order of their period, so too few nodes are left for any later one.
+                if self.taken.count(0) < stretch.period * self.fewest:
                     break
             if self.instead:
                 nodes = [part for index, node in enumerate(block.nodes) for part in self._at(index, node)]
@@ -527,8 +529,10 @@ class _Round:
 
 
 def _beginnings(block: Block, stretch: Stretch) -> Iterator[int]:
-    """Yield indices at which a step may begin: the first node, the one that aligns the last step with the end
-    of the stretch, and the one where the user's line numbers restart.
+    """Yield the indices at which a step may begin.
+
+    These are the first node, the node that aligns the last step with the end of the stretch, and the node
+    where the user's line numbers restart.
     """
     first, end, period = stretch
     lines = [node.origin.line for node in block.nodes[first : first + period]]

@@ -18,12 +18,11 @@ from ...ir.rewrite import Rewriter
 from ..driver import Pass, nodes_of
 
 MOST_NODES = 512
-"""Most nodes that :data:`unroll` makes of one loop."""
+"""Most nodes into which :data:`unroll` turns one loop."""
 
 
 def unrolled(most: int) -> Pass:
-    """Return a pass that unrolls each canonical ``scan`` of a fixed length that becomes at most ``most``
-    nodes.
+    """Return a pass that unrolls each canonical ``scan`` of a fixed length to at most ``most`` nodes.
 
     Loops whose iterations are recomputed for a gradient (``checkpoint``) remain, because they save memory
     per iteration.
