@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graph_compiler
+from graph_compiler.errors import GuardFailed
 from graph_compiler.frontends.torch.memory import exported_memory
 from graph_compiler.frontends.torch.memory.exported_memory import ExportedMemory
 
@@ -76,3 +77,17 @@ def test_copies_do_not_depend_on_identities_of_the_recording() -> None:
 
     graph = graph_compiler.compile(function, args=(torch.ones(3),))
     assert graph.source.count("__deepcopy__({})") == 2
+
+
+@pytest.mark.parametrize(
+    "array",
+    [np.ones(6, np.float32)[::-2], np.ones(3, ">f4")],
+    ids=["negative strides", "other byte order"],
+)
+def test_a_write_to_an_array_that_can_only_be_copied_is_refused(array: Any) -> None:
+    graph = graph_compiler.compile(lambda x: x.add_(1.0) * 2, args=(torch.ones(3),))
+    shared = np.ones(6, np.float32)[::2]
+    graph(shared)
+    assert shared.tolist() == [2.0] * 3
+    with pytest.raises(GuardFailed, match=r"test_shared_memory.py:\d+: .* can only be copied for torch"):
+        graph(array)

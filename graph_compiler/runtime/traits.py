@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ..contracts import Target
@@ -34,15 +35,37 @@ def arrays_written(graph: Graph) -> tuple[tuple[str, Any], ...]:
 
 
 def write_argument(graph: Graph, target: Target, number: int, array: Any, value: Any) -> None:
-    """Write the values in ``value`` to an array of the arguments.
+    """Write the values in `value`, converted from the argument `array`, back to it.
 
-    Raises ``GuardFailed`` with the line that writes if the array is read-only.
+    Raise `GuardFailed` with the line that writes if `array` is read-only, or if `value` is a copy, which the
+    generated function would write to instead.
     """
     try:
         target.write_back(array, value)
+        # Where the graph has an effect for the argument, its new values are written after the call.
+        if ("argument", number) not in ((effect.kind, effect.target) for effect in graph.effects):
+            _check_shared(target, array, value)
     except GuardFailed as problem:
         writer = _writer(graph, number)
         raise GuardFailed(f"{writer.origin}: {problem}" if writer else str(problem)) from None
+
+
+def _check_shared(target: Target, array: Any, value: Any) -> None:
+    addresses = _address(array), _address(value)
+    if None not in addresses and addresses[0] != addresses[1] and math.prod(array.shape):
+        raise GuardFailed(
+            f"the function writes to its argument, but this {type(array).__name__} (strides "
+            f"{getattr(array, 'strides', None)}, dtype {array.dtype}) can only be copied for {target.name}; pass a "
+            "contiguous copy of it in native byte order, numpy.array(x, order='C')"
+        )
+
+
+def _address(array: Any) -> int | None:
+    """Return the address of the first element, or None if the class of `array` does not tell."""
+    if hasattr(array, "data_ptr"):
+        return int(array.data_ptr())
+    interface = getattr(array, "__array_interface__", None)
+    return None if interface is None else int(interface["data"][0])
 
 
 def _writer(graph: Graph, number: int) -> Node | None:
